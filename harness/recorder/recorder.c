@@ -1,0 +1,288 @@
+/* The recorder: notes when MPI calls and chosen PETSc events begin and end, on one rank.
+ *
+ * It is loaded with RTLD_GLOBAL before mpi4py and petsc4py, so that the MPI calls of libpetsc bind
+ * to the wrappers below (PMPI is the profiling interface of the MPI standard, chapter 15). PETSc
+ * calls hindmost_event_begin and hindmost_event_end for every event that it logs; all but the few
+ * that the segmentation of a solver needs are dropped here, by their id. No PETSc header is needed.
+ *
+ * All memory is given by the caller before the solve. Nothing here allocates, locks or prints.
+ * Only the thread that calls PETSc may call MPI while the recorder is armed.
+ */
+#include <mpi.h>
+#include <stdint.h>
+#include <time.h>
+
+enum phase { HALO, WAIT, POST, OTHER, PHASES };
+
+/* An interval of MPI (what < 0: minus one less the call's number) or an instant in the stream of
+ * PETSc events (what > 0: the letter of a mark; begin and end are equal). */
+struct record {
+  int64_t begin_ns, end_ns;
+  int32_t what;
+  int32_t phase;
+};
+
+/* What the recorder does with a PETSc event: letters of the marks at its begin and end (0: none),
+ * and whether it encloses halo exchange or is a KSP solve. */
+struct watch {
+  int8_t begin_mark, end_mark, is_halo, is_solve;
+};
+
+#define EVENTS 4096
+
+#define CALLS(X)                                                                                   \
+  X(Allreduce) X(Iallreduce) X(Barrier) X(Ibarrier) X(Wait) X(Waitall) X(Waitany) X(Waitsome)      \
+  X(Test) X(Testall) X(Testany) X(Testsome) X(Start) X(Startall) X(Isend) X(Irecv) X(Send) X(Recv) \
+  X(Sendrecv) X(Bcast) X(Reduce) X(Scan) X(Exscan) X(Allgather) X(Allgatherv) X(Gather)            \
+  X(Gatherv) X(Scatter) X(Scatterv) X(Alltoall) X(Alltoallv) X(Reduce_scatter_block)               \
+  X(Neighbor_alltoallv) X(Ineighbor_alltoallv)
+
+enum call {
+#define X(name) name,
+  CALLS(X)
+#undef X
+      CALL_COUNT
+};
+
+const char *const hindmost_call_names[] = {
+#define X(name) "MPI_" #name,
+    CALLS(X)
+#undef X
+};
+const int32_t hindmost_call_count = CALL_COUNT;
+
+/* What can be read at any time, also while the solve goes on. */
+struct state {
+  int64_t begin_ns, end_ns;         /* of the last armed stretch */
+  int64_t seen, capacity;           /* records wanted and records there is room for */
+  int64_t phase_ns[PHASES];         /* running totals */
+  int64_t call_count[CALL_COUNT];   /* of each MPI call */
+  int64_t other_ns[CALL_COUNT];     /* time of each MPI call that fits no phase */
+};
+
+static struct record *records;
+static struct watch watches[EVENTS];
+static int armed, halo_depth, solve_depth, mpi_depth;
+static volatile struct state state;
+
+const volatile struct state *hindmost_state(void) { return &state; }
+
+static inline int64_t now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static inline void keep(int64_t begin_ns, int64_t end_ns, int32_t what, int32_t phase) {
+  int64_t at = state.seen++;
+  if (at < state.capacity)
+    records[at] = (struct record){begin_ns, end_ns, what, phase};
+}
+
+/* ---- what the caller uses ---- */
+
+void hindmost_memory(struct record *memory, int64_t capacity) {
+  records = memory;
+  state.capacity = capacity;
+  for (int64_t i = 0; i < capacity; i++) records[i] = (struct record){0, 0, 0, 0}; /* touch the pages */
+}
+
+void hindmost_forget_events(void) {
+  for (int i = 0; i < EVENTS; i++) watches[i] = (struct watch){0, 0, 0, 0};
+}
+
+/* Returns 0, or 1 if the event's id is beyond the table. Letters and flags of several calls add up. */
+int hindmost_watch(int event, int begin_mark, int end_mark, int is_halo, int is_solve) {
+  if (event < 0 || event >= EVENTS) return 1;
+  struct watch *w = &watches[event];
+  if (begin_mark) w->begin_mark = (int8_t)begin_mark;
+  if (end_mark) w->end_mark = (int8_t)end_mark;
+  w->is_halo |= (int8_t)is_halo;
+  w->is_solve |= (int8_t)is_solve;
+  return 0;
+}
+
+/* Meets the other ranks of the communicator, notes the time and starts to record. */
+int hindmost_arm(MPI_Fint communicator) {
+  state.seen = 0;
+  halo_depth = solve_depth = mpi_depth = 0;
+  for (int i = 0; i < PHASES; i++) state.phase_ns[i] = 0;
+  for (int i = 0; i < CALL_COUNT; i++) state.call_count[i] = state.other_ns[i] = 0;
+  int error = PMPI_Barrier(MPI_Comm_f2c(communicator));
+  state.begin_ns = state.end_ns = now();
+  armed = 1;
+  return error;
+}
+
+void hindmost_disarm(void) {
+  state.end_ns = now();
+  armed = 0;
+}
+
+/* Mean cost of one record, in nanoseconds, of `count` written into memory that is given. */
+double hindmost_record_cost_ns(struct record *memory, int64_t room, int64_t count) {
+  struct record *kept = records;
+  int64_t seen = state.seen, capacity = state.capacity;
+  records = memory;
+  state.capacity = room;
+  int64_t begin = now();
+  for (int64_t i = 0; i < count; i++) {
+    state.seen = i % room;
+    int64_t t = now();
+    keep(t, t, 1, 0);
+  }
+  double cost = (double)(now() - begin) / (double)count;
+  records = kept;
+  state.seen = seen;
+  state.capacity = capacity;
+  return cost;
+}
+
+/* ---- what PETSc calls ---- */
+
+int hindmost_event_begin(int event, int unused, void *a, void *b, void *c, void *d) {
+  (void)unused, (void)a, (void)b, (void)c, (void)d;
+  if (!armed || (unsigned)event >= EVENTS) return 0;
+  const struct watch *w = &watches[event];
+  solve_depth += w->is_solve;
+  halo_depth += w->is_halo;
+  if (w->begin_mark && solve_depth == 1) {
+    int64_t t = now();
+    keep(t, t, w->begin_mark, 0);
+  }
+  return 0;
+}
+
+int hindmost_event_end(int event, int unused, void *a, void *b, void *c, void *d) {
+  (void)unused, (void)a, (void)b, (void)c, (void)d;
+  if (!armed || (unsigned)event >= EVENTS) return 0;
+  const struct watch *w = &watches[event];
+  if (w->end_mark && solve_depth == 1) {
+    int64_t t = now();
+    keep(t, t, w->end_mark, 0);
+  }
+  halo_depth -= w->is_halo;
+  solve_depth -= w->is_solve;
+  return 0;
+}
+
+/* ---- what everybody else calls in the belief that it is MPI ---- */
+
+static inline void finish(int64_t begin_ns, enum call call, enum phase phase) {
+  int64_t end_ns = now();
+  if (halo_depth > 0) phase = HALO;
+  state.phase_ns[phase] += end_ns - begin_ns;
+  state.call_count[call]++;
+  if (phase == OTHER) state.other_ns[call] += end_ns - begin_ns;
+  keep(begin_ns, end_ns, -1 - (int32_t)call, phase);
+  mpi_depth--;
+}
+
+/* The phase is that of the call outside a halo exchange. An MPI library that calls itself through
+ * its public names (mpi_depth) is recorded once, at the outermost call. */
+#define RECORD(call, phase, pmpi)              \
+  do {                                         \
+    if (!armed || mpi_depth) return pmpi;      \
+    mpi_depth++;                               \
+    int64_t begin_ns = now();                  \
+    int error = pmpi;                          \
+    finish(begin_ns, call, phase);             \
+    return error;                              \
+  } while (0)
+
+#define WRAP(name, phase, parameters, arguments) \
+  int MPI_##name parameters { RECORD(name, phase, PMPI_##name arguments); }
+/* MPI 4 has a second entry for calls that count, with 64-bit counts. */
+#if MPI_VERSION >= 4
+#define WRAP_COUNT(name, phase, parameters, arguments)                                      \
+  int MPI_##name parameters(int) { RECORD(name, phase, PMPI_##name arguments); }            \
+  int MPI_##name##_c parameters(MPI_Count) { RECORD(name, phase, PMPI_##name##_c arguments); }
+#else
+#define WRAP_COUNT(name, phase, parameters, arguments) \
+  int MPI_##name parameters(int) { RECORD(name, phase, PMPI_##name arguments); }
+#endif
+
+/* Blocking reductions and completions: waiting. */
+#define P(N) (const void *s, void *r, N n, MPI_Datatype t, MPI_Op o, MPI_Comm c)
+WRAP_COUNT(Allreduce, WAIT, P, (s, r, n, t, o, c))
+WRAP_COUNT(Scan, OTHER, P, (s, r, n, t, o, c))
+WRAP_COUNT(Exscan, OTHER, P, (s, r, n, t, o, c))
+WRAP_COUNT(Reduce_scatter_block, OTHER, P, (s, r, n, t, o, c))
+#undef P
+WRAP(Barrier, WAIT, (MPI_Comm c), (c))
+WRAP(Wait, WAIT, (MPI_Request * q, MPI_Status *s), (q, s))
+WRAP(Waitall, WAIT, (int n, MPI_Request q[], MPI_Status s[]), (n, q, s))
+WRAP(Waitany, WAIT, (int n, MPI_Request q[], int *i, MPI_Status *s), (n, q, i, s))
+WRAP(Waitsome, WAIT, (int n, MPI_Request q[], int *m, int i[], MPI_Status s[]), (n, q, m, i, s))
+
+/* Starts of non-blocking reductions: posting. */
+#define P(N) (const void *s, void *r, N n, MPI_Datatype t, MPI_Op o, MPI_Comm c, MPI_Request *q)
+WRAP_COUNT(Iallreduce, POST, P, (s, r, n, t, o, c, q))
+#undef P
+WRAP(Ibarrier, POST, (MPI_Comm c, MPI_Request *q), (c, q))
+
+/* Point to point: halo where PETSc scatters, else counted as fitting no phase. */
+WRAP(Test, OTHER, (MPI_Request * q, int *f, MPI_Status *s), (q, f, s))
+WRAP(Testall, OTHER, (int n, MPI_Request q[], int *f, MPI_Status s[]), (n, q, f, s))
+WRAP(Testany, OTHER, (int n, MPI_Request q[], int *i, int *f, MPI_Status *s), (n, q, i, f, s))
+WRAP(Testsome, OTHER, (int n, MPI_Request q[], int *m, int i[], MPI_Status s[]), (n, q, m, i, s))
+WRAP(Start, OTHER, (MPI_Request * q), (q))
+WRAP(Startall, OTHER, (int n, MPI_Request q[]), (n, q))
+#define P(N) (const void *b, N n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request *q)
+WRAP_COUNT(Isend, OTHER, P, (b, n, t, to, tag, c, q))
+#undef P
+#define P(N) (void *b, N n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Request *q)
+WRAP_COUNT(Irecv, OTHER, P, (b, n, t, from, tag, c, q))
+#undef P
+#define P(N) (const void *b, N n, MPI_Datatype t, int to, int tag, MPI_Comm c)
+WRAP_COUNT(Send, OTHER, P, (b, n, t, to, tag, c))
+#undef P
+#define P(N) (void *b, N n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Status *s)
+WRAP_COUNT(Recv, OTHER, P, (b, n, t, from, tag, c, s))
+#undef P
+#define P(N)                                                                                     \
+  (const void *b, N n, MPI_Datatype t, int to, int tag, void *rb, N rn, MPI_Datatype rt, int from, \
+   int rtag, MPI_Comm c, MPI_Status *s)
+WRAP_COUNT(Sendrecv, OTHER, P, (b, n, t, to, tag, rb, rn, rt, from, rtag, c, s))
+#undef P
+
+/* Other collectives: a Krylov iteration should have none, so they are counted. */
+#define P(N) (void *b, N n, MPI_Datatype t, int root, MPI_Comm c)
+WRAP_COUNT(Bcast, OTHER, P, (b, n, t, root, c))
+#undef P
+#define P(N) (const void *s, void *r, N n, MPI_Datatype t, MPI_Op o, int root, MPI_Comm c)
+WRAP_COUNT(Reduce, OTHER, P, (s, r, n, t, o, root, c))
+#undef P
+#define P(N) (const void *s, N n, MPI_Datatype t, void *r, N m, MPI_Datatype u, MPI_Comm c)
+WRAP_COUNT(Allgather, OTHER, P, (s, n, t, r, m, u, c))
+WRAP_COUNT(Alltoall, OTHER, P, (s, n, t, r, m, u, c))
+#undef P
+#define P(N) \
+  (const void *s, N n, MPI_Datatype t, void *r, N m, MPI_Datatype u, int root, MPI_Comm c)
+WRAP_COUNT(Gather, OTHER, P, (s, n, t, r, m, u, root, c))
+WRAP_COUNT(Scatter, OTHER, P, (s, n, t, r, m, u, root, c))
+#undef P
+WRAP(Allgatherv, OTHER,
+     (const void *s, int n, MPI_Datatype t, void *r, const int m[], const int d[], MPI_Datatype u,
+      MPI_Comm c),
+     (s, n, t, r, m, d, u, c))
+WRAP(Gatherv, OTHER,
+     (const void *s, int n, MPI_Datatype t, void *r, const int m[], const int d[], MPI_Datatype u,
+      int root, MPI_Comm c),
+     (s, n, t, r, m, d, u, root, c))
+WRAP(Scatterv, OTHER,
+     (const void *s, const int n[], const int d[], MPI_Datatype t, void *r, int m, MPI_Datatype u,
+      int root, MPI_Comm c),
+     (s, n, d, t, r, m, u, root, c))
+WRAP(Alltoallv, OTHER,
+     (const void *s, const int n[], const int d[], MPI_Datatype t, void *r, const int m[],
+      const int e[], MPI_Datatype u, MPI_Comm c),
+     (s, n, d, t, r, m, e, u, c))
+WRAP(Neighbor_alltoallv, OTHER,
+     (const void *s, const int n[], const int d[], MPI_Datatype t, void *r, const int m[],
+      const int e[], MPI_Datatype u, MPI_Comm c),
+     (s, n, d, t, r, m, e, u, c))
+WRAP(Ineighbor_alltoallv, OTHER,
+     (const void *s, const int n[], const int d[], MPI_Datatype t, void *r, const int m[],
+      const int e[], MPI_Datatype u, MPI_Comm c, MPI_Request *q),
+     (s, n, d, t, r, m, e, u, c, q))

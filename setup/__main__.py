@@ -1,0 +1,48 @@
+"""Set hindmost up: ``python3 setup [--stack auto|site|system|source] [--extras plot,dev]``.
+
+Chooses a stack of MPI and PETSc, makes an environment for it in ``.venvs/STACK``, lets ``.venv``
+stand for that, and installs hindmost there. What is done already is not done again, so that an
+interrupted set-up goes on where it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+if sys.version_info < (3, 11):  # before anything that an older Python cannot read
+    sys.exit(f"hindmost needs Python 3.11 or later; this is {sys.version.split()[0]}")
+
+import ownsite
+import source
+import system
+from choice import SetupError, choose
+from environment import Environment, established, install_hindmost
+from progress import say
+
+PREPARE = {"site": ownsite.prepare, "system": system.prepare, "source": source.prepare}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="setup", description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("--stack", default="auto", help="auto, site, system or source")
+    parser.add_argument("--extras", default="plot", help="what else to install: plot, dev")
+    arguments = parser.parse_args()
+    try:
+        choice = choose(arguments.stack or "auto", established())
+        say(f"{choice.stack} stack: {choice.why}")
+        environment = Environment(stack=choice.stack)
+        PREPARE[choice.stack](environment)
+        environment.make_current()
+        install_hindmost(environment, arguments.extras)
+    except SetupError as error:
+        print(f"set-up: {error}", file=sys.stderr)
+        return 4
+    except KeyboardInterrupt:
+        print("\nset-up: interrupted; the same command goes on from here", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

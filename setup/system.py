@@ -1,0 +1,74 @@
+"""The system stack: the distribution's PETSc, petsc4py, mpi4py and Open MPI."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from choice import SYSTEM_PACKAGES, SetupError, install_line, missing, sudo
+from environment import Environment
+from progress import run, say
+
+PYTHON = Path("/usr/bin/python3")  # the one that the distribution's petsc4py is compiled for
+
+
+def prepare(environment: Environment) -> None:
+    """Install the distribution's packages and make an environment that sees them."""
+    install_packages(environment, SYSTEM_PACKAGES, expected="about 20 s")
+    environment.create(PYTHON, "--system-site-packages")
+    environment.step("stack", lambda: connect(environment))
+
+
+def install_packages(
+    environment: Environment, packages: tuple[str, ...], *, expected: str
+) -> None:
+    """Install what is missing of the distribution's packages, or say the line that does."""
+    absent = missing(packages)
+    if not absent:
+        return
+    rights = sudo()
+    if rights is None:
+        raise SetupError(
+            f"Packages of the distribution are missing ({', '.join(absent)}) and there are no "
+            f"rights to install them.\nHave this run once, then start again:\n\n"
+            f"  {install_line(packages)}\n"
+        )
+    say(f"missing from the distribution: {' '.join(absent)}")
+    log = environment.path.with_name(f"{environment.stack}-apt.log")
+    quiet = {"DEBIAN_FRONTEND": "noninteractive"}
+    run([*rights, "apt-get", "update"], what="reading the package lists", log=log, env=quiet)
+    run(
+        [*rights, "apt-get", "install", "-y", "--no-install-recommends", *absent],
+        what="installing the distribution's packages",
+        expected=expected,
+        log=log,
+        env=quiet,
+    )
+
+
+def connect(environment: Environment) -> None:
+    """Let the environment find the distribution's petsc4py without any variable being set."""
+    petsc_dir = find_petsc()
+    modules = petsc_dir / "lib" / "python3" / "dist-packages"
+    (environment.site_packages / "distribution-petsc4py.pth").write_text(f"{modules}\n")
+    environment.record_stack(
+        petsc_dir=str(petsc_dir), mpicc="/usr/bin/mpicc", mpiexec="/usr/bin/mpiexec"
+    )
+    # Open MPI refuses root unless told twice; elsewhere the settings do nothing.
+    allow = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    environment.write_mpiexec(Path("/usr/bin/mpiexec"), **(allow if os.geteuid() == 0 else {}))
+
+
+def find_petsc() -> Path:
+    """Return the folder of the distribution's newest PETSc for real scalars."""
+    found = sorted(
+        folder
+        for folder in Path("/usr/lib/petscdir").glob("petsc*/*-real")
+        if (folder / "lib/python3/dist-packages/petsc4py").is_dir()
+    )
+    if not found:
+        raise SetupError(
+            "No petsc4py of the distribution in /usr/lib/petscdir; "
+            f"run: {install_line(SYSTEM_PACKAGES)} --reinstall"
+        )
+    return found[-1]
