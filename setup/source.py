@@ -89,7 +89,7 @@ def build_wheel(
     """
     sources = wheels / f"{name}-build"
     if not (sources / "setup.py").exists():
-        unpack(environment, name, sources)
+        unpack(environment, name, sources, env)
     built = wheels / f"{name}-built"
     shutil.rmtree(built, ignore_errors=True)
     run(
@@ -106,7 +106,7 @@ def build_wheel(
     shutil.rmtree(sources)
 
 
-def unpack(environment: Environment, name: str, sources: Path) -> None:
+def unpack(environment: Environment, name: str, sources: Path, env: dict[str, str]) -> None:
     """Fetch the source distribution of a package at its pinned version and unpack it."""
     fetched = sources.with_name(f"{name}-fetched")
     shutil.rmtree(fetched, ignore_errors=True)
@@ -115,7 +115,7 @@ def unpack(environment: Environment, name: str, sources: Path) -> None:
          "--constraint", environment.constraints, "--dest", fetched, name],
         what=f"fetching the sources of {name}",
         log=environment.logs / f"{name}.log",
-        env={"PETSC_DIR": "/not-needed-to-fetch"},
+        env=env,
     )  # fmt: skip
     shutil.unpack_archive(next(fetched.glob("*.tar.gz")), fetched)
     unpacked = next(folder for folder in fetched.iterdir() if folder.is_dir())

@@ -1,0 +1,1 @@
+"""Run files in; tables, figures, pages and verdicts out."""

@@ -1,0 +1,1 @@
+"""Krylov solvers of PETSc, run for a forced number of iterations and recorded."""

@@ -1,0 +1,205 @@
+"""An experiment: solvers on one linear system, repeated in shuffled order, a run file each."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from hindmost.errors import UsageError
+from hindmost.harness.krylov.problems import PROBLEMS
+from hindmost.harness.krylov.problems.problem import assemble
+from hindmost.harness.krylov.solve import RecordedSolver
+from hindmost.harness.krylov.solvers import SOLVERS
+from hindmost.harness.petsc import Parallel
+from hindmost.harness.runfile import provenance
+from hindmost.harness.runfile.contents import Header
+from hindmost.harness.runfile.writer import write_run
+from hindmost.harness.together import on_root
+
+RESERVED = {
+    "-ksp_type": "--solver",
+    "-ksp_max_it": "--iterations",
+}
+"""PETSc options that hindmost has words of its own for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experiment:
+    """What is to be run.
+
+    Attributes
+    ----------
+    workload : str
+        Name of a problem.
+    solvers : tuple of str
+    unknowns, iterations, repeats : int
+        Positive.
+    warmup : int
+        Unrecorded solves before the first recorded one of each solver.
+    seed : int
+        Of the order of the runs.
+    petsc_options : tuple of str
+        As on a command line.
+    """
+
+    workload: str
+    solvers: tuple[str, ...]
+    unknowns: int
+    iterations: int
+    repeats: int
+    warmup: int
+    seed: int
+    petsc_options: tuple[str, ...] = ()
+
+    def check(self) -> None:
+        """Raise a UsageError if this cannot be run; needs neither MPI nor PETSc."""
+        _ = PROBLEMS[self.workload]
+        for solver in self.solvers:
+            _ = SOLVERS[solver]
+        if not self.solvers:
+            raise UsageError(f"No solver; choose from: {', '.join(SOLVERS.names)}.")
+        if len(set(self.solvers)) < len(self.solvers):
+            raise UsageError("A solver is named twice; --repeats runs each more often.")
+        least = {"unknowns": 1, "iterations": 1, "repeats": 1, "warmup": 0}
+        for name, smallest in least.items():
+            value = getattr(self, name)
+            if value < smallest:
+                raise UsageError(f"--{name} {value}: it must be at least {smallest}.")
+        for option in self.petsc_options:
+            if option in RESERVED:
+                raise UsageError(f"{option} after '--': use {RESERVED[option]} instead.")
+
+    def order(self) -> list[tuple[str, int]]:
+        """Return solver and number of every run: blocks with each solver once, each shuffled."""
+        shuffle = random.Random(self.seed).shuffle
+        runs: list[tuple[str, int]] = []
+        for repeat in range(self.repeats):
+            block = [(solver, repeat) for solver in self.solvers]
+            shuffle(block)
+            runs += block
+        return runs
+
+
+def perform(
+    experiment: Experiment,
+    folder: Path,
+    parallel: Parallel,
+    report: Callable[[str], None] = lambda _: None,
+) -> list[Path]:
+    """Run an experiment on all ranks; collective.
+
+    Parameters
+    ----------
+    folder : Path
+        Receives the run files; made if it is not there.
+    report : callable
+        Told, on rank 0, what is going on.
+
+    Returns
+    -------
+    list of Path
+        The run files, in the order of the runs.
+    """
+    experiment.check()
+    communicator = parallel.communicator
+    if experiment.unknowns < communicator.size:
+        raise UsageError(
+            f"--unknowns {experiment.unknowns} on {communicator.size} ranks: "
+            "every rank needs at least one."
+        )
+    on_root(communicator, lambda: prepare_folder(folder))
+    problem = PROBLEMS[experiment.workload]
+    system = assemble(problem, experiment.unknowns, parallel.PETSc, parallel.PETSc.COMM_WORLD)
+    solvers = {
+        name: RecordedSolver(
+            SOLVERS[name],
+            system,
+            iterations=experiment.iterations,
+            preconditioner=problem.preconditioner,
+            parallel=parallel,
+        )
+        for name in experiment.solvers
+    }
+    for name, solver in solvers.items():
+        for _ in range(experiment.warmup):
+            report(f"{name}: warming up")
+            solver.warm_up()
+    files = []
+    order = experiment.order()
+    for number, (name, repeat) in enumerate(order, 1):
+        report(f"run {number} of {len(order)}: {name}")
+        recorded = solvers[name].record()
+        ended = datetime.now(UTC)
+        began = ended - timedelta(seconds=recorded.rank.bodies.solve_time_s)
+        header = describe(experiment, solvers[name], repeat, number, began, parallel)
+        if recorded.records_lost:
+            header = replace(header, complete=False)
+            report(
+                f"{name}: {recorded.records_lost} records found no room; the run is incomplete "
+                "(--warmup 1 measures the room)"
+            )
+        files.append(write_run(folder, header, recorded.rank, communicator))
+    return files
+
+
+def prepare_folder(folder: Path) -> None:
+    """Make the folder for the run files, and see that it can be written to."""
+    probe = folder / f".hindmost-{time.time_ns()}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise UsageError(
+            f"--out {folder}: run files cannot be written there ({error.strerror}); "
+            "choose a folder that can be made and written to."
+        ) from error
+
+
+def describe(
+    experiment: Experiment,
+    solver: RecordedSolver,
+    repeat: int,
+    number: int,
+    began: datetime,
+    parallel: Parallel,
+) -> Header:
+    """Say everything of a run but its times."""
+    return Header(
+        workload=experiment.workload,
+        solver=solver.solver.name,
+        ranks=parallel.communicator.size,
+        iterations=experiment.iterations,
+        restart=solver.restart,
+        synchronisation=solver.solver.synchronisation,
+        lag=solver.solver.lag,
+        complete=True,
+        origin="measured",
+        t0_utc=began.isoformat(timespec="microseconds"),
+        mpi_library=mpi_library(),
+        spec={
+            "unknowns": experiment.unknowns,
+            "repeat": repeat,
+            "order": number,
+            "repeats": experiment.repeats,
+            "warmup": experiment.warmup,
+            "seed": experiment.seed,
+        },
+        environment=provenance.environment(
+            ".".join(str(part) for part in parallel.PETSc.Sys.getVersion()), parallel.communicator
+        ),
+        petsc_options=dict(parallel.PETSc.Options().getAll()),
+        scheduler=provenance.scheduler(),
+        git=provenance.git(Path.cwd()),
+    )
+
+
+def mpi_library() -> str:
+    """Return MPI's description of itself, on one line."""
+    from mpi4py import MPI
+
+    return " ".join(MPI.Get_library_version().replace("\0", "").split())

@@ -1,0 +1,185 @@
+"""One solver on one linear system, made to do a number of iterations, recorded."""
+
+from __future__ import annotations
+
+import resource
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.errors import UnknownPatternError
+from hindmost.harness.krylov.edges import incoming_edges
+from hindmost.harness.krylov.problems.problem import LinearSystem
+from hindmost.harness.krylov.solvers.solver import Solver
+from hindmost.harness.petsc import Parallel
+from hindmost.harness.recorder.attach import Recorder
+from hindmost.harness.recorder.bodies import RankBodies, Recording, find_bodies
+from hindmost.harness.recorder.pattern import BodyKind
+from hindmost.harness.runfile.contents import RankRun
+
+FORCED = {
+    "ksp_rtol": "0",
+    "ksp_atol": "0",
+    "ksp_divtol": "1e300",
+    "ksp_convergence_test": "skip",
+}
+"""PETSc options that keep every solver going until it has done its iterations."""
+
+ROOM = 1.1
+"""Memory for records, as a multiple of what the warm-up needed."""
+SPARE_RECORDS = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedRun:
+    """One recorded solve.
+
+    Attributes
+    ----------
+    rank : RankRun
+        What this rank noted.
+    records_lost : int
+        Records of all ranks for which there was no room.
+    """
+
+    rank: RankRun
+    records_lost: int
+
+
+class RecordedSolver:
+    """A solver that is set up on a linear system and can be run again and again.
+
+    Parameters
+    ----------
+    iterations : int
+        How many iterations every solve does.
+    preconditioner : str
+        PETSc's name, unless the options name another.
+    """
+
+    def __init__(
+        self,
+        solver: Solver,
+        system: LinearSystem,
+        *,
+        iterations: int,
+        preconditioner: str,
+        parallel: Parallel,
+    ) -> None:
+        self.solver = solver
+        self.iterations = iterations
+        self._system = system
+        self._parallel = parallel
+        self._records_needed = 0
+        set_defaults(
+            parallel.PETSc.Options(), {**FORCED, **solver.options, "pc_type": preconditioner}
+        )
+        ksp = parallel.PETSc.KSP().create(comm=system.matrix.getComm())
+        ksp.setOperators(system.matrix)
+        ksp.setType(solver.name)
+        ksp.setTolerances(max_it=iterations)
+        ksp.setFromOptions()
+        ksp.setConvergenceHistory(length=2 * iterations + 100, reset=True)
+        ksp.setUp()
+        self._ksp = ksp
+
+    @property
+    def restart(self) -> int:
+        """Length of a restart cycle, 0 where the solver does not restart."""
+        if not self.solver.restart_option:
+            return 0
+        options = self._parallel.PETSc.Options()
+        return int(options.getInt(self.solver.restart_option, self.solver.restart_default))
+
+    def warm_up(self) -> None:
+        """Solve once; nothing is kept but the number of records that a solve needs."""
+        recording, _ = self._solve(capacity=0)
+        self._records_needed = recording.lost
+
+    def record(self) -> RecordedRun:
+        """Solve and record once; collective.
+
+        Raises
+        ------
+        UnknownPatternError
+            The solve left records whose pattern is not known.
+        """
+        per_solve = self.solver.records_per_body * 2 * self.iterations
+        needed = int(self._records_needed * ROOM) or per_solve
+        recording, switches = self._solve(capacity=needed + SPARE_RECORDS)
+        communicator = self._parallel.communicator
+        lost = communicator.allreduce(recording.lost)
+        bodies = self._bodies(recording, lost)
+        run = RankRun(
+            bodies=bodies,
+            residual_norm=residual_norms(bodies, self._ksp.getConvergenceHistory()),
+            incoming=incoming_edges(self._system.matrix, communicator.rank),
+            mpi_other_s=sum(recording.other_s.values()),
+            context_switches=switches,
+            cpu=current_cpu(),
+            host=socket.gethostname(),
+        )
+        return RecordedRun(rank=run, records_lost=lost)
+
+    def _solve(self, capacity: int) -> tuple[Recording, int]:
+        """Solve from zero; return what was recorded and the involuntary context switches."""
+        system, ksp = self._system, self._ksp
+        system.solution.set(0.0)
+        recorder = Recorder(self.solver.pattern, capacity)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
+        recording = recorder.record(
+            lambda: ksp.solve(system.right_side, system.solution), self._parallel.communicator
+        )
+        switches = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw - before
+        return recording, switches
+
+    def _bodies(self, recording: Recording, lost: int) -> RankBodies:
+        """Find the bodies, and hold their number against PETSc's own count of iterations.
+
+        Where any rank lost records, those cycles are kept that every rank has whole.
+        """
+        bodies = find_bodies(recording, self.solver.pattern, self.solver.name, cut=lost > 0)
+        if lost:
+            return bodies.first(min(self._parallel.communicator.allgather(bodies.duration.size)))
+        counted = int(np.count_nonzero(bodies.kind != BodyKind.FILL))
+        if counted != self._ksp.getIterationNumber():
+            raise UnknownPatternError(
+                f"{self.solver.name}: {counted} iterations were found in the records, PETSc counts "
+                f"{self._ksp.getIterationNumber()}. The solve took a way that hindmost does not "
+                "know; try again without PETSc options after '--'."
+            )
+        return bodies
+
+
+def residual_norms(bodies: RankBodies, history: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give every body the norm that the solver knew after it, NaN to bodies that only fill.
+
+    Parameters
+    ----------
+    history : float64 array, shape (iteration + 1,)
+        PETSc's residual history, that before the first iteration included.
+    """
+    norms = np.full(bodies.kind.size, np.nan)
+    counted = np.flatnonzero(bodies.kind != BodyKind.FILL)
+    known = history[1 : counted.size + 1]
+    norms[counted[: known.size]] = known
+    return norms
+
+
+def set_defaults(options: Any, defaults: dict[str, str]) -> None:
+    """Put options into PETSc's database where the user gave none."""
+    for name, value in defaults.items():
+        if not options.hasName(name):
+            options.setValue(name, value)
+
+
+def current_cpu() -> int:
+    """Return the core that this rank runs on now, -1 where the system does not tell."""
+    try:
+        return int(Path("/proc/self/stat").read_text().rsplit(")", 1)[1].split()[36])
+    except (OSError, IndexError):
+        return -1

@@ -1,0 +1,11 @@
+"""The solvers that can be recorded, by name: each a declaration in a file of its own."""
+
+from __future__ import annotations
+
+from hindmost.harness.krylov.solvers.gmres import GMRES
+from hindmost.harness.krylov.solvers.pgmres import PGMRES
+from hindmost.harness.krylov.solvers.solver import Solver
+from hindmost.harness.registry import Registry
+
+SOLVERS: Registry[Solver] = Registry("solver", (GMRES, PGMRES))
+"""Every solver that ``hindmost run`` knows."""

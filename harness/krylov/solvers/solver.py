@@ -1,0 +1,47 @@
+"""What a solver is to the harness."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from hindmost.harness.recorder.pattern import Pattern
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solver:
+    """A Krylov solver of PETSc and the pattern that it leaves in a recording.
+
+    Attributes
+    ----------
+    name : str
+        Hindmost's name, and PETSc's unless ``petsc_type`` says otherwise.
+    pattern : Pattern
+    synchronisation : str
+        ``blocking`` reductions, or ``pipelined`` ones.
+    lag : int
+        How many bodies a rank may begin before it needs the reduction that ended a body: 0 for
+        blocking solvers.
+    restart_option : str
+        PETSc's option for the length of a restart cycle; empty for solvers that do not restart.
+    restart_default : int
+        PETSc's own default for it.
+    records_per_body : int
+        An upper bound, for the memory of a solve without a warm-up.
+    options : mapping of str to str
+        PETSc options that force a number of iterations, beside those that all solvers need.
+    """
+
+    name: str
+    pattern: Pattern
+    synchronisation: Literal["blocking", "pipelined"]
+    lag: int
+    restart_option: str = ""
+    restart_default: int = 0
+    records_per_body: int = 64
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+GMRES_GOES_ON = {"ksp_gmres_breakdown_tolerance": "1e300", "ksp_gmres_haptol": "0"}
+"""Without these a GMRES that has converged stops as if it had broken down."""

@@ -1,0 +1,71 @@
+"""The one place where MPI and PETSc are started: the recorder first, so that it sees their calls."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hindmost.errors import MissingError
+from hindmost.harness.recorder.library import load
+from hindmost.harness.stack import current_stack
+
+
+THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+"""One rank, one core: a BLAS that starts threads of its own makes the ranks fight for cores."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parallel:
+    """MPI and PETSc, started.
+
+    Attributes
+    ----------
+    PETSc : module
+        ``petsc4py.PETSc``.
+    communicator : MPI.Intracomm
+        All ranks; hindmost's own, so that its traffic never meets PETSc's.
+    """
+
+    PETSc: Any
+    communicator: Any
+
+
+def start(options: Sequence[str] = ()) -> Parallel:
+    """Load the recorder, MPI and PETSc, in this order.
+
+    Parameters
+    ----------
+    options : sequence of str
+        PETSc options as on a command line.
+
+    Raises
+    ------
+    MissingError
+        The recorder, mpi4py or petsc4py cannot be had.
+    """
+    for variable in THREAD_LIMITS:
+        os.environ.setdefault(variable, "1")
+    load()
+    stack = current_stack()
+    if stack.petsc_dir:
+        os.environ.setdefault("PETSC_DIR", stack.petsc_dir)
+    try:
+        import mpi4py
+
+        mpi4py.rc.threads = False  # as a C program has it: no locks inside MPI
+        import petsc4py
+        from mpi4py import MPI
+
+        # Options that a solve does not use are told by hindmost, not by PETSc at the end.
+        petsc4py.init([sys.argv[0], "-options_left", "no", *options])
+        from petsc4py import PETSc
+    except ImportError as error:
+        raise MissingError(
+            f"To run solvers hindmost needs mpi4py and petsc4py ({error}). "
+            "'make demo' sets up an environment with both; into an own one: "
+            "pip install 'hindmost[run]' with PETSC_DIR set and mpicc on PATH."
+        ) from error
+    return Parallel(PETSc=PETSc, communicator=MPI.COMM_WORLD.Dup())

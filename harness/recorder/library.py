@@ -1,0 +1,77 @@
+"""The compiled recorder in this process: loaded before MPI, its functions with their types."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.errors import MissingError
+from hindmost.harness.recorder.build import recorder_library
+
+PHASES = ("halo", "wait", "post", "other")
+"""The phases of MPI time, in the order of the C source; ``other`` fits none."""
+
+RECORD = np.dtype([("begin_ns", "i8"), ("end_ns", "i8"), ("what", "i4"), ("phase", "i4")])
+"""One record: an interval of MPI (``what`` < 0) or an instant that a letter names (> 0)."""
+
+
+class State:
+    """The counters of the recorder, readable at any time without stopping it."""
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        library.hindmost_state.restype = ctypes.c_void_p
+        count = ctypes.c_int32.in_dll(library, "hindmost_call_count").value
+        names = (ctypes.c_char_p * count).in_dll(library, "hindmost_call_names")
+        layout = np.dtype(
+            [
+                ("begin_ns", "i8"),
+                ("end_ns", "i8"),
+                ("seen", "i8"),
+                ("capacity", "i8"),
+                ("phase_ns", "i8", len(PHASES)),
+                ("call_count", "i8", count),
+                ("other_ns", "i8", count),
+            ]
+        )
+        memory = (ctypes.c_char * layout.itemsize).from_address(library.hindmost_state())
+        self._counters = np.frombuffer(memory, dtype=layout)[0]
+        self.call_names = tuple((name or b"").decode() for name in names)
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a copy of one counter or array of counters, as it is now."""
+        return self._counters[name].copy()
+
+
+@cache
+def load() -> ctypes.CDLL:
+    """Load the recorder so that the MPI calls of every library loaded later go through it.
+
+    Raises
+    ------
+    MissingError
+        mpi4py or petsc4py is there already: their MPI calls would go past the recorder.
+    """
+    early = [name for name in ("mpi4py.MPI", "petsc4py.PETSc") if name in sys.modules]
+    if early:
+        raise MissingError(
+            f"{early[0]} was imported before hindmost's recorder, so its MPI calls cannot be seen. "
+            "Import hindmost first."
+        )
+    library = ctypes.CDLL(str(recorder_library()), mode=ctypes.RTLD_GLOBAL)
+    library.hindmost_memory.argtypes = [ctypes.c_void_p, ctypes.c_int64]
+    library.hindmost_watch.argtypes = [ctypes.c_int] * 5
+    library.hindmost_arm.argtypes = [ctypes.c_int]
+    library.hindmost_record_cost_ns.argtypes = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64]
+    library.hindmost_record_cost_ns.restype = ctypes.c_double
+    return library
+
+
+def record_cost_ns(count: int = 1_000_000) -> float:
+    """Measure the mean cost of one record, in nanoseconds."""
+    memory: NDArray[np.void] = np.zeros(4096, RECORD)
+    return float(load().hindmost_record_cost_ns(memory.ctypes.data, memory.size, count))

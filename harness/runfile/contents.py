@@ -1,0 +1,134 @@
+"""What crosses the wall between the ranks and a run file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.harness.recorder.bodies import RankBodies
+
+Json = dict[str, Any]
+"""A JSON object."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """What is said of a whole run; the attributes of its file.
+
+    Attributes
+    ----------
+    workload, solver : str
+    ranks : int
+    iterations : int
+        Iterations that the solver was made to do.
+    restart : int
+        Length of a restart cycle, 0 for solvers that do not restart.
+    synchronisation : str
+        ``blocking`` or ``pipelined``.
+    lag : int
+        Bodies a rank may begin before it needs the reduction that ended a body.
+    complete : bool
+        False if records were lost.
+    origin : str
+        ``measured``, ``simulated`` or ``synthetic``.
+    t0_utc : str
+        When the barrier before the solve was left, ISO 8601.
+    mpi_library : str
+    spec : dict
+        What was asked for: unknowns, repeat, seed and so on.
+    environment : dict
+        Machine and software.
+    petsc_options, scheduler, git : dict
+    """
+
+    workload: str
+    solver: str
+    ranks: int
+    iterations: int
+    restart: int
+    synchronisation: Literal["blocking", "pipelined"]
+    lag: int
+    complete: bool
+    origin: Literal["measured", "simulated", "synthetic"]
+    t0_utc: str
+    mpi_library: str
+    spec: Json
+    environment: Json
+    petsc_options: Json
+    scheduler: Json
+    git: Json
+
+    def to_attributes(self) -> dict[str, str | int]:
+        """Return the attributes of the file: text and numbers, JSON for what has parts."""
+        attributes: dict[str, str | int] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, dict):
+                value = json.dumps(value, sort_keys=True)
+            attributes[field.name] = int(value) if isinstance(value, bool) else value
+        return attributes
+
+    @classmethod
+    def from_attributes(cls, attributes: Mapping[str, Any]) -> Header:
+        """Read the attributes of a file; raises KeyError or ValueError where they are not right."""
+        values: dict[str, Any] = {}
+        for field in fields(cls):
+            value = attributes[field.name]
+            if field.type == "Json":
+                value = json.loads(value)
+                if not isinstance(value, dict):
+                    raise ValueError(f"attribute {field.name} is not a JSON object")
+            elif field.type == "int":
+                value = int(value)
+            elif field.type == "bool":
+                value = bool(value)
+            values[field.name] = value
+        return cls(**cast(Any, values))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edges:
+    """Who sends halos to whom.
+
+    Attributes
+    ----------
+    source, target : int32 array, shape (edge,)
+    bytes : int64 array, shape (edge,)
+        Size of one exchange.
+    """
+
+    source: NDArray[np.int32]
+    target: NDArray[np.int32]
+    bytes: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankRun:
+    """What one rank brings to the run file.
+
+    Attributes
+    ----------
+    bodies : RankBodies
+    residual_norm : float64 array, shape (body,)
+        NaN where the solver knows none; that of rank 0 is written.
+    incoming : Edges
+        The halos that this rank receives.
+    mpi_other_s : float
+        Seconds in MPI calls that fit no phase.
+    context_switches : int
+    cpu : int
+    host : str
+    """
+
+    bodies: RankBodies
+    residual_norm: NDArray[np.float64]
+    incoming: Edges
+    mpi_other_s: float
+    context_switches: int
+    cpu: int
+    host: str

@@ -1,0 +1,118 @@
+"""Where a run comes from: machine, software, scheduler, repository."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from hindmost.harness.launch import place
+from hindmost.harness.stack import current_stack
+
+PACKAGES = ("hindmost", "numpy", "h5py", "mpi4py", "petsc4py")
+SCHEDULER_PREFIXES = ("SLURM_", "PBS_")
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+PROGRESS_VARIABLES = (
+    "MPIR_CVAR_ASYNC_PROGRESS",
+    "MPICH_NEMESIS_ASYNC_PROGRESS",
+    "I_MPI_ASYNC_PROGRESS",
+)
+
+
+def environment(petsc_version: str, communicator: Any) -> dict[str, Any]:
+    """Describe machine and software as rank 0 sees them.
+
+    What the system does not tell is null, never guessed.
+    """
+    return {
+        "machine": {
+            "host": platform.node(),
+            "architecture": platform.machine(),
+            "kernel": platform.release(),
+            "cpu_model": cpu_model(),
+            "cores": len(os.sched_getaffinity(0)),
+            "smt_active": read_text("/sys/devices/system/cpu/smt/active"),
+            "governor": read_text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+            "clock_source": read_text(
+                "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+            ),
+            "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+            "load_before": os.getloadavg()[0],
+        },
+        "python": platform.python_version(),
+        "packages": {name: installed(name) for name in PACKAGES},
+        "petsc": petsc_version,
+        "stack": current_stack().name,
+        "launcher": place().launcher or None,
+        "variables": {
+            name: os.environ[name]
+            for name in (*THREAD_VARIABLES, *PROGRESS_VARIABLES)
+            if name in os.environ
+        },
+        "ranks": communicator.size,
+        "command": sys.argv,
+    }
+
+
+def cpu_model() -> str | None:
+    """Return the processor's name."""
+    for line in (read_text("/proc/cpuinfo") or "").splitlines():
+        if line.startswith(("model name", "Model")):
+            return line.split(":", 1)[1].strip()
+    return platform.processor() or None
+
+
+def read_text(path: str) -> str | None:
+    """Return what a file of the system says, None where there is none."""
+    try:
+        return Path(path).read_text().strip()
+    except OSError:
+        return None
+
+
+def installed(package: str) -> str | None:
+    """Return the version of an installed package."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        module = sys.modules.get(package)
+        return getattr(module, "__version__", None)
+
+
+def scheduler() -> dict[str, str]:
+    """Return everything that the batch system says of this job."""
+    return {
+        name: value
+        for name, value in sorted(os.environ.items())
+        if name.startswith(SCHEDULER_PREFIXES)
+    }
+
+
+def git(folder: Path) -> dict[str, Any]:
+    """Return commit and state of the repository around a folder; empty outside any."""
+    commit = ask_git(folder, "rev-parse", "HEAD")
+    if commit is None:
+        return {}
+    return {
+        "commit": commit,
+        "dirty": bool(ask_git(folder, "status", "--porcelain", "--untracked-files=no")),
+    }
+
+
+def ask_git(folder: Path, *question: str) -> str | None:
+    """Return git's answer, None where it has none."""
+    try:
+        answer = subprocess.run(
+            ["git", "-C", str(folder), *question],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=10,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return answer.stdout.strip() if answer.returncode == 0 else None

@@ -1,0 +1,159 @@
+"""What stands in a run file: dimensions, variables, attributes and their version."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hindmost.harness.recorder.bodies import PHASES
+from hindmost.harness.recorder.pattern import BodyKind
+
+SCHEMA = "hindmost-run"
+VERSION = 1
+"""Raised when a reader of the old version would misread the new one."""
+
+SUFFIX = ".h5"
+PART_SUFFIX = ".h5.part"
+
+CHUNK_ITERATIONS = 256
+CHUNK_RANKS = 1024
+
+UNLIMITED = ("iteration", "restart", "edge")
+"""Dimensions that may be empty or grow."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variable:
+    """A variable of the file."""
+
+    name: str
+    dimensions: tuple[str, ...]
+    type: str
+    units: str
+    long_name: str
+
+
+VARIABLES = (
+    Variable(
+        name="duration",
+        dimensions=("iteration", "rank"),
+        type="f8",
+        units="s",
+        long_name="time of one body, begin to end",
+    ),
+    Variable(
+        name="start",
+        dimensions=("iteration", "rank"),
+        type="f8",
+        units="s",
+        long_name="begin of a body since the barrier before the solve",
+    ),
+    Variable(
+        name="phase_duration",
+        dimensions=("iteration", "rank", "phase"),
+        type="f4",
+        units="s",
+        long_name="exclusive time of a phase in a body; the phases sum to the body",
+    ),
+    Variable(
+        name="body",
+        dimensions=("iteration",),
+        type="u1",
+        units="",
+        long_name="kind of body",
+    ),
+    Variable(
+        name="position",
+        dimensions=("iteration",),
+        type="i4",
+        units="1",
+        long_name="place in the restart cycle, from 0",
+    ),
+    Variable(
+        name="residual_norm",
+        dimensions=("iteration",),
+        type="f8",
+        units="1",
+        long_name="norm of the residual that the solver knew after the body",
+    ),
+    Variable(
+        name="restart_duration",
+        dimensions=("restart", "rank"),
+        type="f8",
+        units="s",
+        long_name="time between the last body of a cycle and the first of the next",
+    ),
+    Variable(
+        name="lead_in",
+        dimensions=("rank",),
+        type="f8",
+        units="s",
+        long_name="time from the barrier before the solve to the first body",
+    ),
+    Variable(
+        name="lead_out",
+        dimensions=("rank",),
+        type="f8",
+        units="s",
+        long_name="time from the last body to the end of the solve",
+    ),
+    Variable(
+        name="solve_time",
+        dimensions=("rank",),
+        type="f8",
+        units="s",
+        long_name="time from the barrier before the solve to its end",
+    ),
+    Variable(
+        name="mpi_other",
+        dimensions=("rank",),
+        type="f8",
+        units="s",
+        long_name="time in MPI calls that fit no phase; it is part of local",
+    ),
+    Variable(
+        name="context_switches",
+        dimensions=("rank",),
+        type="i8",
+        units="1",
+        long_name="involuntary context switches during the solve",
+    ),
+    Variable(name="cpu", dimensions=("rank",), type="i4", units="1", long_name="core of the rank"),
+    Variable(
+        name="edge_source",
+        dimensions=("edge",),
+        type="i4",
+        units="1",
+        long_name="rank that sends a halo",
+    ),
+    Variable(
+        name="edge_target",
+        dimensions=("edge",),
+        type="i4",
+        units="1",
+        long_name="rank that receives it",
+    ),
+    Variable(
+        name="edge_bytes",
+        dimensions=("edge",),
+        type="i8",
+        units="byte",
+        long_name="size of one exchange",
+    ),
+)
+"""Every numeric variable of a Krylov run; ``host`` and the coordinates are text or counts."""
+
+BODY_FLAGS = {kind.name.lower(): int(kind) for kind in BodyKind}
+
+__all__ = [
+    "BODY_FLAGS",
+    "CHUNK_ITERATIONS",
+    "CHUNK_RANKS",
+    "PART_SUFFIX",
+    "PHASES",
+    "SCHEMA",
+    "SUFFIX",
+    "UNLIMITED",
+    "VARIABLES",
+    "VERSION",
+    "Variable",
+]

@@ -1,0 +1,283 @@
+"""Write a run file: gathered from the ranks block by block, written by rank 0, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.errors import DataError
+from hindmost.harness.recorder.bodies import PHASES
+from hindmost.harness.runfile.checksum import append_checksum
+from hindmost.harness.runfile.contents import Edges, Header, RankRun
+from hindmost.harness.runfile.schema import (
+    BODY_FLAGS,
+    CHUNK_ITERATIONS,
+    CHUNK_RANKS,
+    PART_SUFFIX,
+    SCHEMA,
+    SUFFIX,
+    UNLIMITED,
+    VARIABLES,
+    VERSION,
+    Variable,
+)
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+BLOCK_BYTES = 64 << 20
+"""The most that rank 0 gathers at once."""
+
+
+def write_run(folder: Path, header: Header, run: RankRun, communicator: MPI.Intracomm) -> Path:
+    """Write the run of all ranks into a new file of a folder; collective.
+
+    Returns
+    -------
+    Path
+        The file, on every rank.
+
+    Raises
+    ------
+    DataError
+        The ranks do not agree on the number of bodies, or rank 0 cannot write.
+    """
+    bodies, restarts = run.bodies.duration.size, run.bodies.restart_duration.size
+    counts = communicator.allgather((bodies, restarts))
+    if len(set(counts)) > 1:
+        raise DataError(
+            f"The ranks did not do the same number of bodies and restarts: {sorted(set(counts))}."
+        )
+    if communicator.rank == 0:
+        with PartFile(folder, header) as target:
+            gather_into(target.file, run, communicator)
+            target.finish()
+            path = target.path
+    else:
+        gather_into(None, run, communicator)
+        path = None
+    return Path(communicator.bcast(path))
+
+
+class PartFile:
+    """An HDF5 file under its preliminary name; it gets its own name only by `finish`."""
+
+    def __init__(self, folder: Path, header: Header) -> None:
+        self.path, self._part = reserve_name(folder, header)
+        self._header = header
+        try:
+            self.file = h5py.File(self._part, "w", track_order=True)
+        except OSError as error:
+            raise unwritable(self._part, error) from error
+
+    def __enter__(self) -> PartFile:
+        """Return the target itself."""
+        return self
+
+    def finish(self) -> None:
+        """Close the file, append its checksum and give it its name."""
+        write_attributes(self.file, self._header)
+        self.file.close()
+        append_checksum(self._part)
+        self._part.rename(self.path)
+        sync_folder(self.path.parent)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> None:
+        """Leave nothing behind of a file that was not finished, and say why in one sentence."""
+        if error is None:
+            return
+        with suppress(OSError, RuntimeError):  # closing flushes, which may fail again
+            self.file.close()
+        self._part.unlink(missing_ok=True)
+        if isinstance(error, OSError | RuntimeError):
+            raise unwritable(self._part, error) from error
+
+
+def reserve_name(folder: Path, header: Header) -> tuple[Path, Path]:
+    """Find the first free name of a run, and take it by making its preliminary file."""
+    stem = f"{header.workload}-{header.solver}-p{header.ranks}"
+    number = 0
+    while True:
+        path = folder / f"{stem}-{number}{SUFFIX}"
+        part = folder / f"{stem}-{number}{PART_SUFFIX}"
+        number += 1
+        if path.exists():
+            continue
+        try:
+            part.touch(exist_ok=False)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise unwritable(part, error) from error
+        return path, part
+
+
+def unwritable(path: Path, error: Exception) -> DataError:
+    """Say why a file cannot be written."""
+    reason = getattr(error, "strerror", None) or str(error)
+    return DataError(
+        f"{path} cannot be written: {reason}. Nothing was left there; "
+        "make room or choose another folder with --out."
+    )
+
+
+def sync_folder(folder: Path) -> None:
+    """See a renamed file safe on the disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def gather_into(file: h5py.File | None, run: RankRun, communicator: MPI.Intracomm) -> None:
+    """Gather a run from all ranks and write it where the file is, on rank 0; collective."""
+    bodies = run.bodies
+    sizes = {
+        "iteration": bodies.duration.size,
+        "rank": communicator.size,
+        "phase": len(PHASES),
+        "restart": bodies.restart_duration.size,
+    }
+    edges = gather_edges(run.incoming, communicator)
+    per_rank = communicator.gather((run.host, run.cpu, run.context_switches, run.mpi_other_s))
+    scalars = communicator.gather((bodies.lead_in_s, bodies.lead_out_s, bodies.solve_time_s))
+    if file is not None:
+        sizes["edge"] = edges.source.size
+        make_variables(file, sizes)
+        hosts, cpus, switches, other = zip(*per_rank, strict=True)
+        lead_in, lead_out, solve_time = zip(*scalars, strict=True)
+        values = {
+            "body": bodies.kind,
+            "position": bodies.position,
+            "residual_norm": run.residual_norm,
+            "lead_in": lead_in,
+            "lead_out": lead_out,
+            "solve_time": solve_time,
+            "mpi_other": other,
+            "context_switches": switches,
+            "cpu": cpus,
+            "edge_source": edges.source,
+            "edge_target": edges.target,
+            "edge_bytes": edges.bytes,
+        }
+        for name, value in values.items():
+            file[name][:] = value
+        file["host"][:] = list(hosts)
+    by_row = {
+        "duration": bodies.duration,
+        "start": bodies.start,
+        "phase_duration": bodies.phase_duration,
+        "restart_duration": bodies.restart_duration,
+    }
+    for name, mine in by_row.items():
+        for first, block in gathered_blocks(mine, communicator):
+            if file is not None and block is not None:
+                file[name][first : first + block.shape[0]] = block
+
+
+def gathered_blocks(
+    mine: NDArray[Any], communicator: MPI.Intracomm
+) -> Iterator[tuple[int, NDArray[Any] | None]]:
+    """Gather rows of all ranks, so many at a time that rank 0 holds a bounded block.
+
+    Yields
+    ------
+    int
+        The first row of the block.
+    array or None, shape (row, rank, ...)
+        The block on rank 0, None elsewhere.
+    """
+    row_bytes = mine.itemsize * int(np.prod(mine.shape[1:], dtype=np.int64)) * communicator.size
+    rows = max(1, BLOCK_BYTES // row_bytes)
+    for first in range(0, len(mine), rows):
+        part = np.ascontiguousarray(mine[first : first + rows])
+        whole = (
+            np.empty((communicator.size, *part.shape), part.dtype)
+            if communicator.rank == 0
+            else None
+        )
+        communicator.Gather(part, whole, root=0)
+        yield first, None if whole is None else np.moveaxis(whole, 0, 1)
+
+
+def gather_edges(incoming: Edges, communicator: MPI.Intracomm) -> Edges:
+    """Gather the edges of all ranks; on other ranks than 0 the rank's own are returned."""
+    parts = communicator.gather(incoming)
+    if parts is None:
+        return incoming
+    return Edges(
+        source=np.concatenate([part.source for part in parts]),
+        target=np.concatenate([part.target for part in parts]),
+        bytes=np.concatenate([part.bytes for part in parts]),
+    )
+
+
+def make_variables(file: h5py.File, sizes: dict[str, int]) -> None:
+    """Make the dimensions, with their coordinates, and every variable, still empty."""
+    for name, size in sizes.items():
+        limit = None if name in UNLIMITED else size
+        if name == "phase":
+            scale = file.create_dataset(name, data=list(PHASES), dtype=h5py.string_dtype())
+        else:
+            scale = file.create_dataset(
+                name, data=np.arange(size, dtype="i4"), maxshape=(limit,), chunks=True if limit is None else None
+            )
+        scale.make_scale(name)
+    for variable in VARIABLES:
+        make_variable(file, variable, sizes)
+    host = file.create_dataset("host", (sizes["rank"],), dtype=h5py.string_dtype())
+    host.attrs["long_name"] = "host of the rank"
+    host.dims[0].attach_scale(file["rank"])
+    body = file["body"]
+    body.attrs["flag_values"] = np.array(list(BODY_FLAGS.values()), "u1")
+    body.attrs["flag_meanings"] = " ".join(BODY_FLAGS)
+
+
+def make_variable(file: h5py.File, variable: Variable, sizes: dict[str, int]) -> None:
+    """Make one variable."""
+    shape = tuple(sizes[name] for name in variable.dimensions)
+    chunk_of = {
+        "iteration": CHUNK_ITERATIONS,
+        "rank": min(sizes["rank"], CHUNK_RANKS),
+        "phase": len(PHASES),
+        "restart": CHUNK_ITERATIONS,
+        "edge": CHUNK_ITERATIONS,
+    }
+    grows = any(name in UNLIMITED for name in variable.dimensions)
+    dataset = file.create_dataset(
+        variable.name,
+        shape,
+        variable.type,
+        maxshape=tuple(
+            None if name in UNLIMITED else sizes[name] for name in variable.dimensions
+        ),
+        chunks=tuple(chunk_of[name] for name in variable.dimensions) if grows else None,
+        fillvalue=np.nan if variable.type.startswith("f") else None,
+    )
+    dataset.attrs["long_name"] = variable.long_name
+    if variable.units:
+        dataset.attrs["units"] = variable.units
+    if variable.type.startswith("f"):
+        dataset.attrs["_FillValue"] = np.array(np.nan, variable.type)
+    for axis, name in enumerate(variable.dimensions):
+        dataset.dims[axis].attach_scale(file[name])
+
+
+def write_attributes(file: h5py.File, header: Header) -> None:
+    """Write what is said of the whole run."""
+    file.attrs["Conventions"] = "CF-1.11"
+    file.attrs["schema"] = SCHEMA
+    file.attrs["schema_version"] = VERSION
+    for name, value in header.to_attributes().items():
+        file.attrs[name] = value
+    file["start"].attrs["t0_utc"] = header.t0_utc

@@ -1,0 +1,79 @@
+"""Ranks that fail together: one message, and every rank ends."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from hindmost.errors import HindmostError
+
+T = TypeVar("T")
+
+GRACE_S = 1.0
+"""How long a failed rank waits for the others to fail alike."""
+STAGGER_S = 0.02
+"""A failed rank speaks this much later than the one before it, so that the first ends the rest."""
+LONGEST_STAGGER_S = 3.0
+
+
+def on_root(communicator: Any, action: Callable[[], T]) -> T:
+    """Do something on rank 0 and give every rank its result, or its error; collective."""
+    outcome: tuple[T | None, HindmostError | None] = (None, None)
+    if communicator.rank == 0:
+        try:
+            outcome = (action(), None)
+        except HindmostError as error:
+            outcome = (None, error)
+    result, failure = communicator.bcast(outcome)
+    if failure is not None:
+        raise failure
+    return result  # type: ignore[no-any-return]  # what rank 0's action returned
+
+
+def end_together(communicator: Any, message: str, status: int) -> int:
+    """End all ranks after this one has failed, with one message.
+
+    If every rank fails within a grace period, rank 0 speaks, and all end in order: the status is
+    returned. Otherwise the failed rank speaks and MPI ends the others, wherever they are.
+
+    Parameters
+    ----------
+    communicator : MPI.Intracomm
+        All ranks.
+    message : str
+    status : int
+        Exit status for the command.
+    """
+    everybody = communicator.Ibarrier()
+    deadline = time.monotonic() + GRACE_S
+    while not everybody.Test():
+        if time.monotonic() > deadline:
+            time.sleep(min(STAGGER_S * communicator.rank, LONGEST_STAGGER_S))
+            say(f"rank {communicator.rank}: {message}")
+            communicator.Abort(status)
+        time.sleep(0.01)
+    if communicator.rank == 0:
+        say(message)
+    communicator.Barrier()
+    return status
+
+
+def end_before_meeting(rank: int, message: str, status: int) -> int:
+    """End a process that failed before the ranks could meet; returns the status.
+
+    Most such failures are the same on every rank: rank 0 speaks at once, and when it ends the
+    launcher ends the others before it is their turn.
+    """
+    if rank > 0:
+        time.sleep(GRACE_S + min(STAGGER_S * rank, LONGEST_STAGGER_S))
+        message = f"rank {rank}: {message}"
+    say(message)
+    return status
+
+
+def say(message: str) -> None:
+    """Write the message where errors go."""
+    sys.stderr.write(f"hindmost: {message}\n")
+    sys.stderr.flush()

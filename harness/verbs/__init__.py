@@ -1,0 +1,1 @@
+"""The verbs of the command that need the machine: run, doctor."""

@@ -1,0 +1,1 @@
+"""Studies on machines: from a study file to run files."""

@@ -1,0 +1,1 @@
+"""Models: arrays in, fitted results out; no file, no MPI, no plot."""

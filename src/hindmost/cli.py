@@ -1,0 +1,87 @@
+"""The command: a table from verbs to the modules that do them, each imported only when called."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import Protocol, cast
+
+VERBS = {
+    "run": ("hindmost.harness.verbs.run", "run solvers on ranks and record every iteration"),
+    "show": ("hindmost.analysis.verbs.show", "say what is in run files"),
+    "fit": ("hindmost.analysis.verbs.fit", "hold models of the noise against the solve time"),
+    "plot": ("hindmost.analysis.verbs.plot", "draw run files"),
+    "report": ("hindmost.analysis.verbs.report", "write one HTML page on run files"),
+    "doctor": ("hindmost.harness.verbs.doctor", "say what this machine has and what it lacks"),
+}
+
+EXAMPLES = """\
+examples:
+  mpiexec -n 2 hindmost run laplacian-1d --unknowns 100000 --solver gmres --solver pgmres \\
+                            --iterations 2000 --repeats 3 --warmup 1 --out runs
+  hindmost show runs/*.h5
+  hindmost fit runs/*.h5
+  hindmost report runs/*.h5 --out runs/report.html
+
+'hindmost VERB --help' says more of each. Exit status: 0 done, 1 a finding, 2 usage, 3 bad data,
+4 the environment lacks something, 130 interrupted.
+"""
+
+
+class Verb(Protocol):
+    """What the module of a verb has."""
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Declare the verb's arguments."""
+
+    def perform(self, arguments: argparse.Namespace) -> int:
+        """Do it and return the exit status."""
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit status."""
+    words = list(sys.argv[1:] if words is None else words)
+    words, petsc_options = split_petsc_options(words)
+    parser = argparse.ArgumentParser(
+        prog="hindmost",
+        description="Measures and models where parallel iterations lose time.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="store_true", help="say which version this is")
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
+    chosen = next((word for word in words if not word.startswith("-")), None)
+    for name, (_, summary) in VERBS.items():
+        sub = verbs.add_parser(
+            name, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter
+        )
+        if name == chosen:
+            load_verb(name).add_arguments(sub)
+    arguments = parser.parse_args(words)
+    if arguments.version:
+        from hindmost import __version__
+
+        print(f"hindmost {__version__}")  # noqa: T201
+        return 0
+    if arguments.verb is None:
+        parser.print_help()
+        return 2
+    if petsc_options and arguments.verb != "run":
+        parser.error(f"'--' and what follows are PETSc options, for 'run' only: {petsc_options}")
+    arguments.petsc_options = tuple(petsc_options)
+    return load_verb(arguments.verb).perform(arguments)
+
+
+def load_verb(name: str) -> Verb:
+    """Import the module of a verb."""
+    return cast(Verb, importlib.import_module(VERBS[name][0]))
+
+
+def split_petsc_options(words: list[str]) -> tuple[list[str], list[str]]:
+    """Split a command line at ``--``."""
+    if "--" not in words:
+        return words, []
+    at = words.index("--")
+    return words[:at], words[at + 1 :]
