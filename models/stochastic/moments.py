@@ -1,0 +1,100 @@
+"""Models from the mean and deviation of all bodies: the mean work, and the two bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from hindmost.models.results import Kind, Prediction
+from hindmost.models.stochastic.bounds import bertsimas_bound, cramer_bound
+from hindmost.models.stochastic.times import SolveTimes
+
+Z90 = 1.6448536269514722
+"""The standard normal's 95 % quantile: a 90 % interval on both sides."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeanWork:
+    """K times the mean body, equation 6.
+
+    Bodies tile the solve on every rank, so this is the solve time less what lies between bodies,
+    for blocking and pipelined solvers alike.
+    """
+
+    bodies: int
+    mean_s: float
+    deviation_s: float
+    name: str = "mean-work"
+    kind: Kind = Kind.IDENTITY
+
+    def predict(self) -> Prediction:
+        """Return K mu."""
+        seconds, half = self.bodies * self.mean_s, Z90 * self.deviation_s * self.bodies**0.5
+        return Prediction(seconds=seconds, low_s=seconds - half, high_s=seconds + half)
+
+    def explain(self) -> str:
+        """Say it in a sentence."""
+        return f"{self.bodies} bodies of {self.mean_s * 1e6:.1f} us on average, waiting included."
+
+    def parameters(self) -> dict[str, Any]:
+        """Return mean and deviation."""
+        return {"mean_s": self.mean_s, "deviation_s": self.deviation_s}
+
+
+def fit_mean_work(times: SolveTimes) -> MeanWork:
+    """Take mean and deviation of all bodies."""
+    return MeanWork(
+        bodies=times.iterations,
+        mean_s=float(times.durations.mean()),
+        deviation_s=float(times.durations.std()),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaximumBound:
+    """K times a bound on the slowest of P bodies."""
+
+    name: str
+    bodies: int
+    ranks: int
+    mean_s: float
+    bound_s: float
+    kind: Kind = Kind.BOUND
+
+    def predict(self) -> Prediction:
+        """Return the bound; the truth lies between the mean and it."""
+        seconds = self.bodies * self.bound_s
+        return Prediction(seconds=seconds, low_s=self.bodies * self.mean_s, high_s=seconds)
+
+    def explain(self) -> str:
+        """Say it in a sentence."""
+        return f"The slowest of {self.ranks} bodies lasts at most {self.bound_s * 1e6:.1f} us."
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the bound of one body."""
+        return {"bound_s": self.bound_s}
+
+
+def fit_cramer(times: SolveTimes) -> MaximumBound:
+    """Bound the solve if bodies are independent."""
+    return fit_bound("cramer", cramer_bound, times)
+
+
+def fit_bertsimas(times: SolveTimes) -> MaximumBound:
+    """Bound the solve whether or not bodies depend on each other."""
+    return fit_bound("bertsimas", bertsimas_bound, times)
+
+
+def fit_bound(
+    name: str, bound: Callable[[float, float, int], float], times: SolveTimes
+) -> MaximumBound:
+    """Apply a bound to the bodies of a solve."""
+    mean = float(times.fitted.mean())
+    return MaximumBound(
+        name=name,
+        bodies=times.iterations,
+        ranks=times.ranks,
+        mean_s=mean,
+        bound_s=bound(mean, float(times.fitted.std()), times.ranks),
+    )

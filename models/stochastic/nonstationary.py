@@ -1,0 +1,70 @@
+"""The non-stationary model: in each iteration the ranks are drawn from a uniform law of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.models.results import Kind, Prediction
+from hindmost.models.stochastic.moments import Z90
+from hindmost.models.stochastic.times import SolveTimes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NonStationary:
+    """Uniform laws [a_k, a_k + s_k], one an iteration, in closed form.
+
+    The maximum of P draws is a_k + s_k P / (P + 1) on average (equation 7), the mean
+    a_k + s_k / 2 (equation 8).
+
+    Attributes
+    ----------
+    least : float64 array, shape (iteration,), seconds
+        a_k, the fastest rank.
+    span : float64 array, shape (iteration,), seconds
+        s_k, the slowest less the fastest.
+    ranks : int
+        P; 1 for pipelined solvers.
+    """
+
+    least: NDArray[np.float64]
+    span: NDArray[np.float64]
+    ranks: int
+    name: str = "nonstationary-uniform"
+    kind: Kind = Kind.EXPLAINS
+
+    def predict(self) -> Prediction:
+        """Return the sum over iterations."""
+        count = self.ranks
+        seconds = float(np.sum(self.least + self.span * count / (count + 1)))
+        # The maximum of P uniforms on [0, 1] follows a beta law with parameters P and 1.
+        variance = float(np.sum(self.span**2)) * count / ((count + 1) ** 2 * (count + 2))
+        half = Z90 * variance**0.5
+        return Prediction(seconds=seconds, low_s=seconds - half, high_s=seconds + half)
+
+    def explain(self) -> str:
+        """Say it in a sentence."""
+        return (
+            f"In an iteration the ranks lie anywhere in {np.median(self.least) * 1e6:.1f} to "
+            f"{np.median(self.least + self.span) * 1e6:.1f} us (medians)."
+        )
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the medians of both."""
+        return {
+            "median_least_s": float(np.median(self.least)),
+            "median_span_s": float(np.median(self.span)),
+        }
+
+
+def fit_nonstationary(times: SolveTimes) -> NonStationary:
+    """Take the fastest and the slowest rank of every iteration."""
+    least = times.durations.min(axis=1)
+    return NonStationary(
+        least=least,
+        span=times.durations.max(axis=1) - least,
+        ranks=1 if times.pipelined else times.ranks,
+    )
