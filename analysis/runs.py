@@ -33,7 +33,9 @@ class Group:
         unknowns = header.spec.get("unknowns")
         size = f"{unknowns:,} unknowns, " if unknowns else ""
         ranks = f"{header.ranks} rank{'s' if header.ranks > 1 else ''}"
-        return f"{header.solver} on {header.workload}: {size}{ranks}, {header.iterations} iterations"
+        return (
+            f"{header.solver} on {header.workload}: {size}{ranks}, {header.iterations} iterations"
+        )
 
 
 def find_runs(paths: Iterable[Path]) -> list[Run]:

@@ -1,4 +1,4 @@
-"""The one place where MPI and PETSc are started: the recorder first, so that it sees their calls."""
+"""The one place where MPI and PETSc are started: after the recorder, which must see their calls."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any
 from hindmost.errors import MissingError
 from hindmost.harness.recorder.library import load
 from hindmost.harness.stack import current_stack
-
 
 THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 """One rank, one core: a BLAS that starts threads of its own makes the ranks fight for cores."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-if sys.version_info < (3, 11):  # before anything that an older Python cannot read
+if sys.version_info < (3, 11):  # noqa: UP036  # before anything that an older Python cannot read
     sys.exit(f"hindmost needs Python 3.11 or later; this is {sys.version.split()[0]}")
 
 import ownsite

@@ -78,9 +78,7 @@ def is_debian() -> bool:
     release = Path("/etc/os-release")
     if not release.exists() or not shutil.which("apt-get"):
         return False
-    lines = dict(
-        line.split("=", 1) for line in release.read_text().splitlines() if "=" in line
-    )
+    lines = dict(line.split("=", 1) for line in release.read_text().splitlines() if "=" in line)
     family = f"{lines.get('ID', '')} {lines.get('ID_LIKE', '')}".replace('"', "").split()
     return "debian" in family or "ubuntu" in family
 

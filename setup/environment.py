@@ -21,7 +21,7 @@ SETUP_FILES = sorted(Path(__file__).parent.glob("*.py"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """The virtual environment of one stack, ``.venvs/STACK``; ``.venv`` is a link to one of them."""
+    """The virtual environment of a stack, ``.venvs/STACK``; ``.venv`` is a link to one of them."""
 
     stack: str
 

@@ -59,7 +59,9 @@ def run(
                 time.sleep(0.2)
                 now = time.monotonic()
                 if live:
-                    print(f"\r\033[Kset-up: {title}: {clock(now - begun)} so far", end="", flush=True)
+                    print(
+                        f"\r\033[Kset-up: {title}: {clock(now - begun)} so far", end="", flush=True
+                    )
                 elif now - shown > QUIET_INTERVAL_S:
                     shown = now
                     say(f"{title}: {clock(now - begun)} so far; {last_line(log)}")

@@ -78,7 +78,9 @@ class RankBodies:
             phase_duration=self.phase_duration[:bodies],
             position=self.position[:bodies],
             kind=self.kind[:bodies],
-            restart_duration=self.restart_duration[: np.count_nonzero(self.position[1:bodies] == 0)],
+            restart_duration=self.restart_duration[
+                : np.count_nonzero(self.position[1:bodies] == 0)
+            ],
             lead_in_s=self.lead_in_s,
             lead_out_s=self.solve_time_s - float(ends[bodies - 1]),
             solve_time_s=self.solve_time_s,

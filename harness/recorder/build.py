@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import os
 import shlex
 import subprocess
 import tempfile
@@ -97,4 +96,4 @@ def compile_recorder(mpicc: str, library: Path) -> None:
             raise MissingError(
                 f"The recorder does not compile: {shlex.join(command)}\n{answer.stderr.strip()}"
             )
-        os.replace(built, library)
+        built.replace(library)

@@ -39,7 +39,7 @@ class State:
             ]
         )
         memory = (ctypes.c_char * layout.itemsize).from_address(library.hindmost_state())
-        self._counters = np.frombuffer(memory, dtype=layout)[0]
+        self._counters = np.ndarray((1,), layout, buffer=memoryview(memory))[0]
         self.call_names = tuple((name or b"").decode() for name in names)
 
     def __getitem__(self, name: str) -> Any:

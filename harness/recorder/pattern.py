@@ -1,9 +1,9 @@
 """How the stream of marks that a solver leaves becomes bodies, cycles and restarts.
 
 A solver's pattern is declared in three parts. *Marks* give a letter to the begin or end of a PETSc
-event. A *grammar*, a regular expression over the letters, says which streams are known: any other is
-refused. *Contexts* say which letters end a body or begin a restart cycle, by their neighbours: in
-``O[N]`` the N that follows an O is meant; ``^`` and ``$`` are the ends of the stream.
+event. A *grammar*, a regular expression over the letters, says which streams are known: any other
+is refused. *Contexts* say which letters end a body or begin a restart cycle, by their neighbours:
+in ``O[N]`` the N that follows an O is meant; ``^`` and ``$`` are the ends of the stream.
 """
 
 from __future__ import annotations

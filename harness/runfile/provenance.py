@@ -34,7 +34,7 @@ def environment(petsc_version: str, communicator: Any) -> dict[str, Any]:
             "architecture": platform.machine(),
             "kernel": platform.release(),
             "cpu_model": cpu_model(),
-            "cores": len(os.sched_getaffinity(0)),
+            "cores": os.cpu_count(),
             "smt_active": read_text("/sys/devices/system/cpu/smt/active"),
             "governor": read_text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
             "clock_source": read_text(

@@ -1,9 +1,9 @@
-"""Write a run file: gathered from the ranks block by block, written by rank 0, whole or not at all."""
+"""Write a run file: gathered from the ranks in blocks, written by rank 0, whole or not at all."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -142,21 +142,20 @@ def sync_folder(folder: Path) -> None:
 def gather_into(file: h5py.File | None, run: RankRun, communicator: MPI.Intracomm) -> None:
     """Gather a run from all ranks and write it where the file is, on rank 0; collective."""
     bodies = run.bodies
-    sizes = {
-        "iteration": bodies.duration.size,
-        "rank": communicator.size,
-        "phase": len(PHASES),
-        "restart": bodies.restart_duration.size,
-    }
     edges = gather_edges(run.incoming, communicator)
     per_rank = communicator.gather((run.host, run.cpu, run.context_switches, run.mpi_other_s))
     scalars = communicator.gather((bodies.lead_in_s, bodies.lead_out_s, bodies.solve_time_s))
-    if file is not None:
-        sizes["edge"] = edges.source.size
-        make_variables(file, sizes)
+    if file is not None and per_rank is not None and scalars is not None:
         hosts, cpus, switches, other = zip(*per_rank, strict=True)
         lead_in, lead_out, solve_time = zip(*scalars, strict=True)
-        values = {
+        sizes = {
+            "iteration": bodies.duration.size,
+            "rank": communicator.size,
+            "restart": bodies.restart_duration.size,
+            "edge": edges.source.size,
+        }
+        make_variables(file, sizes)
+        small = {
             "body": bodies.kind,
             "position": bodies.position,
             "residual_norm": run.residual_norm,
@@ -169,10 +168,9 @@ def gather_into(file: h5py.File | None, run: RankRun, communicator: MPI.Intracom
             "edge_source": edges.source,
             "edge_target": edges.target,
             "edge_bytes": edges.bytes,
+            "host": hosts,
         }
-        for name, value in values.items():
-            file[name][:] = value
-        file["host"][:] = list(hosts)
+        fill(file, small)
     by_row = {
         "duration": bodies.duration,
         "start": bodies.start,
@@ -185,8 +183,35 @@ def gather_into(file: h5py.File | None, run: RankRun, communicator: MPI.Intracom
                 file[name][first : first + block.shape[0]] = block
 
 
+def write_whole(folder: Path, header: Header, values: Mapping[str, Any]) -> Path:
+    """Write a run that one process holds whole: simulated and synthetic ones.
+
+    Parameters
+    ----------
+    values : mapping of str to array
+        Every variable of the schema in its shape, and ``host``, a name for each rank.
+    """
+    sizes = {
+        name: np.shape(values[variable.name])[axis]
+        for variable in VARIABLES
+        for axis, name in enumerate(variable.dimensions)
+        if name != "phase"
+    }
+    with PartFile(folder, header) as target:
+        make_variables(target.file, sizes)
+        fill(target.file, values)
+        target.finish()
+    return target.path
+
+
+def fill(file: h5py.File, values: Mapping[str, Any]) -> None:
+    """Write whole variables."""
+    for name, value in values.items():
+        file[name][...] = list(value) if name == "host" else value
+
+
 def gathered_blocks(
-    mine: NDArray[Any], communicator: MPI.Intracomm
+    mine: Any, communicator: MPI.Intracomm
 ) -> Iterator[tuple[int, NDArray[Any] | None]]:
     """Gather rows of all ranks, so many at a time that rank 0 holds a bounded block.
 
@@ -224,13 +249,17 @@ def gather_edges(incoming: Edges, communicator: MPI.Intracomm) -> Edges:
 
 def make_variables(file: h5py.File, sizes: dict[str, int]) -> None:
     """Make the dimensions, with their coordinates, and every variable, still empty."""
+    sizes = {**sizes, "phase": len(PHASES)}
     for name, size in sizes.items():
         limit = None if name in UNLIMITED else size
         if name == "phase":
             scale = file.create_dataset(name, data=list(PHASES), dtype=h5py.string_dtype())
         else:
             scale = file.create_dataset(
-                name, data=np.arange(size, dtype="i4"), maxshape=(limit,), chunks=True if limit is None else None
+                name,
+                data=np.arange(size, dtype="i4"),
+                maxshape=(limit,),
+                chunks=True if limit is None else None,
             )
         scale.make_scale(name)
     for variable in VARIABLES:
@@ -258,9 +287,7 @@ def make_variable(file: h5py.File, variable: Variable, sizes: dict[str, int]) ->
         variable.name,
         shape,
         variable.type,
-        maxshape=tuple(
-            None if name in UNLIMITED else sizes[name] for name in variable.dimensions
-        ),
+        maxshape=tuple(None if name in UNLIMITED else sizes[name] for name in variable.dimensions),
         chunks=tuple(chunk_of[name] for name in variable.dimensions) if grows else None,
         fillvalue=np.nan if variable.type.startswith("f") else None,
     )

@@ -46,7 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         required=True,
         help=f"may be given several times: {', '.join(SOLVERS.names)}",
     )
-    parser.add_argument("--unknowns", type=int, default=100_000, help="size of the system (%(default)s)")
+    parser.add_argument(
+        "--unknowns", type=int, default=100_000, help="size of the system (%(default)s)"
+    )
     parser.add_argument(
         "--iterations", type=int, default=2000, help="iterations of every solve (%(default)s)"
     )
@@ -56,7 +58,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--warmup", type=int, default=1, help="unrecorded solves before the first (%(default)s)"
     )
-    parser.add_argument("--seed", type=int, default=0, help="of the order of the runs (%(default)s)")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="of the order of the runs (%(default)s)"
+    )
     parser.add_argument("--out", type=Path, required=True, help="folder for the run files")
 
 

@@ -1,8 +1,8 @@
 """Johnson's SU law, fitted by maximum likelihood.
 
-X = loc + scale sinh((Z - a) / b) with Z standard normal. Given loc and scale, the best a and b are in
-closed form: with z = asinh((x - loc) / scale), b = 1 / sd(z) and a = -b mean(z). What is left is a
-search in two dimensions, with an analytic gradient.
+X = loc + scale sinh((Z - a) / b) with Z standard normal. Given loc and scale, the best a and b are
+in closed form: with z = asinh((x - loc) / scale), b = 1 / sd(z) and a = -b mean(z). What is left is
+a search in two dimensions, with an analytic gradient.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ class JohnsonSU:
 
     def at_normal(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the quantiles that belong to standard normal ones."""
-        return self.loc + self.scale * np.sinh((z - self.a) / self.b)
+        quantiles: NDArray[np.float64] = self.loc + self.scale * np.sinh((z - self.a) / self.b)
+        return quantiles
 
     def pdf(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the density."""

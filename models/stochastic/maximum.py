@@ -1,8 +1,8 @@
 """The maximum of P independent times of one law: its mean and variance.
 
 With F the law's cdf, E[max] = integral of x P F^(P-1) f dx (equation 3). Written with the standard
-normal z = Phi^-1(F(x)) the integrand is smooth and its weight falls like a Gaussian at both ends, for
-any law: no tail is cut, as it is when one integrates over the bounds of the data.
+normal z = Phi^-1(F(x)) the integrand is smooth and its weight falls like a Gaussian at both ends,
+for any law: no tail is cut, as it is when one integrates over the bounds of the data.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-PANELS = 64
+PANELS = 128
 NODES = 16
 LIMITS = (-14.0, 36.0)
 
@@ -34,12 +34,15 @@ def maximum_moments(
     -------
     mean, variance : float
     """
-    node, weight = np.polynomial.legendre.leggauss(NODES)
+    node, weight = special.roots_legendre(NODES)
     edges = np.linspace(*LIMITS, PANELS + 1)
     half = 0.5 * np.diff(edges)[:, None]
     z = (0.5 * (edges[:-1] + edges[1:])[:, None] + half * node).ravel()
     log_density = -0.5 * z**2 - 0.5 * np.log(2 * np.pi)
-    log_weight = np.log(ranks) + (ranks - 1) * special.log_ndtr(z) + log_density
+    # Log F keeps all its digits in both tails only if each is computed from its own side.
+    upper = np.log1p(-special.ndtr(-np.abs(z)))
+    log_cdf = np.where(z > 0.0, upper, special.log_ndtr(z))
+    log_weight = np.log(ranks) + (ranks - 1) * log_cdf + log_density
     share = np.exp(log_weight) * (half * weight).ravel()
     used = share > 0.0
     x, share = at_normal(z[used]), share[used]

@@ -1,9 +1,10 @@
 """The max-plus recursion: local work, and who has to wait for whom.
 
 In a blocking iteration all ranks wait for the last one: t <- max_p(t_p + w_p) + L. With pipelined
-reductions of lag d a rank begins body k + 1 once it has ended body k and reduction k - d is complete,
-that is when every rank has ended body k - d and the latency L has passed; where the matrix needs
-halos, it also waits for the bodies k of its neighbours. At the end of a restart cycle all ranks meet.
+reductions of lag d a rank begins body k + 1 once it has ended body k and reduction k - d is
+complete, that is when every rank has ended body k - d and the latency L has passed; where the
+matrix needs halos, it also waits for the bodies k of its neighbours. At the end of a restart cycle
+all ranks meet.
 """
 
 from __future__ import annotations
@@ -154,7 +155,7 @@ def max_plus_time(
     )
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True)
 def pipelined_time(
     work: NDArray[np.float64],
     latency: float,

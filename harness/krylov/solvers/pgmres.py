@@ -17,7 +17,7 @@ PGMRES = Solver(
             Mark("X", "begin", ("VecMAXPY",)),
         ),
         # The first body of a cycle only multiplies; every further one corrects one or two vectors
-        # before it posts its reduction; the last only awaits one, and the solution's update follows.
+        # before it posts its reduction; the last only awaits one, before the solution is updated.
         grammar="(?>NR(?>XX?R)+X)+",
         cycle=("[N]",),
         bodies=(

@@ -1,0 +1,56 @@
+# hindmost: the two commands of a newcomer are `make demo` and `make test`.
+#
+#   make demo              set up what is missing, run the demonstration on 2 ranks
+#   make test              set up what is missing, run every check and test
+#   make test-recorder     only the tests of what runs on the ranks
+#   make check             lint, types, import contracts
+#   make clean             remove what the demonstration made
+#
+# STACK=site|system|source chooses MPI and PETSc; without it the machine decides (see README).
+
+STACK ?= auto
+RANKS ?= 2
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test test-recorder check lint types contracts clean setup-demo setup-test
+
+setup-demo:
+	@$(PYTHON) setup --stack $(STACK) --extras plot
+
+setup-test:
+	@$(PYTHON) setup --stack $(STACK) --extras dev
+
+demo: setup-demo
+	@rm -f demo/*.h5 demo/*.png demo/*.html
+	@$(BIN)/mpiexec -n $(RANKS) $(BIN)/hindmost run laplacian-1d --unknowns 100000 \
+	    --solver gmres --solver pgmres --iterations 2000 --repeats 3 --warmup 1 --out demo > /dev/null
+	@$(BIN)/hindmost plot demo/*-0.h5 > /dev/null
+	@$(BIN)/hindmost report demo --out demo/report.html > /dev/null
+	@echo
+	@$(BIN)/hindmost fit demo
+	@echo
+	@echo "Look at demo/report.html in a browser: the table above, where the time of each run went,"
+	@echo "and the figures, which also stand as demo/*.png. Then: $(BIN)/hindmost show demo/*.h5"
+
+test: setup-test check
+	@$(BIN)/python -m pytest
+
+test-recorder: setup-test
+	@$(BIN)/python -m pytest tests/harness tests/mpi
+
+check: lint types contracts
+
+lint:
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types:
+	@$(BIN)/mypy
+	@cd setup && ../$(BIN)/mypy --config-file= --strict *.py
+
+contracts:
+	@$(BIN)/lint-imports
+
+clean:
+	rm -rf demo build dist

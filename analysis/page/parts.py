@@ -1,0 +1,91 @@
+"""The parts of a page: each gives its HTML."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Protocol
+
+
+class Part(Protocol):
+    """Anything that can stand on a page."""
+
+    def html(self) -> str:
+        """Return the part's HTML."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading that begins a section."""
+
+    text: str
+
+    def html(self) -> str:
+        """Return the heading."""
+        return f"<h2>{escape(self.text)}</h2>"
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A paragraph; a quiet one is for what only some readers need."""
+
+    text: str
+    quiet: bool = False
+
+    def html(self) -> str:
+        """Return the paragraph."""
+        kind = ' class="quiet"' if self.quiet else ""
+        return f"<p{kind}>{escape(self.text)}</p>"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table: its head and how its cells are set (``left``, ``right``, ``wide``)."""
+
+    head: str
+    setting: str = "left"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of text."""
+
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[str]]
+
+    def html(self) -> str:
+        """Return the table, in a box of its own that scrolls on narrow screens."""
+        heads = "".join(
+            f'<th scope="col" class="{column.setting}">{escape(column.head)}</th>'
+            for column in self.columns
+        )
+        rows = "".join(f"<tr>{self._cells(row)}</tr>\n" for row in self.rows)
+        return (
+            f'<div class="scroll"><table><thead><tr>{heads}</tr></thead>\n'
+            f"<tbody>{rows}</tbody></table></div>"
+        )
+
+    def _cells(self, row: Sequence[str]) -> str:
+        return "".join(
+            f'<td class="{column.setting}">{escape(cell)}</td>'
+            for column, cell in zip(self.columns, row, strict=True)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture that travels inside the page."""
+
+    png: bytes
+    description: str
+    caption: str
+
+    def html(self) -> str:
+        """Return the picture with its caption."""
+        data = base64.b64encode(self.png).decode()
+        return (
+            f'<figure><img src="data:image/png;base64,{data}" alt="{escape(self.description)}">'
+            f"<figcaption>{escape(self.caption)}</figcaption></figure>"
+        )

@@ -1,0 +1,31 @@
+"""``hindmost report``: one HTML page on a set of runs."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from hindmost.analysis.fits import fit_group
+from hindmost.analysis.page.document import write_page
+from hindmost.analysis.report import report_page
+from hindmost.analysis.runs import find_runs, group_runs
+
+EXAMPLES = """\
+examples:
+  hindmost report runs/ --out runs/report.html
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.description = "Writes one HTML file with tables and figures; it needs no network."
+    parser.epilog = EXAMPLES
+    parser.add_argument("file", nargs="+", type=Path, help="run files, or folders of them")
+    parser.add_argument("--out", type=Path, default=Path("report.html"), help="(%(default)s)")
+
+
+def perform(arguments: argparse.Namespace) -> int:
+    """Fit, draw and write."""
+    groups = [fit_group(group) for group in group_runs(find_runs(arguments.file))]
+    print(write_page(arguments.out, report_page(groups)))
+    return 0

@@ -1,0 +1,159 @@
+"""``hindmost doctor``: what this machine has, what it lacks, and what that costs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+from hindmost.errors import HindmostError, MissingError
+from hindmost.harness.runfile.provenance import cpu_model, installed, read_text
+from hindmost.harness.stack import current_stack
+
+EXAMPLES = """\
+examples:
+  hindmost doctor
+  hindmost doctor --json
+"""
+QUIET_LOAD = 0.3
+"""Load a core above which timings are disturbed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that was looked at.
+
+    Attributes
+    ----------
+    subject : str
+    verdict : str
+        ``ok``; ``note``: results may suffer; ``lacks``: something cannot be done.
+    text : str
+    """
+
+    subject: str
+    verdict: str
+    text: str
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.description = "Looks at compiler, MPI, PETSc, clock, cores and load."
+    parser.epilog = EXAMPLES
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def perform(arguments: argparse.Namespace) -> int:
+    """Look and tell; exit status 4 if solvers cannot be run here."""
+    findings = [look() for look in LOOKS]
+    if arguments.json:
+        print(json.dumps({"version": 1, "findings": [asdict(each) for each in findings]}, indent=2))
+    else:
+        for each in findings:
+            print(f"{each.verdict:6}{each.subject:12}{each.text}")
+    lacking = any(each.verdict == "lacks" for each in findings)
+    return MissingError.exit_status if lacking else 0
+
+
+def look_at_package() -> Finding:
+    """Say which hindmost and Python these are."""
+    parts = [
+        f"{name} {installed(name) or 'absent'}" for name in ("numpy", "scipy", "numba", "h5py")
+    ]
+    return Finding(
+        subject="hindmost", verdict="ok", text=f"{installed('hindmost')}; {', '.join(parts)}"
+    )
+
+
+def look_at_recorder() -> Finding:
+    """Compile and load the recorder."""
+    from hindmost.harness.recorder.build import recorder_library
+    from hindmost.harness.recorder.library import record_cost_ns
+
+    stack = current_stack()
+    try:
+        library = recorder_library()
+        cost = record_cost_ns()
+    except HindmostError as error:
+        return Finding(subject="recorder", verdict="lacks", text=str(error))
+    return Finding(
+        subject="recorder",
+        verdict="ok",
+        text=f"{stack.name} stack, {stack.mpicc}; {cost:.0f} ns a record; {library}",
+    )
+
+
+def look_at_petsc() -> Finding:
+    """Start MPI and PETSc."""
+    from hindmost.harness import petsc
+    from hindmost.harness.krylov.experiment import mpi_library
+
+    try:
+        parallel = petsc.start()
+    except (HindmostError, OSError) as error:
+        return Finding(subject="PETSc", verdict="lacks", text=str(error))
+    version = ".".join(str(part) for part in parallel.PETSc.Sys.getVersion())
+    return Finding(subject="PETSc", verdict="ok", text=f"{version} with {mpi_library()[:60]}")
+
+
+def look_at_launcher() -> Finding:
+    """Find an mpiexec."""
+    found = shutil.which("mpiexec", path=f"{sys.prefix}/bin:{os.environ['PATH']}")
+    if found is None:
+        return Finding(subject="mpiexec", verdict="lacks", text="none on PATH: one rank only")
+    return Finding(subject="mpiexec", verdict="ok", text=found)
+
+
+def look_at_clock() -> Finding:
+    """Say what the clock is read from."""
+    source = read_text("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+    good = source in ("tsc", "kvm-clock", "arch_sys_counter", "timebase")
+    return Finding(
+        subject="clock",
+        verdict="ok" if good else "note",
+        text=f"{source or 'unknown'}" + ("" if good else ": reading it may be slow"),
+    )
+
+
+def look_at_cores() -> Finding:
+    """Count cores, and say how busy they are."""
+    cores, load = len(os.sched_getaffinity(0)), os.getloadavg()[0]
+    text = f"{cores} of {os.cpu_count()} usable, {cpu_model()}; load {load:.2f}"
+    if load > QUIET_LOAD * cores:
+        busy = "something else is running: waiting times will show it"
+        return Finding(subject="cores", verdict="note", text=f"{text}: {busy}")
+    if cores < 2:
+        return Finding(
+            subject="cores", verdict="note", text=f"{text}; two ranks would take turns on one core"
+        )
+    return Finding(subject="cores", verdict="ok", text=text)
+
+
+def look_at_frequency() -> Finding:
+    """Say what governs the cores' frequency."""
+    governor = read_text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+    smt = {"1": "SMT on", "0": "SMT off"}.get(
+        read_text("/sys/devices/system/cpu/smt/active") or "", "SMT unknown"
+    )
+    if governor is None:
+        return Finding(subject="frequency", verdict="ok", text=f"no governor visible; {smt}")
+    return Finding(
+        subject="frequency",
+        verdict="ok" if governor == "performance" else "note",
+        text=f"governor {governor}; {smt}",
+    )
+
+
+LOOKS: tuple[Callable[[], Finding], ...] = (
+    look_at_package,
+    look_at_recorder,
+    look_at_petsc,
+    look_at_launcher,
+    look_at_clock,
+    look_at_cores,
+    look_at_frequency,
+)

@@ -1,0 +1,118 @@
+"""What several tests need: run files with known contents, and ranks under a real mpiexec."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hindmost.harness.recorder.bodies import PHASES
+from hindmost.harness.runfile.contents import Header
+from hindmost.harness.runfile.writer import write_whole
+
+ROOT = Path(__file__).parent.parent
+BIN = Path(sys.prefix) / "bin"
+RUN_TIMEOUT_S = 180
+
+
+@pytest.fixture
+def header() -> Header:
+    return Header(
+        workload="laplacian-1d",
+        solver="gmres",
+        ranks=3,
+        iterations=40,
+        restart=10,
+        synchronisation="blocking",
+        lag=0,
+        complete=True,
+        origin="synthetic",
+        t0_utc="2026-01-02T03:04:05.000006+00:00",
+        mpi_library="none",
+        spec={"unknowns": 300, "repeat": 0},
+        environment={"petsc": "none", "machine": {"host": "büro", "cores": 3}},
+        petsc_options={"ksp_rtol": "0"},
+        scheduler={},
+        git={},
+    )
+
+
+@pytest.fixture
+def values() -> dict[str, object]:
+    """Return the variables of a run of 40 bodies on 3 ranks in 4 cycles, books closed."""
+    return run_values(iterations=40, ranks=3, restart=10, seed=1)
+
+
+def run_values(*, iterations: int, ranks: int, restart: int, seed: int) -> dict[str, object]:
+    """Return the variables of a synthetic run whose ranks end every body together."""
+    random = np.random.default_rng(seed)
+    work = random.uniform(50e-6, 60e-6, (iterations, ranks))
+    latency = 3e-6
+    duration = np.repeat(work.max(axis=1, keepdims=True) + latency, ranks, axis=1)
+    cycles = -(-iterations // restart)
+    pause = np.full((cycles - 1, ranks), 20e-6)
+    lead = np.full(ranks, 10e-6)
+    gaps = np.zeros((iterations, ranks))
+    gaps[restart::restart] = pause
+    start = lead + np.cumsum(duration, axis=0) - duration + np.cumsum(gaps, axis=0)
+    phases = np.zeros((iterations, ranks, len(PHASES)))
+    phases[:, :, PHASES.index("local")] = work
+    phases[:, :, PHASES.index("wait")] = duration - work
+    neighbours = [(p, q) for p in range(ranks) for q in range(ranks) if abs(p - q) == 1]
+    return {
+        "duration": duration,
+        "start": start,
+        "phase_duration": phases,
+        "body": np.zeros(iterations, np.uint8),
+        "position": np.arange(iterations) % restart,
+        "residual_norm": np.geomspace(1, 1e-8, iterations),
+        "restart_duration": pause,
+        "lead_in": lead,
+        "lead_out": lead,
+        "solve_time": 2 * lead + duration.sum(axis=0) + pause.sum(axis=0),
+        "mpi_other": np.zeros(ranks),
+        "context_switches": np.arange(ranks),
+        "cpu": np.arange(ranks),
+        "edge_source": np.array([source for source, _ in neighbours]),
+        "edge_target": np.array([target for _, target in neighbours]),
+        "edge_bytes": np.full(len(neighbours), 8),
+        "host": ["node-0"] * ranks,
+    }
+
+
+@pytest.fixture
+def run_file(tmp_path: Path, header: Header, values: dict[str, object]) -> Path:
+    return write_whole(tmp_path, header, values)
+
+
+Ranks = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def ranks(tmp_path: Path) -> Ranks:
+    """Return what runs hindmost, or a Python script, on ranks."""
+
+    def start(
+        count: int, *words: str | Path, script: str = "", environment: dict[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        program: list[str | Path] = [BIN / "hindmost"]
+        if script:
+            file = tmp_path / "script.py"
+            file.write_text(script)
+            program = [BIN / "python", file]
+        return subprocess.run(
+            [str(word) for word in (BIN / "mpiexec", "-n", str(count), *program, *words)],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=RUN_TIMEOUT_S,
+            env={**os.environ, **(environment or {})},
+            cwd=tmp_path,
+        )
+
+    return start
