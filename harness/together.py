@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from hindmost.errors import HindmostError
+from hindmost.errors import HindmostError, UsageError
 
 T = TypeVar("T")
 
@@ -16,6 +16,8 @@ GRACE_S = 1.0
 STAGGER_S = 0.02
 """A failed rank speaks this much later than the one before it, so that the first ends the rest."""
 LONGEST_STAGGER_S = 3.0
+LAUNCHER_S = 4.0
+"""How long a launcher may take to end the other ranks when one has ended with an error."""
 
 
 def on_root(communicator: Any, action: Callable[[], T]) -> T:
@@ -60,17 +62,19 @@ def end_together(communicator: Any, message: str, status: int) -> int:
     return status
 
 
-def end_before_meeting(rank: int, message: str, status: int) -> int:
+def end_before_meeting(rank: int, error: HindmostError) -> int:
     """End a process that failed before the ranks could meet; returns the status.
 
-    Most such failures are the same on every rank: rank 0 speaks at once, and when it ends the
+    What was asked for is the same on every rank, and so is what is wrong with it: rank 0 speaks.
+    What a machine lacks may be so on one node only: rank 0 speaks at once, and when it ends the
     launcher ends the others before it is their turn.
     """
     if rank > 0:
-        time.sleep(GRACE_S + min(STAGGER_S * rank, LONGEST_STAGGER_S))
-        message = f"rank {rank}: {message}"
-    say(message)
-    return status
+        if isinstance(error, UsageError):
+            return error.exit_status
+        time.sleep(LAUNCHER_S + min(STAGGER_S * rank, LONGEST_STAGGER_S))
+    say(f"rank {rank}: {error}" if rank > 0 else str(error))
+    return error.exit_status
 
 
 def say(message: str) -> None:

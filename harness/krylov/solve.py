@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.errors import UnknownPatternError
+from hindmost.errors import UnknownPatternError, UsageError
 from hindmost.harness.krylov.edges import incoming_edges
 from hindmost.harness.krylov.problems.problem import LinearSystem
 from hindmost.harness.krylov.solvers.solver import Solver
@@ -107,10 +107,13 @@ class RecordedSolver:
         ------
         UnknownPatternError
             The solve left records whose pattern is not known.
+        UsageError
+            The solve stopped before its iterations were done.
         """
         per_solve = self.solver.records_per_body * 2 * self.iterations
         needed = int(self._records_needed * ROOM) or per_solve
         recording, switches = self._solve(capacity=needed + SPARE_RECORDS)
+        self._check_iterations()
         communicator = self._parallel.communicator
         lost = communicator.allreduce(recording.lost)
         bodies = self._bodies(recording, lost)
@@ -124,6 +127,17 @@ class RecordedSolver:
             host=socket.gethostname(),
         )
         return RecordedRun(rank=run, records_lost=lost)
+
+    def _check_iterations(self) -> None:
+        """Refuse a solve that ended before its iterations were done."""
+        done = self._ksp.getIterationNumber()
+        if done != self.iterations:
+            raise UsageError(
+                f"{self.solver.name} stopped after {done} of {self.iterations} iterations "
+                f"({converged_reason(self._ksp)}), though it was told to go on: there is nothing "
+                "left to do, or the method broke down. Ask for fewer --iterations, a harder "
+                "problem or another preconditioner."
+            )
 
     def _solve(self, capacity: int) -> tuple[Recording, int]:
         """Solve from zero; return what was recorded and the involuntary context switches."""
@@ -146,10 +160,10 @@ class RecordedSolver:
         if lost:
             return bodies.first(min(self._parallel.communicator.allgather(bodies.duration.size)))
         counted = int(np.count_nonzero(bodies.kind != BodyKind.FILL))
-        if counted != self._ksp.getIterationNumber():
+        if counted != self.iterations:
             raise UnknownPatternError(
                 f"{self.solver.name}: {counted} iterations were found in the records, PETSc counts "
-                f"{self._ksp.getIterationNumber()}. The solve took a way that hindmost does not "
+                f"{self.iterations}. The solve took a way that hindmost does not "
                 "know; try again without PETSc options after '--'."
             )
         return bodies
@@ -175,6 +189,15 @@ def set_defaults(options: Any, defaults: dict[str, str]) -> None:
     for name, value in defaults.items():
         if not options.hasName(name):
             options.setValue(name, value)
+
+
+def converged_reason(ksp: Any) -> str:
+    """Return PETSc's name of why a solver stopped."""
+    reason = ksp.getConvergedReason()
+    names = {
+        value: name for name, value in vars(type(ksp).ConvergedReason).items() if name[0].isupper()
+    }
+    return str(names.get(reason, reason))
 
 
 def current_cpu() -> int:

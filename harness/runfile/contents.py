@@ -75,9 +75,11 @@ class Header:
 
     @classmethod
     def from_attributes(cls, attributes: Mapping[str, Any]) -> Header:
-        """Read the attributes of a file; raises KeyError or ValueError where they are not right."""
+        """Read the attributes of a file; raises ValueError where they are not right."""
         values: dict[str, Any] = {}
         for field in fields(cls):
+            if field.name not in attributes:
+                raise ValueError(f"the attribute '{field.name}' is missing")
             value = attributes[field.name]
             if field.type == "Json":
                 value = json.loads(value)

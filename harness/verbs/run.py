@@ -82,7 +82,7 @@ def perform(arguments: argparse.Namespace) -> int:
         parallel = petsc.start(arguments.petsc_options)
         check_size(parallel.communicator.size, mpi_library(), mine)
     except HindmostError as error:
-        return end_before_meeting(mine.rank, str(error), error.exit_status)
+        return end_before_meeting(mine.rank, error)
     return perform_together(experiment, arguments.out, parallel)
 
 

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hindmost.harness.krylov.solvers import SOLVERS
+from hindmost.harness.recorder.bodies import PHASES, Recording, find_bodies
+from hindmost.harness.recorder.library import RECORD
+
+MPI_PHASE = {"halo": 0, "wait": 1, "post": 2, "other": 3}
+
+
+def recording(*events: tuple[str, int, int]) -> Recording:
+    """Return a recording of marks ('N', t, t) and MPI intervals ('wait', begin, end)."""
+    records = np.zeros(len(events), RECORD)
+    for record, (what, begin, end) in zip(records, events, strict=True):
+        record["begin_ns"], record["end_ns"] = begin, end
+        record["what"] = -1 if what in MPI_PHASE else ord(what)
+        record["phase"] = MPI_PHASE.get(what, 0)
+    return Recording(records=records, begin_ns=1000, end_ns=9000, lost=0, other_s={})
+
+
+TWO_CYCLES = recording(
+    ("wait", 1100, 1200),  # in the lead-in
+    ("N", 1500, 1500),
+    ("halo", 1600, 1700),
+    ("halo", 1750, 1800),
+    ("wait", 1900, 2100),
+    ("O", 2150, 2150),
+    ("other", 2200, 2250),
+    ("wait", 2300, 2400),
+    ("N", 2500, 2500),
+    ("post", 2600, 2620),
+    ("O", 2800, 2800),
+    ("N", 3000, 3000),
+    ("wait", 3100, 3900),  # between the cycles
+    ("N", 4000, 4000),
+    ("O", 4400, 4400),
+    ("N", 5000, 5000),
+)
+GMRES = SOLVERS["gmres"].pattern
+
+
+def test_phases_are_exclusive_and_sum_to_the_body() -> None:
+    bodies = find_bodies(TWO_CYCLES, GMRES, "gmres")
+    np.testing.assert_allclose(bodies.duration, [1e-6, 0.5e-6, 1e-6])
+    np.testing.assert_allclose(bodies.start, [0.5e-6, 1.5e-6, 3e-6])
+    columns = {name: bodies.phase_duration[:, i] for i, name in enumerate(PHASES)}
+    np.testing.assert_allclose(columns["halo"], [150e-9, 0, 0])
+    np.testing.assert_allclose(columns["wait"], [300e-9, 0, 0])
+    np.testing.assert_allclose(columns["post"], [0, 20e-9, 0])
+    np.testing.assert_allclose(columns["local"], [550e-9, 480e-9, 1000e-9])
+    np.testing.assert_allclose(bodies.phase_duration.sum(axis=1), bodies.duration, rtol=1e-6)
+
+
+def test_the_books_close() -> None:
+    bodies = find_bodies(TWO_CYCLES, GMRES, "gmres")
+    parts = bodies.lead_in_s + bodies.duration.sum() + bodies.restart_duration.sum()
+    assert parts + bodies.lead_out_s == pytest.approx(bodies.solve_time_s, abs=1e-15)
+    np.testing.assert_allclose(bodies.restart_duration, [1e-6])
+
+
+def test_the_first_bodies_close_their_books_too() -> None:
+    bodies = find_bodies(TWO_CYCLES, GMRES, "gmres").first(2)
+    assert bodies.duration.size == 2
+    assert bodies.restart_duration.size == 0
+    parts = bodies.lead_in_s + bodies.duration.sum() + bodies.restart_duration.sum()
+    assert parts + bodies.lead_out_s == pytest.approx(bodies.solve_time_s, abs=1e-15)

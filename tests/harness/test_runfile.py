@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import h5netcdf
+import h5py
+import netCDF4
+import numpy as np
+import pytest
+import xarray
+
+import hindmost
+from hindmost.errors import DamagedFileError, DataError, NotARunFileError, UnknownSchemaError
+from hindmost.harness.runfile.checksum import TRAILER_LENGTH, append_checksum, verify_checksum
+from hindmost.harness.runfile.contents import Header
+from hindmost.harness.runfile.schema import PHASES, VARIABLES
+from hindmost.harness.runfile.writer import write_whole
+
+
+@contextmanager
+def edited(path: Path) -> Iterator[h5py.File]:
+    """Change a file by hand and give it a right checksum again."""
+    with path.open("r+b") as file:
+        file.truncate(path.stat().st_size - TRAILER_LENGTH)
+    with h5py.File(path, "r+") as changed:
+        yield changed
+    append_checksum(path)
+
+
+def test_what_was_written_is_read(
+    run_file: Path, header: Header, values: dict[str, object]
+) -> None:
+    run = hindmost.open(run_file)
+    assert run.header == header
+    assert (run.bodies, run.restarts) == (40, 3)
+    for variable in VARIABLES:
+        written = np.asarray(values[variable.name])
+        np.testing.assert_allclose(run.variable(variable.name), written, rtol=1e-6)
+    np.testing.assert_array_equal(run.durations, np.asarray(values["duration"]))
+    assert run.durations.dtype == np.float64
+    assert run.hosts == ["node-0"] * 3
+    np.testing.assert_allclose(run.phase("wait") + run.work, run.durations, atol=1e-6)
+    assert run.solve_time_s == np.max(np.asarray(values["solve_time"]))
+
+
+def test_four_readers_agree(run_file: Path) -> None:
+    run = hindmost.open(run_file)
+    numeric = [variable.name for variable in VARIABLES]
+    with h5py.File(run_file) as h5, netCDF4.Dataset(run_file) as nc:
+        with h5netcdf.File(run_file) as pure:
+            for name in numeric:
+                ours = run.variable(name)
+                np.testing.assert_array_equal(h5[name][...], ours)
+                np.testing.assert_array_equal(np.asarray(nc[name][...]), ours)
+                np.testing.assert_array_equal(pure[name][...], ours)
+        assert list(nc["phase"][...]) == list(PHASES)
+        assert nc.dimensions["iteration"].isunlimited()
+        assert nc["duration"].dimensions == ("iteration", "rank")
+        assert nc["body"].flag_meanings == "regular fill drain replacement"
+    for engine in ("h5netcdf", "netcdf4"):
+        with xarray.open_dataset(run_file, engine=engine) as dataset:
+            assert dataset["duration"].dims == ("iteration", "rank")
+            assert dataset["duration"].attrs["units"] == "s"
+            assert list(dataset["phase"].values) == list(PHASES)
+            assert set(dataset["host"].values) == {"node-0"}
+            for name in numeric:
+                np.testing.assert_array_equal(dataset[name].values, run.variable(name))
+            by_phase = dataset["phase_duration"].sel(phase="local").sum()
+            assert float(by_phase) == pytest.approx(run.phase("local").sum(), rel=1e-5)
+
+
+def test_a_run_without_restarts_and_edges(tmp_path: Path, header: Header) -> None:
+    from tests.conftest import run_values
+
+    values = run_values(iterations=5, ranks=1, restart=30, seed=0)
+    path = write_whole(tmp_path, replace(header, ranks=1, iterations=5), values)
+    run = hindmost.open(path)
+    assert run.restarts == 0
+    assert run.restart_durations.shape == (0, 1)
+    assert run.edges.source.size == 0
+    for engine in ("h5netcdf", "netcdf4"):
+        with xarray.open_dataset(path, engine=engine) as dataset:
+            assert dataset.sizes["restart"] == 0
+
+
+def test_an_existing_file_is_never_overwritten(
+    tmp_path: Path, header: Header, values: dict[str, object]
+) -> None:
+    first = write_whole(tmp_path, header, values)
+    before = first.read_bytes()
+    second = write_whole(tmp_path, header, values)
+    assert [first.name, second.name] == ["laplacian-1d-gmres-p3-0.h5", "laplacian-1d-gmres-p3-1.h5"]
+    assert first.read_bytes() == before
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_nothing_is_left_of_a_file_that_could_not_be_finished(
+    tmp_path: Path, header: Header, values: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("hindmost.harness.runfile.writer.append_checksum", full)
+    with pytest.raises(DataError, match="No space left on device"):
+        write_whole(tmp_path, header, values)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("contents", "error", "word"),
+    [
+        (b"", NotARunFileError, "not HDF5"),
+        (b"time,commit\n1,2\n", NotARunFileError, "not HDF5"),
+        (b"\x89HDF\r\n\x1a\n" + b"\0" * 500, DamagedFileError, "checksum"),
+    ],
+)
+def test_foreign_files(tmp_path: Path, contents: bytes, error: type[Exception], word: str) -> None:
+    path = tmp_path / "foreign.h5"
+    path.write_bytes(contents)
+    with pytest.raises(error, match=word):
+        hindmost.open(path)
+
+
+def test_a_file_of_hdf5_by_another_program(tmp_path: Path) -> None:
+    path = tmp_path / "other.h5"
+    with h5py.File(path, "w") as file:
+        file["x"] = [1, 2]
+    with pytest.raises(DamagedFileError, match="does not end in hindmost's checksum"):
+        hindmost.open(path)
+    append_checksum(path)
+    with pytest.raises(NotARunFileError, match="schema"):
+        hindmost.open(path)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.7, 0.999])
+def test_a_file_that_was_cut_off(run_file: Path, share: float) -> None:
+    size = run_file.stat().st_size
+    with run_file.open("r+b") as file:
+        file.truncate(int(size * share))
+    with pytest.raises(DataError):
+        hindmost.open(run_file)
+
+
+@pytest.mark.parametrize("share", [0.01, 0.25, 0.5, 0.9, 0.9999])
+def test_a_flipped_bit_is_found(run_file: Path, share: float) -> None:
+    data = bytearray(run_file.read_bytes())
+    data[int(len(data) * share)] ^= 0x10
+    run_file.write_bytes(data)
+    with pytest.raises(DamagedFileError):
+        hindmost.open(run_file)
+
+
+def test_an_unfinished_file_is_recognised(run_file: Path) -> None:
+    part = run_file.with_name(run_file.name + ".part")
+    part.write_bytes(run_file.read_bytes()[:-TRAILER_LENGTH])
+    with pytest.raises(DamagedFileError, match="unfinished"):
+        hindmost.open(part)
+
+
+def test_a_newer_version_is_refused_by_name(run_file: Path) -> None:
+    with edited(run_file) as file:
+        file.attrs["schema_version"] = 99
+    with pytest.raises(UnknownSchemaError, match="version 99"):
+        hindmost.open(run_file)
+
+
+@pytest.mark.parametrize("name", ["duration", "phase_duration", "position", "host", "edge_bytes"])
+def test_a_missing_variable_is_named(run_file: Path, name: str) -> None:
+    with edited(run_file) as file:
+        del file[name]
+    with pytest.raises(DamagedFileError, match=name):
+        hindmost.open(run_file)
+
+
+def test_a_variable_of_wrong_shape_is_named(run_file: Path) -> None:
+    with edited(run_file) as file:
+        del file["duration"]
+        file["duration"] = np.ones((40, 2))
+    with pytest.raises(DamagedFileError, match=r"'duration' is float64 \(40, 2\)"):
+        hindmost.open(run_file)
+
+
+def test_a_missing_attribute_is_refused(run_file: Path) -> None:
+    with edited(run_file) as file:
+        del file.attrs["solver"]
+    with pytest.raises(DamagedFileError, match="solver"):
+        hindmost.open(run_file)
+
+
+def test_folders_and_missing_files(tmp_path: Path) -> None:
+    with pytest.raises(NotARunFileError, match="folder"):
+        hindmost.open(tmp_path)
+    with pytest.raises(DataError, match="No such file"):
+        hindmost.open(tmp_path / "absent.h5")
+
+
+def test_the_checksum_is_that_of_the_hdf5_part(run_file: Path) -> None:
+    import hashlib
+
+    assert (
+        verify_checksum(run_file)
+        == hashlib.sha256(run_file.read_bytes()[:-TRAILER_LENGTH]).hexdigest()
+    )

@@ -1,0 +1,157 @@
+"""One rank's failure ends the run everywhere, with one message."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import BIN, Ranks
+
+pytestmark = pytest.mark.mpi
+
+
+def messages(stderr: str) -> list[str]:
+    """Return what hindmost says beside progress; the launcher's own noise is left out."""
+    said = [line for line in stderr.splitlines() if line.startswith("hindmost: ")]
+    return [line for line in said if not re.search(r": (\w+: warming up|run \d+ of)", line)]
+
+
+BAD = {
+    "an unknown workload": (["laplacian-9d", "--solver", "gmres"], 2, "laplacian-1d, diagonal"),
+    "an unknown solver": (["diagonal", "--solver", "magic"], 2, "gmres, pgmres"),
+    "a solver named twice": (["diagonal", "--solver", "gmres", "--solver", "gmres"], 2, "twice"),
+    "no unknowns": (["diagonal", "--solver", "gmres", "--unknowns", "0"], 2, "--unknowns 0"),
+    "fewer than no iterations": (
+        ["diagonal", "--solver", "gmres", "--iterations", "-5"], 2, "--iterations -5",
+    ),
+    "no repeats": (["diagonal", "--solver", "gmres", "--repeats", "0"], 2, "--repeats 0"),
+    "fewer unknowns than ranks": (["diagonal", "--solver", "gmres", "--unknowns", "1"], 2, "2 ranks"),
+    "PETSc's word for ours": (["diagonal", "--solver", "gmres", "--", "-ksp_type", "cg"], 2, "--solver"),
+    "more iterations than there is work": (
+        ["laplacian-1d", "--solver", "gmres", "--unknowns", "2"], 2, "of 2000 iterations",
+    ),
+    "a preconditioner that PETSc has not got": (
+        ["diagonal", "--solver", "gmres", "--", "-pc_type", "magic"], 2, "magic",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_has_one_message(ranks: Ranks, tmp_path: Path, name: str) -> None:
+    words, status, word = BAD[name]
+    at = words.index("--") if "--" in words else len(words)
+    done = ranks(2, "run", *words[:at], "--out", tmp_path / "out", *words[at:])
+    assert done.returncode == status, done.stderr
+    assert len(messages(done.stderr)) == 1, done.stderr
+    assert word in messages(done.stderr)[0]
+    assert "Traceback" not in done.stderr
+    assert not list(tmp_path.glob("out/*"))
+
+
+@pytest.mark.parametrize("place", ["/proc/hindmost", "a-file"])
+def test_a_folder_that_cannot_be_written(ranks: Ranks, tmp_path: Path, place: str) -> None:
+    (tmp_path / "a-file").touch()
+    done = ranks(2, "run", "diagonal", "--solver", "gmres", "--out", tmp_path / place)
+    assert done.returncode == 2, done.stderr
+    assert len(messages(done.stderr)) == 1, done.stderr
+    assert "cannot be written there" in messages(done.stderr)[0]
+
+
+def test_a_full_disk_leaves_nothing_behind(ranks: Ranks, tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk], capture_output=True, check=False
+    )
+    if mounted.returncode != 0:
+        pytest.skip("a small file system can be mounted by root only")
+    try:
+        done = ranks(2, "run", "diagonal", "--solver", "gmres", "--unknowns", "600", "--out", disk)
+        left = list(disk.iterdir())
+    finally:
+        subprocess.run(["umount", disk], check=True)
+    assert done.returncode == 3, done.stderr
+    assert len(messages(done.stderr)) == 1, done.stderr
+    assert "No space left" in done.stderr
+    assert not left
+
+
+FAILS = """
+import sys
+from hindmost.harness import petsc
+parallel = petsc.start()
+from hindmost.harness.together import end_together
+communicator = parallel.communicator
+who = sys.argv[1].split(",")
+if str(communicator.rank) in who:
+    sys.exit(end_together(communicator, "the sky fell", 7))
+communicator.Barrier()
+"""
+
+
+@pytest.mark.parametrize("who", ["0", "1", "0,1"])
+def test_any_rank_ends_all(ranks: Ranks, who: str) -> None:
+    done = ranks(2, who, script=FAILS)
+    assert done.returncode == 7, done.stderr
+    assert len(messages(done.stderr)) == 1, done.stderr
+    prefix = "" if who == "0,1" else f"rank {who}: "
+    assert messages(done.stderr)[0] == f"hindmost: {prefix}the sky fell"
+
+
+def test_singletons_are_refused(ranks: Ranks, tmp_path: Path) -> None:
+    # What srun without PMI does: processes that were promised two ranks and each see one.
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(("OMPI", "PMI"))
+    }
+    environment |= {"PMI_SIZE": "2", "PMI_RANK": "0", "OMPI_ALLOW_RUN_AS_ROOT": "1"}
+    launched = subprocess.run(
+        [BIN / "python", "-c", PRETEND, str(tmp_path / "out")],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+        timeout=60,
+    )
+    assert launched.returncode == 4, launched.stderr
+    assert "started 2 processes, but MPI sees 1" in launched.stderr
+    assert not (tmp_path / "out").exists()
+
+
+PRETEND = """
+import os, sys
+# The promise is taken away before MPI starts, as it is lost on the way from a foreign launcher.
+from hindmost.harness.launch import place
+promised = place()
+for name in ("PMI_SIZE", "PMI_RANK"):
+    del os.environ[name]
+from hindmost.harness.verbs import run
+run.place = lambda: promised
+from hindmost.cli import main
+sys.exit(main(["run", "diagonal", "--solver", "gmres", "--out", sys.argv[1]]))
+"""
+
+
+def test_more_ranks_than_cores_are_warned_of(ranks: Ranks, tmp_path: Path) -> None:
+    count = (os.cpu_count() or 1) + 1
+    done = ranks(
+        count, "run", "diagonal", "--solver", "gmres", "--unknowns", "50", "--iterations", "31",
+        "--out", tmp_path / "out",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    warnings = [line for line in messages(done.stderr) if "warning" in line]
+    assert len(warnings) == 1
+    assert f"{count} ranks share" in warnings[0]
+    assert "scheduler" in warnings[0]
+
+
+def test_a_misspelt_option_is_told(ranks: Ranks, tmp_path: Path) -> None:
+    done = ranks(
+        2, "run", "diagonal", "--solver", "gmres", "--unknowns", "50", "--iterations", "31",
+        "--out", tmp_path / "out", "--", "-ksp_gmres_restrat", "7",
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert "no part of PETSc used -ksp_gmres_restrat" in done.stderr

@@ -1,0 +1,211 @@
+"""Solves under a real mpiexec, recorded and read back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hindmost
+from hindmost.harness.recorder.pattern import BodyKind
+from hindmost.harness.runfile.reader import Run
+from tests.conftest import Ranks
+
+pytestmark = pytest.mark.mpi
+
+COUNTS = {
+    # K = 5000, restart 30: fill, regular, drain; the paper counts 5334 iterates for PGMRES.
+    "gmres": {BodyKind.REGULAR: 5000},
+    "pgmres": {BodyKind.FILL: 334, BodyKind.REGULAR: 4833, BodyKind.DRAIN: 167},
+}
+
+
+def record(ranks: Ranks, folder: Path, count: int, *words: str) -> dict[str, Run]:
+    done = ranks(count, "run", *words, "--out", folder)
+    assert done.returncode == 0, done.stderr
+    runs = [hindmost.open(path) for path in done.stdout.split()]
+    return {run.header.solver: run for run in runs}
+
+
+def assert_books_close(run: Run) -> None:
+    bodies = run.durations.sum(axis=0)
+    parts = run.lead_in + bodies + run.restart_durations.sum(axis=0) + run.lead_out
+    np.testing.assert_allclose(parts, run.solve_time, atol=1e-6, rtol=0)
+    phases = run.variable("phase_duration").sum(axis=2, dtype=np.float64)
+    np.testing.assert_allclose(phases, run.durations, atol=1e-6, rtol=0)
+    assert (run.variable("phase_duration") >= -1e-9).all()
+    ends = run.starts + run.durations
+    inside = run.position[1:] > 0
+    np.testing.assert_allclose(run.starts[1:][inside], ends[:-1][inside], atol=1e-9, rtol=0)
+
+
+@pytest.mark.parametrize("workload", ["laplacian-1d", "diagonal"])
+def test_counts_of_the_paper(ranks: Ranks, tmp_path: Path, workload: str) -> None:
+    runs = record(
+        ranks, tmp_path / "out", 2, workload, "--unknowns", "600", "--iterations", "5000",
+        "--solver", "gmres", "--solver", "pgmres",
+    )  # fmt: skip
+    for solver, run in runs.items():
+        counted = np.bincount(run.kind, minlength=len(BodyKind))
+        assert {kind: counted[kind] for kind in BodyKind if counted[kind]} == COUNTS[solver]
+        assert run.restarts == 166
+        assert run.position.max() == (29 if solver == "gmres" else 31)
+        assert_books_close(run)
+        assert run.header.complete
+        waits = {name: run.phase(name) for name in ("halo", "wait", "post")}
+        assert (waits["wait"][run.kind == BodyKind.REGULAR] > 0).all()
+        assert (waits["post"].sum() > 0) == (solver == "pgmres")
+        assert (waits["halo"].sum() > 0) == (workload == "laplacian-1d")
+        norms = run.variable("residual_norm")
+        np.testing.assert_array_equal(np.isnan(norms), run.kind == BodyKind.FILL)
+        edges = sorted(zip(run.edges.source, run.edges.target, run.edges.bytes, strict=True))
+        assert edges == ([(0, 1, 8), (1, 0, 8)] if workload == "laplacian-1d" else [])
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_one_rank_and_more_ranks_than_cores(ranks: Ranks, tmp_path: Path, count: int) -> None:
+    runs = record(
+        ranks, tmp_path / "out", count, "laplacian-1d", "--unknowns", "200", "--iterations", "45",
+        "--solver", "gmres", "--solver", "pgmres",
+    )  # fmt: skip
+    assert runs["gmres"].durations.shape == (45, count)
+    assert runs["pgmres"].durations.shape == (45 + 2 * 2, count)
+    for run in runs.values():
+        assert_books_close(run)
+        assert run.edges.source.size == 2 * (count - 1)
+
+
+OPTIONS = {
+    "another restart length": (["-ksp_gmres_restart", "7"], 7),
+    "modified Gram-Schmidt": (["-ksp_gmres_modifiedgramschmidt"], 30),
+    "no preconditioner": (["-pc_type", "none"], 30),
+    "right preconditioning": (["-ksp_pc_side", "right"], 30),
+    "inner solvers": (
+        [
+            "-pc_type",
+            "bjacobi",
+            "-sub_ksp_type",
+            "gmres",
+            "-sub_pc_type",
+            "none",
+            "-sub_ksp_max_it",
+            "3",
+        ],
+        30,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("solver", ["gmres", "pgmres"])
+def test_petsc_options_are_segmented_right_or_refused_by_name(
+    ranks: Ranks, tmp_path: Path, name: str, solver: str
+) -> None:
+    options, restart = OPTIONS[name]
+    done = ranks(
+        2, "run", "laplacian-1d", "--unknowns", "4000", "--iterations", "100", "--solver", solver,
+        "--out", tmp_path / "out", "--", *options,
+    )  # fmt: skip
+    if done.returncode != 0:
+        assert f"hindmost: {solver}: " in done.stderr or "hindmost: PETSc" in done.stderr
+        assert "Traceback" not in done.stderr
+        assert solver == "pgmres"
+        return
+    run = hindmost.open(done.stdout.strip())
+    assert np.count_nonzero(run.kind != BodyKind.FILL) == 100
+    assert run.header.restart == restart
+    assert run.restarts == -(-100 // restart) - 1
+    assert_books_close(run)
+    for key in (word[1:] for word in options if word.startswith("-")):
+        assert key in run.header.petsc_options
+
+
+def test_order_is_shuffled_and_repeats_are_kept(ranks: Ranks, tmp_path: Path) -> None:
+    done = ranks(
+        1, "run", "diagonal", "--unknowns", "50", "--iterations", "40", "--solver", "gmres",
+        "--solver", "pgmres", "--repeats", "3", "--seed", "3", "--out", tmp_path / "out",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    runs = [hindmost.open(path) for path in done.stdout.split()]
+    assert [run.header.spec["order"] for run in runs] == [1, 2, 3, 4, 5, 6]
+    for block in range(3):
+        pair = runs[2 * block : 2 * block + 2]
+        assert {run.header.solver for run in pair} == {"gmres", "pgmres"}
+        assert {run.header.spec["repeat"] for run in pair} == {block}
+    assert [run.header.t0_utc for run in runs] == sorted(run.header.t0_utc for run in runs)
+
+
+def test_provenance_says_where_a_run_comes_from(ranks: Ranks, tmp_path: Path) -> None:
+    run = record(
+        ranks, tmp_path / "out", 2, "diagonal", "--unknowns", "50", "--iterations", "40",
+        "--solver", "gmres",
+    )["gmres"]  # fmt: skip
+    facts = run.header.environment
+    assert facts["petsc"].startswith("3.")
+    assert facts["packages"]["hindmost"] == hindmost.__version__
+    assert facts["machine"]["host"] == run.hosts[0]
+    assert facts["ranks"] == 2
+    assert run.header.mpi_library
+    assert run.header.petsc_options["ksp_convergence_test"] == "skip"
+    assert run.header.origin == "measured"
+
+
+OVERFLOW = """
+import sys
+from dataclasses import replace
+from pathlib import Path
+from hindmost.harness import petsc
+parallel = petsc.start()
+from hindmost.harness.krylov import experiment, solve
+solve.SPARE_RECORDS = 0
+solve.ROOM = float(sys.argv[2])
+plan = experiment.Experiment(workload="laplacian-1d", solvers=(sys.argv[1],), unknowns=100,
+                             iterations=300, repeats=1, warmup=1, seed=0)
+for path in experiment.perform(plan, Path("out"), parallel):
+    if parallel.communicator.rank == 0:
+        print(path)
+"""
+
+
+@pytest.mark.parametrize("solver", ["gmres", "pgmres"])
+def test_lost_records_make_a_run_incomplete(ranks: Ranks, tmp_path: Path, solver: str) -> None:
+    done = ranks(2, solver, "0.5", script=OVERFLOW)
+    assert done.returncode == 0, done.stderr
+    run = hindmost.open(tmp_path / done.stdout.strip())
+    assert not run.header.complete
+    fill = 2 if solver == "pgmres" else 0
+    assert run.bodies % (30 + fill) == 0
+    assert 0 < run.bodies < 0.6 * 300 * (32 / 30)
+    assert_books_close(run)
+
+
+ONE_MPI = """
+import sys
+order = sys.argv[1:]
+from hindmost.harness.recorder.library import load
+load()
+for name in order:
+    __import__(name)
+mapped = {line.split()[-1] for line in open("/proc/self/maps") if "/libmpi.so" in line}
+print(len(mapped), *mapped)
+"""
+
+
+@pytest.mark.parametrize("order", ["mpi4py.MPI petsc4py.PETSc", "petsc4py.PETSc mpi4py.MPI"])
+def test_there_is_one_mpi_in_the_process(ranks: Ranks, order: str) -> None:
+    done = ranks(1, *order.split(), script=ONE_MPI)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[0] == "1", done.stdout
+
+
+TOO_LATE = """
+from mpi4py import MPI
+from hindmost.harness.recorder.library import load
+load()
+"""
+
+
+def test_coming_after_mpi_is_refused(ranks: Ranks) -> None:
+    done = ranks(1, script=TOO_LATE)
+    assert "mpi4py.MPI was imported before hindmost's recorder" in done.stderr
