@@ -2,7 +2,7 @@
 #
 #   make demo              set up what is missing, run the demonstration on 2 ranks
 #   make test              set up what is missing, run every check and test
-#   make test-recorder     only the tests of what runs on the ranks
+#   make test-recorder     only the tests of set-up and of what runs on the ranks
 #   make check             lint, types, import contracts
 #   make clean             remove what the demonstration made
 #
@@ -37,7 +37,7 @@ test: setup-test check
 	@$(BIN)/python -m pytest
 
 test-recorder: setup-test
-	@$(BIN)/python -m pytest tests/harness tests/mpi
+	@$(BIN)/python -m pytest tests/harness tests/mpi tests/setup
 
 check: lint types contracts
 

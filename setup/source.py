@@ -145,6 +145,9 @@ def use_own_libraries(environment: Environment) -> None:
             log=log,
         )
 
+    for config in (site / "petsc4py" / "lib").glob("petsc.cfg"):
+        config.write_text(f"PETSC_DIR  = {site / 'petsc'}\nPETSC_ARCH =\n")
+
 
 def connect(environment: Environment) -> None:
     """Write down the stack."""

@@ -8,7 +8,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-
 from tests.conftest import BIN, Ranks
 
 pytestmark = pytest.mark.mpi
@@ -29,8 +28,12 @@ BAD = {
         ["diagonal", "--solver", "gmres", "--iterations", "-5"], 2, "--iterations -5",
     ),
     "no repeats": (["diagonal", "--solver", "gmres", "--repeats", "0"], 2, "--repeats 0"),
-    "fewer unknowns than ranks": (["diagonal", "--solver", "gmres", "--unknowns", "1"], 2, "2 ranks"),
-    "PETSc's word for ours": (["diagonal", "--solver", "gmres", "--", "-ksp_type", "cg"], 2, "--solver"),
+    "fewer unknowns than ranks": (
+        ["diagonal", "--solver", "gmres", "--unknowns", "1"], 2, "on 2 ranks",
+    ),
+    "PETSc's word for ours": (
+        ["diagonal", "--solver", "gmres", "--", "-ksp_type", "cg"], 2, "use --solver",
+    ),
     "more iterations than there is work": (
         ["laplacian-1d", "--solver", "gmres", "--unknowns", "2"], 2, "of 2000 iterations",
     ),

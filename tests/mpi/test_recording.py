@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.conftest import Ranks
 
 import hindmost
 from hindmost.harness.recorder.pattern import BodyKind
 from hindmost.harness.runfile.reader import Run
-from tests.conftest import Ranks
 
 pytestmark = pytest.mark.mpi
 

@@ -1,0 +1,151 @@
+"""What the verbs that read files print and write."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.conftest import run_values
+
+from hindmost.cli import main
+from hindmost.errors import DamagedFileError, DataError, NotARunFileError, UsageError
+from hindmost.harness.runfile.contents import Header
+from hindmost.harness.runfile.writer import write_whole
+
+
+@pytest.fixture
+def folder(tmp_path: Path, header: Header) -> Path:
+    """Return a folder with three GMRES runs and a pipelined one."""
+    for seed in range(3):
+        values = run_values(iterations=40, ranks=3, restart=10, seed=seed)
+        write_whole(tmp_path / "runs", header, values) if seed else first(tmp_path, header, values)
+    pipelined = replace(header, solver="pgmres", synchronisation="pipelined", lag=1)
+    write_whole(
+        tmp_path / "runs", pipelined, run_values(iterations=40, ranks=3, restart=10, seed=9)
+    )
+    return tmp_path / "runs"
+
+
+def first(tmp_path: Path, header: Header, values: dict[str, object]) -> Path:
+    (tmp_path / "runs").mkdir()
+    return write_whole(tmp_path / "runs", header, values)
+
+
+def test_fit_prints_a_table_a_configuration(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["fit", str(folder)]) == 0
+    printed = capsys.readouterr().out
+    assert "gmres on laplacian-1d: 300 unknowns, 3 ranks, 40 iterations" in printed
+    assert "(3 runs" in printed
+    assert "(1 run)" in printed
+    assert len(re.findall(r"^max-plus +explains", printed, re.MULTILINE)) == 2
+    assert len(re.findall(r"^cramer +bound", printed, re.MULTILINE)) == 1
+    assert max(len(line) for line in printed.splitlines()) <= 120
+
+
+def test_fit_json_is_what_the_design_promises(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["fit", "--json", str(folder)]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["version"] == 1
+    assert len(answer["runs"]) == 4
+    for run in answer["runs"]:
+        promised = {"file", "workload", "solver", "ranks", "iterations", "bodies", "solve_time_s"}
+        assert promised <= set(run)
+        for model in run["models"]:
+            assert {"name", "kind", "predicted_s", "interval_s", "error_percent"} <= set(model)
+            assert model["kind"] in {"explains", "predicts", "identity", "bound"}
+            error = 100 * (model["predicted_s"] / run["solve_time_s"] - 1)
+            assert model["error_percent"] == pytest.approx(error)
+    by_name = {model["name"]: model for model in answer["runs"][0]["models"]}
+    # Every rank ends every body with the slowest, so the recursion gives the solve time.
+    assert by_name["max-plus"]["error_percent"] == pytest.approx(0, abs=0.01)
+    assert by_name["stationary-johnsonsu"]["parameters"].keys() == {"a", "b", "loc", "scale"}
+
+
+def test_show_says_where_the_time_went(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = folder / "laplacian-1d-gmres-p3-0.h5"
+    assert main(["show", str(file)]) == 0
+    printed = capsys.readouterr().out
+    assert "40 bodies (40 regular), 3 restarts" in printed
+    assert "closed to 1.000 ns" in printed
+    assert len(printed.splitlines()) <= 10
+    assert main(["show", "--json", str(file)]) == 0
+    run = json.loads(capsys.readouterr().out)["runs"][0]
+    assert sum(run["phase_share"].values()) == pytest.approx(1, abs=1e-6)
+    assert run["balance_s"] < 1e-9
+
+
+def test_plot_writes_two_figures(folder: Path, tmp_path: Path) -> None:
+    file = folder / "laplacian-1d-gmres-p3-0.h5"
+    for kind, magic in (("png", b"\x89PNG"), ("pdf", b"%PDF")):
+        assert main(["plot", str(file), "--out", str(tmp_path / "f"), "--format", kind]) == 0
+        for name in ("map", "histogram"):
+            figure = tmp_path / "f" / f"{file.stem}-{name}.{kind}"
+            assert figure.read_bytes().startswith(magic)
+
+
+def test_report_is_one_page_without_requests(folder: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    assert main(["report", str(folder), "--out", str(page)]) == 0
+    html = page.read_text()
+    assert html.count("<figure>") == 4
+    assert html.count("<h2>") == 2
+    assert "max-plus" in html
+    sources = re.findall(r'(?:src|href)="([^"]{0,30})', html)
+    assert sources
+    assert all(source.startswith("data:") for source in sources)
+    assert not re.search(r"https?://", html)
+    assert page.stat().st_size < 4e6
+
+
+def test_names_from_files_are_escaped_on_the_page(
+    tmp_path: Path, header: Header, values: dict[str, object]
+) -> None:
+    hostile = replace(header, mpi_library="<script>alert(1)</script>")
+    file = write_whole(tmp_path, hostile, values)
+    assert main(["report", str(file), "--out", str(tmp_path / "page.html")]) == 0
+    assert "<script" not in (tmp_path / "page.html").read_text()
+
+
+def test_incomplete_runs_are_not_modelled(
+    tmp_path: Path, header: Header, values: dict[str, object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write_whole(tmp_path, replace(header, complete=False), values)
+    with pytest.raises(DataError, match="incomplete"):
+        main(["fit", str(file)])
+    assert main(["show", str(file)]) == 0
+    assert "INCOMPLETE" in capsys.readouterr().out
+
+
+def test_times_that_cannot_be_are_refused(
+    tmp_path: Path, header: Header, values: dict[str, object]
+) -> None:
+    duration = np.array(values["duration"])
+    duration[3, 1] = np.nan
+    file = write_whole(tmp_path, header, {**values, "duration": duration})
+    with pytest.raises(DataError, match="not a number"):
+        main(["fit", str(file)])
+
+
+@pytest.mark.parametrize("verb", ["show", "fit", "plot", "report"])
+def test_files_that_are_none(verb: str, tmp_path: Path) -> None:
+    foreign = tmp_path / "notes.txt"
+    foreign.write_text("hello")
+    damaged = tmp_path / "damaged.h5"
+    damaged.write_bytes(b"\x89HDF\r\n\x1a\n" + b"x" * 300)
+    (tmp_path / "empty").mkdir()
+    for path, error in (
+        (foreign, NotARunFileError),
+        (damaged, DamagedFileError),
+        (tmp_path / "empty", UsageError),
+        (tmp_path / "absent.h5", UsageError),
+    ):
+        with pytest.raises(error, match=re.escape(str(path))):
+            main([verb, str(path)])

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hindmost.errors import MissingError
+from hindmost.harness.recorder import build
+from hindmost.harness.recorder.library import RECORD
+from hindmost.harness.stack import Stack, current_stack
+
+
+@pytest.fixture
+def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path / "hindmost" / "recorder"
+
+
+def test_compiled_once_and_again_when_the_source_changes(
+    empty_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = build.recorder_library()
+    written = first.stat().st_mtime_ns
+    assert build.recorder_library() == first
+    assert first.stat().st_mtime_ns == written
+    changed = tmp_path / "recorder.c"
+    changed.write_text(build.SOURCE.read_text() + "\n/* changed */\n")
+    monkeypatch.setattr(build, "SOURCE", changed)
+    second = build.recorder_library()
+    assert second != first
+    assert sorted(empty_cache.glob("*.so")) == sorted([first, second])
+
+
+def test_another_libmpi_is_another_recorder(
+    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = build.recorder_library()
+    monkeypatch.setattr(build, "libmpi_path", lambda _: "/elsewhere/libmpi.so.12")
+    assert build.recorder_library() != first
+
+
+def test_libmpi_is_found_behind_its_links(tmp_path: Path) -> None:
+    (tmp_path / "libmpi.so.40").touch()
+    (tmp_path / "libmpi.so").symlink_to("libmpi.so.40")
+    assert build.libmpi_path(f"gcc -I/x -L{tmp_path} -lmpi") == str(tmp_path / "libmpi.so.40")
+    assert build.libmpi_path("gcc -lmpi") == ""
+    mpicc = current_stack().mpicc
+    assert Path(build.libmpi_path(build.ask(mpicc, "-show"))).name.startswith("libmpi.so.")
+
+
+@pytest.mark.parametrize(
+    ("mpicc", "word"), [("", "No mpicc"), ("/nowhere/mpicc", "cannot be run"), ("false", "compile")]
+)
+def test_a_compiler_that_is_none(
+    empty_cache: Path, monkeypatch: pytest.MonkeyPatch, mpicc: str, word: str
+) -> None:
+    stack = Stack(name="own", petsc_dir="", mpicc=mpicc)
+    monkeypatch.setattr(build, "current_stack", lambda: stack)
+    with pytest.raises(MissingError, match=word):
+        build.recorder_library()
+    assert not list(empty_cache.glob("*.so"))
+
+
+def test_the_record_has_the_layout_of_the_source() -> None:
+    assert RECORD.itemsize == 24
+    assert [RECORD.fields[name][1] for name in RECORD.names or ()] == [0, 8, 16, 20]  # type: ignore[index]

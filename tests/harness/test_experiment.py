@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from hindmost.errors import UsageError
+from hindmost.harness.krylov.experiment import Experiment
+from hindmost.harness.krylov.problems import PROBLEMS
+from hindmost.harness.krylov.solvers import SOLVERS
+from hindmost.harness.launch import check_size, crowding_warning, place
+
+PLAN = Experiment(
+    workload="laplacian-1d",
+    solvers=("gmres", "pgmres"),
+    unknowns=10,
+    iterations=5,
+    repeats=4,
+    warmup=1,
+    seed=11,
+)
+
+
+def test_each_block_of_the_order_holds_each_solver_once() -> None:
+    order = PLAN.order()
+    assert [repeat for _, repeat in order] == [0, 0, 1, 1, 2, 2, 3, 3]
+    for block in range(4):
+        assert {solver for solver, _ in order[2 * block : 2 * block + 2]} == {"gmres", "pgmres"}
+    assert order == PLAN.order()
+    assert len({tuple(replace(PLAN, seed=seed).order()) for seed in range(10)}) > 1
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"workload": "ice"}, "Unknown workload 'ice'; choose from: laplacian-1d, diagonal"),
+        ({"solvers": ("gmres", "lgmres")}, "Unknown solver 'lgmres'; choose from: gmres, pgmres"),
+        ({"solvers": ()}, "No solver"),
+        ({"unknowns": -1}, "--unknowns -1: it must be at least 1"),
+        ({"iterations": 0}, "--iterations 0"),
+        ({"warmup": -1}, "--warmup -1: it must be at least 0"),
+        ({"petsc_options": ("-ksp_max_it", "3")}, "use --iterations instead"),
+    ],
+)
+def test_what_cannot_be_run_is_said(change: dict[str, object], word: str) -> None:
+    PLAN.check()
+    with pytest.raises(UsageError, match=word):
+        replace(PLAN, **change).check()  # type: ignore[arg-type]
+
+
+def whole_matrix(name: str, unknowns: int, borders: list[int]) -> np.ndarray:
+    """Put the rows of several ranks together."""
+    parts = []
+    for first, last in pairwise(borders):
+        starts, columns, values = PROBLEMS[name].rows(first, last, unknowns)
+        parts.append(sparse.csr_matrix((values, columns, starts), shape=(last - first, unknowns)))
+    return np.asarray(sparse.vstack(parts).todense())
+
+
+@pytest.mark.parametrize("borders", [[0, 9], [0, 1, 5, 9], [0, 3, 3, 9]])
+def test_rows_of_the_laplacian(borders: list[int]) -> None:
+    expected = 2 * np.eye(9) - np.eye(9, k=1) - np.eye(9, k=-1)
+    np.testing.assert_array_equal(whole_matrix("laplacian-1d", 9, borders), expected)
+
+
+@pytest.mark.parametrize("borders", [[0, 9], [0, 4, 9]])
+def test_rows_of_the_diagonal(borders: list[int]) -> None:
+    expected = np.diag(np.geomspace(1e-6, 1, 9))
+    np.testing.assert_allclose(whole_matrix("diagonal", 9, borders), expected, rtol=1e-12)
+
+
+def test_every_solver_declares_what_models_need() -> None:
+    for solver in SOLVERS:
+        assert (solver.lag == 0) == (solver.synchronisation == "blocking")
+        letters = {mark.letter for mark in solver.pattern.marks}
+        used = {letter for letter in solver.pattern.grammar if letter.isalpha()}
+        assert used == letters
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({}, ("", 1, 0)),
+        ({"OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_RANK": "2"}, ("Open MPI's mpiexec", 4, 2)),
+        ({"PMI_SIZE": "8", "PMI_RANK": "7"}, ("mpiexec (PMI)", 8, 7)),
+        ({"SLURM_STEP_NUM_TASKS": "3", "SLURM_PROCID": "1"}, ("srun", 3, 1)),
+        ({"PMI_SIZE": "many", "PMI_RANK": "0"}, ("", 1, 0)),
+    ],
+)
+def test_the_place_that_a_launcher_gives(
+    variables: dict[str, str], expected: tuple[str, int, int]
+) -> None:
+    found = place(variables)
+    assert (found.launcher, found.size, found.rank) == expected
+
+
+def test_singletons_are_told_from_ranks() -> None:
+    promised = place({"PMI_SIZE": "8", "PMI_RANK": "7"})
+    check_size(8, "MPICH", promised)
+    check_size(4, "MPICH", place({}))
+    with pytest.raises(RuntimeError, match="started 8 processes, but MPI sees 1"):
+        check_size(1, "MPICH", promised)
+
+
+def test_crowding_names_its_consequence() -> None:
+    assert crowding_warning(2, 2) == ""
+    assert "scheduler" in crowding_warning(3, 2)
+    assert crowding_warning(2, 1).startswith("2 ranks share 1 core:")
