@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from hindmost.errors import DataError
 from hindmost.harness.recorder.bodies import PHASES
 from hindmost.harness.runfile.checksum import append_checksum
 from hindmost.harness.runfile.contents import Edges, Header, RankRun
+from hindmost.harness.runfile.disk import Disk
 from hindmost.harness.runfile.schema import (
     BODY_FLAGS,
     CHUNK_ITERATIONS,
@@ -57,7 +57,7 @@ def write_run(folder: Path, header: Header, run: RankRun, communicator: MPI.Intr
         )
     if communicator.rank == 0:
         with PartFile(folder, header) as target:
-            gather_into(target.file, run, communicator)
+            gather_into(target, run, communicator)
             target.finish()
             path = target.path
     else:
@@ -72,22 +72,30 @@ class PartFile:
     def __init__(self, folder: Path, header: Header) -> None:
         self.path, self._part = reserve_name(folder, header)
         self._header = header
-        try:
-            self.file = h5py.File(self._part, "w", track_order=True)
-        except OSError as error:
-            raise unwritable(self._part, error) from error
+        self._disk = Disk(self._part)
+        self.file = h5py.File(self._disk, "w", track_order=True)
 
     def __enter__(self) -> PartFile:
         """Return the target itself."""
         return self
 
+    def check(self) -> None:
+        """Raise an error if the disk has refused anything so far."""
+        self._disk.check()
+
     def finish(self) -> None:
         """Close the file, append its checksum and give it its name."""
         write_attributes(self.file, self._header)
-        self.file.close()
+        self._close()
+        self._disk.check()
         append_checksum(self._part)
         self._part.rename(self.path)
         sync_folder(self.path.parent)
+
+    def _close(self) -> None:
+        if self.file:
+            self.file.close()
+            self._disk.close()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: object
@@ -95,10 +103,9 @@ class PartFile:
         """Leave nothing behind of a file that was not finished, and say why in one sentence."""
         if error is None:
             return
-        with suppress(OSError, RuntimeError):  # closing flushes, which may fail again
-            self.file.close()
+        self._close()
         self._part.unlink(missing_ok=True)
-        if isinstance(error, OSError | RuntimeError):
+        if isinstance(error, OSError):
             raise unwritable(self._part, error) from error
 
 
@@ -121,11 +128,10 @@ def reserve_name(folder: Path, header: Header) -> tuple[Path, Path]:
         return path, part
 
 
-def unwritable(path: Path, error: Exception) -> DataError:
+def unwritable(path: Path, error: OSError) -> DataError:
     """Say why a file cannot be written."""
-    reason = getattr(error, "strerror", None) or str(error)
     return DataError(
-        f"{path} cannot be written: {reason}. Nothing was left there; "
+        f"{path} cannot be written: {error.strerror}. Nothing was left there; "
         "make room or choose another folder with --out."
     )
 
@@ -139,13 +145,13 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def gather_into(file: h5py.File | None, run: RankRun, communicator: MPI.Intracomm) -> None:
+def gather_into(target: PartFile | None, run: RankRun, communicator: MPI.Intracomm) -> None:
     """Gather a run from all ranks and write it where the file is, on rank 0; collective."""
     bodies = run.bodies
     edges = gather_edges(run.incoming, communicator)
     per_rank = communicator.gather((run.host, run.cpu, run.context_switches, run.mpi_other_s))
     scalars = communicator.gather((bodies.lead_in_s, bodies.lead_out_s, bodies.solve_time_s))
-    if file is not None and per_rank is not None and scalars is not None:
+    if target is not None and per_rank is not None and scalars is not None:
         hosts, cpus, switches, other = zip(*per_rank, strict=True)
         lead_in, lead_out, solve_time = zip(*scalars, strict=True)
         sizes = {
@@ -154,7 +160,7 @@ def gather_into(file: h5py.File | None, run: RankRun, communicator: MPI.Intracom
             "restart": bodies.restart_duration.size,
             "edge": edges.source.size,
         }
-        make_variables(file, sizes)
+        make_variables(target.file, sizes)
         small = {
             "body": bodies.kind,
             "position": bodies.position,
@@ -170,7 +176,7 @@ def gather_into(file: h5py.File | None, run: RankRun, communicator: MPI.Intracom
             "edge_bytes": edges.bytes,
             "host": hosts,
         }
-        fill(file, small)
+        fill(target.file, small)
     by_row = {
         "duration": bodies.duration,
         "start": bodies.start,
@@ -179,8 +185,9 @@ def gather_into(file: h5py.File | None, run: RankRun, communicator: MPI.Intracom
     }
     for name, mine in by_row.items():
         for first, block in gathered_blocks(mine, communicator):
-            if file is not None and block is not None:
-                file[name][first : first + block.shape[0]] = block
+            if target is not None and block is not None:
+                target.file[name][first : first + block.shape[0]] = block
+                target.check()
 
 
 def write_whole(folder: Path, header: Header, values: Mapping[str, Any]) -> Path:

@@ -45,7 +45,7 @@ def test_libmpi_is_found_behind_its_links(tmp_path: Path) -> None:
     assert build.libmpi_path(f"gcc -I/x -L{tmp_path} -lmpi") == str(tmp_path / "libmpi.so.40")
     assert build.libmpi_path("gcc -lmpi") == ""
     mpicc = current_stack().mpicc
-    assert Path(build.libmpi_path(build.ask(mpicc, "-show"))).name.startswith("libmpi.so.")
+    assert Path(build.libmpi_path(build.ask(mpicc, "-show"))).name.startswith("libmpi.so")
 
 
 @pytest.mark.parametrize(

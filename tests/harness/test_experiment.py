@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import sparse
 
 from hindmost.errors import UsageError
@@ -51,7 +52,7 @@ def test_what_cannot_be_run_is_said(change: dict[str, object], word: str) -> Non
         replace(PLAN, **change).check()  # type: ignore[arg-type]
 
 
-def whole_matrix(name: str, unknowns: int, borders: list[int]) -> np.ndarray:
+def whole_matrix(name: str, unknowns: int, borders: list[int]) -> NDArray[np.float64]:
     """Put the rows of several ranks together."""
     parts = []
     for first, last in pairwise(borders):

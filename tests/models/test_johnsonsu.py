@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 
 from hindmost.errors import DataError
@@ -17,15 +18,15 @@ LAWS = {
 }
 
 
-def sample_of(name: str, size: int) -> np.ndarray:
+def sample_of(name: str, size: int) -> NDArray[np.float64]:
     random = np.random.default_rng(7)
     if LAWS[name] is None:
         fast = random.normal(4e-4, 5e-6, size)
         return np.where(random.random(size) < 0.1, fast + 2e-4, fast)
-    return LAWS[name].rvs(size, random_state=random)
+    return np.asarray(LAWS[name].rvs(size, random_state=random))
 
 
-def negative_log_likelihood(law: JohnsonSU, sample: np.ndarray) -> float:
+def negative_log_likelihood(law: JohnsonSU, sample: NDArray[np.float64]) -> float:
     return float(-np.mean(stats.johnsonsu.logpdf(sample, law.a, law.b, law.loc, law.scale)))
 
 
@@ -57,6 +58,6 @@ def test_density_and_quantiles_are_those_of_scipy() -> None:
 
 
 @pytest.mark.parametrize("sample", [np.full(100, 3e-4), np.array([1.0, 2.0, 3.0])])
-def test_refuses_what_has_no_law(sample: np.ndarray) -> None:
+def test_refuses_what_has_no_law(sample: NDArray[np.float64]) -> None:
     with pytest.raises(DataError):
         fit_johnsonsu(sample)

@@ -2,20 +2,25 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from hindmost.models.stochastic.maxplus import max_plus_time, median_with_interval
 
 NO_EDGES = np.empty(0, np.int32)
 
 
-def line(ranks: int) -> tuple[np.ndarray, np.ndarray]:
+def line(ranks: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     pairs = [(p, q) for p in range(ranks) for q in range(ranks) if abs(p - q) == 1]
     source, target = np.array(pairs, np.int32).T
     return source, target
 
 
 def brute_force(
-    work: np.ndarray, latency: float, lag: int, starts: list[int], edges: list[tuple[int, int]]
+    work: NDArray[np.float64],
+    latency: float,
+    lag: int,
+    starts: list[int],
+    edges: list[tuple[int, int]],
 ) -> float:
     """Walk the dependencies one by one, as the module's docstring states them."""
     iterations, ranks = work.shape
