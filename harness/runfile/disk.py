@@ -72,6 +72,12 @@ class Disk:
         self._at = end
         return view.nbytes
 
+    def read(self, size: int) -> bytes:
+        """Read what was written, wherever it is."""
+        data = bytearray(size)
+        self.readinto(data)
+        return bytes(data)
+
     def truncate(self, size: int) -> int:
         """Set the length of the file."""
         if self.failure is None:
