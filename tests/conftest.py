@@ -78,6 +78,8 @@ def run_values(*, iterations: int, ranks: int, restart: int, seed: int) -> dict[
         "mpi_other": np.zeros(ranks),
         "context_switches": np.arange(ranks),
         "cpu": np.arange(ranks),
+        "clock_offset": np.zeros(ranks),
+        "clock_uncertainty": np.full(ranks, 2e-7),
         "edge_source": np.array([source for source, _ in neighbours]),
         "edge_target": np.array([target for _, target in neighbours]),
         "edge_bytes": np.full(len(neighbours), 8),

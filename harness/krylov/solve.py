@@ -16,7 +16,7 @@ from hindmost.harness.krylov.edges import incoming_edges
 from hindmost.harness.krylov.problems.problem import LinearSystem
 from hindmost.harness.krylov.solvers.solver import Solver
 from hindmost.harness.petsc import Parallel
-from hindmost.harness.recorder.attach import Recorder
+from hindmost.harness.recorder.attach import Recorder, add_monitor
 from hindmost.harness.recorder.bodies import RankBodies, Recording, find_bodies
 from hindmost.harness.recorder.pattern import BodyKind
 from hindmost.harness.runfile.contents import RankRun
@@ -85,6 +85,8 @@ class RecordedSolver:
         ksp.setFromOptions()
         ksp.setConvergenceHistory(length=2 * iterations + 100, reset=True)
         ksp.setUp()
+        if any(mark.side == "monitor" for mark in solver.pattern.marks):
+            add_monitor(ksp)
         self._ksp = ksp
 
     @property
@@ -125,6 +127,7 @@ class RecordedSolver:
             context_switches=switches,
             cpu=current_cpu(),
             host=socket.gethostname(),
+            clock=recording.clock,
         )
         return RecordedRun(rank=run, records_lost=lost)
 

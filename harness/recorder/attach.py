@@ -6,12 +6,13 @@ import ctypes
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hindmost.errors import MissingError
 from hindmost.harness.recorder.bodies import Recording
+from hindmost.harness.recorder.clock import CommonClock, read_clock
 from hindmost.harness.recorder.library import RECORD, State, load
 from hindmost.harness.recorder.pattern import Pattern
 
@@ -50,6 +51,8 @@ class Recorder:
         self._library.hindmost_forget_events()
         for mark in pattern.marks:
             letter = ord(mark.letter)
+            if mark.side == "monitor":
+                self._library.hindmost_watch_monitor(letter)
             sides = (letter, 0) if mark.side == "begin" else (0, letter)
             for event in mark.events:
                 self._watch(event, *sides, 0, 0)
@@ -70,6 +73,7 @@ class Recorder:
         communicator : MPI.Intracomm
             Hindmost's own; the ranks meet on it before the solve.
         """
+        before = read_clock(communicator)
         self._library.hindmost_memory(self._memory.ctypes.data, self._memory.size)
         self._library.hindmost_arm(communicator.py2f())
         try:
@@ -77,12 +81,18 @@ class Recorder:
         finally:
             self._library.hindmost_disarm()
         state = self._state
+        begin_ns = int(state["begin_ns"])
+        clock = CommonClock(
+            before=before,
+            after=read_clock(communicator),
+            zero_ns=communicator.bcast(begin_ns),
+        )
         seen = int(state["seen"])
         kept = min(seen, self._memory.size)
         spent = state["other_ns"]
         return Recording(
             records=self._memory[:kept].copy(),
-            begin_ns=int(state["begin_ns"]),
+            begin_ns=begin_ns,
             end_ns=int(state["end_ns"]),
             lost=seen - kept,
             other_s={
@@ -90,6 +100,7 @@ class Recorder:
                 for name, ns in zip(state.call_names, spent, strict=True)
                 if ns
             },
+            clock=clock,
         )
 
 
@@ -122,6 +133,16 @@ def connect_callbacks() -> None:
         error = petsc.PetscLogSet(begin, end)
     if error:
         raise MissingError(f"PETSc does not take the recorder's callbacks (PETSc error {error}).")
+
+
+def add_monitor(ksp: Any) -> None:
+    """Let a KSP call the recorder's monitor, in C, beside any that it has."""
+    petsc = libpetsc()
+    petsc.KSPMonitorSet.argtypes = [ctypes.c_void_p] * 4
+    monitor = ctypes.cast(load().hindmost_monitor, ctypes.c_void_p)
+    error = petsc.KSPMonitorSet(ksp.handle, monitor, None, None)
+    if error:
+        raise MissingError(f"PETSc does not take the recorder's monitor (PETSc error {error}).")
 
 
 def event_id(name: str) -> int | None:

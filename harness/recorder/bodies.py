@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.harness.recorder.clock import CommonClock
 from hindmost.harness.recorder.library import PHASES as MPI_PHASES
 from hindmost.harness.recorder.pattern import Pattern
 
@@ -30,6 +31,8 @@ class Recording:
         Records for which there was no room.
     other_s : dict of str to float
         Seconds in MPI calls that fit no phase, by call.
+    clock : CommonClock
+        Of this rank, for instants that other ranks are to understand.
     """
 
     records: NDArray[np.void]
@@ -37,6 +40,7 @@ class Recording:
     end_ns: int
     lost: int
     other_s: dict[str, float]
+    clock: CommonClock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +50,7 @@ class RankBodies:
     Attributes
     ----------
     start : float64 array, shape (body,)
-        Begin of each body since the barrier before the solve.
+        Begin of each body since rank 0 left the barrier before the solve, on the common clock.
     duration : float64 array, shape (body,)
     phase_duration : float32 array, shape (body, phase)
         In the order of `PHASES`; sums to the duration.
@@ -71,18 +75,17 @@ class RankBodies:
 
     def first(self, bodies: int) -> RankBodies:
         """Return the first bodies only; what comes after them becomes part of the lead-out."""
-        ends = self.start + self.duration
+        restarts = int(np.count_nonzero(self.position[1:bodies] == 0))
+        counted = self.duration[:bodies].sum() + self.restart_duration[:restarts].sum()
         return RankBodies(
             start=self.start[:bodies],
             duration=self.duration[:bodies],
             phase_duration=self.phase_duration[:bodies],
             position=self.position[:bodies],
             kind=self.kind[:bodies],
-            restart_duration=self.restart_duration[
-                : np.count_nonzero(self.position[1:bodies] == 0)
-            ],
+            restart_duration=self.restart_duration[:restarts],
             lead_in_s=self.lead_in_s,
-            lead_out_s=self.solve_time_s - float(ends[bodies - 1]),
+            lead_out_s=self.solve_time_s - self.lead_in_s - float(counted),
             solve_time_s=self.solve_time_s,
         )
 
@@ -111,7 +114,7 @@ def find_bodies(
     begin, end = instant[found.begin], instant[found.end]
     duration = (end - begin) * NS
     return RankBodies(
-        start=(begin - recording.begin_ns) * NS,
+        start=recording.clock.since_zero(begin),
         duration=duration,
         phase_duration=phases_of_bodies(begin, end, calls),
         position=found.position,

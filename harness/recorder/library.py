@@ -66,6 +66,7 @@ def load() -> ctypes.CDLL:
     library.hindmost_memory.argtypes = [ctypes.c_void_p, ctypes.c_int64]
     library.hindmost_watch.argtypes = [ctypes.c_int] * 5
     library.hindmost_arm.argtypes = [ctypes.c_int]
+    library.hindmost_shift_clock.argtypes = [ctypes.c_int64]
     library.hindmost_record_cost_ns.argtypes = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64]
     library.hindmost_record_cost_ns.restype = ctypes.c_double
     return library

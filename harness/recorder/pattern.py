@@ -30,10 +30,19 @@ class BodyKind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A letter for one side of a PETSc event, under any of the names it has had."""
+    """A letter for an instant in a solve.
+
+    Attributes
+    ----------
+    letter : str
+    side : str
+        ``begin`` or ``end`` of a PETSc event; ``monitor``: the solver calls its monitors.
+    events : tuple of str
+        The event, under any of the names it has had.
+    """
 
     letter: str
-    side: Literal["begin", "end"]
+    side: Literal["begin", "end", "monitor"]
     events: tuple[str, ...]
 
 
@@ -151,7 +160,10 @@ def anywhere(letters: bytes, contexts: tuple[str, ...]) -> NDArray[np.bool_]:
 
 def refusal(pattern: Pattern, solver: str, letters: bytes, known: int) -> str:
     """Say where a stream leaves the known pattern."""
-    names = {mark.letter: f"{mark.side} of {mark.events[0]}" for mark in pattern.marks}
+    names = {
+        mark.letter: f"{mark.side} of {mark.events[0]}" if mark.events else "call of the monitor"
+        for mark in pattern.marks
+    }
     around = letters[max(0, known - 8) : known + 4].decode()
     legend = ", ".join(f"{letter} = {name}" for letter, name in names.items())
     return (

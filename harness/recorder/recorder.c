@@ -62,15 +62,18 @@ struct state {
 
 static struct record *records;
 static struct watch watches[EVENTS];
+static int32_t monitor_mark;
 static int armed, halo_depth, solve_depth, mpi_depth;
 static volatile struct state state;
 
 const volatile struct state *hindmost_state(void) { return &state; }
 
+static int64_t clock_shift_ns;
+
 static inline int64_t now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
-  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec + clock_shift_ns;
 }
 
 static inline void keep(int64_t begin_ns, int64_t end_ns, int32_t what, int32_t phase) {
@@ -89,7 +92,11 @@ void hindmost_memory(struct record *memory, int64_t capacity) {
 
 void hindmost_forget_events(void) {
   for (int i = 0; i < EVENTS; i++) watches[i] = (struct watch){0, 0, 0, 0};
+  monitor_mark = 0;
 }
+
+/* The letter of the mark at each call of the monitor; 0: none. */
+void hindmost_watch_monitor(int mark) { monitor_mark = mark; }
 
 /* Returns 0, or 1 if the event's id is beyond the table. Letters and flags of several calls add up. */
 int hindmost_watch(int event, int begin_mark, int end_mark, int is_halo, int is_solve) {
@@ -138,6 +145,43 @@ double hindmost_record_cost_ns(struct record *memory, int64_t room, int64_t coun
   return cost;
 }
 
+/* Puts this rank's clock wrong, for tests of what finds it out. */
+void hindmost_shift_clock(int64_t shift_ns) { clock_shift_ns = shift_ns; }
+
+/* Finds what must be added to this rank's clock to read rank 0's, from the quickest of several
+ * round trips to rank 0; half that trip is the uncertainty. Collective; never recorded. */
+int hindmost_clock_offset(MPI_Fint communicator, int trips, int64_t *offset_ns,
+                          int64_t *uncertainty_ns, int64_t *at_ns) {
+  MPI_Comm comm = MPI_Comm_f2c(communicator);
+  int rank, size, error = PMPI_Comm_rank(comm, &rank);
+  if (!error) error = PMPI_Comm_size(comm, &size);
+  *offset_ns = *uncertainty_ns = 0;
+  *at_ns = now();
+  for (int other = 1; other < size && !error; other++) {
+    int64_t quickest = INT64_MAX;
+    for (int trip = 0; trip < trips && !error && (rank == 0 || rank == other); trip++) {
+      int64_t there = 0;
+      if (rank == 0) {
+        error = PMPI_Recv(&there, 1, MPI_INT64_T, other, trip, comm, MPI_STATUS_IGNORE);
+        there = now();
+        if (!error) error = PMPI_Send(&there, 1, MPI_INT64_T, other, trip, comm);
+        continue;
+      }
+      int64_t begin = now();
+      error = PMPI_Send(&begin, 1, MPI_INT64_T, 0, trip, comm);
+      if (!error) error = PMPI_Recv(&there, 1, MPI_INT64_T, 0, trip, comm, MPI_STATUS_IGNORE);
+      int64_t end = now();
+      if (end - begin < quickest) {
+        quickest = end - begin;
+        *at_ns = begin + quickest / 2;
+        *offset_ns = there - *at_ns;
+        *uncertainty_ns = (quickest + 1) / 2;
+      }
+    }
+  }
+  return error;
+}
+
 /* ---- what PETSc calls ---- */
 
 int hindmost_event_begin(int event, int unused, void *a, void *b, void *c, void *d) {
@@ -163,6 +207,16 @@ int hindmost_event_end(int event, int unused, void *a, void *b, void *c, void *d
   }
   halo_depth -= w->is_halo;
   solve_depth -= w->is_solve;
+  return 0;
+}
+
+/* A KSP monitor: PETSc calls it once an iteration, with what the solver knows after it. */
+int hindmost_monitor(void *ksp, long iteration, double norm, void *context) {
+  (void)ksp, (void)iteration, (void)norm, (void)context;
+  if (armed && monitor_mark && solve_depth == 1) {
+    int64_t t = now();
+    keep(t, t, monitor_mark, 0);
+  }
   return 0;
 }
 

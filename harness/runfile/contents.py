@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.harness.recorder.bodies import RankBodies
+from hindmost.harness.recorder.clock import CommonClock
 
 Json = dict[str, Any]
 """A JSON object."""
@@ -125,6 +126,7 @@ class RankRun:
     context_switches : int
     cpu : int
     host : str
+    clock : CommonClock
     """
 
     bodies: RankBodies
@@ -134,3 +136,4 @@ class RankRun:
     context_switches: int
     cpu: int
     host: str
+    clock: CommonClock

@@ -45,7 +45,7 @@ VARIABLES = (
         dimensions=("iteration", "rank"),
         type="f8",
         units="s",
-        long_name="begin of a body since the barrier before the solve",
+        long_name="begin of a body since rank 0 left the barrier before the solve, on its clock",
     ),
     Variable(
         name="phase_duration",
@@ -116,6 +116,20 @@ VARIABLES = (
         type="i8",
         units="1",
         long_name="involuntary context switches during the solve",
+    ),
+    Variable(
+        name="clock_offset",
+        dimensions=("rank",),
+        type="f8",
+        units="s",
+        long_name="what was added to the rank's clock to read rank 0's, at the begin",
+    ),
+    Variable(
+        name="clock_uncertainty",
+        dimensions=("rank",),
+        type="f8",
+        units="s",
+        long_name="half the quickest round trip to rank 0",
     ),
     Variable(name="cpu", dimensions=("rank",), type="i4", units="1", long_name="core of the rank"),
     Variable(

@@ -149,11 +149,20 @@ def gather_into(target: PartFile | None, run: RankRun, communicator: MPI.Intraco
     """Gather a run from all ranks and write it where the file is, on rank 0; collective."""
     bodies = run.bodies
     edges = gather_edges(run.incoming, communicator)
-    per_rank = communicator.gather((run.host, run.cpu, run.context_switches, run.mpi_other_s))
-    scalars = communicator.gather((bodies.lead_in_s, bodies.lead_out_s, bodies.solve_time_s))
-    if target is not None and per_rank is not None and scalars is not None:
-        hosts, cpus, switches, other = zip(*per_rank, strict=True)
-        lead_in, lead_out, solve_time = zip(*scalars, strict=True)
+    per_rank = communicator.gather(
+        {
+            "host": run.host,
+            "cpu": run.cpu,
+            "context_switches": run.context_switches,
+            "mpi_other": run.mpi_other_s,
+            "clock_offset": run.clock.offset_s,
+            "clock_uncertainty": run.clock.uncertainty_s,
+            "lead_in": bodies.lead_in_s,
+            "lead_out": bodies.lead_out_s,
+            "solve_time": bodies.solve_time_s,
+        }
+    )
+    if target is not None and per_rank is not None:
         sizes = {
             "iteration": bodies.duration.size,
             "rank": communicator.size,
@@ -165,16 +174,10 @@ def gather_into(target: PartFile | None, run: RankRun, communicator: MPI.Intraco
             "body": bodies.kind,
             "position": bodies.position,
             "residual_norm": run.residual_norm,
-            "lead_in": lead_in,
-            "lead_out": lead_out,
-            "solve_time": solve_time,
-            "mpi_other": other,
-            "context_switches": switches,
-            "cpu": cpus,
             "edge_source": edges.source,
             "edge_target": edges.target,
             "edge_bytes": edges.bytes,
-            "host": hosts,
+            **{name: [each[name] for each in per_rank] for name in per_rank[0]},
         }
         fill(target.file, small)
     by_row = {

@@ -5,6 +5,7 @@ import pytest
 
 from hindmost.harness.krylov.solvers import SOLVERS
 from hindmost.harness.recorder.bodies import PHASES, Recording, find_bodies
+from hindmost.harness.recorder.clock import own_clock
 from hindmost.harness.recorder.library import RECORD
 
 MPI_PHASE = {"halo": 0, "wait": 1, "post": 2, "other": 3}
@@ -17,7 +18,9 @@ def recording(*events: tuple[str, int, int]) -> Recording:
         record["begin_ns"], record["end_ns"] = begin, end
         record["what"] = -1 if what in MPI_PHASE else ord(what)
         record["phase"] = MPI_PHASE.get(what, 0)
-    return Recording(records=records, begin_ns=1000, end_ns=9000, lost=0, other_s={})
+    return Recording(
+        records=records, begin_ns=1000, end_ns=9000, lost=0, other_s={}, clock=own_clock(1000)
+    )
 
 
 TWO_CYCLES = recording(

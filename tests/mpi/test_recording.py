@@ -14,11 +14,25 @@ from hindmost.harness.runfile.reader import Run
 
 pytestmark = pytest.mark.mpi
 
-COUNTS = {
-    # K = 5000, restart 30: fill, regular, drain; the paper counts 5334 iterates for PGMRES.
-    "gmres": {BodyKind.REGULAR: 5000},
-    "pgmres": {BodyKind.FILL: 334, BodyKind.REGULAR: 4833, BodyKind.DRAIN: 167},
+FILL, REGULAR, DRAIN, REPLACEMENT = (
+    BodyKind.FILL,
+    BodyKind.REGULAR,
+    BodyKind.DRAIN,
+    BodyKind.REPLACEMENT,
+)
+RESTARTED = {
+    # K = 5000, restart 30: the paper counts 5334 iterates for PGMRES.
+    "gmres": {REGULAR: 5000},
+    "pgmres": {FILL: 334, REGULAR: 4833, DRAIN: 167},
 }
+UNRESTARTED = {
+    # K = 1200: PETSc replaces the residual of PIPEBCGS in iterations 101, 201, ... 1001.
+    "cg": {REGULAR: 1200},
+    "pipecg": {FILL: 1, REGULAR: 1199, DRAIN: 1},
+    "bcgs": {REGULAR: 1200},
+    "pipebcgs": {REGULAR: 1190, REPLACEMENT: 10},
+}
+PIPELINED = {"pgmres", "pipecg", "pipebcgs"}
 
 
 def record(ranks: Ranks, folder: Path, count: int, *words: str) -> dict[str, Run]:
@@ -48,7 +62,7 @@ def test_counts_of_the_paper(ranks: Ranks, tmp_path: Path, workload: str) -> Non
     )  # fmt: skip
     for solver, run in runs.items():
         counted = np.bincount(run.kind, minlength=len(BodyKind))
-        assert {kind: counted[kind] for kind in BodyKind if counted[kind]} == COUNTS[solver]
+        assert {kind: counted[kind] for kind in BodyKind if counted[kind]} == RESTARTED[solver]
         assert run.restarts == 166
         assert run.position.max() == (29 if solver == "gmres" else 31)
         assert_books_close(run)
@@ -61,6 +75,34 @@ def test_counts_of_the_paper(ranks: Ranks, tmp_path: Path, workload: str) -> Non
         np.testing.assert_array_equal(np.isnan(norms), run.kind == BodyKind.FILL)
         edges = sorted(zip(run.edges.source, run.edges.target, run.edges.bytes, strict=True))
         assert edges == ([(0, 1, 8), (1, 0, 8)] if workload == "laplacian-1d" else [])
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("workload", ["laplacian-1d", "diagonal"])
+def test_counts_of_solvers_without_restarts(
+    ranks: Ranks, tmp_path: Path, workload: str, count: int
+) -> None:
+    words = [word for solver in UNRESTARTED for word in ("--solver", solver)]
+    runs = record(
+        ranks, tmp_path / "out", count, workload, "--unknowns", "20000", "--iterations", "1200",
+        *words,
+    )  # fmt: skip
+    assert runs.keys() == UNRESTARTED.keys()
+    for solver, run in runs.items():
+        counted = np.bincount(run.kind, minlength=len(BodyKind))
+        assert {kind: counted[kind] for kind in BodyKind if counted[kind]} == UNRESTARTED[solver]
+        assert (run.restarts, run.header.restart) == (0, 0)
+        assert_books_close(run)
+        if count > 1:
+            assert (run.phase("wait").min(axis=1) > 0).mean() > 0.99
+            assert (run.phase("post").sum() > 0) == (solver in PIPELINED)
+    replaced = np.flatnonzero(runs["pipebcgs"].kind == REPLACEMENT)
+    assert replaced.tolist() == list(range(100, 1001, 100))
+    # Six more products make a body longer, whatever the machine does meanwhile.
+    durations = np.median(runs["pipebcgs"].durations, axis=1)
+    assert np.median(durations[replaced]) > np.median(durations)
+    norms = runs["cg"].variable("residual_norm")
+    assert np.isfinite(norms).all()
 
 
 @pytest.mark.parametrize("count", [1, 4])
@@ -149,6 +191,36 @@ def test_provenance_says_where_a_run_comes_from(ranks: Ranks, tmp_path: Path) ->
     assert run.header.mpi_library
     assert run.header.petsc_options["ksp_convergence_test"] == "skip"
     assert run.header.origin == "measured"
+
+
+SHIFTED = """
+import sys
+from pathlib import Path
+from hindmost.harness import petsc
+parallel = petsc.start()
+from hindmost.harness.krylov import experiment
+from hindmost.harness.recorder.library import load
+load().hindmost_shift_clock(int(3e9) * parallel.communicator.rank)
+plan = experiment.Experiment(workload="laplacian-1d", solvers=("gmres",), unknowns=2000,
+                             iterations=300, repeats=1, warmup=1, seed=0)
+for path in experiment.perform(plan, Path("out"), parallel):
+    if parallel.communicator.rank == 0:
+        print(path)
+"""
+
+
+def test_a_clock_that_is_wrong_is_found_and_put_right(ranks: Ranks, tmp_path: Path) -> None:
+    done = ranks(2, script=SHIFTED)
+    assert done.returncode == 0, done.stderr
+    run = hindmost.open(tmp_path / done.stdout.strip())
+    offset, uncertainty = run.variable("clock_offset"), run.variable("clock_uncertainty")
+    assert offset[0] == 0
+    assert 0 < uncertainty[1] < 1e-3
+    assert abs(offset[1] + 3.0) <= 2 * uncertainty[1]
+    # Bodies end with a reduction, so no rank begins one before all others have begun the last.
+    starts = run.starts
+    assert (starts[1:].min(axis=1) > starts[:-1].max(axis=1) - 2 * uncertainty[1]).all()
+    assert_books_close(run)
 
 
 OVERFLOW = """

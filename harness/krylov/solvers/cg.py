@@ -1,0 +1,19 @@
+"""Conjugate gradients: blocking reductions; a body lasts from monitor to monitor."""
+
+from hindmost.harness.krylov.solvers.solver import Solver
+from hindmost.harness.recorder.pattern import BodyKind, Mark, Pattern
+
+CG = Solver(
+    name="cg",
+    synchronisation="blocking",
+    lag=0,
+    pattern=Pattern(
+        marks=(
+            Mark("A", "begin", ("MatMult",)),
+            Mark("I", "monitor", ()),
+        ),
+        grammar="I(?>AI)+",
+        cycle=("^[I]",),
+        bodies=(("A[I]", BodyKind.REGULAR),),
+    ),
+)

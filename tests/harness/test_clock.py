@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hindmost.harness.recorder.clock import ClockReading, CommonClock, own_clock
+
+SECOND = 1_000_000_000
+
+
+def reading(offset: int, at: int, uncertainty: int = 300) -> ClockReading:
+    return ClockReading(offset_ns=offset, uncertainty_ns=uncertainty, at_ns=at)
+
+
+def test_an_offset_and_an_even_drift_are_removed() -> None:
+    # This rank's clock is 5 s ahead and gains 20 us a second.
+    true = np.linspace(0, 10 * SECOND, 11)
+    here = true + 5 * SECOND + true * 20e-6
+    clock = CommonClock(
+        before=reading(round(true[0] - here[0]), round(here[0])),
+        after=reading(round(true[-1] - here[-1]), round(here[-1])),
+        zero_ns=0,
+    )
+    np.testing.assert_allclose(clock.since_zero(here.round().astype(int)), true * 1e-9, atol=3e-9)
+    assert clock.offset_s == pytest.approx(-5.0)
+
+
+def test_an_offset_within_its_uncertainty_is_none() -> None:
+    clock = CommonClock(before=reading(250, 0), after=reading(-200, SECOND), zero_ns=100)
+    np.testing.assert_allclose(clock.since_zero(np.array([100, 1100])), [0.0, 1e-6], atol=1e-15)
+    assert clock.offset_s == 0.0
+    assert clock.uncertainty_s == pytest.approx(3e-7)
+
+
+def test_a_rank_alone_reads_its_own_clock() -> None:
+    np.testing.assert_allclose(own_clock(7).since_zero(np.array([7, 1007])), [0.0, 1e-6])
