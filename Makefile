@@ -22,7 +22,7 @@ setup-test:
 	@$(PYTHON) setup --stack $(STACK) --extras dev
 
 demo: setup-demo
-	@rm -f demo/*.h5 demo/*.png demo/*.html
+	@rm -f demo/*.h5 demo/*.part demo/*.png demo/*.html
 	@$(BIN)/mpiexec -n $(RANKS) $(BIN)/hindmost run laplacian-1d --unknowns 100000 \
 	    --solver gmres --solver pgmres --iterations 2000 --repeats 3 --warmup 1 --out demo > /dev/null
 	@$(BIN)/hindmost plot demo/*-0.h5 > /dev/null
@@ -30,8 +30,8 @@ demo: setup-demo
 	@echo
 	@$(BIN)/hindmost fit demo
 	@echo
-	@echo "Look at demo/report.html in a browser: the table above, where the time of each run went,"
-	@echo "and the figures, which also stand as demo/*.png. Then: $(BIN)/hindmost show demo/*.h5"
+	@echo "Look at demo/report.html in a browser: the tables, where the time of each run went, and the"
+	@echo "figures of the median runs (demo/*.png: the first ones). Then: $(BIN)/hindmost show demo"
 
 test: setup-test check
 	@$(BIN)/python -m pytest

@@ -12,8 +12,8 @@ from hindmost.analysis.figures.style import PNG_DPI, new_figure
 from hindmost.analysis.fits import FittedGroup, FittedRun
 from hindmost.analysis.page.document import document
 from hindmost.analysis.page.parts import Column, Heading, Paragraph, Part, Picture, Table
-from hindmost.analysis.summary import RunSummary, summarise_run
-from hindmost.analysis.tables.models import LEGEND
+from hindmost.analysis.summary import RunSummary, mpi_name, summarise_run, when
+from hindmost.analysis.tables.models import LEGEND, refusals
 from hindmost.analysis.tables.terminal import percent, seconds
 
 
@@ -26,8 +26,8 @@ def report_page(groups: Sequence[FittedGroup]) -> str:
     first = groups[0].runs[0].run.header
     return document(
         title="Where the iterations lost time",
-        subtitle=f"{runs} recorded solves, the first at {first.t0_utc}; {first.mpi_library[:40]}, "
-        f"PETSc {first.environment.get('petsc')}",
+        subtitle=f"{runs} recorded solves, the first at {when(first.t0_utc)}; "
+        f"{mpi_name(first.mpi_library)}, PETSc {first.environment.get('petsc')}",
         parts=parts,
     )
 
@@ -38,6 +38,7 @@ def section(fitted: FittedGroup) -> list[Part]:
     parts: list[Part] = [
         Heading(fitted.group.title),
         models_table(fitted),
+        *(Paragraph(line) for line in refusals(fitted)),
         Paragraph(" ".join(LEGEND.split()), quiet=True),
         runs_table([summarise_run(each.run) for each in fitted.runs]),
     ]
@@ -106,8 +107,8 @@ def runs_table(summaries: Sequence[RunSummary]) -> Table:
             (
                 summary.file.rsplit("/", 1)[-1],
                 seconds(summary.solve_time_s),
-                seconds(summary.body_quantiles_s[1]),
-                seconds(summary.body_quantiles_s[3]),
+                seconds(summary.body_s["median"]),
+                seconds(summary.body_s["maximum"]),
                 *(f"{100 * summary.phase_share[phase]:.1f} %" for phase in phases),
                 str(summary.context_switches),
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,22 +10,25 @@ from pathlib import Path
 import numpy as np
 
 from hindmost.errors import DataError, UsageError
-from hindmost.harness.recorder.pattern import BodyKind
+from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.reader import Run, open_run
 from hindmost.models.stochastic.times import SolveTimes
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Repeats of one configuration.
+    """Repeats of one configuration on one machine.
 
     Attributes
     ----------
     runs : tuple of Run
-        Same workload, size, solver, ranks, iterations and restart length.
+        Alike in everything that `configuration` lists.
+    remark : str
+        What sets them apart from another group of the same solver, workload and size; may be empty.
     """
 
     runs: tuple[Run, ...]
+    remark: str = ""
 
     @property
     def title(self) -> str:
@@ -33,13 +37,39 @@ class Group:
         unknowns = header.spec.get("unknowns")
         size = f"{unknowns:,} unknowns, " if unknowns else ""
         ranks = f"{header.ranks} rank{'s' if header.ranks > 1 else ''}"
+        restart = f", restart {header.restart}" if header.restart else ""
+        remark = f" ({self.remark})" if self.remark else ""
         return (
-            f"{header.solver} on {header.workload}: {size}{ranks}, {header.iterations} iterations"
+            f"{header.solver} on {header.workload}: {size}{ranks}, "
+            f"{header.iterations} iterations{restart}{remark}"
         )
 
 
-def find_runs(paths: Iterable[Path]) -> list[Run]:
+def configuration(run: Run) -> dict[str, str]:
+    """Return everything in which repeats of a configuration must be alike."""
+    header = run.header
+    return {
+        "workload": header.workload,
+        "unknowns": str(header.spec.get("unknowns")),
+        "ranks": str(header.ranks),
+        "iterations": str(header.iterations),
+        "solver": header.solver,
+        "restart": str(header.restart),
+        "options": " ".join(header.spec.get("petsc_options", [])) or "no options",
+        "hosts": ", ".join(sorted(set(run.hosts))),
+        "MPI": header.mpi_library,
+        "PETSc": str(header.environment.get("petsc")),
+        "origin": header.origin,
+    }
+
+
+def find_runs(paths: Iterable[Path], *, complete: bool = False) -> list[Run]:
     """Open the run files that are named, and those in the folders that are named.
+
+    Parameters
+    ----------
+    complete : bool
+        Leave incomplete runs out, with a warning; refuse if nothing else is there.
 
     Raises
     ------
@@ -57,24 +87,43 @@ def find_runs(paths: Iterable[Path]) -> list[Run]:
             files.append(path)
         else:
             raise UsageError(f"{path} does not exist.")
-    return [open_run(file) for file in files]
+    runs = [open_run(file) for file in files]
+    whole = [run for run in runs if run.header.complete or not complete]
+    if not whole:
+        raise DataError(incomplete(runs[0]))
+    for run in runs:
+        if run not in whole:
+            sys.stderr.write(f"hindmost: left out: {incomplete(run)}\n")
+    return whole
+
+
+def incomplete(run: Run) -> str:
+    """Say why a run is of no use to models."""
+    return (
+        f"{run.path} is incomplete: records were lost, so its bodies are not the whole solve. "
+        "Run again with --warmup 1."
+    )
+
+
+IN_TITLE = ("workload", "unknowns", "ranks", "iterations", "solver", "restart")
+"""Parts of a configuration that every title names."""
 
 
 def group_runs(runs: Iterable[Run]) -> list[Group]:
     """Put repeats of the same configuration together, in the order in which they come."""
-    groups: dict[tuple[object, ...], list[Run]] = {}
+    groups: dict[tuple[str, ...], list[Run]] = {}
     for run in runs:
-        header = run.header
-        key = (
-            header.workload,
-            header.spec.get("unknowns"),
-            header.ranks,
-            header.iterations,
-            header.solver,
-            header.restart,
-        )
-        groups.setdefault(key, []).append(run)
-    return [Group(tuple(members)) for members in groups.values()]
+        groups.setdefault(tuple(configuration(run).values()), []).append(run)
+    kinds = [configuration(members[0]) for members in groups.values()]
+    remarks = []
+    for kind in kinds:
+        alike = [other for other in kinds if all(other[key] == kind[key] for key in IN_TITLE)]
+        apart = [key for key in kind if any(other[key] != kind[key] for other in alike)]
+        remarks.append(", ".join(kind[key][:60] for key in apart))
+    return [
+        Group(tuple(members), remark)
+        for members, remark in zip(groups.values(), remarks, strict=True)
+    ]
 
 
 def solve_times(run: Run) -> SolveTimes:
@@ -86,10 +135,7 @@ def solve_times(run: Run) -> SolveTimes:
         The run is incomplete.
     """
     if not run.header.complete:
-        raise DataError(
-            f"{run.path} is incomplete: records were lost, so its bodies are not the whole solve. "
-            "Run again with --warmup 1."
-        )
+        raise DataError(incomplete(run))
     edges = run.edges
     between = run.lead_in + run.restart_durations.sum(axis=0) + run.lead_out
     return SolveTimes(

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any
 
 import numpy as np
 
 from hindmost.analysis.tables.terminal import seconds
-from hindmost.harness.recorder.bodies import PHASES
-from hindmost.harness.recorder.pattern import BodyKind
+from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.reader import Run
+
+BALANCED_S = 1e-6
+"""How closely the parts of a solve sum to its time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,8 +23,8 @@ class RunSummary:
 
     Attributes
     ----------
-    body_quantiles_s : tuple of float
-        Minimum, median, 99th percentile and maximum of all bodies.
+    body_s : dict of str to float
+        ``minimum``, ``median``, ``quantile_99`` and ``maximum`` of all bodies, to 0.01 %.
     phase_share : dict of str to float
         Share of each phase in the time of all bodies.
     balance_s : float
@@ -38,7 +42,7 @@ class RunSummary:
     restarts: int
     complete: bool
     solve_time_s: float
-    body_quantiles_s: tuple[float, float, float, float]
+    body_s: dict[str, float]
     phase_share: dict[str, float]
     mpi_other_share: float
     balance_s: float
@@ -55,31 +59,42 @@ class RunSummary:
     def text(self) -> str:
         """Return the lines that ``hindmost show`` prints."""
         kinds = ", ".join(f"{count} {name}" for name, count in self.kinds.items())
-        least, median, high, most = (seconds(value) for value in self.body_quantiles_s)
+        body = {name: seconds(value) for name, value in self.body_s.items()}
         shares = ", ".join(
             f"{name} {100 * share:.1f} %" for name, share in self.phase_share.items()
         )
         hosts = f" on {self.hosts} hosts" if self.hosts > 1 else ""
+        ranks = "1 rank" if self.ranks == 1 else f"{self.ranks} ranks"
         lines = [
             self.file + ("" if self.complete else "  (INCOMPLETE: records were lost)"),
-            f"  {self.solver} on {self.workload}, {self.ranks} ranks{hosts}, {self.t0_utc}",
+            f"  {self.solver} on {self.workload}, {ranks}{hosts}, {when(self.t0_utc)}",
             f"  solve time  {seconds(self.solve_time_s)} for {self.iterations} iterations: "
             f"{self.bodies} bodies ({kinds}), {self.restarts} restarts",
-            f"  a body      {median} (median); fastest {least}, 99 % below {high}, slowest {most}",
+            f"  a body      {body['median']} (median); fastest {body['minimum']}, "
+            f"99 % below {body['quantile_99']}, slowest {body['maximum']}",
             f"  its time    {shares}; MPI that fits no phase {100 * self.mpi_other_share:.1f} %",
-            f"  books       closed to {seconds(max(self.balance_s, 1e-9))}; "
-            f"{self.context_switches} involuntary context switches",
+            f"  disturbed   {self.context_switches} involuntary context switches",
+            *self._balance_line(),
             f"  stack       PETSc {self.petsc}, {self.mpi_library}",
             f"  machine     {self.machine}",
         ]
         return "\n".join(lines)
 
+    def _balance_line(self) -> list[str]:
+        """Return a line if the parts of the solve do not sum to its time, else none."""
+        if self.balance_s <= BALANCED_S:
+            return []
+        return [
+            f"  WRONG       lead-in, bodies, restarts and lead-out miss the solve time by "
+            f"{seconds(self.balance_s)}"
+        ]
+
 
 def summarise_run(run: Run) -> RunSummary:
-    """Summarise a run file."""
-    header, durations, solve_time = run.header, run.durations, run.solve_time
-    parts = run.lead_in + durations.sum(axis=0) + run.restart_durations.sum(axis=0) + run.lead_out
-    total = float(durations.sum())
+    """Summarise a run file, from what was counted when it was written."""
+    header, counted = run.header, run.summary
+    body, phases = counted["body_s"], counted["phase_s"]
+    total = sum(phases.values())
     kinds = np.bincount(run.kind, minlength=len(BodyKind))
     machine = header.environment.get("machine", {})
     return RunSummary(
@@ -94,18 +109,24 @@ def summarise_run(run: Run) -> RunSummary:
         restarts=run.restarts,
         complete=header.complete,
         solve_time_s=run.solve_time_s,
-        body_quantiles_s=(
-            float(durations.min()),
-            float(np.median(durations)),
-            float(np.quantile(durations, 0.99)),
-            float(durations.max()),
-        ),
-        phase_share={name: float(run.phase(name).sum()) / total for name in PHASES},
-        mpi_other_share=float(run.variable("mpi_other").sum() / solve_time.sum()),
-        balance_s=float(np.abs(parts - solve_time).max()),
+        body_s=body,
+        phase_share={name: spent / total for name, spent in phases.items()},
+        mpi_other_share=float(run.variable("mpi_other").sum() / run.solve_time.sum()),
+        balance_s=counted["balance_s"],
         context_switches=int(run.variable("context_switches").sum()),
         petsc=str(header.environment.get("petsc")),
-        mpi_library=header.mpi_library.split(",")[0][:60],
+        mpi_library=mpi_name(header.mpi_library),
         machine=f"{machine.get('host')}: {machine.get('cores')} cores, {machine.get('cpu_model')}",
         t0_utc=header.t0_utc,
     )
+
+
+def mpi_name(library: str) -> str:
+    """Return name and version from what an MPI library says of itself."""
+    found = re.match(r"(Open MPI|MPICH|CRAY MPICH|Intel\S* MPI \S+)\D*?v?(\d[\w.]*)", library)
+    return f"{found[1]} {found[2]}" if found else library[:40]
+
+
+def when(t0_utc: str) -> str:
+    """Write a time of day for a person."""
+    return datetime.fromisoformat(t0_utc).strftime("%Y-%m-%d %H:%M:%S UTC")

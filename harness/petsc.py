@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hindmost.errors import MissingError
+from hindmost.errors import MissingError, UsageError
 from hindmost.harness.recorder.library import load
 from hindmost.harness.stack import current_stack
+from hindmost.harness.together import end_together
 
 THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 """One rank, one core: a BLAS that starts threads of its own makes the ranks fight for cores."""
@@ -58,13 +59,19 @@ def start(options: Sequence[str] = ()) -> Parallel:
         import petsc4py
         from mpi4py import MPI
 
-        # Options that a solve does not use are told by hindmost, not by PETSc at the end.
-        petsc4py.init([sys.argv[0], "-options_left", "no", *options])
-        from petsc4py import PETSc
     except ImportError as error:
         raise MissingError(
             f"To run solvers hindmost needs mpi4py and petsc4py ({error}). "
             "'make demo' sets up an environment with both; into an own one: "
             "pip install 'hindmost[run]' with PETSC_DIR set and mpicc on PATH."
         ) from error
+    try:
+        # Options that a solve does not use are told by hindmost, not by PETSc at the end.
+        petsc4py.init([sys.argv[0], "-options_left", "no", *options])
+        from petsc4py import PETSc
+    except RuntimeError as error:  # petsc4py's errors are of this class
+        # Some ranks may be past this point: they can only be ended.
+        reason = str(error).strip().splitlines()[-1] if str(error).strip() else "no reason given"
+        message = f"PETSc does not start with these options: {' '.join(options)} ({reason})"
+        raise SystemExit(end_together(MPI.COMM_WORLD, message, UsageError.exit_status)) from None
     return Parallel(PETSc=PETSc, communicator=MPI.COMM_WORLD.Dup())

@@ -17,7 +17,7 @@ class Kind(StrEnum):
     IDENTITY = "identity"
     """True whatever the run did: it tests the bookkeeping, not a mechanism."""
     BOUND = "bound"
-    """An upper limit."""
+    """An upper limit on the expected time of the bodies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

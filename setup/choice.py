@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -51,7 +52,8 @@ def choose(asked: str, established: str | None) -> Choice:
         return Choice(stack=established, why="already set up; STACK=... chooses another")
     if os.environ.get("PETSC_DIR") and shutil.which("mpicc"):
         return Choice(stack="site", why="PETSC_DIR is set and mpicc is on PATH")
-    if is_debian():
+    reason = unsupported() if is_debian() else "no PETSC_DIR with mpicc, and not Debian or Ubuntu"
+    if not reason:
         if not missing(SYSTEM_PACKAGES):
             return Choice(stack="system", why="the distribution's PETSc and MPI are installed")
         if may_install():
@@ -70,7 +72,7 @@ def choose(asked: str, established: str | None) -> Choice:
             "The distribution has PETSc and MPI, but there are no rights to install packages.\n"
             f"Have this run once, then start again:\n\n  {install_line(SYSTEM_PACKAGES)}\n"
         )
-    return Choice(stack="source", why="neither PETSC_DIR with mpicc, nor Debian or Ubuntu")
+    return Choice(stack="source", why=reason)
 
 
 def is_debian() -> bool:
@@ -84,8 +86,10 @@ def is_debian() -> bool:
 
 
 def missing(packages: tuple[str, ...]) -> list[str]:
-    """Tell which of the distribution's packages are not installed."""
-    answer = subprocess.run(
+    """Tell which of the distribution's packages are not installed; all, where it has no dpkg."""
+    if not shutil.which("dpkg-query"):
+        return list(packages)
+    asked = subprocess.run(
         ["dpkg-query", "--show", "--showformat=${Package} ${Status}\n", *packages],
         capture_output=True,
         text=True,
@@ -93,7 +97,7 @@ def missing(packages: tuple[str, ...]) -> list[str]:
     )
     present = {
         line.split()[0]
-        for line in answer.stdout.splitlines()
+        for line in asked.stdout.splitlines()
         if line.endswith("install ok installed")
     }
     return [name for name in packages if name not in present]
@@ -115,8 +119,33 @@ def sudo() -> list[str] | None:
 
 
 def can_build() -> bool:
-    """Tell whether what the source stack needs from the distribution is here."""
-    return all(shutil.which(tool) for tool in ("cc", "make")) and not missing(SOURCE_PACKAGES[1:])
+    """Tell whether what the source stack needs is here: make, and a compiler that links BLAS."""
+    if not shutil.which("cc") or not shutil.which("make"):
+        return False
+    command = ["cc", "-x", "c", "-", "-o", os.devnull, "-llapack", "-lblas"]
+    program = b"int main(void) { return 0; }"
+    linked = subprocess.run(command, input=program, capture_output=True, check=False)
+    return linked.returncode == 0
+
+
+def unsupported() -> str:
+    """Say why the distribution's own Python and PETSc will not do; empty if they will."""
+    version = answer("/usr/bin/python3", "-c", "import sys; print(*sys.version_info[:2])").split()
+    if version and tuple(map(int, version)) < (3, 11):
+        return f"the distribution's Python is {'.'.join(version)}, and hindmost needs 3.11"
+    offered = answer("apt-cache", "show", "--no-all-versions", "python3-petsc4py")
+    found = re.search(r"^Version: (?:\d+:)?(\d+)\.(\d+)", offered, re.MULTILINE)
+    if found and (int(found[1]), int(found[2])) < (3, 18):
+        return f"the distribution's PETSc is {found[1]}.{found[2]}, and hindmost needs 3.18"
+    return ""
+
+
+def answer(*question: str) -> str:
+    """Return what a command prints, nothing if it fails or is not there."""
+    try:
+        return subprocess.run(question, capture_output=True, text=True, check=False).stdout
+    except OSError:
+        return ""
 
 
 def install_line(packages: tuple[str, ...]) -> str:

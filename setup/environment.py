@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -51,8 +52,12 @@ class Environment:
         return ROOT / "setup" / "constraints" / f"{self.stack}.txt"
 
     def create(self, base_python: Path, *options: str) -> None:
-        """Make the environment with an interpreter of the machine, or take what is there."""
-        if self.python.exists():
+        """Make the environment with an interpreter of the machine, or take what is there whole."""
+        version = subprocess.run(
+            [base_python, "--version"], capture_output=True, text=True, check=True
+        ).stdout
+        stamp = self.path / "setup-venv"
+        if stamp.exists() and stamp.read_text() == version:
             return
         shutil.rmtree(self.path, ignore_errors=True)
         run(
@@ -60,6 +65,7 @@ class Environment:
             what=f"making the environment .venvs/{self.stack}",
             log=ROOT / ".venvs" / f"{self.stack}-venv.log",
         )
+        stamp.write_text(version)
 
     def pip_install(self, *what: str, title: str, expected: str = "") -> None:
         """Install packages at this stack's pinned versions."""

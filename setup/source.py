@@ -9,14 +9,17 @@ that stands in it, wherever the wheel came from.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import shutil
 import sys
 import sysconfig
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from choice import SOURCE_PACKAGES, can_build
+from choice import SOURCE_PACKAGES, SetupError, can_build, is_debian
 from environment import Environment, base_python
 from progress import run, say
 from system import install_packages
@@ -27,7 +30,13 @@ PETSC4PY_CFLAGS = "-O1 -g0"  # one huge C file: at -O3 it takes twice as long
 
 def prepare(environment: Environment) -> None:
     """Make an environment with MPICH, PETSc and petsc4py of its own."""
-    if not can_build() and shutil.which("apt-get"):
+    if not can_build():
+        if not is_debian():
+            raise SetupError(
+                "PETSc is built from source with a C compiler, make, BLAS and LAPACK, and they "
+                "are not all here\n(cc, make, -llapack -lblas). Install them with this system's "
+                "package manager, then start again."
+            )
         install_packages(environment, SOURCE_PACKAGES, expected="about 1 min")
     environment.create(base_python())
     environment.step(
@@ -67,16 +76,31 @@ def install_petsc(environment: Environment, wheels: Path) -> None:
         ("petsc", "about 5 min on 2 cores", {"PETSC_CONFIGURE_OPTIONS": CONFIGURE}),
         ("petsc4py", "about 2 min", {"CFLAGS": PETSC4PY_CFLAGS, "PETSC_DIR": str(petsc_dir)}),
     )
+    wheels.mkdir(parents=True, exist_ok=True)
     for name, expected, settings in steps:
-        if not list(wheels.glob(f"{name}-*.whl")):
-            build_wheel(environment, name, wheels, expected=expected, env={**build, **settings})
-        else:
-            say(f"{name}: built before, taken from {wheels}")
+        with alone(wheels):
+            if list(wheels.glob(f"{name}-*.whl")):
+                say(f"{name}: built before, taken from {wheels}")
+            else:
+                env = {**build, **settings}
+                build_wheel(environment, name, wheels, expected=expected, env=env)
         wheel = next(wheels.glob(f"{name}-*.whl"))
         environment.pip_install(
             "--no-deps", "--force-reinstall", str(wheel), title=f"installing {name}"
         )
     use_own_libraries(environment)
+
+
+@contextmanager
+def alone(wheels: Path) -> Iterator[None]:
+    """Keep other set-ups of this user away from the same wheels."""
+    with (wheels / "lock").open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("another set-up builds the same wheels: waiting for it")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def build_wheel(

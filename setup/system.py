@@ -55,7 +55,10 @@ def connect(environment: Environment) -> None:
     # Open MPI refuses root unless told twice; elsewhere the settings do nothing.
     allow = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     # hindmost itself warns of more ranks than cores, and says what that costs.
-    settings = {"OMPI_MCA_rmaps_base_oversubscribe": "1"}
+    settings = {
+        "OMPI_MCA_rmaps_base_oversubscribe": "1",
+        "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",  # its name from Open MPI 5 on
+    }
     if os.geteuid() == 0:
         settings |= allow
     environment.write_mpiexec(Path("/usr/bin/mpiexec"), **settings)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hindmost.harness.recorder.bodies import PHASES
+from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
 
@@ -31,6 +31,7 @@ def header() -> Header:
         synchronisation="blocking",
         lag=0,
         complete=True,
+        records_lost=0,
         origin="synthetic",
         t0_utc="2026-01-02T03:04:05.000006+00:00",
         mpi_library="none",

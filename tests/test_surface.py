@@ -74,6 +74,7 @@ def test_usage_errors(words: list[str], word: str) -> None:
     done = hindmost_command(*words)
     assert done.returncode == 2
     assert word in done.stderr
+    assert len(done.stderr.splitlines()) == 1
 
 
 def test_a_verb_that_reads_files_loads_neither_mpi_nor_plots(run_file: Path) -> None:

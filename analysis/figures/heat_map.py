@@ -60,8 +60,9 @@ def draw_heat_map(axes: Axes, times: NDArray[np.float64], title: str) -> Axes:
         axes.set_yticks(range(ranks))
     pooling = -(-iterations // MOST_COLUMNS)
     note = f" (each column: the slowest of {pooling})" if pooling > 1 else ""
-    axes.set_xlabel(f"iteration{note}")
-    axes.set_ylabel("rank")
+    axes.set_xlabel(f"body{note}")
+    rows = -(-ranks // MOST_ROWS)
+    axes.set_ylabel("rank" + (f" (each row: the slowest of {rows})" if rows > 1 else ""))
     axes.set_title(title)
     figure = axes.get_figure()
     assert figure is not None

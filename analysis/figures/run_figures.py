@@ -61,17 +61,18 @@ def title(run: Run) -> str:
 RUN_FIGURES = (
     RunFigure(
         name="map",
-        caption="Every body of every rank as a colour. The ramps are restart cycles, whose "
-        "bodies orthogonalise against ever more vectors. Stripes along iterations are a rank that "
-        "is always slower; columns are iterations in which all were slow; specks are detours.",
+        caption="The bodies of every rank in the order of time, as colours. Ramps are the cycles "
+        "of a solver that restarts, whose bodies orthogonalise against ever more vectors. Stripes "
+        "along time are a rank that is always slower; columns are bodies in which all were slow; "
+        "specks are detours.",
         draw=draw_map,
         height_inches=lambda ranks: min(1.6 + 0.35 * ranks, 5.0),
     ),
     RunFigure(
         name="histogram",
-        caption="How long bodies last, all ranks and iterations together, with the laws that the "
-        "stationary model and the bounds take them to follow. Bodies that only fill a pipeline are "
-        "left out.",
+        caption="How long bodies last, all ranks and iterations together, with the Johnson SU law "
+        "that the stationary model takes them to follow, and a normal one for comparison. Bodies "
+        "that only fill a pipeline are left out; those that drain it make a peak at the left.",
         draw=draw_law,
         height_inches=lambda _: 3.2,
     ),

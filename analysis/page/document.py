@@ -36,9 +36,17 @@ def document(title: str, subtitle: str, parts: Sequence[Part]) -> str:
 
 
 def write_page(path: Path, html: str) -> Path:
-    """Write a page, whole or not at all."""
+    """Write a page, whole or not at all; what is no page is never replaced by one."""
+    if path.suffix == ".h5":
+        raise UsageError(
+            f"--out {path}: the name of a run file; a page is HTML, as in report.html."
+        )
+    path = path.resolve()
     part = path.with_name(path.name + ".part")
     try:
+        if path.exists() and not path.is_file():  # a device, a pipe: nothing to replace
+            path.write_text(html, encoding="utf-8")
+            return path
         path.parent.mkdir(parents=True, exist_ok=True)
         part.write_text(html, encoding="utf-8")
         part.replace(path)

@@ -10,8 +10,9 @@ from hindmost.analysis.tables.terminal import LEFT, RIGHT, new_table, percent, s
 
 LEGEND = """\
 error: of the model against the measured solve time. explains: through a mechanism that could be
-wrong; identity: true of any run (bodies less what lies between them); bound: an upper limit.
-All are held against the run that they are made from."""
+wrong; identity: true of any run, the solve time less what lies between bodies; bound: an upper
+limit on the expected time of the bodies. All are held against the run that they are made from; only
+max-plus counts what lies between bodies."""
 
 
 def model_table(fitted: FittedGroup) -> Table:
@@ -19,12 +20,12 @@ def model_table(fitted: FittedGroup) -> Table:
     times = fitted.solve_times_s
     spread = f", {seconds(min(times))} to {seconds(max(times))}" if len(times) > 1 else ""
     title = (
-        f"{fitted.group.title}: solve time {seconds(float(np.median(times)))} "
+        f"{fitted.group.title}\nsolve time {seconds(float(np.median(times)))} "
         f"({len(times)} run{'s' if len(times) > 1 else ''}{spread})"
     )
     columns = [("model", LEFT), ("kind", LEFT), ("predicted", RIGHT), ("error", RIGHT)]
     if len(times) > 1:
-        columns.append(("of the runs", LEFT))
+        columns.append(("range over runs", LEFT))
     table = new_table(title, columns)
     for summary in fitted.summaries():
         cells = [
@@ -36,7 +37,16 @@ def model_table(fitted: FittedGroup) -> Table:
         if len(times) > 1:
             cells.append(f"{percent(summary.lowest_percent)} to {percent(summary.highest_percent)}")
         table.add_row(*cells)
-    for fitted_run in fitted.runs:
-        for name, reason in fitted_run.fits.refused.items():
-            table.add_row(name, "refused", "", "", reason)
     return table
+
+
+def refusals(fitted: FittedGroup) -> list[str]:
+    """Return a line for every model that the times of some run do not allow."""
+    reasons: dict[tuple[str, str], int] = {}
+    for run in fitted.runs:
+        for refused in run.fits.refused.items():
+            reasons[refused] = reasons.get(refused, 0) + 1
+    return [
+        f"{name}: not fitted to {count} of {len(fitted.runs)} runs. {reason}"
+        for (name, reason), count in reasons.items()
+    ]

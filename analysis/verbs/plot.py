@@ -23,12 +23,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EXAMPLES
     parser.add_argument("file", nargs="+", type=Path, help="run files, or folders of them")
     parser.add_argument("--out", type=Path, help="folder for the figures (beside each run file)")
-    parser.add_argument("--format", choices=FORMATS, default="png", help="(%(default)s)")
+    parser.add_argument(
+        "--format", choices=FORMATS, default="png", help="of the figures (%(default)s)"
+    )
 
 
 def perform(arguments: argparse.Namespace) -> int:
     """Draw and save."""
-    for run in find_runs(arguments.file):
+    for run in find_runs(arguments.file, complete=True):
         folder = arguments.out or run.path.parent
         try:
             folder.mkdir(parents=True, exist_ok=True)

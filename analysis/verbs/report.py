@@ -21,11 +21,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = "Writes one HTML file with tables and figures; it needs no network."
     parser.epilog = EXAMPLES
     parser.add_argument("file", nargs="+", type=Path, help="run files, or folders of them")
-    parser.add_argument("--out", type=Path, default=Path("report.html"), help="(%(default)s)")
+    parser.add_argument(
+        "--out", type=Path, default=Path("report.html"), help="the page (%(default)s)"
+    )
 
 
 def perform(arguments: argparse.Namespace) -> int:
     """Fit, draw and write."""
-    groups = [fit_group(group) for group in group_runs(find_runs(arguments.file))]
+    groups = [fit_group(group) for group in group_runs(find_runs(arguments.file, complete=True))]
     print(write_page(arguments.out, report_page(groups)))
     return 0

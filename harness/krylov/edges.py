@@ -8,14 +8,17 @@ import numpy as np
 
 from hindmost.harness.runfile.contents import Edges
 
-SCALAR_BYTES = 8
 
-
-def incoming_edges(matrix: Any, rank: int) -> Edges:
+def incoming_edges(matrix: Any, rank: int, scalar_bytes: int) -> Edges:
     """Return the halos that a rank receives in a product with a matrix.
 
     A rank needs the entries of the vector at the columns of its rows; those that it does not own
     come from their owners, each once. This is what PETSc's scatter exchanges.
+
+    Parameters
+    ----------
+    scalar_bytes : int
+        Size of one entry.
     """
     first, last = matrix.getOwnershipRange()
     _, columns, _ = matrix.getValuesCSR()
@@ -28,5 +31,5 @@ def incoming_edges(matrix: Any, rank: int) -> Edges:
     return Edges(
         source=owners.astype(np.int32),
         target=np.full(owners.size, rank, np.int32),
-        bytes=(counts * SCALAR_BYTES).astype(np.int64),
+        bytes=(counts * scalar_bytes).astype(np.int64),
     )

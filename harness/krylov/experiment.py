@@ -5,18 +5,20 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 
 from hindmost.errors import UsageError
 from hindmost.harness.krylov.problems import PROBLEMS
 from hindmost.harness.krylov.problems.problem import assemble
-from hindmost.harness.krylov.solve import RecordedSolver
+from hindmost.harness.krylov.solve import RecordedRun, RecordedSolver
 from hindmost.harness.krylov.solvers import SOLVERS
 from hindmost.harness.petsc import Parallel
 from hindmost.harness.runfile import provenance
 from hindmost.harness.runfile.contents import Header
+from hindmost.harness.runfile.provenance import Origins
 from hindmost.harness.runfile.writer import write_run
 from hindmost.harness.together import on_root
 
@@ -69,7 +71,12 @@ class Experiment:
             value = getattr(self, name)
             if value < smallest:
                 raise UsageError(f"--{name} {value}: it must be at least {smallest}.")
-        for option in self.petsc_options:
+        for before, option in pairwise(("", *self.petsc_options)):
+            if not option.startswith("-") and not before.startswith("-"):
+                raise UsageError(
+                    f"'{option}' after '--' is neither a PETSc option, which begins with a dash, "
+                    "nor the value of one."
+                )
             if option in RESERVED:
                 raise UsageError(f"{option} after '--': use {RESERVED[option]} instead.")
 
@@ -112,6 +119,10 @@ def perform(
             "every rank needs at least one."
         )
     on_root(communicator, lambda: prepare_folder(folder))
+    petsc_version = ".".join(str(part) for part in parallel.PETSc.Sys.getVersion())
+    origins = on_root(
+        communicator, lambda: provenance.origins(petsc_version, communicator.size, Path.cwd())
+    )
     problem = PROBLEMS[experiment.workload]
     system = assemble(problem, experiment.unknowns, parallel.PETSc, parallel.PETSc.COMM_WORLD)
     solvers = {
@@ -133,14 +144,11 @@ def perform(
     for number, (name, repeat) in enumerate(order, 1):
         report(f"run {number} of {len(order)}: {name}")
         recorded = solvers[name].record()
-        ended = datetime.now(UTC)
-        began = ended - timedelta(seconds=recorded.rank.bodies.solve_time_s)
-        header = describe(experiment, solvers[name], repeat, number, began, parallel)
+        header = describe(experiment, solvers[name], (repeat, number), recorded, origins, parallel)
         if recorded.records_lost:
-            header = replace(header, complete=False)
             report(
-                f"{name}: {recorded.records_lost} records found no room; the run is incomplete "
-                "(--warmup 1 measures the room)"
+                f"warning: {name}: {recorded.records_lost} records found no room in memory; the "
+                "run is marked incomplete"
             )
         files.append(write_run(folder, header, recorded.rank, communicator))
     return files
@@ -163,12 +171,21 @@ def prepare_folder(folder: Path) -> None:
 def describe(
     experiment: Experiment,
     solver: RecordedSolver,
-    repeat: int,
-    number: int,
-    began: datetime,
+    place: tuple[int, int],
+    recorded: RecordedRun,
+    origins: Origins,
     parallel: Parallel,
 ) -> Header:
-    """Say everything of a run but its times."""
+    """Say everything of a run but its times.
+
+    Parameters
+    ----------
+    place : tuple of int
+        Which repeat of its solver this is, and which run of the experiment.
+    origins : Origins
+        As found before the first solve.
+    """
+    began = datetime.fromtimestamp(recorded.begin_utc_ns * 1e-9, UTC)
     return Header(
         workload=experiment.workload,
         solver=solver.solver.name,
@@ -177,24 +194,24 @@ def describe(
         restart=solver.restart,
         synchronisation=solver.solver.synchronisation,
         lag=solver.solver.lag,
-        complete=True,
+        complete=recorded.records_lost == 0,
+        records_lost=recorded.records_lost,
         origin="measured",
         t0_utc=began.isoformat(timespec="microseconds"),
         mpi_library=mpi_library(),
         spec={
             "unknowns": experiment.unknowns,
-            "repeat": repeat,
-            "order": number,
+            "repeat": place[0],
+            "order": place[1],
             "repeats": experiment.repeats,
             "warmup": experiment.warmup,
             "seed": experiment.seed,
+            "petsc_options": list(experiment.petsc_options),
         },
-        environment=provenance.environment(
-            ".".join(str(part) for part in parallel.PETSc.Sys.getVersion()), parallel.communicator
-        ),
+        environment=origins.environment,
         petsc_options=dict(parallel.PETSc.Options().getAll()),
-        scheduler=provenance.scheduler(),
-        git=provenance.git(Path.cwd()),
+        scheduler=origins.scheduler,
+        git=origins.git,
     )
 
 

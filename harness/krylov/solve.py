@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import socket
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +16,8 @@ from hindmost.harness.krylov.problems.problem import LinearSystem
 from hindmost.harness.krylov.solvers.solver import Solver
 from hindmost.harness.petsc import Parallel
 from hindmost.harness.recorder.attach import Recorder, add_monitor
-from hindmost.harness.recorder.bodies import RankBodies, Recording, find_bodies
-from hindmost.harness.recorder.pattern import BodyKind
+from hindmost.harness.recorder.bodies import Recording, find_bodies
+from hindmost.harness.runfile.bodies import BodyKind, RankBodies
 from hindmost.harness.runfile.contents import RankRun
 
 FORCED = {
@@ -44,10 +43,13 @@ class RecordedRun:
         What this rank noted.
     records_lost : int
         Records of all ranks for which there was no room.
+    begin_utc_ns : int
+        When the barrier before the solve was left, since 1970.
     """
 
     rank: RankRun
     records_lost: int
+    begin_utc_ns: int
 
 
 class RecordedSolver:
@@ -83,11 +85,20 @@ class RecordedSolver:
         ksp.setType(solver.name)
         ksp.setTolerances(max_it=iterations)
         ksp.setFromOptions()
+        if ksp.getType() != solver.name or ksp.getTolerances()[3] != iterations:
+            raise UsageError(
+                f"A PETSc option (after '--', in PETSC_OPTIONS, in a .petscrc) made {solver.name} "
+                f"with {iterations} iterations into {ksp.getType()} with "
+                f"{ksp.getTolerances()[3]}; use --solver and --iterations instead."
+            )
         ksp.setConvergenceHistory(length=2 * iterations + 100, reset=True)
         ksp.setUp()
         if any(mark.side == "monitor" for mark in solver.pattern.marks):
             add_monitor(ksp)
         self._ksp = ksp
+        self._incoming = incoming_edges(
+            system.matrix, parallel.communicator.rank, np.dtype(parallel.PETSc.ScalarType).itemsize
+        )
 
     @property
     def restart(self) -> int:
@@ -99,7 +110,7 @@ class RecordedSolver:
 
     def warm_up(self) -> None:
         """Solve once; nothing is kept but the number of records that a solve needs."""
-        recording, _ = self._solve(capacity=0)
+        recording = self._solve(capacity=0)
         self._records_needed = recording.lost
 
     def record(self) -> RecordedRun:
@@ -114,7 +125,7 @@ class RecordedSolver:
         """
         per_solve = self.solver.records_per_body * 2 * self.iterations
         needed = int(self._records_needed * ROOM) or per_solve
-        recording, switches = self._solve(capacity=needed + SPARE_RECORDS)
+        recording = self._solve(capacity=needed + SPARE_RECORDS)
         self._check_iterations()
         communicator = self._parallel.communicator
         lost = communicator.allreduce(recording.lost)
@@ -122,14 +133,15 @@ class RecordedSolver:
         run = RankRun(
             bodies=bodies,
             residual_norm=residual_norms(bodies, self._ksp.getConvergenceHistory()),
-            incoming=incoming_edges(self._system.matrix, communicator.rank),
+            incoming=self._incoming,
             mpi_other_s=sum(recording.other_s.values()),
-            context_switches=switches,
+            context_switches=recording.switches,
             cpu=current_cpu(),
             host=socket.gethostname(),
-            clock=recording.clock,
+            clock_offset_s=recording.clock.offset_s,
+            clock_uncertainty_s=recording.clock.uncertainty_s,
         )
-        return RecordedRun(rank=run, records_lost=lost)
+        return RecordedRun(rank=run, records_lost=lost, begin_utc_ns=recording.begin_utc_ns)
 
     def _check_iterations(self) -> None:
         """Refuse a solve that ended before its iterations were done."""
@@ -142,26 +154,23 @@ class RecordedSolver:
                 "problem or another preconditioner."
             )
 
-    def _solve(self, capacity: int) -> tuple[Recording, int]:
-        """Solve from zero; return what was recorded and the involuntary context switches."""
+    def _solve(self, capacity: int) -> Recording:
+        """Solve from zero and return what was recorded."""
         system, ksp = self._system, self._ksp
         system.solution.set(0.0)
         recorder = Recorder(self.solver.pattern, capacity)
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
-        recording = recorder.record(
+        return recorder.record(
             lambda: ksp.solve(system.right_side, system.solution), self._parallel.communicator
         )
-        switches = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw - before
-        return recording, switches
 
     def _bodies(self, recording: Recording, lost: int) -> RankBodies:
         """Find the bodies, and hold their number against PETSc's own count of iterations.
 
         Where any rank lost records, those cycles are kept that every rank has whole.
         """
-        bodies = find_bodies(recording, self.solver.pattern, self.solver.name, cut=lost > 0)
         if lost:
-            return bodies.first(min(self._parallel.communicator.allgather(bodies.duration.size)))
+            return self._bodies_before_loss(recording)
+        bodies = find_bodies(recording, self.solver.pattern, self.solver.name)
         counted = int(np.count_nonzero(bodies.kind != BodyKind.FILL))
         if counted != self.iterations:
             raise UnknownPatternError(
@@ -170,6 +179,11 @@ class RecordedSolver:
                 "know; try again without PETSc options after '--'."
             )
         return bodies
+
+    def _bodies_before_loss(self, recording: Recording) -> RankBodies:
+        """Find the bodies that every rank has whole, where any rank lost records."""
+        bodies = find_bodies(recording, self.solver.pattern, self.solver.name, cut=True)
+        return bodies.first(min(self._parallel.communicator.allgather(bodies.duration.size)))
 
 
 def residual_norms(bodies: RankBodies, history: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -93,6 +93,8 @@ class Recorder:
         return Recording(
             records=self._memory[:kept].copy(),
             begin_ns=begin_ns,
+            begin_utc_ns=int(state["begin_utc_ns"]),
+            switches=int(state["switches"]),
             end_ns=int(state["end_ns"]),
             lost=seen - kept,
             other_s={
@@ -155,5 +157,5 @@ def event_id(name: str) -> int | None:
 def option_used(name: str) -> bool:
     """Tell whether any part of PETSc has asked for an option, given with its dash."""
     used = ctypes.c_int(0)
-    error = libpetsc().PetscOptionsUsed(None, name.encode(), ctypes.byref(used))
+    error = libpetsc().PetscOptionsUsed(None, name[1:].encode(), ctypes.byref(used))
     return error != 0 or bool(used.value)

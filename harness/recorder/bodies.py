@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 from hindmost.harness.recorder.clock import CommonClock
 from hindmost.harness.recorder.library import PHASES as MPI_PHASES
 from hindmost.harness.recorder.pattern import Pattern
-
-PHASES = ("halo", "wait", "post", "local")
-"""The phases of a body, exclusive; their sum is its duration."""
+from hindmost.harness.runfile.bodies import PHASES, RankBodies
 
 NS = 1e-9
 
@@ -27,6 +25,10 @@ class Recording:
         See `hindmost.harness.recorder.library.RECORD`.
     begin_ns, end_ns : int
         After the barrier before the solve, and after the solve.
+    begin_utc_ns : int
+        The begin since 1970, by the system's calendar.
+    switches : int
+        Involuntary context switches of the process during the solve.
     lost : int
         Records for which there was no room.
     other_s : dict of str to float
@@ -38,56 +40,11 @@ class Recording:
     records: NDArray[np.void]
     begin_ns: int
     end_ns: int
+    begin_utc_ns: int
+    switches: int
     lost: int
     other_s: dict[str, float]
     clock: CommonClock
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RankBodies:
-    """The bodies of one solve on one rank; all times in seconds.
-
-    Attributes
-    ----------
-    start : float64 array, shape (body,)
-        Begin of each body since rank 0 left the barrier before the solve, on the common clock.
-    duration : float64 array, shape (body,)
-    phase_duration : float32 array, shape (body, phase)
-        In the order of `PHASES`; sums to the duration.
-    position : int32 array, shape (body,)
-    kind : uint8 array, shape (body,)
-        See `hindmost.harness.recorder.pattern.BodyKind`.
-    restart_duration : float64 array, shape (restart,)
-    lead_in_s, lead_out_s, solve_time_s : float
-        Before the first body, after the last, and from the barrier to the end.
-        ``lead_in + bodies + restarts + lead_out = solve_time``.
-    """
-
-    start: NDArray[np.float64]
-    duration: NDArray[np.float64]
-    phase_duration: NDArray[np.float32]
-    position: NDArray[np.int32]
-    kind: NDArray[np.uint8]
-    restart_duration: NDArray[np.float64]
-    lead_in_s: float
-    lead_out_s: float
-    solve_time_s: float
-
-    def first(self, bodies: int) -> RankBodies:
-        """Return the first bodies only; what comes after them becomes part of the lead-out."""
-        restarts = int(np.count_nonzero(self.position[1:bodies] == 0))
-        counted = self.duration[:bodies].sum() + self.restart_duration[:restarts].sum()
-        return RankBodies(
-            start=self.start[:bodies],
-            duration=self.duration[:bodies],
-            phase_duration=self.phase_duration[:bodies],
-            position=self.position[:bodies],
-            kind=self.kind[:bodies],
-            restart_duration=self.restart_duration[:restarts],
-            lead_in_s=self.lead_in_s,
-            lead_out_s=self.solve_time_s - self.lead_in_s - float(counted),
-            solve_time_s=self.solve_time_s,
-        )
 
 
 def find_bodies(
@@ -98,7 +55,7 @@ def find_bodies(
     Parameters
     ----------
     cut : bool
-        The records end before the solve did: find the bodies of the cycles that are whole.
+        The records end before the solve did: find the first bodies, those that are whole.
 
     Raises
     ------
@@ -109,7 +66,8 @@ def find_bodies(
     marks = records[records["what"] > 0]
     calls = records[records["what"] < 0]
     letters = marks["what"].astype(np.uint8).tobytes()
-    found = pattern.find_bodies(pattern.whole_cycles(letters) if cut else letters, solver)
+    find = pattern.find_first_bodies if cut else pattern.find_bodies
+    found = find(letters, solver)
     instant = marks["begin_ns"]
     begin, end = instant[found.begin], instant[found.end]
     duration = (end - begin) * NS

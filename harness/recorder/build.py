@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import json
 import shlex
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -36,26 +38,58 @@ def recorder_library() -> Path:
             "No mpicc: the recorder is compiled with the MPI that it measures. "
             "Put MPI's mpicc on PATH or name it in MPICC, or set hindmost up with 'make demo'."
         )
+    known = remembered(mpicc)
+    if known is not None:
+        return known
     shown = ask(mpicc, "-show")
+    libmpi = libmpi_path(shown)
     identity = "\n".join(
-        (SOURCE.read_text(), " ".join(FLAGS), shown, ask(mpicc, "--version"), libmpi_path(shown))
+        (SOURCE.read_text(), " ".join(FLAGS), shown, ask(mpicc, "--version"), libmpi)
     )
     digest = hashlib.sha256(identity.encode()).hexdigest()[:16]
     folder = cache_folder() / "recorder"
     library = folder / f"recorder-{digest}.so"
-    if library.exists():
-        return library
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        with one_at_a_time(folder / "lock"):
+            if not library.exists():
+                compile_recorder(mpicc, library)
+            remember(mpicc, library, libmpi)
     except OSError as error:
         raise MissingError(
-            f"The recorder's cache {folder} cannot be made ({error.strerror}); "
-            "name a folder that can be written in XDG_CACHE_HOME."
+            f"The recorder's cache {folder} cannot be written ({error.strerror}); "
+            "name a folder that can in XDG_CACHE_HOME."
         ) from error
-    with one_at_a_time(folder / "lock"):
-        if not library.exists():
-            compile_recorder(mpicc, library)
     return library
+
+
+def note(mpicc: str) -> Path:
+    """Return where it is noted which library serves a compiler, as that compiler is now."""
+    found = shutil.which(mpicc)
+    changed = Path(found).resolve().stat().st_mtime_ns if found else 0
+    identity = "\n".join((SOURCE.read_text(), " ".join(FLAGS), mpicc, str(changed)))
+    digest = hashlib.sha256(identity.encode()).hexdigest()[:16]
+    return cache_folder() / "recorder" / f"{digest}.json"
+
+
+def remember(mpicc: str, library: Path, libmpi: str) -> None:
+    """Note which library serves a compiler, so that other ranks need not run it."""
+    changed = Path(libmpi).stat().st_mtime_ns if libmpi else 0
+    target = note(mpicc)
+    with tempfile.NamedTemporaryFile("w", dir=target.parent, delete=False) as scratch:
+        json.dump({"library": str(library), "libmpi": libmpi, "changed": changed}, scratch)
+    Path(scratch.name).replace(target)
+
+
+def remembered(mpicc: str) -> Path | None:
+    """Return the library that serves a compiler, None if it or its libmpi is not as it was."""
+    try:
+        noted = json.loads(note(mpicc).read_text())
+        library, libmpi = Path(noted["library"]), noted["libmpi"]
+        same = not libmpi or Path(libmpi).stat().st_mtime_ns == noted["changed"]
+    except (OSError, ValueError, KeyError):
+        return None
+    return library if same and library.exists() else None
 
 
 def ask(mpicc: str, question: str) -> str:

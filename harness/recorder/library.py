@@ -31,6 +31,8 @@ class State:
             [
                 ("begin_ns", "i8"),
                 ("end_ns", "i8"),
+                ("begin_utc_ns", "i8"),
+                ("switches", "i8"),
                 ("seen", "i8"),
                 ("capacity", "i8"),
                 ("phase_ns", "i8", len(PHASES)),
@@ -54,7 +56,8 @@ def load() -> ctypes.CDLL:
     Raises
     ------
     MissingError
-        mpi4py or petsc4py is there already: their MPI calls would go past the recorder.
+        mpi4py or petsc4py is there already: their MPI calls would go past the recorder. Or the
+        recorder cannot be compiled or loaded.
     """
     early = [name for name in ("mpi4py.MPI", "petsc4py.PETSc") if name in sys.modules]
     if early:
@@ -62,7 +65,14 @@ def load() -> ctypes.CDLL:
             f"{early[0]} was imported before hindmost's recorder, so its MPI calls cannot be seen. "
             "Import hindmost first."
         )
-    library = ctypes.CDLL(str(recorder_library()), mode=ctypes.RTLD_GLOBAL)
+    path = recorder_library()
+    try:
+        library = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
+    except OSError as error:
+        raise MissingError(
+            f"The recorder {path} cannot be loaded: {error}. "
+            "Is MPI's library on the loader's path (LD_LIBRARY_PATH)?"
+        ) from error
     library.hindmost_memory.argtypes = [ctypes.c_void_p, ctypes.c_int64]
     library.hindmost_watch.argtypes = [ctypes.c_int] * 5
     library.hindmost_arm.argtypes = [ctypes.c_int]

@@ -10,22 +10,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UnknownPatternError
-
-
-class BodyKind(IntEnum):
-    """What kind of body an iteration is; the values stand in run files."""
-
-    REGULAR = 0
-    FILL = 1
-    DRAIN = 2
-    REPLACEMENT = 3
+from hindmost.harness.runfile.bodies import BodyKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +85,6 @@ class Pattern:
     bodies: tuple[tuple[str, BodyKind], ...]
     fill: int = 0
 
-    def whole_cycles(self, letters: bytes) -> bytes:
-        """Return the beginning of a stream that was cut off, without its last, partial cycle."""
-        starts = np.flatnonzero(anywhere(letters, self.cycle))
-        return letters[: starts[-1]] if starts.size else b""
-
     def find_bodies(self, letters: bytes, solver: str) -> Marked:
         """Find the bodies in a stream of marks.
 
@@ -117,6 +103,39 @@ class Pattern:
         known = re.match(self.grammar.encode(), letters)
         if known is None or known.end() != len(letters):
             raise UnknownPatternError(refusal(self, solver, letters, known.end() if known else 0))
+        return self._locate(letters)
+
+    def find_first_bodies(self, letters: bytes, solver: str) -> Marked:
+        """Find the bodies in a stream of marks that was cut off.
+
+        Those of all cycles but the last, which is partial; of a single cycle, all that the grammar
+        knows but the last, which may be another kind of body than it seems.
+
+        Raises
+        ------
+        UnknownPatternError
+            The stream was cut before one body was whole, or does not follow the grammar.
+        """
+        starts = np.flatnonzero(anywhere(letters, self.cycle))
+        if starts.size > 1:
+            return self.find_bodies(letters[: starts[-1]], solver)
+        known = re.match(self.grammar.encode(), letters)
+        found = self._locate(letters[: known.end()]) if known else None
+        if found is None or found.end.size < 2:
+            raise UnknownPatternError(
+                f"{solver}: records were lost before one body was whole, so nothing of the solve "
+                "is left; run with --warmup 1, which measures the room that records need."
+            )
+        return Marked(
+            begin=found.begin[:-1],
+            end=found.end[:-1],
+            position=found.position[:-1],
+            kind=found.kind[:-1],
+            restart_begin=found.restart_begin,
+            restart_end=found.restart_end,
+        )
+
+    def _locate(self, letters: bytes) -> Marked:
         starts = np.flatnonzero(anywhere(letters, self.cycle))
         kinds = np.full(len(letters), -1, np.int8)
         for context, kind in self.bodies:

@@ -10,6 +10,7 @@
  */
 #include <mpi.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <time.h>
 
 enum phase { HALO, WAIT, POST, OTHER, PHASES };
@@ -54,6 +55,8 @@ const int32_t hindmost_call_count = CALL_COUNT;
 /* What can be read at any time, also while the solve goes on. */
 struct state {
   int64_t begin_ns, end_ns;         /* of the last armed stretch */
+  int64_t begin_utc_ns;             /* its begin since 1970, by the system's calendar */
+  int64_t switches;                 /* involuntary context switches of the process in it */
   int64_t seen, capacity;           /* records wanted and records there is room for */
   int64_t phase_ns[PHASES];         /* running totals */
   int64_t call_count[CALL_COUNT];   /* of each MPI call */
@@ -109,6 +112,12 @@ int hindmost_watch(int event, int begin_mark, int end_mark, int is_halo, int is_
   return 0;
 }
 
+static int64_t involuntary_switches(void) {
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_nivcsw;
+}
+
 /* Meets the other ranks of the communicator, notes the time and starts to record. */
 int hindmost_arm(MPI_Fint communicator) {
   state.seen = 0;
@@ -116,6 +125,10 @@ int hindmost_arm(MPI_Fint communicator) {
   for (int i = 0; i < PHASES; i++) state.phase_ns[i] = 0;
   for (int i = 0; i < CALL_COUNT; i++) state.call_count[i] = state.other_ns[i] = 0;
   int error = PMPI_Barrier(MPI_Comm_f2c(communicator));
+  struct timespec calendar;
+  clock_gettime(CLOCK_REALTIME, &calendar);
+  state.begin_utc_ns = (int64_t)calendar.tv_sec * 1000000000 + calendar.tv_nsec;
+  state.switches = -involuntary_switches();
   state.begin_ns = state.end_ns = now();
   armed = 1;
   return error;
@@ -124,6 +137,7 @@ int hindmost_arm(MPI_Fint communicator) {
 void hindmost_disarm(void) {
   state.end_ns = now();
   armed = 0;
+  state.switches += involuntary_switches();
 }
 
 /* Mean cost of one record, in nanoseconds, of `count` written into memory that is given. */

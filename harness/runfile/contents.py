@@ -10,8 +10,7 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.recorder.bodies import RankBodies
-from hindmost.harness.recorder.clock import CommonClock
+from hindmost.harness.runfile.bodies import RankBodies
 
 Json = dict[str, Any]
 """A JSON object."""
@@ -34,7 +33,9 @@ class Header:
     lag : int
         Bodies a rank may begin before it needs the reduction that ended a body.
     complete : bool
-        False if records were lost.
+        False if records were lost: the file then holds the bodies before the first loss.
+    records_lost : int
+        Records of all ranks for which there was no room.
     origin : str
         ``measured``, ``simulated`` or ``synthetic``.
     t0_utc : str
@@ -55,6 +56,7 @@ class Header:
     synchronisation: Literal["blocking", "pipelined"]
     lag: int
     complete: bool
+    records_lost: int
     origin: Literal["measured", "simulated", "synthetic"]
     t0_utc: str
     mpi_library: str
@@ -126,7 +128,8 @@ class RankRun:
     context_switches : int
     cpu : int
     host : str
-    clock : CommonClock
+    clock_offset_s, clock_uncertainty_s : float
+        What was added to the rank's clock to read rank 0's, and how sure that is.
     """
 
     bodies: RankBodies
@@ -136,4 +139,5 @@ class RankRun:
     context_switches: int
     cpu: int
     host: str
-    clock: CommonClock
+    clock_offset_s: float
+    clock_uncertainty_s: float

@@ -6,6 +6,7 @@ import os
 import platform
 import subprocess
 import sys
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,37 @@ from hindmost.harness.launch import place
 from hindmost.harness.stack import current_stack
 
 PACKAGES = ("hindmost", "numpy", "h5py", "mpi4py", "petsc4py")
-SCHEDULER_PREFIXES = ("SLURM_", "PBS_")
+SCHEDULER_VARIABLES = (
+    "SLURM_JOB_ID",
+    "SLURM_JOB_NAME",
+    "SLURM_JOB_PARTITION",
+    "SLURM_JOB_NODELIST",
+    "SLURM_JOB_NUM_NODES",
+    "SLURM_JOB_CPUS_PER_NODE",
+    "SLURM_CLUSTER_NAME",
+    "SLURM_ARRAY_JOB_ID",
+    "SLURM_ARRAY_TASK_ID",
+    "SLURM_STEP_ID",
+    "SLURM_STEP_NUM_TASKS",
+    "SLURM_STEP_NODELIST",
+    "SLURM_STEP_TASKS_PER_NODE",
+    "SLURM_TASKS_PER_NODE",
+    "SLURM_CPUS_PER_TASK",
+    "SLURM_CPU_BIND",
+    "SLURM_CPU_BIND_TYPE",
+    "SLURM_DISTRIBUTION",
+    "SLURM_MEM_PER_NODE",
+    "SLURM_MPI_TYPE",
+    "SLURM_HINT",
+    "PBS_JOBID",
+    "PBS_JOBNAME",
+    "PBS_QUEUE",
+    "PBS_NODEFILE",
+    "PBS_NUM_NODES",
+    "PBS_NUM_PPN",
+    "PBS_ARRAY_INDEX",
+)
+"""What is kept of a batch system's variables: never all of them, for some hold credentials."""
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 PROGRESS_VARIABLES = (
     "MPIR_CVAR_ASYNC_PROGRESS",
@@ -23,8 +54,24 @@ PROGRESS_VARIABLES = (
 )
 
 
-def environment(petsc_version: str, communicator: Any) -> dict[str, Any]:
-    """Describe machine and software as rank 0 sees them.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origins:
+    """Where runs come from, found once before the first of them."""
+
+    environment: dict[str, Any]
+    scheduler: dict[str, str]
+    git: dict[str, Any]
+
+
+def origins(petsc_version: str, ranks: int, folder: Path) -> Origins:
+    """Find out where runs come from, on one rank."""
+    return Origins(
+        environment=environment(petsc_version, ranks), scheduler=scheduler(), git=git(folder)
+    )
+
+
+def environment(petsc_version: str, ranks: int) -> dict[str, Any]:
+    """Describe machine and software as this rank sees them.
 
     What the system does not tell is null, never guessed.
     """
@@ -53,7 +100,7 @@ def environment(petsc_version: str, communicator: Any) -> dict[str, Any]:
             for name in (*THREAD_VARIABLES, *PROGRESS_VARIABLES)
             if name in os.environ
         },
-        "ranks": communicator.size,
+        "ranks": ranks,
         "command": sys.argv,
     }
 
@@ -84,12 +131,8 @@ def installed(package: str) -> str | None:
 
 
 def scheduler() -> dict[str, str]:
-    """Return everything that the batch system says of this job."""
-    return {
-        name: value
-        for name, value in sorted(os.environ.items())
-        if name.startswith(SCHEDULER_PREFIXES)
-    }
+    """Return what the batch system says of this job."""
+    return {name: os.environ[name] for name in SCHEDULER_VARIABLES if name in os.environ}
 
 
 def git(folder: Path) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DamagedFileError, DataError, NotARunFileError, UnknownSchemaError
-from hindmost.harness.recorder.bodies import PHASES
+from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.checksum import verify_checksum
-from hindmost.harness.runfile.contents import Edges, Header
+from hindmost.harness.runfile.contents import Edges, Header, Json
 from hindmost.harness.runfile.schema import SCHEMA, VARIABLES, VERSION
-
-TOLERANCE_S = 1e-6
-"""To which the phases of a body sum to its duration, and the parts of a solve to its time."""
 
 
 class Run:
@@ -132,11 +129,12 @@ class Run:
         with h5py.File(self.path, "r") as file:
             return [str(host) for host in file["host"].asstr()[:]]
 
-    def blocks(self, name: str, rows: int) -> Iterator[NDArray[Any]]:
-        """Read a variable so many rows at a time."""
+    @property
+    def summary(self) -> Json:
+        """What the run comes to, as counted while it was written; see `Tally.result`."""
         with h5py.File(self.path, "r") as file:
-            for first in range(0, file[name].shape[0], rows):
-                yield file[name][first : first + rows]
+            summary: Json = json.loads(file.attrs["summary"])
+        return summary
 
 
 def open_run(path: str | Path) -> Run:
@@ -158,6 +156,8 @@ def open_run(path: str | Path) -> Run:
         with h5py.File(path, "r") as file:
             check_schema(path, file)
             header = Header.from_attributes(file.attrs)
+            if "summary" not in file.attrs:
+                raise ValueError("the attribute 'summary' is missing")
             sizes = check_variables(path, file, header)
     except (OSError, KeyError, ValueError, TypeError, RuntimeError) as error:
         if isinstance(error, DataError):

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hindmost.harness.recorder.bodies import PHASES
-from hindmost.harness.recorder.pattern import BodyKind
+from hindmost.harness.runfile.bodies import PHASES, BodyKind
 
 SCHEMA = "hindmost-run"
 VERSION = 1
 """Raised when a reader of the old version would misread the new one."""
 
 SUFFIX = ".h5"
-PART_SUFFIX = ".h5.part"
 
 CHUNK_ITERATIONS = 256
 CHUNK_RANKS = 1024
@@ -162,7 +160,6 @@ __all__ = [
     "BODY_FLAGS",
     "CHUNK_ITERATIONS",
     "CHUNK_RANKS",
-    "PART_SUFFIX",
     "PHASES",
     "SCHEMA",
     "SUFFIX",

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +15,8 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.errors import DataError
-from hindmost.harness.recorder.bodies import PHASES
+from hindmost.errors import DataError, UsageError
+from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.checksum import append_checksum
 from hindmost.harness.runfile.contents import Edges, Header, RankRun
 from hindmost.harness.runfile.disk import Disk
@@ -20,7 +24,6 @@ from hindmost.harness.runfile.schema import (
     BODY_FLAGS,
     CHUNK_ITERATIONS,
     CHUNK_RANKS,
-    PART_SUFFIX,
     SCHEMA,
     SUFFIX,
     UNLIMITED,
@@ -28,12 +31,16 @@ from hindmost.harness.runfile.schema import (
     VERSION,
     Variable,
 )
+from hindmost.harness.runfile.tally import Tally
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
 BLOCK_BYTES = 64 << 20
 """The most that rank 0 gathers at once."""
+
+BY_ROW = ("duration", "start", "phase_duration", "restart_duration")
+"""Variables that every rank has a column of."""
 
 
 def write_run(folder: Path, header: Header, run: RankRun, communicator: MPI.Intracomm) -> Path:
@@ -55,42 +62,56 @@ def write_run(folder: Path, header: Header, run: RankRun, communicator: MPI.Intr
         raise DataError(
             f"The ranks did not do the same number of bodies and restarts: {sorted(set(counts))}."
         )
+    path = None
     if communicator.rank == 0:
-        with PartFile(folder, header) as target:
+        with PartFile(RunName.of(folder, header), header) as target:
             gather_into(target, run, communicator)
-            target.finish()
-            path = target.path
+            path = target.finish()
     else:
         gather_into(None, run, communicator)
-        path = None
     return Path(communicator.bcast(path))
 
 
 class PartFile:
     """An HDF5 file under its preliminary name; it gets its own name only by `finish`."""
 
-    def __init__(self, folder: Path, header: Header) -> None:
-        self.path, self._part = reserve_name(folder, header)
+    def __init__(self, name: RunName, header: Header) -> None:
+        self._name = name
+        self._part = name.reserve()
         self._header = header
-        self._disk = Disk(self._part)
-        self.file = h5py.File(self._disk, "w", track_order=True)
+        self.tally = Tally(header.ranks, PHASES)
+        try:
+            self._disk = Disk(self._part)
+            self.file = h5py.File(self._disk, "w", track_order=True)
+        except OSError as error:
+            self._part.unlink(missing_ok=True)
+            raise unwritable(self._part, error) from error
 
     def __enter__(self) -> PartFile:
         """Return the target itself."""
         return self
 
-    def check(self) -> None:
-        """Raise an error if the disk has refused anything so far."""
+    def write_rows(self, name: str, first: int, block: NDArray[Any]) -> None:
+        """Write rows of a variable, counting what the run comes to."""
+        if name == "duration":
+            self.tally.add_durations(block)
+        elif name == "phase_duration":
+            self.tally.add_phases(block)
+        self.file[name][first : first + block.shape[0]] = block
         self._disk.check()
 
-    def finish(self) -> None:
-        """Close the file, append its checksum and give it its name."""
-        write_attributes(self.file, self._header)
+    def finish(self) -> Path:
+        """Close the file, append its checksum, give it its name and return that."""
+        file = self.file
+        between = file["lead_in"][:] + file["lead_out"][:] + file["restart_duration"][:].sum(axis=0)
+        write_attributes(file, self._header)
+        file.attrs["summary"] = json.dumps(self.tally.result(between, file["solve_time"][:]))
         self._close()
         self._disk.check()
         append_checksum(self._part)
-        self._part.rename(self.path)
-        sync_folder(self.path.parent)
+        path = self._name.publish(self._part)
+        sync_folder(path.parent)
+        return path
 
     def _close(self) -> None:
         if self.file:
@@ -109,23 +130,50 @@ class PartFile:
             raise unwritable(self._part, error) from error
 
 
-def reserve_name(folder: Path, header: Header) -> tuple[Path, Path]:
-    """Find the first free name of a run, and take it by making its preliminary file."""
-    stem = f"{header.workload}-{header.solver}-p{header.ranks}"
-    number = 0
-    while True:
-        path = folder / f"{stem}-{number}{SUFFIX}"
-        part = folder / f"{stem}-{number}{PART_SUFFIX}"
-        number += 1
-        if path.exists():
-            continue
-        try:
-            part.touch(exist_ok=False)
-        except FileExistsError:
-            continue
-        except OSError as error:
-            raise unwritable(part, error) from error
-        return path, part
+@dataclass(frozen=True, slots=True)
+class RunName:
+    """Where a run is to be written: the first free ``STEM-N.h5`` of a folder, or one path."""
+
+    folder: Path
+    stem: str
+    numbered: bool = True
+
+    @classmethod
+    def of(cls, folder: Path, header: Header) -> RunName:
+        """Return the name of a run in a folder."""
+        return cls(folder, f"{header.workload}-{header.solver}-p{header.ranks}")
+
+    def candidates(self) -> Iterator[Path]:
+        """Yield the names that may be taken, in order."""
+        numbers: Iterable[str] = (f"-{n}" for n in count()) if self.numbered else ("",)
+        for number in numbers:
+            yield self.folder / f"{self.stem}{number}{SUFFIX}"
+
+    def reserve(self) -> Path:
+        """Make the preliminary file of the first name that is free."""
+        for path in self.candidates():
+            part = path.with_name(path.name + ".part")
+            if path.exists():
+                continue
+            try:
+                part.touch(exist_ok=False)
+            except FileExistsError:
+                continue
+            except OSError as error:
+                raise unwritable(part, error) from error
+            return part
+        raise UsageError(f"{path} exists, or is being written; an existing run is not overwritten.")
+
+    def publish(self, part: Path) -> Path:
+        """Give a finished file the first free name, and never one that is taken."""
+        for path in self.candidates():
+            try:
+                os.link(part, path)
+            except FileExistsError:
+                continue
+            part.unlink()
+            return path
+        raise UsageError(f"{path} has come to exist meanwhile; an existing run is not overwritten.")
 
 
 def unwritable(path: Path, error: OSError) -> DataError:
@@ -137,10 +185,11 @@ def unwritable(path: Path, error: OSError) -> DataError:
 
 
 def sync_folder(folder: Path) -> None:
-    """See a renamed file safe on the disk."""
+    """See a renamed file safe on the disk, where the file system can sync a folder."""
     handle = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(handle)
+        with suppress(OSError):
+            os.fsync(handle)
     finally:
         os.close(handle)
 
@@ -155,8 +204,8 @@ def gather_into(target: PartFile | None, run: RankRun, communicator: MPI.Intraco
             "cpu": run.cpu,
             "context_switches": run.context_switches,
             "mpi_other": run.mpi_other_s,
-            "clock_offset": run.clock.offset_s,
-            "clock_uncertainty": run.clock.uncertainty_s,
+            "clock_offset": run.clock_offset_s,
+            "clock_uncertainty": run.clock_uncertainty_s,
             "lead_in": bodies.lead_in_s,
             "lead_out": bodies.lead_out_s,
             "solve_time": bodies.solve_time_s,
@@ -180,17 +229,10 @@ def gather_into(target: PartFile | None, run: RankRun, communicator: MPI.Intraco
             **{name: [each[name] for each in per_rank] for name in per_rank[0]},
         }
         fill(target.file, small)
-    by_row = {
-        "duration": bodies.duration,
-        "start": bodies.start,
-        "phase_duration": bodies.phase_duration,
-        "restart_duration": bodies.restart_duration,
-    }
-    for name, mine in by_row.items():
-        for first, block in gathered_blocks(mine, communicator):
+    for name in BY_ROW:
+        for first, block in gathered_blocks(getattr(bodies, name), communicator):
             if target is not None and block is not None:
-                target.file[name][first : first + block.shape[0]] = block
-                target.check()
+                target.write_rows(name, first, block)
 
 
 def write_whole(folder: Path, header: Header, values: Mapping[str, Any]) -> Path:
@@ -207,11 +249,14 @@ def write_whole(folder: Path, header: Header, values: Mapping[str, Any]) -> Path
         for axis, name in enumerate(variable.dimensions)
         if name != "phase"
     }
-    with PartFile(folder, header) as target:
+    with PartFile(RunName.of(folder, header), header) as target:
         make_variables(target.file, sizes)
-        fill(target.file, values)
-        target.finish()
-    return target.path
+        for name, value in values.items():
+            if name in BY_ROW:
+                target.write_rows(name, 0, np.asarray(value))
+            else:
+                fill(target.file, {name: value})
+        return target.finish()
 
 
 def fill(file: h5py.File, values: Mapping[str, Any]) -> None:
@@ -316,5 +361,5 @@ def write_attributes(file: h5py.File, header: Header) -> None:
     file.attrs["schema"] = SCHEMA
     file.attrs["schema_version"] = VERSION
     for name, value in header.to_attributes().items():
-        file.attrs[name] = value
+        file.attrs[name] = np.uint8(value) if name == "complete" else value
     file["start"].attrs["t0_utc"] = header.t0_utc

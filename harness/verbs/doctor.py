@@ -49,12 +49,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def perform(arguments: argparse.Namespace) -> int:
     """Look and tell; exit status 4 if solvers cannot be run here."""
-    findings = [look() for look in LOOKS]
+    findings = []
+    for look in LOOKS:
+        findings.append(look())
+        if not arguments.json:  # at once: a broken MPI may end the process at the next look
+            each = findings[-1]
+            print(f"{each.verdict:6}{each.subject:12}{each.text}", flush=True)
     if arguments.json:
         print(json.dumps({"version": 1, "findings": [asdict(each) for each in findings]}, indent=2))
-    else:
-        for each in findings:
-            print(f"{each.verdict:6}{each.subject:12}{each.text}")
     lacking = any(each.verdict == "lacks" for each in findings)
     return MissingError.exit_status if lacking else 0
 

@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EXAMPLES
     parser.description = "Runs every solver so many times, in shuffled order, on all ranks."
     workloads = "; ".join(f"{problem.name}: {problem.summary}" for problem in PROBLEMS)
-    parser.add_argument("workload", help=workloads)
+    parser.add_argument("workload", help=f"the linear system: {workloads}")
     parser.add_argument(
         "--solver",
         action="append",
@@ -120,7 +120,11 @@ def reporter(rank: int) -> Callable[[str], None]:
 
 
 def warn_of_crowding(communicator: Any, report: Callable[[str], None]) -> None:
-    """Warn if some host has more ranks than cores; collective."""
+    """Warn of one rank, which waits for nobody, and of more ranks than cores; collective."""
+    if communicator.size == 1:
+        report(
+            "warning: 1 rank: nobody waits for anybody; more with: mpiexec -n 2 hindmost run ..."
+        )
     here = (socket.gethostname(), os.sched_getaffinity(0))
     cores: dict[str, set[int]] = {}
     ranks: dict[str, int] = {}

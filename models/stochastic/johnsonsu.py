@@ -18,8 +18,13 @@ from hindmost.errors import DataError
 
 STARTS = ((0.5, 0.0), (0.5, -2.0), (0.2, -1.0), (0.05, -2.0), (0.8, 0.0))
 """Where the search begins: quantile of the data for loc, log of scale in interquartile ranges."""
-LOG_SCALE_LIMITS = (-14.0, 9.0)
-"""Beyond these the law is a normal or lognormal one to all digits."""
+LARGEST_LOG_SCALE = 9.0
+"""In interquartile ranges; beyond it the law is a normal or lognormal one to all digits."""
+SMALLEST_SCALE = 1e-3
+"""In interquartile ranges, or the smallest gap between two values if that is larger: the likelihood
+grows without bound when the scale shrinks around a value that occurs twice."""
+MEAN_TOLERANCE = 0.5
+"""How far the law's mean may lie from the sample's, in standard deviations of the sample."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +77,8 @@ def fit_johnsonsu(sample: NDArray[np.float64]) -> JohnsonSU:
     Raises
     ------
     DataError
-        Fewer than 5 values, or all but equal ones.
+        Fewer than 5 values, all but equal ones, or so many equal ones that the law of greatest
+        likelihood is none of them.
     """
     values = np.sort(sample, axis=None)
     if values.size < 5:
@@ -83,6 +89,9 @@ def fit_johnsonsu(sample: NDArray[np.float64]) -> JohnsonSU:
     if not spread > 1e-12 * max(abs(centre), 1e-300):
         raise DataError("All times are equal, so no law of their spread can be fitted.")
     x = (values - centre) / spread
+    gaps = np.diff(x)
+    smallest = max(SMALLEST_SCALE, float(gaps[gaps > 0.0].min()))
+    limits = (float(np.log(smallest)), LARGEST_LOG_SCALE)
     results = []
     for quantile, log_scale in STARTS:
         start = (float(np.quantile(x, quantile)), log_scale)
@@ -93,7 +102,7 @@ def fit_johnsonsu(sample: NDArray[np.float64]) -> JohnsonSU:
                 args=(x,),
                 jac=True,
                 method="L-BFGS-B",
-                bounds=((None, None), LOG_SCALE_LIMITS),
+                bounds=((None, None), limits),
                 options={"ftol": 1e-15, "gtol": 1e-9, "maxiter": 500},
             )
         )
@@ -101,12 +110,20 @@ def fit_johnsonsu(sample: NDArray[np.float64]) -> JohnsonSU:
     loc, scale = float(best.x[0]), float(np.exp(best.x[1]))
     z = np.arcsinh((x - loc) / scale)
     b = 1.0 / z.std()
-    return JohnsonSU(
+    law = JohnsonSU(
         a=float(-b * z.mean()),
         b=float(b),
         loc=float(centre + spread * loc),
         scale=float(spread * scale),
     )
+    with np.errstate(over="ignore"):
+        astray = abs(law.mean - values.mean()) / values.std()
+    if not astray <= MEAN_TOLERANCE:
+        raise DataError(
+            "No Johnson SU law describes these times: too few, or too many of them equal "
+            f"({values.size} values, {np.unique(values).size} different)."
+        )
+    return law
 
 
 def profile(

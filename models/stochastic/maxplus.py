@@ -10,6 +10,7 @@ all ranks meet.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numba
@@ -150,12 +151,19 @@ def max_plus_time(
     order = np.argsort(edge_target, kind="stable")
     first = np.searchsorted(edge_target[order], np.arange(work.shape[1] + 1))
     borders = np.append(cycle_starts, work.shape[0]).astype(np.int64)
-    return float(
-        pipelined_time(work, latency_s, lag, borders, first, edge_source[order].astype(np.int64))
-    )
+    source = edge_source[order].astype(np.int64)
+    return float(compiled_pipelined_time()(work, latency_s, lag, borders, first, source))
 
 
-@numba.njit(cache=True)
+@cache
+def compiled_pipelined_time() -> Any:
+    """Compile the recursion, once a machine where numba finds a place to keep what it compiles."""
+    try:
+        return numba.njit(cache=True)(pipelined_time)
+    except RuntimeError:  # neither the package's folder nor the user's cache can be written
+        return numba.njit(pipelined_time)
+
+
 def pipelined_time(
     work: NDArray[np.float64],
     latency: float,

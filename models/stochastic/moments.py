@@ -69,7 +69,10 @@ class MaximumBound:
 
     def explain(self) -> str:
         """Say it in a sentence."""
-        return f"The slowest of {self.ranks} bodies lasts at most {self.bound_s * 1e6:.1f} us."
+        return (
+            f"On average the slowest of {self.ranks} bodies lasts no more than "
+            f"{self.bound_s * 1e6:.1f} us."
+        )
 
     def parameters(self) -> dict[str, Any]:
         """Return the bound of one body."""

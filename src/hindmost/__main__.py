@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from hindmost.errors import HindmostError
+from hindmost.errors import DataError, HindmostError
 
 INTERRUPTED = 130
 
@@ -18,14 +18,23 @@ def main() -> int:
         status = run_command()
         sys.stdout.flush()
     except HindmostError as error:
-        sys.stderr.write(f"hindmost: {error}\n")
+        from hindmost.harness.launch import place
+
+        # What is wrong with a command line is wrong on every rank: the first one speaks.
+        if place().rank == 0:
+            sys.stderr.write(f"hindmost: {error}\n")
         return error.exit_status
     except KeyboardInterrupt:
         sys.stderr.write("hindmost: interrupted\n")
         return INTERRUPTED
-    except BrokenPipeError:  # the reader of the output went away, as in '| head'
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):  # the reader of the output went away, as in '| head'
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
+        where = f"{error.filename}: " if error.filename else "output: "
+        sys.stderr.write(f"hindmost: {where}{error.strerror}\n")
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return DataError.exit_status
     return status
 
 

@@ -6,7 +6,9 @@ import argparse
 import importlib
 import sys
 from collections.abc import Sequence
-from typing import Protocol, cast
+from typing import NoReturn, Protocol, cast
+
+from hindmost.errors import UsageError
 
 VERBS = {
     "run": ("hindmost.harness.verbs.run", "run solvers on ranks and record every iteration"),
@@ -40,11 +42,21 @@ class Verb(Protocol):
         """Do it and return the exit status."""
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are hindmost's, so that on many ranks only one speaks."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise a UsageError."""
+        if message.startswith("unrecognized arguments"):
+            message += "; PETSc options go after '--', and a repeated choice needs its word again"
+        raise UsageError(f"{message} (see: {self.prog} --help)")
+
+
 def main(words: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
     words = list(sys.argv[1:] if words is None else words)
     words, petsc_options = split_petsc_options(words)
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="hindmost",
         description="Measures and models where parallel iterations lose time.",
         epilog=EXAMPLES,
@@ -69,7 +81,7 @@ def main(words: Sequence[str] | None = None) -> int:
         parser.print_help()
         return 2
     if petsc_options and arguments.verb != "run":
-        parser.error(f"'--' and what follows are PETSc options, for 'run' only: {petsc_options}")
+        raise UsageError("'--' and what follows are PETSc options, which only 'run' takes.")
     arguments.petsc_options = tuple(petsc_options)
     return load_verb(arguments.verb).perform(arguments)
 

@@ -40,7 +40,7 @@ def test_fit_prints_a_table_a_configuration(
 ) -> None:
     assert main(["fit", str(folder)]) == 0
     printed = capsys.readouterr().out
-    assert "gmres on laplacian-1d: 300 unknowns, 3 ranks, 40 iterations" in printed
+    assert "gmres on laplacian-1d: 300 unknowns, 3 ranks, 40 iterations, restart 10\n" in printed
     assert "(3 runs" in printed
     assert "(1 run)" in printed
     assert len(re.findall(r"^max-plus +explains", printed, re.MULTILINE)) == 2
@@ -74,12 +74,34 @@ def test_show_says_where_the_time_went(folder: Path, capsys: pytest.CaptureFixtu
     assert main(["show", str(file)]) == 0
     printed = capsys.readouterr().out
     assert "40 bodies (40 regular), 3 restarts" in printed
-    assert "closed to 1.000 ns" in printed
+    assert "WRONG" not in printed
     assert len(printed.splitlines()) <= 10
     assert main(["show", "--json", str(file)]) == 0
     run = json.loads(capsys.readouterr().out)["runs"][0]
     assert sum(run["phase_share"].values()) == pytest.approx(1, abs=1e-6)
     assert run["balance_s"] < 1e-9
+
+
+def test_show_says_when_the_parts_miss_the_whole(
+    tmp_path: Path, header: Header, values: dict[str, object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    late = np.array(values["lead_out"]) + 2e-3
+    file = write_whole(tmp_path, header, {**values, "lead_out": late})
+    assert main(["show", str(file)]) == 0
+    assert "miss the solve time by 2.000 ms" in capsys.readouterr().out
+
+
+def test_a_page_never_replaces_a_run_or_a_device(folder: Path, tmp_path: Path) -> None:
+    file = folder / "laplacian-1d-gmres-p3-0.h5"
+    before = file.read_bytes()
+    with pytest.raises(UsageError, match="name of a run file"):
+        main(["report", str(file), "--out", str(file)])
+    assert file.read_bytes() == before
+    pipe = tmp_path / "null"
+    pipe.symlink_to("/dev/null")
+    assert main(["report", str(file), "--out", str(pipe)]) == 0
+    assert pipe.is_symlink()
+    assert Path("/dev/null").is_char_device()
 
 
 def test_plot_writes_two_figures(folder: Path, tmp_path: Path) -> None:
@@ -124,14 +146,49 @@ def test_incomplete_runs_are_not_modelled(
     assert "INCOMPLETE" in capsys.readouterr().out
 
 
-def test_times_that_cannot_be_are_refused(
-    tmp_path: Path, header: Header, values: dict[str, object]
+def test_an_incomplete_run_in_a_folder_is_left_out_aloud(
+    folder: Path, header: Header, values: dict[str, object], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    duration = np.array(values["duration"])
-    duration[3, 1] = np.nan
-    file = write_whole(tmp_path, header, {**values, "duration": duration})
-    with pytest.raises(DataError, match="not a number"):
-        main(["fit", str(file)])
+    write_whole(folder, replace(header, complete=False, workload="diagonal"), values)
+    assert main(["fit", str(folder)]) == 0
+    printed = capsys.readouterr()
+    assert "left out: " in printed.err
+    assert "diagonal" not in printed.out
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"spec": {"unknowns": 300, "petsc_options": ["-pc_type", "none"]}}, "-pc_type none"),
+        ({"mpi_library": "another MPI"}, "another MPI"),
+        ({"origin": "simulated"}, "simulated"),
+    ],
+)
+def test_unlike_runs_are_not_pooled(
+    folder: Path,
+    header: Header,
+    values: dict[str, object],
+    capsys: pytest.CaptureFixture[str],
+    change: dict[str, object],
+    word: str,
+) -> None:
+    write_whole(folder, replace(header, **change), values)  # type: ignore[arg-type]
+    assert main(["fit", str(folder)]) == 0
+    titles = re.findall(r"^(.* on .*\n)(solve time.*)$", capsys.readouterr().out, re.MULTILINE)
+    gmres = ["".join(title) for title in titles if title[0].startswith("gmres")]
+    assert [("(3 runs" in line, "(1 run)" in line) for line in gmres] == [(1, 0), (0, 1)]
+    assert word in gmres[1]
+
+
+def test_models_that_the_times_do_not_allow_are_told_beneath_the_table(
+    tmp_path: Path, header: Header, values: dict[str, object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    flat = {**values, "duration": np.full((40, 3), 6e-5)}
+    file = write_whole(tmp_path, header, flat)
+    assert main(["fit", str(file)]) == 0
+    printed = capsys.readouterr().out
+    assert "stationary-johnsonsu: not fitted to 1 of 1 runs. All times are equal" in printed
+    assert re.search(r"^max-plus +explains +\S+ \S+ +\S+ %", printed, re.MULTILINE)
 
 
 @pytest.mark.parametrize("verb", ["show", "fit", "plot", "report"])

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from hindmost.harness.krylov.solvers import SOLVERS
-from hindmost.harness.recorder.bodies import PHASES, Recording, find_bodies
+from hindmost.harness.recorder.bodies import Recording, find_bodies
 from hindmost.harness.recorder.clock import own_clock
 from hindmost.harness.recorder.library import RECORD
+from hindmost.harness.runfile.bodies import PHASES
 
 MPI_PHASE = {"halo": 0, "wait": 1, "post": 2, "other": 3}
 
@@ -19,7 +20,14 @@ def recording(*events: tuple[str, int, int]) -> Recording:
         record["what"] = -1 if what in MPI_PHASE else ord(what)
         record["phase"] = MPI_PHASE.get(what, 0)
     return Recording(
-        records=records, begin_ns=1000, end_ns=9000, lost=0, other_s={}, clock=own_clock(1000)
+        records=records,
+        begin_ns=1000,
+        end_ns=9000,
+        begin_utc_ns=0,
+        switches=0,
+        lost=0,
+        other_s={},
+        clock=own_clock(1000),
     )
 
 

@@ -35,8 +35,27 @@ def test_another_libmpi_is_another_recorder(
     empty_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = build.recorder_library()
-    monkeypatch.setattr(build, "libmpi_path", lambda _: "/elsewhere/libmpi.so.12")
+    libmpi = empty_cache / "libmpi.so.12"
+    libmpi.touch()
+    (noted,) = empty_cache.glob("*.json")
+    noted.unlink()
+    monkeypatch.setattr(build, "libmpi_path", lambda _: str(libmpi))
     assert build.recorder_library() != first
+
+
+def test_ranks_that_find_it_compiled_run_no_compiler(
+    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = build.recorder_library()
+
+    def forbidden(*_: object, **__: object) -> None:
+        raise AssertionError("a compiler was run")
+
+    monkeypatch.setattr("subprocess.run", forbidden)
+    assert build.recorder_library() == first
+    first.unlink()
+    with pytest.raises(AssertionError, match="compiler"):
+        build.recorder_library()
 
 
 def test_libmpi_is_found_behind_its_links(tmp_path: Path) -> None:

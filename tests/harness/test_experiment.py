@@ -13,6 +13,7 @@ from hindmost.harness.krylov.experiment import Experiment
 from hindmost.harness.krylov.problems import PROBLEMS
 from hindmost.harness.krylov.solvers import SOLVERS
 from hindmost.harness.launch import check_size, crowding_warning, place
+from hindmost.harness.runfile import provenance
 
 PLAN = Experiment(
     workload="laplacian-1d",
@@ -44,6 +45,8 @@ def test_each_block_of_the_order_holds_each_solver_once() -> None:
         ({"iterations": 0}, "--iterations 0"),
         ({"warmup": -1}, "--warmup -1: it must be at least 0"),
         ({"petsc_options": ("-ksp_max_it", "3")}, "use --iterations instead"),
+        ({"petsc_options": ("ksp_gmres_restart", "3")}, "'ksp_gmres_restart' after '--'"),
+        ({"petsc_options": ("-pc_type", "none", "7")}, "'7' after '--'"),
     ],
 )
 def test_what_cannot_be_run_is_said(change: dict[str, object], word: str) -> None:
@@ -110,3 +113,9 @@ def test_crowding_names_its_consequence() -> None:
     assert crowding_warning(2, 2) == ""
     assert "scheduler" in crowding_warning(3, 2)
     assert crowding_warning(2, 1).startswith("2 ranks share 1 core:")
+
+
+def test_credentials_of_a_batch_system_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLURM_JWT", "secret")
+    monkeypatch.setenv("SLURM_JOB_ID", "42")
+    assert provenance.scheduler() == {"SLURM_JOB_ID": "42"}

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,7 +15,8 @@ import xarray
 
 import hindmost
 from hindmost.errors import DamagedFileError, DataError, NotARunFileError, UnknownSchemaError
-from hindmost.harness.runfile.checksum import TRAILER_LENGTH, append_checksum, verify_checksum
+from hindmost.harness.runfile import checksum
+from hindmost.harness.runfile.checksum import TRAILER_LENGTH, append_checksum
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.schema import PHASES, VARIABLES
 from hindmost.harness.runfile.writer import write_whole
@@ -197,10 +199,54 @@ def test_folders_and_missing_files(tmp_path: Path) -> None:
         hindmost.open(tmp_path / "absent.h5")
 
 
-def test_the_checksum_is_that_of_the_hdf5_part(run_file: Path) -> None:
-    import hashlib
+@pytest.mark.parametrize("length", [0, 1, 1000, 1024, 5000])
+def test_the_checksum_is_that_of_the_sums_of_blocks(
+    tmp_path: Path, length: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checksum, "BLOCK_BYTES", 1024)
+    data = np.random.default_rng(length).bytes(length)
+    path = tmp_path / "data"
+    path.write_bytes(data + b"trailer")
+    blocks = [data[first : first + 1024] for first in range(0, length, 1024)]
+    sums = b"".join(hashlib.sha256(block).digest() for block in blocks)
+    assert checksum.digest_of(path, length) == hashlib.sha256(sums).hexdigest()
 
-    assert (
-        verify_checksum(run_file)
-        == hashlib.sha256(run_file.read_bytes()[:-TRAILER_LENGTH]).hexdigest()
-    )
+
+@pytest.mark.parametrize("wrong", [np.nan, -1e-6, 0.0, np.inf])
+def test_times_that_cannot_be_are_not_written(
+    tmp_path: Path, header: Header, values: dict[str, object], wrong: float
+) -> None:
+    duration = np.array(values["duration"])
+    duration[3, 1] = wrong
+    with pytest.raises(DataError, match="not a number above zero"):
+        write_whole(tmp_path, header, {**values, "duration": duration})
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_name_that_is_taken_meanwhile_is_left_alone(
+    tmp_path: Path, header: Header, values: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken = tmp_path / "laplacian-1d-gmres-p3-0.h5"
+
+    def slow(path: Path) -> None:
+        taken.write_text("another run")
+        append_checksum(path)
+
+    monkeypatch.setattr("hindmost.harness.runfile.writer.append_checksum", slow)
+    assert write_whole(tmp_path, header, values).name == "laplacian-1d-gmres-p3-1.h5"
+    assert taken.read_text() == "another run"
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_the_summary_is_that_of_the_bodies(run_file: Path) -> None:
+    run = hindmost.open(run_file)
+    body = run.summary["body_s"]
+    durations = run.durations
+    assert body["minimum"] == durations.min()
+    assert body["maximum"] == durations.max()
+    for name, share in (("median", 0.5), ("quantile_99", 0.99)):
+        exact = np.quantile(durations, share, method="inverted_cdf")
+        assert body[name] == pytest.approx(exact, rel=1e-4)
+    for name, spent in run.summary["phase_s"].items():
+        assert spent == pytest.approx(run.phase(name).sum(), rel=1e-6)
+    assert run.summary["balance_s"] < 1e-9

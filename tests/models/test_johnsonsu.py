@@ -7,6 +7,7 @@ from scipy import stats
 
 from hindmost.errors import DataError
 from hindmost.models.stochastic.johnsonsu import JohnsonSU, fit_johnsonsu
+from hindmost.models.stochastic.maximum import maximum_moments
 
 LAWS = {
     "johnson su": stats.johnsonsu(-2.0, 1.3, loc=4e-4, scale=2e-5),
@@ -61,3 +62,29 @@ def test_density_and_quantiles_are_those_of_scipy() -> None:
 def test_refuses_what_has_no_law(sample: NDArray[np.float64]) -> None:
     with pytest.raises(DataError):
         fit_johnsonsu(sample)
+
+
+@pytest.mark.parametrize("resolution", [1e-9, 4e-8, 2.5e-7])
+@pytest.mark.parametrize("size", [5, 20, 800])
+def test_rounded_times_have_a_sensible_law_or_none(resolution: float, size: int) -> None:
+    random = np.random.default_rng(size)
+    times = np.round(random.gamma(9.0, 4e-7, size) / resolution) * resolution
+    try:
+        law = fit_johnsonsu(times)
+    except DataError:
+        return
+    mean, variance = maximum_moments(law.at_normal, 2)
+    assert times.min() < mean < 3 * times.max()
+    assert np.isfinite(variance)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.7, 0.95])
+def test_many_equal_times_do_not_lead_astray(share: float) -> None:
+    random = np.random.default_rng(1)
+    times = np.where(random.random(1000) < share, 3e-6, random.gamma(9.0, 4e-7, 1000))
+    try:
+        law = fit_johnsonsu(times)
+    except DataError:
+        return
+    assert abs(law.mean - times.mean()) < times.std()
+    assert maximum_moments(law.at_normal, 2)[0] < 2 * times.max()

@@ -31,6 +31,13 @@ BAD = {
     "fewer unknowns than ranks": (
         ["diagonal", "--solver", "gmres", "--unknowns", "1"], 2, "on 2 ranks",
     ),
+    "no solver": (["diagonal"], 2, "--solver"),
+    "unknowns that are no number": (
+        ["diagonal", "--solver", "gmres", "--unknowns", "1e5"], 2, "invalid int value: '1e5'",
+    ),
+    "an options file that is not there": (
+        ["diagonal", "--solver", "gmres", "--", "-options_file", "absent"], 2, "PETSc",
+    ),
     "PETSc's word for ours": (
         ["diagonal", "--solver", "gmres", "--", "-ksp_type", "cg"], 2, "use --solver",
     ),
@@ -154,7 +161,8 @@ def test_more_ranks_than_cores_are_warned_of(ranks: Ranks, tmp_path: Path) -> No
 def test_a_misspelt_option_is_told(ranks: Ranks, tmp_path: Path) -> None:
     done = ranks(
         2, "run", "diagonal", "--solver", "gmres", "--unknowns", "50", "--iterations", "31",
-        "--out", tmp_path / "out", "--", "-ksp_gmres_restrat", "7",
+        "--out", tmp_path / "out", "--", "-ksp_gmres_restrat", "7", "-ksp_gmres_restart", "8",
+        "-pc_type", "none", "-ksp_gmres_preallocate",
     )  # fmt: skip
     assert done.returncode == 0
-    assert "no part of PETSc used -ksp_gmres_restrat" in done.stderr
+    assert "no part of PETSc used -ksp_gmres_restrat; spelt right?" in done.stderr

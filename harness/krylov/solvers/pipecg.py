@@ -1,7 +1,8 @@
 """Pipelined conjugate gradients: one reduction a body, posted at its end, awaited in the next."""
 
 from hindmost.harness.krylov.solvers.solver import Solver
-from hindmost.harness.recorder.pattern import BodyKind, Mark, Pattern
+from hindmost.harness.recorder.pattern import Mark, Pattern
+from hindmost.harness.runfile.bodies import BodyKind
 
 PIPECG = Solver(
     name="pipecg",

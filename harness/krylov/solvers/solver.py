@@ -16,7 +16,7 @@ class Solver:
     Attributes
     ----------
     name : str
-        Hindmost's name, and PETSc's unless ``petsc_type`` says otherwise.
+        PETSc's name of the KSP.
     pattern : Pattern
     synchronisation : str
         ``blocking`` reductions, or ``pipelined`` ones.

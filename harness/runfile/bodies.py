@@ -1,0 +1,68 @@
+"""The bodies of a solve on one rank: what the recorder finds and a run file holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+PHASES = ("halo", "wait", "post", "local")
+"""The phases of a body, exclusive; their sum is its duration."""
+
+
+class BodyKind(IntEnum):
+    """What kind of body an iteration is; the values stand in run files."""
+
+    REGULAR = 0
+    FILL = 1
+    DRAIN = 2
+    REPLACEMENT = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankBodies:
+    """The bodies of one solve on one rank; all times in seconds.
+
+    Attributes
+    ----------
+    start : float64 array, shape (body,)
+        Begin of each body since rank 0 left the barrier before the solve, on the common clock.
+    duration : float64 array, shape (body,)
+    phase_duration : float32 array, shape (body, phase)
+        In the order of `PHASES`; sums to the duration.
+    position : int32 array, shape (body,)
+    kind : uint8 array, shape (body,)
+        See `BodyKind`.
+    restart_duration : float64 array, shape (restart,)
+    lead_in_s, lead_out_s, solve_time_s : float
+        Before the first body, after the last, and from the barrier to the end.
+        ``lead_in + bodies + restarts + lead_out = solve_time``.
+    """
+
+    start: NDArray[np.float64]
+    duration: NDArray[np.float64]
+    phase_duration: NDArray[np.float32]
+    position: NDArray[np.int32]
+    kind: NDArray[np.uint8]
+    restart_duration: NDArray[np.float64]
+    lead_in_s: float
+    lead_out_s: float
+    solve_time_s: float
+
+    def first(self, bodies: int) -> RankBodies:
+        """Return the first bodies only; what comes after them becomes part of the lead-out."""
+        restarts = int(np.count_nonzero(self.position[1:bodies] == 0))
+        left_out = self.duration[bodies:].sum() + self.restart_duration[restarts:].sum()
+        return RankBodies(
+            start=self.start[:bodies],
+            duration=self.duration[:bodies],
+            phase_duration=self.phase_duration[:bodies],
+            position=self.position[:bodies],
+            kind=self.kind[:bodies],
+            restart_duration=self.restart_duration[:restarts],
+            lead_in_s=self.lead_in_s,
+            lead_out_s=self.lead_out_s + float(left_out),
+            solve_time_s=self.solve_time_s,
+        )
