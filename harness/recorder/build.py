@@ -16,7 +16,8 @@ from pathlib import Path
 from hindmost.errors import MissingError
 from hindmost.harness.stack import cache_folder, current_stack
 
-SOURCE = Path(__file__).with_name("recorder.c")
+SOURCES = tuple(Path(__file__).with_name(name) for name in ("recorder.c", "wrappers.h"))
+"""The file that is compiled, and what it includes."""
 FLAGS = ("-O2", "-fPIC", "-shared", "-std=gnu11")
 
 
@@ -43,9 +44,7 @@ def recorder_library() -> Path:
         return known
     shown = ask(mpicc, "-show")
     libmpi = libmpi_path(shown)
-    identity = "\n".join(
-        (SOURCE.read_text(), " ".join(FLAGS), shown, ask(mpicc, "--version"), libmpi)
-    )
+    identity = "\n".join((source_text(), " ".join(FLAGS), shown, ask(mpicc, "--version"), libmpi))
     digest = hashlib.sha256(identity.encode()).hexdigest()[:16]
     folder = cache_folder() / "recorder"
     library = folder / f"recorder-{digest}.so"
@@ -63,11 +62,16 @@ def recorder_library() -> Path:
     return library
 
 
+def source_text() -> str:
+    """Return all that the library is made from."""
+    return "".join(source.read_text() for source in SOURCES)
+
+
 def note(mpicc: str) -> Path:
     """Return where it is noted which library serves a compiler, as that compiler is now."""
     found = shutil.which(mpicc)
     changed = Path(found).resolve().stat().st_mtime_ns if found else 0
-    identity = "\n".join((SOURCE.read_text(), " ".join(FLAGS), mpicc, str(changed)))
+    identity = "\n".join((source_text(), " ".join(FLAGS), mpicc, str(changed)))
     digest = hashlib.sha256(identity.encode()).hexdigest()[:16]
     return cache_folder() / "recorder" / f"{digest}.json"
 
@@ -124,7 +128,7 @@ def compile_recorder(mpicc: str, library: Path) -> None:
     """Compile under another name, and give the library its own when it is whole."""
     with tempfile.TemporaryDirectory(dir=library.parent) as scratch:
         built = Path(scratch) / library.name
-        command = [mpicc, *FLAGS, "-o", str(built), str(SOURCE)]
+        command = [mpicc, *FLAGS, "-o", str(built), str(SOURCES[0])]
         answer = subprocess.run(command, capture_output=True, text=True, check=False)
         if answer.returncode != 0:
             raise MissingError(

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -23,9 +26,10 @@ def test_compiled_once_and_again_when_the_source_changes(
     written = first.stat().st_mtime_ns
     assert build.recorder_library() == first
     assert first.stat().st_mtime_ns == written
-    changed = tmp_path / "recorder.c"
-    changed.write_text(build.SOURCE.read_text() + "\n/* changed */\n")
-    monkeypatch.setattr(build, "SOURCE", changed)
+    changed = [tmp_path / source.name for source in build.SOURCES]
+    for source, copy in zip(build.SOURCES, changed, strict=True):
+        copy.write_text(source.read_text() + "\n/* changed */\n")
+    monkeypatch.setattr(build, "SOURCES", changed)
     second = build.recorder_library()
     assert second != first
     assert sorted(empty_cache.glob("*.so")) == sorted([first, second])
@@ -83,3 +87,48 @@ def test_a_compiler_that_is_none(
 def test_the_record_has_the_layout_of_the_source() -> None:
     assert RECORD.itemsize == 24
     assert [RECORD.fields[name][1] for name in RECORD.names or ()] == [0, 8, 16, 20]  # type: ignore[index]
+
+
+WITHOUT_WAITING = re.compile(
+    r"Abort|Add_error|Comm_(c2f|f2c|compare|create|delete_attr|free|get|group|rank|set|size|split_type)|Dist_graph|Error|"
+    r"File_|Finali[sz]ed?|Get_(address|count|library)|Group_|Info_|Init|Op_|Reduce_local|"
+    r"(Send|Recv|Neighbor_alltoallv)_init|Request_|Type_|Wtime|"
+    r"Win_(allocate|attach|create|detach|free|set|get|shared)"
+)
+"""Calls that neither send nor wait: set-up, queries, and files, which no solve touches."""
+
+
+def test_every_call_of_petsc_that_can_wait_goes_through_the_recorder() -> None:
+    imported = undefined_symbols(find_libpetsc())
+    assert "MPI_Allreduce" in imported
+    wrapped = defined_symbols(build.recorder_library())
+    open_ended = {name for name in imported if not WITHOUT_WAITING.match(name[4:])}
+    assert open_ended <= wrapped, sorted(open_ended - wrapped)
+
+
+def symbols(library: Path, *which: str) -> set[str]:
+    answer = subprocess.run(
+        ["nm", "--dynamic", *which, library], capture_output=True, text=True, check=True
+    )
+    names = {line.split()[-1].split("@")[0] for line in answer.stdout.splitlines()}
+    return {name for name in names if name.startswith("MPI_")}
+
+
+def undefined_symbols(library: Path) -> set[str]:
+    return symbols(library, "--undefined-only")
+
+
+def defined_symbols(library: Path) -> set[str]:
+    return symbols(library, "--defined-only")
+
+
+def find_libpetsc() -> Path:
+    """Return the libpetsc that petsc4py loads in a process of its own."""
+    program = (
+        "import petsc4py; petsc4py.init(); from hindmost.harness.recorder.attach import"
+        " libpetsc_path; import petsc4py.PETSc; print(libpetsc_path())"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    return Path(answer.stdout.split()[-1])
