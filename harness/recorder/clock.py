@@ -85,9 +85,10 @@ class CommonClock:
         offset = significant(before)
         drift = after.offset_ns - before.offset_ns
         if abs(drift) <= before.uncertainty_ns + after.uncertainty_ns:
-            return (instant_ns - (self.zero_ns - offset)) * 1e-9
+            return np.multiply(instant_ns - (self.zero_ns - offset), 1e-9, dtype=np.float64)
         share = (instant_ns - before.at_ns) / (after.at_ns - before.at_ns)
-        return (instant_ns - self.zero_ns + before.offset_ns + share * drift) * 1e-9
+        corrected = instant_ns - self.zero_ns + before.offset_ns + share * drift
+        return np.multiply(corrected, 1e-9, dtype=np.float64)
 
 
 def significant(reading: ClockReading) -> int:

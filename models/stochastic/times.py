@@ -78,12 +78,12 @@ class SolveTimes:
     @property
     def iterations(self) -> int:
         """Number of bodies."""
-        return self.durations.shape[0]
+        return int(self.durations.shape[0])
 
     @property
     def ranks(self) -> int:
         """Number of ranks."""
-        return self.durations.shape[1]
+        return int(self.durations.shape[1])
 
     @property
     def pipelined(self) -> bool:

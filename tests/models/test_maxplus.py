@@ -83,7 +83,7 @@ def test_more_lag_never_costs_and_a_halo_of_two_ranks_takes_all_of_its_gain() ->
 def test_paper_scale_detours_hide_behind_lag() -> None:
     # 1 ms detours of probability 1e-4: with unlimited slack the slowest rank's own work remains.
     random = np.random.default_rng(0)
-    work = 1e-4 + 1e-3 * (random.random((300, 2048)) < 1e-4)
+    work = np.where(random.random((300, 2048)) < 1e-4, 1.1e-3, 1e-4)
     blocking, lag_8 = (
         max_plus_time(
             work,
