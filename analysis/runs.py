@@ -136,6 +136,7 @@ def solve_times(run: Run) -> SolveTimes:
     """
     if not run.header.complete:
         raise DataError(incomplete(run))
+    run.verify()
     edges = run.edges
     between = run.lead_in + run.restart_durations.sum(axis=0) + run.lead_out
     return SolveTimes(

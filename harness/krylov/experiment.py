@@ -198,7 +198,7 @@ def describe(
         records_lost=recorded.records_lost,
         origin="measured",
         t0_utc=began.isoformat(timespec="microseconds"),
-        mpi_library=mpi_library(),
+        mpi_library=provenance.mpi_library(),
         spec={
             "unknowns": experiment.unknowns,
             "repeat": place[0],
@@ -213,10 +213,3 @@ def describe(
         scheduler=origins.scheduler,
         git=origins.git,
     )
-
-
-def mpi_library() -> str:
-    """Return MPI's description of itself, on one line."""
-    from mpi4py import MPI
-
-    return " ".join(MPI.Get_library_version().replace("\0", "").split())

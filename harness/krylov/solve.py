@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from hindmost.harness.recorder.attach import Recorder, add_monitor
 from hindmost.harness.recorder.bodies import Recording, find_bodies
 from hindmost.harness.runfile.bodies import BodyKind, RankBodies
 from hindmost.harness.runfile.contents import RankRun
+from hindmost.harness.runfile.provenance import current_cpu
 
 FORCED = {
     "ksp_rtol": "0",
@@ -215,11 +215,3 @@ def converged_reason(ksp: Any) -> str:
         value: name for name, value in vars(type(ksp).ConvergedReason).items() if name[0].isupper()
     }
     return str(names.get(reason, reason))
-
-
-def current_cpu() -> int:
-    """Return the core that this rank runs on now, -1 where the system does not tell."""
-    try:
-        return int(Path("/proc/self/stat").read_text().rsplit(")", 1)[1].split()[36])
-    except (OSError, IndexError):
-        return -1

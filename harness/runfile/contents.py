@@ -16,6 +16,13 @@ Json = dict[str, Any]
 """A JSON object."""
 
 
+ALLOWED = {
+    "synchronisation": ("blocking", "pipelined"),
+    "origin": ("measured", "simulated", "synthetic"),
+}
+"""Attributes that have a choice of values."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
     """What is said of a whole run; the attributes of its file.
@@ -90,8 +97,15 @@ class Header:
                     raise ValueError(f"attribute {field.name} is not a JSON object")
             elif field.type == "int":
                 value = int(value)
+                if value < 0:
+                    raise ValueError(f"the attribute '{field.name}' is {value}, below zero")
             elif field.type == "bool":
                 value = bool(value)
+            elif not isinstance(value, str):
+                raise ValueError(f"the attribute '{field.name}' is not text")
+            allowed = ALLOWED.get(field.name)
+            if allowed is not None and value not in allowed:
+                raise ValueError(f"the attribute '{field.name}' is {value!r}, not in {allowed}")
             values[field.name] = value
         return cls(**cast(Any, values))
 

@@ -159,3 +159,19 @@ def ask_git(folder: Path, *question: str) -> str | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     return answer.stdout.strip() if answer.returncode == 0 else None
+
+
+def mpi_library() -> str:
+    """Return MPI's description of itself, on one line; empty where MPI is not in the process."""
+    mpi = sys.modules.get("mpi4py.MPI")
+    if mpi is None:
+        return ""
+    return " ".join(mpi.Get_library_version().replace("\0", "").split())
+
+
+def current_cpu() -> int:
+    """Return the core that this rank runs on now, -1 where the system does not tell."""
+    try:
+        return int(Path("/proc/self/stat").read_text().rsplit(")", 1)[1].split()[36])
+    except (OSError, IndexError):
+        return -1

@@ -16,6 +16,11 @@ from hindmost.harness.runfile.checksum import verify_checksum
 from hindmost.harness.runfile.contents import Edges, Header, Json
 from hindmost.harness.runfile.schema import SCHEMA, VARIABLES, VERSION
 
+TOLERANCE_S = 1e-6
+"""To which the phases of a body sum to its duration."""
+ROUNDING_S = 1e-9
+"""How far below zero rounding may take a phase that is nothing."""
+
 
 class Run:
     """A run file that was verified and can be read; made by `open_run`.
@@ -123,6 +128,32 @@ class Run:
             bytes=self.variable("edge_bytes"),
         )
 
+    def verify(self) -> None:
+        """Read every time in the file and see that it can be.
+
+        Raises
+        ------
+        DamagedFileError
+            A time that is not a number or is negative, or parts that do not sum to their whole.
+        """
+        durations, phases = self.durations, self.variable("phase_duration")
+        times = {
+            "duration": durations,
+            "phase_duration": phases,
+            "restart_duration": self.restart_durations,
+            "lead_in": self.lead_in,
+            "lead_out": self.lead_out,
+            "solve_time": self.solve_time,
+        }
+        for name, values in times.items():
+            if not np.isfinite(values).all() or (values.size and values.min() < -ROUNDING_S):
+                raise DamagedFileError(
+                    f"{self.path}: a value of '{name}' is negative or not a number."
+                )
+        missed = np.abs(phases.sum(axis=2, dtype=np.float64) - durations)
+        if (missed > TOLERANCE_S + 1e-6 * durations).any():
+            raise DamagedFileError(f"{self.path}: the phases of a body do not sum to its duration.")
+
     @property
     def hosts(self) -> list[str]:
         """Host of every rank."""
@@ -174,7 +205,11 @@ def check_schema(path: Path, file: h5py.File) -> None:
         raise NotARunFileError(
             f"{path} is HDF5 with hindmost's checksum, but not of schema '{SCHEMA}'."
         )
-    version = int(file.attrs.get("schema_version", 0))
+    version = file.attrs.get("schema_version")
+    if not isinstance(version, int | np.integer) or version < 1:
+        raise DamagedFileError(
+            f"{path}: the attribute 'schema_version' is {version!r}; it should be 1 to {VERSION}."
+        )
     if version > VERSION:
         raise UnknownSchemaError(
             f"{path} follows version {version} of the schema '{SCHEMA}'; this hindmost reads up to "

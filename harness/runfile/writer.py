@@ -44,7 +44,15 @@ BY_ROW = ("duration", "start", "phase_duration", "restart_duration")
 
 
 def write_run(folder: Path, header: Header, run: RankRun, communicator: MPI.Intracomm) -> Path:
-    """Write the run of all ranks into a new file of a folder; collective.
+    """Write the run of all ranks into a new, numbered file of a folder; collective.
+
+    See `write_run_as`.
+    """
+    return write_run_as(RunName.of(folder, header), header, run, communicator)
+
+
+def write_run_as(name: RunName, header: Header, run: RankRun, communicator: MPI.Intracomm) -> Path:
+    """Write the run of all ranks into a new file; collective.
 
     Returns
     -------
@@ -64,7 +72,7 @@ def write_run(folder: Path, header: Header, run: RankRun, communicator: MPI.Intr
         )
     path = None
     if communicator.rank == 0:
-        with PartFile(RunName.of(folder, header), header) as target:
+        with PartFile(name, header) as target:
             gather_into(target, run, communicator)
             path = target.finish()
     else:

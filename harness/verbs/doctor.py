@@ -92,7 +92,7 @@ def look_at_recorder() -> Finding:
 def look_at_petsc() -> Finding:
     """Start MPI and PETSc."""
     from hindmost.harness import petsc
-    from hindmost.harness.krylov.experiment import mpi_library
+    from hindmost.harness.runfile.provenance import mpi_library
 
     try:
         parallel = petsc.start()

@@ -12,13 +12,14 @@ from typing import Any
 
 from hindmost.errors import HindmostError, UsageError
 from hindmost.harness import petsc
-from hindmost.harness.krylov.experiment import Experiment, mpi_library
+from hindmost.harness.krylov.experiment import Experiment
 from hindmost.harness.krylov.experiment import perform as perform_experiment
 from hindmost.harness.krylov.problems import PROBLEMS
 from hindmost.harness.krylov.solvers import SOLVERS
 from hindmost.harness.launch import check_size, crowding_warning, place
 from hindmost.harness.petsc import Parallel
 from hindmost.harness.recorder.attach import option_used
+from hindmost.harness.runfile.provenance import mpi_library
 from hindmost.harness.together import end_before_meeting, end_together, say
 
 INTERRUPTED = 130

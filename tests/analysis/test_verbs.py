@@ -183,7 +183,9 @@ def test_unlike_runs_are_not_pooled(
 def test_models_that_the_times_do_not_allow_are_told_beneath_the_table(
     tmp_path: Path, header: Header, values: dict[str, object], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    flat = {**values, "duration": np.full((40, 3), 6e-5)}
+    phases = np.zeros((40, 3, 4))
+    phases[:, :, 3] = 6e-5
+    flat = {**values, "duration": np.full((40, 3), 6e-5), "phase_duration": phases}
     file = write_whole(tmp_path, header, flat)
     assert main(["fit", str(file)]) == 0
     printed = capsys.readouterr().out

@@ -1,0 +1,158 @@
+"""Run files that were damaged in every way: never a wrong number, a crash or a hang."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import hindmost
+from hindmost.analysis.fits import fit_group
+from hindmost.analysis.runs import group_runs
+from hindmost.errors import HindmostError
+from hindmost.harness.runfile.checksum import TRAILER_LENGTH, append_checksum
+from hindmost.harness.runfile.schema import VARIABLES
+
+SAME_FILE = settings(
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+NAMES = [variable.name for variable in VARIABLES]
+
+
+def damaged(path: Path, data: bytes) -> Path:
+    broken = path.with_name("broken.h5")
+    broken.write_bytes(data)
+    return broken
+
+
+@SAME_FILE
+@given(share=st.floats(0, 1, exclude_max=True))
+def test_truncation_anywhere(run_file: Path, share: float) -> None:
+    data = run_file.read_bytes()
+    with pytest.raises(HindmostError):
+        hindmost.open(damaged(run_file, data[: int(len(data) * share)]))
+
+
+@SAME_FILE
+@given(share=st.floats(0, 1, exclude_max=True), bits=st.integers(1, 255))
+def test_flipped_bytes_anywhere(run_file: Path, share: float, bits: int) -> None:
+    data = bytearray(run_file.read_bytes())
+    data[int(len(data) * share)] ^= bits
+    with pytest.raises(HindmostError):
+        hindmost.open(damaged(run_file, bytes(data)))
+
+
+@SAME_FILE
+@given(extra=st.binary(min_size=1, max_size=200))
+def test_bytes_appended(run_file: Path, extra: bytes) -> None:
+    with pytest.raises(HindmostError):
+        hindmost.open(damaged(run_file, run_file.read_bytes() + extra))
+
+
+def resealed(path: Path, change: Callable[[h5py.File], None]) -> Path:
+    """Change a copy of a file and give it a right checksum: what another writer might make."""
+    broken = damaged(path, path.read_bytes()[:-TRAILER_LENGTH])
+    with h5py.File(broken, "r+") as file:
+        change(file)
+    append_checksum(broken)
+    return broken
+
+
+@settings(SAME_FILE, max_examples=60)
+@given(
+    name=st.sampled_from(NAMES),
+    shape=st.lists(st.integers(0, 50), min_size=0, max_size=4),
+    kind=st.sampled_from(["f8", "f4", "i4", "i8", "u1", "S3"]),
+)
+def test_wrong_shapes_and_types(run_file: Path, name: str, shape: list[int], kind: str) -> None:
+    def change(file: h5py.File) -> None:
+        del file[name]
+        file[name] = np.zeros(shape, kind)
+
+    whole = hindmost.open(run_file)
+    before = whole.variable(name)
+    if before.shape == tuple(shape) and before.dtype == np.dtype(kind):
+        return
+    with pytest.raises(HindmostError, match=name):
+        hindmost.open(resealed(run_file, change))
+
+
+@settings(SAME_FILE, max_examples=60)
+@given(
+    name=st.sampled_from(["duration", "phase_duration", "solve_time", "restart_duration"]),
+    value=st.sampled_from([np.nan, np.inf, -np.inf, -1e-6]),
+    place=st.integers(0, 10**6),
+)
+def test_numbers_that_cannot_be(run_file: Path, name: str, value: float, place: int) -> None:
+    def change(file: h5py.File) -> None:
+        numbers = file[name][...]
+        numbers.ravel()[place % numbers.size] = value
+        file[name][...] = numbers
+
+    with pytest.raises(HindmostError):
+        fit_group(group_runs([hindmost.open(resealed(run_file, change))])[0])
+
+
+POSSIBLE = [("solver", text) for text in ("{", "[]", "word")] + [("lag", 2**40)]
+"""Any text may name a solver, and a lag may be of any length."""
+
+
+@settings(SAME_FILE, max_examples=40)
+@given(name=st.sampled_from(["schema_version", "ranks", "spec", "environment", "solver", "lag"]))
+def test_attributes_that_are_missing_or_of_another_sort(run_file: Path, name: str) -> None:
+    for value in (None, -1, 2**40, "{", "[]", "word", np.array([1.5, 2.5])):
+
+        def change(file: h5py.File, value: object = value) -> None:
+            del file.attrs[name]
+            if value is not None:
+                file.attrs[name] = value
+
+        if not isinstance(value, np.ndarray) and (name, value) in POSSIBLE:
+            continue
+        with pytest.raises(HindmostError):
+            hindmost.open(resealed(run_file, change))
+
+
+NOISE = """
+import sys
+from pathlib import Path
+import numpy as np
+from hindmost.cli import main
+from hindmost.errors import HindmostError
+random = np.random.default_rng(int(sys.argv[2]))
+whole = Path(sys.argv[1]).read_bytes()
+broken = Path(sys.argv[1]).with_name("broken.h5")
+for _ in range(100):
+    data = bytearray(whole)
+    for place in random.integers(0, len(data), random.integers(1, 30)):
+        data[place] = random.integers(256)
+    broken.write_bytes(data[: random.integers(1, len(data) + 1)])
+    try:
+        main(["show", str(broken)])
+        assert bytes(data) == whole, "a damaged file was shown"
+    except HindmostError:
+        pass
+print("survived")
+"""
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_command_survives_noise(run_file: Path, seed: int) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", NOISE, run_file, str(seed)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "survived"
