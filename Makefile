@@ -3,6 +3,7 @@
 #   make demo              set up what is missing, run the demonstration on 2 ranks
 #   make test              set up what is missing, run every check and test
 #   make test-recorder     only the tests of set-up and of what runs on the ranks
+#   make bench-recorder    measure what recording costs a solve (about 3 min, wants an idle machine)
 #   make check             lint, types, import contracts
 #   make clean             remove what the demonstration made
 #
@@ -13,7 +14,7 @@ RANKS ?= 2
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-recorder check lint types contracts clean setup-demo setup-test
+.PHONY: bench-recorder demo test test-recorder check lint types contracts clean setup-demo setup-test
 
 setup-demo:
 	@$(PYTHON) setup --stack $(STACK) --extras plot
@@ -38,6 +39,10 @@ test: setup-test check
 
 test-recorder: setup-test
 	@$(BIN)/python -m pytest tests/harness tests/mpi tests/setup
+
+bench-recorder: setup-demo
+	@for solver in gmres pgmres; do for ranks in 1 2; do \
+	    $(BIN)/mpiexec -n $$ranks $(BIN)/python benchmarks/recorder.py $$solver || exit; done; done
 
 check: lint types contracts
 

@@ -55,6 +55,12 @@ class RecordedRun:
 class RecordedSolver:
     """A solver that is set up on a linear system and can be run again and again.
 
+    Attributes
+    ----------
+    ksp : petsc4py.PETSc.KSP
+    records_needed : int
+        Records that a solve leaves on this rank, as the last warm-up counted; 0 before.
+
     Parameters
     ----------
     iterations : int
@@ -76,7 +82,7 @@ class RecordedSolver:
         self.iterations = iterations
         self._system = system
         self._parallel = parallel
-        self._records_needed = 0
+        self.records_needed = 0
         set_defaults(
             parallel.PETSc.Options(), {**FORCED, **solver.options, "pc_type": preconditioner}
         )
@@ -95,7 +101,7 @@ class RecordedSolver:
         ksp.setUp()
         if any(mark.side == "monitor" for mark in solver.pattern.marks):
             add_monitor(ksp)
-        self._ksp = ksp
+        self.ksp = ksp
         self._incoming = incoming_edges(
             system.matrix, parallel.communicator.rank, np.dtype(parallel.PETSc.ScalarType).itemsize
         )
@@ -111,7 +117,7 @@ class RecordedSolver:
     def warm_up(self) -> None:
         """Solve once; nothing is kept but the number of records that a solve needs."""
         recording = self._solve(capacity=0)
-        self._records_needed = recording.lost
+        self.records_needed = recording.lost
 
     def record(self) -> RecordedRun:
         """Solve and record once; collective.
@@ -124,7 +130,7 @@ class RecordedSolver:
             The solve stopped before its iterations were done.
         """
         per_solve = self.solver.records_per_body * 2 * self.iterations
-        needed = int(self._records_needed * ROOM) or per_solve
+        needed = int(self.records_needed * ROOM) or per_solve
         recording = self._solve(capacity=needed + SPARE_RECORDS)
         self._check_iterations()
         communicator = self._parallel.communicator
@@ -132,7 +138,7 @@ class RecordedSolver:
         bodies = self._bodies(recording, lost)
         run = RankRun(
             bodies=bodies,
-            residual_norm=residual_norms(bodies, self._ksp.getConvergenceHistory()),
+            residual_norm=residual_norms(bodies, self.ksp.getConvergenceHistory()),
             incoming=self._incoming,
             mpi_other_s=sum(recording.other_s.values()),
             context_switches=recording.switches,
@@ -145,18 +151,18 @@ class RecordedSolver:
 
     def _check_iterations(self) -> None:
         """Refuse a solve that ended before its iterations were done."""
-        done = self._ksp.getIterationNumber()
+        done = self.ksp.getIterationNumber()
         if done != self.iterations:
             raise UsageError(
                 f"{self.solver.name} stopped after {done} of {self.iterations} iterations "
-                f"({converged_reason(self._ksp)}), though it was told to go on: there is nothing "
+                f"({converged_reason(self.ksp)}), though it was told to go on: there is nothing "
                 "left to do, or the method broke down. Ask for fewer --iterations, a harder "
                 "problem or another preconditioner."
             )
 
     def _solve(self, capacity: int) -> Recording:
         """Solve from zero and return what was recorded."""
-        system, ksp = self._system, self._ksp
+        system, ksp = self._system, self.ksp
         system.solution.set(0.0)
         recorder = Recorder(self.solver.pattern, capacity)
         return recorder.record(

@@ -50,6 +50,8 @@ def verify_checksum(path: Path) -> str:
     DamagedFileError
         Cut off or altered.
     """
+    if path.name.endswith(".part") and path.is_file():
+        raise DamagedFileError(no_checksum(path))
     try:
         size = path.stat().st_size
         with path.open("rb") as file:

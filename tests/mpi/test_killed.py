@@ -1,0 +1,95 @@
+"""Ranks that are killed at any moment leave no file, a valid file, or one known as unfinished."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.conftest import BIN
+
+import hindmost
+from hindmost.errors import DamagedFileError, NotARunFileError
+
+pytestmark = pytest.mark.mpi
+
+ROUNDS = 4
+LONGEST_WAIT_S = 60
+
+
+def ranks_of(launcher: int) -> list[int]:
+    """Return the processes beneath a launcher that run hindmost, in the order of their start."""
+    parents: dict[int, int] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            parents[int(folder.name)] = int(
+                (folder / "stat").read_text().rsplit(")", 1)[1].split()[1]
+            )
+        except OSError:
+            continue
+    beneath = {launcher}
+    while True:
+        more = {child for child, parent in parents.items() if parent in beneath} - beneath
+        if not more:
+            break
+        beneath |= more
+    found = []
+    for process in sorted(beneath):
+        try:
+            words = Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if any(word.endswith(b"/hindmost") for word in words) and b"python" in words[0]:
+            found.append(process)
+    return found
+
+
+@pytest.mark.parametrize("victims", ["one rank", "all ranks", "the launcher"])
+def test_what_is_left_is_whole_or_known_as_unfinished(tmp_path: Path, victims: str) -> None:
+    random = np.random.default_rng(len(victims))
+    out = tmp_path / "out"
+    whole = 0
+    for _ in range(ROUNDS):
+        process = subprocess.Popen(
+            [BIN / "mpiexec", "-n", "2", BIN / "hindmost", "run", "diagonal", "--unknowns", "600",
+             "--solver", "gmres", "--iterations", "3000", "--repeats", "400", "--out", out],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )  # fmt: skip
+        try:
+            deadline = time.monotonic() + LONGEST_WAIT_S
+            before = len(list(out.glob("*.h5")))
+            while len(list(out.glob("*.h5"))) == before and time.monotonic() < deadline:
+                time.sleep(0.02)
+            time.sleep(random.uniform(0.0, 0.3))
+            ranks = ranks_of(process.pid)
+            assert len(ranks) == 2
+            doomed = {"one rank": ranks[:1], "all ranks": ranks, "the launcher": [process.pid]}
+            for victim in doomed[victims]:
+                os.kill(victim, signal.SIGKILL)
+            # The launcher ends what is left; where it is gone itself, ranks may stay.
+            if victims != "the launcher":
+                assert process.wait(timeout=LONGEST_WAIT_S) != 0
+        finally:
+            for survivor in ranks_of(process.pid):
+                os.kill(survivor, signal.SIGKILL)
+            process.kill()
+            process.wait()
+            subprocess.run(["pkill", "-KILL", "-f", str(out)], check=False)
+        for path in out.iterdir():
+            if path.suffix == ".h5":
+                run = hindmost.open(path)
+                run.verify()
+                assert run.bodies == 3000
+                whole += 1
+            else:
+                assert path.name.endswith(".h5.part"), path
+                with pytest.raises((DamagedFileError, NotARunFileError)) as caught:
+                    hindmost.open(path)
+                assert "unfinished" in str(caught.value)
+    assert whole >= ROUNDS
