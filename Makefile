@@ -52,6 +52,7 @@ lint:
 
 types:
 	@$(BIN)/mypy
+	@$(BIN)/mypy benchmarks/*.py
 	@cd setup && ../$(BIN)/mypy --config-file= --strict *.py
 
 contracts:

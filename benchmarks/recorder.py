@@ -1,7 +1,7 @@
 """What recording costs a solve: armed against disarmed in one process, in interleaved pairs.
 
-Run by ``make bench-recorder`` on 1 and 2 ranks. The recorder is loaded and connected to PETSc in all
-variants: disarmed it returns at once. A KSP monitor in Python stands beside it.
+Run by ``make bench-recorder`` on 1 and 2 ranks. The recorder is loaded and connected to PETSc in
+all variants: disarmed it returns at once. A KSP monitor in Python stands beside it.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,7 +65,7 @@ class Bench:
 
     def disarmed(self) -> float:
         """Return the time of an iteration with the recorder disarmed, in microseconds."""
-        self._parallel.communicator.Barrier()
+        self._world.Barrier()
         return self._slowest(self.solve())
 
     def armed(self) -> float:
@@ -74,7 +75,7 @@ class Bench:
         def solve() -> None:
             took[0] = self.solve()
 
-        self._recorder.record(solve, self._parallel.communicator)
+        self._recorder.record(solve, self._world)
         return self._slowest(took[0])
 
     def monitored(self) -> float:
@@ -85,18 +86,29 @@ class Bench:
             stamps[0] = time.perf_counter()
 
         ksp.setMonitor(monitor)
-        self._parallel.communicator.Barrier()
+        self._world.Barrier()
         took = self.solve()
         ksp.cancelMonitor()
         return self._slowest(took)
 
+    def records_an_iteration(self) -> tuple[float, float]:
+        """Return marks and MPI intervals of this rank an iteration."""
+        recording = self._recorder.record(self._solve_only, self._world)
+        intervals = int(np.count_nonzero(recording.records["what"] < 0))
+        return (
+            (recording.records.size - intervals) / self._iterations,
+            intervals / self._iterations,
+        )
+
+    def _solve_only(self) -> None:
+        self.solve()
+
     @property
-    def records_an_iteration(self) -> float:
-        """Records of this rank."""
-        return self._solver.records_needed / self._iterations
+    def _world(self) -> Any:
+        return self._parallel.communicator
 
     def _slowest(self, seconds: float) -> float:
-        return max(self._parallel.communicator.allgather(seconds)) / self._iterations * 1e6
+        return float(max(self._world.allgather(seconds)) / self._iterations * 1e6)
 
 
 def size_for(target_us: float, name: str, parallel: petsc.Parallel) -> int:
@@ -104,11 +116,11 @@ def size_for(target_us: float, name: str, parallel: petsc.Parallel) -> int:
     unknowns = 2000 * parallel.communicator.size
     for _ in range(6):
         took = min(Bench(unknowns, 300, name, parallel).disarmed() for _ in range(2))
-        took = parallel.communicator.bcast(took)
+        took = float(parallel.communicator.bcast(took))
         if 0.8 < took / target_us < 1.25:
             break
         unknowns = max(100, int(unknowns * np.clip(target_us / took, 0.1, 10.0)))
-    return unknowns
+    return int(unknowns)
 
 
 def interval(
@@ -125,7 +137,7 @@ def main() -> None:
     name = sys.argv[1]
     parallel = petsc.start()
     ranks, first = parallel.communicator.size, parallel.communicator.rank == 0
-    cost_ns = record_cost_ns()
+    mark_ns, interval_ns = record_cost_ns(interval=False), record_cost_ns(interval=True)
     for target, iterations in TARGETS_US.items():
         bench = Bench(size_for(target, name, parallel), iterations, name, parallel)
         rows = []
@@ -134,22 +146,25 @@ def main() -> None:
             times = {each.__name__: each() for each in (both if pair % 2 else both[::-1])}
             times["monitored"] = bench.monitored()
             rows.append((times["disarmed"], times["armed"], times["monitored"]))
+        marks, intervals = bench.records_an_iteration()
         off, on, monitor = np.array(rows).T
-        if not first:
-            continue
         ratio = on / off
         low, high = interval(lambda values: float(np.median(values)), ratio)
-        counted = 1.0 + bench.records_an_iteration * cost_ns * 1e-3 / float(np.median(off))
+        counted_ns = marks * mark_ns + intervals * interval_ns
         goal = GOALS[target]
         verdict = "reached" if high <= goal else "missed" if low > goal else "undecided"
-        print(  # noqa: T201
-            f"{name:7}{ranks} ranks  {np.median(off):7.1f} us/it  {bench.records_an_iteration:4.1f} "
-            f"records/it  {cost_ns:3.0f} ns each  {bench.records_an_iteration * cost_ns:4.0f} ns/it  "
-            f"ratio {np.median(ratio):.4f} [{low:.4f}, {high:.4f}]  of minima "
-            f"{on.min() / off.min():.4f}  counted {counted:.4f}  goal {goal}: {verdict}  "
-            f"Python monitor {np.median(monitor / off):.4f}",
-            flush=True,
-        )
+        if first:
+            cells = (
+                f"{name:7}{ranks} ranks {np.median(off):7.1f} us/it",
+                f"{marks:3.1f} marks of {mark_ns:.0f} ns, {intervals:3.1f} calls of "
+                f"{interval_ns:.0f} ns: {counted_ns:.0f} ns/it, "
+                f"{1 + counted_ns * 1e-3 / np.median(off):.4f}",
+                f"measured {np.median(ratio):.4f} [{low:.4f}, {high:.4f}], "
+                f"of minima {on.min() / off.min():.4f}",
+                f"goal {goal}: {verdict}",
+                f"Python monitor {np.median(monitor / off):.4f}",
+            )
+            print(" | ".join(cells), flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -77,12 +77,19 @@ def load() -> ctypes.CDLL:
     library.hindmost_watch.argtypes = [ctypes.c_int] * 5
     library.hindmost_arm.argtypes = [ctypes.c_int]
     library.hindmost_shift_clock.argtypes = [ctypes.c_int64]
-    library.hindmost_record_cost_ns.argtypes = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64]
+    library.hindmost_record_cost_ns.argtypes = [
+        ctypes.c_void_p,
+        ctypes.c_int64,
+        ctypes.c_int64,
+        ctypes.c_int,
+    ]
     library.hindmost_record_cost_ns.restype = ctypes.c_double
     return library
 
 
-def record_cost_ns(count: int = 1_000_000) -> float:
-    """Measure the mean cost of one record, in nanoseconds."""
+def record_cost_ns(*, interval: bool, count: int = 1_000_000) -> float:
+    """Measure the mean cost of one record, in nanoseconds: of a mark, or of an interval of MPI."""
     memory: NDArray[np.void] = np.zeros(4096, RECORD)
-    return float(load().hindmost_record_cost_ns(memory.ctypes.data, memory.size, count))
+    return float(
+        load().hindmost_record_cost_ns(memory.ctypes.data, memory.size, count, int(interval))
+    )

@@ -144,25 +144,6 @@ void hindmost_disarm(void) {
   state.switches += involuntary_switches();
 }
 
-/* Mean cost of one record, in nanoseconds, of `count` written into memory that is given. */
-double hindmost_record_cost_ns(struct record *memory, int64_t room, int64_t count) {
-  struct record *kept = records;
-  int64_t seen = state.seen, capacity = state.capacity;
-  records = memory;
-  state.capacity = room;
-  int64_t begin = now();
-  for (int64_t i = 0; i < count; i++) {
-    state.seen = i % room;
-    int64_t t = now();
-    keep(t, t, 1, 0);
-  }
-  double cost = (double)(now() - begin) / (double)count;
-  records = kept;
-  state.seen = seen;
-  state.capacity = capacity;
-  return cost;
-}
-
 /* Puts this rank's clock wrong, for tests of what finds it out. */
 void hindmost_shift_clock(int64_t shift_ns) { clock_shift_ns = shift_ns; }
 
@@ -241,3 +222,28 @@ int hindmost_monitor(void *ksp, long iteration, double norm, void *context) {
 /* ---- what everybody else calls ---- */
 
 #include "wrappers.h"
+
+/* ---- what one record costs ---- */
+
+/* Mean cost, in nanoseconds, of `count` records written into memory that is given: of marks, or of
+ * intervals, which read the clock twice and add to the running totals. */
+double hindmost_record_cost_ns(struct record *memory, int64_t room, int64_t count, int interval) {
+  struct record *kept = records;
+  struct state before = state;
+  records = memory;
+  state.capacity = room;
+  int64_t begin = now();
+  for (int64_t i = 0; i < count; i++) {
+    state.seen = i % room;
+    int64_t t = now();
+    if (interval)
+      finish(t, Allreduce, WAIT);
+    else
+      keep(t, t, 1, 0);
+  }
+  double cost = (double)(now() - begin) / (double)count;
+  records = kept;
+  state = before;
+  mpi_depth = 0;
+  return cost;
+}

@@ -79,13 +79,14 @@ def look_at_recorder() -> Finding:
     stack = current_stack()
     try:
         library = recorder_library()
-        cost = record_cost_ns()
+        cost = record_cost_ns(interval=False), record_cost_ns(interval=True)
     except HindmostError as error:
         return Finding(subject="recorder", verdict="lacks", text=str(error))
     return Finding(
         subject="recorder",
         verdict="ok",
-        text=f"{stack.name} stack, {stack.mpicc}; {cost:.0f} ns a record; {library}",
+        text=f"{stack.name} stack, {stack.mpicc}; {cost[0]:.0f} ns a mark, {cost[1]:.0f} ns an MPI "
+        f"call; {library}",
     )
 
 
