@@ -71,8 +71,9 @@ RUN_FIGURES = (
     RunFigure(
         name="histogram",
         caption="How long bodies last, all ranks and iterations together, with the Johnson SU law "
-        "that the stationary model takes them to follow, and a normal one for comparison. Bodies "
-        "that only fill a pipeline are left out; those that drain it make a peak at the left.",
+        "that the stationary model takes them to follow, and a normal one for comparison. Of a "
+        "pipelined solver, bodies that only fill the pipeline are left out; those that drain it "
+        "make a peak at the left.",
         draw=draw_law,
         height_inches=lambda _: 3.2,
     ),
