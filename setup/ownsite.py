@@ -29,7 +29,7 @@ def prepare(environment: Environment) -> None:
             "mpi4py",
             f"petsc4py=={version}.*",
             title=f"building mpi4py and petsc4py {version} against the site's MPI and PETSc",
-            expected="about 5 min",
+            expected="about 8 min on 2 cores",
         ),
         environment.constraints,
         str(petsc_dir),
