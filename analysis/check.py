@@ -165,6 +165,23 @@ def look_at_machine(run: Run) -> Iterator[Remark]:
         )
 
 
+def look_at_neighbours(run: Run) -> Iterator[Remark]:
+    """Find a load after the run that its own ranks do not account for."""
+    cores = run.header.environment.get("machine", {}).get("cores")
+    if not run.has("load_after") or not cores:
+        return
+    hosts = run.hosts
+    own = np.array([hosts.count(host) for host in hosts])
+    excess = float((run.variable("load_after") - own).max())
+    if excess > QUIET_LOAD * cores:
+        yield Remark(
+            "neighbours",
+            "note",
+            f"load after the run is {excess:.1f} above that of its own ranks",
+            "something else ran meanwhile: repeat on an idle machine",
+        )
+
+
 def look_at_clock(run: Run) -> Iterator[Remark]:
     """Find a common clock that is too uncertain for the bodies."""
     uncertainty = float(run.variable("clock_uncertainty").max())
@@ -221,7 +238,7 @@ def slowest_relative_to_place(run: Run) -> NDArray[np.float64]:
     -------
     float64 array, shape (iteration,)
     """
-    slowest = run.durations.max(axis=1)
+    slowest = np.concatenate([run.variable("duration", rows).max(axis=1) for rows in run.blocks()])
     if run.restarts == 0:
         return np.asarray(slowest / np.median(slowest))
     position = run.position
@@ -239,6 +256,7 @@ LOOKS: tuple[Callable[[Run], Iterator[Remark]], ...] = (
     look_at_completeness,
     look_at_books,
     look_at_machine,
+    look_at_neighbours,
     look_at_clock,
     look_at_course,
 )

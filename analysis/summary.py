@@ -27,6 +27,12 @@ class RunSummary:
         ``minimum``, ``median``, ``quantile_99`` and ``maximum`` of all bodies, to 0.01 %.
     phase_share : dict of str to float
         Share of each phase in the time of all bodies.
+    instructions, cycles : float or None
+        Of all bodies on all ranks, in user mode; None where they were not counted.
+    load : list of float or None
+        Of the busiest host before and after the solve.
+    cpusets : list of str
+        Cores that ranks may use, each once; empty where the file does not say.
     balance_s : float
         The most that lead-in, bodies, restarts and lead-out miss the solve time by, on any rank.
     """
@@ -47,6 +53,10 @@ class RunSummary:
     mpi_other_share: float
     balance_s: float
     context_switches: int
+    instructions: float | None
+    cycles: float | None
+    load: list[float] | None
+    cpusets: list[str]
     petsc: str
     mpi_library: str
     machine: str
@@ -73,12 +83,35 @@ class RunSummary:
             f"  a body      {body['median']} (median); fastest {body['minimum']}, "
             f"99 % below {body['quantile_99']}, slowest {body['maximum']}",
             f"  its time    {shares}; MPI that fits no phase {100 * self.mpi_other_share:.1f} %",
-            f"  disturbed   {self.context_switches} involuntary context switches",
+            *self._counted_line(),
+            f"  disturbed   {self.context_switches} involuntary context switches{self._load()}",
             *self._balance_line(),
             f"  stack       PETSc {self.petsc}, {self.mpi_library}",
-            f"  machine     {self.machine}",
+            f"  machine     {self.machine}{self._binding()}",
         ]
         return "\n".join(lines)
+
+    def _counted_line(self) -> list[str]:
+        """Return a line on instructions and cycles where they were counted, else none."""
+        if not self.instructions or not self.cycles:
+            return []
+        return [
+            f"  counted     {self.instructions:.4g} instructions, {self.cycles:.4g} cycles, "
+            f"{self.instructions / self.cycles:.2f} instructions a cycle"
+        ]
+
+    def _load(self) -> str:
+        if self.load is None:
+            return ""
+        return f"; load {self.load[0]:.1f} before, {self.load[1]:.1f} after"
+
+    def _binding(self) -> str:
+        if not self.cpusets:
+            return ""
+        if len(self.cpusets) == 1:
+            return f"; ranks not bound (cores {self.cpusets[0]})" if self.ranks > 1 else ""
+        shown = ", ".join(self.cpusets[:4]) + (", ..." if len(self.cpusets) > 4 else "")
+        return f"; ranks bound to cores {shown}"
 
     def _balance_line(self) -> list[str]:
         """Return a line if the parts of the solve do not sum to its time, else none."""
@@ -114,11 +147,22 @@ def summarise_run(run: Run) -> RunSummary:
         mpi_other_share=float(run.variable("mpi_other").sum() / run.solve_time.sum()),
         balance_s=counted["balance_s"],
         context_switches=int(run.variable("context_switches").sum()),
+        instructions=counted.get("counted", {}).get("instructions") or None,
+        cycles=counted.get("counted", {}).get("cycles") or None,
+        load=load_around(run),
+        cpusets=list(dict.fromkeys(run.texts("cpuset"))),
         petsc=str(header.environment.get("petsc")),
         mpi_library=mpi_name(header.mpi_library),
         machine=f"{machine.get('host')}: {machine.get('cores')} cores, {machine.get('cpu_model')}",
         t0_utc=header.t0_utc,
     )
+
+
+def load_around(run: Run) -> list[float] | None:
+    """Return the load of the busiest host before and after a solve, None where it is unknown."""
+    if not run.has("load_after"):
+        return None
+    return [float(run.variable(name).max()) for name in ("load_before", "load_after")]
 
 
 def mpi_name(library: str) -> str:

@@ -84,7 +84,12 @@ def run_values(*, iterations: int, ranks: int, restart: int, seed: int) -> dict[
         "edge_source": np.array([source for source, _ in neighbours]),
         "edge_target": np.array([target for _, target in neighbours]),
         "edge_bytes": np.full(len(neighbours), 8),
+        "instructions": duration * 2e9,
+        "cycles": duration * 1e9,
         "host": ["node-0"] * ranks,
+        "cpuset": [str(rank) for rank in range(ranks)],
+        "load_before": np.full(ranks, 0.1),
+        "load_after": np.full(ranks, 0.2),
     }
 
 

@@ -16,6 +16,7 @@ from hindmost.harness.krylov.problems.problem import assemble
 from hindmost.harness.krylov.solve import RecordedRun, RecordedSolver
 from hindmost.harness.krylov.solvers import SOLVERS
 from hindmost.harness.petsc import Parallel
+from hindmost.harness.recorder.counters import CounterUse, use_counters
 from hindmost.harness.runfile import provenance
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.provenance import Origins
@@ -46,6 +47,8 @@ class Experiment:
         Of the order of the runs.
     petsc_options : tuple of str
         As on a command line.
+    counters : CounterUse
+        When instructions and cycles are counted.
     """
 
     workload: str
@@ -56,6 +59,7 @@ class Experiment:
     warmup: int
     seed: int
     petsc_options: tuple[str, ...] = ()
+    counters: CounterUse = CounterUse.AUTO
 
     def check(self) -> None:
         """Raise a UsageError if this cannot be run; needs neither MPI nor PETSc."""
@@ -125,6 +129,7 @@ def perform(
     )
     problem = PROBLEMS[experiment.workload]
     system = assemble(problem, experiment.unknowns, parallel.PETSc, parallel.PETSc.COMM_WORLD)
+    counting = use_counters(experiment.counters)
     solvers = {
         name: RecordedSolver(
             SOLVERS[name],
@@ -132,6 +137,7 @@ def perform(
             iterations=experiment.iterations,
             preconditioner=problem.preconditioner,
             parallel=parallel,
+            counting=counting,
         )
         for name in experiment.solvers
     }

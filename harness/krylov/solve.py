@@ -18,7 +18,7 @@ from hindmost.harness.recorder.attach import Recorder, add_monitor
 from hindmost.harness.recorder.bodies import Recording, find_bodies
 from hindmost.harness.runfile.bodies import BodyKind, RankBodies
 from hindmost.harness.runfile.contents import RankRun
-from hindmost.harness.runfile.provenance import current_cpu
+from hindmost.harness.runfile.provenance import cpuset, current_cpu, load_of_host
 
 FORCED = {
     "ksp_rtol": "0",
@@ -67,6 +67,8 @@ class RecordedSolver:
         How many iterations every solve does.
     preconditioner : str
         PETSc's name, unless the options name another.
+    counting : bool
+        Whether instructions and cycles are counted; their counters are open.
     """
 
     def __init__(
@@ -77,8 +79,10 @@ class RecordedSolver:
         iterations: int,
         preconditioner: str,
         parallel: Parallel,
+        counting: bool = False,
     ) -> None:
         self.solver = solver
+        self._counting = counting
         self.iterations = iterations
         self._system = system
         self._parallel = parallel
@@ -99,8 +103,7 @@ class RecordedSolver:
             )
         ksp.setConvergenceHistory(length=2 * iterations + 100, reset=True)
         ksp.setUp()
-        if any(mark.side == "monitor" for mark in solver.pattern.marks):
-            add_monitor(ksp)
+        add_monitor(ksp, np.dtype(parallel.PETSc.RealType).itemsize)
         self.ksp = ksp
         self._incoming = incoming_edges(
             system.matrix, parallel.communicator.rank, np.dtype(parallel.PETSc.ScalarType).itemsize
@@ -131,6 +134,7 @@ class RecordedSolver:
         """
         per_solve = self.solver.records_per_body * 2 * self.iterations
         needed = int(self.records_needed * ROOM) or per_solve
+        load_before = load_of_host()
         recording = self._solve(capacity=needed + SPARE_RECORDS)
         self._check_iterations()
         communicator = self._parallel.communicator
@@ -143,6 +147,9 @@ class RecordedSolver:
             mpi_other_s=sum(recording.other_s.values()),
             context_switches=recording.switches,
             cpu=current_cpu(),
+            cpuset=cpuset(),
+            load_before=load_before,
+            load_after=load_of_host(),
             host=socket.gethostname(),
             clock_offset_s=recording.clock.offset_s,
             clock_uncertainty_s=recording.clock.uncertainty_s,
@@ -164,7 +171,8 @@ class RecordedSolver:
         """Solve from zero and return what was recorded."""
         system, ksp = self._system, self.ksp
         system.solution.set(0.0)
-        recorder = Recorder(self.solver.pattern, capacity)
+        counting = self._counting and capacity > 0
+        recorder = Recorder(self.solver.pattern, capacity, counting=counting)
         return recorder.record(
             lambda: ksp.solve(system.right_side, system.solution), self._parallel.communicator
         )

@@ -13,8 +13,9 @@ import numpy as np
 from hindmost.errors import MissingError
 from hindmost.harness.recorder.bodies import Recording
 from hindmost.harness.recorder.clock import CommonClock, read_clock
-from hindmost.harness.recorder.library import RECORD, State, load
+from hindmost.harness.recorder.library import RECORD, load
 from hindmost.harness.recorder.pattern import Pattern
+from hindmost.harness.recorder.state import State
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -41,12 +42,15 @@ class Recorder:
         Decides which PETSc events are kept. The classes of PETSc that log them must have been used.
     capacity : int
         Records for which memory is held.
+    counting : bool
+        Whether the counters that were opened are read at every mark.
     """
 
-    def __init__(self, pattern: Pattern, capacity: int) -> None:
+    def __init__(self, pattern: Pattern, capacity: int, *, counting: bool = False) -> None:
         self._library = load()
         self._state = State(self._library)
         self._memory = np.zeros(capacity, RECORD)
+        self._counts = np.empty((capacity if counting else 0, 2), np.int64)
         connect_callbacks()
         self._library.hindmost_forget_events()
         for mark in pattern.marks:
@@ -75,6 +79,7 @@ class Recorder:
         """
         before = read_clock(communicator)
         self._library.hindmost_memory(self._memory.ctypes.data, self._memory.size)
+        self._library.hindmost_count_memory(self._counts.ctypes.data, len(self._counts))
         self._library.hindmost_arm(communicator.py2f())
         try:
             solve()
@@ -92,6 +97,7 @@ class Recorder:
         spent = state["other_ns"]
         return Recording(
             records=self._memory[:kept].copy(),
+            counts=self._counts[: min(kept, len(self._counts))].copy(),
             begin_ns=begin_ns,
             begin_utc_ns=int(state["begin_utc_ns"]),
             switches=int(state["switches"]),
@@ -137,11 +143,18 @@ def connect_callbacks() -> None:
         raise MissingError(f"PETSc does not take the recorder's callbacks (PETSc error {error}).")
 
 
-def add_monitor(ksp: Any) -> None:
-    """Let a KSP call the recorder's monitor, in C, beside any that it has."""
-    petsc = libpetsc()
+def add_monitor(ksp: Any, real_bytes: int) -> None:
+    """Let a KSP call the recorder's monitor, in C, beside any that it has.
+
+    Parameters
+    ----------
+    real_bytes : int
+        Size of PETSc's real numbers.
+    """
+    petsc, recorder = libpetsc(), load()
     petsc.KSPMonitorSet.argtypes = [ctypes.c_void_p] * 4
-    monitor = ctypes.cast(load().hindmost_monitor, ctypes.c_void_p)
+    function = recorder.hindmost_monitor_single if real_bytes == 4 else recorder.hindmost_monitor
+    monitor = ctypes.cast(function, ctypes.c_void_p)
     error = petsc.KSPMonitorSet(ksp.handle, monitor, None, None)
     if error:
         raise MissingError(f"PETSc does not take the recorder's monitor (PETSc error {error}).")

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.harness.recorder.clock import CommonClock
-from hindmost.harness.recorder.library import PHASES as MPI_PHASES
 from hindmost.harness.recorder.pattern import Pattern
+from hindmost.harness.recorder.state import PHASES as MPI_PHASES
 from hindmost.harness.runfile.bodies import PHASES, RankBodies
 
 NS = 1e-9
@@ -23,6 +23,8 @@ class Recording:
     ----------
     records : structured array, shape (record,)
         See `hindmost.harness.recorder.library.RECORD`.
+    counts : int64 array, shape (mark, 2)
+        Instructions and cycles at each mark, -1 where they were not counted; empty if never.
     begin_ns, end_ns : int
         After the barrier before the solve, and after the solve.
     begin_utc_ns : int
@@ -38,6 +40,7 @@ class Recording:
     """
 
     records: NDArray[np.void]
+    counts: NDArray[np.int64]
     begin_ns: int
     end_ns: int
     begin_utc_ns: int
@@ -71,6 +74,7 @@ def find_bodies(
     instant = marks["begin_ns"]
     begin, end = instant[found.begin], instant[found.end]
     duration = (end - begin) * NS
+    instructions, cycles = counts_of_bodies(found.begin, found.end, recording.counts)
     return RankBodies(
         start=recording.clock.since_zero(begin),
         duration=duration,
@@ -81,7 +85,31 @@ def find_bodies(
         lead_in_s=float(begin[0] - recording.begin_ns) * NS,
         lead_out_s=float(recording.end_ns - end[-1]) * NS,
         solve_time_s=float(recording.end_ns - recording.begin_ns) * NS,
+        instructions=instructions,
+        cycles=cycles,
     )
+
+
+def counts_of_bodies(
+    begin: NDArray[np.int64], end: NDArray[np.int64], counts: NDArray[np.int64]
+) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
+    """Return instructions and cycles of each body, NaN where they were not counted.
+
+    Parameters
+    ----------
+    begin, end : int64 array, shape (body,)
+        The marks between which a body lies.
+    counts : int64 array, shape (mark, 2)
+
+    Returns
+    -------
+    float64 arrays, shape (body,), or None if nothing was counted
+    """
+    if not len(counts):
+        return None, None
+    spent = (counts[end] - counts[begin]).astype(np.float64)
+    spent[(counts[end] < 0) | (counts[begin] < 0)] = np.nan
+    return spent[:, 0], spent[:, 1]
 
 
 def phases_of_bodies(

@@ -5,48 +5,16 @@ from __future__ import annotations
 import ctypes
 import sys
 from functools import cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import MissingError
 from hindmost.harness.recorder.build import recorder_library
-
-PHASES = ("halo", "wait", "post", "other")
-"""The phases of MPI time, in the order of the C source; ``other`` fits none."""
+from hindmost.harness.recorder.state import share
 
 RECORD = np.dtype([("begin_ns", "i8"), ("end_ns", "i8"), ("what", "i4"), ("phase", "i4")])
 """One record: an interval of MPI (``what`` < 0) or an instant that a letter names (> 0)."""
-
-
-class State:
-    """The counters of the recorder, readable at any time without stopping it."""
-
-    def __init__(self, library: ctypes.CDLL) -> None:
-        library.hindmost_state.restype = ctypes.c_void_p
-        count = ctypes.c_int32.in_dll(library, "hindmost_call_count").value
-        names = (ctypes.c_char_p * count).in_dll(library, "hindmost_call_names")
-        layout = np.dtype(
-            [
-                ("begin_ns", "i8"),
-                ("end_ns", "i8"),
-                ("begin_utc_ns", "i8"),
-                ("switches", "i8"),
-                ("seen", "i8"),
-                ("capacity", "i8"),
-                ("phase_ns", "i8", len(PHASES)),
-                ("call_count", "i8", count),
-                ("other_ns", "i8", count),
-            ]
-        )
-        memory = (ctypes.c_char * layout.itemsize).from_address(library.hindmost_state())
-        self._counters = np.ndarray((1,), layout, buffer=memoryview(memory))[0]
-        self.call_names = tuple((name or b"").decode() for name in names)
-
-    def __getitem__(self, name: str) -> Any:
-        """Return a copy of one counter or array of counters, as it is now."""
-        return self._counters[name].copy()
 
 
 @cache
@@ -84,6 +52,8 @@ def load() -> ctypes.CDLL:
         ctypes.c_int,
     ]
     library.hindmost_record_cost_ns.restype = ctypes.c_double
+    library.hindmost_count_memory.argtypes = [ctypes.c_void_p, ctypes.c_int64]
+    share(library)
     return library
 
 

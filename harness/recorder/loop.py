@@ -2,8 +2,8 @@
 
 Every ``iteration()`` is a body, every ``phase(name)`` inside it a part of that body; phases lie
 side by side, and what is in none is local. Time in MPI is seen if the recorder was loaded before
-MPI: blocking reductions, barriers and completions count as waiting, but for those in a phase, which
-takes all that is in it.
+MPI: blocking reductions, barriers and completions count as waiting, wherever they are called, but
+for those in a phase named ``halo``, ``wait`` or ``post``, which takes all that is in it.
 """
 
 from __future__ import annotations
@@ -24,17 +24,18 @@ import numpy as np
 
 from hindmost.errors import HindmostError, UsageError
 from hindmost.harness.recorder.clock import CommonClock, own_clock, read_clock
-from hindmost.harness.recorder.library import PHASES as MPI_PHASES
-from hindmost.harness.recorder.library import State, load
+from hindmost.harness.recorder.library import load
+from hindmost.harness.recorder.state import PHASES as MPI_PHASES
+from hindmost.harness.recorder.state import State
 from hindmost.harness.runfile import provenance
 from hindmost.harness.runfile.bodies import PHASES, BodyKind, RankBodies
 from hindmost.harness.runfile.contents import Edges, Header, RankRun
-from hindmost.harness.runfile.writer import RunName, write_run_as
+from hindmost.harness.runfile.naming import RunName
+from hindmost.harness.runfile.writer import write_run_as
 from hindmost.harness.solo import Solo
 
 NS = 1e-9
-HALO, WAIT, POST, LOCAL = (PHASES.index(name) for name in ("halo", "wait", "post", "local"))
-TIMED = tuple(name for name in PHASES if name != "local")
+WAIT, POST, LOCAL = (PHASES.index(name) for name in ("wait", "post", "local"))
 
 
 class LoopRecorder:
@@ -58,6 +59,7 @@ class LoopRecorder:
         self._title = name
         self._begins: list[int] = []
         self._ends: list[int] = []
+        self._names = list(PHASES)
         self._phases: list[list[int]] = []
         self._now: list[int] | None = None
         self._open_phase: str | None = None
@@ -72,7 +74,7 @@ class LoopRecorder:
         """Time one body."""
         if self._now is not None:
             raise UsageError("An iteration begins inside an iteration; end the first one first.")
-        self._now = [0] * len(PHASES)
+        self._now = [0] * len(self._names)
         before = self._mpi_ns()
         begin = time.monotonic_ns()
         yield
@@ -81,17 +83,25 @@ class LoopRecorder:
         spent = self._now
         for phase in (WAIT, POST):
             spent[phase] += after[phase] - before[phase]
-        spent[LOCAL] = max(end - begin - sum(spent[:LOCAL]), 0)
+        spent[LOCAL] = max(end - begin - sum(spent), 0)
         self._begins.append(begin)
         self._ends.append(end)
         self._phases.append(spent)
         self._now = None
+        if self.mpi_seen:
+            self._state.set_iteration(len(self._begins))
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """Time a part of a body: ``halo``, ``wait`` or ``post``."""
-        if name not in TIMED:
-            raise UsageError(f"Unknown phase '{name}'; choose from: {', '.join(TIMED)}.")
+        """Time a part of a body: ``halo``, ``wait``, ``post``, or any name of one's own.
+
+        Waiting in MPI that is seen inside a phase of another name counts as waiting.
+        """
+        if not name or name == PHASES[LOCAL]:
+            raise UsageError(
+                f"A phase cannot be called '{name}': 'local' is what no phase takes. Choose halo, "
+                "wait, post or a name of your own."
+            )
         if self._now is None or self._open_phase is not None:
             where = "outside an iteration" if self._now is None else f"inside '{self._open_phase}'"
             raise UsageError(f"The phase '{name}' begins {where}; phases lie side by side in one.")
@@ -101,11 +111,23 @@ class LoopRecorder:
         yield
         spent = time.monotonic_ns() - begin
         after = self._mpi_ns()
-        # What MPI itself saw in here is part of this phase and must not be counted again.
         for phase in (WAIT, POST):
-            self._now[phase] -= after[phase] - before[phase]
-        self._now[PHASES.index(name)] += spent
+            seen = after[phase] - before[phase]
+            if name in PHASES:  # what MPI itself saw in here must not be counted again
+                self._now[phase] -= seen
+            else:
+                spent -= seen
+        self._now[self._place(name)] += spent
         self._open_phase = None
+
+    def _place(self, name: str) -> int:
+        """Return the place of a phase among those of the open body, a new one if it is new."""
+        if name not in self._names:
+            self._names.append(name)
+        place = self._names.index(name)
+        if self._now is not None:
+            self._now += [0] * (place + 1 - len(self._now))
+        return place
 
     def _mpi_ns(self) -> list[int]:
         """Return MPI's running totals by phase of a body."""
@@ -125,7 +147,9 @@ class LoopRecorder:
         if self.mpi_seen and self._library:
             self._state = State(self._library)
             self._library.hindmost_memory(None, 0)
+            self._library.hindmost_count_memory(None, 0)
             self._library.hindmost_arm(self._communicator.py2f())
+        self._load_before = provenance.load_of_host()
         self._switches = -involuntary_switches()
         self._began = datetime.now(UTC)
         self._begin_ns = time.monotonic_ns()
@@ -158,14 +182,19 @@ class LoopRecorder:
         # Between two iterations a loop may do what it likes: the gap counts as local work of the
         # body before it, so that the parts sum to the whole.
         gaps = np.append(begin[1:] - end[:-1], 0)
-        phases = np.array(self._phases, np.float64)
-        phases[:, LOCAL] += gaps
+        names = self._names_of_all_ranks()
         count = begin.size
+        phases = np.zeros((count, len(names)))
+        order = [names.index(name) for name in self._names]
+        for body, spent in enumerate(self._phases):
+            phases[body, order[: len(spent)]] = spent
+        phases[:, LOCAL] += gaps
         none = np.empty(0, np.int32)
         bodies = RankBodies(
             start=clock.since_zero(begin),
             duration=(end + gaps - begin) * NS,
             phase_duration=(phases * NS).astype(np.float32),
+            phases=tuple(names),
             position=np.arange(count, dtype=np.int32),
             kind=np.full(count, BodyKind.REGULAR, np.uint8),
             restart_duration=np.empty(0),
@@ -181,10 +210,18 @@ class LoopRecorder:
             mpi_other_s=other_ns * NS,
             context_switches=self._switches,
             cpu=provenance.current_cpu(),
+            cpuset=provenance.cpuset(),
+            load_before=self._load_before,
+            load_after=provenance.load_of_host(),
             host=socket.gethostname(),
             clock_offset_s=clock.offset_s,
             clock_uncertainty_s=clock.uncertainty_s,
         )
+
+    def _names_of_all_ranks(self) -> list[str]:
+        """Return the phases of all ranks, in the order in which they came; collective."""
+        ranks = self._communicator.allgather(self._names)
+        return list(dict.fromkeys(name for names in ranks for name in names))
 
     def _header(self) -> Header:
         return Header(

@@ -56,11 +56,15 @@ const char *const hindmost_call_names[] = {
 };
 const int32_t hindmost_call_count = CALL_COUNT;
 
-/* What can be read at any time, also while the solve goes on. */
+/* What can be read at any time, also while the solve goes on, also by another process if the caller
+ * puts it into shared memory. */
 struct state {
+  int64_t armed;                    /* whether a stretch is being recorded now */
   int64_t begin_ns, end_ns;         /* of the last armed stretch */
   int64_t begin_utc_ns;             /* its begin since 1970, by the system's calendar */
   int64_t switches;                 /* involuntary context switches of the process in it */
+  int64_t iteration;                /* the last that the solver told its monitors of */
+  double residual_norm;             /* the norm that it told them */
   int64_t seen, capacity;           /* records wanted and records there is room for */
   int64_t phase_ns[PHASES];         /* running totals */
   int64_t call_count[CALL_COUNT];   /* of each MPI call */
@@ -71,9 +75,17 @@ static struct record *records;
 static struct watch watches[EVENTS];
 static int32_t monitor_mark;
 static int armed, halo_depth, solve_depth, mpi_depth;
-static volatile struct state state;
+static struct state own_state;
+static volatile struct state *state = &own_state;
 
-const volatile struct state *hindmost_state(void) { return &state; }
+const volatile struct state *hindmost_state(void) { return state; }
+
+/* Moves the state to memory of the caller's, of hindmost_state_size bytes. */
+const int64_t hindmost_state_size = sizeof(struct state);
+void hindmost_move_state(void *memory) {
+  *(struct state *)memory = *state;
+  state = memory;
+}
 
 static int64_t clock_shift_ns;
 
@@ -84,16 +96,24 @@ static inline int64_t now(void) {
 }
 
 static inline void keep(int64_t begin_ns, int64_t end_ns, int32_t what, int32_t phase) {
-  int64_t at = state.seen++;
-  if (at < state.capacity)
+  int64_t at = state->seen++;
+  if (at < state->capacity)
     records[at] = (struct record){begin_ns, end_ns, what, phase};
+}
+
+#include "counters.h"
+
+static inline void mark(int letter) {
+  int64_t t = now();
+  if (counting) count_mark();
+  keep(t, t, letter, 0);
 }
 
 /* ---- what the caller uses ---- */
 
 void hindmost_memory(struct record *memory, int64_t capacity) {
   records = memory;
-  state.capacity = capacity;
+  state->capacity = capacity;
   for (int64_t i = 0; i < capacity; i++) records[i] = (struct record){0, 0, 0, 0}; /* touch the pages */
 }
 
@@ -124,24 +144,26 @@ static int64_t involuntary_switches(void) {
 
 /* Meets the other ranks of the communicator, notes the time and starts to record. */
 int hindmost_arm(MPI_Fint communicator) {
-  state.seen = 0;
+  state->seen = marks_seen = 0;
   halo_depth = solve_depth = mpi_depth = 0;
-  for (int i = 0; i < PHASES; i++) state.phase_ns[i] = 0;
-  for (int i = 0; i < CALL_COUNT; i++) state.call_count[i] = state.other_ns[i] = 0;
+  for (int i = 0; i < PHASES; i++) state->phase_ns[i] = 0;
+  for (int i = 0; i < CALL_COUNT; i++) state->call_count[i] = state->other_ns[i] = 0;
   int error = PMPI_Barrier(MPI_Comm_f2c(communicator));
   struct timespec calendar;
   clock_gettime(CLOCK_REALTIME, &calendar);
-  state.begin_utc_ns = (int64_t)calendar.tv_sec * 1000000000 + calendar.tv_nsec;
-  state.switches = -involuntary_switches();
-  state.begin_ns = state.end_ns = now();
-  armed = 1;
+  state->begin_utc_ns = (int64_t)calendar.tv_sec * 1000000000 + calendar.tv_nsec;
+  state->switches = -involuntary_switches();
+  state->begin_ns = state->end_ns = now();
+  state->iteration = 0;
+  state->residual_norm = 0.0;
+  state->armed = armed = 1;
   return error;
 }
 
 void hindmost_disarm(void) {
-  state.end_ns = now();
-  armed = 0;
-  state.switches += involuntary_switches();
+  state->end_ns = now();
+  state->armed = armed = 0;
+  state->switches += involuntary_switches();
 }
 
 /* Puts this rank's clock wrong, for tests of what finds it out. */
@@ -189,10 +211,7 @@ int hindmost_event_begin(int event, int unused, void *a, void *b, void *c, void 
   const struct watch *w = &watches[event];
   solve_depth += w->is_solve;
   halo_depth += w->is_halo;
-  if (w->begin_mark && solve_depth == 1) {
-    int64_t t = now();
-    keep(t, t, w->begin_mark, 0);
-  }
+  if (w->begin_mark && solve_depth == 1) mark(w->begin_mark);
   return 0;
 }
 
@@ -200,23 +219,26 @@ int hindmost_event_end(int event, int unused, void *a, void *b, void *c, void *d
   (void)unused, (void)a, (void)b, (void)c, (void)d;
   if (!armed || (unsigned)event >= EVENTS) return 0;
   const struct watch *w = &watches[event];
-  if (w->end_mark && solve_depth == 1) {
-    int64_t t = now();
-    keep(t, t, w->end_mark, 0);
-  }
+  if (w->end_mark && solve_depth == 1) mark(w->end_mark);
   halo_depth -= w->is_halo;
   solve_depth -= w->is_solve;
   return 0;
 }
 
-/* A KSP monitor: PETSc calls it once an iteration, with what the solver knows after it. */
-int hindmost_monitor(void *ksp, long iteration, double norm, void *context) {
-  (void)ksp, (void)iteration, (void)norm, (void)context;
-  if (armed && monitor_mark && solve_depth == 1) {
-    int64_t t = now();
-    keep(t, t, monitor_mark, 0);
-  }
+/* A KSP monitor: PETSc calls it once an iteration, with what the solver knows after it. Its integer
+ * has 32 or 64 bits, of which 32 are enough here. */
+int hindmost_monitor(void *ksp, int iteration, double norm, void *context) {
+  (void)ksp, (void)context;
+  if (!armed || solve_depth != 1) return 0;
+  state->iteration = iteration;
+  state->residual_norm = norm;
+  if (monitor_mark) mark(monitor_mark);
   return 0;
+}
+
+/* The same for a PETSc of single precision. */
+int hindmost_monitor_single(void *ksp, int iteration, float norm, void *context) {
+  return hindmost_monitor(ksp, iteration, norm, context);
 }
 
 /* ---- what everybody else calls ---- */
@@ -229,12 +251,12 @@ int hindmost_monitor(void *ksp, long iteration, double norm, void *context) {
  * intervals, which read the clock twice and add to the running totals. */
 double hindmost_record_cost_ns(struct record *memory, int64_t room, int64_t count, int interval) {
   struct record *kept = records;
-  struct state before = state;
+  struct state before = *state;
   records = memory;
-  state.capacity = room;
+  state->capacity = room;
   int64_t begin = now();
   for (int64_t i = 0; i < count; i++) {
-    state.seen = i % room;
+    state->seen = i % room;
     int64_t t = now();
     if (interval)
       finish(t, Allreduce, WAIT);
@@ -243,7 +265,7 @@ double hindmost_record_cost_ns(struct record *memory, int64_t room, int64_t coun
   }
   double cost = (double)(now() - begin) / (double)count;
   records = kept;
-  state = before;
+  *state = before;
   mpi_depth = 0;
   return cost;
 }

@@ -6,9 +6,9 @@
 static inline void finish(int64_t begin_ns, enum call call, enum phase phase) {
   int64_t end_ns = now();
   if (halo_depth > 0) phase = HALO;
-  state.phase_ns[phase] += end_ns - begin_ns;
-  state.call_count[call]++;
-  if (phase == OTHER) state.other_ns[call] += end_ns - begin_ns;
+  state->phase_ns[phase] += end_ns - begin_ns;
+  state->call_count[call]++;
+  if (phase == OTHER) state->other_ns[call] += end_ns - begin_ns;
   keep(begin_ns, end_ns, -1 - (int32_t)call, phase);
   mpi_depth--;
 }

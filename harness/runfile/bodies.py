@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
 PHASES = ("halo", "wait", "post", "local")
-"""The phases of a body, exclusive; their sum is its duration."""
+"""The phases of a body, exclusive; their sum is its duration. A loop may have more, after these."""
+
+WAITING = ("halo", "wait")
+"""The phases in which a rank depends on others; the rest is its own work."""
 
 
 class BodyKind(IntEnum):
@@ -31,7 +34,7 @@ class RankBodies:
         Begin of each body since rank 0 left the barrier before the solve, on the common clock.
     duration : float64 array, shape (body,)
     phase_duration : float32 array, shape (body, phase)
-        In the order of `PHASES`; sums to the duration.
+        In the order of ``phases``; sums to the duration.
     position : int32 array, shape (body,)
     kind : uint8 array, shape (body,)
         See `BodyKind`.
@@ -39,6 +42,10 @@ class RankBodies:
     lead_in_s, lead_out_s, solve_time_s : float
         Before the first body, after the last, and from the barrier to the end.
         ``lead_in + bodies + restarts + lead_out = solve_time``.
+    phases : tuple of str
+        `PHASES`, and those of a user's own.
+    instructions, cycles : float64 array, shape (body,), or None
+        In user mode; None where the machine does not count them, NaN for bodies it did not.
     """
 
     start: NDArray[np.float64]
@@ -50,19 +57,23 @@ class RankBodies:
     lead_in_s: float
     lead_out_s: float
     solve_time_s: float
+    phases: tuple[str, ...] = PHASES
+    instructions: NDArray[np.float64] | None = None
+    cycles: NDArray[np.float64] | None = None
 
     def first(self, bodies: int) -> RankBodies:
         """Return the first bodies only; what comes after them becomes part of the lead-out."""
         restarts = int(np.count_nonzero(self.position[1:bodies] == 0))
         left_out = self.duration[bodies:].sum() + self.restart_duration[restarts:].sum()
-        return RankBodies(
+        return replace(
+            self,
             start=self.start[:bodies],
             duration=self.duration[:bodies],
             phase_duration=self.phase_duration[:bodies],
             position=self.position[:bodies],
             kind=self.kind[:bodies],
             restart_duration=self.restart_duration[:restarts],
-            lead_in_s=self.lead_in_s,
             lead_out_s=self.lead_out_s + float(left_out),
-            solve_time_s=self.solve_time_s,
+            instructions=None if self.instructions is None else self.instructions[:bodies],
+            cycles=None if self.cycles is None else self.cycles[:bodies],
         )

@@ -72,7 +72,8 @@ def verify_checksum(path: Path) -> str:
     if digest != trailer[1].decode():
         raise DamagedFileError(
             f"{path} was altered since it was written: its checksum is {digest[:12]}..., "
-            f"written was {trailer[1].decode()[:12]}.... Take a good copy of it."
+            f"written was {trailer[1].decode()[:12]}.... Take a good copy of it, or look at what "
+            "is left with 'hindmost show --damaged'."
         )
     return digest
 
@@ -86,7 +87,8 @@ def no_checksum(path: Path) -> str:
         )
     return (
         f"{path} is HDF5 but does not end in hindmost's checksum: it was cut off, changed by "
-        "another program, or is no run file. Take a good copy of it."
+        "another program, or is no run file. Take a good copy of it, or look at what is left with "
+        "'hindmost show --damaged'."
     )
 
 

@@ -141,7 +141,11 @@ class RankRun:
         Seconds in MPI calls that fit no phase.
     context_switches : int
     cpu : int
+    cpuset : str
+        The cores that the rank may use, as in ``0-3,8``.
     host : str
+    load_before, load_after : float
+        Load of the rank's host (mean number of running tasks in the last minute).
     clock_offset_s, clock_uncertainty_s : float
         What was added to the rank's clock to read rank 0's, and how sure that is.
     """
@@ -152,6 +156,9 @@ class RankRun:
     mpi_other_s: float
     context_switches: int
     cpu: int
+    cpuset: str
     host: str
+    load_before: float
+    load_after: float
     clock_offset_s: float
     clock_uncertainty_s: float

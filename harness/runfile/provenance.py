@@ -88,7 +88,7 @@ def environment(petsc_version: str, ranks: int) -> dict[str, Any]:
                 "/sys/devices/system/clocksource/clocksource0/current_clocksource"
             ),
             "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-            "load_before": os.getloadavg()[0],
+            "load_before": load_of_host(),
         },
         "python": platform.python_version(),
         "packages": {name: installed(name) for name in PACKAGES},
@@ -167,6 +167,22 @@ def mpi_library() -> str:
     if mpi is None:
         return ""
     return " ".join(mpi.Get_library_version().replace("\0", "").split())
+
+
+def load_of_host() -> float:
+    """Return the mean number of tasks that ran or wanted to in the last minute."""
+    return os.getloadavg()[0]
+
+
+def cpuset() -> str:
+    """Return the cores that this process may use, as in ``0-3,8``."""
+    cores = sorted(os.sched_getaffinity(0))
+    starts = [core for core in cores if core - 1 not in cores]
+    ends = [core for core in cores if core + 1 not in cores]
+    return ",".join(
+        str(first) if first == last else f"{first}-{last}"
+        for first, last in zip(starts, ends, strict=True)
+    )
 
 
 def current_cpu() -> int:

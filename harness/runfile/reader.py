@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DamagedFileError, DataError, NotARunFileError, UnknownSchemaError
-from hindmost.harness.runfile.bodies import PHASES
+from hindmost.harness.runfile.bodies import PHASES, WAITING
 from hindmost.harness.runfile.checksum import verify_checksum
 from hindmost.harness.runfile.contents import Edges, Header, Json
 from hindmost.harness.runfile.schema import SCHEMA, VARIABLES, VERSION
+
+BLOCK_BYTES = 64 << 20
+"""Of a block of rows, by default."""
 
 TOLERANCE_S = 1e-6
 """To which the phases of a body sum to its duration."""
@@ -35,14 +39,19 @@ class Run:
         SHA-256 of the file's contents.
     bodies, restarts : int
         Numbers of bodies and restarts.
+    phases : tuple of str
+        Parts of a body: halo, wait, post, local, and a user's own.
     """
 
-    def __init__(self, path: Path, header: Header, checksum: str, bodies: int, restarts: int):
+    def __init__(
+        self, path: Path, header: Header, checksum: str, sizes: dict[str, int], phases: list[str]
+    ) -> None:
         self.path = path
         self.header = header
         self.checksum = checksum
-        self.bodies = bodies
-        self.restarts = restarts
+        self.bodies = sizes["iteration"]
+        self.restarts = sizes["restart"]
+        self.phases = tuple(phases)
 
     def __repr__(self) -> str:
         """Say what the run is."""
@@ -52,9 +61,28 @@ class Run:
             f"{self.bodies} bodies>"
         )
 
-    def variable(self, name: str, rows: slice = slice(None)) -> NDArray[Any]:
-        """Read a variable, or some rows of it."""
+    def has(self, name: str) -> bool:
+        """Tell whether the file has a variable; some are absent from older files."""
         with h5py.File(self.path, "r") as file:
+            return name in file
+
+    def blocks(self, most_bytes: int = BLOCK_BYTES) -> Iterator[slice]:
+        """Yield rows so many at a time that a block of float64 (iteration, rank) fits.
+
+        With `variable`, `phase` and `work`, which take rows, a file larger than memory is read.
+        """
+        rows = max(1, most_bytes // (8 * self.header.ranks))
+        for first in range(0, self.bodies, rows):
+            yield slice(first, min(first + rows, self.bodies))
+
+    def variable(self, name: str, rows: slice = slice(None)) -> NDArray[Any]:
+        """Read a variable, or some rows of it; raise a DataError if this run has none."""
+        with h5py.File(self.path, "r") as file:
+            if name not in file:
+                raise DataError(
+                    f"{self.path} has no '{name}': it was not counted, or an older hindmost wrote "
+                    f"the file. It has: {', '.join(file)}."
+                )
             values: NDArray[Any] = file[name][rows]
         return values
 
@@ -68,21 +96,27 @@ class Run:
         """Begin of every body since the barrier: float64, shape (iteration, rank), seconds."""
         return self.variable("start")
 
-    def phase(self, name: str) -> NDArray[np.float64]:
+    def phase(self, name: str, rows: slice = slice(None)) -> NDArray[np.float64]:
         """Time of every body in one phase: float64, shape (iteration, rank), seconds."""
-        if name not in PHASES:
-            raise DataError(f"Unknown phase '{name}'; choose from: {', '.join(PHASES)}.")
+        if name not in self.phases:
+            raise DataError(f"Unknown phase '{name}'; choose from: {', '.join(self.phases)}.")
         with h5py.File(self.path, "r") as file:
-            values = file["phase_duration"][:, :, PHASES.index(name)]
+            values = file["phase_duration"][rows, :, self.phases.index(name)]
         return np.asarray(values, np.float64)
+
+    def work_in(self, rows: slice) -> NDArray[np.float64]:
+        """Time without waiting of some bodies: float64, shape (row, rank), seconds.
+
+        All phases but halo and wait: what a rank does by itself.
+        """
+        own = [at for at, name in enumerate(self.phases) if name not in WAITING]
+        phases = self.variable("phase_duration", rows)
+        return np.asarray(phases[:, :, own].sum(axis=2, dtype=np.float64))
 
     @property
     def work(self) -> NDArray[np.float64]:
-        """Time of every body without waiting: float64, shape (iteration, rank), seconds.
-
-        Local work and the starts of non-blocking reductions: what a rank does by itself.
-        """
-        return self.phase("local") + self.phase("post")
+        """Time of every body without waiting, see `work_in`: float64, shape (iteration, rank)."""
+        return self.work_in(slice(None))
 
     @property
     def position(self) -> NDArray[np.int32]:
@@ -136,29 +170,33 @@ class Run:
         DamagedFileError
             A time that is not a number or is negative, or parts that do not sum to their whole.
         """
-        durations, phases = self.durations, self.variable("phase_duration")
-        times = {
-            "duration": durations,
-            "phase_duration": phases,
-            "restart_duration": self.restart_durations,
-            "lead_in": self.lead_in,
-            "lead_out": self.lead_out,
-            "solve_time": self.solve_time,
-        }
-        for name, values in times.items():
-            if not np.isfinite(values).all() or (values.size and values.min() < -ROUNDING_S):
+        for name in ("restart_duration", "lead_in", "lead_out", "solve_time"):
+            self._refuse_impossible(name, self.variable(name))
+        for rows in self.blocks():
+            durations = self.variable("duration", rows)
+            phases = self.variable("phase_duration", rows)
+            self._refuse_impossible("duration", durations)
+            self._refuse_impossible("phase_duration", phases)
+            missed = np.abs(phases.sum(axis=2, dtype=np.float64) - durations)
+            if (missed > TOLERANCE_S + 1e-6 * durations).any():
                 raise DamagedFileError(
-                    f"{self.path}: a value of '{name}' is negative or not a number."
+                    f"{self.path}: the phases of a body do not sum to its duration."
                 )
-        missed = np.abs(phases.sum(axis=2, dtype=np.float64) - durations)
-        if (missed > TOLERANCE_S + 1e-6 * durations).any():
-            raise DamagedFileError(f"{self.path}: the phases of a body do not sum to its duration.")
+
+    def _refuse_impossible(self, name: str, values: NDArray[Any]) -> None:
+        """Raise if a time is not a number or is negative."""
+        if not np.isfinite(values).all() or (values.size and values.min() < -ROUNDING_S):
+            raise DamagedFileError(f"{self.path}: a value of '{name}' is negative or not a number.")
+
+    def texts(self, name: str) -> list[str]:
+        """Read a text of every rank; empty where the file does not have it."""
+        with h5py.File(self.path, "r") as file:
+            return [str(text) for text in file[name].asstr()[:]] if name in file else []
 
     @property
     def hosts(self) -> list[str]:
         """Host of every rank."""
-        with h5py.File(self.path, "r") as file:
-            return [str(host) for host in file["host"].asstr()[:]]
+        return self.texts("host")
 
     @property
     def summary(self) -> Json:
@@ -190,13 +228,19 @@ def open_run(path: str | Path) -> Run:
             if "summary" not in file.attrs:
                 raise ValueError("the attribute 'summary' is missing")
             sizes = check_variables(path, file, header)
+            phases = [str(name) for name in file["phase"].asstr()[:]]
     except (OSError, KeyError, ValueError, TypeError, RuntimeError) as error:
         if isinstance(error, DataError):
             raise
         raise DamagedFileError(
             f"{path} has a right checksum but not the contents of a run file: {error}."
         ) from error
-    return Run(path, header, checksum, sizes["iteration"], sizes["restart"])
+    if phases[: len(PHASES)] != list(PHASES) or len(set(phases)) < len(phases):
+        raise DamagedFileError(
+            f"{path}: its phases are {', '.join(phases)}; they should begin with "
+            f"{', '.join(PHASES)}, and each come once."
+        )
+    return Run(path, header, checksum, sizes, phases)
 
 
 def check_schema(path: Path, file: h5py.File) -> None:
@@ -220,11 +264,14 @@ def check_schema(path: Path, file: h5py.File) -> None:
 def check_variables(path: Path, file: h5py.File, header: Header) -> dict[str, int]:
     """Check that every variable is there in its type and shape; return the dimensions' sizes."""
     names = {name for variable in VARIABLES for name in variable.dimensions}
-    for name in names | {variable.name for variable in VARIABLES} | {"host"}:
+    required = {variable.name for variable in VARIABLES if not variable.optional}
+    for name in names | required | {"host"}:
         if name not in file or not isinstance(file[name], h5py.Dataset):
             raise DamagedFileError(f"{path} lacks the variable '{name}'.")
     sizes = {name: int(file[name].shape[0]) for name in names}
     for variable in VARIABLES:
+        if variable.name not in file:
+            continue
         dataset = file[variable.name]
         wanted = tuple(sizes[name] for name in variable.dimensions)
         if dataset.shape != wanted or dataset.dtype.newbyteorder("=") != np.dtype(variable.type):
@@ -232,9 +279,8 @@ def check_variables(path: Path, file: h5py.File, header: Header) -> dict[str, in
                 f"{path}: variable '{variable.name}' is {dataset.dtype} {dataset.shape}; "
                 f"it should be {variable.type} {wanted}."
             )
-    if sizes["rank"] != header.ranks or sizes["phase"] != len(PHASES):
+    if sizes["rank"] != header.ranks:
         raise DamagedFileError(
-            f"{path}: {sizes['rank']} ranks and {sizes['phase']} phases; the header says "
-            f"{header.ranks} ranks, the schema {len(PHASES)} phases."
+            f"{path}: {sizes['rank']} ranks; the header says {header.ranks} ranks."
         )
     return sizes

@@ -28,6 +28,7 @@ class Variable:
     type: str
     units: str
     long_name: str
+    optional: bool = False
 
 
 VARIABLES = (
@@ -131,6 +132,38 @@ VARIABLES = (
     ),
     Variable(name="cpu", dimensions=("rank",), type="i4", units="1", long_name="core of the rank"),
     Variable(
+        name="load_before",
+        dimensions=("rank",),
+        type="f8",
+        units="1",
+        long_name="load of the rank's host before the solve, the mean of a minute",
+        optional=True,
+    ),
+    Variable(
+        name="load_after",
+        dimensions=("rank",),
+        type="f8",
+        units="1",
+        long_name="load of the rank's host after the solve, the mean of a minute",
+        optional=True,
+    ),
+    Variable(
+        name="instructions",
+        dimensions=("iteration", "rank"),
+        type="f8",
+        units="1",
+        long_name="instructions of a body in user mode",
+        optional=True,
+    ),
+    Variable(
+        name="cycles",
+        dimensions=("iteration", "rank"),
+        type="f8",
+        units="1",
+        long_name="processor cycles of a body in user mode",
+        optional=True,
+    ),
+    Variable(
         name="edge_source",
         dimensions=("edge",),
         type="i4",
@@ -152,7 +185,11 @@ VARIABLES = (
         long_name="size of one exchange",
     ),
 )
-"""Every numeric variable of a Krylov run; ``host`` and the coordinates are text or counts."""
+"""Every numeric variable of a Krylov run. Those that are optional are absent from older files and
+where the machine does not tell them."""
+
+TEXTS = {"host": "host of the rank", "cpuset": "cores that the rank may use"}
+"""Variables of text, one a rank; ``cpuset`` is optional."""
 
 BODY_FLAGS = {kind.name.lower(): int(kind) for kind in BodyKind}
 
@@ -163,6 +200,7 @@ __all__ = [
     "PHASES",
     "SCHEMA",
     "SUFFIX",
+    "TEXTS",
     "UNLIMITED",
     "VARIABLES",
     "VERSION",

@@ -30,6 +30,7 @@ class Tally:
         self._rank_s = np.zeros(ranks)
         self._histogram = np.zeros(BINS, np.int64)
         self._least, self._most = np.inf, 0.0
+        self.counted = {"instructions": 0.0, "cycles": 0.0}
 
     def add_durations(self, block: NDArray[np.float64]) -> None:
         """Count bodies, shape (iteration, rank), seconds; raise a DataError if one cannot be."""
@@ -50,6 +51,10 @@ class Tally:
         """Count phases, shape (iteration, rank, phase), seconds."""
         self._phase_s += block.sum(axis=(0, 1), dtype=np.float64)
 
+    def add_counts(self, name: str, block: NDArray[np.float64]) -> None:
+        """Count instructions or cycles, shape (iteration, rank); NaN where there are none."""
+        self.counted[name] += float(np.nansum(block))
+
     def result(
         self, between_s: NDArray[np.float64], solve_time_s: NDArray[np.float64]
     ) -> dict[str, Any]:
@@ -64,7 +69,8 @@ class Tally:
         -------
         dict
             ``body_s``: minimum, median, quantile_99 and maximum; ``phase_s``: by name, all ranks
-            together; ``balance_s``: the most that the parts of a solve miss its time by.
+            together; ``counted``: instructions and cycles, 0 where they were not counted;
+            ``balance_s``: the most that the parts of a solve miss its time by.
         """
         cumulative = np.cumsum(self._histogram)
         first, last = DECADES
@@ -77,5 +83,6 @@ class Tally:
         return {
             "body_s": body,
             "phase_s": dict(zip(self._phases, self._phase_s.tolist(), strict=True)),
+            "counted": self.counted,
             "balance_s": float(missed.max()),
         }

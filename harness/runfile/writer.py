@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
-from itertools import count
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,31 +12,26 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.errors import DataError, UsageError
-from hindmost.harness.runfile.bodies import PHASES
+from hindmost.errors import DataError
+from hindmost.harness.runfile.bodies import PHASES, RankBodies
 from hindmost.harness.runfile.checksum import append_checksum
 from hindmost.harness.runfile.contents import Edges, Header, RankRun
 from hindmost.harness.runfile.disk import Disk
-from hindmost.harness.runfile.schema import (
-    BODY_FLAGS,
-    CHUNK_ITERATIONS,
-    CHUNK_RANKS,
-    SCHEMA,
-    SUFFIX,
-    UNLIMITED,
-    VARIABLES,
-    VERSION,
-    Variable,
-)
+from hindmost.harness.runfile.layout import fill, make_variables, write_attributes
+from hindmost.harness.runfile.naming import RunName, sync_folder, unwritable
+from hindmost.harness.runfile.schema import TEXTS, VARIABLES
 from hindmost.harness.runfile.tally import Tally
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
+COUNTED = ("instructions", "cycles")
+"""What is counted where the machine allows it."""
+
 BLOCK_BYTES = 64 << 20
 """The most that rank 0 gathers at once."""
 
-BY_ROW = ("duration", "start", "phase_duration", "restart_duration")
+BY_ROW = ("duration", "start", "phase_duration", "restart_duration", "instructions", "cycles")
 """Variables that every rank has a column of."""
 
 
@@ -72,7 +64,7 @@ def write_run_as(name: RunName, header: Header, run: RankRun, communicator: MPI.
         )
     path = None
     if communicator.rank == 0:
-        with PartFile(name, header) as target:
+        with PartFile(name, header, run.bodies.phases) as target:
             gather_into(target, run, communicator)
             path = target.finish()
     else:
@@ -83,11 +75,12 @@ def write_run_as(name: RunName, header: Header, run: RankRun, communicator: MPI.
 class PartFile:
     """An HDF5 file under its preliminary name; it gets its own name only by `finish`."""
 
-    def __init__(self, name: RunName, header: Header) -> None:
+    def __init__(self, name: RunName, header: Header, phases: tuple[str, ...] = PHASES) -> None:
+        self.phases = phases
         self._name = name
         self._part = name.reserve()
         self._header = header
-        self.tally = Tally(header.ranks, PHASES)
+        self.tally = Tally(header.ranks, phases)
         try:
             self._disk = Disk(self._part)
             self.file = h5py.File(self._disk, "w", track_order=True)
@@ -105,6 +98,8 @@ class PartFile:
             self.tally.add_durations(block)
         elif name == "phase_duration":
             self.tally.add_phases(block)
+        elif name in self.tally.counted:
+            self.tally.add_counts(name, block)
         self.file[name][first : first + block.shape[0]] = block
         self._disk.check()
 
@@ -138,78 +133,17 @@ class PartFile:
             raise unwritable(self._part, error) from error
 
 
-@dataclass(frozen=True, slots=True)
-class RunName:
-    """Where a run is to be written: the first free ``STEM-N.h5`` of a folder, or one path."""
-
-    folder: Path
-    stem: str
-    numbered: bool = True
-
-    @classmethod
-    def of(cls, folder: Path, header: Header) -> RunName:
-        """Return the name of a run in a folder."""
-        return cls(folder, f"{header.workload}-{header.solver}-p{header.ranks}")
-
-    def candidates(self) -> Iterator[Path]:
-        """Yield the names that may be taken, in order."""
-        numbers: Iterable[str] = (f"-{n}" for n in count()) if self.numbered else ("",)
-        for number in numbers:
-            yield self.folder / f"{self.stem}{number}{SUFFIX}"
-
-    def reserve(self) -> Path:
-        """Make the preliminary file of the first name that is free."""
-        for path in self.candidates():
-            part = path.with_name(path.name + ".part")
-            if path.exists():
-                continue
-            try:
-                part.touch(exist_ok=False)
-            except FileExistsError:
-                continue
-            except OSError as error:
-                raise unwritable(part, error) from error
-            return part
-        raise UsageError(f"{path} exists, or is being written; an existing run is not overwritten.")
-
-    def publish(self, part: Path) -> Path:
-        """Give a finished file the first free name, and never one that is taken."""
-        for path in self.candidates():
-            try:
-                os.link(part, path)
-            except FileExistsError:
-                continue
-            part.unlink()
-            return path
-        raise UsageError(f"{path} has come to exist meanwhile; an existing run is not overwritten.")
-
-
-def unwritable(path: Path, error: OSError) -> DataError:
-    """Say why a file cannot be written."""
-    return DataError(
-        f"{path} cannot be written: {error.strerror}. Nothing was left there; "
-        "make room or choose another folder with --out."
-    )
-
-
-def sync_folder(folder: Path) -> None:
-    """See a renamed file safe on the disk, where the file system can sync a folder."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        with suppress(OSError):
-            os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def gather_into(target: PartFile | None, run: RankRun, communicator: MPI.Intracomm) -> None:
     """Gather a run from all ranks and write it where the file is, on rank 0; collective."""
-    bodies = run.bodies
+    bodies = with_counts_everywhere(run.bodies, communicator)
     edges = gather_edges(run.incoming, communicator)
     per_rank = communicator.gather(
         {
             "host": run.host,
             "cpu": run.cpu,
+            "cpuset": run.cpuset,
+            "load_before": run.load_before,
+            "load_after": run.load_after,
             "context_switches": run.context_switches,
             "mpi_other": run.mpi_other_s,
             "clock_offset": run.clock_offset_s,
@@ -226,7 +160,8 @@ def gather_into(target: PartFile | None, run: RankRun, communicator: MPI.Intraco
             "restart": bodies.restart_duration.size,
             "edge": edges.source.size,
         }
-        make_variables(target.file, sizes)
+        absent = {name for name in COUNTED if getattr(bodies, name) is None}
+        make_variables(target.file, sizes, target.phases, absent)
         small = {
             "body": bodies.kind,
             "position": bodies.position,
@@ -238,39 +173,53 @@ def gather_into(target: PartFile | None, run: RankRun, communicator: MPI.Intraco
         }
         fill(target.file, small)
     for name in BY_ROW:
-        for first, block in gathered_blocks(getattr(bodies, name), communicator):
+        mine = getattr(bodies, name)
+        if mine is None:
+            continue
+        for first, block in gathered_blocks(mine, communicator):
             if target is not None and block is not None:
                 target.write_rows(name, first, block)
 
 
-def write_whole(folder: Path, header: Header, values: Mapping[str, Any]) -> Path:
+def with_counts_everywhere(bodies: RankBodies, communicator: MPI.Intracomm) -> RankBodies:
+    """Give a rank that counted nothing NaN for every body, if another rank did count."""
+    counted = bodies.instructions is not None
+    if not any(communicator.allgather(counted)) or counted:
+        return bodies
+    none = np.full(bodies.duration.size, np.nan)
+    return replace(bodies, instructions=none, cycles=none)
+
+
+def write_whole(
+    folder: Path, header: Header, values: Mapping[str, Any], phases: tuple[str, ...] = PHASES
+) -> Path:
     """Write a run that one process holds whole: simulated and synthetic ones.
 
     Parameters
     ----------
     values : mapping of str to array
-        Every variable of the schema in its shape, and ``host``, a name for each rank.
+        Every variable of the schema that is not optional in its shape, and ``host``, a name for
+        each rank.
+    phases : tuple of str
+        `PHASES`, and more of one's own after them.
     """
     sizes = {
         name: np.shape(values[variable.name])[axis]
         for variable in VARIABLES
+        if variable.name in values
         for axis, name in enumerate(variable.dimensions)
         if name != "phase"
     }
-    with PartFile(RunName.of(folder, header), header) as target:
-        make_variables(target.file, sizes)
+    with PartFile(RunName.of(folder, header), header, phases) as target:
+        optional = {variable.name for variable in VARIABLES if variable.optional}
+        absent = (optional | set(TEXTS)) - set(values)
+        make_variables(target.file, sizes, phases, absent)
         for name, value in values.items():
             if name in BY_ROW:
                 target.write_rows(name, 0, np.asarray(value))
             else:
                 fill(target.file, {name: value})
         return target.finish()
-
-
-def fill(file: h5py.File, values: Mapping[str, Any]) -> None:
-    """Write whole variables."""
-    for name, value in values.items():
-        file[name][...] = list(value) if name == "host" else value
 
 
 def gathered_blocks(
@@ -308,66 +257,3 @@ def gather_edges(incoming: Edges, communicator: MPI.Intracomm) -> Edges:
         target=np.concatenate([part.target for part in parts]),
         bytes=np.concatenate([part.bytes for part in parts]),
     )
-
-
-def make_variables(file: h5py.File, sizes: dict[str, int]) -> None:
-    """Make the dimensions, with their coordinates, and every variable, still empty."""
-    sizes = {**sizes, "phase": len(PHASES)}
-    for name, size in sizes.items():
-        limit = None if name in UNLIMITED else size
-        if name == "phase":
-            scale = file.create_dataset(name, data=list(PHASES), dtype=h5py.string_dtype())
-        else:
-            scale = file.create_dataset(
-                name,
-                data=np.arange(size, dtype="i4"),
-                maxshape=(limit,),
-                chunks=True if limit is None else None,
-            )
-        scale.make_scale(name)
-    for variable in VARIABLES:
-        make_variable(file, variable, sizes)
-    host = file.create_dataset("host", (sizes["rank"],), dtype=h5py.string_dtype())
-    host.attrs["long_name"] = "host of the rank"
-    host.dims[0].attach_scale(file["rank"])
-    body = file["body"]
-    body.attrs["flag_values"] = np.array(list(BODY_FLAGS.values()), "u1")
-    body.attrs["flag_meanings"] = " ".join(BODY_FLAGS)
-
-
-def make_variable(file: h5py.File, variable: Variable, sizes: dict[str, int]) -> None:
-    """Make one variable."""
-    shape = tuple(sizes[name] for name in variable.dimensions)
-    chunk_of = {
-        "iteration": CHUNK_ITERATIONS,
-        "rank": min(sizes["rank"], CHUNK_RANKS),
-        "phase": len(PHASES),
-        "restart": CHUNK_ITERATIONS,
-        "edge": CHUNK_ITERATIONS,
-    }
-    grows = any(name in UNLIMITED for name in variable.dimensions)
-    dataset = file.create_dataset(
-        variable.name,
-        shape,
-        variable.type,
-        maxshape=tuple(None if name in UNLIMITED else sizes[name] for name in variable.dimensions),
-        chunks=tuple(chunk_of[name] for name in variable.dimensions) if grows else None,
-        fillvalue=np.nan if variable.type.startswith("f") else None,
-    )
-    dataset.attrs["long_name"] = variable.long_name
-    if variable.units:
-        dataset.attrs["units"] = variable.units
-    if variable.type.startswith("f"):
-        dataset.attrs["_FillValue"] = np.array(np.nan, variable.type)
-    for axis, name in enumerate(variable.dimensions):
-        dataset.dims[axis].attach_scale(file[name])
-
-
-def write_attributes(file: h5py.File, header: Header) -> None:
-    """Write what is said of the whole run."""
-    file.attrs["Conventions"] = "CF-1.11"
-    file.attrs["schema"] = SCHEMA
-    file.attrs["schema_version"] = VERSION
-    for name, value in header.to_attributes().items():
-        file.attrs[name] = np.uint8(value) if name == "complete" else value
-    file["start"].attrs["t0_utc"] = header.t0_utc

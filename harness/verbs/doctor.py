@@ -90,6 +90,24 @@ def look_at_recorder() -> Finding:
     )
 
 
+def look_at_counters() -> Finding:
+    """Open the counters of instructions and cycles."""
+    from hindmost.harness.recorder.counters import open_counters
+
+    try:
+        counters = open_counters()
+    except HindmostError as error:
+        return Finding(subject="counters", verdict="note", text=str(error))
+    if not counters.open:
+        return Finding(subject="counters", verdict="note", text=counters.why_not)
+    when = "by default" if counters.quick else "with 'run --counters on'"
+    return Finding(
+        subject="counters",
+        verdict="ok",
+        text=f"instructions and cycles are counted {when}; {counters.cost_ns:.0f} ns a reading",
+    )
+
+
 def look_at_petsc() -> Finding:
     """Start MPI and PETSc."""
     from hindmost.harness import petsc
@@ -154,6 +172,7 @@ def look_at_frequency() -> Finding:
 LOOKS: tuple[Callable[[], Finding], ...] = (
     look_at_package,
     look_at_recorder,
+    look_at_counters,
     look_at_petsc,
     look_at_launcher,
     look_at_clock,

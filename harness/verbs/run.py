@@ -19,6 +19,7 @@ from hindmost.harness.krylov.solvers import SOLVERS
 from hindmost.harness.launch import check_size, crowding_warning, place
 from hindmost.harness.petsc import Parallel
 from hindmost.harness.recorder.attach import option_used
+from hindmost.harness.recorder.counters import CounterUse
 from hindmost.harness.runfile.provenance import mpi_library
 from hindmost.harness.together import end_before_meeting, end_together, say
 
@@ -62,6 +63,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", type=int, default=0, help="of the order of the runs (%(default)s)"
     )
+    parser.add_argument(
+        "--counters",
+        choices=[str(use) for use in CounterUse],
+        default=str(CounterUse.AUTO),
+        help="count instructions and cycles of every body; auto: where that needs no system call "
+        "(%(default)s)",
+    )
     parser.add_argument("--out", type=Path, required=True, help="folder for the run files")
 
 
@@ -77,6 +85,7 @@ def perform(arguments: argparse.Namespace) -> int:
         warmup=arguments.warmup,
         seed=arguments.seed,
         petsc_options=arguments.petsc_options,
+        counters=CounterUse(arguments.counters),
     )
     try:
         experiment.check()

@@ -20,6 +20,7 @@ def recording(*events: tuple[str, int, int]) -> Recording:
         record["what"] = -1 if what in MPI_PHASE else ord(what)
         record["phase"] = MPI_PHASE.get(what, 0)
     return Recording(
+        counts=np.empty((0, 2), np.int64),
         records=records,
         begin_ns=1000,
         end_ns=9000,

@@ -48,6 +48,20 @@ def test_what_was_written_is_read(
     assert run.solve_time_s == np.max(np.asarray(values["solve_time"]))
 
 
+def test_files_of_older_versions_are_read(
+    tmp_path: Path, header: Header, values: dict[str, object]
+) -> None:
+    later = {variable.name for variable in VARIABLES if variable.optional} | {"cpuset"}
+    old = {name: value for name, value in values.items() if name not in later}
+    run = hindmost.open(write_whole(tmp_path, header, old))
+    np.testing.assert_array_equal(run.durations, np.asarray(values["duration"]))
+    run.verify()
+    assert not any(run.has(name) for name in later)
+    assert run.texts("cpuset") == []
+    with pytest.raises(DataError, match="has no 'cycles': it was not counted"):
+        run.variable("cycles")
+
+
 def test_four_readers_agree(run_file: Path) -> None:
     run = hindmost.open(run_file)
     numeric = [variable.name for variable in VARIABLES]

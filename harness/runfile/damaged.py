@@ -1,0 +1,104 @@
+"""Read what can be read of a damaged run file, in a child process.
+
+Libhdf5 can crash or hang on a damaged file. The child may; its parent says so and goes on. What
+comes back was not verified: it is for looking at, not for conclusions.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.errors import DataError, NotARunFileError
+from hindmost.harness.runfile.checksum import HDF5_SIGNATURE
+
+LONGEST_S = 60.0
+"""After which a child is taken to hang."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remains:
+    """What could be read of a damaged file; nothing of it is verified.
+
+    Attributes
+    ----------
+    path : Path
+    attributes : dict of str to str
+    arrays : dict of str to array
+        Numeric variables that could be read whole.
+    unreadable : dict of str to str
+        The other variables, with what HDF5 says of them.
+    """
+
+    path: Path
+    attributes: dict[str, str]
+    arrays: dict[str, NDArray[np.generic]]
+    unreadable: dict[str, str]
+
+    def text(self) -> str:
+        """Say what is there, with the least and the greatest value of every variable."""
+        lines = [f"{self.path}  (DAMAGED: what follows is not verified)"]
+        told = ("workload", "solver", "ranks", "iterations", "t0_utc")
+        known = [f"{name} {self.attributes[name]}" for name in told if name in self.attributes]
+        lines.append("  " + (", ".join(known) or "no attribute can be read"))
+        for name, values in sorted(self.arrays.items()):
+            shape = " x ".join(str(size) for size in values.shape)
+            finite = values[np.isfinite(values)] if values.size else values
+            span = f"{finite.min():.6g} to {finite.max():.6g}" if finite.size else "nothing"
+            odd = values.size - finite.size
+            strange = f", {odd} not a number" if odd else ""
+            lines.append(f"  {name:18} {shape:>14}  {span}{strange}")
+        lines += [f"  {name:18} unreadable: {why}" for name, why in self.unreadable.items()]
+        return "\n".join(lines)
+
+
+def read_damaged(path: Path, longest_s: float = LONGEST_S) -> Remains:
+    """Read what can be read of a file whose checksum is wrong or missing.
+
+    Raises
+    ------
+    NotARunFileError
+        It does not even begin like HDF5.
+    DataError
+        Nothing can be read: HDF5 refuses the file, crashes on it or hangs.
+    """
+    try:
+        with path.open("rb") as file:
+            begin = file.read(len(HDF5_SIGNATURE))
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}.") from error
+    if begin != HDF5_SIGNATURE:
+        raise NotARunFileError(f"{path} does not begin like HDF5: nothing can be read of it.")
+    with tempfile.TemporaryDirectory(prefix="hindmost-") as folder:
+        saved = Path(folder) / "remains.npz"
+        command = [sys.executable, "-m", "hindmost.harness.runfile.salvage", str(path), str(saved)]
+        try:
+            child = subprocess.run(
+                command, capture_output=True, text=True, check=False, timeout=longest_s
+            )
+        except subprocess.TimeoutExpired:
+            raise DataError(
+                f"{path}: HDF5 hangs on it (ended after {longest_s:.0f} s): nothing can be read."
+            ) from None
+        if child.returncode < 0:
+            raise DataError(
+                f"{path}: HDF5 crashes on it (signal {-child.returncode}): nothing can be read."
+            )
+        if child.returncode > 0:
+            said = (child.stderr.strip().splitlines() or ["no reason given"])[-1]
+            raise DataError(f"{path}: HDF5 cannot open it: {said}")
+        found = json.loads(child.stdout)
+        with np.load(saved, allow_pickle=False) as arrays:
+            return Remains(
+                path=path,
+                attributes=found["attributes"],
+                arrays={name: arrays[name] for name in arrays.files},
+                unreadable=found["unreadable"],
+            )

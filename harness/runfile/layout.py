@@ -1,0 +1,104 @@
+"""Dimensions, variables and attributes of a run file as HDF5, valid as netCDF-4."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import h5py
+import numpy as np
+
+from hindmost.harness.runfile.contents import Header
+from hindmost.harness.runfile.schema import (
+    BODY_FLAGS,
+    CHUNK_ITERATIONS,
+    CHUNK_RANKS,
+    SCHEMA,
+    TEXTS,
+    UNLIMITED,
+    VARIABLES,
+    VERSION,
+    Variable,
+)
+
+
+def make_variables(
+    file: h5py.File, sizes: dict[str, int], phases: tuple[str, ...], absent: set[str]
+) -> None:
+    """Make the dimensions, with their coordinates, and every variable, still empty.
+
+    Parameters
+    ----------
+    sizes : dict of str to int
+        Of every dimension but ``phase``.
+    absent : set of str
+        Variables that this run does not have.
+    """
+    sizes = {**sizes, "phase": len(phases)}
+    for name, size in sizes.items():
+        limit = None if name in UNLIMITED else size
+        if name == "phase":
+            scale = file.create_dataset(name, data=list(phases), dtype=h5py.string_dtype())
+        else:
+            scale = file.create_dataset(
+                name,
+                data=np.arange(size, dtype="i4"),
+                maxshape=(limit,),
+                chunks=True if limit is None else None,
+            )
+        scale.make_scale(name)
+    for variable in VARIABLES:
+        if variable.name not in absent:
+            make_variable(file, variable, sizes)
+    for name, long_name in TEXTS.items():
+        if name not in absent:
+            text = file.create_dataset(name, (sizes["rank"],), dtype=h5py.string_dtype())
+            text.attrs["long_name"] = long_name
+            text.dims[0].attach_scale(file["rank"])
+    body = file["body"]
+    body.attrs["flag_values"] = np.array(list(BODY_FLAGS.values()), "u1")
+    body.attrs["flag_meanings"] = " ".join(BODY_FLAGS)
+
+
+def make_variable(file: h5py.File, variable: Variable, sizes: dict[str, int]) -> None:
+    """Make one variable."""
+    shape = tuple(sizes[name] for name in variable.dimensions)
+    chunk_of = {
+        "iteration": CHUNK_ITERATIONS,
+        "rank": min(sizes["rank"], CHUNK_RANKS),
+        "phase": sizes["phase"],
+        "restart": CHUNK_ITERATIONS,
+        "edge": CHUNK_ITERATIONS,
+    }
+    grows = any(name in UNLIMITED for name in variable.dimensions)
+    dataset = file.create_dataset(
+        variable.name,
+        shape,
+        variable.type,
+        maxshape=tuple(None if name in UNLIMITED else sizes[name] for name in variable.dimensions),
+        chunks=tuple(chunk_of[name] for name in variable.dimensions) if grows else None,
+        fillvalue=np.nan if variable.type.startswith("f") else None,
+    )
+    dataset.attrs["long_name"] = variable.long_name
+    if variable.units:
+        dataset.attrs["units"] = variable.units
+    if variable.type.startswith("f"):
+        dataset.attrs["_FillValue"] = np.array(np.nan, variable.type)
+    for axis, name in enumerate(variable.dimensions):
+        dataset.dims[axis].attach_scale(file[name])
+
+
+def write_attributes(file: h5py.File, header: Header) -> None:
+    """Write what is said of the whole run."""
+    file.attrs["Conventions"] = "CF-1.11"
+    file.attrs["schema"] = SCHEMA
+    file.attrs["schema_version"] = VERSION
+    for name, value in header.to_attributes().items():
+        file.attrs[name] = np.uint8(value) if name == "complete" else value
+    file["start"].attrs["t0_utc"] = header.t0_utc
+
+
+def fill(file: h5py.File, values: Mapping[str, Any]) -> None:
+    """Write whole variables."""
+    for name, value in values.items():
+        file[name][...] = list(value) if name in TEXTS else value

@@ -1,0 +1,78 @@
+"""The name of a run file: reserved before it is written, given when it is whole."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+from hindmost.errors import DataError, UsageError
+from hindmost.harness.runfile.contents import Header
+from hindmost.harness.runfile.schema import SUFFIX
+
+
+@dataclass(frozen=True, slots=True)
+class RunName:
+    """Where a run is to be written: the first free ``STEM-N.h5`` of a folder, or one path."""
+
+    folder: Path
+    stem: str
+    numbered: bool = True
+
+    @classmethod
+    def of(cls, folder: Path, header: Header) -> RunName:
+        """Return the name of a run in a folder."""
+        return cls(folder, f"{header.workload}-{header.solver}-p{header.ranks}")
+
+    def candidates(self) -> Iterator[Path]:
+        """Yield the names that may be taken, in order."""
+        numbers: Iterable[str] = (f"-{n}" for n in count()) if self.numbered else ("",)
+        for number in numbers:
+            yield self.folder / f"{self.stem}{number}{SUFFIX}"
+
+    def reserve(self) -> Path:
+        """Make the preliminary file of the first name that is free."""
+        for path in self.candidates():
+            part = path.with_name(path.name + ".part")
+            if path.exists():
+                continue
+            try:
+                part.touch(exist_ok=False)
+            except FileExistsError:
+                continue
+            except OSError as error:
+                raise unwritable(part, error) from error
+            return part
+        raise UsageError(f"{path} exists, or is being written; an existing run is not overwritten.")
+
+    def publish(self, part: Path) -> Path:
+        """Give a finished file the first free name, and never one that is taken."""
+        for path in self.candidates():
+            try:
+                os.link(part, path)
+            except FileExistsError:
+                continue
+            part.unlink()
+            return path
+        raise UsageError(f"{path} has come to exist meanwhile; an existing run is not overwritten.")
+
+
+def unwritable(path: Path, error: OSError) -> DataError:
+    """Say why a file cannot be written."""
+    return DataError(
+        f"{path} cannot be written: {error.strerror}. Nothing was left there; "
+        "make room or choose another folder with --out."
+    )
+
+
+def sync_folder(folder: Path) -> None:
+    """See a renamed file safe on the disk, where the file system can sync a folder."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):
+            os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,90 @@
+"""Damaged files are read only on request, by a child process that may crash or hang."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import hindmost
+from hindmost.errors import DamagedFileError, DataError, NotARunFileError
+from hindmost.harness.runfile.checksum import TRAILER_LENGTH
+from hindmost.harness.runfile.damaged import read_damaged
+
+
+def test_what_is_left_can_be_read(run_file: Path) -> None:
+    whole = hindmost.open(run_file)
+    broken = run_file.with_name("broken.h5")
+    data = bytearray(run_file.read_bytes())
+    with h5py.File(run_file) as file:
+        data[file["duration"].id.get_chunk_info(0).byte_offset] ^= 1
+    broken.write_bytes(bytes(data))
+    with pytest.raises(DamagedFileError, match="hindmost show --damaged"):
+        hindmost.open(broken)
+    remains = read_damaged(broken)
+    np.testing.assert_array_equal(remains.arrays["solve_time"], whole.solve_time)
+    assert np.count_nonzero(remains.arrays["duration"] != whole.durations) == 1
+    assert "DAMAGED: what follows is not verified" in remains.text()
+    assert "40 x 3" in remains.text()
+
+
+def test_without_its_checksum_everything_is_read(run_file: Path) -> None:
+    broken = run_file.with_name("broken.h5")
+    broken.write_bytes(run_file.read_bytes()[:-TRAILER_LENGTH])
+    remains = read_damaged(broken)
+    np.testing.assert_array_equal(remains.arrays["duration"], hindmost.open(run_file).durations)
+    assert remains.attributes["solver"] == "gmres"
+    assert not remains.unreadable
+
+
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(seed=st.integers(0, 2**32), share=st.floats(0.0, 0.05))
+def test_noise_in_the_file_never_reaches_this_process(
+    run_file: Path, seed: int, share: float
+) -> None:
+    random = np.random.default_rng(seed)
+    data = np.frombuffer(run_file.read_bytes(), np.uint8).copy()
+    hit = random.random(data.size) < share
+    hit[:8] = False
+    data[hit] = random.integers(0, 256, np.count_nonzero(hit))
+    broken = run_file.with_name("broken.h5")
+    broken.write_bytes(data.tobytes())
+    try:
+        said = read_damaged(broken, longest_s=20).text()
+    except DataError as error:
+        said = str(error)
+    assert str(broken) in said
+
+
+def test_a_child_that_hangs_or_crashes_is_told_apart(
+    run_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = subprocess.run
+
+    def child(code: str) -> None:
+        def start(command: list[str], **options: object) -> object:
+            return real([sys.executable, "-c", code], **options)  # type: ignore[call-overload]
+
+        monkeypatch.setattr(subprocess, "run", start)
+
+    child("import time; time.sleep(30)")
+    with pytest.raises(DataError, match=r"hangs on it \(ended after 1 s\)"):
+        read_damaged(run_file, longest_s=1.0)
+    child("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
+    with pytest.raises(DataError, match=r"crashes on it \(signal 11\)"):
+        read_damaged(run_file)
+
+
+def test_what_is_no_hdf5_is_refused_at_once(tmp_path: Path) -> None:
+    other = tmp_path / "other.h5"
+    other.write_text("not HDF5")
+    with pytest.raises(NotARunFileError, match="does not begin like HDF5"):
+        read_damaged(other)

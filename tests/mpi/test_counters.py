@@ -1,0 +1,80 @@
+"""Counters of perf_event_open at every mark: hardware where there is any, software everywhere."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.conftest import Ranks
+
+import hindmost
+
+SOFTWARE = """
+import json
+import numpy as np
+from hindmost.harness import petsc
+parallel = petsc.start()
+from hindmost.harness.krylov.problems import PROBLEMS
+from hindmost.harness.krylov.problems.problem import assemble
+from hindmost.harness.krylov.solve import RecordedSolver
+from hindmost.harness.krylov.solvers import SOLVERS
+from hindmost.harness.recorder.counters import open_counters
+
+TASK_CLOCK, PAGE_FAULTS = (1, 1), (1, 2)
+counters = open_counters((TASK_CLOCK, PAGE_FAULTS))
+system = assemble(PROBLEMS["laplacian-1d"], 20000, parallel.PETSc, parallel.PETSc.COMM_WORLD)
+solver = RecordedSolver(SOLVERS["gmres"], system, iterations=300, preconditioner="jacobi",
+                        parallel=parallel, counting=counters.open)
+solver.warm_up()
+bodies = solver.record().rank.bodies
+print(json.dumps({
+    "open": counters.open, "why_not": counters.why_not, "quick": counters.quick,
+    "seconds": bodies.duration.tolist(),
+    "task_s": (bodies.instructions * 1e-9).tolist() if counters.open else [],
+    "faults": bodies.cycles.tolist() if counters.open else [],
+}))
+"""
+
+
+@pytest.mark.mpi
+def test_software_counters_of_every_body(ranks: Ranks) -> None:
+    done = ranks(1, script=SOFTWARE)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    if not found["open"]:
+        pytest.skip(f"perf_event_open: {found['why_not']}")
+    seconds, task, faults = (np.array(found[name]) for name in ("seconds", "task_s", "faults"))
+    assert task.shape == seconds.shape == (300,)
+    assert not found["quick"], "a software event is in no register"
+    # A task runs no longer than time passes, and a solve on one rank never sleeps. The counts are
+    # read after the clock, so a body's may be off by the cost of a reading.
+    assert (task > 0).all()
+    assert task.sum() < seconds.sum() * 1.01
+    assert np.median(task / seconds) > 0.9
+    assert (faults >= 0).all()
+
+
+@pytest.mark.mpi
+def test_counted_or_absent_and_doctor_says_which(ranks: Ranks, tmp_path: Path) -> None:
+    wanted = ("run", "laplacian-1d", "--solver", "gmres", "--iterations", "50", "--unknowns", "500")
+    done = ranks(2, *wanted, "--counters", "on", "--out", tmp_path)
+    doctor = ranks(1, "doctor").stdout
+    if done.returncode == 0:
+        run = hindmost.open(tmp_path / "laplacian-1d-gmres-p2-0.h5")
+        counts = run.variable("instructions")
+        assert counts.shape == (50, 2)
+        assert np.nanmin(counts) > 0
+        assert np.nanmin(run.variable("cycles")) > 0
+        assert "instructions and cycles are counted" in doctor
+        return
+    assert done.returncode == 4
+    assert done.stderr.count("instructions and cycles are not counted") == 1
+    assert "instructions and cycles are not counted" in doctor
+    assert not list(tmp_path.glob("*.h5"))
+    automatic = ranks(2, *wanted, "--out", tmp_path)
+    assert automatic.returncode == 0, automatic.stderr
+    run = hindmost.open(tmp_path / "laplacian-1d-gmres-p2-0.h5")
+    assert not run.has("instructions")
+    assert run.summary["counted"] == {"instructions": 0.0, "cycles": 0.0}
