@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from tests.conftest import Ranks
 
 import hindmost
+from hindmost.analysis.summary import summarise_run
 from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.reader import Run
 
@@ -31,8 +33,11 @@ UNRESTARTED = {
     "pipecg": {FILL: 1, REGULAR: 1199, DRAIN: 1},
     "bcgs": {REGULAR: 1200},
     "pipebcgs": {REGULAR: 1190, REPLACEMENT: 10},
+    "groppcg": {REGULAR: 1200},
+    "cr": {REGULAR: 1200},
+    "pipecr": {FILL: 1, REGULAR: 1199, DRAIN: 1},
 }
-PIPELINED = {"pgmres", "pipecg", "pipebcgs"}
+PIPELINED = {"pgmres", "pipecg", "pipebcgs", "groppcg", "pipecr"}
 
 
 def record(ranks: Ranks, folder: Path, count: int, *words: str) -> dict[str, Run]:
@@ -135,7 +140,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-@pytest.mark.parametrize("solver", ["gmres", "pgmres"])
+@pytest.mark.parametrize("solver", ["gmres", "pgmres", "fgmres"])
 def test_petsc_options_are_segmented_right_or_refused_by_name(
     ranks: Ranks, tmp_path: Path, name: str, solver: str
 ) -> None:
@@ -185,8 +190,48 @@ def test_provenance_says_where_a_run_comes_from(ranks: Ranks, tmp_path: Path) ->
     assert facts["machine"]["host"] == run.hosts[0]
     assert facts["ranks"] == 2
     assert run.header.mpi_library
+    allowed = run.texts("cpuset")
+    assert len(allowed) == 2
+    for text, core in zip(allowed, run.variable("cpu"), strict=True):
+        ends = [[int(end) for end in part.split("-")] for part in text.split(",")]
+        assert any(span[0] <= core <= span[-1] for span in ends)
+    for name in ("load_before", "load_after"):
+        assert (run.variable(name) >= 0).all()
+    assert f"load {run.variable('load_before').max():.1f} before" in summarise_run(run).text()
     assert run.header.petsc_options["ksp_convergence_test"] == "skip"
     assert run.header.origin == "measured"
+
+
+COUNTED = """
+import json
+from hindmost.harness import petsc
+parallel = petsc.start()
+from hindmost.harness.krylov.problems import PROBLEMS
+from hindmost.harness.krylov.problems.problem import assemble
+from hindmost.harness.krylov.solve import RecordedSolver
+from hindmost.harness.krylov.solvers import SOLVERS
+from hindmost.harness.recorder.library import load
+from hindmost.harness.recorder.state import State
+system = assemble(PROBLEMS["laplacian-1d"], 3000, parallel.PETSc, parallel.PETSc.COMM_WORLD)
+found = {}
+for name in SOLVERS.names:
+    solver = RecordedSolver(SOLVERS[name], system, iterations=130, preconditioner="jacobi",
+                            parallel=parallel)
+    solver.record()
+    state = State(load())
+    found[name] = [int(state["iteration"]), solver.ksp.getIterationNumber(),
+                   float(state["residual_norm"]), solver.ksp.getResidualNorm()]
+if parallel.communicator.rank == 0:
+    print(json.dumps(found))
+"""
+
+
+def test_running_iteration_is_petscs_own(ranks: Ranks) -> None:
+    done = ranks(2, script=COUNTED)
+    assert done.returncode == 0, done.stderr
+    for name, (iteration, petscs, norm, petscs_norm) in json.loads(done.stdout).items():
+        assert iteration == petscs == 130, name
+        assert norm == pytest.approx(petscs_norm), name
 
 
 SHIFTED = """

@@ -1,0 +1,21 @@
+"""Conjugate residuals: blocking reductions; a body lasts from monitor to monitor."""
+
+from hindmost.harness.krylov.solvers.solver import Solver
+from hindmost.harness.recorder.pattern import Mark, Pattern
+from hindmost.harness.runfile.bodies import BodyKind
+
+CR = Solver(
+    name="cr",
+    synchronisation="blocking",
+    lag=0,
+    pattern=Pattern(
+        marks=(
+            Mark("A", "begin", ("MatMult",)),
+            Mark("I", "monitor", ()),
+        ),
+        # One product sets the method up before the first monitor.
+        grammar="AI(?>AI)+",
+        cycle=("^A[I]",),
+        bodies=(("IA[I]", BodyKind.REGULAR),),
+    ),
+)
