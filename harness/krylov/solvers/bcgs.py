@@ -1,7 +1,7 @@
 """Stabilised biconjugate gradients: blocking reductions; a body lasts from monitor to monitor."""
 
-from hindmost.harness.krylov.solvers.solver import Solver
-from hindmost.harness.recorder.pattern import Mark, Pattern
+from hindmost.harness.krylov.solvers.solver import PRODUCTS_AND_MONITOR, Solver
+from hindmost.harness.recorder.pattern import Pattern
 from hindmost.harness.runfile.bodies import BodyKind
 
 BCGS = Solver(
@@ -9,10 +9,7 @@ BCGS = Solver(
     synchronisation="blocking",
     lag=0,
     pattern=Pattern(
-        marks=(
-            Mark("A", "begin", ("MatMult",)),
-            Mark("I", "monitor", ()),
-        ),
+        marks=PRODUCTS_AND_MONITOR,
         grammar="I(?>AAI)+",
         cycle=("^[I]",),
         bodies=(("AA[I]", BodyKind.REGULAR),),

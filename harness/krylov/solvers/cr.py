@@ -1,7 +1,7 @@
 """Conjugate residuals: blocking reductions; a body lasts from monitor to monitor."""
 
-from hindmost.harness.krylov.solvers.solver import Solver
-from hindmost.harness.recorder.pattern import Mark, Pattern
+from hindmost.harness.krylov.solvers.solver import PRODUCTS_AND_MONITOR, Solver
+from hindmost.harness.recorder.pattern import Pattern
 from hindmost.harness.runfile.bodies import BodyKind
 
 CR = Solver(
@@ -9,10 +9,7 @@ CR = Solver(
     synchronisation="blocking",
     lag=0,
     pattern=Pattern(
-        marks=(
-            Mark("A", "begin", ("MatMult",)),
-            Mark("I", "monitor", ()),
-        ),
+        marks=PRODUCTS_AND_MONITOR,
         # One product sets the method up before the first monitor.
         grammar="AI(?>AI)+",
         cycle=("^A[I]",),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from hindmost.harness.recorder.pattern import Pattern
+from hindmost.harness.recorder.pattern import Mark, Pattern
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +42,9 @@ class Solver:
     records_per_body: int = 64
     options: Mapping[str, str] = field(default_factory=dict)
 
+
+PRODUCTS_AND_MONITOR = (Mark("A", "begin", ("MatMult",)), Mark("I", "monitor", ()))
+"""Marks of solvers whose bodies last from monitor to monitor, told apart by their products."""
 
 GMRES_GOES_ON = {"ksp_gmres_breakdown_tolerance": "1e300", "ksp_gmres_haptol": "0"}
 """Without these a GMRES that has converged stops as if it had broken down."""
