@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hindmost.harness.runfile.bodies import PHASES
+from hindmost.harness.runfile.bodies import PHASES, EventKind
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
 
@@ -84,6 +84,9 @@ def run_values(*, iterations: int, ranks: int, restart: int, seed: int) -> dict[
         "edge_source": np.array([source for source, _ in neighbours]),
         "edge_target": np.array([target for _, target in neighbours]),
         "edge_bytes": np.full(len(neighbours), 8),
+        "event_kind": np.full((iterations, 1), EventKind.REDUCE, np.uint8),
+        "event_work": work[:, :, None].astype(np.float32),
+        "event_duration": (duration - work)[:, :, None].astype(np.float32),
         "instructions": duration * 2e9,
         "cycles": duration * 1e9,
         "host": ["node-0"] * ranks,

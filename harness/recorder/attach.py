@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 HALO_EVENTS = (
     "VecScatterBegin",
     "VecScatterEnd",
+    "VecScatterEnd  ",  # so it is called up to PETSc 3.18
     "SFBcastBegin",
     "SFBcastEnd",
     "SFReduceBegin",
@@ -97,6 +98,7 @@ class Recorder:
         spent = state["other_ns"]
         return Recording(
             records=self._memory[:kept].copy(),
+            call_names=state.call_names,
             counts=self._counts[: min(kept, len(self._counts))].copy(),
             begin_ns=begin_ns,
             begin_utc_ns=int(state["begin_utc_ns"]),

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.harness.recorder.clock import CommonClock
+from hindmost.harness.recorder.events import events_of_bodies
 from hindmost.harness.recorder.pattern import Pattern
 from hindmost.harness.recorder.state import PHASES as MPI_PHASES
 from hindmost.harness.runfile.bodies import PHASES, RankBodies
@@ -23,6 +24,8 @@ class Recording:
     ----------
     records : structured array, shape (record,)
         See `hindmost.harness.recorder.library.RECORD`.
+    call_names : tuple of str
+        Of MPI calls, by their number in the records.
     counts : int64 array, shape (mark, 2)
         Instructions and cycles at each mark, -1 where they were not counted; empty if never.
     begin_ns, end_ns : int
@@ -41,6 +44,7 @@ class Recording:
 
     records: NDArray[np.void]
     counts: NDArray[np.int64]
+    call_names: tuple[str, ...]
     begin_ns: int
     end_ns: int
     begin_utc_ns: int
@@ -87,6 +91,7 @@ def find_bodies(
         solve_time_s=float(recording.end_ns - recording.begin_ns) * NS,
         instructions=instructions,
         cycles=cycles,
+        events=events_of_bodies(begin, end, calls, recording.call_names),
     )
 
 

@@ -24,6 +24,47 @@ class BodyKind(IntEnum):
     REPLACEMENT = 3
 
 
+class EventKind(IntEnum):
+    """What a rank does at an event of a body; the values stand in run files."""
+
+    NONE = 0
+    """Fills up bodies that have fewer events than others."""
+    REDUCE = 1
+    """Blocking reduction: nobody goes on before all have come."""
+    POST = 2
+    """Start of a non-blocking reduction."""
+    COMPLETE = 3
+    """Completion of the reduction that was posted first of those not yet completed."""
+    SEND = 4
+    """Start of an exchange of halos."""
+    RECEIVE = 5
+    """End of an exchange of halos: neighbours must have sent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankEvents:
+    """The events of the bodies of one rank.
+
+    Attributes
+    ----------
+    kind : uint8 array, shape (body, event)
+        See `EventKind`.
+    work : float32 array, shape (body, event), seconds
+        Own work since the event before it, or since the begin of the body.
+    duration : float32 array, shape (body, event), seconds
+    """
+
+    kind: NDArray[np.uint8]
+    work: NDArray[np.float32]
+    duration: NDArray[np.float32]
+
+    def first(self, bodies: int) -> RankEvents:
+        """Return those of the first bodies."""
+        return RankEvents(
+            kind=self.kind[:bodies], work=self.work[:bodies], duration=self.duration[:bodies]
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankBodies:
     """The bodies of one solve on one rank; all times in seconds.
@@ -46,6 +87,8 @@ class RankBodies:
         `PHASES`, and those of a user's own.
     instructions, cycles : float64 array, shape (body,), or None
         In user mode; None where the machine does not count them, NaN for bodies it did not.
+    events : RankEvents or None
+        None where they are not known.
     """
 
     start: NDArray[np.float64]
@@ -60,6 +103,7 @@ class RankBodies:
     phases: tuple[str, ...] = PHASES
     instructions: NDArray[np.float64] | None = None
     cycles: NDArray[np.float64] | None = None
+    events: RankEvents | None = None
 
     def first(self, bodies: int) -> RankBodies:
         """Return the first bodies only; what comes after them becomes part of the lead-out."""
@@ -76,4 +120,5 @@ class RankBodies:
             lead_out_s=self.lead_out_s + float(left_out),
             instructions=None if self.instructions is None else self.instructions[:bodies],
             cycles=None if self.cycles is None else self.cycles[:bodies],
+            events=None if self.events is None else self.events.first(bodies),
         )

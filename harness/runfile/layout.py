@@ -10,9 +10,9 @@ import numpy as np
 
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.schema import (
-    BODY_FLAGS,
     CHUNK_ITERATIONS,
     CHUNK_RANKS,
+    FLAGS,
     SCHEMA,
     TEXTS,
     UNLIMITED,
@@ -55,9 +55,10 @@ def make_variables(
             text = file.create_dataset(name, (sizes["rank"],), dtype=h5py.string_dtype())
             text.attrs["long_name"] = long_name
             text.dims[0].attach_scale(file["rank"])
-    body = file["body"]
-    body.attrs["flag_values"] = np.array(list(BODY_FLAGS.values()), "u1")
-    body.attrs["flag_meanings"] = " ".join(BODY_FLAGS)
+    for name in FLAGS.keys() - absent:
+        kinds = list(FLAGS[name])
+        file[name].attrs["flag_values"] = np.array(kinds, "u1")
+        file[name].attrs["flag_meanings"] = " ".join(kind.name.lower() for kind in kinds)
 
 
 def make_variable(file: h5py.File, variable: Variable, sizes: dict[str, int]) -> None:
@@ -67,6 +68,7 @@ def make_variable(file: h5py.File, variable: Variable, sizes: dict[str, int]) ->
         "iteration": CHUNK_ITERATIONS,
         "rank": min(sizes["rank"], CHUNK_RANKS),
         "phase": sizes["phase"],
+        "event": sizes.get("event", 0),
         "restart": CHUNK_ITERATIONS,
         "edge": CHUNK_ITERATIONS,
     }

@@ -263,15 +263,14 @@ def check_schema(path: Path, file: h5py.File) -> None:
 
 def check_variables(path: Path, file: h5py.File, header: Header) -> dict[str, int]:
     """Check that every variable is there in its type and shape; return the dimensions' sizes."""
-    names = {name for variable in VARIABLES for name in variable.dimensions}
+    there = [each for each in VARIABLES if each.name in file or not each.optional]
+    names = {name for variable in there for name in variable.dimensions}
     required = {variable.name for variable in VARIABLES if not variable.optional}
     for name in names | required | {"host"}:
         if name not in file or not isinstance(file[name], h5py.Dataset):
             raise DamagedFileError(f"{path} lacks the variable '{name}'.")
     sizes = {name: int(file[name].shape[0]) for name in names}
-    for variable in VARIABLES:
-        if variable.name not in file:
-            continue
+    for variable in there:
         dataset = file[variable.name]
         wanted = tuple(sizes[name] for name in variable.dimensions)
         if dataset.shape != wanted or dataset.dtype.newbyteorder("=") != np.dtype(variable.type):

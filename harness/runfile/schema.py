@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hindmost.harness.runfile.bodies import PHASES, BodyKind
+from hindmost.harness.runfile.bodies import PHASES, BodyKind, EventKind
 
 SCHEMA = "hindmost-run"
 VERSION = 1
@@ -164,6 +164,30 @@ VARIABLES = (
         optional=True,
     ),
     Variable(
+        name="event_kind",
+        dimensions=("iteration", "event"),
+        type="u1",
+        units="",
+        long_name="what ranks do at an event of a body",
+        optional=True,
+    ),
+    Variable(
+        name="event_work",
+        dimensions=("iteration", "rank", "event"),
+        type="f4",
+        units="s",
+        long_name="own work before an event, since the event before it or the begin of the body",
+        optional=True,
+    ),
+    Variable(
+        name="event_duration",
+        dimensions=("iteration", "rank", "event"),
+        type="f4",
+        units="s",
+        long_name="time in an event",
+        optional=True,
+    ),
+    Variable(
         name="edge_source",
         dimensions=("edge",),
         type="i4",
@@ -191,12 +215,13 @@ where the machine does not tell them."""
 TEXTS = {"host": "host of the rank", "cpuset": "cores that the rank may use"}
 """Variables of text, one a rank; ``cpuset`` is optional."""
 
-BODY_FLAGS = {kind.name.lower(): int(kind) for kind in BodyKind}
+FLAGS: dict[str, type[BodyKind | EventKind]] = {"body": BodyKind, "event_kind": EventKind}
+"""Variables whose values are those of a list of kinds."""
 
 __all__ = [
-    "BODY_FLAGS",
     "CHUNK_ITERATIONS",
     "CHUNK_RANKS",
+    "FLAGS",
     "PHASES",
     "SCHEMA",
     "SUFFIX",

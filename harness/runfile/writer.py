@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
-from hindmost.harness.runfile.bodies import PHASES, RankBodies
+from hindmost.harness.runfile.bodies import PHASES, RankBodies, RankEvents
 from hindmost.harness.runfile.checksum import append_checksum
 from hindmost.harness.runfile.contents import Edges, Header, RankRun
 from hindmost.harness.runfile.disk import Disk
@@ -31,7 +32,16 @@ COUNTED = ("instructions", "cycles")
 BLOCK_BYTES = 64 << 20
 """The most that rank 0 gathers at once."""
 
-BY_ROW = ("duration", "start", "phase_duration", "restart_duration", "instructions", "cycles")
+BY_ROW = (
+    "duration",
+    "start",
+    "phase_duration",
+    "restart_duration",
+    "instructions",
+    "cycles",
+    "event_work",
+    "event_duration",
+)
 """Variables that every rank has a column of."""
 
 
@@ -136,6 +146,7 @@ class PartFile:
 def gather_into(target: PartFile | None, run: RankRun, communicator: MPI.Intracomm) -> None:
     """Gather a run from all ranks and write it where the file is, on rank 0; collective."""
     bodies = with_counts_everywhere(run.bodies, communicator)
+    events = common_events(bodies.events, communicator)
     edges = gather_edges(run.incoming, communicator)
     per_rank = communicator.gather(
         {
@@ -161,6 +172,10 @@ def gather_into(target: PartFile | None, run: RankRun, communicator: MPI.Intraco
             "edge": edges.source.size,
         }
         absent = {name for name in COUNTED if getattr(bodies, name) is None}
+        if events is None:
+            absent |= {"event_kind", "event_work", "event_duration"}
+        else:
+            sizes["event"] = events.kind.shape[1]
         make_variables(target.file, sizes, target.phases, absent)
         small = {
             "body": bodies.kind,
@@ -171,9 +186,13 @@ def gather_into(target: PartFile | None, run: RankRun, communicator: MPI.Intraco
             "edge_bytes": edges.bytes,
             **{name: [each[name] for each in per_rank] for name in per_rank[0]},
         }
+        if events is not None:
+            small["event_kind"] = events.kind
         fill(target.file, small)
-    for name in BY_ROW:
-        mine = getattr(bodies, name)
+    columns: dict[str, Any] = {name: getattr(bodies, name, None) for name in BY_ROW}
+    if events is not None:
+        columns |= {"event_work": events.work, "event_duration": events.duration}
+    for name, mine in columns.items():
         if mine is None:
             continue
         for first, block in gathered_blocks(mine, communicator):
@@ -188,6 +207,13 @@ def with_counts_everywhere(bodies: RankBodies, communicator: MPI.Intracomm) -> R
         return bodies
     none = np.full(bodies.duration.size, np.nan)
     return replace(bodies, instructions=none, cycles=none)
+
+
+def common_events(events: RankEvents | None, communicator: MPI.Intracomm) -> RankEvents | None:
+    """Return the events of this rank if those of all ranks follow each other alike, else None."""
+    mark = None if events is None else (events.kind.shape, zlib.crc32(events.kind.tobytes()))
+    marks = set(communicator.allgather(mark))
+    return events if len(marks) == 1 and events is not None and events.kind.size else None
 
 
 def write_whole(

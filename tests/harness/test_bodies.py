@@ -7,9 +7,18 @@ from hindmost.harness.krylov.solvers import SOLVERS
 from hindmost.harness.recorder.bodies import Recording, find_bodies
 from hindmost.harness.recorder.clock import own_clock
 from hindmost.harness.recorder.library import RECORD
-from hindmost.harness.runfile.bodies import PHASES
+from hindmost.harness.runfile.bodies import PHASES, EventKind
 
-MPI_PHASE = {"halo": 0, "wait": 1, "post": 2, "other": 3}
+CALLS = ("MPI_Allreduce", "MPI_Iallreduce", "MPI_Wait", "MPI_Startall", "MPI_Waitall")
+INTERVALS = {
+    "halo": (-1 - CALLS.index("MPI_Startall"), 0),
+    "halo-end": (-1 - CALLS.index("MPI_Waitall"), 0),
+    "reduce": (-1 - CALLS.index("MPI_Allreduce"), 1),
+    "wait": (-1 - CALLS.index("MPI_Wait"), 1),
+    "post": (-1 - CALLS.index("MPI_Iallreduce"), 2),
+    "other": (-1 - CALLS.index("MPI_Startall"), 3),
+}
+"""What stands in the records of an interval: the call's number and its phase."""
 
 
 def recording(*events: tuple[str, int, int]) -> Recording:
@@ -17,9 +26,9 @@ def recording(*events: tuple[str, int, int]) -> Recording:
     records = np.zeros(len(events), RECORD)
     for record, (what, begin, end) in zip(records, events, strict=True):
         record["begin_ns"], record["end_ns"] = begin, end
-        record["what"] = -1 if what in MPI_PHASE else ord(what)
-        record["phase"] = MPI_PHASE.get(what, 0)
+        record["what"], record["phase"] = INTERVALS.get(what) or (ord(what), 0)
     return Recording(
+        call_names=CALLS,
         counts=np.empty((0, 2), np.int64),
         records=records,
         begin_ns=1000,
@@ -78,3 +87,46 @@ def test_the_first_bodies_close_their_books_too() -> None:
     assert bodies.restart_duration.size == 0
     parts = bodies.lead_in_s + bodies.duration.sum() + bodies.restart_duration.sum()
     assert parts + bodies.lead_out_s == pytest.approx(bodies.solve_time_s, abs=1e-15)
+
+
+NONE, REDUCE, POST = EventKind.NONE, EventKind.REDUCE, EventKind.POST
+COMPLETE, SEND, RECEIVE = EventKind.COMPLETE, EventKind.SEND, EventKind.RECEIVE
+
+TWO_BODIES = recording(
+    ("N", 1500, 1500),
+    ("halo", 1600, 1610),
+    ("halo", 1620, 1640),
+    ("halo-end", 1700, 1750),
+    ("wait", 1800, 1900),
+    ("wait", 1910, 1920),
+    ("other", 1950, 1990),
+    ("post", 2000, 2005),
+    ("O", 2010, 2010),
+    ("N", 2100, 2100),
+    ("reduce", 2200, 2300),
+    ("reduce", 2300, 2400),
+    ("O", 2450, 2450),
+    ("N", 2500, 2500),
+)
+
+
+def test_events_and_the_own_work_between_them() -> None:
+    bodies = find_bodies(TWO_BODIES, GMRES, "gmres")
+    events = bodies.events
+    assert events is not None
+    np.testing.assert_array_equal(
+        events.kind, [[SEND, RECEIVE, COMPLETE, POST], [REDUCE, REDUCE, NONE, NONE]]
+    )
+    # Calls in a row are one event, and what lies between them is own work before it.
+    np.testing.assert_allclose(events.work * 1e9, [[110, 60, 60, 80], [100, 0, 0, 0]], rtol=1e-6)
+    np.testing.assert_allclose(
+        events.duration * 1e9, [[30, 50, 110, 5], [100, 100, 0, 0]], rtol=1e-6
+    )
+
+
+def test_bodies_with_too_many_events_have_none() -> None:
+    calls = [("reduce", 1600 + 10 * i, 1605 + 10 * i) for i in range(25)]
+    found = find_bodies(
+        recording(("N", 1500, 1500), *calls, ("O", 2000, 2000), ("N", 2100, 2100)), GMRES, "gmres"
+    )
+    assert found.events is None

@@ -11,7 +11,7 @@ from tests.conftest import Ranks
 
 import hindmost
 from hindmost.analysis.summary import summarise_run
-from hindmost.harness.runfile.bodies import BodyKind
+from hindmost.harness.runfile.bodies import BodyKind, EventKind
 from hindmost.harness.runfile.reader import Run
 
 pytestmark = pytest.mark.mpi
@@ -59,6 +59,42 @@ def assert_books_close(run: Run) -> None:
     np.testing.assert_allclose(run.starts[1:][inside], ends[:-1][inside], atol=1e-9, rtol=0)
 
 
+SEND, RECEIVE = EventKind.SEND, EventKind.RECEIVE
+REDUCE, POST, COMPLETE = EventKind.REDUCE, EventKind.POST, EventKind.COMPLETE
+HALO = [SEND, RECEIVE]
+EVENTS = {
+    # Of a regular body: its products exchange halos, its reductions follow the method's text.
+    "gmres": [*HALO, REDUCE, REDUCE],
+    "pgmres": [*HALO, COMPLETE, POST],
+    "cg": [REDUCE, *HALO, REDUCE, REDUCE],
+    "pipecg": [*HALO, COMPLETE, POST],
+    "bcgs": [REDUCE, *HALO, REDUCE, *HALO, REDUCE, REDUCE],
+    "pipebcgs": [POST, *HALO, COMPLETE, POST, *HALO, COMPLETE],
+    "groppcg": [POST, COMPLETE, POST, *HALO, COMPLETE],
+    "cr": [REDUCE, *HALO, REDUCE],
+    "pipecr": [*HALO, COMPLETE, POST],
+}
+
+
+def assert_events_fit(run: Run) -> None:
+    """Hold the events of a run against its phases, and those of a regular body against theory."""
+    kind, spent = run.variable("event_kind"), run.variable("event_duration")
+    work = run.variable("event_work")
+    assert (work >= 0).all()
+    after = run.durations - work.sum(axis=2) - spent.sum(axis=2)
+    assert (after > -1e-9).all()
+    for phase, kinds in {"halo": HALO, "post": [POST], "wait": [REDUCE, COMPLETE]}.items():
+        of_phase = np.where(np.isin(kind, kinds)[:, None, :], spent, 0.0).sum(axis=2)
+        np.testing.assert_allclose(of_phase, run.phase(phase), atol=1e-9)
+    left_out = {EventKind.NONE} if run.header.workload == "laplacian-1d" else {0, *HALO}
+    wanted = [each for each in EVENTS[run.header.solver] if each not in left_out]
+    found = [
+        [each for each in row if each not in left_out] for row in kind[run.kind == REGULAR].tolist()
+    ]
+    agree = [row == wanted for row in found]
+    assert np.mean(agree) > 0.98, (found[3], wanted)
+
+
 @pytest.mark.parametrize("workload", ["laplacian-1d", "diagonal"])
 def test_counts_of_the_paper(ranks: Ranks, tmp_path: Path, workload: str) -> None:
     runs = record(
@@ -72,10 +108,12 @@ def test_counts_of_the_paper(ranks: Ranks, tmp_path: Path, workload: str) -> Non
         assert run.position.max() == (29 if solver == "gmres" else 31)
         assert_books_close(run)
         assert run.header.complete
+        assert_events_fit(run)
         waits = {name: run.phase(name) for name in ("halo", "wait", "post")}
         assert (waits["wait"][run.kind == BodyKind.REGULAR] > 0).all()
         assert (waits["post"].sum() > 0) == (solver == "pgmres")
-        assert (waits["halo"].sum() > 0) == (workload == "laplacian-1d")
+        if workload == "laplacian-1d":
+            assert (waits["halo"][run.kind == BodyKind.REGULAR] > 0).all()
         norms = run.variable("residual_norm")
         np.testing.assert_array_equal(np.isnan(norms), run.kind == BodyKind.FILL)
         edges = sorted(zip(run.edges.source, run.edges.target, run.edges.bytes, strict=True))
@@ -99,6 +137,7 @@ def test_counts_of_solvers_without_restarts(
         assert (run.restarts, run.header.restart) == (0, 0)
         assert_books_close(run)
         if count > 1:
+            assert_events_fit(run)
             assert (run.phase("wait").min(axis=1) > 0).mean() > 0.99
             assert (run.phase("post").sum() > 0) == (solver in PIPELINED)
     replaced = np.flatnonzero(runs["pipebcgs"].kind == REPLACEMENT)
