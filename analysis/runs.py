@@ -6,13 +6,15 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.reader import Run, open_run
-from hindmost.models.stochastic.times import SolveTimes
+from hindmost.models.stochastic.times import Events, SolveTimes
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +128,43 @@ def group_runs(runs: Iterable[Run]) -> list[Group]:
     ]
 
 
+MOST_IN_MEMORY = 8 << 20
+"""Bodies of all ranks up to which a run is read at once; beyond it rows are read as needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileRows:
+    """Rows of a variable of a run file, read when they are asked for."""
+
+    run: Run
+    name: str
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the whole variable."""
+        return self.run.shape(self.name)
+
+    def __getitem__(self, rows: slice) -> NDArray[Any]:
+        """Read some rows."""
+        return self.run.variable(self.name, rows)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkRows:
+    """The work of the bodies of a run file, read when it is asked for."""
+
+    run: Run
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Bodies and ranks."""
+        return self.run.bodies, self.run.header.ranks
+
+    def __getitem__(self, rows: slice) -> NDArray[Any]:
+        """Read some rows."""
+        return self.run.work_in(rows)
+
+
 def solve_times(run: Run) -> SolveTimes:
     """Turn a run file into what the stochastic models take.
 
@@ -138,10 +177,21 @@ def solve_times(run: Run) -> SolveTimes:
         raise DataError(incomplete(run))
     run.verify()
     edges = run.edges
+    restarts = np.median(run.restart_durations, axis=1)
     between = run.lead_in + run.restart_durations.sum(axis=0) + run.lead_out
+    events = None
+    if run.has("event_kind"):
+        events = Events(
+            kind=run.variable("event_kind"),
+            work=FileRows(run, "event_work"),
+            duration=FileRows(run, "event_duration"),
+        )
+    large = run.bodies * run.header.ranks > MOST_IN_MEMORY
     return SolveTimes(
-        durations=run.durations,
-        work=run.work,
+        durations=FileRows(run, "duration") if large else run.durations,
+        work=WorkRows(run) if large else run.work,
+        restarts=np.asarray(restarts, np.float64),
+        events=events,
         fill=run.kind == BodyKind.FILL,
         position=run.position,
         between_s=float(np.median(between)),

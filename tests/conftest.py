@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hindmost.harness.runfile.bodies import PHASES, EventKind
+from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
+from hindmost.models.events import EventKind
 
 ROOT = Path(__file__).parent.parent
 BIN = Path(sys.prefix) / "bin"

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.harness.recorder.state import PHASES as MPI_PHASES
-from hindmost.harness.runfile.bodies import EventKind, RankEvents
+from hindmost.harness.runfile.bodies import RankEvents
+from hindmost.models.events import EventKind
 
 NS = 1e-9
 MOST_EVENTS = 24
@@ -19,8 +20,8 @@ MOST_EVENTS = 24
 RECEIVES = ("Wait", "Test", "Recv", "Sendrecv", "Probe", "Iprobe", "Neighbor")
 """How the names of calls begin that, in an exchange of halos, need the neighbour."""
 
-MERGED = (EventKind.COMPLETE, EventKind.SEND, EventKind.RECEIVE)
-"""Of these, calls in a row are one event; every blocking reduction and every post is its own."""
+MERGED = (EventKind.SEND, EventKind.RECEIVE)
+"""Of these, calls in a row are one event; every reduction and every wait for one is its own."""
 
 
 def events_of_bodies(

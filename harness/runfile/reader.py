@@ -61,6 +61,12 @@ class Run:
             f"{self.bodies} bodies>"
         )
 
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Return the shape of a variable."""
+        with h5py.File(self.path, "r") as file:
+            shape: tuple[int, ...] = file[name].shape
+        return shape
+
     def has(self, name: str) -> bool:
         """Tell whether the file has a variable; some are absent from older files."""
         with h5py.File(self.path, "r") as file:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hindmost.harness.runfile.bodies import PHASES, BodyKind, EventKind
+from hindmost.harness.runfile.bodies import PHASES, BodyKind
+from hindmost.models.events import EventKind
 
 SCHEMA = "hindmost-run"
 VERSION = 1

@@ -1,23 +1,27 @@
-"""The max-plus recursion: local work, and who has to wait for whom.
+"""The max-plus model: local work, and who has to wait for whom.
 
-In a blocking iteration all ranks wait for the last one: t <- max_p(t_p + w_p) + L. With pipelined
-reductions of lag d a rank begins body k + 1 once it has ended body k and reduction k - d is
-complete, that is when every rank has ended body k - d and the latency L has passed; where the
-matrix needs halos, it also waits for the bodies k of its neighbours. At the end of a restart cycle
-all ranks meet.
+The work of every rank is taken as recorded; all waiting is left out and computed anew by the exact
+recursion (`hindmost.models.stochastic.replay`). What an event costs beside the waiting for others
+is estimated on the first half of a solve; the second half then judges the model.
+
+Where a recording has no events the bodies themselves are taken for them. Blocking: all ranks wait
+for the last one after every body, t <- max_p(t_p + w_p) + L. With pipelined reductions of lag d a
+rank begins body k + 1 once it has ended body k and reduction k - d is complete, that is when every
+rank has ended body k - d and the latency L has passed; where the matrix needs halos, it also waits
+for the bodies k of its neighbours.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.results import Kind, Prediction
+from hindmost.models.stochastic.latency import estimate_costs
+from hindmost.models.stochastic.replay import Latencies, Replay, whole_bodies
 from hindmost.models.stochastic.times import SolveTimes
 
 
@@ -29,30 +33,48 @@ class MaxPlus:
     ----------
     bodies_s : float
         Time of all bodies by the recursion.
-    between_s : float
-        Measured time outside bodies.
+    restarts_s : float
+        Restarts, each taken to last as those of the first half do on average.
+    lead_s : float
+        Measured time before the first body and after the last.
     latency_s, latency_low_s, latency_high_s : float
-        Of the reductions of one body: the median over bodies of the least waiting of any rank,
-        and the 90 % interval of that median.
+        What the events of a body cost beside the waiting for others, with a 90 % interval.
     sensitivity : float
         Seconds of the solve for a second of latency.
+    later_s, later_measured_s : float
+        The second half of the solve by the model, which knows the latency and the restarts of the
+        first half only, and as measured.
+    by_event : bool
+        Whether ranks were walked through the events of their bodies, or from body to body.
     with_halo : bool
         Whether neighbours wait for each other.
     """
 
     name: str
     bodies_s: float
-    between_s: float
+    restarts_s: float
+    lead_s: float
     latency_s: float
     latency_low_s: float
     latency_high_s: float
     sensitivity: float
+    later_s: float
+    later_measured_s: float
+    by_event: bool
     with_halo: bool
     kind: Kind = Kind.EXPLAINS
 
+    @property
+    def later_error_percent(self) -> float:
+        """Error on the second half, in percent of it."""
+        return 100.0 * (self.later_s / self.later_measured_s - 1.0)
+
     def predict(self) -> Prediction:
-        """Return the recursion's time and what lies between bodies."""
-        seconds = self.bodies_s + self.between_s
+        """Return the recursion's time with what lies between bodies.
+
+        The interval holds the uncertainty of the latency only: the work is that of this very run.
+        """
+        seconds = self.bodies_s + self.restarts_s + self.lead_s
         return Prediction(
             seconds=seconds,
             low_s=seconds - self.sensitivity * (self.latency_s - self.latency_low_s),
@@ -62,11 +84,25 @@ class MaxPlus:
     def explain(self) -> str:
         """Say it in a sentence."""
         whom = "neighbours and reductions" if self.with_halo else "reductions only"
-        return f"Ranks wait for {whom}; a body's reductions take {self.latency_s * 1e6:.1f} us."
+        where = "at every event" if self.by_event else "between bodies"
+        return (
+            f"Ranks wait for {whom} {where}; beside waiting these cost {self.latency_s * 1e6:.1f} "
+            f"us a body. Learnt on the first half, it misses the second by "
+            f"{self.later_error_percent:+.1f} %."
+        )
 
     def parameters(self) -> dict[str, Any]:
-        """Return the latency and the time between bodies."""
-        return {"latency_s": self.latency_s, "between_s": self.between_s}
+        """Return the terms of the sum, the latency, and the judgement on the second half."""
+        return {
+            "bodies_s": self.bodies_s,
+            "restarts_s": self.restarts_s,
+            "lead_s": self.lead_s,
+            "latency_s": self.latency_s,
+            "by_event": self.by_event,
+            "second_half_s": self.later_s,
+            "second_half_measured_s": self.later_measured_s,
+            "second_half_error_percent": self.later_error_percent,
+        }
 
 
 def fit_max_plus(times: SolveTimes) -> MaxPlus:
@@ -80,41 +116,64 @@ def fit_max_plus_no_halo(times: SolveTimes) -> MaxPlus:
 
 
 def run_recursion(name: str, times: SolveTimes, *, with_halo: bool) -> MaxPlus:
-    """Estimate the latency and run the recursion."""
-    low, latency, high = median_with_interval((times.durations - times.work).min(axis=1))
-
-    def elapsed(latency_s: float) -> float:
-        return max_plus_time(
-            times.work,
-            latency_s,
-            lag=times.lag,
-            cycle_starts=np.flatnonzero(times.position == 0),
-            edge_source=times.edge_source[: None if with_halo else 0],
-            edge_target=times.edge_target[: None if with_halo else 0],
-        )
-
-    bodies_s = elapsed(latency)
-    step = max(1e-3 * float(times.work.mean()), 1e-12)
+    """Estimate what events cost on the first half and walk through the whole solve."""
+    half = first_of_second_half(times)
+    costs = estimate_costs(times, half)
+    bodies_s, later_s = walk_through(times, costs.latencies, half, with_halo=with_halo)
+    step = max(costs.high_s - costs.low_s, 1e-3 * costs.a_body_s)
+    slower_s, _ = walk_through(times, costs.slower_by(step), half, with_halo=with_halo)
+    before = int(np.count_nonzero(times.cycle_begins[1 : half + 1]))
+    earlier, later = times.restarts[:before], times.restarts[before:]
+    restart_s = float((earlier if earlier.size else later).mean()) if times.restarts.size else 0.0
+    measured = sum(
+        times.durations[rows][max(half - rows.start, 0) :].sum(axis=0) for rows in times.blocks()
+    )
     return MaxPlus(
         name=name,
         bodies_s=bodies_s,
-        between_s=times.between_s,
-        latency_s=latency,
-        latency_low_s=low,
-        latency_high_s=high,
-        sensitivity=(elapsed(latency + step) - bodies_s) / step,
+        restarts_s=times.restarts.size * restart_s,
+        lead_s=times.between_s - float(times.restarts.sum()),
+        latency_s=costs.a_body_s,
+        latency_low_s=costs.low_s,
+        latency_high_s=costs.high_s,
+        sensitivity=(slower_s - bodies_s) / step if step > 0.0 else 0.0,
+        later_s=later_s + later.size * restart_s,
+        later_measured_s=float(np.max(measured)) + float(later.sum()),
+        by_event=times.events is not None,
         with_halo=with_halo,
     )
 
 
-def median_with_interval(values: NDArray[np.float64]) -> tuple[float, float, float]:
-    """Return the median between the ends of its 90 % interval, from order statistics."""
-    ordered = np.sort(np.maximum(values, 0.0))
-    half = 0.5 * 1.645 * np.sqrt(ordered.size)
-    last = ordered.size - 1
-    low = int(np.clip(np.floor(0.5 * last - half), 0, last))
-    high = int(np.clip(np.ceil(0.5 * last + half), 0, last))
-    return float(ordered[low]), float(np.median(ordered)), float(ordered[high])
+def first_of_second_half(times: SolveTimes) -> int:
+    """Return the first body of the second half, where a cycle begins if there are several."""
+    half = times.iterations // 2
+    later = np.flatnonzero(times.cycle_begins[half:])
+    return max(half + int(later[0]) if later.size else half, 1)
+
+
+def walk_through(
+    times: SolveTimes, latencies: Latencies, half: int, *, with_halo: bool = True
+) -> tuple[float, float]:
+    """Return the time of all bodies, and of those of the second half, in seconds."""
+    edges = slice(None) if with_halo else slice(0)
+    replay = Replay(
+        times.ranks,
+        latencies,
+        times.edge_source[edges],
+        times.edge_target[edges],
+        lag=0 if times.events else times.lag,
+        pending_s=float(latencies.latency.max(initial=0.0)) if times.events is None else 0.0,
+    )
+    until_half = 0.0
+    for rows in times.blocks():
+        block = times.event_block(rows)
+        here = half - rows.start
+        if 0 <= here < len(block.kind):
+            replay.advance(block.part(slice(0, here)))
+            until_half = replay.elapsed_s
+            block = block.part(slice(here, None))
+        replay.advance(block)
+    return replay.elapsed_s, replay.elapsed_s - until_half
 
 
 def max_plus_time(
@@ -126,7 +185,7 @@ def max_plus_time(
     edge_source: NDArray[np.int32],
     edge_target: NDArray[np.int32],
 ) -> float:
-    """Run the max-plus recursion over a matrix of work.
+    """Walk from body to body over a matrix of work.
 
     Parameters
     ----------
@@ -145,52 +204,12 @@ def max_plus_time(
     float
         The time of all bodies, in seconds.
     """
-    if lag == 0:
-        # All ranks meet after every body: halos add nothing.
-        return float(work.max(axis=1).sum() + latency_s * work.shape[0])
-    order = np.argsort(edge_target, kind="stable")
-    first = np.searchsorted(edge_target[order], np.arange(work.shape[1] + 1))
-    borders = np.append(cycle_starts, work.shape[0]).astype(np.int64)
-    source = edge_source[order].astype(np.int64)
-    return float(compiled_pipelined_time()(work, latency_s, lag, borders, first, source))
-
-
-@cache
-def compiled_pipelined_time() -> Any:
-    """Compile the recursion, once a machine where numba finds a place to keep what it compiles."""
-    try:
-        return numba.njit(cache=True)(pipelined_time)
-    except RuntimeError:  # neither the package's folder nor the user's cache can be written
-        return numba.njit(pipelined_time)
-
-
-def pipelined_time(
-    work: NDArray[np.float64],
-    latency: float,
-    lag: int,
-    borders: NDArray[np.int64],
-    first: NDArray[np.int64],
-    source: NDArray[np.int64],
-) -> float:
-    """Run the recursion cycle by cycle; neighbours of rank p are source[first[p]:first[p + 1]]."""
-    ranks = work.shape[1]
-    total = 0.0
-    ended = np.empty(ranks)
-    before = np.empty(ranks)
-    for cycle in range(len(borders) - 1):
-        ended[:] = 0.0
-        complete = np.zeros(lag + 1)  # when the last reductions were complete, in a ring
-        for body in range(borders[cycle], borders[cycle + 1]):
-            since = body - borders[cycle]
-            needed = complete[(since - 1 - lag) % (lag + 1)] if since > lag else 0.0
-            before[:] = ended
-            last = 0.0
-            for rank in range(ranks):
-                begin = max(before[rank], needed)
-                for edge in range(first[rank], first[rank + 1]):
-                    begin = max(begin, before[source[edge]])
-                ended[rank] = begin + work[body, rank]
-                last = max(last, ended[rank])
-            complete[since % (lag + 1)] = last + latency
-        total += complete[(borders[cycle + 1] - borders[cycle] - 1) % (lag + 1)]
-    return total
+    begins = np.zeros(len(work), np.bool_)
+    begins[cycle_starts] = True
+    block = whole_bodies(work, lag, begins)
+    latencies = Latencies.of_reductions(block.kind.shape[1], latency_s)
+    replay = Replay(
+        work.shape[1], latencies, edge_source, edge_target, lag=lag, pending_s=latency_s
+    )
+    replay.advance(block)
+    return replay.elapsed_s

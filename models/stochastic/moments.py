@@ -46,8 +46,8 @@ def fit_mean_work(times: SolveTimes) -> MeanWork:
     """Take mean and deviation of all bodies."""
     return MeanWork(
         bodies=times.iterations,
-        mean_s=float(times.durations.mean()),
-        deviation_s=float(times.durations.std()),
+        mean_s=float(times.durations[:].mean()),
+        deviation_s=float(times.durations[:].std()),
     )
 
 

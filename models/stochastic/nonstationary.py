@@ -62,9 +62,10 @@ class NonStationary:
 
 def fit_nonstationary(times: SolveTimes) -> NonStationary:
     """Take the fastest and the slowest rank of every iteration."""
-    least = times.durations.min(axis=1)
+    blocks = [times.in_rows(rows)[0] for rows in times.blocks()]
+    least = np.concatenate([block.min(axis=1) for block in blocks])
     return NonStationary(
         least=least,
-        span=times.durations.max(axis=1) - least,
+        span=np.concatenate([block.max(axis=1) for block in blocks]) - least,
         ranks=1 if times.pipelined else times.ranks,
     )

@@ -2,16 +2,50 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
+from hindmost.models.stochastic.replay import EventBlock, whole_bodies
 
 IterationTimes = NDArray[np.float64]
 """float64 array, shape (iteration, rank), seconds."""
+
+BLOCK_BYTES = 64 << 20
+"""Of a block of float64 (iteration, rank)."""
+
+
+class Rows(Protocol):
+    """An array, or what gives rows of one when they are asked for: a file larger than memory."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the whole array."""
+
+    def __getitem__(self, rows: slice) -> NDArray[Any]:
+        """Return some rows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Events:
+    """The events of the bodies of a solve, on all ranks.
+
+    Attributes
+    ----------
+    kind : uint8 array, shape (iteration, event)
+        See `hindmost.models.events.EventKind`.
+    work : Rows, float, shape (iteration, rank, event), seconds
+        Own work before an event.
+    duration : Rows, float, shape (iteration, rank, event), seconds
+    """
+
+    kind: NDArray[np.uint8]
+    work: Rows
+    duration: Rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,9 +54,9 @@ class SolveTimes:
 
     Attributes
     ----------
-    durations : float64 array, shape (iteration, rank), seconds
+    durations : Rows, float64, shape (iteration, rank), seconds
         Bodies, begin to end, waiting included.
-    work : float64 array, shape (iteration, rank), seconds
+    work : Rows, float64, shape (iteration, rank), seconds
         Bodies without waiting.
     fill : bool array, shape (iteration,)
         Bodies that only fill a pipeline.
@@ -30,6 +64,8 @@ class SolveTimes:
         Place in the restart cycle, from 0.
     between_s : float
         Time outside all bodies: lead-in, restarts and lead-out.
+    restarts : float64 array, shape (restart,), seconds
+        Time between two cycles, of which ``between_s`` holds the sum; may be empty if not known.
     edge_source, edge_target : int array, shape (edge,)
         Ranks that send halos, and those that receive them.
     synchronisation : str
@@ -38,15 +74,18 @@ class SolveTimes:
         Bodies that a rank may begin before it needs the reduction that ended a body.
     solve_time_s : float
         What the models are held against.
+    events : Events or None
+        Where in a body ranks depend on others; None where that was not recorded.
 
     Raises
     ------
     DataError
-        Times that are not finite, negative durations, or shapes that do not fit.
+        Times that are not finite, negative durations, or shapes that do not fit; of arrays at
+        once, of rows in a file when they are read.
     """
 
-    durations: IterationTimes
-    work: IterationTimes
+    durations: Rows
+    work: Rows
     fill: NDArray[np.bool_]
     position: NDArray[np.int32]
     between_s: float
@@ -55,25 +94,21 @@ class SolveTimes:
     synchronisation: Literal["blocking", "pipelined"]
     lag: int
     solve_time_s: float
+    restarts: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    events: Events | None = None
 
     def __post_init__(self) -> None:
         """Refuse what no model could use."""
-        if self.durations.ndim != 2 or 0 in self.durations.shape:
+        shape = self.durations.shape
+        if len(shape) != 2 or 0 in shape:
             raise DataError(
-                f"Iteration times of shape {self.durations.shape}; "
+                f"Iteration times of shape {shape}; "
                 "they must be (iteration, rank), with at least one of each."
             )
-        if self.work.shape != self.durations.shape:
-            raise DataError(
-                f"Work of shape {self.work.shape} beside durations {self.durations.shape}."
-            )
-        for what, values in (("duration", self.durations), ("work", self.work)):
-            if not np.isfinite(values).all():
-                raise DataError(f"A {what} is not a number; the run is damaged or incomplete.")
-        if self.durations.min() <= 0.0:
-            raise DataError(
-                f"A body lasts {self.durations.min()} s; every body must last longer than nothing."
-            )
+        if self.work.shape != shape:
+            raise DataError(f"Work of shape {self.work.shape} beside durations {shape}.")
+        if isinstance(self.durations, np.ndarray) and isinstance(self.work, np.ndarray):
+            refuse_impossible(self.durations, self.work)
 
     @property
     def iterations(self) -> int:
@@ -91,6 +126,51 @@ class SolveTimes:
         return self.synchronisation == "pipelined"
 
     @property
+    def cycle_begins(self) -> NDArray[np.bool_]:
+        """Bodies at which a restart cycle begins: bool, shape (iteration,)."""
+        return np.asarray(self.position == 0)
+
+    def blocks(self, most_bytes: int = BLOCK_BYTES) -> Iterator[slice]:
+        """Yield rows so many at a time that a block of float64 (iteration, rank) fits."""
+        rows = max(1, most_bytes // (8 * self.ranks))
+        for first in range(0, self.iterations, rows):
+            yield slice(first, min(first + rows, self.iterations))
+
+    def in_rows(self, rows: slice) -> tuple[IterationTimes, IterationTimes]:
+        """Return durations and work of some bodies; raise a DataError if they cannot be."""
+        durations, work = self.durations[rows], self.work[rows]
+        if not isinstance(self.durations, np.ndarray):
+            refuse_impossible(durations, work)
+        return durations, work
+
+    @property
     def fitted(self) -> IterationTimes:
         """The bodies that laws are fitted to: all, but for those that only fill a pipeline."""
-        return self.durations[~self.fill]
+        return self.durations[:][~self.fill]
+
+    def event_block(self, rows: slice) -> EventBlock:
+        """Return the events of some bodies; those of whole bodies where none were recorded."""
+        durations, work = self.in_rows(rows)
+        if self.events is None:
+            return whole_bodies(work, self.lag, self.cycle_begins[rows])
+        before, inside = self.events.work[rows], self.events.duration[rows]
+        rest = durations - before.sum(axis=2, dtype=np.float64)
+        rest -= inside.sum(axis=2, dtype=np.float64)
+        return EventBlock(
+            kind=self.events.kind[rows],
+            work=before,
+            duration=inside,
+            rest=rest,
+            cycle_begins=self.cycle_begins[rows],
+        )
+
+
+def refuse_impossible(durations: IterationTimes, work: IterationTimes) -> None:
+    """Raise a DataError if times are not numbers, or a body lasts no longer than nothing."""
+    for what, values in (("duration", durations), ("work", work)):
+        if not np.isfinite(values).all():
+            raise DataError(f"A {what} is not a number; the run is damaged or incomplete.")
+    if durations.min() <= 0.0:
+        raise DataError(
+            f"A body lasts {durations.min()} s; every body must last longer than nothing."
+        )

@@ -7,7 +7,8 @@ from hindmost.harness.krylov.solvers import SOLVERS
 from hindmost.harness.recorder.bodies import Recording, find_bodies
 from hindmost.harness.recorder.clock import own_clock
 from hindmost.harness.recorder.library import RECORD
-from hindmost.harness.runfile.bodies import PHASES, EventKind
+from hindmost.harness.runfile.bodies import PHASES
+from hindmost.models.events import EventKind
 
 CALLS = ("MPI_Allreduce", "MPI_Iallreduce", "MPI_Wait", "MPI_Startall", "MPI_Waitall")
 INTERVALS = {

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hindmost.models.stochastic.maxplus import max_plus_time, median_with_interval
+from hindmost.models.stochastic.latency import median_with_interval
+from hindmost.models.stochastic.maxplus import max_plus_time
 
 NO_EDGES = np.empty(0, np.int32)
 

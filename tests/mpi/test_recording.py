@@ -11,8 +11,9 @@ from tests.conftest import Ranks
 
 import hindmost
 from hindmost.analysis.summary import summarise_run
-from hindmost.harness.runfile.bodies import BodyKind, EventKind
+from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.reader import Run
+from hindmost.models.events import EventKind
 
 pytestmark = pytest.mark.mpi
 

@@ -1,0 +1,87 @@
+"""What events cost beside the waiting for others: the least that any rank spends in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.models.events import EventKind
+from hindmost.models.stochastic.replay import KINDS, Latencies
+from hindmost.models.stochastic.times import SolveTimes
+
+WAITS = (EventKind.REDUCE, EventKind.COMPLETE, EventKind.RECEIVE)
+"""Events in which a rank may have to wait; the others are its own work."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventCosts:
+    """What the events of a body cost, estimated on some bodies.
+
+    Attributes
+    ----------
+    latencies : Latencies
+        By place in the body and kind: the median over bodies of the least time of any rank.
+    a_body_s, low_s, high_s : float
+        All events of a body together, the median between the ends of its 90 % interval.
+    """
+
+    latencies: Latencies
+    a_body_s: float
+    low_s: float
+    high_s: float
+
+    def slower_by(self, seconds: float) -> Latencies:
+        """Return latencies of which those of a body are longer by so much, in proportion."""
+        factor = 1.0 + seconds / self.a_body_s if self.a_body_s > 0.0 else 1.0
+        return Latencies(
+            latency=self.latencies.latency * factor, overhead=self.latencies.overhead * factor
+        )
+
+
+def estimate_costs(times: SolveTimes, bodies: int) -> EventCosts:
+    """Estimate what events cost on the first bodies of a solve."""
+    if times.events is None:
+        least = np.concatenate(
+            [
+                (durations - work).min(axis=1)
+                for durations, work in map(times.in_rows, first_rows(times, bodies))
+            ]
+        )
+        low, middle, high = median_with_interval(least)
+        latencies = Latencies.of_reductions(1 if times.lag == 0 else 4, middle)
+        return EventCosts(latencies=latencies, a_body_s=middle, low_s=low, high_s=high)
+    kind = times.events.kind[:bodies]
+    duration = times.events.duration
+    spent = np.concatenate([duration[rows].min(axis=1) for rows in first_rows(times, bodies)])
+    latency = np.zeros((kind.shape[1], KINDS))
+    for what in WAITS:
+        for event in range(kind.shape[1]):
+            alike = spent[kind[:, event] == what, event]
+            if alike.size:
+                latency[event, what] = np.median(alike)
+    low, middle, high = median_with_interval(np.where(np.isin(kind, WAITS), spent, 0.0).sum(axis=1))
+    return EventCosts(
+        latencies=Latencies(latency=latency, overhead=latency.copy()),
+        a_body_s=middle,
+        low_s=low,
+        high_s=high,
+    )
+
+
+def first_rows(times: SolveTimes, bodies: int) -> list[slice]:
+    """Return the blocks of the first bodies."""
+    return [
+        slice(rows.start, min(rows.stop, bodies)) for rows in times.blocks() if rows.start < bodies
+    ]
+
+
+def median_with_interval(values: NDArray[np.float64]) -> tuple[float, float, float]:
+    """Return the median between the ends of its 90 % interval, from order statistics."""
+    ordered = np.sort(np.maximum(values, 0.0))
+    half = 0.5 * 1.645 * np.sqrt(ordered.size)
+    last = ordered.size - 1
+    low = int(np.clip(np.floor(0.5 * last - half), 0, last))
+    high = int(np.clip(np.ceil(0.5 * last + half), 0, last))
+    return float(ordered[low]), float(np.median(ordered)), float(ordered[high])
