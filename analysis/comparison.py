@@ -88,9 +88,9 @@ def verdict(first: Sequence[float], second: Sequence[float]) -> str:
     first, second : sequence of float, seconds
     """
     if min(len(first), len(second)) < 2:
-        return "unknown: without repeats there is no spread to hold it against"
+        return "unknown without repeats"
     if max(second) < min(first):
         return "faster in every repeat"
     if min(second) > max(first):
         return "slower in every repeat"
-    return "not told apart: the repeats of one reach into those of the other"
+    return "none: the repeats overlap"

@@ -8,7 +8,7 @@ from itertools import count
 
 import numpy as np
 
-from hindmost.analysis.comparison import comparable, compare_solvers
+from hindmost.analysis.comparison import ComparedSolver, comparable, compare_solvers
 from hindmost.analysis.figures.chart import Chart
 from hindmost.analysis.figures.choice import Choice
 from hindmost.analysis.figures.heat_map import HeatMap
@@ -16,6 +16,7 @@ from hindmost.analysis.figures.palette import MOST_LINES
 from hindmost.analysis.figures.run_figures import RUN_FIGURES, RunFigure
 from hindmost.analysis.figures.style import new_figure
 from hindmost.analysis.figures.together import TOGETHER_FIGURES
+from hindmost.analysis.figures.units import several
 from hindmost.analysis.fits import FittedGroup, FittedRun
 from hindmost.analysis.page.charts import LiveChart
 from hindmost.analysis.page.document import document
@@ -55,7 +56,7 @@ def comparison(members: Sequence[FittedGroup], numbers: Iterator[int]) -> list[P
     """Return the parts on solvers of the same workload."""
     header = members[0].runs[0].run.header
     parts: list[Part] = [
-        Heading(f"Solvers of {header.workload} on {header.ranks} ranks, side by side"),
+        Heading(f"Solvers of {header.workload} on {several(header.ranks, 'rank')}, side by side"),
         comparison_table(members),
         Paragraph(
             "Times are those of whole solves; a solver of more work an iteration may need fewer "
@@ -84,15 +85,14 @@ def comparison_table(members: Sequence[FittedGroup]) -> Table:
             Column("spread", "right"),
             Column("waiting", "right"),
             Column(f"times {solvers[0].name}", "right"),
-            Column("difference", "wide"),
+            Column("difference"),
         ),
         rows=[
             (
                 solver.name,
                 str(solver.runs),
                 seconds(solver.median_s),
-                f"{seconds(solver.lowest_s)} to {seconds(solver.highest_s)}",
-                f"{solver.spread_percent:.1f} %",
+                *spread(solver),
                 f"{100 * solver.wait_share:.1f} %",
                 f"{solver.ratio:.2f}",
                 solver.verdict,
@@ -100,6 +100,14 @@ def comparison_table(members: Sequence[FittedGroup]) -> Table:
             for solver in solvers
         ],
     )
+
+
+def spread(solver: ComparedSolver) -> tuple[str, str]:
+    """Write the range of repeats and its width; a single run has none."""
+    if solver.runs == 1:
+        return "", ""
+    span = f"{seconds(solver.lowest_s)} to {seconds(solver.highest_s)}"
+    return span, f"{solver.spread_percent:.1f} %"
 
 
 def section(fitted: FittedGroup, numbers: Iterator[int]) -> list[Part]:

@@ -14,7 +14,10 @@ from hindmost.analysis.page.parts import Part
 from hindmost.errors import UsageError
 
 STYLE = Path(__file__).with_name("page.css")
-SCRIPT = Path(__file__).with_name("charts.js")
+SCRIPTS = [
+    Path(__file__).parent / "live" / f"{name}.js"
+    for name in ("chart", "curves", "heat_map", "start")
+]
 
 
 def document(title: str, subtitle: str, parts: Sequence[Part]) -> str:
@@ -26,7 +29,7 @@ def document(title: str, subtitle: str, parts: Sequence[Part]) -> str:
     body = "\n".join(part.html() for part in parts)
     script, policy = "", ""
     if any(isinstance(part, LiveChart) for part in parts):
-        code = SCRIPT.read_text(encoding="utf-8")
+        code = live_script()
         digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
         script, policy = f"<script>{code}</script>", f"; script-src 'sha256-{digest}'"
     return f"""<!DOCTYPE html>
@@ -48,6 +51,12 @@ def document(title: str, subtitle: str, parts: Sequence[Part]) -> str:
 </body>
 </html>
 """
+
+
+def live_script() -> str:
+    """Return the script that draws charts, all in one scope of its own."""
+    code = "\n".join(script.read_text(encoding="utf-8") for script in SCRIPTS)
+    return f'"use strict";\n(() => {{\n{code}}})();\n'
 
 
 def colours() -> str:
