@@ -12,7 +12,7 @@ from hindmost.analysis.figures.heat_map import HeatMap, heat_map
 from hindmost.analysis.figures.histogram import Sample, histogram, histograms
 from hindmost.analysis.figures.laws import fitted_laws
 from hindmost.analysis.figures.one_body import first_ranks, time_per_rank
-from hindmost.analysis.figures.phases import ORDER, shares_over_time, shares_per_rank
+from hindmost.analysis.figures.phases import ORDER, stacked_shares
 from hindmost.analysis.figures.units import several
 from hindmost.analysis.runs import solve_times
 from hindmost.errors import UsageError
@@ -100,14 +100,15 @@ def make_cycle(run: Run, choice: Choice) -> Chart:
 
 def make_phases(run: Run, choice: Choice) -> Chart:
     """Make the stacked shares of phases per rank."""
-    return shares_per_rank(phases_of(run), title=title(run), marks=first_ranks(run.hosts))
+    marks = first_ranks(run.hosts)
+    return stacked_shares(phase_sums(run, axis=0), title=title(run), along="rank", marks=marks)
 
 
 def make_phases_over_time(run: Run, choice: Choice) -> Chart:
-    """Make the stacked shares of phases over the bodies."""
-    return shares_over_time(phases_of(run), title=title(run))
+    """Make the stacked shares of phases over the bodies, all ranks together."""
+    return stacked_shares(phase_sums(run, axis=1), title=title(run), along="body", marks={})
 
 
-def phases_of(run: Run) -> dict[str, NDArray[np.float64]]:
-    """Read all phases."""
-    return {name: run.phase(name) for name in ORDER}
+def phase_sums(run: Run, *, axis: int) -> dict[str, NDArray[np.float64]]:
+    """Sum every phase over bodies (axis 0) or ranks (axis 1); one phase is held at a time."""
+    return {name: run.phase(name).sum(axis=axis) for name in ORDER}

@@ -14,32 +14,6 @@ ORDER = ("local", "post", "halo", "wait")
 """From the bottom: what a rank does by itself, then what it does and loses because of others."""
 
 
-def shares_per_rank(
-    phases: Mapping[str, NDArray[np.float64]], *, title: str, marks: dict[str, float]
-) -> Chart:
-    """Make the stacked shares of every rank.
-
-    Parameters
-    ----------
-    phases : mapping of str to float64 array, shape (iteration, rank), seconds
-    marks : dict of str to float
-        Where the ranks of each host begin.
-    """
-    sums = {name: values.sum(axis=0) for name, values in phases.items()}
-    return stacked_shares(sums, title=title, along="rank", marks=marks)
-
-
-def shares_over_time(phases: Mapping[str, NDArray[np.float64]], *, title: str) -> Chart:
-    """Make the stacked shares over the bodies of the solve, all ranks together.
-
-    Parameters
-    ----------
-    phases : mapping of str to float64 array, shape (iteration, rank), seconds
-    """
-    sums = {name: values.sum(axis=1) for name, values in phases.items()}
-    return stacked_shares(sums, title=title, along="body", marks={})
-
-
 def stacked_shares(
     sums: Mapping[str, NDArray[np.float64]], *, title: str, along: str, marks: dict[str, float]
 ) -> Chart:
@@ -48,6 +22,11 @@ def stacked_shares(
     Parameters
     ----------
     sums : mapping of str to float64 array, shape (step,), seconds
+        Time of every phase, summed over what is not along the axis.
+    along : str
+        What the steps are: ranks, or bodies.
+    marks : dict of str to float
+        Where the ranks of each host begin.
     """
     length = next(iter(sums.values())).size
     factor = -(-length // MOST_STEPS)

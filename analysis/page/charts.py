@@ -53,7 +53,8 @@ class LiveChart:
         label = escape(f"{self.heading}: {content.title}")
         legend = map_legend(content) if isinstance(content, HeatMap) else curve_legend(content)
         return (
-            f'<figure class="chart" id="chart-{self.number}"><h3>{escape(self.heading)}</h3>'
+            f'<figure class="chart" data-kind="{data["kind"]}" id="chart-{self.number}">'
+            f"<h3>{escape(self.heading)}</h3>"
             f'<div class="answering">{legend}'
             f'<canvas tabindex="0" role="img" aria-label="{label}" '
             f'style="height: {height_rem(content):g}rem"></canvas>'

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from hindmost.analysis.figures.choice import Choice, Position
@@ -12,7 +13,6 @@ from hindmost.analysis.figures.run_figures import (
     RUN_FIGURES,
     USUAL_HEIGHT_INCHES,
     Content,
-    RunFigure,
 )
 from hindmost.analysis.figures.style import FORMATS, WIDTHS_INCHES, new_figure, save
 from hindmost.analysis.figures.together import TOGETHER_FIGURES
@@ -129,20 +129,22 @@ def contents(
     for run in runs:
         for figure in RUN_FIGURES:
             if figure.name in names or (figure.usual and not names):
-                content = made(figure, run, choice, asked=bool(names))
+                content = made(partial(figure.make, run, choice), asked=bool(names))
                 if content is not None:
                     target = run.path.with_name(f"{run.path.stem}-{figure.name}")
                     yield target, figure.height_inches(run.header.ranks, width), content
     for together in TOGETHER_FIGURES:
         if together.name in names or (together.usual and not names and len(runs) > 1):
-            target = runs[0].path.with_name(together.name)
-            yield target, USUAL_HEIGHT_INCHES[width], together.make(runs)
+            content = made(partial(together.make, runs), asked=bool(names))
+            if content is not None:
+                target = runs[0].path.with_name(together.name)
+                yield target, USUAL_HEIGHT_INCHES[width], content
 
 
-def made(figure: RunFigure, run: Run, choice: Choice, *, asked: bool) -> Content | None:
-    """Make a figure; None for one that nobody asked for and that the run does not allow."""
+def made(make: Callable[[], Content], *, asked: bool) -> Content | None:
+    """Make a figure; None for one that nobody asked for and that the runs do not allow."""
     try:
-        return figure.make(run, choice)
+        return make()
     except UsageError:
         if asked:
             raise

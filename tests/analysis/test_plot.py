@@ -10,11 +10,14 @@ import numpy as np
 import pytest
 from tests.conftest import run_values
 
+from hindmost.analysis.figures.choice import Choice
 from hindmost.analysis.figures.run_figures import RUN_FIGURES
 from hindmost.analysis.figures.together import TOGETHER_FIGURES
+from hindmost.analysis.verbs.plot import contents
 from hindmost.cli import main
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.contents import Header
+from hindmost.harness.runfile.reader import open_run
 from hindmost.harness.runfile.writer import write_whole
 
 
@@ -108,3 +111,20 @@ def test_no_file_and_no_cycle_are_refused(tmp_path: Path, header: Header) -> Non
             main(["plot", str(file), "--figure", name])
     with pytest.raises(UsageError, match="have no place in"):
         main(["plot", str(file), "--figure", "map", "--position", "3"])
+
+
+def test_more_configurations_than_can_be_told_apart_spoil_nothing(
+    tmp_path: Path, header: Header, values: dict[str, object]
+) -> None:
+    files = [
+        str(write_whole(tmp_path, replace(header, spec={"unknowns": 100 + n}), values))
+        for n in range(7)
+    ]
+    with pytest.raises(UsageError, match="7 curves in one figure"):
+        main(["plot", *files, "--figure", "ecdf", "--out", str(tmp_path / "f")])
+    runs = [open_run(file) for file in files]
+    assert not [
+        target.name
+        for target, _, _ in contents(runs, Choice(), (), "full")
+        if target.name == "ecdf"
+    ]

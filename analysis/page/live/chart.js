@@ -1,6 +1,6 @@
 /* What curves and maps share: axes, pointing, zooming, the keyboard. */
 
-const MARGIN = { left: 54, right: 12, top: 8, bottom: 38 };
+const MARGIN = { left: 54, right: 20, top: 8, bottom: 38 };
 
 const ink = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
