@@ -10,6 +10,8 @@ from hindmost.analysis.figures.units import unit_for
 
 ROOM = 0.06
 """Above and below, of the range of what is shown."""
+LEAST_RANGE = 0.05
+"""Of the longest time: smaller differences are not to look large."""
 
 
 def time_per_rank(
@@ -37,7 +39,7 @@ def time_per_rank(
     )
     low = min(float(each.y.min()) for each in series)
     high = max(float(each.y.max()) for each in series)
-    room = ROOM * (high - low) or 0.5 * high
+    room = ROOM * max(high - low, LEAST_RANGE * high)
     return Chart(
         title=title,
         x=Quantity("rank"),

@@ -20,6 +20,7 @@ from hindmost.analysis.figures.heat_map import heat_map, pool_maximum
 from hindmost.analysis.figures.histogram import Sample, histogram, histograms
 from hindmost.analysis.figures.laws import fitted_laws
 from hindmost.analysis.figures.limits import worth_showing
+from hindmost.analysis.figures.one_body import time_per_rank
 from hindmost.analysis.figures.palette import DARK_FILLS, DARK_LINES, FILLS, LINES
 from hindmost.analysis.figures.phases import stacked_shares
 from hindmost.analysis.figures.style import new_figure
@@ -140,6 +141,15 @@ def test_cycle_shows_medians_and_the_middle_of_every_place() -> None:
     np.testing.assert_allclose(alone.y, median.y - 2.0)
     assert band.base is not None
     np.testing.assert_allclose(band.y - band.base, 1.8, rtol=1e-3)
+
+
+def test_rounding_does_not_look_like_a_difference() -> None:
+    times = np.array([1e-3])
+    chart = time_per_rank(times, times + 1e-12, title="", hosts=["a"])
+    assert chart.y_limits[1] - chart.y_limits[0] > 0.01 * chart.y_limits[1]
+    with new_figure(2.8) as (_, axes):
+        chart.draw(axes)
+        assert axes.get_xticks().tolist() == [0]
 
 
 def test_stacked_shares_are_those_of_sums() -> None:
