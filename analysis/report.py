@@ -1,40 +1,117 @@
-"""The page on a set of runs: models, where the time went, figures, provenance."""
+"""The page on a set of runs: solvers side by side, models, where the time went, charts."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import count
 
 import numpy as np
 
-from hindmost.analysis.figures.run_figures import RUN_FIGURES
-from hindmost.analysis.figures.style import PNG_DPI, new_figure
+from hindmost.analysis.comparison import ComparedSolver, comparable, compare_solvers
+from hindmost.analysis.figures.chart import Chart
+from hindmost.analysis.figures.choice import Choice
+from hindmost.analysis.figures.heat_map import HeatMap
+from hindmost.analysis.figures.palette import MOST_LINES
+from hindmost.analysis.figures.run_figures import RUN_FIGURES, RunFigure
+from hindmost.analysis.figures.style import new_figure
+from hindmost.analysis.figures.together import TOGETHER_FIGURES
+from hindmost.analysis.figures.units import several
 from hindmost.analysis.fits import FittedGroup, FittedRun
+from hindmost.analysis.page.charts import LiveChart
 from hindmost.analysis.page.document import document
-from hindmost.analysis.page.parts import Column, Heading, Paragraph, Part, Picture, Table
+from hindmost.analysis.page.parts import Column, Heading, Paragraph, Part, Table
 from hindmost.analysis.summary import RunSummary, mpi_name, summarise_run, when
 from hindmost.analysis.tables.models import LEGEND, refusals
 from hindmost.analysis.tables.terminal import percent, seconds
+from hindmost.errors import UsageError
+from hindmost.harness.runfile.reader import Run
+
+PICTURE_DPI = 110
+"""Of pictures that stand where no script runs."""
+ON_PAGE = ("map", "work", "histogram", "cycle", "phases", "phases-over-time")
+"""Figures of the median run of every configuration."""
 
 
 def report_page(groups: Sequence[FittedGroup]) -> str:
-    """Return the HTML of the page on runs, a section a configuration."""
+    """Return the HTML of the page on runs: solvers side by side, then each configuration."""
+    numbers = count(1)
     parts: list[Part] = []
+    for members in comparable(groups):
+        parts += comparison(members, numbers)
     for fitted in groups:
-        parts += section(fitted)
+        parts += section(fitted, numbers)
     runs = sum(len(fitted.runs) for fitted in groups)
     first = groups[0].runs[0].run.header
     return document(
         title="Where the iterations lost time",
-        subtitle=f"{runs} recorded solves, the first at {when(first.t0_utc)}; "
-        f"{mpi_name(first.mpi_library)}, PETSc {first.environment.get('petsc')}",
+        subtitle=f"{runs} recorded solve{'s' if runs > 1 else ''}, the first at "
+        f"{when(first.t0_utc)}; {mpi_name(first.mpi_library)}, "
+        f"PETSc {first.environment.get('petsc')}",
         parts=parts,
     )
 
 
-def section(fitted: FittedGroup) -> list[Part]:
+def comparison(members: Sequence[FittedGroup], numbers: Iterator[int]) -> list[Part]:
+    """Return the parts on solvers of the same workload."""
+    header = members[0].runs[0].run.header
+    parts: list[Part] = [
+        Heading(f"Solvers of {header.workload} on {several(header.ranks, 'rank')}, side by side"),
+        comparison_table(members),
+        Paragraph(
+            "Times are those of whole solves; a solver of more work an iteration may need fewer "
+            "iterations, which is not weighed here.",
+            quiet=True,
+        ),
+    ]
+    if len(members) <= MOST_LINES:
+        figure = next(each for each in TOGETHER_FIGURES if each.name == "ecdf")
+        content = figure.make([each.run for fitted in members for each in fitted.runs])
+        parts.append(
+            live_chart(content, "How long a body lasts", figure.caption, numbers, height=2.8)
+        )
+    return parts
+
+
+def comparison_table(members: Sequence[FittedGroup]) -> Table:
+    """Return the table of solvers of the same workload."""
+    solvers = compare_solvers(members)
+    return Table(
+        columns=(
+            Column("solver"),
+            Column("runs", "right"),
+            Column("solve time", "right"),
+            Column("range of repeats", "right"),
+            Column("spread", "right"),
+            Column("waiting", "right"),
+            Column(f"times {solvers[0].name}", "right"),
+            Column("difference"),
+        ),
+        rows=[
+            (
+                solver.name,
+                str(solver.runs),
+                seconds(solver.median_s),
+                *spread(solver),
+                f"{100 * solver.wait_share:.1f} %",
+                f"{solver.ratio:.2f}",
+                solver.verdict,
+            )
+            for solver in solvers
+        ],
+    )
+
+
+def spread(solver: ComparedSolver) -> tuple[str, str]:
+    """Write the range of repeats and its width; a single run has none."""
+    if solver.runs == 1:
+        return "", ""
+    span = f"{seconds(solver.lowest_s)} to {seconds(solver.highest_s)}"
+    return span, f"{solver.spread_percent:.1f} %"
+
+
+def section(fitted: FittedGroup, numbers: Iterator[int]) -> list[Part]:
     """Return the parts on one configuration."""
-    middle = median_run(fitted)
     parts: list[Part] = [
         Heading(fitted.group.title),
         models_table(fitted),
@@ -42,23 +119,41 @@ def section(fitted: FittedGroup) -> list[Part]:
         Paragraph(" ".join(LEGEND.split()), quiet=True),
         runs_table([summarise_run(each.run) for each in fitted.runs]),
     ]
-    header = middle.run.header
-    for figure in RUN_FIGURES:
-        with new_figure(figure.height_inches(header.ranks)) as (canvas, axes):
-            figure.draw(axes, middle.run)
-            sink = io.BytesIO()
-            canvas.savefig(sink, format="png", dpi=PNG_DPI)
-        caption = figure.caption
-        if len(fitted.runs) > 1:
-            caption += f" Drawn from {middle.run.path.name}, the run of median solve time."
-        parts.append(
-            Picture(
-                png=sink.getvalue(),
-                description=f"{figure.name} of {header.solver} on {header.ranks} ranks",
-                caption=caption,
-            )
-        )
+    middle = median_run(fitted).run
+    if len(fitted.runs) > 1:
+        drawn = f"Drawn from {middle.path.name}, the run of median solve time."
+        parts.append(Paragraph(drawn, quiet=True))
+    for name in ON_PAGE:
+        figure = next(each for each in RUN_FIGURES if each.name == name)
+        parts += run_chart(figure, middle, numbers)
     return parts
+
+
+def run_chart(figure: RunFigure, run: Run, numbers: Iterator[int]) -> list[Part]:
+    """Return a figure of a run as a chart; nothing if the run does not allow it."""
+    try:
+        content = figure.make(run, Choice())
+    except UsageError:
+        return []
+    height = figure.height_inches(run.header.ranks)
+    return [live_chart(content, figure.heading, figure.caption, numbers, height=height)]
+
+
+def live_chart(
+    content: Chart | HeatMap, heading: str, caption: str, numbers: Iterator[int], *, height: float
+) -> LiveChart:
+    """Return a chart with its picture, for a height of that in inches."""
+    with new_figure(height) as (canvas, axes):
+        content.draw(axes)
+        sink = io.BytesIO()
+        canvas.savefig(sink, format="png", dpi=PICTURE_DPI)
+    return LiveChart(
+        number=next(numbers),
+        content=content,
+        heading=heading,
+        caption=caption,
+        png=sink.getvalue(),
+    )
 
 
 def median_run(fitted: FittedGroup) -> FittedRun:

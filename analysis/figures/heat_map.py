@@ -2,21 +2,150 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.figures.style import COLOUR_MAP
+from hindmost.analysis.figures.columns import Columns
+from hindmost.analysis.figures.limits import worth_showing
+from hindmost.analysis.figures.palette import COLOUR_MAP
+from hindmost.analysis.figures.style import put_words
+from hindmost.analysis.figures.units import Unit, unit_for
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_COLUMNS = 1200
 MOST_ROWS = 600
-MICROSECONDS = 1e6
-RANGE = (0.01, 0.995)
-"""Quantiles of the times at the ends of the colours: a few detours must not darken the rest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeatMap:
+    """Times of bodies on ranks, neighbours pooled by their maximum.
+
+    Attributes
+    ----------
+    times : float64 array, shape (column, row), seconds
+        The longest of what was pooled into each cell.
+    bodies : int array, shape (body,)
+        Numbers of the bodies that are shown, in order.
+    ranks : int
+        Number of ranks.
+    bodies_a_column, ranks_a_row : int
+        How many were pooled; the last column and row may hold fewer.
+    what : str
+        What is timed.
+    selection : str
+        Which bodies are shown if not all are; may be empty.
+    """
+
+    title: str
+    what: str
+    selection: str
+    times: NDArray[np.float64]
+    bodies: NDArray[np.int64]
+    ranks: int
+    bodies_a_column: int
+    ranks_a_row: int
+
+    @property
+    def unit(self) -> Unit:
+        """The unit of the colours."""
+        return unit_for(self.times)
+
+    @property
+    def first_body(self) -> NDArray[np.int64]:
+        """The first body of every column: int array, shape (column,)."""
+        return self.bodies[:: self.bodies_a_column]
+
+    @property
+    def last_body(self) -> NDArray[np.int64]:
+        """The last body of every column: int array, shape (column,)."""
+        ends = np.arange(1, self.times.shape[0] + 1) * self.bodies_a_column
+        last: NDArray[np.int64] = self.bodies[np.minimum(ends, self.bodies.size) - 1]
+        return last
+
+    @property
+    def colour_limits_s(self) -> tuple[float, float]:
+        """The times at the ends of the colours; there are shorter and longer ones."""
+        low, high = worth_showing(self.times)
+        return low, max(high, low * (1 + 1e-9), 1e-12)
+
+    @property
+    def stride(self) -> int:
+        """Bodies from one that is shown to the next."""
+        return int(np.median(np.diff(self.bodies))) if self.bodies.size > 1 else 1
+
+    @property
+    def x_label(self) -> str:
+        """What a column is."""
+        parts = ([self.selection] if self.selection else []) + (
+            [f"each column: the slowest of {self.bodies_a_column}"]
+            if self.bodies_a_column > 1
+            else []
+        )
+        return "body" + (f" ({'; '.join(parts)})" if parts else "")
+
+    @property
+    def y_label(self) -> str:
+        """What a row is."""
+        pooled = self.ranks_a_row
+        return "rank" + (f" (each row: the slowest of {pooled})" if pooled > 1 else "")
+
+    def coarser(self, columns: int, rows: int) -> HeatMap:
+        """Return the map with at most so many columns and rows, pooled further."""
+        across = -(-self.times.shape[0] // columns)
+        up = -(-self.times.shape[1] // rows)
+        return replace(
+            self,
+            times=pool_maximum(pool_maximum(self.times, columns, axis=0), rows, axis=1),
+            bodies_a_column=self.bodies_a_column * across,
+            ranks_a_row=self.ranks_a_row * up,
+        )
+
+    def columns(self) -> Columns:
+        """Return the cells: a row for every column of the map, a column for every row of ranks."""
+        last = np.minimum(np.arange(1, self.times.shape[1] + 1) * self.ranks_a_row, self.ranks) - 1
+        names = [
+            f"rank_{row * self.ranks_a_row}" + (f"_to_{end}" if self.ranks_a_row > 1 else "")
+            for row, end in enumerate(last)
+        ]
+        cells = {f"{name}_s": self.times[:, row] for row, name in enumerate(names)}
+        return {"body": self.first_body, "body_to": self.last_body, **cells}
+
+    def draw(self, axes: Axes) -> Axes:
+        """Draw times as colours, bodies to the right and ranks upwards; return the axes."""
+        low, high = self.colour_limits_s
+        scale = self.unit.per_second
+        left = float(self.bodies[0]) - 0.5 * self.stride
+        image = axes.imshow(
+            self.times.T * scale,
+            aspect="auto",
+            origin="lower",
+            interpolation="nearest",
+            cmap=COLOUR_MAP,
+            vmin=low * scale,
+            vmax=high * scale,
+            extent=(
+                left,
+                left + self.times.shape[0] * self.bodies_a_column * self.stride,
+                -0.5,
+                self.times.shape[1] * self.ranks_a_row - 0.5,
+            ),
+        )
+        # The last column and row may hold fewer bodies and ranks than the others.
+        axes.set_xlim(left, left + self.bodies.size * self.stride)
+        axes.set_ylim(-0.5, self.ranks - 0.5)
+        if self.ranks <= 16:
+            axes.set_yticks(range(self.ranks))
+        put_words(axes, title=self.title, x_label=self.x_label, y_label=self.y_label)
+        figure = axes.get_figure()
+        assert figure is not None
+        label = f"{self.what}, {self.unit.sign}"
+        figure.colorbar(image, ax=axes, label=label, extend="both", pad=0.02)
+        return axes
 
 
 def pool_maximum(times: NDArray[np.float64], most: int, axis: int) -> NDArray[np.float64]:
@@ -36,35 +165,31 @@ def pool_maximum(times: NDArray[np.float64], most: int, axis: int) -> NDArray[np
     return pooled
 
 
-def draw_heat_map(axes: Axes, times: NDArray[np.float64], title: str) -> Axes:
-    """Draw times as colours, iterations to the right and ranks upwards.
+def heat_map(
+    times: NDArray[np.float64],
+    *,
+    title: str,
+    what: str = "time of a body",
+    bodies: NDArray[np.int64] | None = None,
+    selection: str = "",
+) -> HeatMap:
+    """Pool times into a map.
 
     Parameters
     ----------
     times : float64 array, shape (iteration, rank), seconds
+    bodies : int array, shape (iteration,), or None
+        Numbers of the bodies, where not all of a run are there.
     """
     iterations, ranks = times.shape
-    pooled = pool_maximum(pool_maximum(times, MOST_COLUMNS, axis=0), MOST_ROWS, axis=1)
-    low, high = np.quantile(times, RANGE)
-    image = axes.imshow(
-        pooled.T * MICROSECONDS,
-        aspect="auto",
-        origin="lower",
-        interpolation="nearest",
-        cmap=COLOUR_MAP,
-        vmin=low * MICROSECONDS,
-        vmax=max(high, low * (1 + 1e-9)) * MICROSECONDS,
-        extent=(-0.5, iterations - 0.5, -0.5, ranks - 0.5),
+    whole = HeatMap(
+        title=title,
+        what=what,
+        selection=selection,
+        times=times,
+        bodies=np.arange(iterations) if bodies is None else bodies,
+        ranks=ranks,
+        bodies_a_column=1,
+        ranks_a_row=1,
     )
-    if ranks <= 16:
-        axes.set_yticks(range(ranks))
-    pooling = -(-iterations // MOST_COLUMNS)
-    note = f" (each column: the slowest of {pooling})" if pooling > 1 else ""
-    axes.set_xlabel(f"body{note}")
-    rows = -(-ranks // MOST_ROWS)
-    axes.set_ylabel("rank" + (f" (each row: the slowest of {rows})" if rows > 1 else ""))
-    axes.set_title(title)
-    figure = axes.get_figure()
-    assert figure is not None
-    figure.colorbar(image, ax=axes, label="time of the body, us", extend="both", pad=0.02)
-    return axes
+    return whole.coarser(MOST_COLUMNS, MOST_ROWS)

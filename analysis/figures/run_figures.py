@@ -3,78 +3,158 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from hindmost.analysis.figures.heat_map import draw_heat_map
-from hindmost.analysis.figures.histogram import draw_histogram
-from hindmost.analysis.runs import solve_times
-from hindmost.errors import DataError
+from hindmost.analysis.figures import of_run
+from hindmost.analysis.figures.chart import Chart
+from hindmost.analysis.figures.choice import Choice
+from hindmost.analysis.figures.columns import Columns
+from hindmost.analysis.figures.heat_map import HeatMap
 from hindmost.harness.runfile.reader import Run
-from hindmost.models.stochastic.johnsonsu import fit_johnsonsu
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+USUAL_HEIGHT_INCHES = {"full": 2.8, "half": 2.2}
+
+
+class Content(Protocol):
+    """What a figure shows: it draws itself and gives its numbers."""
+
+    def draw(self, axes: Axes) -> Axes:
+        """Draw on axes and return them."""
+
+    def columns(self) -> Columns:
+        """Return the numbers that are drawn."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFigure:
-    """A figure that can be drawn of any run.
+    """A figure that can be drawn of a run.
 
     Attributes
     ----------
     name : str
-        Part of the file's name.
+        On the command line, and part of the file's name.
+    heading : str
+        Over the figure on a page.
+    summary : str
+        One line for the help.
     caption : str
         What is to be seen in it.
-    height_inches : callable
-        From the number of ranks.
+    make : callable
+        From a run and what was chosen of it; raises UsageError where the run does not allow it.
+    usual : bool
+        Whether it is drawn if nothing else is asked for.
+    by_rank : bool
+        Whether it grows with the number of ranks.
     """
 
     name: str
+    heading: str
+    summary: str
     caption: str
-    draw: Callable[[Axes, Run], Axes]
-    height_inches: Callable[[int], float]
+    make: Callable[[Run, Choice], Chart | HeatMap]
+    usual: bool = False
+    by_rank: bool = False
 
-
-def draw_map(axes: Axes, run: Run) -> Axes:
-    """Draw the (iteration, rank) colour map of a run."""
-    return draw_heat_map(axes, run.durations, f"{title(run)}: where and when")
-
-
-def draw_law(axes: Axes, run: Run) -> Axes:
-    """Draw the histogram of a run's bodies with the fitted laws."""
-    times = solve_times(run).fitted
-    law = None
-    with suppress(DataError):
-        law = fit_johnsonsu(times)
-    return draw_histogram(axes, times, law, f"{title(run)}: how long a body lasts")
-
-
-def title(run: Run) -> str:
-    """Return solver, workload and ranks."""
-    header = run.header
-    return f"{header.solver} on {header.workload}, {header.ranks} ranks"
+    def height_inches(self, ranks: int, width: str = "full") -> float:
+        """Return the height that suits a number of ranks and a width of `WIDTHS_INCHES`."""
+        usual = USUAL_HEIGHT_INCHES[width]
+        return min(0.8 * usual - 0.4 + 0.3 * ranks, 1.4 * usual) if self.by_rank else usual
 
 
 RUN_FIGURES = (
     RunFigure(
         name="map",
-        caption="The bodies of every rank in the order of time, as colours. Ramps are the cycles "
-        "of a solver that restarts, whose bodies orthogonalise against ever more vectors. Stripes "
-        "along time are a rank that is always slower; columns are bodies in which all were slow; "
-        "specks are detours.",
-        draw=draw_map,
-        height_inches=lambda ranks: min(1.6 + 0.35 * ranks, 5.0),
+        heading="Where and when bodies were slow",
+        summary="(iteration, rank) colour map of bodies, at --position of the restart cycle",
+        caption="The bodies of every rank in the order of time, as colours. Stripes along time are "
+        "a rank that is always slower; columns are bodies in which all were slow; specks are "
+        "detours. Of a solver that restarts, only the bodies at one place of the cycle are shown, "
+        "which all do the same work.",
+        make=of_run.make_map,
+        usual=True,
+        by_rank=True,
+    ),
+    RunFigure(
+        name="work",
+        heading="Which rank was slow by itself",
+        summary="the same of what a body takes without waiting: which rank was slow by itself",
+        caption="The same bodies without their waiting: what a rank did by itself. A column that "
+        "is slow in the map of bodies, and here on one rank only, was slow because of that rank.",
+        make=of_run.make_work_map,
+        usual=True,
+        by_rank=True,
     ),
     RunFigure(
         name="histogram",
+        heading="How long a body lasts",
+        summary="histogram of all bodies with the laws fitted to them",
         caption="How long bodies last, all ranks and iterations together, with the Johnson SU law "
         "that the stationary model takes them to follow, and a normal one for comparison. Of a "
         "pipelined solver, bodies that only fill the pipeline are left out; those that drain it "
         "make a peak at the left.",
-        draw=draw_law,
-        height_inches=lambda _: 3.2,
+        make=of_run.make_histogram,
+        usual=True,
+    ),
+    RunFigure(
+        name="ranks",
+        heading="Single ranks",
+        summary="histograms of single ranks, chosen with --rank",
+        caption="How long bodies last on single ranks: those of least, middle and most work, if "
+        "none were chosen.",
+        make=of_run.make_rank_histograms,
+    ),
+    RunFigure(
+        name="iteration",
+        heading="One body on every rank",
+        summary="time of one body on every rank, chosen with --iteration",
+        caption="One body on every rank, with its waiting and without. Dotted lines stand where "
+        "the ranks of a host begin.",
+        make=of_run.make_time_per_rank,
+    ),
+    RunFigure(
+        name="fastest",
+        heading="The fastest rank of a body",
+        summary="histogram of a_k, the fastest rank of every body, with its law",
+        caption="The fastest rank of every body, a_k of the non-stationary model, with the Johnson "
+        "SU law from which simulations draw it.",
+        make=of_run.make_fastest,
+    ),
+    RunFigure(
+        name="span",
+        heading="From the fastest rank to the slowest",
+        summary="histogram of s_k, from fastest to slowest rank, with its law",
+        caption="From the fastest rank of a body to the slowest, s_k of the non-stationary model, "
+        "with the Johnson SU law from which simulations draw it.",
+        make=of_run.make_span,
+    ),
+    RunFigure(
+        name="cycle",
+        heading="Through the restart cycle",
+        summary="time of a body against its place in the restart cycle",
+        caption="How the time of a body grows over the restart cycle, as it orthogonalises against "
+        "ever more vectors, and how much of it is waiting.",
+        make=of_run.make_cycle,
+        usual=True,
+    ),
+    RunFigure(
+        name="phases",
+        heading="Where the time of every rank went",
+        summary="where the time of every rank went, in stacked shares",
+        caption="Where the time of the bodies of every rank went. The rank that waits least is the "
+        "one that the others wait for.",
+        make=of_run.make_phases,
+        usual=True,
+    ),
+    RunFigure(
+        name="phases-over-time",
+        heading="Where the time went in the course of the solve",
+        summary="where the time went in the course of the solve, all ranks together",
+        caption="Where the time of all ranks went in the course of the solve.",
+        make=of_run.make_phases_over_time,
     ),
 )

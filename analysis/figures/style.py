@@ -2,49 +2,65 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hindmost.analysis.figures.palette import INK
 from hindmost.errors import MissingError, UsageError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-WIDTH_INCHES = 7.0
-COLOUR_MAP = "cividis"
-"""Grows in lightness only, so that it reads the same without colour vision and in grey."""
-INK = "#1b2a41"
-ACCENT = "#c2570c"
-SECOND = "#0b7285"
+WIDTHS_INCHES = {"full": 7.0, "half": 3.4}
+"""The text block of a journal, and one of its two columns."""
 FORMATS = ("png", "pdf", "svg")
-PNG_DPI = 160
+PNG_DPI = 200
+INCHES_A_LETTER = 0.0071
+"""Of running text, by points of its size; letters differ, so lines are broken a little early."""
 
 SETTINGS: Any = {
     "font.family": "sans-serif",
-    "font.size": 9.0,
-    "axes.titlesize": 10.0,
+    "font.size": 8.5,
+    "axes.titlesize": 9.0,
     "axes.titlelocation": "left",
     "axes.titleweight": "bold",
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.edgecolor": INK,
     "axes.labelcolor": INK,
+    "axes.linewidth": 0.7,
     "text.color": INK,
     "xtick.color": INK,
     "ytick.color": INK,
     "legend.frameon": False,
+    "legend.fontsize": 8.0,
+    "legend.handlelength": 2.6,
+    "lines.scale_dashes": True,
     "savefig.bbox": "tight",
     "pdf.fonttype": 42,
     "svg.fonttype": "none",
 }
+HALF_SETTINGS: Any = {
+    **SETTINGS,
+    "font.size": 7.5,
+    "axes.titlesize": 7.5,
+    "legend.fontsize": 7.0,
+    "legend.handlelength": 2.2,
+}
 
 
 @contextmanager
-def new_figure(height_inches: float) -> Iterator[tuple[Figure, Axes]]:
+def new_figure(height_inches: float, width: str = "full") -> Iterator[tuple[Figure, Axes]]:
     """Make a figure with one pair of axes in hindmost's style; it is closed afterwards.
+
+    Parameters
+    ----------
+    width : str
+        A key of `WIDTHS_INCHES`. What is meant for one column is laid out for it, not shrunk.
 
     Raises
     ------
@@ -60,8 +76,9 @@ def new_figure(height_inches: float) -> Iterator[tuple[Figure, Axes]]:
         raise MissingError(
             "Figures need matplotlib, which is not installed: pip install 'hindmost[plot]'."
         ) from error
-    with mpl.rc_context(SETTINGS):
-        figure, axes = plt.subplots(figsize=(WIDTH_INCHES, height_inches), layout="constrained")
+    size = (WIDTHS_INCHES[width], height_inches)
+    with mpl.rc_context(HALF_SETTINGS if width == "half" else SETTINGS):
+        figure, axes = plt.subplots(figsize=size, layout="constrained")
         try:
             yield figure, axes
         finally:
@@ -77,3 +94,23 @@ def save(figure: Figure, path: Path) -> Path:
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}.") from error
     return path
+
+
+def put_words(axes: Axes, *, title: str, x_label: str, y_label: str) -> None:
+    """Set title and labels, broken into as many lines as the figure is narrow."""
+    width, height = size_inches(axes)
+    for text, put, inches in (
+        (title, axes.set_title, 0.8 * width),
+        (x_label, axes.set_xlabel, 0.8 * width),
+        (y_label, axes.set_ylabel, 0.8 * height),
+    ):
+        size = float(put("").get_fontsize())
+        letters = max(12, int(inches / (INCHES_A_LETTER * size)))
+        put("\n".join(textwrap.wrap(text, letters)))
+
+
+def size_inches(axes: Axes) -> tuple[float, float]:
+    """Return width and height of the figure that axes stand in."""
+    figure = axes.figure
+    width, height = figure.bbox.width / figure.dpi, figure.bbox.height / figure.dpi
+    return float(width), float(height)

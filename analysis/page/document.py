@@ -2,37 +2,79 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
+from hindmost.analysis.figures.palette import DARK_FILLS, DARK_LINES, FILLS, LINES
+from hindmost.analysis.page.charts import LiveChart
 from hindmost.analysis.page.parts import Part
 from hindmost.errors import UsageError
 
 STYLE = Path(__file__).with_name("page.css")
+SCRIPTS = [
+    Path(__file__).parent / "live" / f"{name}.js"
+    for name in ("chart", "curves", "heat_map", "start")
+]
 
 
 def document(title: str, subtitle: str, parts: Sequence[Part]) -> str:
-    """Return the HTML of a page."""
+    """Return the HTML of a page.
+
+    It may load nothing from anywhere and run no script but the one that draws charts, which is
+    named by its hash: whatever else finds its way into the page stays dead.
+    """
     body = "\n".join(part.html() for part in parts)
+    script, policy = "", ""
+    if any(isinstance(part, LiveChart) for part in parts):
+        code = live_script()
+        digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
+        script, policy = f"<script>{code}</script>", f"; script-src 'sha256-{digest}'"
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy"
- content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
+ content="default-src 'none'; img-src data:; style-src 'unsafe-inline'{policy}">
 <title>{escape(title)}</title>
 <style>
-{STYLE.read_text()}</style>
+{colours()}{STYLE.read_text(encoding="utf-8")}</style>
 </head>
 <body>
 <h1>{escape(title)}</h1>
 <p class="quiet">{escape(subtitle)}</p>
 {body}
+{script}
 </body>
 </html>
 """
+
+
+def live_script() -> str:
+    """Return the script that draws charts, all in one scope of its own."""
+    code = "\n".join(script.read_text(encoding="utf-8") for script in SCRIPTS)
+    return f'"use strict";\n(() => {{\n{code}}})();\n'
+
+
+def colours() -> str:
+    """Return the figures' colours as variables of the style sheet, for light and dark pages."""
+
+    def variables(lines: Sequence[str], fills: Sequence[str]) -> str:
+        named = {"line": lines, "fill": fills}
+        return " ".join(
+            f"--{kind}-{number}: {colour};"
+            for kind, each in named.items()
+            for number, colour in enumerate(each)
+        )
+
+    dark = variables(DARK_LINES, DARK_FILLS)
+    return (
+        f":root {{ color-scheme: light dark; {variables(LINES, FILLS)} }}\n"
+        f"@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
+    )
 
 
 def write_page(path: Path, html: str) -> Path:

@@ -84,8 +84,13 @@ class Picture:
 
     def html(self) -> str:
         """Return the picture with its caption."""
-        data = base64.b64encode(self.png).decode()
         return (
-            f'<figure><img src="data:image/png;base64,{data}" alt="{escape(self.description)}">'
+            f"<figure>{picture_html(self.png, self.description)}"
             f"<figcaption>{escape(self.caption)}</figcaption></figure>"
         )
+
+
+def picture_html(png: bytes, description: str) -> str:
+    """Return a picture that travels inside the page."""
+    data = base64.b64encode(png).decode()
+    return f'<img src="data:image/png;base64,{data}" alt="{escape(description)}">'

@@ -1,0 +1,100 @@
+"""What a person may choose of a run to be drawn: ranks, a body, a place of the cycle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.errors import UsageError
+from hindmost.harness.runfile.reader import Run
+
+Position = int | Literal["middle", "all"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What is to be drawn of a run.
+
+    Attributes
+    ----------
+    ranks : tuple of int
+        For histograms of single ranks; empty for those of least, middle and most work.
+    body : int or None
+        For times per rank; None for the middle one.
+    position : int, ``middle`` or ``all``
+        Which place of the restart cycle a map shows, so that all its bodies do the same work.
+    """
+
+    ranks: tuple[int, ...] = ()
+    body: int | None = None
+    position: Position = "middle"
+
+    def ranks_of(self, run: Run) -> dict[int, str]:
+        """Return the chosen ranks, each with its name.
+
+        Raises
+        ------
+        UsageError
+            A rank that the run has not.
+        """
+        ranks = run.header.ranks
+        for rank in self.ranks:
+            if not 0 <= rank < ranks:
+                raise UsageError(f"{run.path} has no rank {rank}; it has ranks 0 to {ranks - 1}.")
+        if self.ranks:
+            return {rank: f"rank {rank}" for rank in self.ranks}
+        order = np.argsort(run.work.sum(axis=0), kind="stable")
+        usual = {"middle": ranks // 2, "least": 0, "most": ranks - 1}
+        chosen = {int(order[at]): f"{which} work" for which, at in usual.items() if ranks > 1}
+        return {rank: f"rank {rank} ({which})" for rank, which in chosen.items()} or {0: "rank 0"}
+
+    def body_of(self, run: Run) -> int:
+        """Return the chosen body.
+
+        Raises
+        ------
+        UsageError
+            A body that the run has not.
+        """
+        if self.body is None:
+            return run.bodies // 2
+        if not 0 <= self.body < run.bodies:
+            raise UsageError(
+                f"{run.path} has no body {self.body}; it has bodies 0 to {run.bodies - 1}."
+            )
+        return self.body
+
+    def place_of(self, run: Run) -> int | None:
+        """Return the chosen place of the restart cycle; None for all bodies.
+
+        Raises
+        ------
+        UsageError
+            A place that the cycle has not, or a solver that does not restart.
+        """
+        if self.position == "all" or (self.position == "middle" and not run.header.restart):
+            return None
+        length = int(run.position.max()) + 1
+        if self.position == "middle":
+            return length // 2
+        if not run.header.restart:
+            raise UsageError(
+                f"{run.path}: {run.header.solver} does not restart, so its bodies have no place in "
+                "a cycle; leave --position away."
+            )
+        if not 0 <= self.position < length:
+            raise UsageError(
+                f"{run.path}: no body has place {self.position} of the restart cycle; "
+                f"places are 0 to {length - 1}."
+            )
+        return self.position
+
+    def bodies_of(self, run: Run) -> NDArray[np.int64]:
+        """Return the numbers of the bodies at the chosen place: int array, shape (body,)."""
+        place = self.place_of(run)
+        if place is None:
+            return np.arange(run.bodies)
+        return np.flatnonzero(run.position == place)

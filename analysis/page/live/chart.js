@@ -1,0 +1,126 @@
+/* What curves and maps share: axes, pointing, zooming, the keyboard. */
+
+const MARGIN = { left: 54, right: 20, top: 8, bottom: 38 };
+
+const ink = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
+const written = (value) => Number(value.toPrecision(4)).toLocaleString("en");
+
+function ticks(low, high, most) {
+  const raw = (high - low) / Math.max(1, most) || 1;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = power * [1, 2, 5, 10].find((factor) => factor * power >= raw * 0.999);
+  const found = [];
+  for (let at = Math.ceil(low / step); at * step <= high + step * 1e-9; at++) found.push(at * step);
+  return found;
+}
+
+class Chart {
+  constructor(figure, data) {
+    this.figure = figure;
+    this.data = data;
+    this.canvas = figure.querySelector("canvas");
+    this.words = figure.querySelector(".hover");
+    this.hint = this.words.textContent;
+    this.view = [...data.x.limits];
+    this.cursor = null;
+    this.listen();
+  }
+
+  get box() {
+    const width = this.canvas.clientWidth, height = this.canvas.clientHeight;
+    return { x: MARGIN.left, y: MARGIN.top, w: width - MARGIN.left - MARGIN.right,
+      h: height - MARGIN.top - MARGIN.bottom };
+  }
+  toX(value) { return this.box.x + (value - this.view[0]) / (this.view[1] - this.view[0]) * this.box.w; }
+  toY(value) {
+    const [low, high] = this.data.y.limits;
+    return this.box.y + (1 - (value - low) / (high - low)) * this.box.h;
+  }
+  point(event) {
+    const frame = this.canvas.getBoundingClientRect(), box = this.box;
+    const across = clamp((event.clientX - frame.left - box.x) / box.w, 0, 1);
+    const up = clamp(1 - (event.clientY - frame.top - box.y) / box.h, 0, 0.9999);
+    return [this.view[0] + across * (this.view[1] - this.view[0]), up];
+  }
+
+  draw() {
+    const scale = window.devicePixelRatio || 1;
+    this.canvas.width = Math.round(this.canvas.clientWidth * scale);
+    this.canvas.height = Math.round(this.canvas.clientHeight * scale);
+    const pen = this.canvas.getContext("2d");
+    pen.setTransform(scale, 0, 0, scale, 0, 0);
+    pen.font = "12px system-ui, sans-serif";
+    const box = this.box;
+    pen.save();
+    pen.beginPath();
+    pen.rect(box.x, box.y, box.w, box.h);
+    pen.clip();
+    this.paint(pen, box, scale);
+    if (this.cursor) this.mark(pen, box);
+    pen.restore();
+    this.axes(pen, box);
+    this.canvas.dataset.drawn = this.data.kind;
+  }
+
+  axes(pen, box) {
+    pen.strokeStyle = pen.fillStyle = ink("--ink");
+    pen.lineWidth = 0.8;
+    pen.strokeRect(box.x, box.y, 0, box.h);
+    pen.strokeRect(box.x, box.y + box.h, box.w, 0);
+    pen.textAlign = "center";
+    for (const at of ticks(...this.view, box.w / 80)) {
+      if (this.data.x.counted && at % 1) continue;
+      pen.strokeRect(this.toX(at), box.y + box.h, 0, 4);
+      pen.fillText(written(at), this.toX(at), box.y + box.h + 16);
+    }
+    pen.fillText(this.data.x.label, box.x + box.w / 2, box.y + box.h + 33, box.w + 20);
+    pen.textAlign = "right";
+    for (const at of ticks(...this.data.y.limits, box.h / 36)) {
+      if (this.data.y.counted && at % 1) continue;
+      pen.strokeRect(box.x - 4, this.toY(at), 4, 0);
+      pen.fillText(written(at), box.x - 7, this.toY(at) + 4);
+    }
+  }
+
+  point_at(cursor) {
+    this.cursor = cursor && [clamp(cursor[0], ...this.view), clamp(cursor[1], 0, 0.9999)];
+    this.words.textContent = cursor ? this.say(...this.cursor) : this.hint;
+    this.draw();
+  }
+  zoom(low, high) {
+    const [first, last] = this.data.x.limits;
+    const least = (last - first) * 1e-4;
+    this.view = high - low > least ? [Math.max(low, first), Math.min(high, last)] : [first, last];
+    this.draw();
+  }
+
+  listen() {
+    let from = null;
+    this.canvas.addEventListener("pointerdown", (event) => { from = this.point(event)[0]; });
+    this.canvas.addEventListener("pointermove", (event) => this.point_at(this.point(event)));
+    this.canvas.addEventListener("pointerleave", () => { from = null; this.point_at(null); });
+    this.canvas.addEventListener("pointerup", (event) => {
+      const [to, up] = this.point(event), moved = Math.abs(this.toX(to) - this.toX(from ?? to));
+      if (event.pointerType === "mouse" && moved > 8) this.zoom(Math.min(from, to), Math.max(from, to));
+      else keepInAddress(this.figure.id, to, up);
+      from = null;
+    });
+    this.canvas.addEventListener("dblclick", () => this.zoom(0, 0));
+    this.canvas.addEventListener("blur", () => this.point_at(null));
+    this.canvas.addEventListener("keydown", (event) => {
+      const [low, high] = this.view, [x, up] = this.cursor ?? [(low + high) / 2, 0.5];
+      const [right, above] = this.steps();
+      const moves = { ArrowLeft: [-right, 0], ArrowRight: [right, 0], ArrowUp: [0, above], ArrowDown: [0, -above] };
+      const factors = { "+": 0.5, "=": 0.5, "-": 2 };
+      if (moves[event.key]) {
+        this.point_at([x + moves[event.key][0], up + moves[event.key][1]]);
+      } else if (factors[event.key]) {
+        const half = (high - low) * factors[event.key] / 2;
+        this.zoom(x - half, x + half);
+      } else if (event.key === "0" || event.key === "Escape") this.zoom(0, 0);
+      else return;
+      event.preventDefault();
+    });
+  }
+}

@@ -1,0 +1,76 @@
+/* Maps of times. Whatever shares a pixel is pooled by its maximum, so no detour disappears. */
+
+class HeatMap extends Chart {
+  constructor(figure, data, codes) {
+    super(figure, data);
+    this.codes = codes;
+    this.colours = data.colours.map((hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16)));
+  }
+  steps() {
+    const cell = this.data.column_width;
+    return [Math.max(cell, (this.view[1] - this.view[0]) / this.box.w), 1 / this.data.rows];
+  }
+  time(code) { return code ? this.data.least * Math.exp((code - 1) * this.data.log_step) : 0; }
+  columns(low, high) {
+    const { column_width: width, columns } = this.data, first = this.data.x.limits[0];
+    const from = clamp(Math.floor((low - first) / width + 1e-6), 0, columns - 1);
+    return [from, clamp(Math.ceil((high - first) / width - 1e-6), from + 1, columns)];
+  }
+  rowsAt(low, high) {
+    const { rows, row_height: height } = this.data, ranks = this.data.y.limits[1] - this.data.y.limits[0];
+    const from = clamp(Math.floor(low * ranks / height + 1e-6), 0, rows - 1);
+    return [from, clamp(Math.ceil(high * ranks / height - 1e-6), from + 1, rows)];
+  }
+  slowest([left, right], [below, above]) {
+    let most = 0;
+    for (let c = left; c < right; c++)
+      for (let r = below; r < above; r++) most = Math.max(most, this.codes[c * this.data.rows + r]);
+    return most;
+  }
+  colour(time) {
+    const [low, high] = this.data.colour_limits, last = this.colours.length - 1;
+    const at = clamp((time - low) / (high - low), 0, 1) * last, i = Math.min(Math.floor(at), last - 1);
+    return [0, 1, 2].map((k) => this.colours[i][k] + (at - i) * (this.colours[i + 1][k] - this.colours[i][k]));
+  }
+  paint(pen, box, scale) {
+    const width = Math.max(1, Math.round(box.w * scale)), height = Math.max(1, Math.round(box.h * scale));
+    const key = [width, height, ...this.view].join();
+    if (this.painted !== key) this.image = this.pixels(pen, width, height);
+    this.painted = key;
+    pen.putImageData(this.image, Math.round(box.x * scale), Math.round(box.y * scale));
+  }
+  pixels(pen, width, height) {
+    const image = pen.createImageData(width, height), pixel = (this.view[1] - this.view[0]) / width;
+    const bands = Array.from({ length: height }, (_, y) => this.rowsAt(1 - (y + 1) / height, 1 - y / height));
+    for (let x = 0; x < width; x++) {
+      const across = this.columns(this.view[0] + x * pixel, this.view[0] + (x + 1) * pixel);
+      let last = [-1, -1], rgb = null;
+      bands.forEach((rows, y) => {
+        if (rows[0] !== last[0] || rows[1] !== last[1]) rgb = this.colour(this.time(this.slowest(across, rows)));
+        last = rows;
+        image.data.set([...rgb, 255], (y * width + x) * 4);
+      });
+    }
+    return image;
+  }
+  mark(pen, box) {
+    pen.lineWidth = 1;
+    for (const [shift, colour] of [[0, "#fff"], [1, "#000"]]) {
+      pen.strokeStyle = colour;
+      pen.strokeRect(this.toX(this.cursor[0]) + shift, box.y, 0, box.h);
+      pen.strokeRect(box.x, box.y + (1 - this.cursor[1]) * box.h + shift, box.w, 0);
+    }
+  }
+  say(x, up) {
+    const pixel = (this.view[1] - this.view[0]) / this.box.w;
+    const across = this.columns(x, x + pixel), rows = this.rowsAt(up, up + 1e-6);
+    const data = this.data, last = Math.min(across[1] * data.bodies_a_column, data.bodies) - 1;
+    const body = (at) => data.first_body + at * data.stride;
+    const ranks = [rows[0] * data.row_height, Math.min(rows[1] * data.row_height, data.y.limits[1] + 0.5) - 1];
+    const range = (word, low, high) => low === high ? `${word} ${low}` : `${word === "body" ? "bodies" : "ranks"} ${low} to ${high}`;
+    const one = body(across[0] * data.bodies_a_column) === body(last) && ranks[0] === ranks[1];
+    const most = this.time(this.slowest(across, rows));
+    return `${range("body", body(across[0] * data.bodies_a_column), body(last))}, ${range("rank", ...ranks)}: ` +
+      `${one ? "" : "slowest "}${written(most)} ${data.unit}`;
+  }
+}
