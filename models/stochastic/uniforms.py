@@ -1,0 +1,94 @@
+"""Laws of the uniform laws: how the fastest rank and the span change from iteration to iteration.
+
+In iteration k the ranks are uniform on [a_k, a_k + s_k] (equation 11): a_k is the fastest rank, s_k
+the slowest less the fastest. Section 6 takes both as random, each with a Johnson SU law (Table 2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.errors import DataError
+from hindmost.models.stochastic.johnsonsu import JohnsonSU, fit_johnsonsu
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UniformLaws:
+    """The laws of a_k and s_k.
+
+    Attributes
+    ----------
+    least : JohnsonSU
+        Of a_k, in seconds.
+    span : JohnsonSU
+        Of s_k, in seconds. Its tail may reach below 0; nothing is cut off, so that means stay
+        those of the closed form.
+    fitted : int
+        Iterations that both were fitted to; 0 if the laws are taken to be exact.
+    """
+
+    least: JohnsonSU
+    span: JohnsonSU
+    fitted: int = 0
+
+    def explain(self) -> str:
+        """Say it in a sentence."""
+        return (
+            f"The fastest rank takes {self.least.mean * 1e6:.1f} us on average and the slowest "
+            f"{self.span.mean * 1e6:.1f} us more, each by a Johnson SU law of its own."
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return scipy's parameters of both, with all their digits."""
+        return {
+            "least": self.least.to_json(),
+            "span": self.span.to_json(),
+            "fitted_iterations": self.fitted,
+        }
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> UniformLaws:
+        """Return the laws that `to_json` wrote."""
+        return cls(
+            least=JohnsonSU(**values["least"]),
+            span=JohnsonSU(**values["span"]),
+            fitted=values["fitted_iterations"],
+        )
+
+
+def fit_uniforms(durations: NDArray[np.float64]) -> UniformLaws:
+    """Fit the laws of a_k and s_k.
+
+    Parameters
+    ----------
+    durations : float64 array, shape (iteration, rank), seconds
+        Without the bodies that only fill a pipeline.
+
+    Raises
+    ------
+    DataError
+        A single rank, or a_k or s_k that no Johnson SU law describes: too few, or constant.
+    """
+    if durations.ndim != 2 or durations.shape[1] < 2:
+        raise DataError(
+            f"Times of shape {durations.shape}; the span s_k needs (iteration, rank) with at "
+            "least 2 ranks."
+        )
+    least = durations.min(axis=1)
+    span = durations.max(axis=1) - least
+    laws = {}
+    for name, values in (("fastest ranks a_k", least), ("spans s_k", span)):
+        try:
+            laws[name] = fit_johnsonsu(values)
+        except DataError as error:
+            raise DataError(
+                f"The {name} of {values.size} iterations, {values.min() * 1e6:.4g} to "
+                f"{values.max() * 1e6:.4g} us, have no Johnson SU law. {error}"
+            ) from error
+    return UniformLaws(
+        least=laws["fastest ranks a_k"], span=laws["spans s_k"], fitted=int(least.size)
+    )

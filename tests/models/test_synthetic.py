@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import special
+
+from hindmost.errors import UsageError
+from hindmost.models.stochastic.maximum import maximum_moments
+from hindmost.models.stochastic.maxplus import fit_max_plus, max_plus_time
+from hindmost.models.synthetic.solves import draw_work, line_of_ranks, synthetic_solve
+
+
+@pytest.mark.parametrize("lag", [0, 1, 2, 5, 40])
+@pytest.mark.parametrize("halo", [False, True])
+@pytest.mark.parametrize("ranks", [1, 2, 6])
+def test_agrees_with_the_compiled_recursion(lag: int, halo: bool, ranks: int) -> None:
+    work = np.random.default_rng(lag).exponential(1.0, (70, ranks))
+    edges = line_of_ranks(ranks) if halo else None
+    times = synthetic_solve(work, lag=lag, latency_s=0.3, edges=edges, restart_s=0.5)
+    recursion = max_plus_time(
+        work,
+        0.3,
+        lag=lag,
+        cycle_starts=np.array([0, 30, 60]),
+        edge_source=times.edge_source,
+        edge_target=times.edge_target,
+    )
+    assert times.solve_time_s == pytest.approx(recursion + 2 * 0.5, rel=1e-12)
+    # Bodies tile the solve on every rank.
+    np.testing.assert_allclose(times.durations[:].sum(axis=0), recursion, rtol=1e-12)
+    assert np.all(times.durations[:] >= work - 1e-12)
+
+
+def test_blocking_bodies_are_the_maximum_of_the_law() -> None:
+    work = draw_work(special.ndtr, iterations=20_000, ranks=7, seed=1)
+    times = synthetic_solve(work, latency_s=0.25)
+    mean, variance = maximum_moments(special.ndtr, 7)
+    scatter = np.sqrt(variance / 20_000)
+    assert times.durations[:][:, 3].mean() == pytest.approx(mean + 0.25, abs=4 * scatter)
+    assert np.ptp(times.durations[:], axis=1).max() == 0.0
+
+
+def test_unlimited_slack_leaves_the_slowest_ranks_own_work() -> None:
+    # Equation 4: T' = max_p sum_k T_p^k, where nothing ever waits within the solve.
+    work = np.random.default_rng(2).exponential(1.0, (50, 5))
+    times = synthetic_solve(work, lag=50, restart=50)
+    assert times.solve_time_s == pytest.approx(work.sum(axis=0).max(), rel=1e-12)
+
+
+def test_a_latency_of_its_own_for_every_body() -> None:
+    work = np.ones((4, 2))
+    times = synthetic_solve(work, latency_s=np.array([0.0, 3.0, 0.0, 3.0]))
+    np.testing.assert_allclose(times.durations[:][:, 1], [1.0, 4.0, 1.0, 4.0])
+    assert fit_max_plus(times).predict().seconds == pytest.approx(4 * 1.0 + 4 * 1.5)
+
+
+@pytest.mark.parametrize("wrong", [{"lag": -1}, {"restart": 0}])
+def test_impossible_solves_are_refused(wrong: dict[str, int]) -> None:
+    with pytest.raises(UsageError, match="at least 0 and 1"):
+        synthetic_solve(np.ones((3, 2)), **wrong)  # type: ignore[arg-type]
