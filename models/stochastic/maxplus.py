@@ -10,13 +10,12 @@ all ranks meet.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.models.compiled import compiled
 from hindmost.models.results import Kind, Prediction
 from hindmost.models.stochastic.times import SolveTimes
 
@@ -152,16 +151,7 @@ def max_plus_time(
     first = np.searchsorted(edge_target[order], np.arange(work.shape[1] + 1))
     borders = np.append(cycle_starts, work.shape[0]).astype(np.int64)
     source = edge_source[order].astype(np.int64)
-    return float(compiled_pipelined_time()(work, latency_s, lag, borders, first, source))
-
-
-@cache
-def compiled_pipelined_time() -> Any:
-    """Compile the recursion, once a machine where numba finds a place to keep what it compiles."""
-    try:
-        return numba.njit(cache=True)(pipelined_time)
-    except RuntimeError:  # neither the package's folder nor the user's cache can be written
-        return numba.njit(pipelined_time)
+    return float(compiled(pipelined_time)(work, latency_s, lag, borders, first, source))
 
 
 def pipelined_time(

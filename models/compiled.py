@@ -1,0 +1,26 @@
+"""Compiled loops: kept on disk where a folder can be written, in memory where none can."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numba
+
+
+@cache
+def compiled(loop: Callable[..., Any]) -> Any:
+    """Compile a loop for one core, once a machine where numba finds a place to keep it.
+
+    The compiled loop releases the interpreter's lock, so that threads may run it side by side.
+
+    Parameters
+    ----------
+    loop : function
+        Of arrays and numbers only.
+    """
+    try:
+        return numba.njit(cache=True, nogil=True)(loop)
+    except RuntimeError:  # neither the package's folder nor the user's cache can be written
+        return numba.njit(nogil=True)(loop)
