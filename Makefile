@@ -4,6 +4,7 @@
 #   make test              set up what is missing, run every check and test
 #   make test-recorder     only the tests of set-up and of what runs on the ranks
 #   make bench-recorder    measure what recording costs a solve (about 3 min, wants an idle machine)
+#   make bench-stochastic  measure what fitting laws to 41 million times takes (about 1 min, 2 GB)
 #   make check             lint, types, import contracts
 #   make clean             remove what the demonstration made
 #
@@ -14,7 +15,7 @@ RANKS ?= 2
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: bench-recorder demo test test-recorder check lint types contracts clean setup-demo setup-test
+.PHONY: bench-recorder bench-stochastic demo test test-recorder check lint types contracts clean setup-demo setup-test
 
 setup-demo:
 	@$(PYTHON) setup --stack $(STACK) --extras plot
@@ -43,6 +44,9 @@ test-recorder: setup-test
 bench-recorder: setup-demo
 	@for solver in gmres pgmres; do for ranks in 1 2; do \
 	    $(BIN)/mpiexec -n $$ranks $(BIN)/python benchmarks/recorder.py $$solver || exit; done; done
+
+bench-stochastic: setup-demo
+	@$(BIN)/python benchmarks/stochastic.py
 
 check: lint types contracts
 
