@@ -23,15 +23,15 @@ from hindmost.models.stochastic.scipylaw import ScipyLaw
 START_VALUES = 200
 """Equally probable quantiles that scipy derives its start from."""
 SEARCHES: tuple[tuple[str, dict[str, float]], ...] = (
-    ("Nelder-Mead", {"maxfev": 120, "fatol": 1e-8, "xatol": 1e-5}),
-    ("BFGS", {"maxiter": 20, "gtol": 1e-7}),
-    ("Nelder-Mead", {"maxfev": 120, "fatol": 1e-8, "xatol": 1e-5}),
-    ("BFGS", {"maxiter": 20, "gtol": 1e-7}),
-    ("Nelder-Mead", {"maxfev": 160, "fatol": 1e-8, "xatol": 1e-5}),
+    ("Nelder-Mead", {"maxfev": 120, "fatol": 1e-6, "xatol": 1e-3}),
+    ("BFGS", {"maxiter": 15, "gtol": 1e-5}),
+    ("Nelder-Mead", {"maxfev": 120, "fatol": 1e-6, "xatol": 1e-3}),
+    ("BFGS", {"maxiter": 15, "gtol": 1e-5}),
+    ("Nelder-Mead", {"maxfev": 160, "fatol": 1e-6, "xatol": 1e-3}),
 )
 """One after the other: a simplex finds its way along the edges of what a law allows, where
 differences fail; these are quicker once far from them."""
-STILL = 1e-6
+STILL = 1e-5
 """In log-likelihood a value: a simplex that gains less has found the end."""
 TOLERANCE = 1e-2
 """In log-likelihood a value: a last simplex that gained more has not."""
@@ -44,8 +44,7 @@ EXTREME = 1e-6
 MASS_TOLERANCE = 0.25
 """What is meant are densities that go wrong, by powers of ten; a pole alone costs a tenth."""
 PATIENCE_S = 3.0
-"""Most families take a fiftieth. Some parameters of some families are a
-thousand times slower than others."""
+"""Most families take a fiftieth of it; with some parameters, some are a thousand times slower."""
 
 
 def fit_family(name: str, sample: Sample) -> ScipyLaw:

@@ -24,6 +24,13 @@ FITS = {
 }
 
 
+@pytest.fixture(autouse=True)
+def few_families(monkeypatch: pytest.MonkeyPatch) -> None:
+    # All of them are fitted in test_families.py; that takes seconds.
+    where = "hindmost.models.stochastic.families.scipys_families"
+    monkeypatch.setattr(where, lambda: ["cauchy", "gamma", "gumbel_r", "norm"])
+
+
 def times_of(durations: Any, **changes: Any) -> SolveTimes:
     count = durations.shape[0]
     return solve_times(
