@@ -31,7 +31,8 @@ FINE = 4096
 DF = (0.05, 1e5)
 """With more degrees of freedom, the law is a normal one to all digits that a sample can tell."""
 LARGEST_NC = 60.0
-"""The law hardly changes beyond it: 240 instead of 60 gave 2e-5 in log-likelihood a value."""
+"""The law hardly changes beyond it: on gamma, exponential and lognormal samples, 240 instead of 60
+gave 2e-5 to 4e-5 in log-likelihood a value."""
 LARGEST_LOG_WIDTH = 12.0
 """In interquartile ranges."""
 

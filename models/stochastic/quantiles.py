@@ -28,7 +28,7 @@ UNDERFLOW = -650.0
 """Below it, the logarithm of a density may be that of a number without all its digits."""
 MASS_TOLERANCE = 1e-5
 LARGEST_Z = 40.0
-"""The square root of the smallest probability that a float64 can hold lies at 27."""
+"""Beyond it, exp(-z^2 / 2) is 0 in float64."""
 SMALLEST_SLOPE = 1e-200
 
 
