@@ -5,6 +5,7 @@
 #   make test-recorder     only the tests of set-up and of what runs on the ranks
 #   make bench-recorder    measure what recording costs a solve (about 3 min, wants an idle machine)
 #   make bench-show        time 'hindmost show' on a file of 41 million bodies (1.3 GB of disk)
+#   make bench-stochastic  measure what fitting laws to 41 million times takes (about 1 min, 2 GB)
 #   make check             lint, types, import contracts
 #   make clean             remove what the demonstration made
 #
@@ -15,7 +16,8 @@ RANKS ?= 2
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: bench-recorder bench-show demo test test-recorder check lint types contracts clean setup-demo setup-test
+.PHONY: bench-recorder bench-show bench-stochastic demo test test-recorder check lint types \
+    contracts clean setup-demo setup-test
 
 setup-demo:
 	@$(PYTHON) setup --stack $(STACK) --extras plot
@@ -47,6 +49,9 @@ bench-recorder: setup-demo
 
 bench-show: setup-demo
 	@$(BIN)/python benchmarks/large_file.py
+
+bench-stochastic: setup-demo
+	@$(BIN)/python benchmarks/stochastic.py
 
 check: lint types contracts
 

@@ -2,7 +2,8 @@
 
 X = loc + scale sinh((Z - a) / b) with Z standard normal. Given loc and scale, the best a and b are
 in closed form: with z = asinh((x - loc) / scale), b = 1 / sd(z) and a = -b mean(z). What is left is
-a search in two dimensions, with an analytic gradient.
+a search in two dimensions, with an analytic gradient: from several starts on coarse bins, and from
+the best of the ends on the whole sample.
 """
 
 from __future__ import annotations
@@ -12,17 +13,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize
+from scipy import optimize, special
 
 from hindmost.errors import DataError
+from hindmost.models.stochastic.sample import Sample
+from hindmost.models.stochastic.units import Spread, spread_of
 
 STARTS = ((0.5, 0.0), (0.5, -2.0), (0.2, -1.0), (0.05, -2.0), (0.8, 0.0))
 """Where the search begins: quantile of the data for loc, log of scale in interquartile ranges."""
+COARSE = 2048
+"""Bins on which the search begins."""
 LARGEST_LOG_SCALE = 9.0
 """In interquartile ranges; beyond it the law is a normal or lognormal one to all digits."""
-SMALLEST_SCALE = 1e-3
-"""In interquartile ranges, or the smallest gap between two values if that is larger: the likelihood
-grows without bound when the scale shrinks around a value that occurs twice."""
 MEAN_TOLERANCE = 0.5
 """How far the law's mean may lie from the sample's, in standard deviations of the sample."""
 
@@ -44,35 +46,60 @@ class JohnsonSU:
     loc: float
     scale: float
 
+    @property
+    def name(self) -> str:
+        """Scipy's name of the family."""
+        return "johnsonsu"
+
     def at_normal(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the quantiles that belong to standard normal ones."""
         quantiles: NDArray[np.float64] = self.loc + self.scale * np.sinh((z - self.a) / self.b)
         return quantiles
 
-    def pdf(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the density."""
+    def log_pdf(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the logarithm of the density."""
         y = (x - self.loc) / self.scale
         z = self.a + self.b * np.arcsinh(y)
-        normal = np.exp(-0.5 * z**2) / np.sqrt(2.0 * np.pi)
-        density: NDArray[np.float64] = self.b * normal / (self.scale * np.sqrt(1.0 + y**2))
+        factor = np.log(self.b / self.scale) - 0.5 * np.log(2.0 * np.pi)
+        # Hypot instead of 1 + y^2, which overflows first.
+        logarithm: NDArray[np.float64] = factor - 0.5 * z**2 - np.log(np.hypot(1.0, y))
+        return logarithm
+
+    def pdf(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the density."""
+        density: NDArray[np.float64] = np.exp(self.log_pdf(x))
         return density
+
+    def cdf(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the probability of no more than x."""
+        share: NDArray[np.float64] = special.ndtr(
+            self.a + self.b * np.arcsinh((x - self.loc) / self.scale)
+        )
+        return share
 
     @property
     def mean(self) -> float:
         """The mean, in closed form."""
         return float(self.loc - self.scale * np.exp(0.5 / self.b**2) * np.sinh(self.a / self.b))
 
+    @property
+    def variance(self) -> float:
+        """The variance, in closed form."""
+        w, omega = np.exp(self.b**-2), self.a / self.b
+        return float(0.5 * self.scale**2 * (w - 1.0) * (w * np.cosh(2.0 * omega) + 1.0))
+
     def to_json(self) -> dict[str, Any]:
         """Return scipy's parameters with all their digits."""
-        return {"a": self.a, "b": self.b, "loc": self.loc, "scale": self.scale}
+        shape = {"a": self.a, "b": self.b}
+        return {"family": self.name, **shape, "loc": self.loc, "scale": self.scale}
 
 
-def fit_johnsonsu(sample: NDArray[np.float64]) -> JohnsonSU:
-    """Fit a Johnson SU law to a sample by maximum likelihood.
+def fit_johnsonsu(sample: NDArray[np.float64] | Sample) -> JohnsonSU:
+    """Fit a Johnson SU law by maximum likelihood.
 
     Parameters
     ----------
-    sample : float64 array, any shape
+    sample : Sample, or float64 array of any shape
 
     Raises
     ------
@@ -80,56 +107,59 @@ def fit_johnsonsu(sample: NDArray[np.float64]) -> JohnsonSU:
         Fewer than 5 values, all but equal ones, or so many equal ones that the law of greatest
         likelihood is none of them.
     """
-    values = np.sort(sample, axis=None)
-    if values.size < 5:
-        raise DataError(f"{values.size} values are too few for a Johnson SU law; it needs 5.")
-    quartiles = np.quantile(values, (0.25, 0.5, 0.75))
-    centre, spread = quartiles[1], quartiles[2] - quartiles[0]
-    spread = spread or values.std()
-    if not spread > 1e-12 * max(abs(centre), 1e-300):
-        raise DataError("All times are equal, so no law of their spread can be fitted.")
-    x = (values - centre) / spread
-    gaps = np.diff(x)
-    smallest = max(SMALLEST_SCALE, float(gaps[gaps > 0.0].min()))
-    limits = (float(np.log(smallest)), LARGEST_LOG_SCALE)
-    results = []
-    for quantile, log_scale in STARTS:
-        start = (float(np.quantile(x, quantile)), log_scale)
-        results.append(
-            optimize.minimize(
-                profile,
-                start,
-                args=(x,),
-                jac=True,
-                method="L-BFGS-B",
-                bounds=((None, None), limits),
-                options={"ftol": 1e-15, "gtol": 1e-9, "maxiter": 500},
-            )
-        )
-    best = min(results, key=lambda result: float(result.fun))
+    values = Sample.of(sample)
+    spread = spread_of(values, "a Johnson SU law", at_least=5)
+    unit_values = values.scaled(spread.centre, spread.unit)
+    coarse = unit_values.coarser(COARSE)
+    starts = [(float(coarse.quantile(share)), log_scale) for share, log_scale in STARTS]
+    found = min((search(coarse, start, spread) for start in starts), key=lambda end: end.fun)
+    # The coarse bins may have chosen among hollows; how deep they are, only the whole sample says.
+    best = found if coarse is unit_values else search(unit_values, found.x, spread)
+    point, weight = unit_values.nodes()
     loc, scale = float(best.x[0]), float(np.exp(best.x[1]))
-    z = np.arcsinh((x - loc) / scale)
-    b = 1.0 / z.std()
+    z = np.arcsinh((point - loc) / scale)
+    middle = float(np.dot(weight, z))
+    b = float(np.dot(weight, (z - middle) ** 2)) ** -0.5
     law = JohnsonSU(
-        a=float(-b * z.mean()),
-        b=float(b),
-        loc=float(centre + spread * loc),
-        scale=float(spread * scale),
+        a=-b * middle,
+        b=b,
+        loc=spread.centre + spread.unit * loc,
+        scale=spread.unit * scale,
     )
-    with np.errstate(over="ignore"):
-        astray = abs(law.mean - values.mean()) / values.std()
+    with np.errstate(over="ignore", invalid="ignore"):
+        astray = abs(law.mean - values.mean) / values.std
     if not astray <= MEAN_TOLERANCE:
         raise DataError(
             "No Johnson SU law describes these times: too few, or too many of them equal "
-            f"({values.size} values, {np.unique(values).size} different)."
+            f"({values.size} values, {np.unique(values.point).size} different)."
         )
     return law
 
 
+def search(sample: Sample, start: Any, spread: Spread) -> Any:
+    """Search loc and log of scale from one start."""
+    point, weight = sample.nodes()
+    return optimize.minimize(
+        profile,
+        start,
+        args=(point, weight),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=((None, None), (float(np.log(spread.smallest_scale)), LARGEST_LOG_SCALE)),
+        options={"ftol": 1e-15, "gtol": 1e-9, "maxiter": 500},
+    )
+
+
 def profile(
-    point: NDArray[np.float64], x: NDArray[np.float64]
+    place: NDArray[np.float64], x: NDArray[np.float64], weight: NDArray[np.float64]
 ) -> tuple[float, NDArray[np.float64]]:
-    """Return the negative log-likelihood a sample at (loc, log scale), the shape at its best.
+    """Return the negative log-likelihood a value at (loc, log scale), the shape at its best.
+
+    Parameters
+    ----------
+    place : float64 array, shape (2,)
+    x, weight : float64 arrays, shape (node,)
+        The weights sum to 1.
 
     Returns
     -------
@@ -138,15 +168,15 @@ def profile(
     float64 array, shape (2,)
         Its gradient.
     """
-    scale = np.exp(point[1])
-    y = (x - point[0]) / scale
+    scale = np.exp(place[1])
+    y = (x - place[0]) / scale
     z = np.arcsinh(y)
     square = 1.0 + y * y
     slope = 1.0 / np.sqrt(square)
-    centred = z - z.mean()
-    variance = float(np.mean(centred * centred))
-    value = 0.5 * np.log(variance) + point[1] + 0.5 * float(np.mean(np.log(square)))
+    centred = z - np.dot(weight, z)
+    variance = float(np.dot(weight, centred * centred))
+    value = 0.5 * np.log(variance) + place[1] + 0.5 * float(np.dot(weight, np.log(square)))
     # y falls by 1/scale with loc and by y with the log of the scale.
-    inner = centred * slope / variance + y / square
-    gradient = np.array([-np.mean(inner) / scale, 1.0 - np.mean(inner * y)])
+    inner = weight * (centred * slope / variance + y / square)
+    gradient = np.array([-np.sum(inner) / scale, 1.0 - np.dot(inner, y)])
     return float(value), gradient

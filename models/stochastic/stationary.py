@@ -1,15 +1,24 @@
-"""The stationary model: every body of every rank is drawn from one Johnson SU law."""
+"""The stationary model: every body of every rank is drawn from one law."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.errors import DataError
 from hindmost.models.results import Kind, Prediction
-from hindmost.models.stochastic.johnsonsu import JohnsonSU, fit_johnsonsu
+from hindmost.models.stochastic.johnsonsu import MEAN_TOLERANCE, fit_johnsonsu
+from hindmost.models.stochastic.law import Law
 from hindmost.models.stochastic.maximum import maximum_moments
 from hindmost.models.stochastic.moments import Z90
+from hindmost.models.stochastic.nct import fit_nct
+from hindmost.models.stochastic.sample import Sample
 from hindmost.models.stochastic.times import SolveTimes
+
+TITLES = {"johnsonsu": "Johnson SU", "nct": "non-central t"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,16 +27,18 @@ class Stationary:
 
     Attributes
     ----------
+    name : str
+        ``stationary-`` and how the law was chosen.
     bodies, ranks : int
         K and P; P is 1 for pipelined solvers, whose bodies need not wait for the slowest.
-    law : JohnsonSU
-        Of a body, in seconds.
+    law : Law
+        Of a body, in seconds; with a mean and a variance.
     """
 
+    name: str
     bodies: int
     ranks: int
-    law: JohnsonSU
-    name: str = "stationary-johnsonsu"
+    law: Law
     kind: Kind = Kind.EXPLAINS
 
     def predict(self) -> Prediction:
@@ -39,17 +50,83 @@ class Stationary:
     def explain(self) -> str:
         """Say it in a sentence."""
         slowest = f"the slowest of {self.ranks} draws" if self.ranks > 1 else "the mean"
-        return f"Each body is {slowest} from a Johnson SU law of mean {self.law.mean * 1e6:.1f} us."
+        family = TITLES.get(self.law.name, self.law.name)
+        return f"Each body is {slowest} from a {family} law of mean {self.law.mean * 1e6:.1f} us."
 
     def parameters(self) -> dict[str, Any]:
-        """Return the law's parameters."""
+        """Return the law's family and parameters."""
         return self.law.to_json()
 
 
 def fit_stationary(times: SolveTimes) -> Stationary:
-    """Fit a law to all bodies but those that fill a pipeline."""
+    """Fit a Johnson SU law to all bodies but those that fill a pipeline."""
+    return stationary("stationary-johnsonsu", fit_johnsonsu(times.fitted), times)
+
+
+def fit_stationary_nct(times: SolveTimes) -> Stationary:
+    """Fit a non-central t law to all bodies but those that fill a pipeline.
+
+    Raises
+    ------
+    DataError
+        No such law, or one without a finite variance.
+    """
+    return stationary("stationary-nct", fit_nct(times.fitted), times)
+
+
+def fit_stationary_best(
+    times: SolveTimes, sample: NDArray[np.float64] | Sample | None = None
+) -> Stationary:
+    """Take the family of least squared error against the histogram, of those that can be used.
+
+    Families without a finite mean and variance, or whose mean is not that of the sample, are passed
+    over: the density may agree where most bodies lie while the tail, which decides what the slowest
+    of many ranks takes, is none that the sample can have.
+
+    Parameters
+    ----------
+    sample : Sample or float64 array, optional
+        The bodies to fit, where they were gathered already.
+
+    Raises
+    ------
+    DataError
+        Times to which no family can be fitted.
+    """
+    # Scipy's families take half a second to import; the other models do without.
+    from hindmost.models.stochastic.families import fit_families
+
+    values = Sample.of(times.fitted if sample is None else sample)
+    for candidate in fit_families(values).by_squared_error:
+        try:
+            refuse_heavy_tails(candidate.law)
+            agrees = abs(candidate.law.mean - values.mean) <= MEAN_TOLERANCE * values.std
+        except DataError:
+            continue
+        if agrees:
+            return stationary("stationary-best", candidate.law, times)
+    raise DataError("No family of laws with a mean and a variance describes these times.")
+
+
+def stationary(name: str, law: Law, times: SolveTimes) -> Stationary:
+    """Make a model of a law."""
+    refuse_heavy_tails(law)
     return Stationary(
+        name=name,
         bodies=times.iterations,
         ranks=1 if times.pipelined else times.ranks,
-        law=fit_johnsonsu(times.fitted),
+        law=law,
     )
+
+
+def refuse_heavy_tails(law: Law) -> None:
+    """Refuse a law that gives the sum of bodies no mean, or no spread that could be told."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        moments = {"mean": law.mean, "variance": law.variance}
+    for what, value in moments.items():
+        if not np.isfinite(value):
+            family = TITLES.get(law.name, law.name)
+            raise DataError(
+                f"The {family} law of greatest likelihood has no finite {what}, and so predicts no "
+                "time: a few bodies are too long for it. Max-plus on local work needs no law."
+            )

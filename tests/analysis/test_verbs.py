@@ -66,7 +66,8 @@ def test_fit_json_is_what_the_design_promises(
     by_name = {model["name"]: model for model in answer["runs"][0]["models"]}
     # Every rank ends every body with the slowest, so the recursion gives the solve time.
     assert by_name["max-plus"]["error_percent"] == pytest.approx(0, abs=0.01)
-    assert by_name["stationary-johnsonsu"]["parameters"].keys() == {"a", "b", "loc", "scale"}
+    law = by_name["stationary-johnsonsu"]["parameters"]
+    assert law.keys() == {"family", "a", "b", "loc", "scale"}
 
 
 def test_show_says_where_the_time_went(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,9 @@ from scipy import stats
 
 from hindmost.errors import DataError
 from hindmost.models.stochastic.johnsonsu import JohnsonSU, fit_johnsonsu
+from hindmost.models.stochastic.law import log_likelihood
 from hindmost.models.stochastic.maximum import maximum_moments
+from hindmost.models.stochastic.sample import Sample, exact_sample
 
 LAWS = {
     "johnson su": stats.johnsonsu(-2.0, 1.3, loc=4e-4, scale=2e-5),
@@ -16,11 +18,15 @@ LAWS = {
     "student": stats.t(3, loc=2e-4, scale=3e-6),
     "gamma": stats.gamma(2.5, loc=1e-4, scale=2e-5),
     "two groups": None,
+    "detours": None,
 }
 
 
 def sample_of(name: str, size: int) -> NDArray[np.float64]:
     random = np.random.default_rng(7)
+    if name == "detours":
+        late = np.where(random.random(size) < 0.01, random.exponential(1e-4, size), 0.0)
+        return np.asarray(random.gamma(9.0, 4e-7, size) + late)
     if LAWS[name] is None:
         fast = random.normal(4e-4, 5e-6, size)
         return np.where(random.random(size) < 0.1, fast + 2e-4, fast)
@@ -41,6 +47,17 @@ def test_reaches_the_likelihood_of_scipy(name: str) -> None:
     assert ours <= scipys + 1e-9
 
 
+@pytest.mark.parametrize("name", LAWS)
+def test_bins_of_many_values_cost_no_likelihood(name: str) -> None:
+    sample = sample_of(name, 200_000)
+    assert Sample.of(sample).point.size < sample.size
+    binned, exact = fit_johnsonsu(sample), fit_johnsonsu(exact_sample(sample))
+    ours = negative_log_likelihood(binned, sample)
+    assert ours == pytest.approx(negative_log_likelihood(exact, sample), abs=1e-9)
+    # What the bins say the likelihood is.
+    assert -log_likelihood(binned, sample) == pytest.approx(ours, abs=1e-9)
+
+
 def test_recovers_the_law_that_it_was_drawn_from() -> None:
     law = fit_johnsonsu(sample_of("johnson su", 200_000))
     assert law.a == pytest.approx(-2.0, rel=0.05)
@@ -53,9 +70,12 @@ def test_density_and_quantiles_are_those_of_scipy() -> None:
     scipys = stats.johnsonsu(0.7, 1.9, loc=3.0, scale=0.2)
     x = np.linspace(2, 4, 50)
     np.testing.assert_allclose(law.pdf(x), scipys.pdf(x), rtol=1e-12)
+    np.testing.assert_allclose(law.cdf(x), scipys.cdf(x), rtol=1e-12)
     z = np.linspace(-3, 3, 20)
     np.testing.assert_allclose(law.at_normal(z), scipys.ppf(stats.norm.cdf(z)), rtol=1e-10)
     assert law.mean == pytest.approx(scipys.mean(), rel=1e-12)
+    assert law.variance == pytest.approx(scipys.var(), rel=1e-10)
+    assert law.to_json() == {"family": "johnsonsu", "a": 0.7, "b": 1.9, "loc": 3.0, "scale": 0.2}
 
 
 @pytest.mark.parametrize("sample", [np.full(100, 3e-4), np.array([1.0, 2.0, 3.0])])

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from hindmost.errors import DataError
-from hindmost.models.stochastic.spread import (
+from hindmost.models.stochastic.nodes import (
     independent_draws,
     spread_over_nodes,
     variance_on_node,

@@ -1,0 +1,229 @@
+"""The non-central Student t law, fitted by maximum likelihood.
+
+A search in four dimensions with an analytic gradient: from several starts on coarse bins, and from
+the best of the ends on finer ones. It takes log df, asinh nc, loc + scale nc and the logarithm of
+the width scale sqrt(1 + nc^2 / (2 df)): location and scale alone run away along a narrow ridge as
+nc grows, and with them the search.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize, special
+
+from hindmost.errors import DataError
+from hindmost.models.stochastic.noncentral import log_density
+from hindmost.models.stochastic.quantiles import QuantileTable, tabulate
+from hindmost.models.stochastic.sample import Sample
+from hindmost.models.stochastic.units import Spread, spread_of
+
+STARTS = ((3.0, 0.0), (3.0, 1.5), (1.0, 1.0), (2.0, 5.0), (20.0, 4.0), (3.0, -1.5))
+"""Where the search begins: degrees of freedom and non-centrality; location and scale are those that
+give the law the quartiles of the data."""
+COARSE = 400
+FINE = 4096
+"""Bins of the final search; on so many, the likelihood is that of all values to 1e-11 a value."""
+DF = (0.05, 1e5)
+"""With more degrees of freedom, the law is a normal one to all digits that a sample can tell."""
+LARGEST_NC = 60.0
+"""The law hardly changes beyond it: on gamma, exponential and lognormal samples, 240 instead of 60
+gave 2e-5 to 4e-5 in log-likelihood a value."""
+LARGEST_LOG_WIDTH = 12.0
+"""In interquartile ranges."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NonCentralT:
+    """A non-central Student t law, with scipy's parameters.
+
+    Attributes
+    ----------
+    df, nc : float
+        Degrees of freedom > 0, and non-centrality.
+    loc, scale : float
+        In the unit of the data; scale > 0.
+    """
+
+    df: float
+    nc: float
+    loc: float
+    scale: float
+
+    @property
+    def name(self) -> str:
+        """Scipy's name of the family."""
+        return "nct"
+
+    def log_pdf(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the logarithm of the density."""
+        y = (np.asarray(x) - self.loc) / self.scale
+        of_y, _ = log_density(y.ravel(), self.df, self.nc)
+        logarithm: NDArray[np.float64] = of_y.reshape(y.shape) - np.log(self.scale)
+        return logarithm
+
+    def pdf(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the density."""
+        density: NDArray[np.float64] = np.exp(self.log_pdf(x))
+        return density
+
+    def cdf(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the probability of no more than x."""
+        share: NDArray[np.float64] = special.ndtr(table_of(self).normal_at(x))
+        return share
+
+    def at_normal(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the quantiles that belong to standard normal ones."""
+        return table_of(self).at_normal(z)
+
+    @property
+    def mean(self) -> float:
+        """The mean, in closed form; infinite for one degree of freedom and fewer."""
+        if self.df <= 1.0:
+            return float("inf")
+        return float(self.loc + self.scale * self.nc * self._ratio)
+
+    @property
+    def variance(self) -> float:
+        """The variance, in closed form; infinite for two degrees of freedom and fewer."""
+        if self.df <= 2.0:
+            return float("inf")
+        square = self.df * (1.0 + self.nc**2) / (self.df - 2.0)
+        return float(self.scale**2 * (square - (self.nc * self._ratio) ** 2))
+
+    @property
+    def _ratio(self) -> float:
+        """The mean of sqrt(df / V), V chi-squared."""
+        half = 0.5 * self.df
+        return float(np.sqrt(half) * np.exp(special.gammaln(half - 0.5) - special.gammaln(half)))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return scipy's parameters with all their digits."""
+        shape = {"df": self.df, "nc": self.nc}
+        return {"family": self.name, **shape, "loc": self.loc, "scale": self.scale}
+
+
+@lru_cache(maxsize=64)
+def table_of(law: NonCentralT) -> QuantileTable:
+    """Integrate the law's density, once."""
+    return tabulate(
+        law.log_pdf,
+        support=(-np.inf, np.inf),
+        centre=law.loc + law.scale * law.nc,
+        unit=law.scale,
+    )
+
+
+def fit_nct(sample: NDArray[np.float64] | Sample) -> NonCentralT:
+    """Fit a non-central t law by maximum likelihood.
+
+    Parameters
+    ----------
+    sample : Sample, or float64 array of any shape
+
+    Raises
+    ------
+    DataError
+        Fewer than 5 values, all but equal ones, or so many equal ones that the likelihood grows
+        without bound as the law shrinks around them.
+    """
+    values = Sample.of(sample)
+    spread = spread_of(values, "a non-central t law", at_least=5)
+    fine = values.scaled(spread.centre, spread.unit).coarser(FINE)
+    coarse = fine.coarser(COARSE)
+    found = min(
+        (search(coarse, start_at(df, nc, coarse), spread, steps=30) for df, nc in STARTS),
+        key=lambda end: end.fun,
+    )
+    best = search(fine, found.x, spread, steps=300)
+    if best.x[3] <= 1e-3 + np.log(spread.smallest_scale):
+        raise DataError(
+            "No non-central t law describes these times: the likelihood grows without bound as it "
+            f"shrinks around equal ones ({values.size} values, {np.unique(values.point).size} "
+            "different)."
+        )
+    law = law_at(best.x)
+    return NonCentralT(
+        df=law.df,
+        nc=law.nc,
+        loc=spread.centre + spread.unit * law.loc,
+        scale=spread.unit * law.scale,
+    )
+
+
+def start_at(df: float, nc: float, sample: Sample) -> NDArray[np.float64]:
+    """Return a start: a shape, with the middle and the width that fit the quartiles."""
+    law = law_at(np.array([np.log(df), np.arcsinh(nc), 0.0, 0.0]))
+    low, middle, high = law.at_normal(special.ndtri(np.array([0.25, 0.5, 0.75])))
+    quartiles = sample.quantile(np.array([0.25, 0.5, 0.75]))
+    width = float(quartiles[2] - quartiles[0]) / float(high - low) or 1.0
+    return np.array([np.log(df), np.arcsinh(nc), quartiles[1] - width * middle, np.log(width)])
+
+
+def law_at(place: NDArray[np.float64]) -> NonCentralT:
+    """Return the law at a place of the search."""
+    df, nc = float(np.exp(place[0])), float(np.sinh(place[1]))
+    scale = float(np.exp(place[3]) / np.sqrt(1.0 + 0.5 * nc**2 / df))
+    return NonCentralT(df=df, nc=nc, loc=float(place[2]) - scale * nc, scale=scale)
+
+
+def search(sample: Sample, start: NDArray[np.float64], spread: Spread, *, steps: int) -> Any:
+    """Search the four dimensions from one start."""
+    point, weight = sample.nodes()
+    farthest = float(np.arcsinh(LARGEST_NC))
+    return optimize.minimize(
+        negative_log_likelihood,
+        start,
+        args=(point, weight),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=(
+            (float(np.log(DF[0])), float(np.log(DF[1]))),
+            (-farthest, farthest),
+            (None, None),
+            (float(np.log(spread.smallest_scale)), LARGEST_LOG_WIDTH),
+        ),
+        options={"ftol": 1e-14, "gtol": 1e-8, "maxiter": steps},
+    )
+
+
+def negative_log_likelihood(
+    place: NDArray[np.float64], x: NDArray[np.float64], weight: NDArray[np.float64]
+) -> tuple[float, NDArray[np.float64]]:
+    """Return it a value, and its gradient, at a place of the search.
+
+    Parameters
+    ----------
+    place : float64 array, shape (4,)
+        log df, asinh nc, loc + scale nc, log of the width.
+    x, weight : float64 arrays, shape (node,)
+        The weights sum to 1.
+
+    Returns
+    -------
+    float
+    float64 array, shape (4,)
+    """
+    law = law_at(place)
+    df, nc, scale = law.df, law.nc, law.scale
+    y = (x - law.loc) / scale
+    value, (with_y, with_df, with_nc) = log_density(y, df, nc)
+    rise = weight * with_y
+    with_loc = float(np.sum(rise)) / scale
+    # The width changes the scale, and through it the location.
+    with_width = float(np.dot(rise, y)) + 1.0 - scale * nc * with_loc
+    square = 0.5 * nc**2 / df
+    scale_with_log_df = 0.5 * square / (1.0 + square)
+    scale_with_nc = -0.5 * nc / df / (1.0 + square)
+    gradient = [
+        -df * float(np.dot(weight, with_df)) + scale_with_log_df * with_width,
+        np.sqrt(1.0 + nc**2)
+        * (-float(np.dot(weight, with_nc)) + scale_with_nc * with_width - scale * with_loc),
+        with_loc,
+        with_width,
+    ]
+    return float(np.log(scale) - np.dot(weight, value)), np.array(gradient)

@@ -1,0 +1,158 @@
+"""Quantiles and probabilities of a law that is known by the logarithm of its density alone.
+
+The density is integrated from both ends, panel by panel, in logarithms, so that the far tails keep
+their digits: a maximum over many ranks is made of values whose probability to be exceeded is far
+below what 1 - F can tell from 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import interpolate, special
+
+from hindmost.errors import DataError
+
+FINE, FINE_TO = 0.02, 9.0
+COARSE, COARSE_TO = 0.25, 680.0
+"""Width and reach of the panels, in asinh of the distance from the centre."""
+TOWARDS_BOUND = 2.0 ** -np.arange(0.0, 44.0, 0.125)
+"""Distances from a bound, in units, where further panels end: densities may be singular there."""
+NODES = 10
+HEAVY_FROM = 40.0
+"""Only tails that fall about like a power are not yet 0 so far out."""
+UNDERFLOW = -650.0
+"""Below it, the logarithm of a density may be that of a number without all its digits."""
+MASS_TOLERANCE = 1e-5
+LARGEST_Z = 40.0
+"""Beyond it, exp(-z^2 / 2) is 0 in float64."""
+SMALLEST_SLOPE = 1e-200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuantileTable:
+    """Standard normal quantiles z, and the law's own in asinh((x - centre) / unit).
+
+    Attributes
+    ----------
+    z, place, slope : float64 arrays, shape (edge,)
+        Ascending; slope is d place / d z.
+    centre, unit : float
+    tail_index : float
+        The heavier tail falls like distance^-index; infinite where it falls faster.
+    """
+
+    z: NDArray[np.float64]
+    place: NDArray[np.float64]
+    slope: NDArray[np.float64]
+    centre: float
+    unit: float
+    tail_index: float
+
+    def at_normal(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the law's quantiles at standard normal ones."""
+        curve = interpolate.CubicHermiteSpline(self.z, self.place, self.slope)
+        place = curve(np.clip(z, self.z[0], self.z[-1]))
+        x: NDArray[np.float64] = self.centre + self.unit * np.sinh(place)
+        return x
+
+    def normal_at(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the standard normal quantiles at those of the law."""
+        curve = interpolate.CubicHermiteSpline(self.place, self.z, 1.0 / self.slope)
+        place = np.arcsinh((np.asarray(x) - self.centre) / self.unit)
+        z = curve(np.clip(place, self.place[0], self.place[-1]))
+        z = np.where(place < self.place[0], -np.inf, z)
+        found: NDArray[np.float64] = np.where(place > self.place[-1], np.inf, z)
+        return found
+
+
+def tabulate(
+    log_pdf: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    *,
+    support: tuple[float, float],
+    centre: float,
+    unit: float,
+) -> QuantileTable:
+    """Integrate a density.
+
+    Parameters
+    ----------
+    log_pdf : callable
+        Of arrays of any shape.
+    support : tuple of float
+        Bounds of the law, infinite for none.
+    centre, unit : float
+        Where the law is, and how wide, roughly.
+
+    Raises
+    ------
+    DataError
+        The density does not integrate to 1.
+    """
+    edges = panel_edges(support, centre, unit)
+    node, weight = special.roots_legendre(NODES)
+    half = 0.5 * np.diff(edges)[:, None]
+    place = edges[:-1, None] + half * (1.0 + node)
+
+    def log_density(at: NDArray[np.float64]) -> NDArray[np.float64]:
+        with np.errstate(all="ignore"):
+            x = np.clip(centre + unit * np.sinh(at), *support)
+            found = log_pdf(x) + np.log(unit) + np.log(np.cosh(at))
+        finite: NDArray[np.float64] = np.where(np.isfinite(found), found, -np.inf)
+        return finite
+
+    with np.errstate(divide="ignore"):
+        panel = special.logsumexp(log_density(place) + np.log(half * weight), axis=1)
+    below = np.concatenate([[-np.inf], np.logaddexp.accumulate(panel)])
+    above = np.concatenate([np.logaddexp.accumulate(panel[::-1])[::-1], [-np.inf]])
+    if not abs(below[-1]) < MASS_TOLERANCE:
+        raise DataError(f"A density integrates to {np.exp(below[-1]):.6g}; it must be 1.")
+    z = np.where(
+        below < above,
+        special.ndtri_exp(np.minimum(below - below[-1], 0.0)),
+        -special.ndtri_exp(np.minimum(above - above[0], 0.0)),
+    )
+    at_edges = log_density(edges)
+    with np.errstate(all="ignore"):
+        slope = np.exp(-0.5 * z**2 - 0.5 * np.log(2.0 * np.pi) - at_edges)
+    # Where the density is 0, z stands still: such edges carry no quantile.
+    usable = (np.abs(z) < LARGEST_Z) & (slope > SMALLEST_SLOPE) & (slope < 1.0 / SMALLEST_SLOPE)
+    usable[usable] = np.diff(z[usable], prepend=-np.inf) > 1e-12
+    return QuantileTable(
+        z=z[usable],
+        place=edges[usable],
+        slope=slope[usable],
+        centre=centre,
+        unit=unit,
+        tail_index=min(tail_index(-edges[::-1], at_edges[::-1]), tail_index(edges, at_edges)),
+    )
+
+
+def panel_edges(support: tuple[float, float], centre: float, unit: float) -> NDArray[np.float64]:
+    """Return the ends of the panels, inside the bounds and close to them."""
+    fine = np.arange(-FINE_TO, FINE_TO, FINE)
+    # No x beyond 1e290: its square root of sums must not overflow.
+    reach = min(COARSE_TO, float(np.arcsinh(1e290 / max(unit, abs(centre), 1.0))))
+    coarse = np.arange(FINE_TO, reach, COARSE)
+    edges = [-coarse, fine, coarse]
+    for bound, inwards in zip(support, (1.0, -1.0), strict=True):
+        if np.isfinite(bound):
+            offset = (bound - centre) / unit
+            edges.append(np.arcsinh(offset + inwards * np.append(TOWARDS_BOUND, 0.0)))
+    every = np.unique(np.concatenate(edges))
+    low, high = (np.arcsinh((bound - centre) / unit) for bound in support)
+    edges_inside: NDArray[np.float64] = every[(every >= low) & (every <= high)]
+    return edges_inside
+
+
+def tail_index(place: NDArray[np.float64], log_density: NDArray[np.float64]) -> float:
+    """Return the power with which the tail falls, as far out as the density can tell."""
+    # The density of the place is that of x times about exp(place).
+    far = np.flatnonzero((place > HEAVY_FROM) & (log_density - place > UNDERFLOW))
+    if far.size < 8:
+        return float("inf")
+    first, last = far[-5], far[-1]
+    return float((log_density[first] - log_density[last]) / (place[last] - place[first]))

@@ -1,0 +1,247 @@
+"""What a law is fitted to: all values when they are few, narrow bins of them when they are many.
+
+A bin keeps the count, the mean and the variance of its values, so that the mean of a smooth g over
+all values is, to the fourth order in the width of the bin, the mean of g over two points, one
+standard deviation left and right of the bin's mean. Bins are narrow (1/65,536 of the interquartile
+range around the median, 1/4096 of the distance from it further out), so that a law's likelihood is
+that of all values to 1e-9 a value and better, unless the law is narrower than a bin.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.errors import DataError
+from hindmost.models.compiled import compiled
+from hindmost.models.stochastic.binning import BITS, OCTAVES, bin_values, left_edges
+
+EXACT = 65_536
+"""So many values are kept as they are."""
+WORKERS = min(4, os.cpu_count() or 1)
+"""Two or three cores read memory as fast as it delivers."""
+FLOOR = 1.0 / 16.0
+"""Distance from the median, in interquartile ranges, up to which all bins are equally wide."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """Values, or bins of values, in ascending order.
+
+    Attributes
+    ----------
+    point : float64 array, shape (bin,)
+        The value, or the mean of the values of a bin.
+    count : float64 array, shape (bin,)
+        Number of values.
+    variance : float64 array, shape (bin,)
+        Of the values of a bin; 0 for a value that is kept as it is.
+    smallest, largest : float
+        Of all values.
+    """
+
+    point: NDArray[np.float64]
+    count: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    smallest: float
+    largest: float
+
+    @classmethod
+    def of(cls, values: NDArray[np.float64] | Sample) -> Sample:
+        """Make a sample of an array of any shape; a sample is returned as it is.
+
+        Raises
+        ------
+        DataError
+            No value, or one that is not a number.
+        """
+        if isinstance(values, Sample):
+            return values
+        flat = np.asarray(values, dtype=np.float64).ravel(order="K")
+        if flat.size <= EXACT:
+            return exact_sample(flat)
+        # A stride that shares no factor with the usual numbers of ranks meets all of them.
+        return binned_sample([flat], flat[:: flat.size // EXACT | 1])
+
+    @classmethod
+    def from_blocks(cls, blocks: Iterable[NDArray[np.float64]]) -> Sample:
+        """Make a sample of blocks that are read once, one after the other.
+
+        Parameters
+        ----------
+        blocks : iterable of float64 arrays, any shapes
+            The next one is asked for when the last one is done with. The median and the spread of
+            the first 65,536 values decide where bins are narrow.
+
+        Raises
+        ------
+        DataError
+            No value, or one that is not a number.
+        """
+        first: list[NDArray[np.float64]] = []
+        size = 0
+        stream = iter(blocks)
+        for block in stream:
+            # The producer may fill the same array again.
+            first.append(np.array(block, dtype=np.float64).ravel())
+            size += first[-1].size
+            if size > EXACT:
+                break
+        else:
+            return exact_sample(np.concatenate([*first, np.empty(0)]))
+
+        def all_blocks() -> Iterable[NDArray[np.float64]]:
+            yield from first
+            first.clear()
+            for block in stream:
+                yield np.asarray(block, dtype=np.float64).ravel(order="K")
+
+        return binned_sample(all_blocks(), np.concatenate(first)[: 4 * EXACT])
+
+    @property
+    def size(self) -> int:
+        """Number of values."""
+        return round(float(self.count.sum()))
+
+    @property
+    def mean(self) -> float:
+        """Mean of all values."""
+        return float(np.average(self.point, weights=self.count))
+
+    @property
+    def std(self) -> float:
+        """Standard deviation of all values, divided by their number."""
+        square = (self.point - self.mean) ** 2 + self.variance
+        return float(np.sqrt(np.average(square, weights=self.count)))
+
+    @property
+    def smallest_gap(self) -> float:
+        """Smallest difference between two neighbouring points; 0 where all are equal."""
+        gaps = np.diff(self.point)
+        return float(gaps[gaps > 0.0].min(initial=self.largest - self.smallest))
+
+    def quantile(self, share: float | NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return quantiles, interpolated between values or between bins."""
+        last = np.cumsum(self.count) - 1.0
+        middle = last - 0.5 * (self.count - 1.0)
+        wanted = np.asarray(share) * last[-1]
+        inside: NDArray[np.float64] = np.interp(wanted, middle, self.point)
+        return np.clip(inside, self.smallest, self.largest)
+
+    def nodes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return points and weights that sum to 1, for means of functions over all values.
+
+        Returns
+        -------
+        point, weight : float64 arrays, shape (node,)
+        """
+        weight = self.count / self.count.sum()
+        wide = self.variance > 0.0
+        if not wide.any():
+            return self.point, weight
+        deviation = np.sqrt(self.variance[wide])
+        point = np.concatenate(
+            [self.point[~wide], self.point[wide] - deviation, self.point[wide] + deviation]
+        )
+        half = 0.5 * weight[wide]
+        # A skewed bin at the edge may reach beyond it, where a bounded law has no density.
+        inside = np.clip(point, self.smallest, self.largest)
+        return inside, np.concatenate([weight[~wide], half, half])
+
+    def coarser(self, bins: int) -> Sample:
+        """Return a sample of at most so many bins, narrow where values are dense, and in tails.
+
+        Half of the bins are spent on equal numbers of values, half on equal steps of the inverse
+        hyperbolic sine of the distance from the median, so that neither a narrow group nor a long
+        tail falls into a single bin.
+        """
+        if self.point.size <= bins:
+            return self
+        low, middle, high = self.quantile(np.array([0.25, 0.5, 0.75]))
+        unit = (high - low) / 8.0 or self.std or 1.0
+        stretched = np.arcsinh((self.point - middle) / unit)
+        reach = stretched[-1] - stretched[0] or 1.0
+        risen = (np.cumsum(self.count) - 0.5 * self.count) / self.count.sum()
+        place = 0.5 * (risen + (stretched - stretched[0]) / reach)
+        group = np.minimum((place * bins).astype(np.int64), bins - 1)
+        begin = np.flatnonzero(np.diff(group, prepend=-1))
+        count = np.add.reduceat(self.count, begin)
+        reference = self.point[begin]
+        of_point = np.repeat(reference, np.diff(begin, append=self.point.size))
+        offset = self.point - of_point
+        shift = np.add.reduceat(self.count * offset, begin) / count
+        square = np.add.reduceat(self.count * (offset**2 + self.variance), begin) / count
+        return Sample(
+            point=reference + shift,
+            count=count,
+            variance=np.maximum(square - shift**2, 0.0),
+            smallest=self.smallest,
+            largest=self.largest,
+        )
+
+    def scaled(self, centre: float, unit: float) -> Sample:
+        """Return the sample of (value - centre) / unit."""
+        return Sample(
+            point=(self.point - centre) / unit,
+            count=self.count,
+            variance=self.variance / unit**2,
+            smallest=(self.smallest - centre) / unit,
+            largest=(self.largest - centre) / unit,
+        )
+
+
+def exact_sample(values: NDArray[np.float64]) -> Sample:
+    """Keep all values."""
+    if values.size == 0:
+        raise DataError("There is not one value to fit a law to; record at least one body.")
+    refuse_what_is_no_number(values)
+    point = np.sort(values)
+    return Sample(
+        point=point,
+        count=np.ones(point.size),
+        variance=np.zeros(point.size),
+        smallest=float(point[0]),
+        largest=float(point[-1]),
+    )
+
+
+def binned_sample(blocks: Iterable[NDArray[np.float64]], some: NDArray[np.float64]) -> Sample:
+    """Bin all blocks, around the median of some of their values."""
+    refuse_what_is_no_number(some)
+    low, centre, high = (float(value) for value in np.quantile(some, (0.25, 0.5, 0.75)))
+    floor = FLOOR * (high - low or float(some.std())) or 1e-9 * abs(centre) or 1e-9
+    tables = np.zeros((WORKERS, 2 * OCTAVES << BITS, 3))
+    ends = np.tile([np.inf, -np.inf], (WORKERS, 1))
+    kernel = compiled(bin_values)
+    with ThreadPoolExecutor(WORKERS) as pool:
+        for block in blocks:
+            pieces = np.array_split(block, WORKERS)
+            # The list waits for all of them: the producer may fill the block again.
+            list(pool.map(lambda *given: kernel(*given, centre, 1.0 / floor), pieces, tables, ends))
+    table = tables[0]
+    for other in tables[1:]:
+        table += other
+    used = np.flatnonzero(table[:, 0])
+    count, sums, squares = table[used].T
+    refuse_what_is_no_number(sums)
+    inside = sums / count
+    distance = left_edges()[used] + inside
+    point = centre + floor * np.where(used < table.shape[0] // 2, -distance, distance)
+    return Sample(
+        point=np.maximum.accumulate(point),
+        count=count,
+        variance=floor**2 * np.maximum(squares / count - inside**2, 0.0),
+        smallest=float(ends[:, 0].min()),
+        largest=float(ends[:, 1].max()),
+    )
+
+
+def refuse_what_is_no_number(values: NDArray[np.float64]) -> None:
+    """Refuse infinite values and such as are not numbers."""
+    if not np.isfinite(values).all():
+        raise DataError("A value is infinite or not a number; leave such out before fitting a law.")

@@ -1,0 +1,61 @@
+"""Centre and spread of a sample: the units in which laws are searched for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hindmost.errors import DataError
+from hindmost.models.stochastic.sample import Sample
+
+SMALLEST_SCALE = 1e-3
+"""In interquartile ranges, or the smallest gap between two values if that is larger: the likelihood
+grows without bound when the scale shrinks around a value that occurs twice."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """Median and interquartile range of a sample.
+
+    Attributes
+    ----------
+    centre : float
+        The median.
+    unit : float
+        The interquartile range; the standard deviation where half of the values are equal.
+    smallest_scale : float
+        Of a law that is no mere spike, in units.
+    """
+
+    centre: float
+    unit: float
+    smallest_scale: float
+
+
+def spread_of(sample: Sample, law: str, *, at_least: int) -> Spread:
+    """Find the units for a sample.
+
+    Parameters
+    ----------
+    law : str
+        For the message, with its article.
+    at_least : int
+        Values that the law needs.
+
+    Raises
+    ------
+    DataError
+        Fewer values, or all but equal ones.
+    """
+    if sample.size < at_least:
+        raise DataError(f"{sample.size} values are too few for {law}; it needs {at_least}.")
+    low, centre, high = (float(value) for value in sample.quantile(np.array([0.25, 0.5, 0.75])))
+    unit = high - low or sample.std
+    if not unit > 1e-12 * max(abs(centre), 1e-300):
+        raise DataError("All times are equal, so no law of their spread can be fitted.")
+    return Spread(
+        centre=centre,
+        unit=unit,
+        smallest_scale=max(SMALLEST_SCALE, sample.smallest_gap / unit),
+    )

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import integrate, special, stats
+
+from hindmost.errors import DataError
+from hindmost.models.stochastic.families import OWN, SKIPPED, BestLaws, fit_families
+from hindmost.models.stochastic.sample import Sample
+from hindmost.models.stochastic.scipyfit import fit_family
+from hindmost.models.stochastic.scipylaw import ScipyLaw
+
+
+def detours(size: int) -> NDArray[np.float64]:
+    random = np.random.default_rng(5)
+    late = np.where(random.random(size) < 0.01, random.exponential(1e-4, size), 0.0)
+    return np.asarray(random.gamma(9.0, 4e-7, size) + late)
+
+
+@pytest.fixture(scope="module")
+def of_gamma() -> BestLaws:
+    values = np.random.default_rng(2).gamma(2.5, 2e-5, 100_000) + 1e-4
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return fit_families(values)
+
+
+@pytest.fixture(scope="module")
+def of_detours() -> BestLaws:
+    return fit_families(detours(70_000))
+
+
+def test_the_family_that_was_drawn_from_comes_first(of_gamma: BestLaws) -> None:
+    # Pearson's third law and the generalised gamma contain the gamma law.
+    alike = {"gamma", "pearson3", "gengamma", "exponweib"}
+    assert of_gamma.by_squared_error[0].law.name in alike
+    assert of_gamma.by_likelihood[0].law.name in alike
+    found = {one.law.name: one for one in of_gamma.by_likelihood}["gamma"]
+    truth = stats.gamma(2.5, loc=1e-4, scale=2e-5)
+    parameters = found.law.to_json()
+    assert parameters["a"] == pytest.approx(2.5, rel=0.05)
+    assert parameters["loc"] == pytest.approx(1e-4, rel=0.01)
+    # The entropy is what the mean of the logarithm of the density comes to.
+    assert found.log_likelihood == pytest.approx(-truth.entropy(), abs=0.01)
+    assert found.law.mean == pytest.approx(truth.mean(), rel=1e-3)
+
+
+@pytest.mark.parametrize("which", ["of_gamma", "of_detours"])
+def test_both_rankings_hold_the_same_laws_in_order(
+    which: str, request: pytest.FixtureRequest
+) -> None:
+    best: BestLaws = request.getfixturevalue(which)
+    errors = [one.squared_error for one in best.by_squared_error]
+    likelihoods = [one.log_likelihood for one in best.by_likelihood]
+    assert errors == sorted(errors)
+    assert likelihoods == sorted(likelihoods, reverse=True)
+    names = {one.law.name for one in best.by_likelihood}
+    assert names == {one.law.name for one in best.by_squared_error}
+    assert set(OWN) <= names
+    assert len(names) > 30
+    assert not names & set(best.left_out)
+    assert set(SKIPPED) < set(best.left_out)
+    assert all(best.left_out.values())
+
+
+def test_every_family_of_scipy_is_ranked_or_left_out_with_a_reason(of_gamma: BestLaws) -> None:
+    every = {name for name, what in vars(stats).items() if isinstance(what, stats.rv_continuous)}
+    ranked = {one.law.name for one in of_gamma.by_likelihood}
+    assert every - ranked <= set(of_gamma.left_out)
+
+
+def test_squared_error_is_the_one_that_numpys_histogram_gives(of_detours: BestLaws) -> None:
+    values = detours(70_000)
+    ends = (float(values.min()), float(np.quantile(values, 0.995)))
+    density, edges = np.histogram(values, bins=100, range=ends)
+    middle, width = 0.5 * (edges[1:] + edges[:-1]), edges[1] - edges[0]
+    unit = np.subtract(*np.quantile(values, (0.75, 0.25)))
+    for candidate in of_detours.by_squared_error[:3]:
+        difference = unit * (candidate.law.pdf(middle) - density / (values.size * width))
+        assert candidate.squared_error == pytest.approx(np.mean(difference**2), rel=0.02)
+
+
+@pytest.mark.parametrize("name", ["lognorm", "weibull_min", "genextreme", "exponnorm", "norm"])
+def test_finds_no_less_than_scipys_own_fit(name: str) -> None:
+    values = np.sort(np.random.default_rng(8).lognormal(0.0, 0.5, 120))
+    low, middle, high = np.quantile(values, (0.25, 0.5, 0.75))
+    x = (values - middle) / (high - low)
+    family: Any = getattr(stats, name)
+    law = fit_family(name, Sample.of(x))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        scipys = family.logpdf(x, *family.fit(x)).mean()
+    assert law.log_pdf(x).mean() >= scipys - 1e-3
+
+
+def test_moments_and_quantiles_of_a_family_are_those_of_scipy() -> None:
+    law = ScipyLaw(name="burr12", shape=(2.0, 3.0), loc=1e-4, scale=2e-5)
+    scipys = stats.burr12(2.0, 3.0, loc=1e-4, scale=2e-5)
+    assert law.mean == pytest.approx(scipys.mean(), rel=1e-9)
+    assert law.variance == pytest.approx(scipys.var(), rel=1e-5)
+    z = np.array([-3.0, 0.0, 2.0, 6.0])
+    np.testing.assert_allclose(law.cdf(law.at_normal(z)), special.ndtr(z), rtol=1e-6)
+    np.testing.assert_allclose(scipys.cdf(law.at_normal(z)), special.ndtr(z), rtol=1e-6)
+    mass, _ = integrate.quad(lambda x: float(law.pdf(np.array(x))), 1e-4, 1e-2, limit=200)
+    assert mass == pytest.approx(1.0, rel=1e-6)
+    assert ScipyLaw(name="burr12", shape=(2.0, 0.7), loc=0.0, scale=1.0).variance == np.inf
+    assert ScipyLaw(name="cauchy", shape=(), loc=0.0, scale=1.0).mean == np.inf
+    assert law.to_json() == {"family": "burr12", "c": 2.0, "d": 3.0, "loc": 1e-4, "scale": 2e-5}
+
+
+@pytest.mark.parametrize("name", ["irwinhall", "loguniform"])
+def test_what_scipy_cannot_fit_is_told(name: str) -> None:
+    with pytest.raises(DataError, match="Scipy fails"):
+        fit_family(name, Sample.of(np.random.default_rng(0).normal(size=100)))
+
+
+@pytest.mark.parametrize("values", [np.full(100, 1e-4), np.arange(4.0)])
+def test_what_has_no_law_is_refused(values: NDArray[np.float64]) -> None:
+    with pytest.raises(DataError):
+        fit_families(values)

@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import special, stats
+
+from hindmost.errors import DataError
+from hindmost.models.stochastic.law import log_likelihood
+from hindmost.models.stochastic.maximum import maximum_moments
+from hindmost.models.stochastic.nct import NonCentralT, fit_nct, negative_log_likelihood
+from hindmost.models.stochastic.noncentral import log_density
+from hindmost.models.stochastic.sample import Sample, exact_sample
+
+TRUTH = stats.nct(4.0, 1.5, loc=1e-4, scale=1e-5)
+
+
+def sample_of(name: str, size: int) -> NDArray[np.float64]:
+    random = np.random.default_rng(3)
+    if name == "nct":
+        return np.asarray(TRUTH.rvs(size, random_state=random))
+    if name == "normal":
+        return random.normal(5e-4, 1e-5, size)
+    if name == "gamma":
+        return random.gamma(2.5, 2e-5, size)
+    if name == "two groups":
+        fast = random.normal(4e-4, 5e-6, size)
+        return np.where(random.random(size) < 0.1, fast + 2e-4, fast)
+    late = np.where(random.random(size) < 0.01, random.exponential(1e-4, size), 0.0)
+    return np.asarray(random.gamma(9.0, 4e-7, size) + late)
+
+
+NAMES = ["nct", "normal", "gamma", "two groups", "detours"]
+
+
+@pytest.mark.parametrize("df", [0.3, 1.0, 4.5, 30.0])
+@pytest.mark.parametrize("nc", [-4.0, 0.0, 0.2, 9.0])
+def test_density_is_that_of_scipy(df: float, nc: float) -> None:
+    y = np.linspace(-6.0, 25.0, 60)
+    scipys = stats.nct.pdf(y, df, nc)
+    told = scipys > 1e-13  # below, scipy loses its digits
+    assert told.sum() > 20
+    ours, _ = log_density(y, df, nc)
+    np.testing.assert_allclose(np.exp(ours[told]), scipys[told], rtol=1e-7)
+    if nc == 0.0:
+        np.testing.assert_allclose(ours, stats.t.logpdf(y, df), rtol=1e-11)
+
+
+@pytest.mark.parametrize("df", [0.3, 4.5, 3000.0])
+@pytest.mark.parametrize("nc", [-20.0, 0.2, 9.0])
+@pytest.mark.parametrize("y", [-300.0, -2.0, 0.0, 0.4, 7.0, 1e4])
+def test_gradient_is_that_of_differences(df: float, nc: float, y: float) -> None:
+    place = np.array([y, df, nc])
+    _, gradient = log_density(place[:1], df, nc)
+    for which in range(3):
+        step = np.zeros(3)
+        step[which] = 1e-4 * (abs(place[which]) or 1.0)
+        high, low = (log_density(at[:1], at[1], at[2])[0] for at in (place + step, place - step))
+        difference = float((high - low)[0]) / (2 * step[which])
+        assert gradient[which, 0] == pytest.approx(difference, rel=1e-4, abs=1e-7)
+
+
+@pytest.mark.parametrize("place", [(0.3, 0.7, 0.1, 0.2), (2.0, -3.0, 0.5, -1.0), (8.0, 2, -1, 0.5)])
+def test_gradient_of_the_search_is_that_of_differences(place: tuple[float, ...]) -> None:
+    x = np.random.default_rng(0).normal(size=200)
+    weight = np.full(200, 1 / 200)
+    _, gradient = negative_log_likelihood(np.array(place), x, weight)
+    for which in range(4):
+        step = np.zeros(4)
+        step[which] = 1e-5
+        high, low = (
+            negative_log_likelihood(np.array(place) + sign * step, x, weight)[0]
+            for sign in (1.0, -1.0)
+        )
+        assert gradient[which] == pytest.approx((high - low) / 2e-5, rel=1e-5, abs=1e-6)
+
+
+def test_far_tails_have_no_holes() -> None:
+    y = np.concatenate([-np.geomspace(1e-3, 1e200, 400)[::-1], np.geomspace(1e-3, 1e200, 400)])
+    with np.errstate(all="raise", under="ignore"):
+        value, gradient = log_density(y, 2.5, 30.0)
+    assert np.isfinite(value).all()
+    assert np.isfinite(gradient).all()
+    # Both tails fall like distance^-(df + 1).
+    for end in (value[:50][::-1], value[-50:]):
+        steps = np.diff(end) / np.log(np.geomspace(1e-3, 1e200, 400)[1] / 1e-3)
+        np.testing.assert_allclose(steps, -3.5, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_search_of_scipys_density_finds_more(name: str) -> None:
+    values = sample_of(name, 1500)
+    unit = float(np.median(values))
+    x = values / unit
+    law = fit_nct(x)
+    ours = log_likelihood(law, x)
+    if law.df < 50.0:  # scipy's density overflows with more
+        scipys = np.log(stats.nct.pdf(x, law.df, law.nc, law.loc, law.scale)).mean()
+        assert ours == pytest.approx(scipys, abs=1e-8)
+    # A step in any direction is a step down, unless a bound of the search is in the way.
+    for change in (1e-3, -1e-3):
+        for which in ("df", "nc", "loc", "scale"):
+            given = {"df": law.df, "nc": law.nc, "loc": law.loc, "scale": law.scale}
+            given[which] += change * (law.scale if which in {"loc", "scale"} else given[which])
+            if abs(given["nc"]) <= 60.0:
+                assert log_likelihood(NonCentralT(**given), x) <= ours + 1e-9
+
+
+def test_reaches_the_likelihood_of_scipy() -> None:
+    x = sample_of("nct", 400) / 1e-4
+    scipys = stats.nct.logpdf(x, *stats.nct.fit(x, 4.0, 1.5, loc=1.0, scale=0.1)).mean()
+    assert log_likelihood(fit_nct(x), x) >= scipys - 1e-9
+
+
+def test_recovers_the_law_that_it_was_drawn_from() -> None:
+    law = fit_nct(sample_of("nct", 300_000))
+    assert law.df == pytest.approx(4.0, rel=0.03)
+    assert law.nc == pytest.approx(1.5, rel=0.03)
+    assert law.mean == pytest.approx(TRUTH.mean(), rel=1e-3)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_bins_of_many_values_cost_no_likelihood(name: str) -> None:
+    values = sample_of(name, 100_000)
+    binned = fit_nct(values)
+    exact = fit_nct(exact_sample(values))
+    assert Sample.of(values).point.size < values.size
+    everywhere = exact_sample(values)
+    assert log_likelihood(binned, everywhere) == pytest.approx(
+        log_likelihood(exact, everywhere), abs=1e-9
+    )
+
+
+def test_probabilities_quantiles_and_moments_are_those_of_scipy() -> None:
+    law = NonCentralT(df=4.0, nc=1.5, loc=1e-4, scale=1e-5)
+    x = np.linspace(8e-5, 3e-4, 40)
+    np.testing.assert_allclose(law.cdf(x), TRUTH.cdf(x), rtol=1e-6)
+    np.testing.assert_allclose(law.pdf(x), TRUTH.pdf(x), rtol=1e-9)
+    z = np.array([-3.0, -1.0, 0.0, 2.0, 6.0])
+    np.testing.assert_allclose(special.ndtri(TRUTH.cdf(law.at_normal(z[:4]))), z[:4], atol=1e-7)
+    # Far out the law is C / y^4: sf(10 y) = 1e-4 sf(y).
+    far = law.at_normal(-special.ndtri_exp(np.log(np.array([1e-150, 1e-154]))))
+    assert (far[1] - law.loc) / (far[0] - law.loc) == pytest.approx(10.0, rel=1e-6)
+    assert law.mean == pytest.approx(TRUTH.mean(), rel=1e-12)
+    assert law.variance == pytest.approx(TRUTH.var(), rel=1e-9)
+    mean, _ = maximum_moments(law.at_normal, 1)
+    assert mean == pytest.approx(law.mean, rel=1e-9)
+
+
+def test_mean_and_variance_may_be_infinite() -> None:
+    law = NonCentralT(df=1.5, nc=1.0, loc=0.0, scale=1.0)
+    assert np.isfinite(law.mean)
+    assert law.variance == np.inf
+    assert NonCentralT(df=0.9, nc=1.0, loc=0.0, scale=1.0).mean == np.inf
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.full(100, 3e-4),
+        np.array([1.0, 2.0, 3.0]),
+        np.where(np.arange(900) % 3 > 0, 3e-6, np.linspace(1e-6, 1e-2, 900)),
+    ],
+)
+def test_refuses_what_has_no_law(values: NDArray[np.float64]) -> None:
+    with pytest.raises(DataError):
+        fit_nct(values)
