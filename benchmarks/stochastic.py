@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from hindmost.models.stochastic.families import fit_families
-from hindmost.models.stochastic.johnsonsu import fit_johnsonsu
-from hindmost.models.stochastic.law import log_likelihood
-from hindmost.models.stochastic.nct import fit_nct
-from hindmost.models.stochastic.sample import Sample
+from hindmost.models.laws.families import fit_families
+from hindmost.models.laws.johnsonsu import fit_johnsonsu
+from hindmost.models.laws.law import log_likelihood
+from hindmost.models.laws.nct import fit_nct
+from hindmost.models.laws.sample import Sample
 
 ITERATIONS, RANKS = 5000, 8192
 SUBSAMPLE = 200_000

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
-from hindmost.models.stochastic.johnsonsu import fit_johnsonsu
+from hindmost.models.laws.johnsonsu import fit_johnsonsu
 
 Density = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 

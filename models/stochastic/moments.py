@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from hindmost.models.laws.bounds import bertsimas_bound, cramer_bound
 from hindmost.models.results import Kind, Prediction
-from hindmost.models.stochastic.bounds import bertsimas_bound, cramer_bound
 from hindmost.models.stochastic.times import SolveTimes
 
 Z90 = 1.6448536269514722

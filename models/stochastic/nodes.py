@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import optimize, special
 
 from hindmost.errors import DataError
-from hindmost.models.stochastic.maximum import maximum_moments
+from hindmost.models.laws.maximum import maximum_moments
 
 BLOCK = 256
 """Iterations at a time, so that no copy of the whole matrix is made."""

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
+from hindmost.models.laws.johnsonsu import MEAN_TOLERANCE, fit_johnsonsu
+from hindmost.models.laws.law import Law
+from hindmost.models.laws.maximum import maximum_moments
+from hindmost.models.laws.nct import fit_nct
+from hindmost.models.laws.sample import Sample
 from hindmost.models.results import Kind, Prediction
-from hindmost.models.stochastic.johnsonsu import MEAN_TOLERANCE, fit_johnsonsu
-from hindmost.models.stochastic.law import Law
-from hindmost.models.stochastic.maximum import maximum_moments
 from hindmost.models.stochastic.moments import Z90
-from hindmost.models.stochastic.nct import fit_nct
-from hindmost.models.stochastic.sample import Sample
 from hindmost.models.stochastic.times import SolveTimes
 
 TITLES = {"johnsonsu": "Johnson SU", "nct": "non-central t"}
@@ -94,7 +94,7 @@ def fit_stationary_best(
         Times to which no family can be fitted.
     """
     # Scipy's families take half a second to import; the other models do without.
-    from hindmost.models.stochastic.families import fit_families
+    from hindmost.models.laws.families import fit_families
 
     values = Sample.of(times.fitted if sample is None else sample)
     for candidate in fit_families(values).by_squared_error:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
-from hindmost.models.stochastic.johnsonsu import JohnsonSU, fit_johnsonsu
+from hindmost.models.laws.johnsonsu import JohnsonSU, fit_johnsonsu
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +54,8 @@ class UniformLaws:
     def from_json(cls, values: dict[str, Any]) -> UniformLaws:
         """Return the laws that `to_json` wrote."""
         return cls(
-            least=JohnsonSU(**values["least"]),
-            span=JohnsonSU(**values["span"]),
+            least=JohnsonSU.from_json(values["least"]),
+            span=JohnsonSU.from_json(values["span"]),
             fitted=values["fitted_iterations"],
         )
 

@@ -28,7 +28,7 @@ def draw_work(
     ----------
     at_normal : callable
         The law's quantiles at standard normal ones, z -> F^-1(Phi(z)), in seconds; its mean and
-        that of its maximum are those of `stochastic.maximum.maximum_moments`.
+        that of its maximum are those of `laws.maximum.maximum_moments`.
     iterations, ranks : int
     seed : int
 

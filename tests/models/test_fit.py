@@ -8,8 +8,8 @@ import pytest
 from scipy import integrate
 
 from hindmost.errors import DataError
+from hindmost.models.laws.bounds import bertsimas_bound, cramer_bound
 from hindmost.models.results import Kind
-from hindmost.models.stochastic.bounds import bertsimas_bound, cramer_bound
 from hindmost.models.stochastic.fit import fit_models
 from hindmost.models.stochastic.nonstationary import fit_nonstationary
 from hindmost.models.stochastic.times import SolveTimes

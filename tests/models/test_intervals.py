@@ -13,8 +13,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
+from hindmost.models.laws.johnsonsu import JohnsonSU
 from hindmost.models.stochastic.fit import Fit
-from hindmost.models.stochastic.johnsonsu import JohnsonSU
 from hindmost.models.stochastic.maxplus import fit_max_plus
 from hindmost.models.stochastic.nonstationary import fit_nonstationary
 from hindmost.models.stochastic.redraw import fit_redrawn_uniform

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from hindmost.errors import DataError
+from hindmost.models.laws.johnsonsu import JohnsonSU
 from hindmost.models.results import Kind
-from hindmost.models.stochastic.johnsonsu import JohnsonSU
 from hindmost.models.stochastic.redraw import RedrawnUniform, fit_redrawn_uniform
 from hindmost.models.stochastic.times import SolveTimes
 from hindmost.models.stochastic.uniforms import UniformLaws, fit_uniforms

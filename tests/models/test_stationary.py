@@ -8,8 +8,8 @@ from scipy import stats
 from tests.models.test_fit import solve_times
 
 from hindmost.errors import DataError
-from hindmost.models.stochastic.families import BestLaws, Candidate
-from hindmost.models.stochastic.scipylaw import ScipyLaw
+from hindmost.models.laws.families import BestLaws, Candidate
+from hindmost.models.laws.scipylaw import ScipyLaw
 from hindmost.models.stochastic.stationary import (
     fit_stationary,
     fit_stationary_best,
@@ -27,7 +27,7 @@ FITS = {
 @pytest.fixture(autouse=True)
 def few_families(monkeypatch: pytest.MonkeyPatch) -> None:
     # All of them are fitted in test_families.py; that takes seconds.
-    where = "hindmost.models.stochastic.families.scipys_families"
+    where = "hindmost.models.laws.families.scipys_families"
     monkeypatch.setattr(where, lambda: ["cauchy", "gamma", "gumbel_r", "norm"])
 
 
@@ -91,7 +91,7 @@ def test_laws_that_predict_nothing_are_passed_over(monkeypatch: pytest.MonkeyPat
         )
         return BestLaws(by_squared_error=ranking, by_likelihood=ranking, left_out={})
 
-    where = "hindmost.models.stochastic.families.fit_families"
+    where = "hindmost.models.laws.families.fit_families"
     monkeypatch.setattr(where, lambda _: ranked(5))
     assert fit_stationary_best(times_of(durations)).law is laws[3]
     monkeypatch.setattr(where, lambda _: ranked(3))

@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from hindmost.errors import DataError
-from hindmost.models.stochastic.johnsonsu import fit_johnsonsu
-from hindmost.models.stochastic.law import Law, log_likelihood
-from hindmost.models.stochastic.nct import fit_nct
-from hindmost.models.stochastic.sample import Sample
-from hindmost.models.stochastic.scipyfit import fit_family
-from hindmost.models.stochastic.scipylaw import ScipyLaw
-from hindmost.models.stochastic.units import Spread, spread_of
-from hindmost.models.stochastic.uniform import fit_uniform
+from hindmost.models.laws.johnsonsu import fit_johnsonsu
+from hindmost.models.laws.law import Law, log_likelihood
+from hindmost.models.laws.nct import fit_nct
+from hindmost.models.laws.sample import Sample
+from hindmost.models.laws.scipyfit import fit_family
+from hindmost.models.laws.scipylaw import ScipyLaw
+from hindmost.models.laws.uniform import fit_uniform
+from hindmost.models.laws.units import Spread, spread_of
 
 OWN: dict[str, Callable[[Sample], Law]] = {
     "johnsonsu": fit_johnsonsu,

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from scipy import integrate, special, stats
 
 from hindmost.errors import DataError
-from hindmost.models.stochastic.families import OWN, SKIPPED, BestLaws, fit_families
-from hindmost.models.stochastic.sample import Sample
-from hindmost.models.stochastic.scipyfit import fit_family
-from hindmost.models.stochastic.scipylaw import ScipyLaw
+from hindmost.models.laws.families import OWN, SKIPPED, BestLaws, fit_families
+from hindmost.models.laws.sample import Sample
+from hindmost.models.laws.scipyfit import fit_family
+from hindmost.models.laws.scipylaw import ScipyLaw
 
 
 def detours(size: int) -> NDArray[np.float64]:

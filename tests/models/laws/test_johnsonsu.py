@@ -6,10 +6,10 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from hindmost.errors import DataError
-from hindmost.models.stochastic.johnsonsu import JohnsonSU, fit_johnsonsu
-from hindmost.models.stochastic.law import log_likelihood
-from hindmost.models.stochastic.maximum import maximum_moments
-from hindmost.models.stochastic.sample import Sample, exact_sample
+from hindmost.models.laws.johnsonsu import JohnsonSU, fit_johnsonsu
+from hindmost.models.laws.law import log_likelihood
+from hindmost.models.laws.maximum import maximum_moments
+from hindmost.models.laws.sample import Sample, exact_sample
 
 LAWS = {
     "johnson su": stats.johnsonsu(-2.0, 1.3, loc=4e-4, scale=2e-5),

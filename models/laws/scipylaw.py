@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from hindmost.models.stochastic.maximum import maximum_moments
-from hindmost.models.stochastic.quantiles import QuantileTable, tabulate
+from hindmost.models.laws.maximum import maximum_moments
+from hindmost.models.laws.quantiles import QuantileTable, tabulate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

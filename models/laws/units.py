@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hindmost.errors import DataError
-from hindmost.models.stochastic.sample import Sample
+from hindmost.models.laws.sample import Sample
 
 SMALLEST_SCALE = 1e-3
 """In interquartile ranges, or the smallest gap between two values if that is larger: the likelihood

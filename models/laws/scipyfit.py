@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from scipy import optimize, special, stats
 
 from hindmost.errors import DataError
-from hindmost.models.stochastic.sample import Sample
-from hindmost.models.stochastic.scipylaw import ScipyLaw
+from hindmost.models.laws.sample import Sample
+from hindmost.models.laws.scipylaw import ScipyLaw
 
 START_VALUES = 200
 """Equally probable quantiles that scipy derives its start from."""

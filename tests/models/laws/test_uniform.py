@@ -5,9 +5,9 @@ import pytest
 from scipy import stats
 
 from hindmost.errors import DataError
-from hindmost.models.stochastic.law import log_likelihood
-from hindmost.models.stochastic.maximum import maximum_moments
-from hindmost.models.stochastic.uniform import Uniform, fit_uniform
+from hindmost.models.laws.law import log_likelihood
+from hindmost.models.laws.maximum import maximum_moments
+from hindmost.models.laws.uniform import Uniform, fit_uniform
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
-from hindmost.models.stochastic.sample import EXACT, Sample
+from hindmost.models.laws.sample import EXACT, Sample
 
 SIZE = 400_000
 

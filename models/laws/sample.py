@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DataError
 from hindmost.models.compiled import compiled
-from hindmost.models.stochastic.binning import BITS, OCTAVES, bin_values, left_edges
+from hindmost.models.laws.binning import BITS, OCTAVES, bin_values, left_edges
 
 EXACT = 65_536
 """So many values are kept as they are."""

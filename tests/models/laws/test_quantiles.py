@@ -7,7 +7,7 @@ import pytest
 from scipy import special, stats
 
 from hindmost.errors import DataError
-from hindmost.models.stochastic.quantiles import tabulate
+from hindmost.models.laws.quantiles import tabulate
 
 LAWS: dict[str, Any] = {
     "normal": stats.norm(3.0, 0.5),

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.stochastic.sample import Sample
+from hindmost.models.laws.sample import Sample
 
 
 class Law(Protocol):

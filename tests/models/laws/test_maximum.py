@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from hindmost.models.stochastic.maximum import maximum_moments
+from hindmost.models.laws.maximum import maximum_moments
 
 RANKS = [1, 2, 3, 64, 8192, 10**6]
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from hindmost.models.stochastic.sample import Sample
-from hindmost.models.stochastic.units import spread_of
+from hindmost.models.laws.sample import Sample
+from hindmost.models.laws.units import spread_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

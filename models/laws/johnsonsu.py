@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy import optimize, special
 
 from hindmost.errors import DataError
-from hindmost.models.stochastic.sample import Sample
-from hindmost.models.stochastic.units import Spread, spread_of
+from hindmost.models.laws.sample import Sample
+from hindmost.models.laws.units import Spread, spread_of
 
 STARTS = ((0.5, 0.0), (0.5, -2.0), (0.2, -1.0), (0.05, -2.0), (0.8, 0.0))
 """Where the search begins: quantile of the data for loc, log of scale in interquartile ranges."""
@@ -87,6 +87,11 @@ class JohnsonSU:
         """The variance, in closed form."""
         w, omega = np.exp(self.b**-2), self.a / self.b
         return float(0.5 * self.scale**2 * (w - 1.0) * (w * np.cosh(2.0 * omega) + 1.0))
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> JohnsonSU:
+        """Return the law that gave this JSON."""
+        return cls(**{name: float(values[name]) for name in ("a", "b", "loc", "scale")})
 
     def to_json(self) -> dict[str, Any]:
         """Return scipy's parameters with all their digits."""
