@@ -6,8 +6,6 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-import numba
-
 
 @cache
 def compiled(loop: Callable[..., Any]) -> Any:
@@ -20,6 +18,8 @@ def compiled(loop: Callable[..., Any]) -> Any:
     loop : function
         Of arrays and numbers only.
     """
+    import numba  # half a second, which commands that compile nothing do not wait for
+
     try:
         return numba.njit(cache=True, nogil=True)(loop)
     except RuntimeError:  # neither the package's folder nor the user's cache can be written

@@ -8,6 +8,7 @@ from typing import Any
 
 from hindmost.models.laws.bounds import bertsimas_bound, cramer_bound
 from hindmost.models.results import Kind, Prediction
+from hindmost.models.stochastic.digest import Digest
 from hindmost.models.stochastic.times import SolveTimes
 
 Z90 = 1.6448536269514722
@@ -42,12 +43,13 @@ class MeanWork:
         return {"mean_s": self.mean_s, "deviation_s": self.deviation_s}
 
 
-def fit_mean_work(times: SolveTimes) -> MeanWork:
+def fit_mean_work(times: SolveTimes, digest: Digest | None = None) -> MeanWork:
     """Take mean and deviation of all bodies."""
+    digest = digest or Digest.of(times, keep_fill=True)
     return MeanWork(
         bodies=times.iterations,
-        mean_s=float(times.durations[:].mean()),
-        deviation_s=float(times.durations[:].std()),
+        mean_s=digest.mean_s,
+        deviation_s=digest.deviation_s,
     )
 
 
@@ -79,25 +81,28 @@ class MaximumBound:
         return {"bound_s": self.bound_s}
 
 
-def fit_cramer(times: SolveTimes) -> MaximumBound:
+def fit_cramer(times: SolveTimes, digest: Digest | None = None) -> MaximumBound:
     """Bound the solve if bodies are independent."""
-    return fit_bound("cramer", cramer_bound, times)
+    return fit_bound("cramer", cramer_bound, times, digest)
 
 
-def fit_bertsimas(times: SolveTimes) -> MaximumBound:
+def fit_bertsimas(times: SolveTimes, digest: Digest | None = None) -> MaximumBound:
     """Bound the solve whether or not bodies depend on each other."""
-    return fit_bound("bertsimas", bertsimas_bound, times)
+    return fit_bound("bertsimas", bertsimas_bound, times, digest)
 
 
 def fit_bound(
-    name: str, bound: Callable[[float, float, int], float], times: SolveTimes
+    name: str,
+    bound: Callable[[float, float, int], float],
+    times: SolveTimes,
+    digest: Digest | None,
 ) -> MaximumBound:
     """Apply a bound to the bodies of a solve."""
-    mean = float(times.fitted.mean())
+    sample = (digest or Digest.of(times)).sample
     return MaximumBound(
         name=name,
         bodies=times.iterations,
-        ranks=times.ranks,
-        mean_s=mean,
-        bound_s=bound(mean, float(times.fitted.std()), times.ranks),
+        ranks=times.draws,
+        mean_s=sample.mean,
+        bound_s=bound(sample.mean, sample.std, times.draws),
     )

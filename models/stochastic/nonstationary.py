@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.results import Kind, Prediction
+from hindmost.models.stochastic.digest import Digest
 from hindmost.models.stochastic.moments import Z90
 from hindmost.models.stochastic.times import SolveTimes
 
@@ -60,12 +61,11 @@ class NonStationary:
         }
 
 
-def fit_nonstationary(times: SolveTimes) -> NonStationary:
+def fit_nonstationary(times: SolveTimes, digest: Digest | None = None) -> NonStationary:
     """Take the fastest and the slowest rank of every iteration."""
-    blocks = [times.in_rows(rows)[0] for rows in times.blocks()]
-    least = np.concatenate([block.min(axis=1) for block in blocks])
+    digest = digest or Digest.of(times, keep_fill=True)
     return NonStationary(
-        least=least,
-        span=np.concatenate([block.max(axis=1) for block in blocks]) - least,
-        ranks=1 if times.pipelined else times.ranks,
+        least=digest.fastest,
+        span=digest.slowest - digest.fastest,
+        ranks=times.draws,
     )

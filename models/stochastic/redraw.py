@@ -180,7 +180,7 @@ def fit_redrawn_uniform(
         )
     return RedrawnUniform(
         bodies=int(np.count_nonzero(~times.fill)),
-        ranks=times.ranks if ranks is None else ranks,
+        ranks=(times.nodes if times.by_node else times.ranks) if ranks is None else ranks,
         blocking=not times.pipelined,
         laws=fit_uniforms(times.fitted),
         fill_s=float(times.durations[:][times.fill].sum() / times.ranks),

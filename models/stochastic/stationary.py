@@ -6,15 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hindmost.errors import DataError
-from hindmost.models.laws.johnsonsu import MEAN_TOLERANCE, fit_johnsonsu
+from hindmost.models.laws.johnsonsu import MEAN_TOLERANCE, JohnsonSU, fit_johnsonsu
 from hindmost.models.laws.law import Law
 from hindmost.models.laws.maximum import maximum_moments
-from hindmost.models.laws.nct import fit_nct
+from hindmost.models.laws.nct import NonCentralT, fit_nct
 from hindmost.models.laws.sample import Sample
+from hindmost.models.laws.uncertainty import fitted_variance
 from hindmost.models.results import Kind, Prediction
+from hindmost.models.stochastic.digest import Digest
 from hindmost.models.stochastic.moments import Z90
 from hindmost.models.stochastic.times import SolveTimes
 
@@ -33,18 +34,22 @@ class Stationary:
         K and P; P is 1 for pipelined solvers, whose bodies need not wait for the slowest.
     law : Law
         Of a body, in seconds; with a mean and a variance.
+    fit_deviation_s : float
+        Of a body, because the law was fitted to a sample.
     """
 
     name: str
     bodies: int
     ranks: int
     law: Law
+    fit_deviation_s: float = 0.0
     kind: Kind = Kind.EXPLAINS
 
     def predict(self) -> Prediction:
-        """Return K E[max of P]."""
+        """Return K E[max of P], and where 90 % of further solves of this law would lie."""
         mean, variance = maximum_moments(self.law.at_normal, self.ranks)
-        seconds, half = self.bodies * mean, Z90 * (self.bodies * variance) ** 0.5
+        seconds = self.bodies * mean
+        half = Z90 * (self.bodies * variance + (self.bodies * self.fit_deviation_s) ** 2) ** 0.5
         return Prediction(seconds=seconds, low_s=seconds - half, high_s=seconds + half)
 
     def explain(self) -> str:
@@ -58,12 +63,13 @@ class Stationary:
         return self.law.to_json()
 
 
-def fit_stationary(times: SolveTimes) -> Stationary:
+def fit_stationary(times: SolveTimes, digest: Digest | None = None) -> Stationary:
     """Fit a Johnson SU law to all bodies but those that fill a pipeline."""
-    return stationary("stationary-johnsonsu", fit_johnsonsu(times.fitted), times)
+    sample = (digest or Digest.of(times)).sample
+    return stationary("stationary-johnsonsu", fit_johnsonsu(sample), times, sample)
 
 
-def fit_stationary_nct(times: SolveTimes) -> Stationary:
+def fit_stationary_nct(times: SolveTimes, digest: Digest | None = None) -> Stationary:
     """Fit a non-central t law to all bodies but those that fill a pipeline.
 
     Raises
@@ -71,22 +77,16 @@ def fit_stationary_nct(times: SolveTimes) -> Stationary:
     DataError
         No such law, or one without a finite variance.
     """
-    return stationary("stationary-nct", fit_nct(times.fitted), times)
+    sample = (digest or Digest.of(times)).sample
+    return stationary("stationary-nct", fit_nct(sample), times, sample)
 
 
-def fit_stationary_best(
-    times: SolveTimes, sample: NDArray[np.float64] | Sample | None = None
-) -> Stationary:
+def fit_stationary_best(times: SolveTimes, digest: Digest | None = None) -> Stationary:
     """Take the family of least squared error against the histogram, of those that can be used.
 
     Families without a finite mean and variance, or whose mean is not that of the sample, are passed
     over: the density may agree where most bodies lie while the tail, which decides what the slowest
     of many ranks takes, is none that the sample can have.
-
-    Parameters
-    ----------
-    sample : Sample or float64 array, optional
-        The bodies to fit, where they were gathered already.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def fit_stationary_best(
     # Scipy's families take half a second to import; the other models do without.
     from hindmost.models.laws.families import fit_families
 
-    values = Sample.of(times.fitted if sample is None else sample)
+    values = (digest or Digest.of(times)).sample
     for candidate in fit_families(values).by_squared_error:
         try:
             refuse_heavy_tails(candidate.law)
@@ -104,19 +104,39 @@ def fit_stationary_best(
         except DataError:
             continue
         if agrees:
-            return stationary("stationary-best", candidate.law, times)
+            return stationary("stationary-best", candidate.law, times, values)
     raise DataError("No family of laws with a mean and a variance describes these times.")
 
 
-def stationary(name: str, law: Law, times: SolveTimes) -> Stationary:
-    """Make a model of a law."""
+def stationary(name: str, law: Law, times: SolveTimes, sample: Sample) -> Stationary:
+    """Make a model of a law that was fitted to a sample."""
     refuse_heavy_tails(law)
+    draws = times.draws
     return Stationary(
         name=name,
         bodies=times.iterations,
-        ranks=1 if times.pipelined else times.ranks,
+        ranks=draws,
         law=law,
+        fit_deviation_s=deviation_of_fit(law, sample, draws),
     )
+
+
+def deviation_of_fit(law: Law, sample: Sample, draws: int) -> float:
+    """Return the standard deviation of E[max of P] that comes from fitting the law, in seconds.
+
+    For families without a way of their own it is that of the mean of the sample, which is too
+    little where P is large.
+    """
+    if isinstance(law, JohnsonSU):
+        return float(np.sqrt(fitted_variance(law, sample, lambda one: slowest(one, draws))))
+    if isinstance(law, NonCentralT):
+        return float(np.sqrt(fitted_variance(law, sample, lambda one: slowest(one, draws))))
+    return float(sample.std / sample.size**0.5)
+
+
+def slowest(law: Law, draws: int) -> float:
+    """Return the mean of the slowest of P draws."""
+    return maximum_moments(law.at_normal, draws)[0]
 
 
 def refuse_heavy_tails(law: Law) -> None:

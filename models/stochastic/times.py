@@ -76,6 +76,11 @@ class SolveTimes:
         What the models are held against.
     events : Events or None
         Where in a body ranks depend on others; None where that was not recorded.
+    nodes : int
+        Hosts of the ranks.
+    by_node : bool
+        Whether a blocking body is the slowest of as many draws as there are nodes, not ranks:
+        its times are nearly constant on a node (section 5, P_hat).
 
     Raises
     ------
@@ -96,6 +101,8 @@ class SolveTimes:
     solve_time_s: float
     restarts: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     events: Events | None = None
+    nodes: int = 1
+    by_node: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what no model could use."""
@@ -124,6 +131,16 @@ class SolveTimes:
     def pipelined(self) -> bool:
         """Whether reductions overlap with work."""
         return self.synchronisation == "pipelined"
+
+    @property
+    def draws(self) -> int:
+        """P of the models of whole bodies: 1 for pipelined solvers, which do not wait every time.
+
+        Ranks, or nodes where ``by_node`` says so.
+        """
+        if self.pipelined:
+            return 1
+        return self.nodes if self.by_node else self.ranks
 
     @property
     def cycle_begins(self) -> NDArray[np.bool_]:
