@@ -13,6 +13,8 @@ from hindmost.models.stochastic.times import SolveTimes
 
 WAITS = (EventKind.REDUCE, EventKind.COMPLETE, EventKind.RECEIVE)
 """Events in which a rank may have to wait; the others are its own work."""
+CAP = 0.99
+"""Quantile of the costs beyond which they count no more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,15 +24,14 @@ class EventCosts:
     Attributes
     ----------
     latencies : Latencies
-        By place in the body and kind: the median over bodies of the least time of any rank.
-    a_body_s, low_s, high_s : float
-        All events of a body together, the median between the ends of its 90 % interval.
+        By place in the body and kind: the mean over bodies of the least time of any rank.
+    a_body_s, deviation_s : float
+        All events of a body together: mean and standard deviation over bodies.
     """
 
     latencies: Latencies
     a_body_s: float
-    low_s: float
-    high_s: float
+    deviation_s: float
 
     def slower_by(self, seconds: float) -> Latencies:
         """Return latencies of which those of a body are longer by so much, in proportion."""
@@ -49,9 +50,11 @@ def estimate_costs(times: SolveTimes, bodies: int) -> EventCosts:
                 for durations, work in map(times.in_rows, first_rows(times, bodies))
             ]
         )
-        low, middle, high = median_with_interval(least)
-        latencies = Latencies.of_reductions(1 if times.lag == 0 else 4, middle)
-        return EventCosts(latencies=latencies, a_body_s=middle, low_s=low, high_s=high)
+        costs = capped(least)
+        latencies = Latencies.of_reductions(1 if times.lag == 0 else 4, float(costs.mean()))
+        return EventCosts(
+            latencies=latencies, a_body_s=float(costs.mean()), deviation_s=float(costs.std())
+        )
     kind = times.events.kind[:bodies]
     duration = times.events.duration
     spent = np.concatenate([duration[rows].min(axis=1) for rows in first_rows(times, bodies)])
@@ -60,13 +63,12 @@ def estimate_costs(times: SolveTimes, bodies: int) -> EventCosts:
         for event in range(kind.shape[1]):
             alike = spent[kind[:, event] == what, event]
             if alike.size:
-                latency[event, what] = np.median(alike)
-    low, middle, high = median_with_interval(np.where(np.isin(kind, WAITS), spent, 0.0).sum(axis=1))
+                latency[event, what] = capped(alike).mean()
+    costs = capped(np.where(np.isin(kind, WAITS), spent, 0.0).sum(axis=1))
     return EventCosts(
         latencies=Latencies(latency=latency, overhead=latency.copy()),
-        a_body_s=middle,
-        low_s=low,
-        high_s=high,
+        a_body_s=float(costs.mean()),
+        deviation_s=float(costs.std()),
     )
 
 
@@ -77,11 +79,11 @@ def first_rows(times: SolveTimes, bodies: int) -> list[slice]:
     ]
 
 
-def median_with_interval(values: NDArray[np.float64]) -> tuple[float, float, float]:
-    """Return the median between the ends of its 90 % interval, from order statistics."""
-    ordered = np.sort(np.maximum(values, 0.0))
-    half = 0.5 * 1.645 * np.sqrt(ordered.size)
-    last = ordered.size - 1
-    low = int(np.clip(np.floor(0.5 * last - half), 0, last))
-    high = int(np.clip(np.ceil(0.5 * last + half), 0, last))
-    return float(ordered[low]), float(np.median(ordered)), float(ordered[high])
+def capped(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return costs of which the largest one in a hundred count as that quantile.
+
+    The mean is what sums are made of, and costs are skewed, so a median would be too little. But a
+    rank that loses its core inside MPI is no cost of the event, and may outweigh all others.
+    """
+    values = np.maximum(values, 0.0)
+    return np.minimum(values, np.quantile(values, CAP, method="higher"))

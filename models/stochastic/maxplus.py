@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from hindmost.models.results import Kind, Prediction
 from hindmost.models.stochastic.latency import estimate_costs
+from hindmost.models.stochastic.moments import Z90
 from hindmost.models.stochastic.replay import Latencies, Replay, whole_bodies
 from hindmost.models.stochastic.times import SolveTimes
 
@@ -37,10 +38,10 @@ class MaxPlus:
         Restarts, each taken to last as those of the first half do on average.
     lead_s : float
         Measured time before the first body and after the last.
-    latency_s, latency_low_s, latency_high_s : float
-        What the events of a body cost beside the waiting for others, with a 90 % interval.
-    sensitivity : float
-        Seconds of the solve for a second of latency.
+    latency_s : float
+        What the events of a body cost beside the waiting for others, the mean of the first half.
+    deviation_s : float
+        Standard deviation of the bodies' time that comes from taking it for the second half.
     later_s, later_measured_s : float
         The second half of the solve by the model, which knows the latency and the restarts of the
         first half only, and as measured.
@@ -55,9 +56,7 @@ class MaxPlus:
     restarts_s: float
     lead_s: float
     latency_s: float
-    latency_low_s: float
-    latency_high_s: float
-    sensitivity: float
+    deviation_s: float
     later_s: float
     later_measured_s: float
     by_event: bool
@@ -75,11 +74,8 @@ class MaxPlus:
         The interval holds the uncertainty of the latency only: the work is that of this very run.
         """
         seconds = self.bodies_s + self.restarts_s + self.lead_s
-        return Prediction(
-            seconds=seconds,
-            low_s=seconds - self.sensitivity * (self.latency_s - self.latency_low_s),
-            high_s=seconds + self.sensitivity * (self.latency_high_s - self.latency_s),
-        )
+        half = Z90 * self.deviation_s
+        return Prediction(seconds=seconds, low_s=seconds - half, high_s=seconds + half)
 
     def explain(self) -> str:
         """Say it in a sentence."""
@@ -120,8 +116,10 @@ def run_recursion(name: str, times: SolveTimes, *, with_halo: bool) -> MaxPlus:
     half = first_of_second_half(times)
     costs = estimate_costs(times, half)
     bodies_s, later_s = walk_through(times, costs.latencies, half, with_halo=with_halo)
-    step = max(costs.high_s - costs.low_s, 1e-3 * costs.a_body_s)
-    slower_s, _ = walk_through(times, costs.slower_by(step), half, with_halo=with_halo)
+    step = max(costs.deviation_s, 1e-3 * costs.a_body_s)
+    _, slower_s = walk_through(times, costs.slower_by(step), half, with_halo=with_halo)
+    sensitivity = (slower_s - later_s) / step if step > 0.0 else 0.0
+    count = max(times.iterations - half, 1)
     before = int(np.count_nonzero(times.cycle_begins[1 : half + 1]))
     earlier, later = times.restarts[:before], times.restarts[before:]
     restart_s = float((earlier if earlier.size else later).mean()) if times.restarts.size else 0.0
@@ -134,9 +132,7 @@ def run_recursion(name: str, times: SolveTimes, *, with_halo: bool) -> MaxPlus:
         restarts_s=times.restarts.size * restart_s,
         lead_s=times.between_s - float(times.restarts.sum()),
         latency_s=costs.a_body_s,
-        latency_low_s=costs.low_s,
-        latency_high_s=costs.high_s,
-        sensitivity=(slower_s - bodies_s) / step if step > 0.0 else 0.0,
+        deviation_s=sensitivity * costs.deviation_s * (1.0 / half + 1.0 / count) ** 0.5,
         later_s=later_s + later.size * restart_s,
         later_measured_s=float(np.max(measured)) + float(later.sum()),
         by_event=times.events is not None,

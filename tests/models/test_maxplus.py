@@ -2,10 +2,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hindmost.models.stochastic.latency import median_with_interval
+from hindmost.errors import DataError
+from hindmost.models.events import EventKind
 from hindmost.models.stochastic.maxplus import max_plus_time
+from hindmost.models.stochastic.replay import EventBlock, Latencies, Replay
 
 NO_EDGES = np.empty(0, np.int32)
 
@@ -100,12 +104,94 @@ def test_paper_scale_detours_hide_behind_lag() -> None:
     assert work.sum(axis=0).max() <= lag_8 < 0.5 * blocking
 
 
-def test_interval_of_the_median_holds_its_share() -> None:
-    random = np.random.default_rng(5)
-    held = sum(
-        low <= np.log(2.0) <= high
-        for low, _, high in (
-            median_with_interval(random.exponential(1.0, 301)) for _ in range(1000)
-        )
+KINDS = (EventKind.SEND, EventKind.RECEIVE, EventKind.COMPLETE, EventKind.POST, EventKind.REDUCE)
+
+
+def by_hand(
+    kinds: list[EventKind],
+    work: NDArray[np.float64],
+    rest: NDArray[np.float64],
+    edges: list[tuple[int, int]],
+    latency: float,
+) -> float:
+    """Walk through events rank by rank, with a list of what was posted."""
+    iterations, ranks, _ = work.shape
+    clock = [0.0] * ranks
+    sent = [0.0] * ranks
+    posted: list[float] = []
+    for body in range(iterations):
+        for event, kind in enumerate(kinds):
+            clock = [clock[rank] + work[body, rank, event] for rank in range(ranks)]
+            if kind == EventKind.REDUCE:
+                clock = [max(clock) + latency] * ranks
+            elif kind == EventKind.POST:
+                posted.append(max(clock))
+            elif kind == EventKind.COMPLETE and posted:
+                done = posted.pop(0) + latency
+                clock = [max(mine, done) for mine in clock]
+            elif kind == EventKind.SEND:
+                sent = list(clock)
+            elif kind == EventKind.RECEIVE:
+                clock = [
+                    max([clock[rank], *(sent[s] for s, t in edges if t == rank)])
+                    for rank in range(ranks)
+                ]
+        clock = [clock[rank] + rest[body, rank] for rank in range(ranks)]
+    return max([*clock, *posted])
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    kinds=st.lists(st.sampled_from(KINDS), min_size=1, max_size=6),
+    ranks=st.integers(1, 4),
+    seed=st.integers(0, 10**6),
+)
+def test_events_are_walked_through_as_by_hand(
+    kinds: list[EventKind], ranks: int, seed: int
+) -> None:
+    random = np.random.default_rng(seed)
+    iterations = 9
+    work = random.exponential(1.0, (iterations, ranks, len(kinds)))
+    rest = random.exponential(1.0, (iterations, ranks))
+    source, target = line(ranks) if ranks > 1 else (NO_EDGES, NO_EDGES)
+    block = EventBlock(
+        kind=np.tile(np.array(kinds, np.uint8), (iterations, 1)),
+        work=work,
+        duration=np.zeros_like(work),
+        rest=rest,
+        cycle_begins=np.arange(iterations) == 0,
     )
-    assert 870 <= held <= 930
+    replay = Replay(ranks, Latencies.of_reductions(len(kinds), 0.25), source, target)
+    for rows in (slice(0, 4), slice(4, 5), slice(5, None)):  # in blocks, as from a file
+        replay.advance(block.part(rows))
+    edges = list(zip(source.tolist(), target.tolist(), strict=True))
+    assert replay.elapsed_s == pytest.approx(by_hand(kinds, work, rest, edges, 0.25), rel=1e-13)
+
+
+def test_two_reductions_of_a_body_cost_more_than_one_of_its_sum() -> None:
+    # Rank 0 is late at the first, rank 1 at the second: each waits for the other in turn.
+    work = np.array([[[3.0, 1.0], [1.0, 3.0]]])
+    block = EventBlock(
+        kind=np.full((1, 2), EventKind.REDUCE, np.uint8),
+        work=work,
+        duration=np.zeros_like(work),
+        rest=np.zeros((1, 2)),
+        cycle_begins=np.array([True]),
+    )
+    replay = Replay(2, Latencies.of_reductions(2, 0.0), NO_EDGES, NO_EDGES)
+    replay.advance(block)
+    assert replay.elapsed_s == 6.0
+    assert work.sum(axis=2).max() == 4.0
+
+
+def test_reductions_that_are_never_completed_are_refused() -> None:
+    block = EventBlock(
+        kind=np.full((100, 1), EventKind.POST, np.uint8),
+        work=np.ones((100, 2, 1)),
+        duration=np.zeros((100, 2, 1)),
+        rest=np.zeros((100, 2)),
+        cycle_begins=np.zeros(100, bool),
+    )
+    replay = Replay(2, Latencies.of_reductions(1, 0.0), NO_EDGES, NO_EDGES)
+    with pytest.raises(DataError, match="do not fit together"):
+        replay.advance(block)
