@@ -2,31 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+import os
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hindmost.analysis.cache import is_kept, kept
+from hindmost.analysis.character import character_of
+from hindmost.analysis.fitted_model import ToldModel
 from hindmost.analysis.runs import Group, solve_times
-from hindmost.harness.runfile.reader import Run
-from hindmost.models.results import FittedModel
-from hindmost.models.stochastic.fit import Fits, fit_models
+from hindmost.errors import DataError
+from hindmost.harness.runfile.reader import Run, open_run
+from hindmost.models.stochastic.fit import fit_models
+
+if TYPE_CHECKING:
+    from hindmost.models.laws.families import BestLaws
 
 JSON_VERSION = 1
+KIND = "fit"
+RANKED = 10
+"""Families that are told of each ranking."""
+WORTH_A_PROCESS = 2
+"""Runs that are still to be fitted, from which on several processes share them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitOptions:
+    """What is asked of a fit.
+
+    Attributes
+    ----------
+    families : bool
+        Search scipy's families for the best law.
+    keep_fill : bool
+        Fit laws to pipelined solvers a second time, with the bodies that fill their pipeline.
+    by_node : bool
+        Take P of the models of whole bodies as nodes, not ranks.
+    """
+
+    families: bool = True
+    keep_fill: bool = False
+    by_node: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FittedRun:
-    """A run and its models."""
+    """A run and what its models said.
+
+    Attributes
+    ----------
+    run : Run
+    models : tuple of ToldModel
+    refused : dict of str to str
+        Models that its times do not allow, with the reason.
+    laws : dict
+        How well families of laws describe its bodies; empty where they were left out.
+    character : dict
+        See `hindmost.analysis.character.character_of`.
+    """
 
     run: Run
-    fits: Fits
-    solve_time_s: float
+    models: tuple[ToldModel, ...]
+    refused: dict[str, str]
+    laws: dict[str, Any]
+    character: dict[str, Any]
 
-    def error_percent(self, model: FittedModel) -> float:
+    @property
+    def solve_time_s(self) -> float:
+        """What the models are held against, in seconds."""
+        return self.run.solve_time_s
+
+    def error_percent(self, model: ToldModel) -> float:
         """Return a model's error against the solve time, in percent."""
-        return model.predict().error_percent(self.solve_time_s)
+        return model.prediction.error_percent(self.solve_time_s)
 
     def to_json(self) -> dict[str, Any]:
         """Return what ``hindmost fit --json`` says of a run."""
@@ -39,21 +92,13 @@ class FittedRun:
             "iterations": header.iterations,
             "bodies": self.run.bodies,
             "solve_time_s": self.solve_time_s,
-            "models": [self.model_json(model) for model in self.fits.models],
-            "refused": self.fits.refused,
-        }
-
-    def model_json(self, model: FittedModel) -> dict[str, Any]:
-        """Return what is said of one model."""
-        prediction = model.predict()
-        return {
-            "name": model.name,
-            "kind": str(model.kind),
-            "predicted_s": prediction.seconds,
-            "interval_s": [prediction.low_s, prediction.high_s],
-            "error_percent": prediction.error_percent(self.solve_time_s),
-            "explanation": model.explain(),
-            "parameters": model.parameters(),
+            "models": [
+                {**model.to_json(), "error_percent": self.error_percent(model)}
+                for model in self.models
+            ],
+            "refused": self.refused,
+            "laws": self.laws,
+            **self.character,
         }
 
 
@@ -89,35 +134,111 @@ class FittedGroup:
         """The solve time of every run, in seconds."""
         return [fitted.solve_time_s for fitted in self.runs]
 
+    @property
+    def median_run(self) -> FittedRun:
+        """The run whose solve time is the median, or the one below it."""
+        order = np.argsort(self.solve_times_s)
+        return self.runs[int(order[(len(order) - 1) // 2])]
+
     def summaries(self) -> list[ModelSummary]:
         """Return every model's error over the runs."""
-        models: dict[str, list[tuple[FittedRun, FittedModel]]] = {}
+        models: dict[str, list[tuple[FittedRun, ToldModel]]] = {}
         for fitted in self.runs:
-            for model in fitted.fits.models:
+            for model in fitted.models:
                 models.setdefault(model.name, []).append((fitted, model))
         return [summarise(pairs) for pairs in models.values()]
 
 
-def summarise(pairs: list[tuple[FittedRun, FittedModel]]) -> ModelSummary:
+def summarise(pairs: list[tuple[FittedRun, ToldModel]]) -> ModelSummary:
     """Summarise one model over runs."""
     errors = [fitted.error_percent(model) for fitted, model in pairs]
     return ModelSummary(
         name=pairs[0][1].name,
-        kind=str(pairs[0][1].kind),
-        predicted_s=float(np.median([model.predict().seconds for _, model in pairs])),
+        kind=pairs[0][1].kind,
+        predicted_s=float(np.median([model.prediction.seconds for _, model in pairs])),
         error_percent=float(np.median(errors)),
         lowest_percent=min(errors),
         highest_percent=max(errors),
     )
 
 
-def fit_group(group: Group) -> FittedGroup:
+def fit_groups(groups: Sequence[Group], options: FitOptions | None = None) -> list[FittedGroup]:
+    """Fit every model to every run, on several cores where there is much to do.
+
+    Results are kept beside the run files.
+    """
+    options = options or FitOptions()
+    fit_elsewhere([run for group in groups for run in group.runs], options)
+    return [
+        FittedGroup(group=group, runs=tuple(fit_run(run, options) for run in group.runs))
+        for group in groups
+    ]
+
+
+def fit_group(group: Group, options: FitOptions | None = None) -> FittedGroup:
     """Fit every model to every run of a group."""
-    runs = []
-    for run in group.runs:
-        times = solve_times(run)
-        runs.append(FittedRun(run=run, fits=fit_models(times), solve_time_s=times.solve_time_s))
-    return FittedGroup(group=group, runs=tuple(runs))
+    return fit_groups([group], options)[0]
+
+
+def fit_elsewhere(runs: Sequence[Run], options: FitOptions) -> None:
+    """Let several processes fit the runs that have no results yet; they keep what they find."""
+    left = [run.path for run in runs if not is_kept(run, KIND, asdict(options))]
+    cores = len(os.sched_getaffinity(0))
+    if not options.families or len(left) < WORTH_A_PROCESS or cores < 2:
+        return
+    with ProcessPoolExecutor(min(cores, len(left)), get_context("spawn")) as processes:
+        jobs = [processes.submit(fit_file, path, options) for path in left]
+        for job in jobs:
+            error = job.exception()
+            if error is not None and not isinstance(error, DataError):
+                raise error
+
+
+def fit_file(path: Path, options: FitOptions) -> None:
+    """Fit a run file and keep the results beside it; what it cannot be is found out again later."""
+    fit_run(open_run(path), options)
+
+
+def fit_run(run: Run, options: FitOptions) -> FittedRun:
+    """Fit every model to a run, or read what was kept of it."""
+    said = kept(run, KIND, asdict(options), lambda: fit_to_json(run, options))
+    return FittedRun(
+        run=run,
+        models=tuple(ToldModel.from_json(values) for values in said["models"]),
+        refused=said["refused"],
+        laws=said["laws"],
+        character=said["character"],
+    )
+
+
+def fit_to_json(run: Run, options: FitOptions) -> dict[str, Any]:
+    """Fit every model to a run."""
+    times = solve_times(run, by_node=options.by_node)
+    fits = fit_models(times, families=options.families, keep_fill=options.keep_fill)
+    return {
+        "models": [ToldModel.of(model).to_json() for model in fits.models],
+        "refused": fits.refused,
+        "laws": laws_to_json(fits.laws) if fits.laws is not None else {},
+        "character": character_of(run),
+    }
+
+
+def laws_to_json(laws: BestLaws) -> dict[str, Any]:
+    """Return the best families by either measure, and those that were left out."""
+    return {
+        name: [
+            {
+                **candidate.law.to_json(),
+                "squared_error": candidate.squared_error,
+                "log_likelihood": candidate.log_likelihood,
+            }
+            for candidate in ranking[:RANKED]
+        ]
+        for name, ranking in (
+            ("by_squared_error", laws.by_squared_error),
+            ("by_likelihood", laws.by_likelihood),
+        )
+    } | {"left_out": laws.left_out}
 
 
 def fits_json(groups: Iterable[FittedGroup]) -> dict[str, Any]:

@@ -6,8 +6,6 @@ import io
 from collections.abc import Iterator, Sequence
 from itertools import count
 
-import numpy as np
-
 from hindmost.analysis.comparison import ComparedSolver, comparable, compare_solvers
 from hindmost.analysis.figures.chart import Chart
 from hindmost.analysis.figures.choice import Choice
@@ -17,18 +15,20 @@ from hindmost.analysis.figures.run_figures import RUN_FIGURES, RunFigure
 from hindmost.analysis.figures.style import new_figure
 from hindmost.analysis.figures.together import TOGETHER_FIGURES
 from hindmost.analysis.figures.units import several
-from hindmost.analysis.fits import FittedGroup, FittedRun
+from hindmost.analysis.fits import FittedGroup
 from hindmost.analysis.page.charts import LiveChart
 from hindmost.analysis.page.document import document
 from hindmost.analysis.page.parts import Column, Heading, Paragraph, Part, Table
 from hindmost.analysis.summary import RunSummary, mpi_name, summarise_run, when
-from hindmost.analysis.tables.models import LEGEND, refusals
+from hindmost.analysis.tables.models import LEGEND, character, refusals
 from hindmost.analysis.tables.terminal import percent, seconds
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.reader import Run
 
 PICTURE_DPI = 110
 """Of pictures that stand where no script runs."""
+LAWS = 5
+"""Families that are shown of each ranking."""
 ON_PAGE = ("map", "work", "histogram", "cycle", "phases", "phases-over-time")
 """Figures of the median run of every configuration."""
 
@@ -115,11 +115,12 @@ def section(fitted: FittedGroup, numbers: Iterator[int]) -> list[Part]:
     parts: list[Part] = [
         Heading(fitted.group.title),
         models_table(fitted),
-        *(Paragraph(line) for line in refusals(fitted)),
+        *(Paragraph(line) for line in (*refusals(fitted), *character(fitted))),
+        *laws_table(fitted),
         Paragraph(" ".join(LEGEND.split()), quiet=True),
         runs_table([summarise_run(each.run) for each in fitted.runs]),
     ]
-    middle = median_run(fitted).run
+    middle = fitted.median_run.run
     if len(fitted.runs) > 1:
         drawn = f"Drawn from {middle.path.name}, the run of median solve time."
         parts.append(Paragraph(drawn, quiet=True))
@@ -156,15 +157,9 @@ def live_chart(
     )
 
 
-def median_run(fitted: FittedGroup) -> FittedRun:
-    """Return the run whose solve time is the median, or the one below it."""
-    order = np.argsort(fitted.solve_times_s)
-    return fitted.runs[int(order[(len(order) - 1) // 2])]
-
-
 def models_table(fitted: FittedGroup) -> Table:
     """Return the table of models, with what each takes the median run to be."""
-    explained = {model.name: model.explain() for model in median_run(fitted).fits.models}
+    explained = {model.name: model.explanation for model in fitted.median_run.models}
     return Table(
         columns=(
             Column("model"),
@@ -184,6 +179,33 @@ def models_table(fitted: FittedGroup) -> Table:
             for summary in fitted.summaries()
         ],
     )
+
+
+def laws_table(fitted: FittedGroup) -> list[Part]:
+    """Return the table of families that describe the median run best; none if none were tried."""
+    laws = fitted.median_run.laws
+    if not laws:
+        return []
+    by_error, by_likelihood = laws["by_squared_error"], laws["by_likelihood"]
+    return [
+        Table(
+            columns=(
+                Column("law of least squared error"),
+                Column("error", "right"),
+                Column("most likely law"),
+                Column("nats a body below the best", "right"),
+            ),
+            rows=[
+                (
+                    one["family"],
+                    f"{one['squared_error']:.3g}",
+                    other["family"],
+                    f"{by_likelihood[0]['log_likelihood'] - other['log_likelihood']:.4f}",
+                )
+                for one, other in zip(by_error[:LAWS], by_likelihood[:LAWS], strict=True)
+            ],
+        )
+    ]
 
 
 def runs_table(summaries: Sequence[RunSummary]) -> Table:

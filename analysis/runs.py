@@ -165,8 +165,13 @@ class WorkRows:
         return self.run.work_in(rows)
 
 
-def solve_times(run: Run) -> SolveTimes:
+def solve_times(run: Run, *, by_node: bool = False) -> SolveTimes:
     """Turn a run file into what the stochastic models take.
+
+    Parameters
+    ----------
+    by_node : bool
+        Take P of the models of whole bodies as nodes, not ranks.
 
     Raises
     ------
@@ -192,6 +197,8 @@ def solve_times(run: Run) -> SolveTimes:
         work=WorkRows(run) if large else run.work,
         restarts=np.asarray(restarts, np.float64),
         events=events,
+        nodes=len(set(run.hosts)),
+        by_node=by_node,
         fill=run.kind == BodyKind.FILL,
         position=run.position,
         between_s=float(np.median(between)),

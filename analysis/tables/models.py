@@ -8,6 +8,25 @@ from rich.table import Table
 from hindmost.analysis.fits import FittedGroup
 from hindmost.analysis.tables.terminal import LEFT, RIGHT, new_table, percent, seconds
 
+CHARACTER = ("ranks_alike", "ranks_alike_in_work", "nodes", "slow_groups")
+SUBJECT = {
+    "ranks_alike": "bodies",
+    "ranks_alike_in_work": "work",
+    "nodes": "nodes",
+    "slow_groups": "in time",
+}
+
+
+def character(fitted: FittedGroup) -> list[str]:
+    """Say in a line each what kind of run the median one is; what it does not allow is left out."""
+    run = fitted.median_run
+    return [
+        f"{SUBJECT[name]}: {run.character[name]['text']}"
+        for name in CHARACTER
+        if "text" in run.character[name]
+    ]
+
+
 LEGEND = """\
 error: of the model against the measured solve time. explains: through a mechanism that could be
 wrong; identity: true of any run, the solve time less what lies between bodies; bound: an upper
@@ -44,7 +63,7 @@ def refusals(fitted: FittedGroup) -> list[str]:
     """Return a line for every model that the times of some run do not allow."""
     reasons: dict[tuple[str, str], int] = {}
     for run in fitted.runs:
-        for refused in run.fits.refused.items():
+        for refused in run.refused.items():
             reasons[refused] = reasons.get(refused, 0) + 1
     return [
         f"{name}: not fitted to {count} of {len(fitted.runs)} runs. {reason}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from hindmost.analysis.fits import fit_group
+from hindmost.analysis.fits import FitOptions, fit_groups
 from hindmost.analysis.page.document import write_page
 from hindmost.analysis.report import report_page
 from hindmost.analysis.runs import find_runs, group_runs
@@ -22,12 +22,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EXAMPLES
     parser.add_argument("file", nargs="+", type=Path, help="run files, or folders of them")
     parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="leave out the search through scipy's families, some 6 s a run",
+    )
+    parser.add_argument(
         "--out", type=Path, default=Path("report.html"), help="the page (%(default)s)"
     )
 
 
 def perform(arguments: argparse.Namespace) -> int:
     """Fit, draw and write."""
-    groups = [fit_group(group) for group in group_runs(find_runs(arguments.file, complete=True))]
+    runs = find_runs(arguments.file, complete=True)
+    groups = fit_groups(group_runs(runs), FitOptions(families=not arguments.quick))
     print(write_page(arguments.out, report_page(groups)))
     return 0

@@ -19,8 +19,8 @@ class Digest:
 
     Attributes
     ----------
-    fastest, slowest : float64 array, shape (iteration,), seconds
-        Of the ranks, in every body.
+    fastest, slowest, middle : float64 array, shape (iteration,), seconds
+        Least, greatest and mean time of the ranks, in every body.
     mean_s, deviation_s : float
         Of all bodies on all ranks.
     sample : Sample
@@ -29,6 +29,7 @@ class Digest:
 
     fastest: NDArray[np.float64]
     slowest: NDArray[np.float64]
+    middle: NDArray[np.float64]
     mean_s: float
     deviation_s: float
     sample: Sample
@@ -58,6 +59,7 @@ class Digest:
         return cls(
             fastest=gathered.fastest,
             slowest=gathered.slowest,
+            middle=gathered.middle,
             mean_s=mean,
             deviation_s=float(np.sqrt(max(gathered.sum_of_squares / count - mean**2, 0.0))),
             sample=sample,
@@ -70,6 +72,7 @@ class Gathered:
     def __init__(self, iterations: int) -> None:
         self.fastest = np.empty(iterations)
         self.slowest = np.empty(iterations)
+        self.middle = np.empty(iterations)
         self.sum_s = 0.0
         self.sum_of_squares = 0.0
 
@@ -79,6 +82,7 @@ class Gathered:
             block, _ = times.in_rows(rows)
             block.min(axis=1, out=self.fastest[rows])
             block.max(axis=1, out=self.slowest[rows])
+            block.mean(axis=1, out=self.middle[rows])
             self.sum_s += float(block.sum())
             self.sum_of_squares += float(np.vdot(block, block))
             fill = times.fill[rows]

@@ -86,12 +86,22 @@ class RankComparison:
 
     def explain(self) -> str:
         """Say it in a sentence."""
+        worth = (
+            f"{self.iterations} times of a rank are worth {np.nanmedian(self.effective):.0f} "
+            "independent ones"
+        )
+        if self.pairs == 1:
+            apart, plainly = self.rejected_corrected > 0, self.rejected > 0
+            but = "" if apart == plainly else "; they are if serial correlation is ignored"
+            return (
+                f"Two ranks, {'' if apart else 'not '}told apart at alpha = {self.alpha:g}{but} "
+                f"({worth})."
+            )
         sampled = f", a sample of {self.possible}" if self.pairs < self.possible else ""
         return (
             f"{100 * self.rejected_corrected:.1f} % of {self.pairs} pairs of ranks{sampled} are "
             f"told apart at alpha = {self.alpha:g} ({100 * self.rejected:.1f} % if serial "
-            f"correlation is ignored: {self.iterations} times of a rank are worth "
-            f"{np.nanmedian(self.effective):.0f})."
+            f"correlation is ignored; {worth})."
         )
 
     def to_json(self) -> dict[str, Any]:

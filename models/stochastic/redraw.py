@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.errors import DataError, UsageError
+from hindmost.errors import UsageError
 from hindmost.models.results import Kind, Prediction
+from hindmost.models.stochastic.digest import Digest
 from hindmost.models.stochastic.times import SolveTimes
 from hindmost.models.stochastic.uniforms import UniformLaws, fit_uniforms
 
@@ -150,6 +151,7 @@ class RedrawnUniform:
 
 def fit_redrawn_uniform(
     times: SolveTimes,
+    digest: Digest | None = None,
     *,
     ranks: int | None = None,
     repetitions: int = REPETITIONS,
@@ -174,16 +176,14 @@ def fit_redrawn_uniform(
     """
     if repetitions < 1 or (ranks is not None and ranks < 1):
         raise UsageError(f"{repetitions} repetitions on {ranks} ranks; ask for at least 1 of each.")
-    if times.fill.all():
-        raise DataError(
-            f"All {times.iterations} bodies only fill a pipeline; record more iterations."
-        )
+    digest = digest or Digest.of(times)
+    kept = ~times.fill
     return RedrawnUniform(
-        bodies=int(np.count_nonzero(~times.fill)),
+        bodies=int(np.count_nonzero(kept)),
         ranks=(times.nodes if times.by_node else times.ranks) if ranks is None else ranks,
         blocking=not times.pipelined,
-        laws=fit_uniforms(times.fitted),
-        fill_s=float(times.durations[:][times.fill].sum() / times.ranks),
+        laws=fit_uniforms(digest.fastest[kept], digest.slowest[kept], times.ranks),
+        fill_s=float(digest.middle[times.fill].sum()),
         repetitions=repetitions,
         seed=seed,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from hindmost.models.results import Kind, Prediction
 from hindmost.models.stochastic.digest import Digest
 from hindmost.models.stochastic.moments import Z90
 from hindmost.models.stochastic.times import SolveTimes
+
+if TYPE_CHECKING:
+    from hindmost.models.laws.families import BestLaws
 
 TITLES = {"johnsonsu": "Johnson SU", "nct": "non-central t"}
 
@@ -82,6 +85,15 @@ def fit_stationary_nct(times: SolveTimes, digest: Digest | None = None) -> Stati
 
 
 def fit_stationary_best(times: SolveTimes, digest: Digest | None = None) -> Stationary:
+    """Search scipy's families for the best and take it; see `stationary_of_best`."""
+    # Scipy's families take half a second to import; the other models do without.
+    from hindmost.models.laws.families import fit_families
+
+    digest = digest or Digest.of(times)
+    return stationary_of_best(fit_families(digest.sample), times, digest)
+
+
+def stationary_of_best(laws: BestLaws, times: SolveTimes, digest: Digest) -> Stationary:
     """Take the family of least squared error against the histogram, of those that can be used.
 
     Families without a finite mean and variance, or whose mean is not that of the sample, are passed
@@ -93,11 +105,8 @@ def fit_stationary_best(times: SolveTimes, digest: Digest | None = None) -> Stat
     DataError
         Times to which no family can be fitted.
     """
-    # Scipy's families take half a second to import; the other models do without.
-    from hindmost.models.laws.families import fit_families
-
-    values = (digest or Digest.of(times)).sample
-    for candidate in fit_families(values).by_squared_error:
+    values = digest.sample
+    for candidate in laws.by_squared_error:
         try:
             refuse_heavy_tails(candidate.law)
             agrees = abs(candidate.law.mean - values.mean) <= MEAN_TOLERANCE * values.std

@@ -60,26 +60,25 @@ class UniformLaws:
         )
 
 
-def fit_uniforms(durations: NDArray[np.float64]) -> UniformLaws:
+def fit_uniforms(
+    fastest: NDArray[np.float64], slowest: NDArray[np.float64], ranks: int
+) -> UniformLaws:
     """Fit the laws of a_k and s_k.
 
     Parameters
     ----------
-    durations : float64 array, shape (iteration, rank), seconds
-        Without the bodies that only fill a pipeline.
+    fastest, slowest : float64 array, shape (iteration,), seconds
+        Of the ranks in every body, without those that only fill a pipeline.
+    ranks : int
 
     Raises
     ------
     DataError
         A single rank, or a_k or s_k that no Johnson SU law describes: too few, or constant.
     """
-    if durations.ndim != 2 or durations.shape[1] < 2:
-        raise DataError(
-            f"Times of shape {durations.shape}; the span s_k needs (iteration, rank) with at "
-            "least 2 ranks."
-        )
-    least = durations.min(axis=1)
-    span = durations.max(axis=1) - least
+    if ranks < 2:
+        raise DataError(f"{ranks} rank has no span s_k from fastest to slowest; it needs 2.")
+    least, span = fastest, slowest - fastest
     laws = {}
     for name, values in (("fastest ranks a_k", least), ("spans s_k", span)):
         try:

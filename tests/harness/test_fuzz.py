@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import hindmost
-from hindmost.analysis.fits import fit_group
+from hindmost.analysis.fits import FitOptions, fit_group
 from hindmost.analysis.runs import group_runs
 from hindmost.errors import HindmostError
 from hindmost.harness.runfile.checksum import TRAILER_LENGTH, append_checksum
@@ -99,7 +99,9 @@ def test_numbers_that_cannot_be(run_file: Path, name: str, value: float, place: 
         file[name][...] = numbers
 
     with pytest.raises(HindmostError):
-        fit_group(group_runs([hindmost.open(resealed(run_file, change))])[0])
+        fit_group(
+            group_runs([hindmost.open(resealed(run_file, change))])[0], FitOptions(families=False)
+        )
 
 
 POSSIBLE = [("solver", text) for text in ("{", "[]", "word")] + [("lag", 2**40)]

@@ -36,11 +36,12 @@ def solve_times(**changes: Any) -> SolveTimes:
 
 def test_max_plus_gives_the_time_of_a_run_that_does_what_it_says() -> None:
     times = solve_times()
-    fits = {model.name: model for model in fit_models(times).models}
+    fits = {model.name: model for model in fit_models(times, families=False).models}
     assert set(fits) == {
         "max-plus",
         "max-plus-no-halo",
         "stationary-johnsonsu",
+        "stationary-nct",
         "nonstationary-uniform",
         "mean-work",
         "cramer",
@@ -55,14 +56,14 @@ def test_max_plus_gives_the_time_of_a_run_that_does_what_it_says() -> None:
 
 
 def test_intervals_hold_their_predictions() -> None:
-    for model in fit_models(solve_times()).models:
+    for model in fit_models(solve_times(), families=False).models:
         prediction = model.predict()
         assert prediction.low_s <= prediction.seconds <= prediction.high_s
         assert model.explain().endswith(".")
 
 
 def test_pipelined_solvers_have_no_bounds_on_the_slowest() -> None:
-    fits = fit_models(solve_times(synchronisation="pipelined", lag=1))
+    fits = fit_models(solve_times(synchronisation="pipelined", lag=1), families=False)
     assert not {"cramer", "bertsimas"} & {model.name for model in fits.models}
 
 
@@ -94,8 +95,9 @@ def test_bounds_hold_and_are_ordered(count: int) -> None:
 
 def test_constant_times_refuse_only_the_models_that_need_a_spread() -> None:
     flat = np.full((600, 4), 1e-4)
-    fits = fit_models(solve_times(durations=flat, work=flat))
-    assert list(fits.refused) == ["stationary-johnsonsu"]
+    fits = fit_models(solve_times(durations=flat, work=flat), families=False)
+    refused = {"stationary-johnsonsu", "stationary-nct", "redrawn-uniform"}
+    assert set(fits.refused) == refused
     assert "equal" in fits.refused["stationary-johnsonsu"]
 
 
@@ -109,7 +111,8 @@ def test_one_rank_and_one_iteration_are_answered() -> None:
             position=np.zeros(1, np.int32),
             edge_source=np.empty(0, np.int32),
             edge_target=np.empty(0, np.int32),
-        )
+        ),
+        families=False,
     )
     assert {model.name: round(model.predict().seconds, 9) for model in fits.models} == {
         "max-plus": 1.1e-3,
@@ -134,3 +137,37 @@ def test_one_rank_and_one_iteration_are_answered() -> None:
 def test_impossible_times_are_refused(changes: dict[str, Any], word: str) -> None:
     with pytest.raises(DataError, match=word):
         solve_times(**changes)
+
+
+def test_the_best_of_the_families_is_a_model_and_is_ranked() -> None:
+    fits = fit_models(solve_times())
+    assert fits.laws is not None
+    ranked = {candidate.law.name for candidate in fits.laws.by_likelihood}
+    assert {"johnsonsu", "nct", "uniform"} <= ranked
+    model = next(model for model in fits.models if model.name == "stationary-best")
+    assert abs(model.predict().error_percent(solve_times().solve_time_s)) < 60
+
+
+def test_fill_is_kept_beside_what_leaves_it_out() -> None:
+    fill = np.arange(600) % 30 < 2
+    durations = np.where(fill[:, None], 1e-5, solve_times().durations[:])
+    times = solve_times(
+        synchronisation="pipelined", lag=1, fill=fill, durations=durations, work=durations
+    )
+    models = {m.name: m for m in fit_models(times, families=False, keep_fill=True).models}
+    without, with_fill = (
+        models[name].predict().seconds
+        for name in ("stationary-johnsonsu", "stationary-johnsonsu-with-fill")
+    )
+    assert with_fill < 0.97 * without
+    assert "mean-work-with-fill" not in models
+
+
+def test_nodes_are_drawn_instead_of_ranks() -> None:
+    ranks = {m.name: m for m in fit_models(solve_times(), families=False).models}
+    nodes = {
+        m.name: m for m in fit_models(solve_times(nodes=2, by_node=True), families=False).models
+    }
+    for name in ("stationary-johnsonsu", "cramer"):
+        assert nodes[name].predict().seconds < ranks[name].predict().seconds
+    assert nodes["max-plus"].predict() == ranks["max-plus"].predict()

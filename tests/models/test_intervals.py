@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from hindmost.models.laws.johnsonsu import JohnsonSU
-from hindmost.models.stochastic.fit import Fit
+from hindmost.models.results import FittedModel
 from hindmost.models.stochastic.maxplus import fit_max_plus
 from hindmost.models.stochastic.nonstationary import fit_nonstationary
 from hindmost.models.stochastic.redraw import fit_redrawn_uniform
@@ -52,7 +52,7 @@ def skewed_latency(seed: int) -> SolveTimes:
     return synthetic_solve(work, latency_s=latency)
 
 
-def held(fit: Fit, draw: Callable[[int], SolveTimes]) -> int:
+def held(fit: Callable[[SolveTimes], FittedModel], draw: Callable[[int], SolveTimes]) -> int:
     """Count the intervals that hold the time of an independent draw."""
     count = 0
     for run in range(RUNS):
