@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import textwrap
 from pathlib import Path
 
 from hindmost.analysis.fits import FitOptions, fit_groups, fits_json
@@ -31,6 +32,7 @@ examples:
   hindmost fit runs/ --quick
   hindmost fit runs/ --json | jq '.runs[].models[0].error_percent'
 """
+TEXT_WIDTH = 100
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,7 +70,7 @@ def perform(arguments: argparse.Namespace) -> int:
     for group in fitted:
         print_table(model_table(group))
         for line in (*refusals(group), *character(group)):
-            print(line)
+            print(textwrap.fill(line, TEXT_WIDTH, subsequent_indent="    "))
         print()
     print(LEGEND)
     return 0

@@ -81,7 +81,7 @@ def page(tmp_path: Path, header: Header) -> Path:
     phases[25, 1, 3] += DETOUR_S
     values |= {"duration": durations, "phase_duration": phases, "host": ["a", "a", HOSTILE]}
     file = write_whole(tmp_path, header, values)
-    assert main(["report", str(file), "--out", str(tmp_path / "page.html")]) == 0
+    assert main(["report", "--quick", str(file), "--out", str(tmp_path / "page.html")]) == 0
     return tmp_path / "page.html"
 
 
@@ -168,7 +168,7 @@ def test_solvers_of_one_workload_stand_side_by_side(
     for solver, contents in (("gmres", values), ("pgmres", slow)):
         for _ in range(2):
             write_whole(folder, replace(header, solver=solver), contents)
-    assert main(["report", str(folder), "--out", str(tmp_path / "page.html")]) == 0
+    assert main(["report", "--quick", str(folder), "--out", str(tmp_path / "page.html")]) == 0
     html = (tmp_path / "page.html").read_text()
     assert "Solvers of laplacian-1d on 3 ranks, side by side" in html
     table = html.split("side by side</h2>")[1].split("</table>")[0]

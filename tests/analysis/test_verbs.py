@@ -38,7 +38,7 @@ def first(tmp_path: Path, header: Header, values: dict[str, object]) -> Path:
 def test_fit_prints_a_table_a_configuration(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["fit", str(folder)]) == 0
+    assert main(["fit", "--quick", str(folder)]) == 0
     printed = capsys.readouterr().out
     assert "gmres on laplacian-1d: 300 unknowns, 3 ranks, 40 iterations, restart 10\n" in printed
     assert "(3 runs" in printed
@@ -51,10 +51,14 @@ def test_fit_prints_a_table_a_configuration(
 def test_fit_json_is_what_the_design_promises(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    for extra in folder.glob("*-[12].h5"):
+        extra.unlink()  # two runs are enough, and take seconds each
     assert main(["fit", "--json", str(folder)]) == 0
+    kept = list((folder / ".hindmost").glob("fit-*.json"))
+    assert len(kept) == 2
     answer = json.loads(capsys.readouterr().out)
     assert answer["version"] == 1
-    assert len(answer["runs"]) == 4
+    assert len(answer["runs"]) == 2
     for run in answer["runs"]:
         promised = {"file", "workload", "solver", "ranks", "iterations", "bodies", "solve_time_s"}
         assert promised <= set(run)
@@ -68,6 +72,26 @@ def test_fit_json_is_what_the_design_promises(
     assert by_name["max-plus"]["error_percent"] == pytest.approx(0, abs=0.01)
     law = by_name["stationary-johnsonsu"]["parameters"]
     assert law.keys() == {"family", "a", "b", "loc", "scale"}
+    names = "max-plus-no-halo stationary-best nonstationary-uniform mean-work cramer bertsimas"
+    assert set(names.split()) <= by_name.keys() | answer["runs"][0]["refused"].keys()
+    ranked = answer["runs"][0]["laws"]["by_likelihood"]
+    likelihoods = [one["log_likelihood"] for one in ranked]
+    assert likelihoods == sorted(likelihoods, reverse=True)
+    # What was kept is what is read again, and a changed result would be believed.
+    for path in kept:
+        path.write_text(path.read_text().replace('"stationary-best"', '"from-the-file"'))
+    assert main(["fit", "--json", str(folder)]) == 0
+    again = capsys.readouterr().out
+    assert '"from-the-file"' in again
+    # Another question is another result.
+    assert main(["fit", "--json", "--by-node", "--quick", str(folder)]) == 0
+    assert '"from-the-file"' not in capsys.readouterr().out
+
+
+def test_fit_does_without_keeping(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / ".hindmost").write_text("in the way")
+    assert main(["fit", "--quick", str(folder)]) == 0
+    assert "max-plus" in capsys.readouterr().out
 
 
 def test_show_says_where_the_time_went(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -100,7 +124,7 @@ def test_a_page_never_replaces_a_run_or_a_device(folder: Path, tmp_path: Path) -
     assert file.read_bytes() == before
     pipe = tmp_path / "null"
     pipe.symlink_to("/dev/null")
-    assert main(["report", str(file), "--out", str(pipe)]) == 0
+    assert main(["report", "--quick", str(file), "--out", str(pipe)]) == 0
     assert pipe.is_symlink()
     assert Path("/dev/null").is_char_device()
 
@@ -116,7 +140,7 @@ def test_plot_writes_two_figures(folder: Path, tmp_path: Path) -> None:
 
 def test_report_is_one_page_without_requests(folder: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    assert main(["report", str(folder), "--out", str(page)]) == 0
+    assert main(["report", "--quick", str(folder), "--out", str(page)]) == 0
     html = page.read_text()
     assert html.count('<figure class="chart"') == 13
     assert html.count("<h2>") == 3
@@ -133,7 +157,7 @@ def test_names_from_files_are_escaped_on_the_page(
 ) -> None:
     hostile = replace(header, mpi_library="<script>alert(1)</script>")
     file = write_whole(tmp_path, hostile, values)
-    assert main(["report", str(file), "--out", str(tmp_path / "page.html")]) == 0
+    assert main(["report", "--quick", str(file), "--out", str(tmp_path / "page.html")]) == 0
     html = (tmp_path / "page.html").read_text()
     assert "<script>alert" not in html
     assert "&lt;script&gt;alert" in html
@@ -144,7 +168,7 @@ def test_incomplete_runs_are_not_modelled(
 ) -> None:
     file = write_whole(tmp_path, replace(header, complete=False), values)
     with pytest.raises(DataError, match="incomplete"):
-        main(["fit", str(file)])
+        main(["fit", "--quick", str(file)])
     assert main(["show", str(file)]) == 0
     assert "INCOMPLETE" in capsys.readouterr().out
 
@@ -153,7 +177,7 @@ def test_an_incomplete_run_in_a_folder_is_left_out_aloud(
     folder: Path, header: Header, values: dict[str, object], capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_whole(folder, replace(header, complete=False, workload="diagonal"), values)
-    assert main(["fit", str(folder)]) == 0
+    assert main(["fit", "--quick", str(folder)]) == 0
     printed = capsys.readouterr()
     assert "left out: " in printed.err
     assert "diagonal" not in printed.out
@@ -176,7 +200,7 @@ def test_unlike_runs_are_not_pooled(
     word: str,
 ) -> None:
     write_whole(folder, replace(header, **change), values)  # type: ignore[arg-type]
-    assert main(["fit", str(folder)]) == 0
+    assert main(["fit", "--quick", str(folder)]) == 0
     titles = re.findall(r"^(.* on .*\n)(solve time.*)$", capsys.readouterr().out, re.MULTILINE)
     gmres = ["".join(title) for title in titles if title[0].startswith("gmres")]
     assert [("(3 runs" in line, "(1 run)" in line) for line in gmres] == [(1, 0), (0, 1)]
@@ -190,7 +214,7 @@ def test_models_that_the_times_do_not_allow_are_told_beneath_the_table(
     phases[:, :, 3] = 6e-5
     flat = {**values, "duration": np.full((40, 3), 6e-5), "phase_duration": phases}
     file = write_whole(tmp_path, header, flat)
-    assert main(["fit", str(file)]) == 0
+    assert main(["fit", "--quick", str(file)]) == 0
     printed = capsys.readouterr().out
     assert "stationary-johnsonsu: not fitted to 1 of 1 runs. All times are equal" in printed
     assert re.search(r"^max-plus +explains +\S+ \S+ +\S+ %", printed, re.MULTILINE)

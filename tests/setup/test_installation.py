@@ -59,7 +59,7 @@ def test_it_reads_and_models(bare: Path, run_file: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     count, where = done.stdout.split()
-    assert count == "7"
+    assert count == "8"
     assert where.startswith(str(bare))
 
 
@@ -74,7 +74,7 @@ def test_what_it_lacks_is_said(bare: Path, run_file: Path, tmp_path: Path) -> No
             cwd="/",
         )
 
-    assert call("fit", run_file).returncode == 0
+    assert call("fit", "--quick", run_file).returncode == 0
     plot = call("plot", run_file)
     assert (plot.returncode, "pip install 'hindmost[plot]'" in plot.stderr) == (4, True)
     run = call("run", "diagonal", "--solver", "gmres", "--out", tmp_path / "out")
