@@ -72,12 +72,12 @@ class Run:
         with h5py.File(self.path, "r") as file:
             return name in file
 
-    def blocks(self, most_bytes: int = BLOCK_BYTES) -> Iterator[slice]:
+    def blocks(self) -> Iterator[slice]:
         """Yield rows so many at a time that a block of float64 (iteration, rank) fits.
 
         With `variable`, `phase` and `work`, which take rows, a file larger than memory is read.
         """
-        rows = max(1, most_bytes // (8 * self.header.ranks))
+        rows = max(1, BLOCK_BYTES // (8 * self.header.ranks))
         for first in range(0, self.bodies, rows):
             yield slice(first, min(first + rows, self.bodies))
 

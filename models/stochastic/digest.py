@@ -79,7 +79,7 @@ class Gathered:
     def fitted_blocks(self, times: SolveTimes, *, keep_fill: bool) -> Iterator[IterationTimes]:
         """Yield the bodies that laws are fitted to, block by block."""
         for rows in times.blocks():
-            block, _ = times.in_rows(rows)
+            block = times.durations_in(rows)
             block.min(axis=1, out=self.fastest[rows])
             block.max(axis=1, out=self.slowest[rows])
             block.mean(axis=1, out=self.middle[rows])

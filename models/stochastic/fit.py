@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hindmost.errors import DataError
 from hindmost.models.results import FittedModel
 from hindmost.models.stochastic.digest import Digest
-from hindmost.models.stochastic.maxplus import fit_max_plus, fit_max_plus_no_halo
+from hindmost.models.stochastic.maxplus import fit_both
 from hindmost.models.stochastic.moments import fit_bertsimas, fit_cramer, fit_mean_work
 from hindmost.models.stochastic.nonstationary import fit_nonstationary
 from hindmost.models.stochastic.redraw import fit_redrawn_uniform
@@ -26,10 +26,6 @@ if TYPE_CHECKING:
 
 Fit = Callable[[SolveTimes, Digest], FittedModel]
 
-OF_WORK: dict[str, Fit] = {
-    "max-plus": lambda times, _: fit_max_plus(times),
-    "max-plus-no-halo": lambda times, _: fit_max_plus_no_halo(times),
-}
 STATIONARY: dict[str, Callable[[SolveTimes, Digest], Stationary]] = {
     "stationary-johnsonsu": fit_stationary,
     "stationary-nct": fit_stationary_nct,
@@ -76,11 +72,11 @@ def fit_models(times: SolveTimes, *, families: bool = True, keep_fill: bool = Fa
     """
     digest = Digest.of(times)
     laws, missing = search(digest) if families else (None, "")
-    tables: dict[str, Fit] = {**OF_WORK, **law_models(laws, missing, families=families)}
-    tables |= OF_ITERATIONS
+    table: dict[str, Fit] = {**law_models(laws, missing, families=families), **OF_ITERATIONS}
     if not times.pipelined:
-        tables |= BLOCKING_ONLY
-    models, refused = fit_all(tables, times, digest)
+        table |= BLOCKING_ONLY
+    models, refused = fit_all(table, times, digest)
+    models = [*fit_both(times), *models]
     if keep_fill and times.pipelined and times.fill.any():
         digest = Digest.of(times, keep_fill=True)
         every, missing = search(digest) if families else (None, "")

@@ -46,8 +46,8 @@ def estimate_costs(times: SolveTimes, bodies: int) -> EventCosts:
     if times.events is None:
         least = np.concatenate(
             [
-                (durations - work).min(axis=1)
-                for durations, work in map(times.in_rows, first_rows(times, bodies))
+                (times.durations_in(rows) - times.work_in(rows)).min(axis=1)
+                for rows in first_rows(times, bodies)
             ]
         )
         costs = capped(least)

@@ -13,14 +13,15 @@ for the bodies k of its neighbours.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.results import Kind, Prediction
-from hindmost.models.stochastic.latency import estimate_costs
+from hindmost.models.stochastic.latency import EventCosts, estimate_costs
 from hindmost.models.stochastic.moments import Z90
 from hindmost.models.stochastic.replay import Latencies, Replay, whole_bodies
 from hindmost.models.stochastic.times import SolveTimes
@@ -102,41 +103,56 @@ class MaxPlus:
 
 
 def fit_max_plus(times: SolveTimes) -> MaxPlus:
-    """Run the recursion with halos."""
-    return run_recursion("max-plus", times, with_halo=True)
+    """Run the recursion with halos; see `fit_both`."""
+    return fit_both(times)[0]
 
 
-def fit_max_plus_no_halo(times: SolveTimes) -> MaxPlus:
-    """Run the recursion as if no rank needed a halo."""
-    return run_recursion("max-plus-no-halo", times, with_halo=False)
-
-
-def run_recursion(name: str, times: SolveTimes, *, with_halo: bool) -> MaxPlus:
-    """Estimate what events cost on the first half and walk through the whole solve."""
+def fit_both(times: SolveTimes) -> tuple[MaxPlus, MaxPlus]:
+    """Run the recursion with halos, and as if no rank needed one, in one pass over the solve."""
     half = first_of_second_half(times)
     costs = estimate_costs(times, half)
-    bodies_s, later_s = walk_through(times, costs.latencies, half, with_halo=with_halo)
     step = max(costs.deviation_s, 1e-3 * costs.a_body_s)
-    _, slower_s = walk_through(times, costs.slower_by(step), half, with_halo=with_halo)
-    sensitivity = (slower_s - later_s) / step if step > 0.0 else 0.0
+    names = {"max-plus": True, "max-plus-no-halo": False}
+    if times.edge_source.size == 0:
+        names = {"max-plus": False}  # there is nothing to leave out
+    variants = [(costs.slower_by(slower), halo) for halo in names.values() for slower in (0, step)]
+    walks, measured_s = walk_through(times, variants, half)
+    models = [
+        describe(name, times, costs, walk, (slower.later_s - walk.later_s) / step if step else 0.0)
+        for name, walk, slower in zip(names, walks[::2], walks[1::2], strict=True)
+    ]
+    told = [
+        replace(model, later_measured_s=model.later_measured_s + measured_s) for model in models
+    ]
+    return told[0], replace(told[-1], name="max-plus-no-halo", with_halo=False)
+
+
+def describe(
+    name: str, times: SolveTimes, costs: EventCosts, walk: Walk, sensitivity: float
+) -> MaxPlus:
+    """Add to a walk what lies between its bodies; the measured bodies are left to the caller.
+
+    Parameters
+    ----------
+    sensitivity : float
+        Seconds of the second half for a second that a body's events cost more.
+    """
+    half = first_of_second_half(times)
     count = max(times.iterations - half, 1)
     before = int(np.count_nonzero(times.cycle_begins[1 : half + 1]))
     earlier, later = times.restarts[:before], times.restarts[before:]
     restart_s = float((earlier if earlier.size else later).mean()) if times.restarts.size else 0.0
-    measured = sum(
-        times.durations[rows][max(half - rows.start, 0) :].sum(axis=0) for rows in times.blocks()
-    )
     return MaxPlus(
         name=name,
-        bodies_s=bodies_s,
+        bodies_s=walk.bodies_s,
         restarts_s=times.restarts.size * restart_s,
         lead_s=times.between_s - float(times.restarts.sum()),
         latency_s=costs.a_body_s,
         deviation_s=sensitivity * costs.deviation_s * (1.0 / half + 1.0 / count) ** 0.5,
-        later_s=later_s + later.size * restart_s,
-        later_measured_s=float(np.max(measured)) + float(later.sum()),
+        later_s=walk.later_s + later.size * restart_s,
+        later_measured_s=float(later.sum()),
         by_event=times.events is not None,
-        with_halo=with_halo,
+        with_halo=True,
     )
 
 
@@ -147,12 +163,57 @@ def first_of_second_half(times: SolveTimes) -> int:
     return max(half + int(later[0]) if later.size else half, 1)
 
 
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """What the recursion gives for all bodies, and for those of the second half, in seconds."""
+
+    bodies_s: float
+    later_s: float
+
+
 def walk_through(
-    times: SolveTimes, latencies: Latencies, half: int, *, with_halo: bool = True
-) -> tuple[float, float]:
-    """Return the time of all bodies, and of those of the second half, in seconds."""
+    times: SolveTimes, variants: Sequence[tuple[Latencies, bool]], half: int
+) -> tuple[list[Walk], float]:
+    """Walk through a solve in several variants at once.
+
+    Parameters
+    ----------
+    variants : sequence of (Latencies, bool)
+        What events cost, and whether halos are waited for.
+    half : int
+        First body of the second half.
+
+    Returns
+    -------
+    list of Walk
+    float
+        The time of the bodies of the second half as measured, in seconds.
+    """
+    replays = [new_replay(times, latencies, with_halo=halo) for latencies, halo in variants]
+    until_half = [0.0] * len(replays)
+    measured = np.zeros(times.ranks)
+    for rows in times.blocks():
+        block = times.event_block(rows)
+        here = half - rows.start
+        measured += times.durations_in(rows)[max(here, 0) :].sum(axis=0)
+        if 0 <= here < len(block.kind):
+            for replay in replays:
+                replay.advance(block.part(slice(0, here)))
+            until_half = [replay.elapsed_s for replay in replays]
+            block = block.part(slice(here, None))
+        for replay in replays:
+            replay.advance(block)
+    walks = [
+        Walk(replay.elapsed_s, replay.elapsed_s - before)
+        for replay, before in zip(replays, until_half, strict=True)
+    ]
+    return walks, float(measured.max())
+
+
+def new_replay(times: SolveTimes, latencies: Latencies, *, with_halo: bool) -> Replay:
+    """Return a replay that stands at the begin of a solve."""
     edges = slice(None) if with_halo else slice(0)
-    replay = Replay(
+    return Replay(
         times.ranks,
         latencies,
         times.edge_source[edges],
@@ -160,16 +221,6 @@ def walk_through(
         lag=0 if times.events else times.lag,
         pending_s=float(latencies.latency.max(initial=0.0)) if times.events is None else 0.0,
     )
-    until_half = 0.0
-    for rows in times.blocks():
-        block = times.event_block(rows)
-        here = half - rows.start
-        if 0 <= here < len(block.kind):
-            replay.advance(block.part(slice(0, here)))
-            until_half = replay.elapsed_s
-            block = block.part(slice(here, None))
-        replay.advance(block)
-    return replay.elapsed_s, replay.elapsed_s - until_half
 
 
 def max_plus_time(

@@ -115,7 +115,8 @@ class SolveTimes:
         if self.work.shape != shape:
             raise DataError(f"Work of shape {self.work.shape} beside durations {shape}.")
         if isinstance(self.durations, np.ndarray) and isinstance(self.work, np.ndarray):
-            refuse_impossible(self.durations, self.work)
+            refuse_impossible(self.durations)
+            refuse_unknown("work", self.work)
 
     @property
     def iterations(self) -> int:
@@ -147,18 +148,25 @@ class SolveTimes:
         """Bodies at which a restart cycle begins: bool, shape (iteration,)."""
         return np.asarray(self.position == 0)
 
-    def blocks(self, most_bytes: int = BLOCK_BYTES) -> Iterator[slice]:
+    def blocks(self) -> Iterator[slice]:
         """Yield rows so many at a time that a block of float64 (iteration, rank) fits."""
-        rows = max(1, most_bytes // (8 * self.ranks))
+        rows = max(1, BLOCK_BYTES // (8 * self.ranks))
         for first in range(0, self.iterations, rows):
             yield slice(first, min(first + rows, self.iterations))
 
-    def in_rows(self, rows: slice) -> tuple[IterationTimes, IterationTimes]:
-        """Return durations and work of some bodies; raise a DataError if they cannot be."""
-        durations, work = self.durations[rows], self.work[rows]
+    def durations_in(self, rows: slice) -> IterationTimes:
+        """Return the durations of some bodies; raise a DataError if they cannot be."""
+        durations = self.durations[rows]
         if not isinstance(self.durations, np.ndarray):
-            refuse_impossible(durations, work)
-        return durations, work
+            refuse_impossible(durations)
+        return durations
+
+    def work_in(self, rows: slice) -> IterationTimes:
+        """Return the work of some bodies; raise a DataError if it is not a number."""
+        work = self.work[rows]
+        if not isinstance(self.work, np.ndarray):
+            refuse_unknown("work", work)
+        return work
 
     @property
     def fitted(self) -> IterationTimes:
@@ -167,11 +175,10 @@ class SolveTimes:
 
     def event_block(self, rows: slice) -> EventBlock:
         """Return the events of some bodies; those of whole bodies where none were recorded."""
-        durations, work = self.in_rows(rows)
         if self.events is None:
-            return whole_bodies(work, self.lag, self.cycle_begins[rows])
+            return whole_bodies(self.work_in(rows), self.lag, self.cycle_begins[rows])
         before, inside = self.events.work[rows], self.events.duration[rows]
-        rest = durations - before.sum(axis=2, dtype=np.float64)
+        rest = self.durations_in(rows) - before.sum(axis=2, dtype=np.float64)
         rest -= inside.sum(axis=2, dtype=np.float64)
         return EventBlock(
             kind=self.events.kind[rows],
@@ -182,12 +189,16 @@ class SolveTimes:
         )
 
 
-def refuse_impossible(durations: IterationTimes, work: IterationTimes) -> None:
-    """Raise a DataError if times are not numbers, or a body lasts no longer than nothing."""
-    for what, values in (("duration", durations), ("work", work)):
-        if not np.isfinite(values).all():
-            raise DataError(f"A {what} is not a number; the run is damaged or incomplete.")
+def refuse_impossible(durations: IterationTimes) -> None:
+    """Raise a DataError if durations are not numbers, or a body lasts no longer than nothing."""
+    refuse_unknown("duration", durations)
     if durations.min() <= 0.0:
         raise DataError(
             f"A body lasts {durations.min()} s; every body must last longer than nothing."
         )
+
+
+def refuse_unknown(what: str, values: IterationTimes) -> None:
+    """Raise a DataError if times are not numbers."""
+    if not np.isfinite(values).all():
+        raise DataError(f"A {what} is not a number; the run is damaged or incomplete.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -86,6 +87,30 @@ def test_fit_json_is_what_the_design_promises(
     # Another question is another result.
     assert main(["fit", "--json", "--by-node", "--quick", str(folder)]) == 0
     assert '"from-the-file"' not in capsys.readouterr().out
+
+
+def test_a_run_is_the_same_in_blocks(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fit_and_check() -> tuple[list[dict[str, float]], str]:
+        shutil.rmtree(folder / ".hindmost", ignore_errors=True)
+        assert main(["fit", "--quick", "--json", str(folder)]) == 0
+        answer = json.loads(capsys.readouterr().out)
+        times = [
+            {model["name"]: model["predicted_s"] for model in run["models"]}
+            for run in answer["runs"]
+        ]
+        main(["check", str(folder)])
+        return times, capsys.readouterr().out
+
+    whole, findings = fit_and_check()
+    monkeypatch.setattr("hindmost.models.stochastic.times.BLOCK_BYTES", 7 * 8 * 3)
+    monkeypatch.setattr("hindmost.harness.runfile.reader.BLOCK_BYTES", 7 * 8 * 3)
+    monkeypatch.setattr("hindmost.analysis.runs.MOST_IN_MEMORY", 0)
+    blocks, findings_in_blocks = fit_and_check()
+    assert findings_in_blocks == findings
+    for one, other in zip(whole, blocks, strict=True):
+        assert other == pytest.approx(one, rel=1e-9)
 
 
 def test_fit_does_without_keeping(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
