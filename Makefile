@@ -6,6 +6,7 @@
 #   make bench-recorder    measure what recording costs a solve (about 3 min, wants an idle machine)
 #   make bench-show        time 'hindmost show' on a file of 41 million bodies (1.3 GB of disk)
 #   make bench-stochastic  measure what fitting laws to 41 million times takes (about 1 min, 2 GB)
+#   make validate          hold the models against real and simulated runs (about 10 min, idle machine)
 #   make check             lint, types, import contracts
 #   make clean             remove what the demonstration made
 #
@@ -16,8 +17,8 @@ RANKS ?= 2
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: bench-recorder bench-show bench-stochastic demo test test-recorder check lint types \
-    contracts clean setup-demo setup-test
+.PHONY: bench-recorder bench-show bench-stochastic demo test test-recorder validate check \
+    lint types contracts clean setup-demo setup-test
 
 setup-demo:
 	@$(PYTHON) setup --stack $(STACK) --extras plot
@@ -52,6 +53,11 @@ bench-show: setup-demo
 
 bench-stochastic: setup-demo
 	@$(BIN)/python benchmarks/stochastic.py
+
+validate: setup-demo
+	@$(BIN)/python benchmarks/validation.py
+	@echo
+	@$(BIN)/python benchmarks/coverage.py
 
 check: lint types contracts
 

@@ -76,6 +76,12 @@ class SolveTimes:
         What the models are held against.
     events : Events or None
         Where in a body ranks depend on others; None where that was not recorded.
+    restart : int
+        Length of a restart cycle in iterations of the solver; 0 if it does not restart.
+    solver_iterations : int
+        Iterations by the solver's own count; 0: as many as there are bodies.
+    drain : bool array, shape (iteration,), or None
+        Bodies that only drain a pipeline.
     nodes : int
         Hosts of the ranks.
     by_node : bool
@@ -101,6 +107,9 @@ class SolveTimes:
     solve_time_s: float
     restarts: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     events: Events | None = None
+    restart: int = 0
+    solver_iterations: int = 0
+    drain: NDArray[np.bool_] | None = None
     nodes: int = 1
     by_node: bool = False
 

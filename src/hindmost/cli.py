@@ -15,6 +15,7 @@ VERBS = {
     "show": ("hindmost.analysis.verbs.show", "say what is in run files"),
     "check": ("hindmost.analysis.verbs.check", "say whether runs are good enough to conclude from"),
     "fit": ("hindmost.analysis.verbs.fit", "hold models of the noise against the solve time"),
+    "predict": ("hindmost.analysis.verbs.predict", "say how long a later solve will take"),
     "plot": ("hindmost.analysis.verbs.plot", "draw run files"),
     "report": ("hindmost.analysis.verbs.report", "write one HTML page on run files"),
     "doctor": ("hindmost.harness.verbs.doctor", "say what this machine has and what it lacks"),
