@@ -57,7 +57,7 @@ bench-stochastic: setup-demo
 validate: setup-demo
 	@$(BIN)/python benchmarks/validation.py
 	@echo
-	@$(BIN)/python benchmarks/coverage.py
+	@$(BIN)/python benchmarks/intervals.py
 
 check: lint types contracts
 

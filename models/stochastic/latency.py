@@ -25,20 +25,12 @@ class EventCosts:
     ----------
     latencies : Latencies
         By place in the body and kind: the mean over bodies of the least time of any rank.
-    a_body_s, deviation_s : float
-        All events of a body together: mean and standard deviation over bodies.
+    a_body_s : float
+        All events of a body together, the mean over bodies.
     """
 
     latencies: Latencies
     a_body_s: float
-    deviation_s: float
-
-    def slower_by(self, seconds: float) -> Latencies:
-        """Return latencies of which those of a body are longer by so much, in proportion."""
-        factor = 1.0 + seconds / self.a_body_s if self.a_body_s > 0.0 else 1.0
-        return Latencies(
-            latency=self.latencies.latency * factor, overhead=self.latencies.overhead * factor
-        )
 
 
 def estimate_costs(times: SolveTimes, bodies: int) -> EventCosts:
@@ -52,9 +44,7 @@ def estimate_costs(times: SolveTimes, bodies: int) -> EventCosts:
         )
         costs = capped(least)
         latencies = Latencies.of_reductions(1 if times.lag == 0 else 4, float(costs.mean()))
-        return EventCosts(
-            latencies=latencies, a_body_s=float(costs.mean()), deviation_s=float(costs.std())
-        )
+        return EventCosts(latencies=latencies, a_body_s=float(costs.mean()))
     kind = times.events.kind[:bodies]
     duration = times.events.duration
     spent = np.concatenate([duration[rows].min(axis=1) for rows in first_rows(times, bodies)])
@@ -68,7 +58,6 @@ def estimate_costs(times: SolveTimes, bodies: int) -> EventCosts:
     return EventCosts(
         latencies=Latencies(latency=latency, overhead=latency.copy()),
         a_body_s=float(costs.mean()),
-        deviation_s=float(costs.std()),
     )
 
 

@@ -15,16 +15,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from hindmost.models.results import Kind, Prediction
-from hindmost.models.stochastic.latency import EventCosts, estimate_costs
-from hindmost.models.stochastic.moments import Z90
+from hindmost.models.stochastic.latency import estimate_costs
 from hindmost.models.stochastic.replay import Latencies, Replay, whole_bodies
 from hindmost.models.stochastic.times import SolveTimes
+
+STRETCHES = 24
+"""Into which the first half is cut, to see what the recursion misses and how that scatters."""
+FEWEST_STRETCHES = 6
+FEWEST_BODIES = 5
+"""Of a stretch."""
+FAR = 20.0
+"""In median deviations: no value of a law with an exponential tail, but a rank that stood still."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,17 +44,18 @@ class MaxPlus:
     ----------
     bodies_s : float
         Time of all bodies by the recursion.
+    missed_s : float
+        What the recursion misses of all bodies, as it does of those of the first half.
     restarts_s : float
         Restarts, each taken to last as those of the first half do on average.
     lead_s : float
         Measured time before the first body and after the last.
     latency_s : float
         What the events of a body cost beside the waiting for others, the mean of the first half.
-    deviation_s : float
-        Standard deviation of the bodies' time that comes from taking it for the second half.
+    half_width_s : float
+        Of a 90 % interval, from the scatter of what is missed in stretches of the first half.
     later_s, later_measured_s : float
-        The second half of the solve by the model, which knows the latency and the restarts of the
-        first half only, and as measured.
+        The second half of the solve by the model, which knows the first half only, and as measured.
     by_event : bool
         Whether ranks were walked through the events of their bodies, or from body to body.
     with_halo : bool
@@ -54,10 +64,11 @@ class MaxPlus:
 
     name: str
     bodies_s: float
+    missed_s: float
     restarts_s: float
     lead_s: float
     latency_s: float
-    deviation_s: float
+    half_width_s: float
     later_s: float
     later_measured_s: float
     by_event: bool
@@ -70,12 +81,12 @@ class MaxPlus:
         return 100.0 * (self.later_s / self.later_measured_s - 1.0)
 
     def predict(self) -> Prediction:
-        """Return the recursion's time with what lies between bodies.
+        """Return the recursion's time, with what it misses and what lies between bodies.
 
-        The interval holds the uncertainty of the latency only: the work is that of this very run.
+        The work is that of this very run, so the interval is one of what the model leaves open.
         """
-        seconds = self.bodies_s + self.restarts_s + self.lead_s
-        half = Z90 * self.deviation_s
+        seconds = self.bodies_s + self.missed_s + self.restarts_s + self.lead_s
+        half = self.half_width_s
         return Prediction(seconds=seconds, low_s=seconds - half, high_s=seconds + half)
 
     def explain(self) -> str:
@@ -92,6 +103,7 @@ class MaxPlus:
         """Return the terms of the sum, the latency, and the judgement on the second half."""
         return {
             "bodies_s": self.bodies_s,
+            "missed_s": self.missed_s,
             "restarts_s": self.restarts_s,
             "lead_s": self.lead_s,
             "latency_s": self.latency_s,
@@ -111,49 +123,102 @@ def fit_both(times: SolveTimes) -> tuple[MaxPlus, MaxPlus]:
     """Run the recursion with halos, and as if no rank needed one, in one pass over the solve."""
     half = first_of_second_half(times)
     costs = estimate_costs(times, half)
-    step = max(costs.deviation_s, 1e-3 * costs.a_body_s)
-    names = {"max-plus": True, "max-plus-no-halo": False}
-    if times.edge_source.size == 0:
-        names = {"max-plus": False}  # there is nothing to leave out
-    variants = [(costs.slower_by(slower), halo) for halo in names.values() for slower in (0, step)]
-    walks, measured_s = walk_through(times, variants, half)
+    # Without neighbours there is no halo to leave out.
+    halos = (True, False) if times.edge_source.size else (True,)
+    replays = [new_replay(times, costs.latencies, with_halo=halo) for halo in halos]
+    borders = stretches(half, times.cycle_begins)
+    walked, measured = walk_through(times, replays, borders)
     models = [
-        describe(name, times, costs, walk, (slower.later_s - walk.later_s) / step if step else 0.0)
-        for name, walk, slower in zip(names, walks[::2], walks[1::2], strict=True)
+        MaxPlus(
+            name="max-plus" if halo else "max-plus-no-halo",
+            **judge(times, half, borders, elapsed, measured),
+            latency_s=costs.a_body_s,
+            by_event=times.events is not None,
+            with_halo=halo,
+        )
+        for halo, elapsed in zip(halos, walked, strict=True)
     ]
-    told = [
-        replace(model, later_measured_s=model.later_measured_s + measured_s) for model in models
-    ]
-    return told[0], replace(told[-1], name="max-plus-no-halo", with_halo=False)
+    return models[0], replace(models[-1], name="max-plus-no-halo", with_halo=False)
 
 
-def describe(
-    name: str, times: SolveTimes, costs: EventCosts, walk: Walk, sensitivity: float
-) -> MaxPlus:
-    """Add to a walk what lies between its bodies; the measured bodies are left to the caller.
+def judge(
+    times: SolveTimes,
+    half: int,
+    borders: NDArray[np.intp],
+    elapsed: NDArray[np.float64],
+    measured: NDArray[np.float64],
+) -> dict[str, Any]:
+    """Hold the recursion against the first half, and what it says then against the second.
 
     Parameters
     ----------
-    sensitivity : float
-        Seconds of the second half for a second that a body's events cost more.
+    borders : int array, shape (border,)
+        Bodies between stretches, 0 and the number of bodies included.
+    elapsed, measured : float64 array, shape (border,), seconds
+        Since the first body, without restarts.
     """
-    half = first_of_second_half(times)
-    count = max(times.iterations - half, 1)
+    bodies = np.diff(borders)
+    first = borders[1:] <= half
+    missed = (np.diff(measured) - np.diff(elapsed)) / bodies
+    usual = without_outliers(missed[first])
+    rate = float(usual.mean()) if first.sum() >= FEWEST_STRETCHES else 0.0
+    at_half = int(np.searchsorted(borders, half))
+    later_bodies = times.iterations - half
     before = int(np.count_nonzero(times.cycle_begins[1 : half + 1]))
     earlier, later = times.restarts[:before], times.restarts[before:]
     restart_s = float((earlier if earlier.size else later).mean()) if times.restarts.size else 0.0
-    return MaxPlus(
-        name=name,
-        bodies_s=walk.bodies_s,
-        restarts_s=times.restarts.size * restart_s,
-        lead_s=times.between_s - float(times.restarts.sum()),
-        latency_s=costs.a_body_s,
-        deviation_s=sensitivity * costs.deviation_s * (1.0 / half + 1.0 / count) ** 0.5,
-        later_s=walk.later_s + later.size * restart_s,
-        later_measured_s=float(later.sum()),
-        by_event=times.events is not None,
-        with_halo=True,
-    )
+    return {
+        "bodies_s": float(elapsed[-1]),
+        "missed_s": rate * times.iterations,
+        "restarts_s": times.restarts.size * restart_s,
+        "lead_s": times.between_s - float(times.restarts.sum()),
+        "half_width_s": half_width(missed[first] * bodies[first], later_bodies / half),
+        "later_s": float(elapsed[-1] - elapsed[at_half])
+        + rate * later_bodies
+        + later.size * restart_s,
+        "later_measured_s": float(measured[-1] - measured[at_half]) + float(later.sum()),
+    }
+
+
+def without_outliers(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Leave out values that lie far outside the others: a stretch that stood still is no habit."""
+    away = np.abs(values - np.median(values))
+    return np.asarray(values[away <= FAR * np.median(away)])
+
+
+def half_width(missed: NDArray[np.float64], ratio: float) -> float:
+    """Return the half width of the 90 % interval of a whole solve, in seconds.
+
+    With n stretches of deviation s in the first half, ratio r n in the second, and the mean of the
+    first taken for all, the sum over all misses its prediction by a variance of n s^2 r (1 + r).
+
+    Parameters
+    ----------
+    missed : float64 array, shape (stretch,), seconds
+        What the recursion misses in stretches of the first half.
+    ratio : float
+        Bodies of the second half over those of the first.
+    """
+    count = missed.size
+    if count < FEWEST_STRETCHES:
+        return 0.0
+    factor = count * ratio * (1.0 + ratio)
+    return float(stats.t.ppf(0.95, count - 1) * missed.std(ddof=1) * np.sqrt(factor))
+
+
+def stretches(half: int, cycle_begins: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Return the borders of alike stretches of the first half, and the number of all bodies.
+
+    Stretches are whole cycles where there are enough: a cycle does not miss the same everywhere.
+    """
+    cycles = np.append(np.flatnonzero(cycle_begins[:half]), half)
+    if cycles.size > FEWEST_STRETCHES:
+        count = min(STRETCHES, cycles.size - 1)
+        first = cycles[np.linspace(0, cycles.size - 1, count + 1).astype(np.intp)]
+    else:
+        count = max(min(STRETCHES, half // FEWEST_BODIES), 1)
+        first = np.linspace(0, half, count + 1).astype(np.intp)
+    return np.asarray(np.unique(np.append(first, cycle_begins.size)), np.intp)
 
 
 def first_of_second_half(times: SolveTimes) -> int:
@@ -163,51 +228,41 @@ def first_of_second_half(times: SolveTimes) -> int:
     return max(half + int(later[0]) if later.size else half, 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Walk:
-    """What the recursion gives for all bodies, and for those of the second half, in seconds."""
-
-    bodies_s: float
-    later_s: float
-
-
 def walk_through(
-    times: SolveTimes, variants: Sequence[tuple[Latencies, bool]], half: int
-) -> tuple[list[Walk], float]:
-    """Walk through a solve in several variants at once.
+    times: SolveTimes, replays: Sequence[Replay], borders: NDArray[np.intp]
+) -> tuple[list[NDArray[np.float64]], NDArray[np.float64]]:
+    """Walk through a solve with several replays at once.
 
     Parameters
     ----------
-    variants : sequence of (Latencies, bool)
-        What events cost, and whether halos are waited for.
-    half : int
-        First body of the second half.
+    borders : int array, shape (border,)
+        Bodies before which the time is noted, from 0 to their number.
 
     Returns
     -------
-    list of Walk
-    float
-        The time of the bodies of the second half as measured, in seconds.
+    list of float64 arrays, shape (border,), seconds
+        Of every replay.
+    float64 array, shape (border,), seconds
+        As measured.
     """
-    replays = [new_replay(times, latencies, with_halo=halo) for latencies, halo in variants]
-    until_half = [0.0] * len(replays)
-    measured = np.zeros(times.ranks)
+    elapsed = [np.zeros(borders.size) for _ in replays]
+    measured = np.zeros(borders.size)
+    spent = np.zeros(times.ranks)
     for rows in times.blocks():
-        block = times.event_block(rows)
-        here = half - rows.start
-        measured += times.durations_in(rows)[max(here, 0) :].sum(axis=0)
-        if 0 <= here < len(block.kind):
-            for replay in replays:
-                replay.advance(block.part(slice(0, here)))
-            until_half = [replay.elapsed_s for replay in replays]
-            block = block.part(slice(here, None))
-        for replay in replays:
-            replay.advance(block)
-    walks = [
-        Walk(replay.elapsed_s, replay.elapsed_s - before)
-        for replay, before in zip(replays, until_half, strict=True)
-    ]
-    return walks, float(measured.max())
+        block, durations = times.event_block(rows), times.durations_in(rows)
+        inside = borders[(borders > rows.start) & (borders < rows.stop)] - rows.start
+        edges = [0, *inside.tolist(), len(block.kind)]
+        for first, last in pairwise(edges):
+            spent += durations[first:last].sum(axis=0)
+            at = int(np.searchsorted(borders, rows.start + last))
+            reached = at < borders.size and borders[at] == rows.start + last
+            for replay, noted in zip(replays, elapsed, strict=True):
+                replay.advance(block.part(slice(first, last)))
+                if reached:
+                    noted[at] = replay.elapsed_s
+            if reached:
+                measured[at] = spent.max()
+    return elapsed, measured
 
 
 def new_replay(times: SolveTimes, latencies: Latencies, *, with_halo: bool) -> Replay:

@@ -22,7 +22,7 @@ from hindmost.models.stochastic.times import SolveTimes
 from hindmost.models.synthetic.solves import draw_work, synthetic_solve
 
 RUNS = 400
-ITERATIONS = 300
+ITERATIONS = 900
 BODY = JohnsonSU(a=-1.5, b=1.8, loc=1e-4, scale=1e-5)
 LEAST = JohnsonSU(a=-1.2, b=1.6, loc=4e-4, scale=3e-5)
 SPAN = JohnsonSU(a=-2.0, b=1.9, loc=6e-5, scale=2e-5)
