@@ -43,11 +43,14 @@ class FitOptions:
         Fit laws to pipelined solvers a second time, with the bodies that fill their pipeline.
     by_node : bool
         Take P of the models of whole bodies as nodes, not ranks.
+    latency_s : float or None
+        Of a reduction, from a measurement of the network; None: estimated on the first half.
     """
 
     families: bool = True
     keep_fill: bool = False
     by_node: bool = False
+    latency_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,7 +217,12 @@ def fit_run(run: Run, options: FitOptions) -> FittedRun:
 def fit_to_json(run: Run, options: FitOptions) -> dict[str, Any]:
     """Fit every model to a run."""
     times = solve_times(run, by_node=options.by_node)
-    fits = fit_models(times, families=options.families, keep_fill=options.keep_fill)
+    fits = fit_models(
+        times,
+        families=options.families,
+        keep_fill=options.keep_fill,
+        latency_s=options.latency_s,
+    )
     return {
         "models": [ToldModel.of(model).to_json() for model in fits.models],
         "refused": fits.refused,

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from hindmost.analysis.runs import find_runs, solve_times
+from hindmost.errors import DataError
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.stochastic.digest import Digest
 from hindmost.models.stochastic.maxplus import fit_max_plus
@@ -28,7 +29,7 @@ EXPLAINED_REPEATS = 3
 HELD_OUT_REPEATS = 12
 EARLIEST = 3
 """Solves that must have been before one is predicted."""
-BASE, LONGER, OTHER_RESTART = 1000, 3000, 50
+BASE, LONGER, OTHER_RESTARTS = 1000, 3000, (20, 50)
 
 
 def record(folder: Path, workload: str, solvers: Sequence[str], *words: str) -> None:
@@ -68,16 +69,18 @@ def explain(folder: Path) -> None:
             times = solve_times(run)
             model, digest = fit_max_plus(times), Digest.of(times)
             errors["later"].append(model.later_error_percent)
-            for name, each in (
-                ("whole", model),
-                ("uniform", fit_nonstationary(times, digest)),
-                ("law", fit_stationary(times, digest)),
-            ):
-                errors[name].append(each.predict().error_percent(times.solve_time_s))
+            errors["whole"].append(model.predict().error_percent(times.solve_time_s))
+            for name, fit in (("uniform", fit_nonstationary), ("law", fit_stationary)):
+                try:
+                    error = fit(times, digest).predict().error_percent(times.solve_time_s)
+                except DataError:  # no law describes these bodies
+                    error = np.nan
+                errors[name].append(error)
             cells = " | ".join(f"{errors[name][-1]:+.2f} %" for name in errors)
             say(f"| {run.path.stem} | {1e3 * model.later_measured_s:.0f} ms | {cells} |")
     for name, what in (("median", np.median), ("worst", np.max)):
-        cells = " | ".join(f"{what(np.abs(values)):.2f} %" for values in errors.values())
+        known = (np.array(values)[np.isfinite(values)] for values in errors.values())
+        cells = " | ".join(f"{what(np.abs(values)):.2f} %" for values in known)
         say(f"| {name} of absolute values | | {cells} |")
 
 
@@ -115,7 +118,7 @@ def predict_others(folder: Path) -> None:
     say("|---|---|---|---|---|---|")
     later = {
         f"{LONGER} iterations": (LONGER, 30),
-        f"restart {OTHER_RESTART}": (BASE, OTHER_RESTART),
+        **{f"restart {length}": (BASE, length) for length in OTHER_RESTARTS},
     }
     for solver in SOLVERS:
         place = folder / solver

@@ -55,13 +55,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="take the slowest of as many draws as there are nodes, not ranks",
     )
+    parser.add_argument(
+        "--latency",
+        type=float,
+        metavar="US",
+        help="microseconds of a reduction, from a measurement of the network, for max-plus "
+        "(estimated on the first half of each run)",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON, one entry a run")
 
 
 def perform(arguments: argparse.Namespace) -> int:
     """Fit and print."""
     options = FitOptions(
-        families=not arguments.quick, keep_fill=arguments.keep_fill, by_node=arguments.by_node
+        families=not arguments.quick,
+        keep_fill=arguments.keep_fill,
+        by_node=arguments.by_node,
+        latency_s=None if arguments.latency is None else 1e-6 * arguments.latency,
     )
     fitted = fit_groups(group_runs(find_runs(arguments.file, complete=True)), options)
     if arguments.json:

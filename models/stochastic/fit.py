@@ -60,7 +60,13 @@ class Fits:
     laws: BestLaws | None
 
 
-def fit_models(times: SolveTimes, *, families: bool = True, keep_fill: bool = False) -> Fits:
+def fit_models(
+    times: SolveTimes,
+    *,
+    families: bool = True,
+    keep_fill: bool = False,
+    latency_s: float | None = None,
+) -> Fits:
     """Fit every model that the solver and its times allow.
 
     Parameters
@@ -69,6 +75,9 @@ def fit_models(times: SolveTimes, *, families: bool = True, keep_fill: bool = Fa
         Search scipy's families for the best law, which takes some seconds.
     keep_fill : bool
         Fit the laws of a pipelined solver a second time, with the bodies that fill its pipeline.
+    latency_s : float, optional
+        Of a reduction, from a measurement of the network, for max-plus; without it the latency is
+        estimated on the first half of the solve.
     """
     digest = Digest.of(times)
     laws, missing = search(digest) if families else (None, "")
@@ -76,7 +85,7 @@ def fit_models(times: SolveTimes, *, families: bool = True, keep_fill: bool = Fa
     if not times.pipelined:
         table |= BLOCKING_ONLY
     models, refused = fit_all(table, times, digest)
-    models = [*fit_both(times), *models]
+    models = [*fit_both(times, latency_s), *models]
     if keep_fill and times.pipelined and times.fill.any():
         digest = Digest.of(times, keep_fill=True)
         every, missing = search(digest) if families else (None, "")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.errors import UsageError
 from hindmost.models.events import EventKind
 from hindmost.models.stochastic.replay import KINDS, Latencies
 from hindmost.models.stochastic.times import SolveTimes
@@ -58,6 +59,27 @@ def estimate_costs(times: SolveTimes, bodies: int) -> EventCosts:
     return EventCosts(
         latencies=Latencies(latency=latency, overhead=latency.copy()),
         a_body_s=float(costs.mean()),
+    )
+
+
+def given_costs(times: SolveTimes, latency_s: float) -> EventCosts:
+    """Take the latency of a reduction from a measurement of the network; halos cost nothing more.
+
+    Raises
+    ------
+    UsageError
+        A latency below nothing.
+    """
+    if not 0.0 <= latency_s < np.inf:
+        raise UsageError(f"A latency of {latency_s} s; it must be a time of at least 0.")
+    if times.events is None:
+        events, reductions = (1 if times.lag == 0 else 4), 1.0
+    else:
+        kind = times.events.kind
+        events = kind.shape[1]
+        reductions = np.isin(kind, (EventKind.REDUCE, EventKind.COMPLETE)).sum() / len(kind)
+    return EventCosts(
+        latencies=Latencies.of_reductions(events, latency_s), a_body_s=float(reductions * latency_s)
     )
 
 

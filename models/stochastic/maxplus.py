@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
 from hindmost.models.results import Kind, Prediction
-from hindmost.models.stochastic.latency import estimate_costs
+from hindmost.models.stochastic.latency import estimate_costs, given_costs
 from hindmost.models.stochastic.replay import Latencies, Replay, whole_bodies
 from hindmost.models.stochastic.times import SolveTimes
 
@@ -119,10 +119,17 @@ def fit_max_plus(times: SolveTimes) -> MaxPlus:
     return fit_both(times)[0]
 
 
-def fit_both(times: SolveTimes) -> tuple[MaxPlus, MaxPlus]:
-    """Run the recursion with halos, and as if no rank needed one, in one pass over the solve."""
+def fit_both(times: SolveTimes, latency_s: float | None = None) -> tuple[MaxPlus, MaxPlus]:
+    """Run the recursion with halos, and as if no rank needed one, in one pass over the solve.
+
+    Parameters
+    ----------
+    latency_s : float, optional
+        Of a reduction, from a measurement of the network. What the recursion misses is then not
+        learnt from the solve either.
+    """
     half = first_of_second_half(times)
-    costs = estimate_costs(times, half)
+    costs = estimate_costs(times, half) if latency_s is None else given_costs(times, latency_s)
     # Without neighbours there is no halo to leave out.
     halos = (True, False) if times.edge_source.size else (True,)
     replays = [new_replay(times, costs.latencies, with_halo=halo) for halo in halos]
@@ -131,7 +138,7 @@ def fit_both(times: SolveTimes) -> tuple[MaxPlus, MaxPlus]:
     models = [
         MaxPlus(
             name="max-plus" if halo else "max-plus-no-halo",
-            **judge(times, half, borders, elapsed, measured),
+            **judge(times, half, borders, elapsed, measured, learn=latency_s is None),
             latency_s=costs.a_body_s,
             by_event=times.events is not None,
             with_halo=halo,
@@ -147,6 +154,8 @@ def judge(
     borders: NDArray[np.intp],
     elapsed: NDArray[np.float64],
     measured: NDArray[np.float64],
+    *,
+    learn: bool,
 ) -> dict[str, Any]:
     """Hold the recursion against the first half, and what it says then against the second.
 
@@ -156,12 +165,14 @@ def judge(
         Bodies between stretches, 0 and the number of bodies included.
     elapsed, measured : float64 array, shape (border,), seconds
         Since the first body, without restarts.
+    learn : bool
+        Whether what is missed of the first half counts as missed of all.
     """
     bodies = np.diff(borders)
     first = borders[1:] <= half
     missed = (np.diff(measured) - np.diff(elapsed)) / bodies
     usual = without_outliers(missed[first])
-    rate = float(usual.mean()) if first.sum() >= FEWEST_STRETCHES else 0.0
+    rate = float(usual.mean()) if learn and first.sum() >= FEWEST_STRETCHES else 0.0
     at_half = int(np.searchsorted(borders, half))
     later_bodies = times.iterations - half
     before = int(np.count_nonzero(times.cycle_begins[1 : half + 1]))
@@ -203,7 +214,7 @@ def half_width(missed: NDArray[np.float64], ratio: float) -> float:
     if count < FEWEST_STRETCHES:
         return 0.0
     factor = count * ratio * (1.0 + ratio)
-    return float(stats.t.ppf(0.95, count - 1) * missed.std(ddof=1) * np.sqrt(factor))
+    return float(special.stdtrit(count - 1, 0.95) * missed.std(ddof=1) * np.sqrt(factor))
 
 
 def stretches(half: int, cycle_begins: NDArray[np.bool_]) -> NDArray[np.intp]:

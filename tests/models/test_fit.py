@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import integrate
 
-from hindmost.errors import DataError
+from hindmost.errors import DataError, UsageError
 from hindmost.models.laws.bounds import bertsimas_bound, cramer_bound
 from hindmost.models.results import Kind
 from hindmost.models.stochastic.fit import fit_models
@@ -171,3 +171,14 @@ def test_nodes_are_drawn_instead_of_ranks() -> None:
     for name in ("stationary-johnsonsu", "cramer"):
         assert nodes[name].predict().seconds < ranks[name].predict().seconds
     assert nodes["max-plus"].predict() == ranks["max-plus"].predict()
+
+
+def test_a_measured_latency_is_taken_as_it_is() -> None:
+    times = solve_times()
+    models = {m.name: m for m in fit_models(times, families=False, latency_s=5e-6).models}
+    # The bodies were made with 2 us.
+    error_s = models["max-plus"].predict().seconds - times.solve_time_s
+    assert error_s == pytest.approx(600 * 3e-6)
+    assert models["max-plus"].parameters()["missed_s"] == 0.0
+    with pytest.raises(UsageError, match="at least 0"):
+        fit_models(times, families=False, latency_s=-1e-6)
