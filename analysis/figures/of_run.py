@@ -12,7 +12,7 @@ from hindmost.analysis.figures.heat_map import HeatMap, heat_map
 from hindmost.analysis.figures.histogram import Sample, histogram, histograms
 from hindmost.analysis.figures.laws import fitted_laws
 from hindmost.analysis.figures.one_body import first_ranks, time_per_rank
-from hindmost.analysis.figures.phases import ORDER, stacked_shares
+from hindmost.analysis.figures.phases import stacked_shares
 from hindmost.analysis.figures.units import several
 from hindmost.analysis.runs import solve_times
 from hindmost.errors import UsageError
@@ -111,4 +111,4 @@ def make_phases_over_time(run: Run, choice: Choice) -> Chart:
 
 def phase_sums(run: Run, *, axis: int) -> dict[str, NDArray[np.float64]]:
     """Sum every phase over bodies (axis 0) or ranks (axis 1); one phase is held at a time."""
-    return {name: run.phase(name).sum(axis=axis) for name in ORDER}
+    return {name: run.phase(name).sum(axis=axis) for name in run.phases}

@@ -11,7 +11,8 @@ from hindmost.analysis.figures.chart import Chart, Quantity, Series
 
 MOST_STEPS = 600
 ORDER = ("local", "post", "halo", "wait")
-"""From the bottom: what a rank does by itself, then what it does and loses because of others."""
+"""From the bottom: what a rank does by itself, then what it does and loses because of others; above
+these, phases of a user's own."""
 
 
 def stacked_shares(
@@ -31,7 +32,8 @@ def stacked_shares(
     length = next(iter(sums.values())).size
     factor = -(-length // MOST_STEPS)
     starts = np.arange(0, length, factor)
-    pooled = [np.add.reduceat(sums[name], starts) for name in ORDER]
+    names = (*ORDER, *(name for name in sums if name not in ORDER))
+    pooled = [np.add.reduceat(sums[name], starts) for name in names]
     tops = np.cumsum(pooled, axis=0)
     whole = np.where(tops[-1] > 0, tops[-1], 1.0)
     percent = 100.0 * np.vstack([np.zeros(starts.size), tops]) / whole
@@ -42,7 +44,7 @@ def stacked_shares(
         y=Quantity("share of the time of bodies", "%"),
         series=tuple(
             Series(name=name, look="area", x=edges, y=percent[level + 1], base=percent[level])
-            for level, name in enumerate(ORDER)
+            for level, name in enumerate(names)
         ),
         y_limits=(0.0, 100.0),
         note=f"{factor} together in a step" if factor > 1 else "",

@@ -268,3 +268,11 @@ def test_several_runs_are_named_by_what_sets_them_apart(
 )
 def test_seconds_in_words(value: float, text: str) -> None:
     assert seconds(value) == text
+
+
+def test_phases_of_ones_own_stand_above_the_others() -> None:
+    sums = {name: np.array([1.0, 2.0]) for name in ("halo", "wait", "post", "local", "hydro")}
+    chart = stacked_shares(sums, title="", along="rank", marks={})
+    assert [series.name for series in chart.series] == ["local", "post", "halo", "wait", "hydro"]
+    np.testing.assert_allclose(chart.series[-1].y, 100.0)
+    np.testing.assert_allclose(chart.series[-1].base, 80.0)
