@@ -275,4 +275,6 @@ def test_phases_of_ones_own_stand_above_the_others() -> None:
     chart = stacked_shares(sums, title="", along="rank", marks={})
     assert [series.name for series in chart.series] == ["local", "post", "halo", "wait", "hydro"]
     np.testing.assert_allclose(chart.series[-1].y, 100.0)
-    np.testing.assert_allclose(chart.series[-1].base, 80.0)
+    base = chart.series[-1].base
+    assert base is not None
+    np.testing.assert_allclose(base, 80.0)
