@@ -18,14 +18,8 @@ DASHES: tuple[tuple[float, ...], ...] = (
     (4.0, 1.5, 1.5, 1.5, 1.5, 1.5),
 )
 """Lengths on and off, in widths of the line; empty for a line without gaps."""
-FILLS = (
-    *("#c9d2dc", "#93aebd", "#46748d", "#6b2408"),
-    *("#efe3b8", "#c3a94e", "#8a7428", "#463a10"),
-)
-DARK_FILLS = (
-    *("#2f3b4a", "#4f7286", "#78a6bd", "#ffd0ad"),
-    *("#4a4128", "#84733a", "#bda552", "#f3e3a4"),
-)
+FILLS = ("#c9d2dc", "#93aebd", "#46748d", "#6b2408", "#fff4cc")
+DARK_FILLS = ("#2f3b4a", "#4f7286", "#78a6bd", "#ffd0ad", "#241c08")
 MOST_LINES = len(LINES)
 COLOUR_MAP = "cividis"
 """Grows in lightness only, so that it reads the same without colour vision and in grey."""

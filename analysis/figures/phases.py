@@ -12,7 +12,7 @@ from hindmost.analysis.figures.chart import Chart, Quantity, Series
 MOST_STEPS = 600
 ORDER = ("local", "post", "halo", "wait")
 """From the bottom: what a rank does by itself, then what it does and loses because of others; above
-these, phases of a user's own."""
+these, phases of a user's own, which are one area: more could not be told apart in grey."""
 
 
 def stacked_shares(
@@ -32,8 +32,11 @@ def stacked_shares(
     length = next(iter(sums.values())).size
     factor = -(-length // MOST_STEPS)
     starts = np.arange(0, length, factor)
-    names = (*ORDER, *(name for name in sums if name not in ORDER))
-    pooled = [np.add.reduceat(sums[name], starts) for name in names]
+    own = [name for name in sums if name not in ORDER]
+    parts = {name: sums[name] for name in ORDER}
+    if own:
+        parts[", ".join(own)] = np.sum([sums[name] for name in own], axis=0)
+    pooled = [np.add.reduceat(times, starts) for times in parts.values()]
     tops = np.cumsum(pooled, axis=0)
     whole = np.where(tops[-1] > 0, tops[-1], 1.0)
     percent = 100.0 * np.vstack([np.zeros(starts.size), tops]) / whole
@@ -44,7 +47,7 @@ def stacked_shares(
         y=Quantity("share of the time of bodies", "%"),
         series=tuple(
             Series(name=name, look="area", x=edges, y=percent[level + 1], base=percent[level])
-            for level, name in enumerate(names)
+            for level, name in enumerate(parts)
         ),
         y_limits=(0.0, 100.0),
         note=f"{factor} together in a step" if factor > 1 else "",

@@ -22,7 +22,7 @@ from hindmost.analysis.figures.laws import fitted_laws
 from hindmost.analysis.figures.limits import worth_showing
 from hindmost.analysis.figures.one_body import time_per_rank
 from hindmost.analysis.figures.palette import DARK_FILLS, DARK_LINES, FILLS, LINES
-from hindmost.analysis.figures.phases import stacked_shares
+from hindmost.analysis.figures.phases import ORDER, stacked_shares
 from hindmost.analysis.figures.style import new_figure
 from hindmost.analysis.figures.together import samples_of
 from hindmost.analysis.figures.units import unit_for
@@ -271,10 +271,10 @@ def test_seconds_in_words(value: float, text: str) -> None:
 
 
 def test_phases_of_ones_own_stand_above_the_others() -> None:
-    sums = {name: np.array([1.0, 2.0]) for name in ("halo", "wait", "post", "local", "hydro")}
+    sums = {name: np.array([1.0, 2.0]) for name in ("halo", "wait", "post", "local", "hydro", "io")}
     chart = stacked_shares(sums, title="", along="rank", marks={})
-    assert [series.name for series in chart.series] == ["local", "post", "halo", "wait", "hydro"]
+    assert [series.name for series in chart.series] == [*ORDER, "hydro, io"]
     np.testing.assert_allclose(chart.series[-1].y, 100.0)
     base = chart.series[-1].base
     assert base is not None
-    np.testing.assert_allclose(base, 80.0)
+    np.testing.assert_allclose(base, 100.0 * 4 / 6)
