@@ -14,6 +14,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import scipy
+
+import hindmost.analysis
 import hindmost.models
 from hindmost.harness.runfile.reader import Run
 
@@ -21,7 +25,13 @@ FOLDER = ".hindmost"
 DIGITS = 24
 
 
-def kept(run: Run, what: str, asked: dict[str, Any], compute: Callable[[], Any]) -> Any:
+def kept(
+    run: Run,
+    what: str,
+    asked: dict[str, Any],
+    compute: Callable[[], dict[str, Any]],
+    keys: frozenset[str],
+) -> dict[str, Any]:
     """Return a result that was kept, or compute and keep it.
 
     Parameters
@@ -31,11 +41,15 @@ def kept(run: Run, what: str, asked: dict[str, Any], compute: Callable[[], Any])
     asked : dict
         All that the result depends on beside the run.
     compute : callable
-        Gives the result as JSON objects.
+        Gives the result as a JSON object.
+    keys : frozenset of str
+        That the object has; one without them is computed anew.
     """
     path = place(run, what, asked)
     with suppress(OSError, ValueError):
-        return json.loads(path.read_text(encoding="utf-8"))
+        told = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(told, dict) and keys <= told.keys():
+            return told
     result = compute()
     with suppress(OSError):
         path.parent.mkdir(exist_ok=True)
@@ -59,9 +73,9 @@ def place(run: Run, what: str, asked: dict[str, Any]) -> Path:
 
 @cache
 def source_of_models() -> str:
-    """Return a checksum of the source of all models: a result of other source is another."""
-    total = hashlib.sha256()
-    for folder in hindmost.models.__path__:
+    """Return a checksum of all source that results come from: that of other source is another."""
+    total = hashlib.sha256(f"{np.__version__} {scipy.__version__}".encode())
+    for folder in (*hindmost.models.__path__, *hindmost.analysis.__path__):
         for path in sorted(Path(folder).rglob("*.py")):
             total.update(path.read_bytes())
     return total.hexdigest()

@@ -39,24 +39,24 @@ def told(test: Any) -> dict[str, Any]:
 
 def compare(run: Run, what: str) -> dict[str, Any]:
     """Compare rank 0 with all others, and all pairs."""
-    times, read = some_ranks(run, what)
+    times, ranks = some_ranks(run, what)
     reference, every = compare_with_reference(times), compare_all(times)
     return {
         "text": every.explain(),
-        "ranks_read": read,
+        "ranks_read": ranks.size,
         "all_pairs": every.to_json(),
         "rank_0_with_others": reference.to_json(),
     }
 
 
-def some_ranks(run: Run, what: str) -> tuple[NDArray[np.float64], int]:
+def some_ranks(run: Run, what: str) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
     """Read the bodies that laws are fitted to, or their work, of as many ranks as memory allows.
 
     Returns
     -------
     float64 array, shape (iteration, rank), seconds
-    int
-        Ranks that were read, evenly spaced; all if they are few enough.
+    int array, shape (rank,)
+        The ranks that were read, evenly spaced; all if they are few enough.
     """
     ranks = run.header.ranks
     step = max(1, -(-run.bodies * ranks // (8 * MOST_IN_MEMORY)))
@@ -69,7 +69,7 @@ def some_ranks(run: Run, what: str) -> tuple[NDArray[np.float64], int]:
         for rows in run.blocks()
     ]
     times = np.concatenate(blocks)
-    return times, times.shape[1]
+    return times, np.arange(ranks)[::step]
 
 
 def over_nodes(run: Run) -> dict[str, Any]:
@@ -77,8 +77,8 @@ def over_nodes(run: Run) -> dict[str, Any]:
     hosts = run.hosts
     names = list(dict.fromkeys(hosts))
     node = np.array([names.index(host) for host in hosts])
-    times, read = some_ranks(run, "bodies")
-    spread = spread_over_nodes(times, node[:: max(1, len(hosts) // read)][:read])
+    times, ranks = some_ranks(run, "bodies")
+    spread = spread_over_nodes(times, node[ranks])
     return {"text": spread.explain(), **spread.to_json()}
 
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 JSON_VERSION = 1
 KIND = "fit"
+RESULT = frozenset({"models", "refused", "laws", "character"})
+"""Parts of what is kept of a run."""
 RANKED = 10
 """Families that are told of each ranking."""
 WORTH_A_PROCESS = 2
@@ -204,7 +206,7 @@ def fit_file(path: Path, options: FitOptions) -> None:
 
 def fit_run(run: Run, options: FitOptions) -> FittedRun:
     """Fit every model to a run, or read what was kept of it."""
-    said = kept(run, KIND, asdict(options), lambda: fit_to_json(run, options))
+    said = kept(run, KIND, asdict(options), lambda: fit_to_json(run, options), RESULT)
     return FittedRun(
         run=run,
         models=tuple(ToldModel.from_json(values) for values in said["models"]),

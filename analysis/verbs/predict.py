@@ -59,12 +59,14 @@ def text(
         for value, unit in ((arguments.iterations, "iterations"), (arguments.restart, "a cycle"))
         if value is not None
     ]
+    interval = (
+        f"90 % of them {seconds(prediction.low_s)} to {seconds(prediction.high_s)}"
+        if prediction.low_s < prediction.high_s
+        else "but this solve is too short to say how far that may be off"
+    )
     later = f"a later solve of {', '.join(what)}" if what else "a later solve"
     return (
-        f"{group.title}\n"
-        f"{later} takes {seconds(prediction.seconds)}, "
-        f"90 % of them {seconds(prediction.low_s)} to {seconds(prediction.high_s)}\n"
-        f"{model.explain()}"
+        f"{group.title}\n{later} takes {seconds(prediction.seconds)}, {interval}\n{model.explain()}"
     )
 
 

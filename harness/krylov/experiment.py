@@ -30,6 +30,10 @@ RESERVED = {
 """PETSc options that hindmost has words of its own for."""
 
 
+LARGEST = 2_000_000_000
+"""What PETSc's integers hold, where they have 32 bits."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
     """What is to be run.
@@ -73,8 +77,10 @@ class Experiment:
         least = {"unknowns": 1, "iterations": 1, "repeats": 1, "warmup": 0}
         for name, smallest in least.items():
             value = getattr(self, name)
-            if value < smallest:
-                raise UsageError(f"--{name} {value}: it must be at least {smallest}.")
+            if not smallest <= value <= LARGEST:
+                raise UsageError(
+                    f"--{name} {value}: it must be at least {smallest}, at most {LARGEST:,}."
+                )
         for before, option in pairwise(("", *self.petsc_options)):
             if not option.startswith("-") and not before.startswith("-"):
                 raise UsageError(

@@ -33,6 +33,7 @@ from hindmost.harness.runfile.contents import Edges, Header, RankRun
 from hindmost.harness.runfile.naming import RunName
 from hindmost.harness.runfile.writer import write_run_as
 from hindmost.harness.solo import Solo
+from hindmost.harness.together import on_root
 
 NS = 1e-9
 WAIT, POST, LOCAL = (PHASES.index(name) for name in ("wait", "post", "local"))
@@ -77,7 +78,11 @@ class LoopRecorder:
         self._now = [0] * len(self._names)
         before = self._mpi_ns()
         begin = time.monotonic_ns()
-        yield
+        try:
+            yield
+        except BaseException:  # a body that was not finished is none
+            self._now = self._open_phase = None
+            raise
         end = time.monotonic_ns()
         after = self._mpi_ns()
         spent = self._now
@@ -108,7 +113,11 @@ class LoopRecorder:
         self._open_phase = name
         before = self._mpi_ns()
         begin = time.monotonic_ns()
-        yield
+        try:
+            yield
+        except BaseException:
+            self._open_phase = None
+            raise
         spent = time.monotonic_ns() - begin
         after = self._mpi_ns()
         for phase in (WAIT, POST):
@@ -139,6 +148,12 @@ class LoopRecorder:
     def __enter__(self) -> LoopRecorder:
         """Meet the other ranks and begin; says on rank 0 if waiting in MPI cannot be seen."""
         self._origins = provenance.origins("", self._communicator.size, Path.cwd())
+        on_root(self._communicator, self._name.refuse_taken)
+        everywhere = all(self._communicator.allgather(self.mpi_seen))
+        if self.mpi_seen and not everywhere:
+            self.why_not = "the recorder was loaded on some ranks only; call listen() on all."
+        if not everywhere:
+            self._library, self.mpi_seen = None, False
         with_mpi = not isinstance(self._communicator, Solo)
         if with_mpi and not self.mpi_seen and self._communicator.rank == 0:
             sys.stderr.write(f"hindmost: waiting in MPI is not seen: {self.why_not}\n")
@@ -168,8 +183,10 @@ class LoopRecorder:
             self._library.hindmost_disarm()
         if error is not None:
             return
-        if not self._begins:
-            raise UsageError("No iteration was recorded, so there is nothing to write.")
+        if not all(self._communicator.allgather(len(self._begins))):
+            raise UsageError(
+                "No iteration was recorded on some rank, so there is nothing to write."
+            )
         clock = own_clock(self._begin_ns)
         if self._before is not None:
             zero = self._communicator.bcast(self._begin_ns)

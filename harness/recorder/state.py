@@ -106,8 +106,11 @@ def share(library: ctypes.CDLL) -> None:
         path.unlink(missing_ok=True)
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         try:
-            os.truncate(file, size)
+            os.posix_fallocate(file, 0, size)  # a hole would end the process where memory is full
             memory = mmap.mmap(file, size)
+        except OSError:
+            path.unlink(missing_ok=True)
+            raise
         finally:
             os.close(file)
         owner = os.getpid()

@@ -33,6 +33,13 @@ class RunName:
         for number in numbers:
             yield self.folder / f"{self.stem}{number}{SUFFIX}"
 
+    def refuse_taken(self) -> None:
+        """Raise a UsageError if no name is free, before there is anything to lose."""
+        if not self.numbered and next(self.candidates()).exists():
+            raise UsageError(
+                f"{next(self.candidates())} exists; an existing run is not overwritten."
+            )
+
     def reserve(self) -> Path:
         """Make the preliminary file of the first name that is free."""
         for path in self.candidates():

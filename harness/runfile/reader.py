@@ -16,6 +16,7 @@ from hindmost.harness.runfile.bodies import PHASES, WAITING
 from hindmost.harness.runfile.checksum import verify_checksum
 from hindmost.harness.runfile.contents import Edges, Header, Json
 from hindmost.harness.runfile.schema import SCHEMA, VARIABLES, VERSION
+from hindmost.models.events import EventKind
 
 BLOCK_BYTES = 64 << 20
 """Of a block of rows, by default."""
@@ -178,11 +179,25 @@ class Run:
         """
         for name in ("restart_duration", "lead_in", "lead_out", "solve_time"):
             self._refuse_impossible(name, self.variable(name))
+        ranks = self.header.ranks
+        limits = {"edge_source": ranks, "edge_target": ranks, "position": max(self.bodies, 1)}
+        if self.has("event_kind"):
+            limits["event_kind"] = len(EventKind)
+        for name, limit in limits.items():
+            values = self.variable(name)
+            if values.size and (values.min() < 0 or values.max() >= limit):
+                raise DamagedFileError(
+                    f"{self.path}: '{name}' holds {values.min()} to {values.max()}; "
+                    f"it should be from 0 to {limit - 1}."
+                )
         for rows in self.blocks():
             durations = self.variable("duration", rows)
             phases = self.variable("phase_duration", rows)
             self._refuse_impossible("duration", durations)
             self._refuse_impossible("phase_duration", phases)
+            if self.has("event_kind"):
+                for name in ("event_work", "event_duration"):
+                    self._refuse_impossible(name, self.variable(name, rows))
             missed = np.abs(phases.sum(axis=2, dtype=np.float64) - durations)
             if (missed > TOLERANCE_S + 1e-6 * durations).any():
                 raise DamagedFileError(

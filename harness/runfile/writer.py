@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.errors import DataError
+from hindmost.errors import DataError, HindmostError
 from hindmost.harness.runfile.bodies import PHASES, RankBodies, RankEvents
 from hindmost.harness.runfile.checksum import append_checksum
 from hindmost.harness.runfile.contents import Edges, Header, RankRun
@@ -72,14 +73,49 @@ def write_run_as(name: RunName, header: Header, run: RankRun, communicator: MPI.
         raise DataError(
             f"The ranks did not do the same number of bodies and restarts: {sorted(set(counts))}."
         )
-    path = None
+    target = failure = path = None
     if communicator.rank == 0:
-        with PartFile(name, header, run.bodies.phases) as target:
-            gather_into(target, run, communicator)
-            path = target.finish()
-    else:
+        try:
+            target = PartFile(name, header, run.bodies.phases)
+        except HindmostError as error:
+            failure = error
+    failure = communicator.bcast(failure)
+    if failure is None and target is None:
         gather_into(None, run, communicator)
-    return Path(communicator.bcast(path))
+    elif failure is None and target is not None:
+        try:
+            with target:
+                gather_into(target, run, communicator).raise_first()
+                path = target.finish()
+        except HindmostError as error:
+            failure = error
+    path, failure = communicator.bcast((path, failure))
+    if failure is not None:
+        raise failure
+    return Path(path)
+
+
+class Attempts:
+    """Steps of writing on rank 0: after one that fails the others are left out, but counted.
+
+    The ranks gather block after block, so rank 0 must not leave before the last one.
+    """
+
+    def __init__(self) -> None:
+        self._error: Exception | None = None
+
+    def do(self, step: Callable[[], None]) -> None:
+        """Take a step, unless one before it has failed."""
+        if self._error is None:
+            try:
+                step()
+            except (OSError, HindmostError) as error:
+                self._error = error
+
+    def raise_first(self) -> None:
+        """Raise what the first step that failed raised."""
+        if self._error is not None:
+            raise self._error
 
 
 class PartFile:
@@ -143,8 +179,9 @@ class PartFile:
             raise unwritable(self._part, error) from error
 
 
-def gather_into(target: PartFile | None, run: RankRun, communicator: MPI.Intracomm) -> None:
+def gather_into(target: PartFile | None, run: RankRun, communicator: MPI.Intracomm) -> Attempts:
     """Gather a run from all ranks and write it where the file is, on rank 0; collective."""
+    attempts = Attempts()
     bodies = with_counts_everywhere(run.bodies, communicator)
     events = common_events(bodies.events, communicator)
     edges = gather_edges(run.incoming, communicator)
@@ -176,7 +213,8 @@ def gather_into(target: PartFile | None, run: RankRun, communicator: MPI.Intraco
             absent |= {"event_kind", "event_work", "event_duration"}
         else:
             sizes["event"] = events.kind.shape[1]
-        make_variables(target.file, sizes, target.phases, absent)
+        file, phases = target.file, target.phases
+        attempts.do(lambda: make_variables(file, sizes, phases, absent))
         small = {
             "body": bodies.kind,
             "position": bodies.position,
@@ -188,7 +226,7 @@ def gather_into(target: PartFile | None, run: RankRun, communicator: MPI.Intraco
         }
         if events is not None:
             small["event_kind"] = events.kind
-        fill(target.file, small)
+        attempts.do(lambda: fill(file, small))
     columns: dict[str, Any] = {name: getattr(bodies, name, None) for name in BY_ROW}
     if events is not None:
         columns |= {"event_work": events.work, "event_duration": events.duration}
@@ -197,7 +235,8 @@ def gather_into(target: PartFile | None, run: RankRun, communicator: MPI.Intraco
             continue
         for first, block in gathered_blocks(mine, communicator):
             if target is not None and block is not None:
-                target.write_rows(name, first, block)
+                attempts.do(partial(target.write_rows, name, first, block))
+    return attempts
 
 
 def with_counts_everywhere(bodies: RankBodies, communicator: MPI.Intracomm) -> RankBodies:

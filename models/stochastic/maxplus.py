@@ -76,8 +76,10 @@ class MaxPlus:
     kind: Kind = Kind.EXPLAINS
 
     @property
-    def later_error_percent(self) -> float:
-        """Error on the second half, in percent of it."""
+    def later_error_percent(self) -> float | None:
+        """Error on the second half, in percent of it; None where there is no second half."""
+        if self.later_measured_s <= 0.0:
+            return None
         return 100.0 * (self.later_s / self.later_measured_s - 1.0)
 
     def predict(self) -> Prediction:
@@ -93,10 +95,15 @@ class MaxPlus:
         """Say it in a sentence."""
         whom = "neighbours and reductions" if self.with_halo else "reductions only"
         where = "at every event" if self.by_event else "between bodies"
+        error = self.later_error_percent
+        judged = (
+            f" Learnt on the first half, it misses the second by {error:+.1f} %."
+            if error is not None
+            else ""
+        )
         return (
             f"Ranks wait for {whom} {where}; beside waiting these cost {self.latency_s * 1e6:.1f} "
-            f"us a body. Learnt on the first half, it misses the second by "
-            f"{self.later_error_percent:+.1f} %."
+            f"us a body.{judged}"
         )
 
     def parameters(self) -> dict[str, Any]:

@@ -61,8 +61,7 @@ class Course:
         if self.restart == 0:
             return self.lead_s + self._without_cycles(iterations)
         cycles, left = divmod(iterations, restart)
-        lengths = [restart] * cycles + ([left] if left else [])
-        pauses = (len(lengths) - 1) * self._pause_s(restart)
+        pauses = (cycles + (left > 0) - 1) * self._pause_s(restart)
         bodies = cycles * self._cycle_s(restart) + (self._cycle_s(left) if left else 0.0)
         return self.lead_s + bodies + pauses
 
@@ -77,22 +76,29 @@ class Course:
         """Return the time of a cycle's bodies, as many as it has iterations, and the extra ones."""
         bodies = iterations + self.extra
         drains = 1 if self.drain_s else 0
-        return float(self._places(bodies - drains).sum()) + self.drain_s
+        return self._places_s(bodies - drains) + self.drain_s
 
-    def _places(self, count: int) -> NDArray[np.float64]:
-        """Return the time of the first places, continued in a line where none were recorded."""
+    def _places_s(self, count: int) -> float:
+        """Sum the time of the first places, continued in a line where none were recorded."""
         known = self.place_s.size
+        recorded = float(self.place_s[:count].sum())
         if count <= known:
-            return self.place_s[:count]
+            return recorded
         # The last ones say most of what follows: vectors fall out of one cache after the other.
         upper = np.arange(known - max(known // 3, 2), known) if known > 1 else np.arange(known)
         slope, level = (
             np.polyfit(upper, self.place_s[upper], 1) if upper.size > 1 else (0.0, self.place_s[-1])
         )
-        return np.concatenate([self.place_s, level + slope * np.arange(known, count)])
+        # More vectors are never less work: a falling line is noise.
+        rising = max(float(slope), 0.0)
+        begin = max(float(level + slope * known), 0.0)
+        beyond = count - known
+        return recorded + beyond * begin + rising * beyond * (beyond - 1) / 2.0
 
     def _pause_s(self, restart: int) -> float:
         """Return the time of a restart after cycles of another length."""
+        if self.restart_s <= 0.0:  # no restart was recorded
+            return float(self.place_s[0])
         residual = min(float(self.place_s[0]), self.restart_s)
         return residual + (self.restart_s - residual) * restart / self.restart
 
@@ -139,12 +145,11 @@ class PlaceInCycle:
         spread = said if said.size > 1 else self._of_quarters(count, length)
         # The logarithms of solve times are taken to be normal: noise only adds, in proportion.
         logs = np.log(spread)
+        width = 0.0
         if logs.size > 1:
-            width = (
-                special.stdtrit(logs.size - 1, 0.95) * logs.std(ddof=1) * (1 + 1 / logs.size) ** 0.5
-            )
-        else:
-            width = 0.0
+            # A whole solve scatters less than its quarters, whose mean it is.
+            share = 1.0 + 1.0 / logs.size if said.size > 1 else 2.0 / logs.size
+            width = float(special.stdtrit(logs.size - 1, 0.95) * logs.std(ddof=1) * share**0.5)
         return Prediction(
             seconds=middle,
             low_s=float(middle * np.exp(-width)),

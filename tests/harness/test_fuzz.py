@@ -158,3 +158,26 @@ def test_the_command_survives_noise(run_file: Path, seed: int) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "survived"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("edge_source", 50_000_000),
+        ("edge_target", 3),
+        ("edge_target", -1),
+        ("position", -1),
+        ("position", 2_000_000_000),
+        ("event_kind", 200),
+        ("event_work", np.nan),
+    ],
+)
+def test_numbers_that_would_lead_astray(run_file: Path, name: str, value: float) -> None:
+    def change(file: h5py.File) -> None:
+        numbers = file[name][...]
+        numbers.ravel()[0] = value
+        file[name][...] = numbers
+
+    run = hindmost.open(resealed(run_file, change))
+    with pytest.raises(HindmostError, match=name):
+        run.verify()

@@ -173,6 +173,16 @@ def test_nodes_are_drawn_instead_of_ranks() -> None:
     assert nodes["max-plus"].predict() == ranks["max-plus"].predict()
 
 
+def test_one_body_has_no_second_half() -> None:
+    one = np.array([[1e-4, 2e-4]])
+    times = solve_times(
+        durations=one, work=one, fill=np.zeros(1, bool), position=np.zeros(1, np.int32)
+    )
+    model = fit_models(times, families=False).models[0]
+    assert model.parameters()["second_half_error_percent"] is None
+    assert "second" not in model.explain()
+
+
 def test_a_measured_latency_is_taken_as_it_is() -> None:
     times = solve_times()
     models = {m.name: m for m in fit_models(times, families=False, latency_s=5e-6).models}

@@ -120,3 +120,21 @@ def test_what_cannot_be_predicted_is_refused() -> None:
     with pytest.raises(UsageError, match="at least 1"):
         fit_places([solve(100, 30)]).predict(0)
     assert fit_places([solve(100, 30)]).explain().endswith(".")
+
+
+def test_falling_places_never_make_a_negative_time() -> None:
+    plain = solve(300, 30)
+    place = plain.position
+    durations = np.repeat((2e-4 - 5e-6 * place)[:, None], 2, axis=1)
+    model = fit_places([replace(plain, durations=durations, work=durations)])
+    short, long = (model.predict(60_000, restart).seconds for restart in (30, 600))
+    assert 0 < long < short
+    # Whatever is asked is answered at once, and in finite memory.
+    assert np.isfinite(model.predict(10**11, 10**9).seconds)
+
+
+def test_a_restart_that_was_never_seen_costs_a_first_body() -> None:
+    model = fit_places([solve(20, 30)])
+    one, two = model.predict(20, 20).seconds, model.predict(40, 20).seconds
+    bodies = sum(FIRST_S + STEP_S * place for place in range(20))
+    assert two - one == pytest.approx(bodies + FIRST_S)

@@ -166,3 +166,48 @@ def test_a_loop_that_fails_leaves_no_file(tmp_path: Path) -> None:
     ):
         _ = 1 / 0
     assert not list(tmp_path.iterdir())
+
+
+TOGETHER = """
+import sys
+import hindmost
+import hindmost.errors
+hindmost.listen()
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+case = sys.argv[1]
+try:
+    with hindmost.record(sys.argv[2], comm) as recorder:
+        for step in range(0 if case == "idle" and comm.rank == 1 else 3):
+            try:
+                with recorder.iteration(), recorder.phase("work"):
+                    if case == "broken" and step == 1:
+                        raise RuntimeError("mine")
+            except RuntimeError:
+                pass
+except hindmost.errors.UsageError as error:
+    print(comm.rank, error, flush=True)
+"""
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize(
+    ("case", "said"),
+    [("taken", "an existing run is not overwritten"), ("idle", "No iteration was recorded")],
+)
+def test_ranks_fail_together(ranks: Ranks, tmp_path: Path, case: str, said: str) -> None:
+    target = tmp_path / "mine.h5"
+    if case == "taken":
+        target.write_text("something else")
+    done = ranks(2, case, target, script=TOGETHER)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count(said) == 2
+
+
+@pytest.mark.mpi
+def test_a_broken_body_is_left_out(ranks: Ranks, tmp_path: Path) -> None:
+    done = ranks(2, "broken", tmp_path / "mine.h5", script=TOGETHER)
+    assert done.returncode == 0, done.stderr
+    run = hindmost.open(tmp_path / "mine.h5")
+    assert run.bodies == 2
+    assert_books_close(run)
