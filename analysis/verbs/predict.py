@@ -54,17 +54,14 @@ def text(
     group: Group, model: PlaceInCycle, prediction: Prediction, arguments: argparse.Namespace
 ) -> str:
     """Say a prediction in a few lines."""
-    what = [
-        f"{value} {unit}"
-        for value, unit in ((arguments.iterations, "iterations"), (arguments.restart, "a cycle"))
-        if value is not None
-    ]
+    asked = {"{} iterations": arguments.iterations, "restart {}": arguments.restart}
+    what = [words.format(value) for words, value in asked.items() if value is not None]
     interval = (
         f"90 % of them {seconds(prediction.low_s)} to {seconds(prediction.high_s)}"
         if prediction.low_s < prediction.high_s
         else "but this solve is too short to say how far that may be off"
     )
-    later = f"a later solve of {', '.join(what)}" if what else "a later solve"
+    later = f"a later solve with {', '.join(what)}" if what else "a later solve"
     return (
         f"{group.title}\n{later} takes {seconds(prediction.seconds)}, {interval}\n{model.explain()}"
     )

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from tests.conftest import run_values
 
+import hindmost
 from hindmost.cli import main
 from hindmost.errors import DamagedFileError, DataError, NotARunFileError, UsageError
 from hindmost.harness.runfile.contents import Header
@@ -260,3 +261,22 @@ def test_files_that_are_none(verb: str, tmp_path: Path) -> None:
     ):
         with pytest.raises(error, match=re.escape(str(path))):
             main([verb, str(path)])
+
+
+def test_predict_says_how_long_a_later_solve_takes(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [str(path) for path in sorted(folder.glob("laplacian-1d-gmres-*.h5"))]
+    assert main(["predict", *files, "--json"]) == 0
+    (same,) = json.loads(capsys.readouterr().out)["predictions"]
+    assert same["kind"] == "predicts"
+    measured = [hindmost.open(file).solve_time_s for file in files]
+    assert same["predicted_s"] == pytest.approx(np.median(measured), rel=1e-6)
+    assert same["interval_s"][0] < same["predicted_s"] < same["interval_s"][1]
+    assert main(["predict", *files, "--iterations", "80", "--json"]) == 0
+    (twice,) = json.loads(capsys.readouterr().out)["predictions"]
+    assert twice["predicted_s"] == pytest.approx(2 * same["predicted_s"], rel=0.05)
+    assert main(["predict", *files, "--restart", "20"]) == 0
+    assert "a later solve with restart 20 takes" in capsys.readouterr().out
+    with pytest.raises(UsageError, match="at least 1"):
+        main(["predict", *files, "--iterations", "0"])
