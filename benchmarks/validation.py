@@ -68,7 +68,8 @@ def explain(folder: Path) -> None:
         for run in find_runs([folder / workload]):
             times = solve_times(run)
             model, digest = fit_max_plus(times), Digest.of(times)
-            errors["later"].append(model.later_error_percent)
+            later = model.later_error_percent
+            errors["later"].append(np.nan if later is None else later)
             errors["whole"].append(model.predict().error_percent(times.solve_time_s))
             for name, fit in (("uniform", fit_nonstationary), ("law", fit_stationary)):
                 try:
