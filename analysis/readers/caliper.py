@@ -92,9 +92,9 @@ def _parameters(notes: dict[Path, dict[str, float]], request: Request) -> list[s
     for name in RANKS:
         if different.get(name, 0) > 1 or (len(notes) == 1 and name in different):
             return [name]
-    raise UsageError(
-        "The files do not differ in their number of ranks; name the parameter. "
-        f"Numbers that they note: {choices}."
+    raise DataError(
+        "The Caliper files do not differ in their number of ranks; name the parameter. "
+        f"Numbers that all of them note: {choices}."
     )
 
 
