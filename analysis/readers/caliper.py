@@ -49,8 +49,9 @@ def _float(text: Any) -> float | None:
 
 def _profile(path: Path, request: Request) -> tuple[_Values, dict[str, float]]:
     """Return values and units by path and metric, and the globals that are numbers."""
+    lines = [line for line in split_lines(read_text(path)) if line.strip()]
     reader = _reader()
-    reader.read(line for line in split_lines(read_text(path)) if line.strip())
+    reader.read(iter(lines))
     metrics = {
         name: str(reader.attribute(name).get("attribute.unit") or "")
         for name in reader.attributes()

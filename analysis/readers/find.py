@@ -156,7 +156,7 @@ def _in_folder(folder: Path, wanted: Format | None, into: Gathering) -> dict[Pat
         elif path.parent == folder:
             strange.append(path.name)
     if not formats:
-        kind = "no known format" if wanted is None else f"the format {wanted.name}"
+        kind = "a known format" if wanted is None else f"the format {wanted.name}"
         raise DataError(f"{folder} holds no file of {kind}. {_choices()}")
     if strange:
         into.remarks.add(

@@ -39,7 +39,7 @@ def experiments(draw: st.DrawFn) -> Written:
 
 
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(written=experiments())
 @pytest.mark.parametrize("writer", WRITERS)

@@ -118,7 +118,10 @@ def test_a_region_without_data_is_named(file: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (HEAD + "DATUM 1\n", r"line 5: unknown keyword 'DATUM'.* PARAMETER, POINTS, METRIC, REGION"),
+        (
+            HEAD + "DATUM 1\n",
+            r"line 5: unknown keyword 'DATUM'.* PARAMETER, POINTS, METRIC, REGION",
+        ),
         (HEAD + "data 1\n", "unknown keyword 'data'"),
         (HEAD + "DATA 1 x2\n", "line 5: 'x2' is not a number"),
         (HEAD + "DATA 1,5\n", "line 5: '1,5' is not a number.*decimal point"),
