@@ -10,6 +10,7 @@ repetitions, and a remark says which other whole numbers differ between them.
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,15 @@ import numpy as np
 from hindmost.analysis.readers.gathering import ROOT, Gathering
 from hindmost.analysis.readers.lines import read_text, split_lines
 from hindmost.analysis.readers.request import OVER_RANKS, Format, Request
-from hindmost.errors import DataError, MissingError, UsageError
+from hindmost.errors import DataError, HindmostError, MissingError, UsageError
 
 RANKS = ("mpi.world.size", "jobsize")
 """Globals that hold the number of ranks: Caliper's own, and Adiak's."""
 NO_SIZES = ("launchdate", "uid", "spot.format.version", "cali.channel")
 """Globals that are whole numbers but no property of the run."""
+
+_COMMA = re.compile(r"(?<!\\),")
+"""Between the fields of a record; commas in a text have a backslash."""
 
 _Values = dict[tuple[str, str], tuple[float, str]]
 
@@ -47,9 +51,23 @@ def _float(text: Any) -> float | None:
     return value if math.isfinite(value) else None
 
 
+def _refuse_circles(path: Path, lines: list[str]) -> None:
+    """Raise for a node that is its own parent, after which caliper-reader would not end."""
+    for line in lines:
+        if not line.startswith("__rec=node"):
+            continue
+        fields = dict(each.partition("=")[::2] for each in _COMMA.split(line))
+        if "parent" in fields and _float(fields["parent"]) == _float(fields.get("id")):
+            raise DataError(
+                f"{path} is damaged: the node '{line[:60]}' is its own parent. Copy it again, or "
+                "leave it out."
+            )
+
+
 def _profile(path: Path, request: Request) -> tuple[_Values, dict[str, float]]:
     """Return values and units by path and metric, and the globals that are numbers."""
     lines = [line for line in split_lines(read_text(path)) if line.strip()]
+    _refuse_circles(path, lines)
     reader = _reader()
     reader.read(iter(lines))
     metrics = {
@@ -105,7 +123,7 @@ def _read(paths: tuple[Path, ...], request: Request, into: Gathering) -> None:
     for path in paths:
         try:
             profiles[path], notes[path] = _profile(path, request)
-        except (DataError, MissingError):
+        except HindmostError:
             raise
         except Exception as error:  # of a damaged file, whatever caliper-reader meets
             raise DataError(

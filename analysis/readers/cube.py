@@ -23,7 +23,7 @@ from hindmost.analysis.readers.folder_names import parameters_in
 from hindmost.analysis.readers.gathering import Gathering
 from hindmost.analysis.readers.remarks import some
 from hindmost.analysis.readers.request import OVER_RANKS, Format, Request
-from hindmost.errors import DataError, MissingError
+from hindmost.errors import DataError, HindmostError, MissingError, UsageError
 
 _FIRST_MEMBER = re.compile(rb"(?:\./)?(?:anchor\.xml|\d+\.(?:index|data))\0")
 
@@ -53,31 +53,50 @@ def _profile(
     path: Path, request: Request
 ) -> tuple[dict[tuple[str, str], tuple[float, str]], list[str]]:
     """Return the value and the unit of every call path and metric, and metrics without data."""
-    parser, over_ranks = _parser(), OVER_RANKS[request.over_ranks]
+    profile = _parser()(str(path))
+    try:
+        with profile:
+            return _values(profile, request)
+    finally:
+        # Of a damaged file pycubexr lets the archive stand open.
+        archive = getattr(profile, "_cubex_file", None)
+        if archive is not None:
+            archive.close()
+
+
+def _values(
+    profile: Any, request: Request
+) -> tuple[dict[tuple[str, str], tuple[float, str]], list[str]]:
+    """Return what `_profile` does of an open profile."""
+    over_ranks = OVER_RANKS[request.over_ranks]
     found: dict[tuple[str, str], tuple[float, str]] = {}
     empty: list[str] = []
-    with parser(str(path)) as profile:
-        paths = list(_call_paths(profile.get_root_cnodes()))
-        members = set(profile._tar_file_members())
-        for metric in profile.all_metrics():
-            if request.metrics and metric.name not in request.metrics:
+    paths = list(_call_paths(profile.get_root_cnodes()))
+    members = set(profile._tar_file_members())
+    metrics = profile.all_metrics()
+    names = [metric.name for metric in metrics]
+    for name in request.metrics:
+        if name not in names:
+            raise UsageError(f"No metric '{name}' in the profiles; choose from: {some(names, 20)}.")
+    for metric in metrics:
+        if request.metrics and metric.name not in request.metrics:
+            continue
+        if f"{metric.id}.index" not in members:
+            empty.append(metric.name)
+            continue
+        values = profile.get_metric_values(metric, cache=False)
+        for node, name in paths:
+            if node.id not in values.cnode_indices and not request.inclusive:
                 continue
-            if f"{metric.id}.index" not in members:
-                empty.append(metric.name)
-                continue
-            values = profile.get_metric_values(metric, cache=False)
-            for node, name in paths:
-                if node.id not in values.cnode_indices and not request.inclusive:
-                    continue
-                each = values.cnode_values(
-                    node,
-                    convert_to_exclusive=not request.inclusive,
-                    convert_to_inclusive=request.inclusive,
-                )
-                value = over_ranks(np.asarray(each.astype(float), np.float64))
-                # The same name may stand for several nodes, as for calls from two lines.
-                before = found.get((name, metric.name), (0.0, ""))[0]
-                found[name, metric.name] = (before + value, metric.units or "")
+            each = values.cnode_values(
+                node,
+                convert_to_exclusive=not request.inclusive,
+                convert_to_inclusive=request.inclusive,
+            )
+            value = over_ranks(np.asarray(each.astype(float), np.float64))
+            # The same name may stand for several nodes, as for calls from two lines.
+            before = found.get((name, metric.name), (0.0, ""))[0]
+            found[name, metric.name] = (before + value, metric.units or "")
     return found, empty
 
 
@@ -105,7 +124,7 @@ def _read(paths: tuple[Path, ...], request: Request, into: Gathering) -> None:
             warnings.simplefilter("always")
             try:
                 found, empty = _profile(path, request)
-            except MissingError:
+            except HindmostError:
                 raise
             except Exception as error:  # of a damaged file, whatever pycubexr meets
                 raise DataError(

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 
-_PAIR = re.compile(r"([^\W\d](?:[^\d.,]*[^\d.,\s])?)(\d+(?:[.,]\d+)?)[.,]?")
+_LETTER = r"[^\W\d_]"
+_PAIR = re.compile(rf"({_LETTER}(?:[^\d.,]*{_LETTER})?)(\d+(?:[.,]\d+)?)[.,]?")
 _REPETITION = re.compile(r"\.r\d*$")
 
 

@@ -20,7 +20,7 @@ from hindmost.analysis.readers.run_metrics import (
     measure,
 )
 from hindmost.analysis.runs import configuration, incomplete
-from hindmost.errors import DataError, NotARunFileError, UsageError
+from hindmost.errors import DamagedFileError, DataError, NotARunFileError, UsageError
 from hindmost.harness.runfile.reader import Run, open_run
 
 SIZES = ("ranks", "unknowns", "unknowns-per-rank")
@@ -31,21 +31,21 @@ WORDS = {"ranks": "ranks", "unknowns": "unknowns", "unknowns-per-rank": "unknown
 def _complete(paths: tuple[Path, ...], into: Gathering) -> list[Run]:
     """Open what can be of use, and remark on the rest."""
     runs: list[Run] = []
-    foreign: list[NotARunFileError] = []
+    unreadable: list[DataError] = []
     for path in paths:
         try:
             run = open_run(path)
-        except NotARunFileError as error:
-            foreign.append(error)
+        except (NotARunFileError, DamagedFileError) as error:
+            unreadable.append(error)
             continue
         if run.header.complete:
             runs.append(run)
         else:
             into.remarks.add("incomplete runs", f"{incomplete(run)} Left out.")
-    if not runs and foreign:
-        raise foreign[0]
-    for each in foreign:
-        into.remarks.add("files that are not run files", f"{each} Left out.")
+    if not runs and unreadable:
+        raise unreadable[0]
+    for each in unreadable:
+        into.remarks.add("files that are damaged or no run files", f"{each} Left out.")
     return runs
 
 

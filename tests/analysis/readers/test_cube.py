@@ -75,8 +75,11 @@ def write_cubex(
     index = b"CUBEX.INDEX" + struct.pack("<ihbi", 1, 0, 0, len(times))
     index += struct.pack(f"<{len(times)}i", *range(len(times)))
     members = {"anchor.xml": gzip.compress(anchor) if packed else anchor}
-    for number, (letter, rows) in enumerate((("d", times), ("Q", visits))):
-        raw = b"".join(struct.pack(f"<2{letter}", *row) for row in rows)
+    packed_rows = (
+        b"".join(struct.pack("<2d", *row) for row in times),
+        b"".join(struct.pack("<2Q", *row) for row in visits),
+    )
+    for number, raw in enumerate(packed_rows):
         members[f"{number}.index"] = index
         members[f"{number}.data"] = b"CUBEX.DATA" + raw
         if packed:
@@ -162,7 +165,9 @@ def test_ways_over_ranks_and_inclusive_values(tmp_path: Path) -> None:
     assert inclusive.series[0].values[:, 0].tolist() == [24, 8 + 40 + 2.5, 16 + 80 + 2.5]
     visits = read_experiment(tmp_path, metric="visits", kernel="main", inclusive=True)
     assert visits.series[0].values[:, 0].tolist() == [8, 8, 8]
-    with pytest.raises(UsageError, match="No metric"):
+    with pytest.raises(
+        UsageError, match="No metric 'flops' in the profiles; choose from: time, visits"
+    ):
         read_experiment(tmp_path, metric="flops")
 
 
@@ -184,7 +189,6 @@ def test_damaged_profiles_are_plain_errors(tmp_path: Path) -> None:
             file.write_bytes(data)
             try:
                 experiment = read_experiment(file, format="cube")
-            except DataError as error:
-                assert str(file) in str(error)
-            else:
-                assert_sound(experiment)
+            except DataError:
+                continue
+            assert_sound(experiment)

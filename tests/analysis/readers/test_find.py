@@ -93,7 +93,7 @@ def test_requests_that_are_not_possible(tmp_path: Path) -> None:
         read_experiment(tmp_path, format="xml")
     with pytest.raises(UsageError, match="Unknown way over ranks 'median'; choose from: mean"):
         read_experiment(tmp_path, over_ranks="median")
-    with pytest.raises(UsageError, match="No metric 'flops'.*choose from: time"):
+    with pytest.raises(UsageError, match=r"No metric 'flops'.*choose from: time"):
         read_experiment(tmp_path, metric="flops")
     with pytest.raises(UsageError, match="No kernel 'x'"):
         read_experiment(tmp_path, kernel="x")

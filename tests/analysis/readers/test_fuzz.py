@@ -27,12 +27,9 @@ def try_to_read(path: Path, data: bytes, format: str | None) -> None:
     file.write_bytes(data)
     try:
         experiment = read_experiment(file, format=format)
-    except DataError as error:
-        assert str(error)
-    except MissingError as error:
-        assert "caliper-reader" in str(error)
-    else:
-        assert_sound(experiment)
+    except (DataError, MissingError):  # garbage may look like a format of an optional package
+        return
+    assert_sound(experiment)
 
 
 @FUZZ

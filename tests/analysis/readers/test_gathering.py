@@ -54,7 +54,7 @@ def test_a_series_without_a_good_value_is_skipped(gathering: Gathering) -> None:
 
 def test_nothing_left_is_an_error_with_the_reasons(gathering: Gathering) -> None:
     gathering.add(("a", "time"), (2, 1), [0.0], "line 7")
-    with pytest.raises(DataError, match="it holds no measurement.*line 7: a .time. is zero"):
+    with pytest.raises(DataError, match=r"it holds no measurement.*line 7: a .time. is zero"):
         gathering.experiment("it")
 
 
@@ -103,7 +103,7 @@ def test_files_may_order_their_parameters_as_they_like(gathering: Gathering) -> 
 
 @pytest.mark.parametrize("names", [[], [""], ["p", "p"]])
 def test_parameters_have_names_of_their_own(names: list[str]) -> None:
-    with pytest.raises(DataError, match="here: .*parameter"):
+    with pytest.raises(DataError, match=r"here: .*parameter"):
         Gathering().declare(names, "here")
 
 
@@ -121,7 +121,7 @@ def test_what_is_asked_for_is_found_or_the_choices_are_listed(gathering: Gatheri
         gathering.experiment("it", metrics=["flops"])
     with pytest.raises(UsageError, match="No kernel 'min' in it; choose from: main, main->io"):
         gathering.experiment("it", kernel="min")
-    with pytest.raises(UsageError, match="No parameter 'q' in it.*choose from: p, n"):
+    with pytest.raises(UsageError, match=r"No parameter 'q' in it.*choose from: p, n"):
         gathering.experiment("it", parameters=["q"])
 
 

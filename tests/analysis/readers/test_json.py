@@ -132,7 +132,7 @@ def test_lines_need_only_parameters_and_a_value(tmp_path: Path) -> None:
     (series,) = read(tmp_path, lines).series
     assert (series.kernel, series.metric) == ("<root>", "<default>")
     np.testing.assert_array_equal(series.points, [[2], [4]])
-    np.testing.assert_array_equal(series.values, [[2, 3], [1, np.nan]])
+    np.testing.assert_array_equal(series.values, [[2.0, 3.0], [1.0, np.nan]])
 
 
 def test_lines_may_order_parameters_as_they_like(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from tests.conftest import run_values
 
 from hindmost.analysis.readers.find import read_experiment
 from hindmost.analysis.readers.run_metrics import METRICS, trimmed_mean
-from hindmost.errors import DamagedFileError, DataError, NotARunFileError, UsageError
+from hindmost.errors import DamagedFileError, DataError, UsageError
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
 
@@ -147,14 +147,14 @@ def test_what_else_tells_runs_apart_is_in_the_kernel(tmp_path: Path, study: Stud
     study((2, 300), (3, 300), restart=20)
     study((2, 300), (3, 300), environment={"machine": {"cpu_model": "fast", "cores": 8}})
     study((2, 300), solver="cg", restart=0)
-    kernels = [series.kernel for series in read_experiment(tmp_path).series]
-    assert kernels == [
+    kernels = {series.kernel for series in read_experiment(tmp_path).series}
+    own = "machine None, 3 cores"
+    assert kernels == {
         "cg on laplacian-1d",
-        "gmres on laplacian-1d, restart 10, machine None, 3 cores",
-        "gmres on laplacian-1d, restart 20, machine None, 3 cores",
+        f"gmres on laplacian-1d, restart 10, {own}",
+        f"gmres on laplacian-1d, restart 20, {own}",
         "gmres on laplacian-1d, restart 10, machine fast, 8 cores",
-    ] or sorted(kernels) == sorted(set(kernels))
-    assert len(kernels) == 4
+    }
 
 
 def test_iterations_are_a_parameter(tmp_path: Path, study: Study) -> None:
@@ -179,7 +179,7 @@ def test_incomplete_and_foreign_files_are_left_out(tmp_path: Path, study: Study)
 
 def test_nothing_but_incomplete_runs(tmp_path: Path, study: Study) -> None:
     study((2, 300), complete=False, records_lost=1)
-    with pytest.raises(DataError, match="no measurement that can be modelled.*is incomplete"):
+    with pytest.raises(DataError, match=r"no measurement that can be modelled.*is incomplete"):
         read_experiment(tmp_path)
 
 
@@ -187,16 +187,16 @@ def test_faults(tmp_path: Path, study: Study, header: Header) -> None:
     study((2, 300))
     with pytest.raises(UsageError, match="No parameter 'cores' of runs; choose from: ranks, unkn"):
         read_experiment(tmp_path, parameters="cores")
-    with pytest.raises(UsageError, match="No metric 'time'.*median-iteration, .*halo, wait"):
+    with pytest.raises(UsageError, match=r"No metric 'time'.*median-iteration, .*halo, wait"):
         read_experiment(tmp_path, metric="time")
     foreign = tmp_path / "inner"
     foreign.mkdir()
     (foreign / "other.h5").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(200))
-    with pytest.raises(NotARunFileError):
+    with pytest.raises(DamagedFileError, match="or is no run file"):
         read_experiment(foreign)
     whole = next(tmp_path.glob("*.h5")).read_bytes()
     (foreign / "cut.h5").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises((DamagedFileError, NotARunFileError)):
+    with pytest.raises(DamagedFileError):
         read_experiment(foreign / "cut.h5")
 
 
@@ -204,5 +204,5 @@ def test_runs_that_do_not_say_their_size(tmp_path: Path, header: Header) -> None
     values = run_values(iterations=40, ranks=3, restart=10, seed=1)
     write_whole(tmp_path, replace(header, spec={}), values)
     assert read_experiment(tmp_path).series[0].points.tolist() == [[3]]
-    with pytest.raises(DataError, match="does not say how many unknowns.*take ranks or iter"):
+    with pytest.raises(DataError, match=r"does not say how many unknowns.*take ranks or iter"):
         read_experiment(tmp_path, parameters="unknowns")

@@ -52,7 +52,7 @@ def test_points_of_one_parameter(file: Path, points: str) -> None:
     (series,) = experiment.series
     assert (series.kernel, series.metric) == ("<root>", "<default>")
     assert series.points.tolist() == [[2], [4], [8]]
-    np.testing.assert_array_equal(series.values, [[1, 2], [2, np.nan], [3, np.nan]])
+    np.testing.assert_array_equal(series.values, [[1.0, 2.0], [2.0, np.nan], [3.0, np.nan]])
 
 
 def test_metric_and_region_hold_until_the_next(file: Path) -> None:
@@ -77,7 +77,9 @@ def test_points_are_sorted_with_their_values(file: Path) -> None:
 def test_a_point_named_twice_is_one_point(file: Path) -> None:
     points = "PARAMETER p\nPOINTS 2 4 4 8\nREGION a\n"
     each = read(file, points + "DATA 2\nDATA 4\nDATA 44\nDATA 8\n")
-    np.testing.assert_array_equal(each.series[0].values, [[2, np.nan], [4, 44], [8, np.nan]])
+    np.testing.assert_array_equal(
+        each.series[0].values, [[2.0, np.nan], [4.0, 44.0], [8.0, np.nan]]
+    )
     (warning,) = each.warnings
     assert re.search(r"line 2: POINTS names 4 again", warning)
     # Extra-P 4.2 reads one line for each different point.
@@ -148,5 +150,5 @@ def test_malformed_files_say_line_and_remedy(file: Path, text: str, message: str
 
 
 def test_only_broken_series_is_an_error_that_says_why(file: Path) -> None:
-    with pytest.raises(DataError, match="no measurement that can be modelled.*line 5: main"):
+    with pytest.raises(DataError, match=r"no measurement that can be modelled.*line 5: main"):
         read(file, HEAD + "DATA 1\n")
