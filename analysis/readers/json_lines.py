@@ -40,6 +40,7 @@ def _text(data: dict[str, Any], name: str, instead: str, where: str) -> str:
 
 def _read_file(path: Path, into: Gathering, key: str) -> None:
     names: list[str] = []
+    known: set[str] = set()
     for number, line in enumerate(split_lines(read_text(path)), 1):
         line = line.strip()
         if not line:
@@ -57,9 +58,9 @@ def _read_file(path: Path, into: Gathering, key: str) -> None:
             )
         point = data[key]
         if not names:
-            names = list(point)
+            names, known = list(point), set(point)
             into.declare(names, where)
-        if len(point) != len(names) or any(name not in point for name in names):
+        if point.keys() != known:
             raise DataError(
                 f"{where}: the parameters are {', '.join(point) or 'none'}; the first line has "
                 f"{', '.join(names)}, and every line needs the same."
