@@ -1,0 +1,67 @@
+"""An experiment: what was measured, over which parameters, and how often."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Series:
+    """One metric of one kernel; two are equal if all they hold is.
+
+    Attributes
+    ----------
+    kernel : str
+        Call path or name, as ``main->compute``.
+    metric : str
+    unit : str
+        ``s`` for seconds, what the file says of other units, empty where it says nothing.
+    points : float64 array, shape (point, parameter)
+        In ascending order of the first parameter, then the second and so on; each point once.
+        Always above zero. Read-only.
+    values : float64 array, shape (point, repetition)
+        Always above zero; NaN where a point has fewer repetitions than others. Read-only.
+    """
+
+    kernel: str
+    metric: str
+    unit: str
+    points: NDArray[np.float64]
+    values: NDArray[np.float64]
+
+    def __eq__(self, other: object) -> bool:
+        """Compare names, points and values; missing repetitions are alike."""
+        if not isinstance(other, Series):
+            return NotImplemented
+        return (
+            (self.kernel, self.metric, self.unit) == (other.kernel, other.metric, other.unit)
+            and np.array_equal(self.points, other.points)
+            and np.array_equal(self.values, other.values, equal_nan=True)
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # arrays have none
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experiment:
+    """Everything that was read of one experiment.
+
+    Attributes
+    ----------
+    source : str
+        What was read, for messages.
+    parameters : tuple of str
+        Names of the columns of every series' points.
+    series : tuple of Series
+        At least one, in the order in which the files name them.
+    warnings : tuple of str
+        What was left out, merged or assumed, and why: a sentence each, with the line or the place.
+    """
+
+    source: str
+    parameters: tuple[str, ...]
+    series: tuple[Series, ...]
+    warnings: tuple[str, ...]
