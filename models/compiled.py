@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 @cache
@@ -24,3 +26,11 @@ def compiled(loop: Callable[..., Any]) -> Any:
         return numba.njit(cache=True, nogil=True)(loop)
     except RuntimeError:  # neither the package's folder nor the user's cache can be written
         return numba.njit(nogil=True)(loop)
+
+
+def part(function: Function) -> Function:
+    """Mark a function that compiled loops call, as a decorator; Python may call it as well."""
+    from numba.extending import register_jitable
+
+    marked: Function = register_jitable(function)
+    return marked

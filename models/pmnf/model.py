@@ -1,0 +1,199 @@
+"""A fitted scaling model of one kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.models.pmnf.expression import HANDS
+from hindmost.models.pmnf.noise import Noise
+from hindmost.models.pmnf.term import ABSENT, Exponents, Term
+
+
+class Intervals(Protocol):
+    """What gives a model its prediction intervals."""
+
+    def __call__(
+        self, at: NDArray[np.float64], level: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return low and high at points of shape (target, parameter), each (target,)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """A function in performance model normal form: c_0 + sum_k c_k prod_l x_l^i_kl log2^j_kl(x_l).
+
+    Attributes
+    ----------
+    constant : float
+        In the metric's unit, as are the coefficients.
+    coefficients : tuple of float
+    terms : tuple of Term
+        The one that grows fastest last.
+    """
+
+    constant: float
+    coefficients: tuple[float, ...]
+    terms: tuple[Term, ...]
+
+    def __call__(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the function's values at points of shape (..., parameter)."""
+        value = np.full(points.shape[:-1], self.constant)
+        for coefficient, term in zip(self.coefficients, self.terms, strict=True):
+            value = value + coefficient * term(points)
+        return value
+
+    @property
+    def leading(self) -> tuple[Exponents, ...]:
+        """Per parameter the exponents of its fastest growth; (0, 0) where it does not occur."""
+        if not self.terms:
+            return ()
+        grown = [term.exponents for term in self.terms]
+        return tuple(max(each, default=grown[0][0]) for each in zip(*grown, strict=True))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alternative:
+    """A runner-up.
+
+    Attributes
+    ----------
+    form : Form
+    behind : float
+        By how much its criterion is worse than the best one's; above 10, the data speak against
+        it.
+    """
+
+    form: Form
+    behind: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScalingModel:
+    """How a metric of a kernel grows: a function, how far to trust it, and what else it may be.
+
+    Attributes
+    ----------
+    parameters : tuple of str
+    points : float64 array, shape (point, parameter)
+    values : float64 array, shape (point,)
+        What the function was fitted to, in the metric's unit.
+    form : Form
+    noise : Noise
+    runners_up : tuple of Alternative
+    intervals : Intervals
+    """
+
+    parameters: tuple[str, ...]
+    points: NDArray[np.float64]
+    values: NDArray[np.float64]
+    form: Form
+    noise: Noise
+    runners_up: tuple[Alternative, ...]
+    intervals: Intervals
+
+    def predict(self, at: NDArray[np.float64] | float) -> NDArray[np.float64]:
+        """Return the function's values.
+
+        Parameters
+        ----------
+        at : float64 array, shape (target,) or (target, parameter)
+
+        Returns
+        -------
+        float64 array, shape (target,)
+        """
+        return self.form(self._targets(at))
+
+    def interval(
+        self, at: NDArray[np.float64] | float, *, level: float = 0.9
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return where a new measurement lies with the given probability.
+
+        Parameters
+        ----------
+        at : float64 array, shape (target,) or (target, parameter)
+        level : float
+
+        Returns
+        -------
+        low, high : float64 array, shape (target,)
+        """
+        return self.intervals(self._targets(at), level)
+
+    def _targets(self, at: NDArray[np.float64] | float) -> NDArray[np.float64]:
+        targets = np.atleast_1d(np.asarray(at, np.float64))
+        return targets[:, None] if targets.ndim == 1 else targets
+
+    @property
+    def range(self) -> tuple[tuple[float, float], ...]:
+        """Of each parameter, the least and the largest measured value."""
+        return tuple(
+            (float(low), float(high))
+            for low, high in zip(self.points.min(axis=0), self.points.max(axis=0), strict=True)
+        )
+
+    @property
+    def smape(self) -> float:
+        """Symmetric mean absolute error of the fit, in percent, as Extra-P gives it."""
+        fitted = self.form(self.points)
+        size = np.abs(fitted) + np.abs(self.values)
+        off = np.divide(np.abs(fitted - self.values), size, out=np.zeros_like(size), where=size > 0)
+        return float(200.0 * off.mean())
+
+    @property
+    def adjusted_r2(self) -> float:
+        """Share of the variance that the function explains, corrected for its terms."""
+        count = self.values.size
+        rest = float(((self.form(self.points) - self.values) ** 2).sum())
+        all_of_it = float(((self.values - self.values.mean()) ** 2).sum())
+        free = count - len(self.form.terms) - 1
+        if all_of_it == 0.0 or free <= 0:
+            return 1.0 if rest == 0.0 else 0.0
+        return 1.0 - rest / all_of_it * (count - 1) / free
+
+    def expression(self, hand: str = "human") -> str:
+        """Write the function: for ``human``, ``latex`` or ``python`` readers."""
+        form = self.form
+        return HANDS[hand].model(form.constant, form.coefficients, form.terms, self.parameters)
+
+    def explain(self) -> str:
+        """Say in a sentence how the metric grows."""
+        if not self.form.terms:
+            return f"constant over {self.values.size} points"
+        leading = HANDS["human"].term(self.form.terms[-1], self.parameters)
+        doubt = next((other for other in self.runners_up if other.behind < 2.0), None)
+        text = f"grows like {leading} over {self.values.size} points"
+        if self.form.terms[-1].exponents < (ABSENT,) * len(self.parameters):
+            text = f"falls like {leading} over {self.values.size} points"
+        if doubt is None:
+            return text
+        other = (
+            HANDS["human"].term(doubt.form.terms[-1], self.parameters)
+            if doubt.form.terms
+            else "a constant"
+        )
+        return f"{text}; {other} fits as well"
+
+    def told(self) -> dict[str, Any]:
+        """Return the function for JSON."""
+        return {
+            "range": [list(each) for each in self.range]
+            if len(self.parameters) > 1
+            else list(self.range[0]),
+            "expression": self.expression(),
+            "constant": self.form.constant,
+            "terms": [
+                {
+                    "coefficient": coefficient,
+                    "exponents": {
+                        name: [float(exponent) for exponent in pair]
+                        for name, pair in zip(self.parameters, term.exponents, strict=True)
+                    },
+                }
+                for coefficient, term in zip(self.form.coefficients, self.form.terms, strict=True)
+            ],
+        }

@@ -1,0 +1,179 @@
+"""The noise model: how the variance of a measurement grows with its value.
+
+The standard deviation is taken to grow like the value to gamma: 0 for additive noise, 1 for
+multiplicative noise, which run times mostly have, 1/2 for counts of random events. Which of the
+three it is, repetitions tell, or the kernels of an experiment together; a lone series does not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.errors import UsageError
+from hindmost.models.pmnf.search import search
+from hindmost.models.pmnf.segments.evidence import LEAST, evidence
+from hindmost.models.pmnf.space import PAPER
+from hindmost.models.pmnf.term import columns
+
+LEAST_POOLED = 20
+"""Kernels that tell the kind of noise together."""
+LEAST_REPETITIONS = 3
+MOST_SAID = 4.0
+"""Log likelihood that one kernel may add for a kind: misfits say more than they know."""
+SEGMENTED = 6.0
+"""Evidence for a change, at the largest floor, from which a kernel's residuals are no noise."""
+MOST_ASKED = 400
+"""Kernels whose residuals are looked at; more say the same."""
+SURE = 3.0
+"""Difference in log likelihood from which the kind counts as known."""
+
+
+class NoiseKind(StrEnum):
+    """How the standard deviation grows with the value."""
+
+    ADDITIVE = "additive"
+    ROOT = "root"
+    MULTIPLICATIVE = "multiplicative"
+
+    @property
+    def gamma(self) -> float:
+        """The exponent of the value."""
+        return {"additive": 0.0, "root": 0.5, "multiplicative": 1.0}[self.value]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noise:
+    """A kind of noise, and how it is known.
+
+    Attributes
+    ----------
+    kind : NoiseKind
+        What fits are weighted by.
+    known : bool
+        If not, tests must hold under additive and multiplicative noise alike.
+    source : str
+        Where the knowledge is from, in words.
+    """
+
+    kind: NoiseKind
+    known: bool
+    source: str
+
+    @property
+    def gammas(self) -> tuple[float, ...]:
+        """Exponents under which a test must hold."""
+        if self.known:
+            return (self.kind.gamma,)
+        return (NoiseKind.MULTIPLICATIVE.gamma, NoiseKind.ADDITIVE.gamma)
+
+
+def given_noise(name: str) -> Noise:
+    """Return a noise model that a person names.
+
+    Raises
+    ------
+    UsageError
+        An unknown kind.
+    """
+    if name not in set(NoiseKind):
+        raise UsageError(f"No noise {name!r}; there are {', '.join(NoiseKind)}.")
+    return Noise(kind=NoiseKind(name), known=True, source="given")
+
+
+def from_repetitions(values: NDArray[np.float64]) -> Noise | None:
+    """Tell the kind of noise from how far repetitions lie apart.
+
+    Of the kinds, the one under which the logarithms of the spreads, of all points of all kernels,
+    vary least about their kernel's median, by Laplace's law, as outliers are among them. It counts
+    as known if it is much likelier than the others.
+
+    Parameters
+    ----------
+    values : float64 array, shape (kernel, point, repetition)
+        NaN where a repetition is missing.
+
+    Returns
+    -------
+    Noise or None
+        None where fewer than 3 points have 3 repetitions that differ.
+    """
+    with np.errstate(invalid="ignore"):
+        ordered = np.sort(values, axis=2)  # NaN last
+        gaps = np.diff(ordered, axis=2)
+        complete = np.isfinite(values).sum(axis=2) >= LEAST_REPETITIONS
+        # One outlier among three widens one gap only.
+        spread = np.nanmin(np.where(np.isfinite(gaps), gaps, np.inf), axis=2, initial=np.inf)
+        level = np.abs(np.nanmedian(np.where(complete[..., None], values, 0.0), axis=2))
+    usable = complete & (spread > 0.0) & (level > 0.0) & np.isfinite(spread)
+    usable &= (usable.sum(axis=1) >= 3)[:, None]
+    if not usable.any():
+        return None
+    log_spread = np.log(np.where(usable, spread, 1.0))
+    log_level = np.log(np.where(usable, level, 1.0))
+    scatter = {}
+    for kind in NoiseKind:
+        rest = np.where(usable, log_spread - kind.gamma * log_level, np.nan)[usable.any(axis=1)]
+        rest -= np.nanmedian(rest, axis=1, keepdims=True)
+        scatter[kind] = float(np.nansum(np.abs(rest)))
+    count = int(usable.sum())
+    likelihood = {kind: -count * np.log(value / count) for kind, value in scatter.items()}
+    kind = max(likelihood, key=likelihood.__getitem__)
+    second = max(value for other, value in likelihood.items() if other is not kind)
+    sure = bool(likelihood[kind] - second >= SURE)
+    return Noise(kind=kind, known=sure, source="repetitions")
+
+
+def from_kernels(
+    points: NDArray[np.float64], values: NDArray[np.float64], shares: NDArray[np.float64]
+) -> Noise | None:
+    """Tell the kind of noise from the residuals of all kernels together.
+
+    The likelihoods of each kernel's best one-term models under each kind are multiplied; kernels
+    that look segmented under each kind are left out, as their residuals are no noise.
+
+    Parameters
+    ----------
+    points : float64 array, shape (point,)
+    values, shares : float64 array, shape (kernel, point)
+
+    Returns
+    -------
+    Noise or None
+        None where the kernels are fewer than 20, or leave it open.
+    """
+    if values.shape[0] < LEAST_POOLED:
+        return None
+    if not (values > 0.0).all():
+        return Noise(kind=NoiseKind.ADDITIVE, known=True, source="values that are not above 0")
+    some = np.linspace(0, values.shape[0] - 1, min(values.shape[0], MOST_ASKED)).astype(int)
+    values, shares = values[some], shares[some]
+    if points.size >= 2 * LEAST + 2:
+        apart = [
+            evidence(points, values, shares, gamma)[..., -1].max(axis=1) for gamma in (0.0, 1.0)
+        ]
+        smooth = np.min(apart, axis=0) < SEGMENTED
+        values, shares = values[smooth], shares[smooth]
+    one_term = np.array([0.0, 0.0, np.inf])
+    terms = columns(PAPER.exponents, points)
+    likelihood = []
+    for kind in NoiseKind:
+        found = search(values, shares, terms, gamma=kind.gamma, penalties=one_term)
+        likelihood.append(-0.5 * found.criterion[:, 0] + 0.5 * np.log(found.weights).sum(axis=1))
+    apart = np.array(likelihood) - np.mean(likelihood, axis=0)
+    said = np.clip(apart, -MOST_SAID, MOST_SAID).sum(axis=1)
+    best, second = np.sort(said)[::-1][:2]
+    if best - second < SURE:
+        return None
+    kind = list(NoiseKind)[int(said.argmax())]
+    return Noise(kind=kind, known=True, source=f"{values.shape[0]} kernels together")
+
+
+def unknown_noise(values: NDArray[np.float64]) -> Noise:
+    """Return what fits assume where nothing tells the kind: run times, multiplicative noise."""
+    positive = bool((values > 0.0).all())
+    kind = NoiseKind.MULTIPLICATIVE if positive else NoiseKind.ADDITIVE
+    return Noise(kind=kind, known=not positive, source="assumed")

@@ -1,0 +1,154 @@
+"""Measurements as fits take them: one value a point, what it weighs, and the kind of noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.errors import DataError
+from hindmost.models.pmnf.noise import (
+    LEAST_REPETITIONS,
+    Noise,
+    NoiseKind,
+    from_kernels,
+    from_repetitions,
+    given_noise,
+    unknown_noise,
+)
+
+LEAST_POINTS = 5
+"""Points that a model needs (Calotoiu et al. 2013)."""
+FAR = 7.0
+"""Median deviations of repetitions, beyond which one is an outlier."""
+DOUBT = 0.01
+"""What a point weighs whose repetitions do not say which of them are the outliers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observations:
+    """Measurements of many kernels at the same points.
+
+    Attributes
+    ----------
+    points : float64 array, shape (point,) or (point, parameter)
+        In the order given.
+    values : float64 array, shape (kernel, point)
+        NaN where a kernel has no measurement.
+    shares : float64 array, shape (kernel, point)
+        What a point weighs apart from the noise model; 0 where there is no measurement.
+    noise : Noise
+    """
+
+    points: NDArray[np.float64]
+    values: NDArray[np.float64]
+    shares: NDArray[np.float64]
+    noise: Noise
+
+
+def observe(
+    points: NDArray[np.float64], values: NDArray[np.float64], noise: str | None = None
+) -> Observations:
+    """Check measurements and join repetitions.
+
+    Parameters
+    ----------
+    points : float64 array, shape (point,) or (point, parameter)
+        Values of the parameters, above 0.
+    values : float64 array, shape (point,), (kernel, point) or (kernel, point, repetition)
+        NaN where a measurement is missing.
+    noise : str, optional
+        ``additive``, ``root`` or ``multiplicative``; if not given, repetitions or the kernels
+        together tell it.
+
+    Raises
+    ------
+    DataError
+        Shapes that do not match, points that are not above 0 or not apart, values that are
+        infinite, or not above 0 where the noise is said to be multiplicative.
+    UsageError
+        An unknown kind of noise.
+    """
+    points, values = checked(points, values)
+    kind = given_noise(noise) if noise is not None else from_repetitions(values)
+    one, shares = join_repetitions(values, kind.kind if kind else NoiseKind.MULTIPLICATIVE)
+    complete = np.isfinite(one).all(axis=1)
+    if kind is None and points.ndim == 1:
+        kind = from_kernels(points, one[complete], shares[complete])
+    if kind is None:
+        kind = unknown_noise(one[np.isfinite(one)])
+    if kind.kind.gamma > 0.0 and (one <= 0.0).any():
+        kernel, point = (int(index) for index in np.argwhere(one <= 0.0)[0])
+        raise DataError(
+            f"Kernel {kernel} has the value {one[kernel, point]:g} at point {points[point]}; "
+            f"under {kind.kind} noise values are above 0: leave it out, or say noise 'additive'."
+        )
+    return Observations(points=points, values=one, shares=shares, noise=kind)
+
+
+def checked(
+    points: NDArray[np.float64], values: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return points as they are and values of shape (kernel, point, repetition)."""
+    points = np.asarray(points, np.float64)
+    values = np.asarray(values, np.float64)
+    if values.ndim == 1:
+        values = values[None]
+    if values.ndim == 2:
+        values = values[..., None]
+    if points.ndim not in (1, 2) or values.ndim != 3 or values.shape[1] != points.shape[0]:
+        raise DataError(
+            f"Points of shape {points.shape} and values of shape {values.shape}; values must be "
+            "(point,), (kernel, point) or (kernel, point, repetition) with as many points."
+        )
+    if not (np.isfinite(points).all() and (points > 0.0).all()):
+        raise DataError("A point is not above 0; terms have logarithms: leave it out.")
+    if np.unique(points, axis=0).shape[0] != points.shape[0]:
+        raise DataError("A point is there twice; give its measurements as repetitions.")
+    if points.ndim == 1 and (np.diff(points) < 0.0).any():
+        raise DataError("The points are not in ascending order; sort them and their values.")
+    if np.isinf(values).any():
+        raise DataError("A value is infinite; leave it out (NaN).")
+    return points, values
+
+
+def join_repetitions(
+    values: NDArray[np.float64], kind: NoiseKind
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return one value a point and what it weighs.
+
+    It is the mean of the repetitions that lie together. Those far above the median are left out:
+    something else ran. Where some lie far below it, the others may be the disturbed ones, and the
+    point weighs next to nothing.
+
+    Parameters
+    ----------
+    values : float64 array, shape (kernel, point, repetition)
+    kind : NoiseKind
+
+    Returns
+    -------
+    values, shares : float64 array, shape (kernel, point)
+    """
+    there = np.isfinite(values)
+    count = there.sum(axis=2)
+    if values.shape[2] == 1:
+        return values[..., 0], count.astype(np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        filled = np.where(there, values, np.inf)
+        ordered = np.sort(filled, axis=2)
+        low = np.take_along_axis(ordered, np.maximum((count - 1) // 2, 0)[..., None], 2)
+        high = np.take_along_axis(ordered, (count // 2)[..., None] % values.shape[2], 2)
+        median = np.where(count[..., None] > 0, 0.5 * (low + high), np.nan)
+        unit = np.abs(median) ** kind.gamma
+        off = np.where(there, (values - median) / unit, np.nan)
+    enough = there & (count >= LEAST_REPETITIONS)[..., None]
+    apart = np.abs(off[enough & (off != 0.0)])
+    far = FAR * float(np.median(apart)) if apart.size else np.inf
+    kept = there & ~(enough & (off > far))
+    doubtful = (enough & (off < -far)).any(axis=2)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        one = np.where(kept, values, 0.0).sum(axis=2) / kept.sum(axis=2)
+    shares = kept.sum(axis=2) / max(float(count.mean()), 1.0)
+    return one, np.where(doubtful, DOUBT * shares, shares)

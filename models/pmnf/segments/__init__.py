@@ -1,0 +1,1 @@
+"""Where the behaviour of a kernel changes, from few points: the paper's rule and likelihood."""

@@ -1,0 +1,94 @@
+"""The evidence for two behaviours: log likelihood ratios, one a split.
+
+For a split after k points, S_k = n/2 log((R_1 + F) / (R_2 + F)): R_1 is the least residual of one
+growth over all points, R_2 that of one growth on each side, F = n f^2 the noise that is taken for
+granted, so that what no search space fits exactly is no evidence. Each split is judged at several
+floors f.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.models.compiled import compiled
+from hindmost.models.pmnf.segments.residuals import pair_residual, stretch_residuals
+from hindmost.models.pmnf.space import FINE, PAPER
+from hindmost.models.pmnf.term import Exponents, columns
+
+LEAST = 2
+"""Points that a side has at least."""
+FLOORS = np.array([0.005, 0.05])
+"""Noise that is taken for granted: shares of the value, or of the series' mean."""
+
+
+def evidence(
+    points: NDArray[np.float64],
+    values: NDArray[np.float64],
+    shares: NDArray[np.float64],
+    gamma: float,
+) -> NDArray[np.float64]:
+    """Return the evidence for a change after each point.
+
+    One growth is a constant with one term of the fine space, or with two of the paper's: what
+    falls at first and grows later has one behaviour.
+
+    Parameters
+    ----------
+    points : float64 array, shape (point,)
+    values, shares : float64 array, shape (kernel, point)
+    gamma : float
+        The noise's standard deviation grows like the value to gamma.
+
+    Returns
+    -------
+    float64 array, shape (kernel, split, floor)
+        The first split is after two points, the last before two points.
+    """
+    level = np.abs(values).mean(axis=1, keepdims=True)
+    with np.errstate(divide="ignore"):
+        weights = shares * np.abs(values) ** (-2.0 * gamma) * level ** (2.0 * gamma - 2.0)
+    found = np.empty((values.shape[0], points.size - 2 * LEAST + 1, FLOORS.size))
+    compiled(evidence_loop)(
+        np.ascontiguousarray(values),
+        weights,
+        unit_columns(FINE.exponents, points),
+        unit_columns(PAPER.exponents, points),
+        FLOORS,
+        found,
+    )
+    return found
+
+
+def unit_columns(
+    exponents: tuple[Exponents, ...], points: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the terms at the points, each scaled to a largest value of 1."""
+    values = columns(exponents, points)
+    return np.ascontiguousarray(values / np.abs(values).max(axis=1, keepdims=True))
+
+
+def evidence_loop(
+    values: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    fine: NDArray[np.float64],
+    coarse: NDArray[np.float64],
+    floors: NDArray[np.float64],
+    found: NDArray[np.float64],
+) -> None:
+    """Fill the result of `evidence`, kernel by kernel."""
+    points = values.shape[1]
+    least = np.empty((points, points))
+    centred = np.empty(coarse.shape)
+    along = np.empty(coarse.shape[0])
+    for k in range(values.shape[0]):
+        stretch_residuals(values[k], weights[k], fine, least)
+        one = pair_residual(values[k], weights[k], coarse, centred, along)
+        one = min(one, least[0, points - 1])
+        for split in range(found.shape[1]):
+            first = split + LEAST
+            two = least[0, first - 1] + least[first, points - 1]
+            for at in range(floors.size):
+                granted = points * floors[at] ** 2
+                ratio = (one + granted) / (two + granted)
+                found[k, split, at] = 0.5 * points * np.log(ratio)

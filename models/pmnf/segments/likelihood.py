@@ -1,0 +1,206 @@
+"""Segments by likelihood: several changes, each where evidence beats chance.
+
+A change is found where the evidence at any floor exceeds its threshold, at the split where it does
+so by most on average over the floors. Each side is then searched in the same way. Where the kind
+of noise is not known, a change must be found under multiplicative and additive noise alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.models.pmnf.fit import patterns
+from hindmost.models.pmnf.observations import Observations
+from hindmost.models.pmnf.segments.evidence import LEAST, evidence
+from hindmost.models.pmnf.segments.thresholds import thresholds
+from hindmost.models.pmnf.segments.verdict import LEAST_TOLD, Change, Segmentation, Verdict
+
+NEAR = 2.0
+"""Log likelihood short of the threshold from which a verdict is left open."""
+LIKELY = 0.9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """Evidence of many kernels against what it must exceed.
+
+    Attributes
+    ----------
+    excess : float64 array, shape (kernel,)
+        The most by which the evidence exceeds its threshold, at any split and floor.
+    score : float64 array, shape (kernel, split)
+        The same at each split, on average over the floors.
+    """
+
+    excess: NDArray[np.float64]
+    score: NDArray[np.float64]
+
+
+def judge(
+    points: NDArray[np.float64],
+    values: NDArray[np.float64],
+    shares: NDArray[np.float64],
+    gammas: tuple[float, ...],
+) -> Judged:
+    """Hold the evidence for one change against its thresholds; the least over the kinds of noise.
+
+    Parameters
+    ----------
+    points : float64 array, shape (point,)
+    values, shares : float64 array, shape (kernel, point)
+    gammas : tuple of float
+    """
+    excess = np.full(values.shape[0], np.inf)
+    score = np.full((values.shape[0], points.size - 2 * LEAST + 1), np.inf)
+    for gamma in gammas:
+        apart = evidence(points, values, shares, gamma) - thresholds(points, gamma)
+        excess = np.minimum(excess, apart.max(axis=(1, 2)))
+        score = np.minimum(score, apart.mean(axis=2))
+    return Judged(excess=excess, score=score)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segmentations:
+    """Verdicts on many kernels.
+
+    Attributes
+    ----------
+    observations : Observations
+    begins : bool array, shape (kernel, point)
+        Whether a new behaviour begins at a point.
+    likely : int array, shape (kernel, point, 2)
+        Where one begins, the first and the last point at which it may begin, at 90 %.
+    excess : float64 array, shape (kernel,)
+        The most by which the evidence for a change exceeds what it must, log likelihood;
+        infinite below 0 where points are too few.
+    """
+
+    observations: Observations
+    begins: NDArray[np.bool_]
+    likely: NDArray[np.intp]
+    excess: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return int(self.begins.shape[0])
+
+    @property
+    def segmented(self) -> NDArray[np.bool_]:
+        """Whether each kernel's behaviour changes: shape (kernel,)."""
+        return np.asarray(self.begins.any(axis=1))
+
+    def __getitem__(self, kernel: int) -> Segmentation:
+        there = np.isfinite(self.observations.values[kernel])
+        points = self.observations.points
+        number = np.cumsum(there) - 1  # among the points that the kernel has
+        own = points[there]
+        changes = tuple(
+            Change(
+                low=float(own[number[at] - 1]),
+                high=float(own[number[at]]),
+                first=int(number[at]),
+                likely=(
+                    float(own[number[self.likely[kernel, at, 0]] - 1]),
+                    float(own[number[self.likely[kernel, at, 1]]]),
+                ),
+            )
+            for at in np.flatnonzero(self.begins[kernel])
+        )
+        verdict = Verdict.ONE
+        if own.size < LEAST_TOLD:
+            verdict = Verdict.TOO_FEW
+        elif changes:
+            verdict = Verdict.SEGMENTED
+        elif self.excess[kernel] > -NEAR:
+            verdict = Verdict.OPEN
+        return Segmentation(
+            verdict=verdict, changes=changes, excess=float(self.excess[kernel]), points=own
+        )
+
+
+def segment(observations: Observations) -> Segmentations:
+    """Find the changes of many kernels.
+
+    Parameters
+    ----------
+    observations : Observations
+        Over one parameter.
+    """
+    shape = observations.values.shape
+    found = Segmentations(
+        observations=observations,
+        begins=np.zeros(shape, bool),
+        likely=np.zeros((*shape, 2), np.intp),
+        excess=np.full(shape[0], -np.inf),
+    )
+    for there, members in patterns(observations.values):
+        own = np.flatnonzero(there)
+        waiting = [(own, members)]
+        while waiting:
+            stretch, kernels = waiting.pop()
+            if stretch.size < LEAST_TOLD or not kernels.size:
+                continue
+            judged = judge_stretch(observations, stretch, kernels)
+            if stretch.size == own.size:
+                found.excess[kernels] = judged.excess
+            split = kernels[judged.excess > 0.0]
+            score = judged.score[judged.excess > 0.0]
+            note_changes(found, stretch, split, score)
+            best = score.argmax(axis=1) + LEAST
+            for at in np.unique(best):
+                waiting.append((stretch[:at], split[best == at]))
+                waiting.append((stretch[at:], split[best == at]))
+        refine(found, own, members)
+    return found
+
+
+def judge_stretch(
+    observations: Observations, stretch: NDArray[np.intp], kernels: NDArray[np.intp]
+) -> Judged:
+    """Judge some points of some kernels."""
+    chosen = np.ix_(kernels, stretch)
+    return judge(
+        observations.points[stretch],
+        observations.values[chosen],
+        observations.shares[chosen],
+        observations.noise.gammas,
+    )
+
+
+def note_changes(
+    found: Segmentations,
+    stretch: NDArray[np.intp],
+    kernels: NDArray[np.intp],
+    score: NDArray[np.float64],
+) -> None:
+    """Note that in each kernel a behaviour begins where the score is largest."""
+    best = stretch[score.argmax(axis=1) + LEAST]
+    odds = np.exp(score - score.max(axis=1, keepdims=True))
+    share = np.cumsum(odds, axis=1) / odds.sum(axis=1, keepdims=True)
+    outside = 0.5 * (1.0 - LIKELY)
+    low = np.minimum((share <= outside).sum(axis=1), score.argmax(axis=1))
+    high = np.maximum((share < 1.0 - outside).sum(axis=1), score.argmax(axis=1))
+    found.begins[kernels, best] = True
+    found.likely[kernels, best, 0] = stretch[low + LEAST]
+    found.likely[kernels, best, 1] = stretch[high + LEAST]
+
+
+def refine(found: Segmentations, own: NDArray[np.intp], members: NDArray[np.intp]) -> None:
+    """Look for each of several changes once more, between its neighbours.
+
+    The first change was placed while the others were not known.
+    """
+    several = members[found.begins[members].sum(axis=1) > 1]
+    if not several.size:
+        return
+    kinds, which = np.unique(found.begins[several], axis=0, return_inverse=True)
+    for kind, begins in enumerate(kinds):
+        kernels = several[which.ravel() == kind]
+        borders = [0, *np.searchsorted(own, np.flatnonzero(begins)), own.size]
+        for before, at, after in zip(borders[:-2], borders[1:-1], borders[2:], strict=True):
+            stretch = own[before:after]
+            judged = judge_stretch(found.observations, stretch, kernels)
+            found.begins[kernels, own[at]] = False
+            note_changes(found, stretch, kernels, judged.score)

@@ -1,0 +1,146 @@
+"""Segments by the rule of Ilyas, Calotoiu and Wolf (2017): windows of five points.
+
+A model of a constant and one term is fitted to each window of five consecutive points, and its
+error is nRSS = sqrt(RSS) / mean (section 3.1). The data are segmented if the largest error exceeds
+0.5, or if an error between 0.1 and 0.5 is followed or preceded by a jump: the ratio of the errors
+of two consecutive windows, e_(i+1) / (e_i + eta), exceeds 4. The change point is read from the
+pattern of windows whose error exceeds 0.1 (section 3.2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.errors import DataError
+from hindmost.models.pmnf.search import search
+from hindmost.models.pmnf.segments.verdict import LEAST_TOLD, Change, Segmentation, Verdict
+from hindmost.models.pmnf.space import PAPER
+from hindmost.models.pmnf.term import columns
+
+WINDOW = 5
+HETEROGENEOUS = 0.1
+SEGMENTED = 0.5
+JUMP = 4.0
+ETA = 1e-12
+"""What keeps a window that fits exactly from a division by zero; the paper gives no number."""
+
+ONES_WITH_COMMON_POINT = 3
+ONES_WITHOUT = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaperSegmentations:
+    """Verdicts of the paper's rule on many kernels.
+
+    Attributes
+    ----------
+    points : float64 array, shape (point,)
+    errors : float64 array, shape (kernel, window)
+        nRSS of each window of five points.
+    segmented : bool array, shape (kernel,)
+    """
+
+    points: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    segmented: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return int(self.errors.shape[0])
+
+    def __getitem__(self, kernel: int) -> Segmentation:
+        segmented = bool(self.segmented[kernel])
+        tagged = self.errors[kernel] > HETEROGENEOUS
+        if self.points.size < LEAST_TOLD:
+            verdict = Verdict.TOO_FEW
+        else:
+            verdict = Verdict.SEGMENTED if segmented else Verdict.ONE
+        return Segmentation(
+            verdict=verdict,
+            changes=located(self.points, tagged) if segmented else (),
+            excess=float("nan"),
+            points=self.points,
+            pattern="".join("01"[int(tag)] for tag in tagged),
+        )
+
+
+def segment_by_paper(
+    points: NDArray[np.float64], values: NDArray[np.float64]
+) -> PaperSegmentations:
+    """Apply the rule to many kernels.
+
+    Parameters
+    ----------
+    points : float64 array, shape (point,)
+    values : float64 array, shape (kernel, point)
+        All there.
+
+    Raises
+    ------
+    DataError
+        A missing value: the rule has no answer to it.
+    """
+    if not np.isfinite(values).all():
+        raise DataError(
+            "The paper's rule needs all points of every kernel; leave the kernels that lack some "
+            "out, or take method 'likelihood'."
+        )
+    kernels, count = values.shape
+    windows = max(count - WINDOW + 1, 0)
+    errors = np.empty((kernels, windows))
+    growing = [pair for pair in PAPER.exponents if pair[0] >= 0]
+    one_term = np.array([0.0, 0.0, np.inf])
+    for first in range(windows):
+        part = slice(first, first + WINDOW)
+        found = search(
+            values[:, part],
+            np.ones((kernels, WINDOW)),
+            columns(growing, points[part]),
+            gamma=0.0,
+            penalties=one_term,
+        )
+        rss = np.exp(found.criterion[:, 0] / WINDOW) * WINDOW  # weights of the search sum to 1
+        errors[:, first] = np.sqrt(rss) / np.abs(values[:, part].mean(axis=1))
+    return PaperSegmentations(points=points, errors=errors, segmented=is_segmented(errors))
+
+
+def is_segmented(errors: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Judge the errors of all windows, section 3.1.
+
+    Parameters
+    ----------
+    errors : float64 array, shape (kernel, window)
+
+    Returns
+    -------
+    bool array, shape (kernel,)
+    """
+    large = (errors > SEGMENTED).any(axis=1)
+    between = (errors >= HETEROGENEOUS) & (errors <= SEGMENTED)
+    jump = errors[:, 1:] / (errors[:, :-1] + ETA) > JUMP
+    return np.asarray(large | (jump & between[:, 1:]).any(axis=1))
+
+
+def located(points: NDArray[np.float64], tagged: NDArray[np.bool_]) -> tuple[Change, ...]:
+    """Read the change point from the pattern of heterogeneous windows, section 3.2.
+
+    Parameters
+    ----------
+    points : float64 array, shape (point,)
+    tagged : bool array, shape (window,)
+
+    Returns
+    -------
+    tuple of Change
+        Empty if the pattern has neither three nor four consecutive ones, and no other.
+    """
+    ones = np.flatnonzero(tagged)
+    if ones.size not in (ONES_WITH_COMMON_POINT, ONES_WITHOUT) or np.ptp(ones) != ones.size - 1:
+        return ()
+    third = int(ones[1]) + 2
+    low = third
+    high = third if ones.size == ONES_WITH_COMMON_POINT else third + 1
+    place = (float(points[low]), float(points[high]))
+    return (Change(low=place[0], high=place[1], first=third + 1, likely=place),)

@@ -1,0 +1,86 @@
+"""How much evidence chance and misfit make where nothing changes: simulated for each set of points.
+
+Series of one behaviour are drawn (`synthetic.scaling.FAMILIES`), in and out of the search space,
+with and without noise. The thresholds are such that of the worst family at the worst noise a share
+RATE is taken for segmented. Quantiles are read from the tail's exponential law, which needs fewer
+draws than counting.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.models.pmnf.noise import NoiseKind
+from hindmost.models.pmnf.segments.evidence import evidence
+from hindmost.models.synthetic.scaling import FAMILIES, measured
+
+RATE = 0.0085
+RATE_OF_SPLIT = 0.002
+LEVELS = (0.0, 0.15)
+DRAWS = 2000
+TAIL = 0.05
+"""Share of the draws that the exponential law is fitted to."""
+
+
+def thresholds(points: NDArray[np.float64], gamma: float) -> NDArray[np.float64]:
+    """Return what evidence a change must exceed.
+
+    Parameters
+    ----------
+    points : float64 array, shape (point,)
+    gamma : float
+
+    Returns
+    -------
+    float64 array, shape (split, floor)
+    """
+    return kept_thresholds(points.tobytes(), gamma)
+
+
+@lru_cache(maxsize=256)
+def kept_thresholds(points: bytes, gamma: float) -> NDArray[np.float64]:
+    """Simulate the thresholds, once for each set of points."""
+    chance = [
+        null_evidence(np.frombuffer(points), gamma, family, noise)
+        for family, noise in product(FAMILIES, LEVELS)
+    ]
+    of_split = np.max([tail_quantile(each, RATE_OF_SPLIT) for each in chance], axis=0)
+    excess = [tail_quantile((each - of_split).max(axis=(1, 2)), RATE) for each in chance]
+    found = np.asarray(of_split + max(float(each) for each in excess))
+    found.flags.writeable = False
+    return found
+
+
+def null_evidence(
+    points: NDArray[np.float64], gamma: float, family: str, noise: float
+) -> NDArray[np.float64]:
+    """Return the evidence in series of one behaviour: shape (series, split, floor)."""
+    kind = next(kind for kind in NoiseKind if kind.gamma == gamma)
+    random = np.random.default_rng([7, list(FAMILIES).index(family), int(1000 * noise)])
+    truth = FAMILIES[family](random, points, DRAWS)
+    values = measured(random, truth, noise=noise, kind=kind)[..., 0]
+    return evidence(points, values, np.ones_like(values), gamma)
+
+
+def tail_quantile(draws: NDArray[np.float64], rate: float) -> NDArray[np.float64]:
+    """Return what a share of all draws exceeds, from an exponential tail.
+
+    Parameters
+    ----------
+    draws : float64 array, shape (draw, ...)
+    rate : float
+        Below `TAIL`.
+
+    Returns
+    -------
+    float64 array, shape (...)
+    """
+    ordered = np.sort(draws, axis=0)
+    first = ordered.shape[0] - int(TAIL * ordered.shape[0])
+    begin = ordered[first - 1]
+    mean_excess = (ordered[first:] - begin).mean(axis=0)
+    return np.asarray(begin + mean_excess * np.log(TAIL / rate))
