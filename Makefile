@@ -6,6 +6,7 @@
 #   make bench-recorder    measure what recording costs a solve (about 3 min, wants an idle machine)
 #   make bench-show        time 'hindmost show' on a file of 41 million bodies (1.3 GB of disk)
 #   make bench-stochastic  measure what fitting laws to 41 million times takes (about 1 min, 2 GB)
+#   make bench-scaling     hold scaling models against known truth (some 10 min; EXTRAP=PYTHON adds Extra-P)
 #   make validate          hold the models against real and simulated runs (about 10 min, idle machine)
 #   make check             lint, types, import contracts
 #   make clean             remove what the demonstration made
@@ -17,7 +18,7 @@ RANKS ?= 2
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: bench-recorder bench-show bench-stochastic demo test test-recorder validate check \
+.PHONY: bench-recorder bench-scaling bench-show bench-stochastic demo test test-recorder validate check \
     lint types contracts clean setup-demo setup-test
 
 setup-demo:
@@ -53,6 +54,10 @@ bench-show: setup-demo
 
 bench-stochastic: setup-demo
 	@$(BIN)/python benchmarks/stochastic.py
+
+bench-scaling: setup-demo
+	@$(BIN)/python -m benchmarks.scaling_segments --extrap "$(EXTRAP)"
+	@$(BIN)/python -m benchmarks.scaling_models --extrap "$(EXTRAP)"
 
 validate: setup-demo
 	@$(BIN)/python benchmarks/validation.py

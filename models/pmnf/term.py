@@ -60,12 +60,12 @@ def columns(exponents: Sequence[Exponents], points: NDArray[np.float64]) -> NDAr
     """
     values = np.empty((len(exponents), *points.shape))
     logarithm = np.log2(points)
-    for row, (power, of_logarithm) in zip(values, exponents, strict=True):
-        row[...] = points ** float(power)
+    for row, (power, of_logarithm) in enumerate(exponents):
+        values[row] = points ** float(power)
         if of_logarithm:
             whole = of_logarithm.denominator == 1
             base = logarithm if whole else np.maximum(logarithm, 0.0)
-            row *= base ** float(of_logarithm)
+            values[row] *= base ** float(of_logarithm)
     return values
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.compiled import compiled
-from hindmost.models.pmnf.segments.residuals import pair_residual, stretch_residuals
+from hindmost.models.pmnf.segments.residuals import first_residuals, pair_residual
 from hindmost.models.pmnf.space import FINE, PAPER
 from hindmost.models.pmnf.term import Exponents, columns
 
@@ -49,10 +49,12 @@ def evidence(
     with np.errstate(divide="ignore"):
         weights = shares * np.abs(values) ** (-2.0 * gamma) * level ** (2.0 * gamma - 2.0)
     found = np.empty((values.shape[0], points.size - 2 * LEAST + 1, FLOORS.size))
+    fine = unit_columns(FINE.exponents, points)
     compiled(evidence_loop)(
         np.ascontiguousarray(values),
         weights,
-        unit_columns(FINE.exponents, points),
+        fine,
+        np.ascontiguousarray(fine[:, ::-1]),
         unit_columns(PAPER.exponents, points),
         FLOORS,
         found,
@@ -72,22 +74,25 @@ def evidence_loop(
     values: NDArray[np.float64],
     weights: NDArray[np.float64],
     fine: NDArray[np.float64],
+    backward: NDArray[np.float64],
     coarse: NDArray[np.float64],
     floors: NDArray[np.float64],
     found: NDArray[np.float64],
 ) -> None:
     """Fill the result of `evidence`, kernel by kernel."""
     points = values.shape[1]
-    least = np.empty((points, points))
+    before = np.empty(points)
+    after = np.empty(points)
     centred = np.empty(coarse.shape)
     along = np.empty(coarse.shape[0])
     for k in range(values.shape[0]):
-        stretch_residuals(values[k], weights[k], fine, least)
+        first_residuals(values[k], weights[k], fine, before)
+        first_residuals(values[k, ::-1], weights[k, ::-1], backward, after)
         one = pair_residual(values[k], weights[k], coarse, centred, along)
-        one = min(one, least[0, points - 1])
+        one = min(one, before[points - 1])
         for split in range(found.shape[1]):
             first = split + LEAST
-            two = least[0, first - 1] + least[first, points - 1]
+            two = before[first - 1] + after[points - first - 1]
             for at in range(floors.size):
                 granted = points * floors[at] ** 2
                 ratio = (one + granted) / (two + granted)

@@ -1,8 +1,7 @@
-"""How well one smooth growth fits each stretch of a series: the compiled loop.
+"""How well one smooth growth fits the first points of a series: the compiled loop.
 
-For every stretch of consecutive points, the least weighted residual sum of squares over all terms
-of a space. Sums grow point by point (Welford's updates), so that a stretch costs a few operations
-a term whatever its length.
+The least weighted residual sum of squares over all terms of a space, for every number of points.
+Sums grow point by point (Welford's updates), so that one more point costs a few operations a term.
 """
 
 from __future__ import annotations
@@ -15,46 +14,42 @@ from hindmost.models.pmnf.search import LEAST_ANGLE
 
 
 @part
-def stretch_residuals(
+def first_residuals(
     y: NDArray[np.float64],
     weight: NDArray[np.float64],
     columns: NDArray[np.float64],
     least: NDArray[np.float64],
 ) -> None:
-    """Fill the residuals of all stretches of a series.
+    """Fill the residuals of the first points of a series; of the last ones, if it is reversed.
 
     Parameters
     ----------
     y, weight : float64 array, shape (point,)
     columns : float64 array, shape (term, point)
         Each of largest value 1.
-    least : float64 array, shape (point, point)
-        Row a, column b becomes the residual of points a to b, both included; of a constant and one
-        term whose coefficient is not below 0.
+    least : float64 array, shape (point,)
+        Entry b becomes the residual of points 0 to b, both included; of a constant and one term
+        whose coefficient is not below 0.
     """
-    points = y.size
-    for a in range(points):
-        for b in range(a, points):
-            least[a, b] = np.inf
-        for q in range(columns.shape[0]):
-            total = mean_t = mean_y = 0.0
-            tt = ty = yy = 0.0
-            for b in range(a, points):
-                total += weight[b]
-                share = weight[b] / total
-                of_t = columns[q, b] - mean_t
-                of_y = y[b] - mean_y
-                mean_t += share * of_t
-                mean_y += share * of_y
-                gain = weight[b] * (1.0 - share)
-                tt += gain * of_t * of_t
-                ty += gain * of_t * of_y
-                yy += gain * of_y * of_y
-                residual = yy
-                if ty > 0.0 and tt > 0.0:
-                    residual = max(yy - ty * ty / tt, 0.0)
-                if residual < least[a, b]:
-                    least[a, b] = residual
+    least[:] = np.inf
+    for q in range(columns.shape[0]):
+        total = mean_t = mean_y = 0.0
+        tt = ty = yy = 0.0
+        for b in range(y.size):
+            total += weight[b]
+            share = weight[b] / total
+            of_t = columns[q, b] - mean_t
+            of_y = y[b] - mean_y
+            mean_t += share * of_t
+            mean_y += share * of_y
+            gain = weight[b] * (1.0 - share)
+            tt += gain * of_t * of_t
+            ty += gain * of_t * of_y
+            yy += gain * of_y * of_y
+            residual = yy
+            if ty > 0.0 and tt > 0.0:
+                residual = max(yy - ty * ty / tt, 0.0)
+            least[b] = min(least[b], residual)
 
 
 @part

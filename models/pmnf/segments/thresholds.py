@@ -18,10 +18,10 @@ from hindmost.models.pmnf.noise import NoiseKind
 from hindmost.models.pmnf.segments.evidence import evidence
 from hindmost.models.synthetic.scaling import FAMILIES, measured
 
-RATE = 0.0085
+RATE = 0.0075
 RATE_OF_SPLIT = 0.002
 LEVELS = (0.0, 0.15)
-DRAWS = 2000
+DRAWS = 2500
 TAIL = 0.05
 """Share of the draws that the exponential law is fitted to."""
 

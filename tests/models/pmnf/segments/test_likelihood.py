@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from hindmost.errors import UsageError
+from hindmost.models.pmnf import detect_segments, fit_segments
+from hindmost.models.pmnf.noise import NoiseKind
+from hindmost.models.pmnf.segments.evidence import LEAST, evidence
+from hindmost.models.pmnf.segments.thresholds import thresholds
+from hindmost.models.pmnf.segments.verdict import Verdict
+from hindmost.models.pmnf.space import FINE, PAPER
+from hindmost.models.pmnf.term import columns
+from hindmost.models.synthetic.scaling import (
+    FAMILIES,
+    inside,
+    measured,
+    outside,
+    strong,
+    two_functions,
+)
+
+LINE, POWERS = np.arange(1.0, 11.0), 2.0 ** np.arange(1, 11)
+GRIDS = pytest.mark.parametrize("points", [LINE, POWERS], ids=["lines", "powers"])
+SETS = 1000
+
+
+def least_residual(
+    values: NDArray[np.float64], weights: NDArray[np.float64], designs: list[NDArray[np.float64]]
+) -> float:
+    """Fit designs with numpy; terms are not below 0."""
+    root, found = np.sqrt(weights), [np.inf]
+    for terms in designs:
+        design = np.column_stack([np.ones(values.size), *terms])
+        scale = np.abs(design * root[:, None]).max(axis=0)
+        factors = np.linalg.lstsq(design * root[:, None] / scale, values * root, rcond=1e-13)[0]
+        if (factors[1:] >= 0.0).all():
+            found.append(float(((values - design @ (factors / scale)) ** 2 * weights).sum()))
+    return min(found)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 1.0])
+def test_the_evidence_is_that_of_least_squares_with_numpy(gamma: float) -> None:
+    points = LINE[:7]
+    random = np.random.default_rng(1)
+    values = measured(random, two_functions(random, points, 1, first=3), noise=0.05)[..., 0]
+    found = evidence(points, values, np.ones_like(values), gamma)[0]
+    level = np.abs(values).mean()
+    weights = (np.abs(values) ** (-2.0 * gamma) * level ** (2.0 * gamma - 2.0))[0]
+    fine, coarse = columns(FINE.exponents, points), columns(PAPER.exponents, points)
+
+    def one(stretch: slice) -> float:
+        designs = [fine[:0, stretch], *([term[stretch]] for term in fine)]
+        return least_residual(values[0, stretch], weights[stretch], designs)  # type: ignore[arg-type]
+
+    pairs = [coarse[[q, r]] for q in range(len(coarse)) for r in range(q)]
+    whole = min(one(slice(0, 7)), least_residual(values[0], weights, pairs))
+    for split, floors in enumerate(found):
+        first = split + LEAST
+        two = one(slice(0, first)) + one(slice(first, 7))
+        granted = 7.0 * np.array([0.005, 0.05]) ** 2
+        expected = 3.5 * np.log((whole + granted) / (two + granted))
+        np.testing.assert_allclose(floors, expected, rtol=2e-3, atol=2e-3)
+
+
+@GRIDS
+@pytest.mark.parametrize("kind", [NoiseKind.MULTIPLICATIVE, NoiseKind.ADDITIVE])
+@pytest.mark.parametrize("noise", [0.0, 0.05, 0.15])
+def test_one_behaviour_is_rarely_taken_for_two(
+    points: NDArray[np.float64], kind: NoiseKind, noise: float
+) -> None:
+    random = np.random.default_rng(2)
+    for draw in FAMILIES.values():
+        values = measured(random, draw(random, points, SETS), noise=noise, kind=kind)
+        # 1 % is meant; 20 of 1000 happen by chance once in 500 times.
+        assert detect_segments(points, values, noise=kind).segmented.mean() <= 0.02
+
+
+@GRIDS
+@pytest.mark.parametrize(("noise", "found", "right"), [(0.0, 0.98, 0.96), (0.05, 0.94, 0.91)])
+def test_two_functions_are_found_where_they_meet(
+    points: NDArray[np.float64], noise: float, found: float, right: float
+) -> None:
+    random = np.random.default_rng(3)
+    truth = [
+        two_functions(random, points, SETS, first=5, family=each) for each in (inside, outside)
+    ]
+    values = measured(random, np.concatenate(truth), noise=noise)
+    verdicts = detect_segments(points, values, noise="multiplicative")
+    assert verdicts.segmented.mean() > found
+    assert verdicts.begins[:, 5].mean() > right  # type: ignore[union-attr]
+
+
+def test_six_points_are_enough() -> None:
+    points = LINE[:6]
+    random = np.random.default_rng(4)
+    values = measured(random, two_functions(random, points, SETS, first=3), noise=0.15)
+    verdicts = detect_segments(points, values, noise="multiplicative")
+    assert verdicts.segmented.mean() > 0.90
+    assert verdicts.begins[:, 3].mean() > 0.83  # type: ignore[union-attr]
+
+
+@GRIDS
+def test_outliers_among_repetitions_are_no_change(points: NDArray[np.float64]) -> None:
+    random = np.random.default_rng(5)
+    truth = np.concatenate([inside(random, points, SETS), outside(random, points, SETS)])
+    values = measured(random, truth, noise=0.05, repetitions=3, outliers=0.05)
+    assert detect_segments(points, values).segmented.mean() <= 0.02
+
+
+def test_a_lone_series_is_judged_under_both_kinds_of_noise() -> None:
+    random = np.random.default_rng(6)
+    truth = inside(random, LINE, 100)
+    for kind in (NoiseKind.ADDITIVE, NoiseKind.MULTIPLICATIVE):
+        values = measured(random, truth, noise=0.1, kind=kind)
+        alone = [detect_segments(LINE, each[:, 0]).segmented[0] for each in values]
+        assert sum(alone) <= 4
+    values = measured(random, two_functions(random, LINE, 50, first=5), noise=0.02)
+    assert sum(bool(detect_segments(LINE, each[:, 0]).segmented[0]) for each in values) > 40
+
+
+@GRIDS
+def test_strong_scaling_is_one_behaviour(points: NDArray[np.float64]) -> None:
+    random = np.random.default_rng(7)
+    values = measured(random, strong(random, points, SETS), noise=0.1)
+    assert detect_segments(points, values, noise="multiplicative").segmented.mean() <= 0.02
+
+
+def test_three_behaviours_have_two_changes() -> None:
+    points = np.arange(1.0, 19.0)
+    random = np.random.default_rng(8)
+    parts = [np.full(6, 3.0), 10.0 + 2.0 * points[6:12], 900.0 / points[12:]]
+    values = measured(random, np.tile(np.concatenate(parts), (60, 1)), noise=0.01)
+    verdicts = detect_segments(points, values, noise="multiplicative")
+    both = verdicts.begins[:, 6] & verdicts.begins[:, 12]  # type: ignore[union-attr]
+    assert both.mean() > 0.95
+    assert (verdicts.begins.sum(axis=1) == 2).mean() > 0.9  # type: ignore[union-attr]
+
+
+def test_each_side_gets_its_model_and_predictions_come_from_their_side() -> None:
+    points = np.array(
+        [
+            600,
+            1176,
+            2400,
+            4056,
+            7776,
+            11616,
+            13824,
+            14406,
+            15000,
+            16224,
+            23814,
+            31974,
+            43350,
+            54150.0,
+        ]
+    )
+    values = np.where(points <= 15000, 49.36, 20.8 + 2.3e-7 * points**2)
+    model = fit_segments(points, values)[0]
+    (change,) = model.segmentation.changes
+    assert (change.low, change.high) == (15000.0, 16224.0)
+    sides = [part.model.expression() for part in model.segments if part.model]
+    assert sides == ["49.36", "20.8 + 2.3e-7 * p^2"]
+    np.testing.assert_allclose(
+        model.predict(np.array([1000.0, 1e5])), [49.36, 20.8 + 2300.0], rtol=1e-6
+    )
+    low, high = model.interval(np.array([1000.0, 1e5]))
+    assert (low <= model.predict(np.array([1000.0, 1e5])) + 1e-6).all()
+    assert (high >= model.predict(np.array([1000.0, 1e5])) - 1e-6).all()
+    assert "between 15000 and 16224" in model.explain()
+    assert "15612" in model.advice()
+
+
+def test_short_sides_are_provisional_and_the_advice_says_what_they_lack() -> None:
+    points = 2.0 ** np.arange(4, 10)
+    values = np.array([1.0, 1.0, 1.0, 9.0, 18.0, 36.0])
+    model = fit_segments(points, values, noise="multiplicative")[0]
+    assert [part.points for part in model.segments] == [3, 3]
+    assert all(part.provisional for part in model.segments)
+    assert "p = 1024, 2048 for a model of that side" in model.advice()
+    assert "at or below p = 64" in model.advice()
+    assert "p = 91 to narrow" in model.advice()
+
+
+def test_five_points_are_too_few_for_a_verdict() -> None:
+    verdict = detect_segments(LINE[:5], np.array([1, 1, 9, 9, 9.0]))[0]
+    assert verdict.verdict is Verdict.TOO_FEW
+    assert not verdict.segmented
+    assert "6" in verdict.explain()
+    model = fit_segments(LINE[:5], np.array([1, 1, 9, 9, 9.0]))[0]
+    assert model.advice() == "measure p = 6"
+
+
+def test_missing_points_are_judged_on_what_is_there() -> None:
+    random = np.random.default_rng(9)
+    values = measured(random, two_functions(random, LINE, 40, first=5), noise=0.01)[..., 0]
+    holes = values.copy()
+    holes[::2, 7] = np.nan
+    whole = detect_segments(LINE, values, noise="multiplicative")
+    found = detect_segments(LINE, holes, noise="multiplicative")
+    np.testing.assert_array_equal(found.begins[1::2], whole.begins[1::2])  # type: ignore[union-attr]
+    assert found.begins[::2, 5].mean() > 0.85  # type: ignore[union-attr]
+    number = int(np.flatnonzero(found.begins[::2, 8])[0]) * 2 if found.begins[::2, 8].any() else 0  # type: ignore[union-attr]
+    assert 8.0 not in found[number].points
+
+
+def test_thresholds_are_the_same_each_time_and_cannot_be_written_to() -> None:
+    first = thresholds(LINE[:6], 1.0)
+    assert first is thresholds(LINE[:6].copy(), 1.0)
+    with pytest.raises(ValueError, match="read-only"):
+        first[0, 0] = 0.0
+
+
+def test_an_unknown_method_is_refused() -> None:
+    with pytest.raises(UsageError, match="likelihood, paper"):
+        detect_segments(LINE, LINE, method="guess")

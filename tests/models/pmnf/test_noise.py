@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from hindmost.models.pmnf.noise import NoiseKind, from_kernels, from_repetitions
+from hindmost.models.pmnf.observations import DOUBT, join_repetitions, observe
+from hindmost.models.synthetic.scaling import inside, measured, outside, two_functions
+
+GRIDS = [np.arange(1.0, 11.0), 2.0 ** np.arange(1, 11)]
+
+
+@pytest.mark.parametrize("points", GRIDS, ids=["lines", "powers"])
+@pytest.mark.parametrize("kind", [NoiseKind.ADDITIVE, NoiseKind.MULTIPLICATIVE])
+@pytest.mark.parametrize("level", [0.005, 0.15])
+def test_kernels_together_tell_the_kind_though_some_are_segmented(
+    points: NDArray[np.float64], kind: NoiseKind, level: float
+) -> None:
+    told = []
+    for seed in range(10):
+        random = np.random.default_rng(seed)
+        truth = [inside(random, points, 15), outside(random, points, 10)]
+        truth.append(two_functions(random, points, 15, first=5))
+        values = measured(random, np.concatenate(truth), noise=level, kind=kind)[..., 0]
+        noise = from_kernels(points, values, np.ones_like(values))
+        told.append(noise.kind if noise else None)
+    assert told.count(kind) >= 9
+    assert set(told) <= {kind, None}
+
+
+@pytest.mark.parametrize("kind", list(NoiseKind))
+def test_repetitions_tell_the_kind(kind: NoiseKind) -> None:
+    told = []
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        truth = inside(random, GRIDS[1], 8)
+        values = measured(random, truth, noise=0.05, kind=kind, repetitions=3, outliers=0.05)
+        noise = from_repetitions(values)
+        assert noise is not None
+        told.append(noise.kind)
+    assert told.count(kind) >= 18
+
+
+def test_a_lone_series_leaves_the_kind_open() -> None:
+    random = np.random.default_rng(1)
+    values = measured(random, inside(random, GRIDS[0], 1), noise=0.05)
+    noise = observe(GRIDS[0], values).noise
+    assert not noise.known
+    assert set(noise.gammas) == {0.0, 1.0}
+
+
+def test_repetitions_that_are_all_equal_tell_nothing() -> None:
+    values = np.repeat(inside(np.random.default_rng(1), GRIDS[0], 3)[..., None], 3, axis=2)
+    assert from_repetitions(values) is None
+
+
+def test_values_below_zero_are_additive() -> None:
+    values = np.array([-1.0, 2.0, 3.0, 4.0, 5.0])
+    assert observe(GRIDS[0][:5], values).noise.kind is NoiseKind.ADDITIVE
+
+
+def test_outliers_among_repetitions_are_left_out() -> None:
+    random = np.random.default_rng(2)
+    clean = measured(random, np.full((20, 10), 4.0), noise=0.01, repetitions=3)
+    disturbed = clean.copy()
+    disturbed[3, 5, 1] *= 3.0
+    values, shares = join_repetitions(disturbed, NoiseKind.MULTIPLICATIVE)
+    assert values[3, 5] == pytest.approx(clean[3, 5, [0, 2]].mean())
+    assert shares[3, 5] == pytest.approx(2.0 / 3.0)
+    others = np.ones((20, 10), bool)
+    others[3, 5] = False
+    np.testing.assert_allclose(values[others], clean.mean(axis=2)[others])
+
+
+def test_a_point_whose_repetitions_disagree_weighs_next_to_nothing() -> None:
+    random = np.random.default_rng(3)
+    values = measured(random, np.full((20, 10), 4.0), noise=0.01, repetitions=3)
+    values[3, 5, 1:] *= 3.0  # two of three: the median is disturbed
+    _, shares = join_repetitions(values, NoiseKind.MULTIPLICATIVE)
+    assert shares[3, 5] == pytest.approx(DOUBT)
+    assert (np.delete(shares.ravel(), 35) == 1.0).sum() == shares.size - 1 or shares[3, 5] < 0.02
+
+
+def test_missing_repetitions_weigh_less() -> None:
+    values = np.full((1, 6, 3), 2.0)
+    values[0, 2, 1:] = np.nan
+    one, shares = join_repetitions(values, NoiseKind.MULTIPLICATIVE)
+    np.testing.assert_allclose(one, 2.0)
+    assert shares[0, 2] == pytest.approx(shares[0, 0] / 3.0)
