@@ -7,6 +7,7 @@
 #   make bench-show        time 'hindmost show' on a file of 41 million bodies (1.3 GB of disk)
 #   make bench-stochastic  measure what fitting laws to 41 million times takes (about 1 min, 2 GB)
 #   make bench-scaling     hold scaling models against known truth (some 10 min; EXTRAP=PYTHON adds Extra-P)
+#   make bench-5-million   the experiment of the paper on segments: 5.2 million data sets (minutes)
 #   make validate          hold the models against real and simulated runs (about 10 min, idle machine)
 #   make check             lint, types, import contracts
 #   make clean             remove what the demonstration made
@@ -18,7 +19,7 @@ RANKS ?= 2
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: bench-recorder bench-scaling bench-show bench-stochastic demo test test-recorder validate check \
+.PHONY: bench-recorder bench-scaling bench-5-million bench-show bench-stochastic demo test test-recorder validate check \
     lint types contracts clean setup-demo setup-test
 
 setup-demo:
@@ -58,6 +59,9 @@ bench-stochastic: setup-demo
 bench-scaling: setup-demo
 	@$(BIN)/python -m benchmarks.scaling_segments --extrap "$(EXTRAP)"
 	@$(BIN)/python -m benchmarks.scaling_models --extrap "$(EXTRAP)"
+
+bench-5-million: setup-demo
+	@$(BIN)/python -m benchmarks.scaling_paper
 
 validate: setup-demo
 	@$(BIN)/python benchmarks/validation.py

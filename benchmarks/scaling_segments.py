@@ -69,13 +69,7 @@ def by_method(points: Values, first: int, method: str, noise: str) -> Judge:
 
     def judge(values: Values) -> Judged:
         found = detect_segments(points, values, method=method, noise=noise)
-        right = np.zeros(len(found), bool)
-        for at in np.flatnonzero(found.segmented):
-            right[at] = any(
-                change.low >= points[first - 1] and change.high <= points[first]
-                for change in found[int(at)].changes
-            )
-        return found.segmented, right
+        return found.segmented, found.between(points[first - 1], points[first])
 
     return judge
 
@@ -88,7 +82,7 @@ def alone(points: Values, first: int) -> Judge:
         for each in values[:: max(len(values) // LONE, 1), :, 0]:
             found = detect_segments(points, each)
             flags.append(bool(found.segmented[0]))
-            right.append(bool(found.begins[0, first] and found.begins[0].sum() == 1))  # type: ignore[union-attr]
+            right.append(bool(found.between(points[first - 1], points[first])[0]))
         return np.array(flags), np.array(right)
 
     return judge

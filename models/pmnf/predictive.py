@@ -2,9 +2,10 @@
 
 The value at a new point is predicted by every term of a lattice of exponents that is finer than any
 search space, each weighted by how probable the measured values make it (Bayesian model averaging;
-Hoeting, Madigan, Raftery and Volinsky 1999): half of the prior lies on the search space, whose
-terms are the ones that algorithms have, half evenly on the lattice. Given a term, the prediction
-is Student's t about its weighted least-squares fit. The interval is cut from the mixture of all.
+Hoeting, Madigan, Raftery and Volinsky 1999): part of the prior lies on the search space, whose
+terms are the ones that algorithms have, the rest evenly on the lattice. Given a term, the
+prediction is Student's t about its weighted least-squares fit. The interval is cut from the mixture
+of all.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from hindmost.models.pmnf.term import Exponents, columns
 
 STEPS_OF_POWER = 48
 STEPS_OF_LOGARITHM = 16
-SHARE_OF_SPACE = 0.5
-SHARE_OF_CONSTANT = 0.5
+SHARE_OF_SPACE = 0.4
+SHARE_OF_CONSTANT = 0.05
 SHARE_OF_PAIRS = 0.05
 NODES = (41, 7)
 """Most and fewest points of equal probability in place of a component's law."""

@@ -91,6 +91,20 @@ class Segmentations:
         """Whether each kernel's behaviour changes: shape (kernel,)."""
         return np.asarray(self.begins.any(axis=1))
 
+    def between(self, low: float, high: float) -> NDArray[np.bool_]:
+        """Say which kernels have a change from one value of the parameter to another.
+
+        Returns
+        -------
+        bool array, shape (kernel,)
+        """
+        points = self.observations.points
+        there = np.isfinite(self.observations.values)
+        number = np.where(there, np.arange(points.size), -1)
+        before = np.maximum.accumulate(number, axis=1)[:, :-1]  # the last point that there is
+        inside = (points[before] >= low) & (before >= 0) & (points[1:] <= high)
+        return np.asarray((self.begins[:, 1:] & inside).any(axis=1))
+
     def __getitem__(self, kernel: int) -> Segmentation:
         there = np.isfinite(self.observations.values[kernel])
         points = self.observations.points

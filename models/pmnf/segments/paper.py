@@ -52,18 +52,34 @@ class PaperSegmentations:
 
     def __getitem__(self, kernel: int) -> Segmentation:
         segmented = bool(self.segmented[kernel])
-        tagged = self.errors[kernel] > HETEROGENEOUS
+        tagged = self.errors[kernel : kernel + 1] > HETEROGENEOUS
+        changes: tuple[Change, ...] = ()
+        low, high = (int(side[0]) for side in located(tagged))
+        if segmented and low >= 0:
+            place = (float(self.points[low]), float(self.points[high]))
+            changes = (Change(low=place[0], high=place[1], first=low + 1, likely=place),)
         if self.points.size < LEAST_TOLD:
             verdict = Verdict.TOO_FEW
         else:
             verdict = Verdict.SEGMENTED if segmented else Verdict.ONE
         return Segmentation(
             verdict=verdict,
-            changes=located(self.points, tagged) if segmented else (),
+            changes=changes,
             excess=float("nan"),
             points=self.points,
-            pattern="".join("01"[int(tag)] for tag in tagged),
+            pattern="".join("01"[int(tag)] for tag in tagged[0]),
         )
+
+    def between(self, low: float, high: float) -> NDArray[np.bool_]:
+        """Say which kernels have their change from one value of the parameter to another.
+
+        Returns
+        -------
+        bool array, shape (kernel,)
+        """
+        first, last = located(self.errors > HETEROGENEOUS)
+        inside = (self.points[first] >= low) & (self.points[last] <= high)
+        return np.asarray(self.segmented & (first >= 0) & inside)
 
 
 def segment_by_paper(
@@ -123,24 +139,23 @@ def is_segmented(errors: NDArray[np.float64]) -> NDArray[np.bool_]:
     return np.asarray(large | (jump & between[:, 1:]).any(axis=1))
 
 
-def located(points: NDArray[np.float64], tagged: NDArray[np.bool_]) -> tuple[Change, ...]:
+def located(tagged: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Read the change point from the pattern of heterogeneous windows, section 3.2.
 
     Parameters
     ----------
-    points : float64 array, shape (point,)
-    tagged : bool array, shape (window,)
+    tagged : bool array, shape (kernel, window)
 
     Returns
     -------
-    tuple of Change
-        Empty if the pattern has neither three nor four consecutive ones, and no other.
+    low, high : int array, shape (kernel,)
+        Numbers of the points between which it lies, or of the point common to both behaviours; -1
+        where the windows are not three or four in a row.
     """
-    ones = np.flatnonzero(tagged)
-    if ones.size not in (ONES_WITH_COMMON_POINT, ONES_WITHOUT) or np.ptp(ones) != ones.size - 1:
-        return ()
-    third = int(ones[1]) + 2
-    low = third
-    high = third if ones.size == ONES_WITH_COMMON_POINT else third + 1
-    place = (float(points[low]), float(points[high]))
-    return (Change(low=place[0], high=place[1], first=third + 1, likely=place),)
+    ones = tagged.sum(axis=1)
+    first = tagged.argmax(axis=1)
+    last = tagged.shape[1] - 1 - tagged[:, ::-1].argmax(axis=1)
+    three, four = ones == ONES_WITH_COMMON_POINT, ones == ONES_WITHOUT
+    in_a_row = (three | four) & (last - first + 1 == ones)
+    third = first + 3  # of the second window of these
+    return np.where(in_a_row, third, -1), np.where(in_a_row, third + four, -1)

@@ -89,7 +89,7 @@ def test_two_functions_are_found_where_they_meet(
     values = measured(random, np.concatenate(truth), noise=noise)
     verdicts = detect_segments(points, values, noise="multiplicative")
     assert verdicts.segmented.mean() > found
-    assert verdicts.begins[:, 5].mean() > right  # type: ignore[union-attr]
+    assert verdicts.between(points[4], points[5]).mean() > right
 
 
 def test_six_points_are_enough() -> None:
@@ -98,7 +98,7 @@ def test_six_points_are_enough() -> None:
     values = measured(random, two_functions(random, points, SETS, first=3), noise=0.15)
     verdicts = detect_segments(points, values, noise="multiplicative")
     assert verdicts.segmented.mean() > 0.90
-    assert verdicts.begins[:, 3].mean() > 0.83  # type: ignore[union-attr]
+    assert verdicts.between(3.0, 4.0).mean() > 0.83
 
 
 @GRIDS
@@ -133,9 +133,8 @@ def test_three_behaviours_have_two_changes() -> None:
     parts = [np.full(6, 3.0), 10.0 + 2.0 * points[6:12], 900.0 / points[12:]]
     values = measured(random, np.tile(np.concatenate(parts), (60, 1)), noise=0.01)
     verdicts = detect_segments(points, values, noise="multiplicative")
-    both = verdicts.begins[:, 6] & verdicts.begins[:, 12]  # type: ignore[union-attr]
-    assert both.mean() > 0.95
-    assert (verdicts.begins.sum(axis=1) == 2).mean() > 0.9  # type: ignore[union-attr]
+    assert (verdicts.between(6.0, 7.0) & verdicts.between(12.0, 13.0)).mean() > 0.95
+    assert np.mean([len(verdicts[kernel].changes) == 2 for kernel in range(60)]) > 0.9
 
 
 def test_each_side_gets_its_model_and_predictions_come_from_their_side() -> None:
@@ -200,10 +199,10 @@ def test_missing_points_are_judged_on_what_is_there() -> None:
     holes[::2, 7] = np.nan
     whole = detect_segments(LINE, values, noise="multiplicative")
     found = detect_segments(LINE, holes, noise="multiplicative")
-    np.testing.assert_array_equal(found.begins[1::2], whole.begins[1::2])  # type: ignore[union-attr]
-    assert found.begins[::2, 5].mean() > 0.85  # type: ignore[union-attr]
-    number = int(np.flatnonzero(found.begins[::2, 8])[0]) * 2 if found.begins[::2, 8].any() else 0  # type: ignore[union-attr]
-    assert 8.0 not in found[number].points
+    for kernel in range(1, 40, 2):
+        assert found[kernel].changes == whole[kernel].changes
+    assert found.between(5.0, 6.0)[::2].mean() > 0.85
+    assert 8.0 not in found[0].points
 
 
 def test_thresholds_are_the_same_each_time_and_cannot_be_written_to() -> None:
