@@ -16,11 +16,15 @@ from benchmarks.extrap_client import MOST_SETS, Peer, add_peer, some
 from numpy.typing import NDArray
 
 from hindmost.models.pmnf import detect_segments, fit, fit_segments
+from hindmost.models.pmnf.criterion import penalties
 from hindmost.models.pmnf.noise import NoiseKind
+from hindmost.models.pmnf.search import NONE, search
 from hindmost.models.pmnf.space import EXTRAP, PAPER, SearchSpace
+from hindmost.models.pmnf.term import columns
 from hindmost.models.synthetic.scaling import (
     FAMILIES,
     draw_terms,
+    draw_two_terms,
     inside,
     measured,
     two_functions,
@@ -42,6 +46,7 @@ def main() -> None:
     asked = options.parse_args()
     random = np.random.default_rng(asked.seed)
     peer = Peer(python=asked.extrap)
+    criteria(random, asked.sets)
     leading_terms(random, asked.sets, peer)
     coverage(random, asked.sets // 4)
     speed(random, peer)
@@ -55,6 +60,46 @@ def say(line: str) -> None:
 def percent(flags: NDArray[np.bool_]) -> str:
     """Write a share."""
     return f"{100.0 * float(flags.mean()):.1f}"
+
+
+def criteria(random: np.random.Generator, sets: int) -> None:
+    """Print what other criteria than hindmost's would choose."""
+    say("Criteria: constants given a term; one term: exact, given a second; two terms: leading one")
+    say("right, second one given, in %; paper's space, 10 points, 5 % multiplicative noise")
+    growing = sum(power >= 0 for power, _ in PAPER.exponents)
+    free = np.arange(3) + 2
+    size = 10 - free - 1
+    akaike = 2.0 * free + 2.0 * free * (free + 1) / size
+    choices = {
+        "hindmost": penalties(10, growing),
+        "corrected Akaike": akaike,
+        "Bayes": free * np.log(10.0),
+        "Akaike": 2.0 * free,
+    }
+    for name, points in GRIDS.items():
+        one, term = draw_terms(random, points, sets, PAPER)
+        two, pair = draw_two_terms(random, points, sets)
+        truths = (np.full((sets, 10), 5.0), one, two)
+        sampled = [measured(random, truth, noise=0.05)[..., 0] for truth in truths]
+        for word, price in choices.items():
+            found = [
+                search(
+                    values,
+                    np.ones_like(values),
+                    columns(PAPER.exponents, points),
+                    gamma=1.0,
+                    penalties=price,
+                ).terms[:, 0]
+                for values in sampled
+            ]
+            exact = (found[1].max(axis=1) == term) & (found[1].min(axis=1) == NONE)
+            second = [each.min(axis=1) != NONE for each in found]
+            leading = found[2].max(axis=1) == pair.max(axis=0)
+            say(
+                f"  x = {name:8} {word:17} {percent(found[0].max(axis=1) != NONE):>5}   "
+                f"{percent(exact):>5} {percent(second[1]):>5}   "
+                f"{percent(leading):>5} {percent(second[2]):>5}"
+            )
 
 
 def leading_terms(random: np.random.Generator, sets: int, peer: Peer) -> None:

@@ -81,14 +81,28 @@ def strong(
     return np.asarray(scale[:, :1] + scale[:, 1:] / points)
 
 
+def draw_two_terms(
+    random: np.random.Generator, points: NDArray[np.float64], count: int
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Draw functions of a constant and two terms of the paper's set or of strong scaling.
+
+    Returns
+    -------
+    values : float64 array, shape (series, point)
+    terms : int array, shape (2, series)
+        Which ones, as numbers in the paper's space.
+    """
+    values = columns(PAPER.exponents, points)
+    terms = random.integers(len(PAPER.exponents), size=(2, count))
+    scale = coefficients(random, 3, count, 1)
+    return scale[0] + scale[1] * values[terms[0]] + scale[2] * values[terms[1]], terms
+
+
 def two_terms(
     random: np.random.Generator, points: NDArray[np.float64], count: int
 ) -> NDArray[np.float64]:
     """Draw a constant and two terms of the paper's set or of strong scaling."""
-    values = columns(PAPER.exponents, points)
-    terms = random.integers(len(PAPER.exponents), size=(2, count))
-    scale = coefficients(random, 3, count, 1)
-    return np.asarray(scale[0] + scale[1] * values[terms[0]] + scale[2] * values[terms[1]])
+    return draw_two_terms(random, points, count)[0]
 
 
 def valley(
