@@ -31,8 +31,6 @@ def latex_table(study: Study, *, top: int | None = None) -> str:
     top : int, optional
         Kernels of each metric; all by default.
     """
-    from hindmost.analysis.scaling.python_form import ranked
-
     several = len(study.metrics) > 1
     ranges = " & points" if len(study.target.parameters) == 1 else ""
     lines = [
@@ -43,7 +41,7 @@ def latex_table(study: Study, *, top: int | None = None) -> str:
         "\\midrule",
     ]
     for metric in study.metrics:
-        for kernel in ranked(metric, top):
+        for kernel in metric.kernels(metric.order[:top]):
             lines += [
                 " & ".join(cells) + r" \\"
                 for cells in _rows(kernel, several=several, ranges=bool(ranges))

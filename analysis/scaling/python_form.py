@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from hindmost.analysis.scaling.kernel import KernelScaling
-from hindmost.analysis.scaling.study import MetricStudy, Study
+from hindmost.analysis.scaling.study import Study
 from hindmost.models.pmnf.expression import fraction
 from hindmost.models.pmnf.model import Form, ScalingModel
 from hindmost.models.pmnf.term import Term
@@ -28,7 +28,7 @@ def python_module(study: Study, *, top: int | None = None) -> str:
         Kernels of each metric; all by default.
     """
     arguments = distinct([identifier(name) for name in study.target.parameters])
-    kernels = [kernel for metric in study.metrics for kernel in ranked(metric, top)]
+    kernels = [kernel for metric in study.metrics for kernel in metric.kernels(metric.order[:top])]
     several = len(study.metrics) > 1
     names = distinct(
         [
@@ -51,19 +51,6 @@ def python_module(study: Study, *, top: int | None = None) -> str:
     )
     parts.append(f"MODELS = {{\n{entries}}}\n")
     return "\n\n".join(parts)
-
-
-def ranked(metric: MetricStudy, top: int | None) -> list[KernelScaling]:
-    """Return the first kernels of a metric, without their intervals."""
-    found: dict[int, KernelScaling] = {}
-    wanted = metric.order[:top].tolist()
-    first = 0
-    for batch in metric.batches:
-        for number in wanted:
-            if first <= number < first + len(batch.series):
-                found[number] = batch[number - first]
-        first += len(batch.series)
-    return [found[number] for number in wanted]
 
 
 def _function(name: str, arguments: Sequence[str], kernel: KernelScaling) -> str:

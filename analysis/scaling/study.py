@@ -96,6 +96,17 @@ class MetricStudy:
             first += len(batch.series)
         return [found[number] for number in numbers.tolist()]
 
+    def kernels(self, numbers: NDArray[np.intp]) -> list[KernelScaling]:
+        """Return some kernels, in the order of their numbers, without their intervals."""
+        found: dict[int, KernelScaling] = {}
+        first = 0
+        for batch in self.batches:
+            last = first + len(batch.series)
+            own = [number for number in numbers.tolist() if first <= number < last]
+            found |= {number: batch[number - first] for number in own}
+            first = last
+        return [found[number] for number in numbers.tolist()]
+
     def names(self) -> list[str]:
         """Return the kernels, batch after batch."""
         return [series.kernel for batch in self.batches for series in batch.series]

@@ -41,7 +41,7 @@ def scaling_table(metric: MetricStudy, standings: list[Standing]) -> Table:
     """Make the table of one metric."""
     at = metric.target.explain()
     title = f"{metric.metric} at {at}: {len(metric)} kernel{'s' if len(metric) > 1 else ''}"
-    columns = [("kernel", LEFT), ("predicted", RIGHT), ("90 % of measurements", LEFT)]
+    columns = [("kernel", LEFT), ("predicted", RIGHT), ("90 % interval", LEFT)]
     columns += [("share", RIGHT), ("growth", RIGHT), ("SMAPE", RIGHT), ("adj. R2", RIGHT)]
     table = new_table(title, [*columns, ("model", LEFT)])
     for standing in standings:

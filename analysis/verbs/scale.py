@@ -132,6 +132,8 @@ def perform(arguments: argparse.Namespace) -> int:
     for warning in study.warnings:
         sys.stderr.write(f"hindmost: {warning}\n")
     findings = [each for metric in study.metrics for each in find_worse(metric, expectations)]
+    if arguments.figure:
+        draw(study, arguments.figure, arguments.top or TOP_FIGURES)
     if arguments.json:
         from hindmost.analysis.scaling.json_form import study_json
 
@@ -149,8 +151,11 @@ def perform(arguments: argparse.Namespace) -> int:
         print_tables(study, arguments.top or TOP)
     if not arguments.json:
         out = sys.stderr if arguments.latex or arguments.python else sys.stdout
-        for finding in findings:
+        shown = arguments.top or TOP
+        for finding in findings[:shown]:
             out.write(folded(finding.explain(study.target)) + "\n")
+        if len(findings) > shown:
+            out.write(f"{len(findings) - shown} more kernels grow worse than expected: --json.\n")
         if expectations and not findings:
             out.write("No kernel grows worse than expected.\n")
     return 1 if findings else 0
@@ -172,6 +177,15 @@ def print_tables(study: Study, top: int) -> None:
             print(folded(line))
         print()
     print(LEGEND)
+
+
+def draw(study: Study, out: Path, top: int) -> None:
+    """Draw the first kernels of all metrics; what was written is said on stderr."""
+    from hindmost.analysis.figures.scaling_files import draw_kernels
+
+    kernels = [each for metric in study.metrics for each in metric.kernels(metric.order[:top])]
+    for file in draw_kernels(kernels, study.target, out):
+        sys.stderr.write(f"{file}\n")
 
 
 def folded(text: str) -> str:
