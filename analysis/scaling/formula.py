@@ -244,7 +244,7 @@ class _Parser:
         sign = self.next_sign("+-")
         if sign:
             node = self.signed()
-            node = Operation("-", Number(0.0), node) if sign == "-" else node
+            node = Operation("*", Number(-1.0), node) if sign == "-" else node
         else:
             node = self.power()
         self.depth -= 1
