@@ -8,7 +8,7 @@ from hindmost.analysis.scaling.json_form import model_choices
 from hindmost.analysis.scaling.kernel import OPEN, KernelScaling
 from hindmost.analysis.scaling.study import MetricStudy, Standing
 from hindmost.analysis.tables.terminal import LEFT, RIGHT, new_table, seconds
-from hindmost.models.pmnf.noise import Noise
+from hindmost.models.pmnf.noise import LEAST_POOLED, LEAST_REPETITIONS, Noise
 from hindmost.models.pmnf.segments.verdict import Verdict, where
 
 LONGEST_NAME = 36
@@ -126,10 +126,12 @@ def noise_words(noises: list[Noise]) -> list[str]:
             how = "as given" if noise.source == "given" else f"told by {noise.source}"
             found.append(f"noise: {noise.kind}, {how}.")
         else:
+            remedy = "More repetitions would tell"
+            if noise.source != "repetitions":
+                remedy = f"{LEAST_REPETITIONS} repetitions or {LEAST_POOLED} kernels would tell"
             found.append(
                 f"noise: taken as {noise.kind}, but its kind is not known ({noise.source}): a "
                 "change counts only where it holds under multiplicative and additive noise alike, "
-                "which keeps false positives at 1 % under both. 3 repetitions or 20 kernels would "
-                "tell."
+                f"which keeps false positives at 1 % under both. {remedy}."
             )
     return found

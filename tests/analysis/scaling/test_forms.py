@@ -22,7 +22,7 @@ MIXED: dict[str, Function] = {
     **TRUTH,
     "main->changed": lambda p: np.where(p < 60.0, 3.0 + 0.05 * p**1.5, 900.0 + 2.0 * p),
     'operator()(int&, "100 %") \\ {x}': lambda p: 2.0 + p,
-    "operator() int   100   x": lambda p: 3.0 + p,
+    "operator() int 100 x": lambda p: 3.0 + p,
     "class": lambda p: 4.0 + p,
     "log2": lambda p: 5.0 + p,
 }
