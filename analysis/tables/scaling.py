@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from rich.table import Table
+import math
+import textwrap
 
 from hindmost.analysis.scaling.json_form import model_choices
 from hindmost.analysis.scaling.kernel import OPEN, KernelScaling
 from hindmost.analysis.scaling.study import MetricStudy, Standing
-from hindmost.analysis.tables.terminal import LEFT, RIGHT, new_table, seconds
+from hindmost.analysis.tables.terminal import seconds
 from hindmost.models.pmnf.noise import LEAST_POOLED, LEAST_REPETITIONS, Noise
 from hindmost.models.pmnf.segments.verdict import Verdict, where
 
+HEADS = ["kernel", "predicted", "90 % interval", "share", "growth", "SMAPE", "adj. R2"]
+TO_THE_LEFT = ("kernel", "90 % interval")
+GAP = "  "
+NARROWEST = 40
 LONGEST_NAME = 36
 MANY_SECONDS = 1e4
 """From which seconds are written with an exponent rather than many digits."""
@@ -37,28 +42,50 @@ def shortened(name: str) -> str:
     return f"{name[:begin]}…{name[begin + 1 - LONGEST_NAME :]}"
 
 
-def scaling_table(metric: MetricStudy, standings: list[Standing]) -> Table:
-    """Make the table of one metric."""
+def scaling_table(metric: MetricStudy, standings: list[Standing], *, width: int) -> list[str]:
+    """Make the table of one metric; models that have no room beside it stand below each row.
+
+    Parameters
+    ----------
+    width : int
+        Of the terminal, in letters.
+    """
     at = metric.target.explain()
     title = f"{metric.metric} at {at}: {len(metric)} kernel{'s' if len(metric) > 1 else ''}"
-    columns = [("kernel", LEFT), ("predicted", RIGHT), ("90 % interval", LEFT)]
-    columns += [("share", RIGHT), ("growth", RIGHT), ("SMAPE", RIGHT), ("adj. R2", RIGHT)]
-    table = new_table(title, [*columns, ("model", LEFT)])
-    for standing in standings:
-        kernel = standing.kernel
-        model = kernel.model_at(metric.target.at)
-        low, high = quantity(standing.low, metric.unit), quantity(standing.high, metric.unit)
-        table.add_row(
-            shortened(kernel.series.kernel),
-            quantity(standing.predicted, metric.unit),
-            f"{low} to {high}",
-            f"{100.0 * standing.share:.1f} %",
-            f"{standing.growth:.3g}x" if standing.growth == standing.growth else "",
-            f"{model.smape:.1f} %",
-            f"{model.adjusted_r2:.4f}",
-            models_text(kernel, metric.target.at),
-        )
-    return table
+    rows = [_cells(metric, standing) for standing in standings]
+    widths = [max(map(len, each)) for each in zip(HEADS, *rows, strict=True)]
+    aside = [_line(cells, widths) for cells in (HEADS, *rows)]
+    models = ["model", *(models_text(each.kernel, metric.target.at) for each in standings)]
+    if len(aside[0]) + len(GAP) + max(map(len, models)) <= width:
+        return [title, *(f"{left}{GAP}{right}" for left, right in zip(aside, models, strict=True))]
+    lines = [title, aside[0].rstrip()]
+    for left, text in zip(aside[1:], models[1:], strict=True):
+        indent = {"initial_indent": "    ", "subsequent_indent": "      "}
+        lines += [left.rstrip(), *textwrap.wrap(text, max(width, NARROWEST), **indent)]
+    return lines
+
+
+def _cells(metric: MetricStudy, standing: Standing) -> list[str]:
+    """Return what the table has of a kernel besides its model."""
+    model = standing.kernel.model_at(metric.target.at)
+    low, high = quantity(standing.low, metric.unit), quantity(standing.high, metric.unit)
+    return [
+        shortened(standing.kernel.series.kernel),
+        quantity(standing.predicted, metric.unit),
+        f"{low} to {high}",
+        f"{100.0 * standing.share:.1f} %",
+        f"{standing.growth:.3g}x" if math.isfinite(standing.growth) else "",
+        f"{model.smape:.1f} %",
+        f"{model.adjusted_r2:.4f}",
+    ]
+
+
+def _line(cells: list[str], widths: list[int]) -> str:
+    """Write a row: names and intervals to the left, numbers to the right."""
+    return GAP.join(
+        cell.ljust(width) if head in TO_THE_LEFT else cell.rjust(width)
+        for head, cell, width in zip(HEADS, cells, widths, strict=True)
+    )
 
 
 def models_text(kernel: KernelScaling, at: tuple[float, ...]) -> str:

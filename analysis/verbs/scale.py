@@ -164,11 +164,11 @@ def perform(arguments: argparse.Namespace) -> int:
 def print_tables(study: Study, top: int) -> None:
     """Print a table a metric, and what must be known to read it."""
     from hindmost.analysis.tables.scaling import LEGEND, noise_words, scaling_table, words
-    from hindmost.analysis.tables.terminal import print_table
+    from hindmost.analysis.tables.terminal import table_width
 
     for metric in study.metrics:
         standings = metric.standings(metric.order[:top])
-        print_table(scaling_table(metric, standings))
+        print("\n".join(scaling_table(metric, standings, width=table_width())))
         if len(metric) > top:
             print(f"{len(metric) - top} more kernels: --top {len(metric)} shows all.")
         for line in words(metric, standings):
