@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.readers.experiment import Series
+from hindmost.analysis.scaling.kept import kept_thresholds
 from hindmost.analysis.scaling.kernel import KernelScaling
 from hindmost.analysis.scaling.options import ScalingOptions
 from hindmost.errors import DataError, UsageError
@@ -209,15 +210,16 @@ def fit_batch(
     values = stack(series, points)
     if len(parameters) > 1:
         return _fit_joint(series, values, parameters, options)
-    models = fit_segments(
-        points[:, 0],
-        values,
-        method=options.method,
-        space=options.space,
-        noise=options.noise,
-        parameter=parameters[0],
-        terms=options.terms,
-    )
+    with kept_thresholds(points[:, 0]):
+        models = fit_segments(
+            points[:, 0],
+            values,
+            method=options.method,
+            space=options.space,
+            noise=options.noise,
+            parameter=parameters[0],
+            terms=options.terms,
+        )
     return SegmentedBatch(series=tuple(series), models=models)
 
 
