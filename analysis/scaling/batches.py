@@ -239,8 +239,8 @@ def _fit_joint(
         several = importlib.import_module("hindmost.models.pmnf.several")
     except ImportError:
         raise UsageError(
-            f"Models of several parameters ({', '.join(parameters)}) are not there yet; choose one "
-            f"by --parameter {parameters[0]}, and the others become part of the kernels' names."
+            f"Models of several parameters ({', '.join(parameters)}) are not there yet; choose "
+            f"one, as in --parameter {parameters[0]}."
         ) from None
     models: Sequence[ScalingModel] = several.fit_parameters(
         series[0].points, values, space=options.space, noise=options.noise, parameters=parameters

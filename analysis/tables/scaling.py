@@ -60,8 +60,10 @@ def scaling_table(metric: MetricStudy, standings: list[Standing], *, width: int)
         return [title, *(f"{left}{GAP}{right}" for left, right in zip(aside, models, strict=True))]
     lines = [title, aside[0].rstrip()]
     for left, text in zip(aside[1:], models[1:], strict=True):
-        indent = {"initial_indent": "    ", "subsequent_indent": "      "}
-        lines += [left.rstrip(), *textwrap.wrap(text, max(width, NARROWEST), **indent)]
+        lines.append(left.rstrip())
+        lines += textwrap.wrap(
+            text, max(width, NARROWEST), initial_indent="    ", subsequent_indent="      "
+        )
     return lines
 
 

@@ -8,6 +8,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from tests.analysis.scaling.experiments import POWERS, TRUTH, figure_1, write_text
 
 from hindmost.analysis.readers.find import read_experiment
@@ -189,7 +190,12 @@ def test_several_parameters_are_modelled_together(
 
 
 def product_models(
-    points: np.ndarray, values: np.ndarray, *, space: str, noise: str | None, parameters: object
+    points: NDArray[np.float64],
+    values: NDArray[np.float64],
+    *,
+    space: str,
+    noise: str | None,
+    parameters: object,
 ) -> list[object]:
     from fractions import Fraction
 
