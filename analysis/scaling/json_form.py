@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -46,6 +47,19 @@ def study_json(
     }
     strict: dict[str, Any] = _strict(answer)
     return strict
+
+
+def json_text(answer: dict[str, Any]) -> str:
+    """Write a study as text, an entry of a list on each line: it is read, searched and quick."""
+    parts = []
+    for key, value in answer.items():
+        if isinstance(value, list) and value:
+            entries = ",\n    ".join(json.dumps(each, allow_nan=False) for each in value)
+            text = f"[\n    {entries}\n  ]"
+        else:
+            text = json.dumps(value, allow_nan=False)
+        parts.append(f"  {json.dumps(key)}: {text}")
+    return "{\n" + ",\n".join(parts) + "\n}"
 
 
 def _kernel(standing: Standing, metric: MetricStudy) -> dict[str, Any]:

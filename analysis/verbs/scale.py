@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import textwrap
 from pathlib import Path
@@ -135,10 +134,9 @@ def perform(arguments: argparse.Namespace) -> int:
     if arguments.figure:
         draw(study, arguments.figure, arguments.top or TOP_FIGURES)
     if arguments.json:
-        from hindmost.analysis.scaling.json_form import study_json
+        from hindmost.analysis.scaling.json_form import json_text, study_json
 
-        answer = study_json(study, findings, top=arguments.top)
-        print(json.dumps(answer, indent=2, allow_nan=False))
+        print(json_text(study_json(study, findings, top=arguments.top)))
     elif arguments.latex:
         from hindmost.analysis.scaling.latex_form import latex_table
 

@@ -12,7 +12,7 @@ import pytest
 from tests.analysis.scaling.experiments import POWERS, TRUTH, Function, figure_1, write_text
 
 from hindmost.analysis.readers.find import read_experiment
-from hindmost.analysis.scaling.json_form import study_json
+from hindmost.analysis.scaling.json_form import json_text, study_json
 from hindmost.analysis.scaling.latex_form import escaped, latex_table
 from hindmost.analysis.scaling.options import ScalingOptions
 from hindmost.analysis.scaling.python_form import python_module
@@ -53,7 +53,8 @@ def keys_and_types(model: dict[str, Any]) -> None:
 
 
 def test_json_has_what_is_promised(study: Study) -> None:
-    answer = json.loads(json.dumps(study_json(study), allow_nan=False))
+    answer = json.loads(json_text(study_json(study)))
+    assert answer == json.loads(json.dumps(study_json(study), allow_nan=False))
     assert answer["version"] == 1
     assert answer["target"] == {"p": 4096.0}
     assert {model["kernel"] for model in answer["models"]} == MIXED.keys()
