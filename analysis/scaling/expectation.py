@@ -3,8 +3,8 @@
 A kernel is a finding if both of these hold at the target:
 
 - A leading exponent of its model exceeds the expectation's: (i, j) of p^i log2^j(p), powers before
-  logarithms, for any of the parameters. A constant counts as (0, 0), so that strong scaling that
-  ends is worse than 1/p.
+  logarithms, for any of the parameters, or for all growing together. A constant counts as (0, 0),
+  so that strong scaling that ends is worse than 1/p.
 - The low end of its 90 % interval at the target, over its prediction at the largest measured point,
   exceeds the factor by which the expectation grows between the two.
 
@@ -65,7 +65,7 @@ class Finding:
     low_growth : float
         Low end of the interval at the target over the prediction at the largest measured point.
     parameters : tuple of str
-        Those whose exponents exceed.
+        Those whose exponents exceed; ``p and n`` where they do so together.
     """
 
     standing: Standing
@@ -123,14 +123,28 @@ def expected_of(kernel: str, expectations: Sequence[Expectation]) -> Expectation
     return meant[-1] if meant else None
 
 
-def leading_growth(kernel: KernelScaling, target: Target) -> dict[str, Growth]:
-    """Return for each parameter the leading exponents of the model that holds at the target."""
+def leading_growth(kernel: KernelScaling, target: Target) -> dict[tuple[str, ...], Growth]:
+    """Return the leading exponents of the model that holds at the target.
+
+    Of each parameter alone, and of several all together.
+    """
     form = kernel.model_at(target.at).form
+    names = target.parameters
+    ways = [(at,) for at in range(len(names))]
+    if len(names) > 1:
+        ways.append(tuple(range(len(names))))
     found = {}
-    for axis, name in enumerate(target.parameters):
-        exponents = [term.exponents[axis] for term in form.terms]
-        grown = [(float(power), float(of_logarithm)) for power, of_logarithm in exponents]
-        found[name] = max([*grown, FLAT] if form.constant or not grown else grown)
+    for way in ways:
+        grown = [
+            (
+                float(sum(term.exponents[at][0] for at in way)),
+                float(sum(term.exponents[at][1] for at in way)),
+            )
+            for term in form.terms
+        ]
+        found[tuple(names[at] for at in way)] = max(
+            [*grown, FLAT] if form.constant or not grown else grown
+        )
     return found
 
 
@@ -156,9 +170,9 @@ def find_worse(metric: MetricStudy, expectations: Sequence[Expectation]) -> list
         assert expectation is not None
         low_growth = standing.low / standing.predicted * standing.growth
         worse = tuple(
-            name
-            for name, grown in leading_growth(standing.kernel, metric.target).items()
-            if exceeds(grown, expectation.formula.growth(name))
+            " and ".join(names)
+            for names, grown in leading_growth(standing.kernel, metric.target).items()
+            if exceeds(grown, expectation.formula.growth(*names))
         )
         if worse and low_growth > expectation.factor * (1.0 + SAME):
             findings.append(

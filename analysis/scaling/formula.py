@@ -96,9 +96,9 @@ class Formula:
         """Return the value at a point; NaN or infinite where it has none."""
         return evaluate(self.root, values)
 
-    def growth(self, parameter: str) -> Growth:
-        """Return the leading exponents of a parameter, all others being fixed."""
-        return growth(self.root, parameter)
+    def growth(self, *parameters: str) -> Growth:
+        """Return the leading exponents of parameters that grow together, all others being fixed."""
+        return growth(self.root, parameters)
 
 
 def evaluate(node: Node, values: Mapping[str, float]) -> float:
@@ -122,8 +122,8 @@ def evaluate(node: Node, values: Mapping[str, float]) -> float:
         return math.nan
 
 
-def growth(node: Node, parameter: str) -> Growth:
-    """Return the leading exponents of a parameter in a node.
+def growth(node: Node, parameters: Sequence[str]) -> Growth:
+    """Return the leading exponents of parameters that grow together in a node.
 
     Of a sum they are the larger ones, also where terms would cancel. The logarithm of a logarithm
     grows slower than any term of a model, and counts as constant.
@@ -132,14 +132,14 @@ def growth(node: Node, parameter: str) -> Growth:
         case Number():
             return FLAT
         case Parameter(name):
-            return (1.0, 0.0) if name == parameter else FLAT
+            return (1.0, 0.0) if name in parameters else FLAT
         case Call("sqrt", argument):
-            power, of_logarithm = growth(argument, parameter)
+            power, of_logarithm = growth(argument, parameters)
             return power / 2.0, of_logarithm / 2.0
         case Call(_, argument):
-            return (0.0, 1.0) if growth(argument, parameter)[0] else FLAT
+            return (0.0, 1.0) if growth(argument, parameters)[0] else FLAT
         case Operation(sign, left, right):
-            one, other = growth(left, parameter), growth(right, parameter)
+            one, other = growth(left, parameters), growth(right, parameters)
             if sign in "+-":
                 return max(one, other)
             if sign == "^":

@@ -147,8 +147,14 @@ def words(metric: MetricStudy, standings: list[Standing]) -> list[str]:
     return lines
 
 
-def noise_words(noises: list[Noise]) -> list[str]:
-    """Say how the kinds of noise are known, each once."""
+def noise_words(noises: list[Noise], *, segments: bool) -> list[str]:
+    """Say how the kinds of noise are known, each once.
+
+    Parameters
+    ----------
+    segments : bool
+        Whether changes were looked for.
+    """
     found = []
     for noise in dict.fromkeys(noises):
         if noise.known:
@@ -158,9 +164,12 @@ def noise_words(noises: list[Noise]) -> list[str]:
             remedy = "More repetitions would tell"
             if noise.source != "repetitions":
                 remedy = f"{LEAST_REPETITIONS} repetitions or {LEAST_POOLED} kernels would tell"
+            caution = (
+                ": a change counts only where it holds under multiplicative and additive noise "
+                "alike, which keeps false positives at 1 % under both"
+            )
             found.append(
-                f"noise: taken as {noise.kind}, but its kind is not known ({noise.source}): a "
-                "change counts only where it holds under multiplicative and additive noise alike, "
-                f"which keeps false positives at 1 % under both. {remedy}."
+                f"noise: taken as {noise.kind}, but its kind is not known ({noise.source})"
+                f"{caution if segments else ''}. {remedy}."
             )
     return found

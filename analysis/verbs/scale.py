@@ -171,9 +171,13 @@ def print_tables(study: Study, top: int) -> None:
             print(f"{len(metric) - top} more kernels: --top {len(metric)} shows all.")
         for line in words(metric, standings):
             print(folded(line))
-        for line in noise_words([batch.noise for batch in metric.batches]):
+        noises = [batch.noise for batch in metric.batches]
+        likelihood = study.options.method == "likelihood" and len(study.target.parameters) == 1
+        for line in noise_words(noises, segments=likelihood):
             print(folded(line))
         print()
+    if len(study.target.parameters) > 1:
+        print("Changes of behaviour are looked for over one parameter only: --parameter.")
     print(LEGEND)
 
 

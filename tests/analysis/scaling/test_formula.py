@@ -124,3 +124,10 @@ def test_mistakes_are_shown(text: str, words: str, place: int) -> None:
 def test_parameters_that_are_no_words() -> None:
     formula = parse("2*unknowns-per-rank + ranks", ("ranks", "unknowns-per-rank"))
     assert formula({"ranks": 5.0, "unknowns-per-rank": 10.0}) == 25.0
+
+
+def test_growth_of_parameters_together() -> None:
+    formula = parse("p*log2(n) + n^2/p", PARAMETERS)
+    assert formula.growth("p") == (1.0, 0.0)
+    assert formula.growth("n") == (2.0, 0.0)
+    assert formula.growth("p", "n") == (1.0, 1.0)

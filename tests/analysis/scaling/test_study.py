@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tests.analysis.scaling.experiments import POWERS, TRUTH, figure_1, write_text
 
 from hindmost.analysis.readers.find import read_experiment
+from hindmost.analysis.scaling.expectation import find_worse, read_expectation
 from hindmost.analysis.scaling.options import ScalingOptions
 from hindmost.analysis.scaling.ranking import rank
 from hindmost.analysis.scaling.study import MetricStudy, study_scaling
@@ -187,6 +188,14 @@ def test_several_parameters_are_modelled_together(
     assert study.target.at == (64.0, 160.0)  # what is not named stays at its largest
     assert study.metrics[0].predicted.tolist() == [64.0 * 160.0]
     assert study.metrics[0].growth.tolist() == [4.0]
+    both = study_scaling(read_experiment(path, parameters=["p", "n"]))
+    for text, parameters in (
+        ("p*n", None),
+        ("p + n", ("p and n",)),
+        ("p*log2(n)", ("n", "p and n")),
+    ):
+        found = find_worse(both.metrics[0], [read_expectation(text, both)])
+        assert [finding.parameters for finding in found] == ([parameters] if parameters else [])
 
 
 def product_models(
