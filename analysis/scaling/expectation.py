@@ -130,7 +130,7 @@ def leading_growth(kernel: KernelScaling, target: Target) -> dict[tuple[str, ...
     """
     form = kernel.model_at(target.at).form
     names = target.parameters
-    ways = [(at,) for at in range(len(names))]
+    ways: list[tuple[int, ...]] = [(at,) for at in range(len(names))]
     if len(names) > 1:
         ways.append(tuple(range(len(names))))
     found = {}
