@@ -20,10 +20,11 @@ from hindmost.analysis.figures.style import put_words, size_inches
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Look = Literal["area", "band", "steps", "line"]
+Look = Literal["area", "band", "steps", "line", "points"]
 LINE_WIDTH = 1.4
 THIN = 0.8
 """Width of steps that are too many for more."""
+POINT_SIZE = 3.5
 MANY_STEPS = 150
 MOST_TICKS = 16
 """Up to so many things are each numbered on the axis that counts them."""
@@ -57,8 +58,8 @@ class Series:
     name : str
         As in the legend.
     look : str
-        ``line`` through points; ``steps``, constant between edges; ``area``, filled steps;
-        ``band``, the fill between two lines.
+        ``line`` through points; ``points`` alone, such as measurements; ``steps``, constant between
+        edges; ``area``, filled steps; ``band``, the fill between two lines.
     x : float64 array, shape (point,), or of edges, shape (point + 1,), for steps and areas
     y : float64 array, shape (point,)
     base : float64 array, shape (point,), or None
@@ -92,6 +93,12 @@ class Chart:
         Whether areas stand on each other, so that the legend reads from top to bottom.
     counted : bool
         Whether the x axis counts things, such as ranks.
+    logarithmic : (bool, bool)
+        Whether the x axis is, and whether the y axis is.
+    x_ticks : tuple of float
+        Where the x axis has numbers; empty to leave that to matplotlib.
+    legend_below : bool
+        Whether the legend stands below the axes, where it hides nothing.
     """
 
     title: str
@@ -103,6 +110,9 @@ class Chart:
     marks: dict[str, float]
     stacked: bool = False
     counted: bool = False
+    logarithmic: tuple[bool, bool] = (False, False)
+    x_ticks: tuple[float, ...] = ()
+    legend_below: bool = False
 
     @property
     def x_label(self) -> str:
@@ -122,13 +132,17 @@ class Chart:
             if series.filled:
                 draw_fill(axes, series, FILLS[fills % len(FILLS)])
                 fills += 1
+            elif series.look == "points":
+                draw_points(axes, series)
             else:
                 draw_line(axes, series, lines)
                 lines += 1
         self._draw_marks(axes)
+        self._scale(axes)
         axes.set_xlim(*x_limits(self.series))
         axes.set_ylim(*self.y_limits)
-        axes.ticklabel_format(axis="y", style="sci", scilimits=(-2, 5), useMathText=True)
+        if not self.logarithmic[1]:
+            axes.ticklabel_format(axis="y", style="sci", scilimits=(-2, 5), useMathText=True)
         if self.counted:
             first, last = (round(end) for end in axes.get_xlim())
             if last - first <= MOST_TICKS:
@@ -136,9 +150,20 @@ class Chart:
         put_words(axes, title=self.title, x_label=self.x_label, y_label=self.y.label)
         if self.stacked:
             axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), reverse=True)
+        elif self.legend_below:
+            axes.figure.legend(loc="outside lower left")
         elif len(self.series) > 1:
             axes.legend(loc="best")
         return axes
+
+    def _scale(self, axes: Axes) -> None:
+        """Make the axes logarithmic that are to be."""
+        for axis, logarithmic in zip(("x", "y"), self.logarithmic, strict=True):
+            if logarithmic:
+                axes.set(**{f"{axis}scale": "log"})
+        if self.x_ticks:
+            axes.set_xticks(self.x_ticks, [f"{place:.6g}" for place in self.x_ticks])
+            axes.set_xticks([], minor=True)
 
     def _draw_marks(self, axes: Axes) -> None:
         """Draw a thin line at every mark, and the name of those that have room."""
@@ -174,7 +199,9 @@ def draw_fill(axes: Axes, series: Series, colour: str) -> None:
             series.y, series.x, baseline=base, fill=True, color=colour, label=series.name, lw=0
         )
     else:
-        axes.fill_between(series.x, base, series.y, color=colour, lw=0, label=series.name)
+        # What has no width, such as a change at one point, would not be seen.
+        width = LINE_WIDTH if series.x[0] == series.x[-1] else 0
+        axes.fill_between(series.x, base, series.y, color=colour, lw=width, label=series.name)
 
 
 def draw_line(axes: Axes, series: Series, number: int) -> None:
@@ -194,6 +221,23 @@ def draw_line(axes: Axes, series: Series, number: int) -> None:
         )
     else:
         axes.plot(series.x, series.y, color=colour, ls=style, lw=LINE_WIDTH, label=series.name)
+
+
+def draw_points(axes: Axes, series: Series) -> None:
+    """Draw open circles, above all lines."""
+    axes.plot(
+        series.x,
+        series.y,
+        ls="none",
+        marker="o",
+        ms=POINT_SIZE,
+        mfc="white",
+        mec=LINES[0],
+        mew=THIN,
+        zorder=4,
+        clip_on=False,
+        label=series.name,
+    )
 
 
 def point_columns(series: Series, x: str, y: str) -> Columns:

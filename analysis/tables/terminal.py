@@ -30,10 +30,14 @@ def new_table(title: str, columns: list[tuple[str, str]]) -> Table:
     return table
 
 
+def table_width() -> int:
+    """Return how wide a table may be, in letters."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_WIDTH
+
+
 def print_table(table: Table) -> None:
     """Print a table; outside a terminal no column is ever cut short."""
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_WIDTH
-    console = Console(width=width, highlight=False, soft_wrap=not sys.stdout.isatty())
+    console = Console(width=table_width(), highlight=False, soft_wrap=not sys.stdout.isatty())
     console.print(table)
 
 

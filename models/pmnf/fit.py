@@ -19,6 +19,8 @@ from hindmost.models.pmnf.space import SearchSpace, search_space
 from hindmost.models.pmnf.term import Term, columns
 
 MOST_TERMS = 2
+ROUNDING = 1e-12
+"""Share of the largest value, below which a constant is what rounding left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,8 +140,10 @@ class ScalingModels:
             if number != NONE
         ]
         used.sort()
+        constant = float(self.coefficients[kernel, rank, 0])
+        largest = float(np.nanmax(np.abs(self.observations.values[kernel])))
         return Form(
-            constant=float(self.coefficients[kernel, rank, 0]),
+            constant=constant if abs(constant) > ROUNDING * largest else 0.0,
             coefficients=tuple(factor for _, factor in used),
             terms=tuple(Term(exponents=(exponents,)) for exponents, _ in used),
         )

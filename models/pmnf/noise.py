@@ -28,6 +28,8 @@ SEGMENTED = 6.0
 """Evidence for a change, at the largest floor, from which a kernel's residuals are no noise."""
 MOST_ASKED = 400
 """Kernels whose residuals are looked at; more say the same."""
+ROUNDING = 1e-9
+"""Scatter of logarithms that is rounding, where repetitions follow a kind of noise exactly."""
 SURE = 3.0
 """Difference in log likelihood from which the kind counts as known."""
 
@@ -120,7 +122,9 @@ def from_repetitions(values: NDArray[np.float64]) -> Noise | None:
         rest -= np.nanmedian(rest, axis=1, keepdims=True)
         scatter[kind] = float(np.nansum(np.abs(rest)))
     count = int(usable.sum())
-    likelihood = {kind: -count * np.log(value / count) for kind, value in scatter.items()}
+    likelihood = {
+        kind: -count * np.log(max(value / count, ROUNDING)) for kind, value in scatter.items()
+    }
     kind = max(likelihood, key=likelihood.__getitem__)
     second = max(value for other, value in likelihood.items() if other is not kind)
     sure = bool(likelihood[kind] - second >= SURE)

@@ -70,7 +70,8 @@ def outside(
     power = random.uniform(0.0, 3.0, (count, 1))
     of_logarithm = random.uniform(0.0, 2.0, (count, 1))
     scale = coefficients(random, count, 2)
-    return np.asarray(scale[:, :1] + scale[:, 1:] * points**power * np.log2(points) ** of_logarithm)
+    logarithm = np.maximum(np.log2(points), 0.0)  # a root of a negative one is no number
+    return np.asarray(scale[:, :1] + scale[:, 1:] * points**power * logarithm**of_logarithm)
 
 
 def strong(

@@ -8,7 +8,6 @@ draws than counting.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from itertools import product
 
 import numpy as np
@@ -25,6 +24,10 @@ DRAWS = 2500
 TAIL = 0.05
 """Share of the draws that the exponential law is fitted to."""
 
+SIMULATED: dict[tuple[bytes, float], NDArray[np.float64]] = {}
+"""Thresholds of this process by the bytes of the points and gamma. Simulating them takes most of
+the time of a fit, so who has some from an earlier process may put them here."""
+
 
 def thresholds(points: NDArray[np.float64], gamma: float) -> NDArray[np.float64]:
     """Return what evidence a change must exceed.
@@ -38,15 +41,16 @@ def thresholds(points: NDArray[np.float64], gamma: float) -> NDArray[np.float64]
     -------
     float64 array, shape (split, floor)
     """
-    return kept_thresholds(points.tobytes(), gamma)
+    key = (points.tobytes(), gamma)
+    if key not in SIMULATED:
+        SIMULATED[key] = simulate_thresholds(points, gamma)
+    return SIMULATED[key]
 
 
-@lru_cache(maxsize=256)
-def kept_thresholds(points: bytes, gamma: float) -> NDArray[np.float64]:
-    """Simulate the thresholds, once for each set of points."""
+def simulate_thresholds(points: NDArray[np.float64], gamma: float) -> NDArray[np.float64]:
+    """Simulate what `thresholds` returns."""
     chance = [
-        null_evidence(np.frombuffer(points), gamma, family, noise)
-        for family, noise in product(FAMILIES, LEVELS)
+        null_evidence(points, gamma, family, noise) for family, noise in product(FAMILIES, LEVELS)
     ]
     of_split = np.max([tail_quantile(each, RATE_OF_SPLIT) for each in chance], axis=0)
     excess = [tail_quantile((each - of_split).max(axis=(1, 2)), RATE) for each in chance]

@@ -88,3 +88,16 @@ def test_missing_repetitions_weigh_less() -> None:
     one, shares = join_repetitions(values, NoiseKind.MULTIPLICATIVE)
     np.testing.assert_allclose(one, 2.0)
     assert shares[0, 2] == pytest.approx(shares[0, 0] / 3.0)
+
+
+def test_repetitions_that_follow_a_kind_exactly_tell_it() -> None:
+    """Without noise in the noise, the scatter of the right kind is 0, whose logarithm is none."""
+    level = np.array([1.0, 2.0, 4.0, 8.0, 16.0])[None, :, None]
+    apart = np.array([-1.0, 0.0, 1.0])
+    for kind, values in (
+        (NoiseKind.MULTIPLICATIVE, level * (1.0 + 0.125 * apart)),
+        (NoiseKind.ADDITIVE, level + 0.125 * apart),
+    ):
+        noise = from_repetitions(values)
+        assert noise is not None
+        assert (noise.kind, noise.known) == (kind, True)

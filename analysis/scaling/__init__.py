@@ -1,0 +1,1 @@
+"""Scaling studies: the kernels of an experiment, modelled and ranked by how they grow."""

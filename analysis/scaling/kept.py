@@ -1,0 +1,98 @@
+"""Simulated thresholds that are kept from one process to the next, by the points of a series.
+
+They lie in the user's folder of caches (``$XDG_CACHE_HOME/hindmost``), a file a set of points. They
+count as long as the source of the models and numpy are the same; a file that cannot be read or
+written is done without.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+import hindmost.models.pmnf
+import hindmost.models.synthetic
+from hindmost.models.pmnf.segments.evidence import FLOORS, LEAST
+from hindmost.models.pmnf.segments.thresholds import SIMULATED
+
+DIGITS = 24
+
+NOT_KEPT = (OSError, RuntimeError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile)
+"""What comes of a file that is not there or damaged, and of a user without a home."""
+
+Thresholds = dict[tuple[bytes, float], NDArray[np.float64]]
+
+
+@contextmanager
+def kept_thresholds(points: NDArray[np.float64]) -> Iterator[None]:
+    """Take thresholds from earlier processes, and keep what is simulated within the context.
+
+    Parameters
+    ----------
+    points : float64 array, shape (point,)
+    """
+    there = _read(points)
+    SIMULATED.update(there)
+    before = set(SIMULATED)
+    yield
+    new = {key: SIMULATED[key] for key in SIMULATED.keys() - before}
+    if new:
+        _write(points, {**there, **new})
+
+
+def place(points: NDArray[np.float64]) -> Path:
+    """Return the file of a set of points."""
+    folder = os.environ.get("XDG_CACHE_HOME")
+    home = Path(folder) if folder else Path.home() / ".cache"
+    name = hashlib.sha256(points.tobytes() + source_of_thresholds().encode()).hexdigest()
+    return home / "hindmost" / f"thresholds-{name[:DIGITS]}.npz"
+
+
+@cache
+def source_of_thresholds() -> str:
+    """Return a checksum of the source that thresholds come from."""
+    total = hashlib.sha256(np.__version__.encode())
+    for folder in (*hindmost.models.pmnf.__path__, *hindmost.models.synthetic.__path__):
+        for path in sorted(Path(folder).rglob("*.py")):
+            total.update(path.read_bytes())
+    return total.hexdigest()
+
+
+def _read(points: NDArray[np.float64]) -> Thresholds:
+    """Return what was kept for a set of points; nothing if the file is not what it should be."""
+    found: Thresholds = {}
+    try:
+        with place(points).open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+            for number in range(len(file.files) // 2):
+                gamma, *of = file[f"points-{number}"].tolist()
+                values = np.asarray(file[f"thresholds-{number}"], np.float64)
+                if values.shape != (len(of) - 2 * LEAST + 1, FLOORS.size):
+                    return {}
+                values.flags.writeable = False
+                found[np.array(of, np.float64).tobytes(), gamma] = values
+    except NOT_KEPT:
+        return {}
+    return found
+
+
+def _write(points: NDArray[np.float64], kept: Thresholds) -> None:
+    """Keep thresholds of a set of points and of stretches of it."""
+    arrays = {}
+    for number, ((of, gamma), values) in enumerate(kept.items()):
+        arrays[f"points-{number}"] = np.array([gamma, *np.frombuffer(of)])
+        arrays[f"thresholds-{number}"] = values
+    with suppress(OSError, RuntimeError):
+        path = place(points)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(f".{os.getpid()}.part")
+        with part.open("wb") as file:
+            np.savez(file, **arrays)
+        part.replace(path)

@@ -1,0 +1,92 @@
+"""The scale that is looked at: where predictions are made, and from where growth counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.errors import UsageError
+
+AHEAD = 4.0
+"""Times the largest measured value, unless a target is named."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A point ahead, and the largest measured one.
+
+    Attributes
+    ----------
+    parameters : tuple of str
+    at : tuple of float
+        A value of each parameter.
+    largest : tuple of float
+        The largest measured value of each.
+    """
+
+    parameters: tuple[str, ...]
+    at: tuple[float, ...]
+    largest: tuple[float, ...]
+
+    def explain(self) -> str:
+        """Write the target for a person: ``p = 16384, n = 1000``."""
+        return written(self.parameters, self.at)
+
+
+def written(parameters: Sequence[str], point: Sequence[float]) -> str:
+    """Write a point for a person."""
+    pairs = zip(parameters, point, strict=True)
+    return ", ".join(f"{name} = {value:.12g}" for name, value in pairs)
+
+
+def choose_target(
+    text: str | None, parameters: tuple[str, ...], points: Sequence[NDArray[np.float64]]
+) -> Target:
+    """Return the target that a person names, by default 4 times the largest measured values.
+
+    Parameters
+    ----------
+    text : str or None
+        ``16384`` of one parameter, ``p=16384,n=1000`` of any number; a parameter that is not named
+        stays at its largest measured value.
+    parameters : tuple of str
+    points : sequence of float64 arrays, each of shape (point, parameter)
+
+    Raises
+    ------
+    UsageError
+        No numbers above zero, or no such parameter.
+    """
+    largest = tuple(float(value) for value in np.max([each.max(axis=0) for each in points], axis=0))
+    if text is None:
+        at = tuple(AHEAD * value for value in largest)
+        return Target(parameters=parameters, at=at, largest=largest)
+    named = dict(zip(parameters, largest, strict=True))
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if len(parameters) == 1 and len(parts) == 1 and "=" not in text:
+        parts = [f"{parameters[0]}={parts[0]}"]
+    for part in parts:
+        name, equals, value = (word.strip() for word in part.partition("="))
+        if not equals or name not in named:
+            example = ",".join(f"{each}=1000" for each in parameters)
+            raise UsageError(
+                f"--at {text}: '{part}' names no value of a parameter; write {example}"
+                f"{' or a number' if len(parameters) == 1 else ''}."
+            )
+        named[name] = _positive(value, text)
+    if not parts:
+        raise UsageError("--at is empty; write a value of the parameter, like 16384.")
+    return Target(parameters=parameters, at=tuple(named.values()), largest=largest)
+
+
+def _positive(word: str, text: str) -> float:
+    try:
+        value = float(word)
+    except ValueError:
+        value = float("nan")
+    if not 0.0 < value < float("inf"):
+        raise UsageError(f"--at {text}: '{word}' is no number above zero, as 16384 is.")
+    return value

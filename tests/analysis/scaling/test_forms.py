@@ -1,0 +1,133 @@
+"""JSON, Python and LaTeX forms of a study."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.analysis.scaling.experiments import POWERS, TRUTH, Function, figure_1, write_text
+
+from hindmost.analysis.readers.find import read_experiment
+from hindmost.analysis.scaling.json_form import json_text, study_json
+from hindmost.analysis.scaling.latex_form import escaped, latex_table
+from hindmost.analysis.scaling.options import ScalingOptions
+from hindmost.analysis.scaling.python_form import python_module
+from hindmost.analysis.scaling.study import Study, study_scaling
+
+MIXED: dict[str, Function] = {
+    **TRUTH,
+    "main->changed": lambda p: np.where(p < 60.0, 3.0 + 0.05 * p**1.5, 900.0 + 2.0 * p),
+    'operator()(int&, "100 %") \\ {x}': lambda p: 2.0 + p,
+    "operator() int 100 x": lambda p: 3.0 + p,
+    "class": lambda p: 4.0 + p,
+    "log2": lambda p: 5.0 + p,
+}
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    folder = tmp_path_factory.mktemp("forms")
+    path = write_text(folder / "e.txt", MIXED, noise=0.01, repetitions=3)
+    return study_scaling(read_experiment(path))
+
+
+def keys_and_types(model: dict[str, Any]) -> None:
+    assert isinstance(model["kernel"], str)
+    assert isinstance(model["metric"], str)
+    assert isinstance(model["segmented"], bool)
+    assert model["change"] is None or [type(end) for end in model["change"]] == [float, float]
+    assert model["segments"]
+    for segment in model["segments"]:
+        assert [type(end) for end in segment["range"]] == [float, float]
+        assert segment["expression"] is None or isinstance(segment["expression"], str)
+        for term in segment["terms"]:
+            assert isinstance(term["coefficient"], float)
+            assert [type(each) for each in term["exponents"]["p"]] == [float, float]
+    assert isinstance(model["scores"]["smape"], float)
+    assert isinstance(model["scores"]["adjusted_r2"], float)
+    assert model["interval"][0] <= model["predicted"] <= model["interval"][1]
+
+
+def test_json_has_what_is_promised(study: Study) -> None:
+    answer = json.loads(json_text(study_json(study)))
+    assert answer == json.loads(json.dumps(study_json(study), allow_nan=False))
+    assert answer["version"] == 1
+    assert answer["target"] == {"p": 4096.0}
+    assert {model["kernel"] for model in answer["models"]} == MIXED.keys()
+    for model in answer["models"]:
+        keys_and_types(model)
+    changed = next(model for model in answer["models"] if model["kernel"] == "main->changed")
+    assert changed["segmented"]
+    assert changed["verdict"] == "segmented"
+    assert changed["change"] == [32.0, 64.0]
+    assert [segment["range"] for segment in changed["segments"]] == [[2.0, 32.0], [64.0, 1024.0]]
+    (term,) = changed["segments"][0]["terms"]
+    assert term["exponents"] == {"p": [1.5, 0.0]}
+    assert term["coefficient"] == pytest.approx(0.05, rel=0.05)
+    assert len(study_json(study, top=3)["models"]) == 3
+
+
+def test_json_of_the_paper_has_no_nan(tmp_path: Path) -> None:
+    points = np.arange(1.0, 11.0)
+    path = write_text(tmp_path / "e.txt", {"f": figure_1}, points=points)
+    study = study_scaling(read_experiment(path), ScalingOptions(method="paper"))
+    assert "NaN" not in json.dumps(study_json(study), allow_nan=False)
+
+
+def test_a_side_of_two_points_has_no_model(tmp_path: Path) -> None:
+    values = {"f": lambda p: np.where(p < 500.0, p, 1e5)}
+    path = write_text(tmp_path / "e.txt", values, noise=0.001, repetitions=3)
+    (model,) = study_json(study_scaling(read_experiment(path)))["models"]
+    assert model["change"] == [256.0, 512.0]
+    short = model["segments"][1]
+    assert (short["expression"], short["provisional"], short["points"]) == (None, True, 2)
+    assert "measure" in model["advice"]
+
+
+def test_the_python_module_runs_and_gives_the_predictions(study: Study) -> None:
+    text = python_module(study)
+    module: dict[str, Any] = {}
+    exec(compile(text, "models.py", "exec"), module)
+    functions: dict[tuple[str, str], Callable[..., float]] = module["MODELS"]
+    assert {kernel for kernel, _ in functions} == MIXED.keys()
+    assert len({id(function) for function in functions.values()}) == len(MIXED)
+    metric = study.metrics[0]
+    targets = np.array([1.0, 2.0, 47.9, 48.1, 1024.0, 1e5])
+    for kernel in metric.kernels(metric.order):
+        function = functions[kernel.series.kernel, "time"]
+        expected = kernel.predict(targets[:, None])
+        assert [function(p) for p in targets.tolist()] == pytest.approx(expected.tolist())
+        assert function.__doc__ is not None
+        assert kernel.series.kernel.split()[0] in function.__doc__
+
+
+def test_roots_of_logarithms_run_below_one(tmp_path: Path) -> None:
+    points = 2.0 ** np.arange(-3, 6)
+    function: Function = lambda p: 1.0 + p * np.sqrt(np.maximum(np.log2(p), 0.0))  # noqa: E731
+    path = write_text(tmp_path / "e.txt", {"f": function}, points=points)
+    study = study_scaling(read_experiment(path), ScalingOptions(space="fine"))
+    module: dict[str, Any] = {}
+    exec(python_module(study), module)
+    kernel = study.metrics[0].kernels(study.metrics[0].order)[0]
+    found = [module["f"](p) for p in points.tolist()]
+    assert found == pytest.approx(kernel.predict(points[:, None]).tolist())
+
+
+def test_the_latex_table_is_balanced(study: Study) -> None:
+    lines = latex_table(study).splitlines()
+    assert lines[0] == "% needs \\usepackage{booktabs}"
+    rows = [line for line in lines if line.endswith(r"\\")][1:]
+    segments = len(MIXED) + 1  # one is segmented
+    assert len(rows) == segments
+    assert {line.replace(r"\&", "").count("&") for line in rows} == {4}
+    for line in rows:
+        assert line.replace(r"\$", "").count("$") % 2 == 0
+        plain = line.replace(r"\{", "").replace(r"\}", "")
+        assert plain.count("{") == plain.count("}")
+    assert escaped("a_b->c&d") == r"a\_b-\textgreater{}c\&d"
+    expected = f"{POWERS[0]:g}"
+    assert all(f"${expected}$ to" in line for line in rows if "main->" in line)

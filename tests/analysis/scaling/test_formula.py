@@ -1,0 +1,133 @@
+"""Formulas against Python's own evaluator and against growth that is measured far out."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hindmost.analysis.scaling.formula import FLAT, Formula, parse
+from hindmost.errors import UsageError
+
+PARAMETERS = ("p", "n")
+
+NUMBERS = st.sampled_from(["2", "0.5", "10", "1e3", "3.", ".25"])
+EXPONENTS = st.sampled_from(["2", "(1/2)", "-1", "1.5", "(-1/3)", "0"])
+
+
+def deeper(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return st.one_of(
+        st.tuples(inner, st.sampled_from([" + ", "-", " *", "/ "]), inner).map("".join),
+        st.tuples(inner).map(lambda each: f"({each[0]})"),
+        st.tuples(inner).map(lambda each: f"-{each[0]}" if each[0][0] != "-" else each[0]),
+        st.tuples(st.sampled_from(["log2", "log", "sqrt"]), inner).map(
+            lambda each: f"{each[0]}({each[1]})"
+        ),
+        st.tuples(inner, st.sampled_from(["^", "**"]), EXPONENTS).map(
+            lambda each: f"({each[0]}){each[1]}{each[2]}"
+        ),
+    )
+
+
+FORMULAS = st.recursive(st.one_of(NUMBERS, st.sampled_from(PARAMETERS)), deeper, max_leaves=8)
+
+
+def by_python(text: str, p: float, n: float) -> float | None:
+    names = {"p": p, "n": n, "log2": math.log2, "log": math.log, "sqrt": math.sqrt}
+    try:
+        value = eval(text.replace("^", "**"), {"__builtins__": {}}, names)
+    except (ValueError, ZeroDivisionError, OverflowError):
+        return None
+    return value if isinstance(value, float | int) and math.isfinite(value) else None
+
+
+@given(text=FORMULAS, p=st.floats(1.5, 1e4), n=st.floats(0.5, 100.0))
+def test_values_are_those_of_python(text: str, p: float, n: float) -> None:
+    expected = by_python(text, p, n)
+    found = parse(text, PARAMETERS)({"p": p, "n": n})
+    if expected is None:
+        assert not math.isfinite(found)
+    else:
+        assert found == pytest.approx(expected, rel=1e-9, abs=1e-300)
+
+
+@given(text=st.text(alphabet="pn2 .+-*/^()logsqrt,_%:", max_size=20))
+def test_anything_else_is_a_usage_error_that_shows_where(text: str) -> None:
+    try:
+        found = parse(text, PARAMETERS)
+    except UsageError as error:
+        *_, line, caret = str(error).split("\n")
+        assert line.strip() == text.strip()
+        assert caret.strip() == "^"
+        assert len(caret) - 4 <= len(text) + 1
+    else:
+        assert isinstance(found, Formula)
+
+
+@pytest.mark.parametrize(
+    ("text", "growth"),
+    [
+        ("7", FLAT),
+        ("log2(p)", (0.0, 1.0)),
+        ("3 + p*log2(p)^2", (1.0, 2.0)),
+        ("p^2/n + p*log(p)", (2.0, 0.0)),
+        ("sqrt(p)*log2(p)", (0.5, 1.0)),
+        ("sqrt(p*log2(p))", (0.5, 0.5)),
+        ("1/p", (-1.0, 0.0)),
+        ("1 + 1/p", FLAT),
+        ("p^(1/3)", (1.0 / 3.0, 0.0)),
+        ("log2(p^2 * n)", (0.0, 1.0)),
+        ("log2(log2(p))", FLAT),
+        ("n^3", FLAT),
+        ("-p**-2", (-2.0, 0.0)),
+    ],
+)
+def test_leading_growth(text: str, growth: tuple[float, float]) -> None:
+    formula = parse(text, PARAMETERS)
+    assert formula.growth("p") == pytest.approx(growth)
+    # Far out, doubling log p tells powers from logarithms.
+    near, far = 2.0**200, 2.0**400
+    if text != "log2(log2(p))":
+        ratio = formula({"p": far, "n": 1.0}) / formula({"p": near, "n": 1.0})
+        expected = 200.0 * growth[0] + growth[1]
+        assert math.log2(ratio) == pytest.approx(expected, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "place"),
+    [
+        ("log3(p)", "'log3' is no parameter", 1),
+        ("p + q", "'q' is no parameter", 5),
+        ("p +", "it ends where", 4),
+        ("", "it ends where", 1),
+        ("(p", "'(' without ')'", 1),
+        ("p)", "')' stands where", 2),
+        ("2p", "'p' stands where", 2),
+        ("p^n", "an exponent is a number", 3),
+        ("2^p", "an exponent is a number", 3),
+        ("log2 p", "'(' is missing", 6),
+        ("p $ 2", "'$' is not understood", 3),
+        ("__import__(p)", "'__import__' is no parameter", 1),
+        ("p^(1/0)", "an exponent is a number", 3),
+        ("(" * 500 + "p" + ")" * 500, "nested", 101),
+    ],
+)
+def test_mistakes_are_shown(text: str, words: str, place: int) -> None:
+    with pytest.raises(UsageError) as refused:
+        parse(text, PARAMETERS)
+    assert words in str(refused.value)
+    assert f"at character {place} " in str(refused.value)
+
+
+def test_parameters_that_are_no_words() -> None:
+    formula = parse("2*unknowns-per-rank + ranks", ("ranks", "unknowns-per-rank"))
+    assert formula({"ranks": 5.0, "unknowns-per-rank": 10.0}) == 25.0
+
+
+def test_growth_of_parameters_together() -> None:
+    formula = parse("p*log2(n) + n^2/p", PARAMETERS)
+    assert formula.growth("p") == (1.0, 0.0)
+    assert formula.growth("n") == (2.0, 0.0)
+    assert formula.growth("p", "n") == (1.0, 1.0)

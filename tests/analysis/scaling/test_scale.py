@@ -1,0 +1,230 @@
+"""``hindmost scale``: what it prints, draws and refuses, and its exit status."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.analysis.scaling.experiments import POWERS, TRUTH, figure_1, write_text
+from tests.conftest import run_values
+
+from hindmost.analysis.readers.find import read_experiment
+from hindmost.analysis.scaling.study import study_scaling
+from hindmost.cli import main
+from hindmost.errors import DataError, UsageError
+from hindmost.harness.runfile.contents import Header
+from hindmost.harness.runfile.writer import write_whole
+
+
+@pytest.fixture(scope="module")
+def experiment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("scale")
+    return write_text(folder / "e.txt", TRUTH, noise=0.02, repetitions=3, seed=3)
+
+
+def test_the_table_has_the_worst_kernel_first(
+    experiment: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["scale", str(experiment), "--at", "16384", "--top", "2"]) == 0
+    out = capsys.readouterr().out
+    title, head, *rows = out.splitlines()
+    assert title.rstrip() == "time at p = 16384: 5 kernels"
+    assert "90 % interval" in head
+    assert rows[0].startswith("main->bug ")
+    assert rows[1].startswith("main->linear ")
+    assert "p^2" in rows[0]
+    assert rows[2] == "3 more kernels: --top 5 shows all."
+    assert "noise: multiplicative, told by repetitions." in out
+
+
+def test_a_lone_series_says_that_the_noise_is_not_known(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write_text(tmp_path / "e.txt", {"f": figure_1}, points=np.arange(1.0, 11.0))
+    assert main(["scale", str(file)]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert out.count("keeps false positives at 1 %") == 1
+    assert "30 + 1 * p, from" in out
+    assert "1 * p^2, to" in out
+
+
+@pytest.mark.parametrize(
+    ("expected", "status"),
+    [
+        (["p^2"], 0),
+        (["p"], 1),
+        (["main->bug: p"], 1),
+        (["main->linear: p"], 0),
+        (["p", "main->bug: p^2"], 0),  # the one by name counts
+        (["main->bug: p^2", "p"], 0),
+        (["main->fast: log2(p)", "main->work: 1"], 0),
+        (["main->linear: log2(p)"], 1),
+        (["main->shared: 1/p"], 1),  # it ends at 0.5
+        (["main->shared: 1"], 0),
+        (["main->work: log2(p)"], 0),
+    ],
+)
+def test_worse_growth_than_expected_is_a_finding(
+    experiment: Path, capsys: pytest.CaptureFixture[str], expected: list[str], status: int
+) -> None:
+    words = [word for text in expected for word in ("--expect", text)]
+    assert main(["scale", str(experiment), "--at", "16384", *words]) == status
+    out = capsys.readouterr().out
+    assert (" (time) grows worse than" in out) == bool(status)
+    assert ("No kernel grows worse" in out) != bool(status)
+
+
+def test_a_finding_says_what_was_expected_and_found(
+    experiment: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--expect", "main->b*: p*log2(p)", "--json", "--at", "4096"]
+    assert main(["scale", str(experiment), *words]) == 1
+    (finding,) = json.loads(capsys.readouterr().out)["findings"]
+    assert (finding["kernel"], finding["metric"]) == ("main->bug", "time")
+    assert finding["expected"] == "p*log2(p)"
+    assert "p^2" in finding["found"]
+    assert finding["expected_growth"] == pytest.approx(4.0 * 12.0 / 10.0)
+    assert finding["expected_growth"] < finding["growth_at_least"] <= finding["growth"]
+    assert finding["parameters"] == ["p"]
+
+
+def test_noise_is_no_finding(tmp_path: Path) -> None:
+    """Of noisy constants some get a term; an interval that allows none is no finding."""
+    constants = {f"k{at}": TRUTH["main->work"] for at in range(200)}
+    file = write_text(tmp_path / "e.txt", constants, noise=0.1, seed=5)
+    study = study_scaling(read_experiment(file))
+    growing = study.metrics[0].growth > 1.0
+    assert growing.any()
+    from hindmost.analysis.scaling.expectation import find_worse, read_expectation
+
+    found = find_worse(study.metrics[0], [read_expectation("1", study)])
+    assert len(found) <= 10  # the interval's low end is at 5 %
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "said"),
+    [
+        (["--expect", "log3(p)"], UsageError, "'log3' is no parameter"),
+        (["--expect", "main->slove: p"], UsageError, "main->solve|choose from"),
+        (["--expect", "p - p"], UsageError, "above zero"),
+        (["--at", "many"], UsageError, "--at many"),
+        (["--top", "0"], UsageError, "--top 0"),
+        (["--metric", "bytes"], UsageError, "No metric 'bytes'"),
+        (["--kernel", "nothing*"], UsageError, "No kernel"),
+        (["--parameter", "n"], UsageError, "No parameter 'n'"),
+        (["--figure", "x.gif"], UsageError, "png, pdf, svg"),
+        (["--space", "wide"], UsageError, "invalid choice"),
+        (["--json", "--latex"], UsageError, "not allowed with"),
+    ],
+)
+def test_what_is_not_possible(
+    experiment: Path, words: list[str], error: type[Exception], said: str
+) -> None:
+    with pytest.raises(error, match=said):
+        main(["scale", str(experiment), *words])
+
+
+@pytest.mark.parametrize("content", [b"", b"PARAMETER p\nPOINTS 1 2\nDATA 3\n", b"\0\1\2" * 99])
+def test_bad_files(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "bad"
+    file.write_bytes(content)
+    with pytest.raises(DataError):
+        main(["scale", str(file)])
+
+
+def test_warnings_go_to_stderr(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [f"{p:g},long,{3 + p}" for p in POWERS] + [f"{p:g},short,{p}" for p in POWERS[:3]]
+    file = tmp_path / "e.csv"
+    file.write_text("\n".join(["p,kernel,value", *rows]) + "\n")
+    assert main(["scale", str(file), "--json"]) == 0
+    printed = capsys.readouterr()
+    assert "measure p = 16, 32" in printed.err
+    assert [each["kernel"] for each in json.loads(printed.out)["models"]] == ["long"]
+
+
+def test_figures_have_their_numbers_beside_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    points = np.arange(1.0, 11.0)
+    both = {"main->f": figure_1, "g": TRUTH["main->linear"]}
+    file = write_text(tmp_path / "e.txt", both, points=points, noise=0.01, repetitions=3)
+    assert main(["scale", str(file), "--figure", str(tmp_path / "f")]) == 0
+    assert {path.name for path in (tmp_path / "f").iterdir()} == {
+        f"{kernel}-time.{kind}" for kernel in ("main-f", "g") for kind in ("png", "csv")
+    }
+    study = study_scaling(read_experiment(file))
+    metric = study.metrics[0]
+    for kernel in metric.kernels(metric.order):
+        name = kernel.series.kernel.replace("->", "-")
+        rows = rows_of(tmp_path / "f" / f"{name}-time.csv")
+        measured = [(p, y) for p, y in rows["measured"] if not np.isnan(p)]
+        assert sorted(measured) == sorted(
+            (float(p), float(y))
+            for p, each in zip(kernel.series.points[:, 0], kernel.series.values, strict=True)
+            for y in each
+        )
+        (band,) = (each for each in rows if each.startswith("90 % interval"))
+        (model,) = (
+            each
+            for each in rows
+            if each not in ("measured", "change", band) and not each.startswith("one function")
+        )
+        drawn = np.array([row for row in rows[model] if not np.isnan(row[0])])
+        assert drawn[0, 0] == 1.0
+        assert drawn[-1, 0] == 40.0
+        border = [0.5 * (change.low + change.high) for change in kernel.changes]
+        inside = ~np.isin(drawn[:, 0], border)
+        np.testing.assert_allclose(drawn[inside, 1], kernel.predict(drawn[inside, :1]))
+        high = np.array([row for row in rows[band] if not np.isnan(row[0])])
+        np.testing.assert_allclose(
+            high[inside, 1], kernel.interval(drawn[inside, :1], 0.9)[1], rtol=1e-6
+        )
+        assert ("change" in rows) == kernel.segmented == (kernel.series.kernel == "main->f")
+    capsys.readouterr()
+
+
+def rows_of(path: Path) -> dict[str, list[tuple[float, float]]]:
+    found: dict[str, list[tuple[float, float]]] = {}
+    with path.open(newline="") as file:
+        for row in csv.DictReader(file):
+            pair = (float(row["p"] or "nan"), float(row["time"] or "nan"))
+            found.setdefault(row["series"], []).append(pair)
+    return found
+
+
+@pytest.mark.parametrize("suffix", ["png", "pdf", "svg"])
+def test_a_figure_in_a_file(experiment: Path, tmp_path: Path, suffix: str) -> None:
+    out = tmp_path / f"f.{suffix}"
+    assert main(["scale", str(experiment), "--figure", str(out), "--top", "2"]) == 0
+    names = {f"f.{suffix}", f"f-2.{suffix}", "f.csv", "f-2.csv"}
+    assert {path.name for path in tmp_path.iterdir()} == names
+
+
+def test_run_files_over_ranks(
+    tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Bodies last 1 ms times the ranks."""
+    (tmp_path / "runs").mkdir()
+    for ranks in (1, 2, 3, 4, 5, 6):
+        for seed in range(3):
+            values = run_values(iterations=40, ranks=ranks, restart=10, seed=seed)
+            stretched = dict(values)
+            duration = np.asarray(values["duration"])
+            factor = 1e-3 * ranks / np.median(duration, axis=0).max()
+            stretched["duration"] = duration * factor
+            stretched["phase_duration"] = np.asarray(values["phase_duration"]) * factor
+            write_whole(tmp_path / "runs", replace(header, ranks=ranks), stretched)
+    assert main(["scale", str(tmp_path / "runs"), "--json"]) == 0
+    (model,) = json.loads(capsys.readouterr().out)["models"]
+    assert model["kernel"].startswith("gmres on laplacian-1d")
+    assert (model["metric"], model["unit"]) == ("median-iteration", "s")
+    assert model["predicted"] == pytest.approx(24e-3, rel=0.01)
+    words = ["--metric", "wait", "--metric", "median-iteration", "--parameter", "ranks"]
+    assert main(["scale", str(tmp_path / "runs"), *words]) == 0
+    out = capsys.readouterr().out
+    assert "wait at ranks = 24: 1 kernel" in out
+    assert "24.00 ms" in out

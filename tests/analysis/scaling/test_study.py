@@ -1,0 +1,235 @@
+"""Studies of known functions: terms, ranking, growth, shares, what is left out."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.analysis.scaling.experiments import POWERS, TRUTH, figure_1, write_text
+
+from hindmost.analysis.readers.find import read_experiment
+from hindmost.analysis.scaling.expectation import find_worse, read_expectation
+from hindmost.analysis.scaling.options import ScalingOptions
+from hindmost.analysis.scaling.ranking import rank
+from hindmost.analysis.scaling.study import MetricStudy, study_scaling
+from hindmost.errors import DataError, UsageError
+from hindmost.models.pmnf import fit_segments
+
+LEADING = {
+    "main->fast": (0.0, 1.0),
+    "main->linear": (1.0, 0.0),
+    "main->bug": (2.0, 0.0),
+    "main->shared": (-1.0, 0.0),
+}
+
+
+def metric_of(path: Path, at: str | None = None, **options: object) -> MetricStudy:
+    experiment = read_experiment(path)
+    return study_scaling(experiment, ScalingOptions(**options), at=at).metrics[0]  # type: ignore[arg-type]
+
+
+def test_known_functions_are_found_and_ranked_by_growth(tmp_path: Path) -> None:
+    path = write_text(tmp_path / "e.txt", TRUTH, noise=0.02, repetitions=3)
+    metric = metric_of(path, at="16384")
+    standings = {each.kernel.series.kernel: each for each in metric.standings(metric.order)}
+    assert list(standings)[:2] == ["main->bug", "main->linear"]
+    assert list(standings)[-1] == "main->shared"
+    for kernel, exponents in LEADING.items():
+        leading = standings[kernel].kernel.whole.form.leading[0]
+        assert tuple(map(float, leading)) == exponents
+    ahead = {kernel: float(function(np.array([16384.0]))[0]) for kernel, function in TRUTH.items()}
+    total = sum(ahead.values())
+    for kernel, standing in standings.items():
+        assert standing.predicted == pytest.approx(ahead[kernel], rel=0.08)
+        assert standing.low <= standing.predicted <= standing.high
+        assert standing.share == pytest.approx(ahead[kernel] / total, abs=0.01)
+        largest = float(TRUTH[kernel](np.array([1024.0]))[0])
+        assert standing.growth == pytest.approx(ahead[kernel] / largest, rel=0.08)
+
+
+def test_batched_predictions_and_intervals_are_those_of_single_kernels(tmp_path: Path) -> None:
+    truth = {
+        **TRUTH,
+        "main->changed": lambda p: np.where(p < 60.0, 3.0 + 0.05 * p**1.5, 900.0 + 2.0 * p),
+    }
+    path = write_text(tmp_path / "e.txt", truth, noise=0.02, repetitions=3)
+    lines = path.read_text().splitlines()
+    lines[lines.index("REGION main->linear") + 3] = "DATA"  # a point that was not measured
+    path.write_text("\n".join(lines))
+    for at in ("4096", "20"):
+        metric = metric_of(path, at=at)
+        assert len(metric.batches) == 1
+        for standing in metric.standings(metric.order):
+            kernel = standing.kernel
+            assert kernel.segmented == (kernel.series.kernel == "main->changed")
+            alone = fit_segments(
+                kernel.series.points[:, 0], kernel.series.values[None], noise="multiplicative"
+            )[0]
+            targets = np.array([float(at)])
+            assert standing.predicted == pytest.approx(float(alone.predict(targets)[0]))
+            low, high = alone.interval(targets)
+            assert (standing.low, standing.high) == pytest.approx(
+                (float(low[0]), float(high[0])), rel=1e-6
+            )
+
+
+def test_figure_1_of_the_paper(tmp_path: Path) -> None:
+    points = np.arange(1.0, 11.0)
+    path = write_text(tmp_path / "e.txt", {"f": figure_1}, points=points)
+    metric = metric_of(path, method="paper", noise="additive", terms=1)
+    kernel = metric.standings(metric.order)[0].kernel
+    assert kernel.whole.expression() == "1.649 + 3.971 * log2(p)^2"
+    assert kernel.model is not None
+    assert kernel.model.segmentation.pattern == "001110"
+    assert [(change.low, change.high) for change in kernel.changes] == [(6.0, 6.0)]
+    assert [each.model.expression() for each in kernel.segments if each.model] == [
+        "1 * p^2",
+        "30 + 1 * p",
+    ]
+    assert float(metric.predicted[0]) == pytest.approx(30.0 + 40.0)
+    # An error of almost 62 % at p = 1024, beside 30 + p.
+    off = float(kernel.whole.predict(1024.0)[0]) / (30.0 + 1024.0) - 1.0
+    assert abs(off) == pytest.approx(0.62, abs=0.01)
+
+
+def test_the_default_finds_the_same_change(tmp_path: Path) -> None:
+    path = write_text(tmp_path / "e.txt", {"f": figure_1}, points=np.arange(1.0, 11.0))
+    metric = metric_of(path)
+    kernel = metric.standings(metric.order)[0].kernel
+    assert kernel.segmented
+    # At 6 the two functions meet, so that the change may lie on either side of it.
+    assert {kernel.changes[0].low, kernel.changes[0].high} & {6.0}
+    assert float(metric.predicted[0]) == pytest.approx(70.0)
+
+
+def test_kernels_of_too_few_points_are_left_out_and_say_what_to_measure(tmp_path: Path) -> None:
+    path = tmp_path / "e.csv"
+    rows = [f"{p:g},long,{3 + p}" for p in POWERS] + [f"{p:g},short,{p}" for p in POWERS[:3]]
+    path.write_text("\n".join(["p,kernel,value", *rows]) + "\n")
+    study = study_scaling(read_experiment(path))
+    assert [len(metric) for metric in study.metrics] == [1]
+    said = [warning for warning in study.warnings if "short" in warning and "left out" in warning]
+    assert len(said) == 1
+    assert "3 points" in said[0]
+    assert "measure p = 16, 32" in said[0]
+    path.write_text("\n".join(["p,kernel,value", *rows[-3:]]) + "\n")
+    with pytest.raises(DataError, match="measure p = 16, 32"):
+        study_scaling(read_experiment(path))
+
+
+def test_kernels_that_lack_points_are_modelled_with_the_others(tmp_path: Path) -> None:
+    lacking = {f"k{at}": TRUTH["main->linear"] for at in range(22)}
+    path = write_text(tmp_path / "e.txt", lacking, noise=0.02)
+    lines = path.read_text().splitlines()
+    lines[lines.index("REGION k3") + 2] = "DATA"
+    path.write_text("\n".join(lines))
+    metric = metric_of(path)
+    assert [len(batch.series) for batch in metric.batches] == [22]
+    assert metric.batches[0].noise.known  # the 21 others tell it
+    assert len(metric_of(path, method="paper").batches) == 2
+
+
+def test_metrics_stand_apart(tmp_path: Path) -> None:
+    path = write_text(tmp_path / "e.txt", TRUTH)
+    visits = write_text(tmp_path / "v.txt", {"main->bug": lambda p: 7.0 * p}, metric="visits")
+    study = study_scaling(read_experiment([path, visits]))
+    assert [(metric.metric, len(metric)) for metric in study.metrics] == [
+        ("time", 5),
+        ("visits", 1),
+    ]
+    assert float(study.metrics[1].share[0]) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("text", "at"),
+    [(None, 4096.0), ("100", 100.0), ("p=100", 100.0), (" p = 1e5 ", 1e5)],
+)
+def test_targets(tmp_path: Path, text: str | None, at: float) -> None:
+    path = write_text(tmp_path / "e.txt", {"k": TRUTH["main->linear"]})
+    assert study_scaling(read_experiment(path), at=text).target.at == (at,)
+
+
+@pytest.mark.parametrize("text", ["n=3", "0", "-1", "nan", "", "p=", "1,2", "p=inf"])
+def test_targets_that_there_are_not(tmp_path: Path, text: str) -> None:
+    path = write_text(tmp_path / "e.txt", {"k": TRUTH["main->linear"]})
+    with pytest.raises(UsageError, match="--at"):
+        study_scaling(read_experiment(path), at=text)
+
+
+def test_several_parameters_need_a_choice_until_their_models_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [f"{p},{n},{p * n}" for p in (1, 2, 4, 8, 16) for n in (10, 20, 40, 80, 160)]
+    path = tmp_path / "e.csv"
+    path.write_text("\n".join(["p,n,time", *rows]) + "\n")
+    monkeypatch.setitem(sys.modules, "hindmost.models.pmnf.several", None)
+    experiment = read_experiment(path, parameters=["p", "n"])
+    with pytest.raises(UsageError, match="--parameter p"):
+        study_scaling(experiment)
+    with pytest.raises(UsageError, match="paper's rule"):
+        study_scaling(experiment, ScalingOptions(method="paper"))
+
+
+def test_several_parameters_are_modelled_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The models are stood in for by one whose answer is known: p * n."""
+    rows = [f"{p},{n},{p * n}" for p in (1, 2, 4, 8, 16) for n in (10, 20, 40, 80, 160)]
+    path = tmp_path / "e.csv"
+    path.write_text("\n".join(["p,n,time", *rows]) + "\n")
+    several = ModuleType("several")
+    several.fit_parameters = product_models  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "hindmost.models.pmnf.several", several)
+    study = study_scaling(read_experiment(path, parameters=["p", "n"]), at="p=64")
+    assert study.target.at == (64.0, 160.0)  # what is not named stays at its largest
+    assert study.metrics[0].predicted.tolist() == [64.0 * 160.0]
+    assert study.metrics[0].growth.tolist() == [4.0]
+    both = study_scaling(read_experiment(path, parameters=["p", "n"]))
+    for text, parameters in (
+        ("p*n", None),
+        ("p + n", ("p and n",)),
+        ("p*log2(n)", ("n", "p and n")),
+    ):
+        found = find_worse(both.metrics[0], [read_expectation(text, both)])
+        assert [finding.parameters for finding in found] == ([parameters] if parameters else [])
+
+
+def product_models(
+    points: NDArray[np.float64],
+    values: NDArray[np.float64],
+    *,
+    space: str,
+    noise: str | None,
+    parameters: object,
+) -> list[object]:
+    from fractions import Fraction
+
+    from hindmost.models.pmnf.model import Form, ScalingModel
+    from hindmost.models.pmnf.noise import Noise, NoiseKind
+    from hindmost.models.pmnf.term import Term
+
+    assert points.shape == (25, 2)
+    assert values.shape == (1, 25, 1)
+    linear = (Fraction(1), Fraction(0))
+    form = Form(constant=0.0, coefficients=(1.0,), terms=(Term(exponents=(linear, linear)),))
+    return [
+        ScalingModel(
+            parameters=tuple(parameters),  # type: ignore[arg-type]
+            points=points,
+            values=values[0, :, 0],
+            form=form,
+            noise=Noise(kind=NoiseKind.MULTIPLICATIVE, known=True, source="given"),
+            runners_up=(),
+            intervals=lambda at, level: (0.9 * form(at), 1.1 * form(at)),
+        )
+    ]
+
+
+def test_ranking_puts_growth_first_and_what_does_not_matter_last() -> None:
+    growth = np.array([4.0, 16.0, 16.01, 1.0, 64.0, np.nan, 0.3])
+    share = np.array([0.5, 0.1, 0.2, 0.15, 1e-4, 0.02, 0.03])
+    assert rank(growth, share).tolist() == [2, 1, 0, 3, 6, 5, 4]
