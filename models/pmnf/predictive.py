@@ -10,7 +10,7 @@ of all.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -24,8 +24,10 @@ from hindmost.models.pmnf.search import DIGITS, NONE
 from hindmost.models.pmnf.space import SearchSpace
 from hindmost.models.pmnf.term import Exponents, columns
 
-STEPS_OF_POWER = 48
-STEPS_OF_LOGARITHM = 16
+COARSE, FINE = (24, 8), (48, 16)
+"""Steps of the lattice from one whole exponent to the next: of powers, of logarithms."""
+FEW = 40
+"""Components of the coarse lattice that matter, below which the fine one is taken."""
 SHARE_OF_SPACE = 0.4
 SHARE_OF_CONSTANT = 0.05
 SHARE_OF_PAIRS = 0.05
@@ -62,14 +64,21 @@ class Fitted:
 
 
 @cache
-def lattice(space: SearchSpace) -> tuple[tuple[Exponents, ...], NDArray[np.float64]]:
+def lattice(
+    space: SearchSpace, steps: tuple[int, int]
+) -> tuple[tuple[Exponents, ...], NDArray[np.float64]]:
     """Return the exponents of all components and the logarithms of their prior shares.
 
     The terms of the search space come first.
+
+    Parameters
+    ----------
+    steps : (int, int)
+        Of an exponent, from one whole number to the next: of powers and of logarithms.
     """
-    falling = [Fraction(i, STEPS_OF_POWER) for i in range(-2 * STEPS_OF_POWER, 0)]
-    powers = [Fraction(i, STEPS_OF_POWER) for i in range(3 * STEPS_OF_POWER + 1)]
-    logarithms = [Fraction(j, STEPS_OF_LOGARITHM) for j in range(2 * STEPS_OF_LOGARITHM + 1)]
+    falling = [Fraction(i, steps[0]) for i in range(-2 * steps[0], 0)]
+    powers = [Fraction(i, steps[0]) for i in range(3 * steps[0] + 1)]
+    logarithms = [Fraction(j, steps[1]) for j in range(2 * steps[1] + 1)]
     even = [(i, Fraction(0)) for i in falling] + list(product(powers, logarithms))[1:]
     of_space = np.full(len(space.exponents), SHARE_OF_SPACE / len(space.exponents))
     of_even = np.full(len(even), (1.0 - SHARE_OF_SPACE) / len(even))
@@ -92,7 +101,25 @@ def predict_intervals(
     -------
     low, high : float64 array, shape (kernel, target)
     """
-    exponents, prior = lattice(fitted.space)
+    low, high, kept = cut_intervals(fitted, at, level, COARSE)
+    few = np.flatnonzero(kept < FEW)
+    if few.size:
+        part = replace(
+            fitted,
+            values=fitted.values[few],
+            weights=fitted.weights[few],
+            terms=fitted.terms[few],
+            coefficients=fitted.coefficients[few],
+        )
+        low[few], high[few], _ = cut_intervals(part, at, level, FINE)
+    return low, high
+
+
+def cut_intervals(
+    fitted: Fitted, at: NDArray[np.float64], level: float, steps: tuple[int, int]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+    """Return the intervals by a lattice, and how many components each comes from."""
+    exponents, prior = lattice(fitted.space, steps)
     here, there = columns(exponents, fitted.points), columns(exponents, at)
     scale = np.abs(here).max(axis=1)
     scale[scale == 0.0] = 1.0
@@ -104,6 +131,7 @@ def predict_intervals(
                 middles = (np.arange(many) + 0.5) / many
                 nodes[many, used, :many] = stdtrit(count - used - 1, middles)
     intervals = np.empty((2, fitted.values.shape[0], at.size))
+    kept = np.empty(fitted.values.shape[0], np.int64)
     compiled(interval_loop)(
         fitted.values,
         fitted.weights,
@@ -117,8 +145,9 @@ def predict_intervals(
         nodes,
         level,
         intervals,
+        kept,
     )
-    return intervals[0], intervals[1]
+    return intervals[0], intervals[1], kept
 
 
 def interval_loop(
@@ -134,8 +163,9 @@ def interval_loop(
     nodes: NDArray[np.float64],
     level: float,
     intervals: NDArray[np.float64],
+    number: NDArray[np.int64],
 ) -> None:
-    """Fill the intervals of `predict_intervals`, kernel by kernel."""
+    """Fill the results of `cut_intervals`, kernel by kernel."""
     many, targets = there.shape
     hypotheses = terms.shape[1]
     components = many + 1 + hypotheses
@@ -178,6 +208,7 @@ def interval_loop(
             error[at] = (rss + tiny) / (count - 3)
         best = share.max()
         kept = np.flatnonzero(share > best + np.log(LEAST_SHARE))
+        number[k] = kept.size
         # What a point of the noise model's variance f^(2 gamma) weighs.
         base = 0.0
         for a in range(count):
