@@ -43,8 +43,12 @@ EAGER_LIMITS = (
     "OMPI_MCA_btl_vader_eager_limit",
     "OMPI_MCA_btl_sm_eager_limit",
     "MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE",
+    "MPIR_CVAR_CH4_PACK_BUFFER_SIZE",
 )
-"""What MPI libraries call the size in bytes, header included, up to which they send at once."""
+"""What MPI libraries call the size in bytes, header included, up to which they send at once.
+
+The last is no limit; MPICH does not start with cells that are larger.
+"""
 PIECE = 512
 BCAST, LINEAR, PIPELINE = 7, 1, 3
 """Open MPI's numbers of the operation and of its algorithms."""

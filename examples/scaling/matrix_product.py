@@ -7,9 +7,10 @@ Only as many rows of the product are computed as a measurement needs: each row r
 measurement lasts some milliseconds. A repetition is the least of many, spread over the whole run:
 where others use the machine too, they slow a measurement down, and never speed it up.
 
-All sizes lie in one buffer, so that they have the same kind of pages; rows begin at cache lines,
-and their length in lines is odd, so that a column spreads over all sets of a cache. Without either,
-pages and sets make changes of their own.
+All sizes lie in one buffer, so that they have the same kind of pages. The order of the matrices is
+odd, so that a column spreads over all sets of a cache, and so that its rows reach a new cache line
+at different columns: where all reach it at once, a core asks for so many lines at a time that the
+memory hardly shows.
 """
 
 from __future__ import annotations
@@ -54,9 +55,9 @@ def product_rows(
 
 
 def orders(count: int, smallest: int = SMALLEST, largest: int = LARGEST) -> list[int]:
-    """Return the orders n of matrices whose bytes grow by about the same factor; n / 8 is odd."""
+    """Return odd orders of matrices whose bytes grow by about the same factor."""
     rows = np.sqrt(np.geomspace(smallest, largest, count) / 8)
-    return sorted({int(16 * max(round((n - 8) / 16), 0) + 8) for n in rows})
+    return sorted({2 * int(n / 2) + 1 for n in rows})
 
 
 def least(task: Callable[[int], Any], seconds: float) -> float:
