@@ -31,23 +31,22 @@ SMALLEST, LARGEST = 512, 131072
 """Bytes of a message: from where Open MPI's mailboxes end to where copies leave the caches."""
 VARIABLES = (
     "btl_vader_eager_limit",
-    "btl_vader_fbox_size",
     "btl_sm_eager_limit",
     "coll_tuned_use_dynamic_rules",
+    "MPIR_CVAR_CH4_IPC_CMA_P2P_THRESHOLD",
     "MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE",
-    "MPIR_CVAR_ALLREDUCE_SHORT_MSG_SIZE",
-    "MPIR_CVAR_BCAST_SHORT_MSG_SIZE",
-    "MPIR_CVAR_ALLGATHER_SHORT_MSG_SIZE",
 )
 EAGER_LIMITS = (
     "OMPI_MCA_btl_vader_eager_limit",
     "OMPI_MCA_btl_sm_eager_limit",
+    "MPIR_CVAR_CH4_IPC_CMA_P2P_THRESHOLD",
     "MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE",
     "MPIR_CVAR_CH4_PACK_BUFFER_SIZE",
 )
-"""What MPI libraries call the size in bytes, header included, up to which they send at once.
+"""What Open MPI and MPICH call the size up to which messages on a node are sent at once.
 
-The last is no limit; MPICH does not start with cells that are larger.
+Open MPI counts its header. MPICH changes at the first of its three; messages below need a cell that
+holds them, and it does not start with cells that are larger than its packing buffers.
 """
 PIECE = 512
 BCAST, LINEAR, PIPELINE = 7, 1, 3
