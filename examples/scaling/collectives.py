@@ -12,6 +12,8 @@ A call is timed on all ranks from a barrier, and lasts as long as on the slowest
 one size, the least and the median are kept; a repetition is one pass over all sizes.
 """
 
+# ruff: noqa: T201
+
 from __future__ import annotations
 
 import argparse
@@ -25,7 +27,6 @@ from typing import Any
 import numpy as np
 from control_variables import read_control_variables
 from extrap_text import write_text
-from findings import tell
 
 SMALLEST, LARGEST = 512, 131072
 """Bytes of a message: from where Open MPI's mailboxes end to where copies leave the caches."""
@@ -103,7 +104,8 @@ def allgather(comm: Any, count: int) -> Callable[[], Any]:
 
 
 OPERATIONS: dict[str, Call] = {
-    each.__name__.replace("_", "-"): each for each in (ping_pong, bcast, allreduce, gather, allgather)
+    each.__name__.replace("_", "-"): each
+    for each in (ping_pong, bcast, allreduce, gather, allgather)
 }
 
 
@@ -163,7 +165,9 @@ def asked_for() -> argparse.Namespace:
     asked = parser.parse_args()
     unknown = set(asked.operations.split(",")) - set(OPERATIONS)
     if unknown:
-        parser.error(f"no operation {', '.join(sorted(unknown))}; there are {', '.join(OPERATIONS)}")
+        parser.error(
+            f"no operation {', '.join(sorted(unknown))}; there are {', '.join(OPERATIONS)}"
+        )
     return asked
 
 
@@ -178,8 +182,10 @@ def main() -> None:
             ranks = os.environ.get("OMPI_COMM_WORLD_SIZE", "2")
             file.write(rules(int(ranks), asked.pipeline_from))
             file.flush()
-            os.environ["OMPI_MCA_coll_tuned_use_dynamic_rules"] = "1"
-            os.environ["OMPI_MCA_coll_tuned_dynamic_rules_filename"] = file.name
+            tuned = {"use_dynamic_rules": "1", "dynamic_rules_filename": file.name}
+            os.environ.update(
+                {f"OMPI_MCA_coll_tuned_{name}": value for name, value in tuned.items()}
+            )
         from mpi4py import MPI
 
         comm = MPI.COMM_WORLD
@@ -202,6 +208,8 @@ def main() -> None:
             f"forced: {told or 'nothing'}",
         ],
     )
+    from findings import tell  # here: the other ranks need not wait for it
+
     print(tell(asked.out))
 
 

@@ -8,6 +8,8 @@ measurements are not published; these are the values of the published functions 
 points, as they are and with uniform noise of a few percent.
 """
 
+# ruff: noqa: T201
+
 from __future__ import annotations
 
 import argparse
@@ -18,9 +20,9 @@ from extrap_text import write_text
 from findings import found, tell
 from numpy.typing import NDArray
 
-PROCESSES = (600, 1176, 2400, 4056, 7776, 11616, 13824, 14406, 15000)
-PROCESSES += (16224, 23814, 31974, 43350, 54150)
-LAST_OF_THE_FIRST = 15000
+CONSTANT_AT = (600, 1176, 2400, 4056, 7776, 11616, 13824, 14406, 15000)
+QUADRATIC_AT = (16224, 23814, 31974, 43350, 54150)
+PROCESSES = (*CONSTANT_AT, *QUADRATIC_AT)
 CONSTANT = 49.36
 QUADRATIC = (20.8, 2.3e-7)
 UNSEGMENTED = (27.7, 2.23e-7)
@@ -34,7 +36,7 @@ def published(processes: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the values of the published functions, shape as the argument."""
     constant, factor = QUADRATIC
     grown = constant + factor * processes**2
-    return np.where(processes <= LAST_OF_THE_FIRST, CONSTANT, grown)
+    return np.where(processes <= CONSTANT_AT[-1], CONSTANT, grown)
 
 
 def one_function() -> tuple[float, float]:
@@ -54,7 +56,9 @@ def kernels() -> dict[tuple[str, str], list[list[float]]]:
         count = REPETITIONS if percent else 1
         off = random.uniform(-percent / 100, percent / 100, (exact.size, count))
         name = f"laplace_sphere_wk, noise {percent} %" if percent else "laplace_sphere_wk"
-        made[name.replace(", ", "->").replace(" ", "-"), "time"] = (exact[:, None] * (1 + off)).tolist()
+        made[name.replace(", ", "->").replace(" ", "-"), "time"] = (
+            exact[:, None] * (1 + off)
+        ).tolist()
     return made
 
 

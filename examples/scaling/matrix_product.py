@@ -13,6 +13,8 @@ at different columns: where all reach it at once, a core asks for so many lines 
 memory hardly shows.
 """
 
+# ruff: noqa: T201
+
 from __future__ import annotations
 
 import argparse

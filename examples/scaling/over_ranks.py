@@ -2,8 +2,11 @@
 
     python examples/scaling/over_ranks.py OUT.jsonl RANKS=FILE...
 
-Each operation at each message size becomes a kernel, such as ``gather->4096``, with the parameter p.
+Each operation at each message size becomes a kernel, such as ``gather->4096``, over the
+parameter p.
 """
+
+# ruff: noqa: T201
 
 from __future__ import annotations
 
