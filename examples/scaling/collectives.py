@@ -29,7 +29,7 @@ from control_variables import read_control_variables
 from extrap_text import write_text
 
 SMALLEST, LARGEST = 512, 131072
-"""Bytes of a message: from where Open MPI's mailboxes end to where copies leave the caches."""
+"""Bytes of a message: tiny ones have ways of their own, huge ones leave the caches."""
 VARIABLES = (
     "btl_vader_eager_limit",
     "btl_sm_eager_limit",
@@ -203,7 +203,7 @@ def main() -> None:
         values=found,
         remarks=[
             f"what: seconds of MPI operations on {comm.size} ranks, over the bytes of a message",
-            f"library: {MPI.Get_library_version().split(',')[0].splitlines()[0].strip()}",
+            f"library: {' '.join(MPI.Get_library_version().split(',')[0].splitlines()[0].split())}",
             "control variables: " + ", ".join(f"{name} = {n}" for name, n in variables.items()),
             f"forced: {told or 'nothing'}",
         ],

@@ -4,7 +4,7 @@
 #     sh examples/scaling/refresh.sh
 #
 # PYTHON and MPIEXEC say which ones; with PYTHON_MPICH and MPIEXEC_MPICH, of an environment whose
-# mpi4py runs on MPICH, its data as well. About 5 minutes.
+# mpi4py runs on MPICH, its data as well. It needs hindmost in both (or PYTHONPATH=src). About 8 minutes.
 
 set -eu
 
