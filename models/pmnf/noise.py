@@ -157,7 +157,8 @@ def from_kernels(
     values, shares = values[some], shares[some]
     if points.size >= 2 * LEAST + 2:
         apart = [
-            evidence(points, values, shares, gamma)[..., -1].max(axis=1) for gamma in (0.0, 1.0)
+            evidence(points, values, shares, gamma).ratio[..., -1].max(axis=1)
+            for gamma in (0.0, 1.0)
         ]
         smooth = np.min(apart, axis=0) < SEGMENTED
         values, shares = values[smooth], shares[smooth]

@@ -11,9 +11,7 @@ of all.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cache
-from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +19,7 @@ from scipy.special import stdtrit
 
 from hindmost.models.compiled import compiled, part
 from hindmost.models.pmnf.search import DIGITS, NONE
-from hindmost.models.pmnf.space import SearchSpace
+from hindmost.models.pmnf.space import SearchSpace, lattice
 from hindmost.models.pmnf.term import Exponents, columns
 
 COARSE, FINE = (24, 8), (48, 16)
@@ -64,7 +62,7 @@ class Fitted:
 
 
 @cache
-def lattice(
+def components(
     space: SearchSpace, steps: tuple[int, int]
 ) -> tuple[tuple[Exponents, ...], NDArray[np.float64]]:
     """Return the exponents of all components and the logarithms of their prior shares.
@@ -76,10 +74,7 @@ def lattice(
     steps : (int, int)
         Of an exponent, from one whole number to the next: of powers and of logarithms.
     """
-    falling = [Fraction(i, steps[0]) for i in range(-2 * steps[0], 0)]
-    powers = [Fraction(i, steps[0]) for i in range(3 * steps[0] + 1)]
-    logarithms = [Fraction(j, steps[1]) for j in range(2 * steps[1] + 1)]
-    even = [(i, Fraction(0)) for i in falling] + list(product(powers, logarithms))[1:]
+    even = lattice(*steps)
     of_space = np.full(len(space.exponents), SHARE_OF_SPACE / len(space.exponents))
     of_even = np.full(len(even), (1.0 - SHARE_OF_SPACE) / len(even))
     return (*space.exponents, *even), np.log(np.concatenate([of_space, of_even]))
@@ -119,7 +114,7 @@ def cut_intervals(
     fitted: Fitted, at: NDArray[np.float64], level: float, steps: tuple[int, int]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
     """Return the intervals by a lattice, and how many components each comes from."""
-    exponents, prior = lattice(fitted.space, steps)
+    exponents, prior = components(fitted.space, steps)
     here, there = columns(exponents, fitted.points), columns(exponents, at)
     scale = np.abs(here).max(axis=1)
     scale[scale == 0.0] = 1.0

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from itertools import product
 
 from hindmost.errors import UsageError
@@ -52,17 +53,24 @@ EXTRAP = SearchSpace(
         *pairs("4/5 5/3 7/4 9/4 7/3 8/3 11/4", "0"),
     ),
 )
-FINE = SearchSpace(
-    name="fine",
-    exponents=(
-        *((Fraction(i, 6), Fraction(0)) for i in range(-12, 0)),
-        *(
-            (Fraction(i, 6), Fraction(j, 2))
-            for i, j in product(range(19), range(5))
-            if (i, j) != (0, 0)
-        ),
-    ),
-)
+
+
+@cache
+def lattice(of_powers: int, of_logarithms: int) -> tuple[Exponents, ...]:
+    """Return evenly spaced exponents: powers from -2 to 3, logarithms from 0 to 2.
+
+    Parameters
+    ----------
+    of_powers, of_logarithms : int
+        Steps from one whole number to the next.
+    """
+    falling = [(Fraction(i, of_powers), Fraction(0)) for i in range(-2 * of_powers, 0)]
+    powers = [Fraction(i, of_powers) for i in range(3 * of_powers + 1)]
+    logarithms = [Fraction(j, of_logarithms) for j in range(2 * of_logarithms + 1)]
+    return (*falling, *(pair for pair in product(powers, logarithms) if pair != ABSENT))
+
+
+FINE = SearchSpace(name="fine", exponents=lattice(6, 2))
 """Steps of 1/6 and 1/2: near every smooth growth, so that what it cannot fit has segments."""
 
 SEARCH_SPACES = {space.name: space for space in (PAPER, EXTRAP, FINE)}

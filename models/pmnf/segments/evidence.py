@@ -4,22 +4,48 @@ For a split after k points, S_k = n/2 log((R_1 + F) / (R_2 + F)): R_1 is the lea
 growth over all points, R_2 that of one growth on each side, F = n f^2 the noise that is taken for
 granted, so that what no search space fits exactly is no evidence. Each split is judged at several
 floors f.
+
+Where the change lies is another question: of two splits that fit alike, the one is likelier whose
+coefficients the points fix less sharply (the marginal likelihood of both sides, with flat priors).
+Without that a growing side takes in a point too many, as its constant, which nothing else fixes,
+fits the first one whatever it is.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.compiled import compiled
-from hindmost.models.pmnf.segments.residuals import first_residuals, pair_residual
-from hindmost.models.pmnf.space import FINE, PAPER
+from hindmost.models.pmnf.segments.residuals import first_residuals, pair_residual, single_residual
+from hindmost.models.pmnf.space import FINE, PAPER, lattice
 from hindmost.models.pmnf.term import Exponents, columns
 
 LEAST = 2
 """Points that a side has at least."""
+SMOOTH = (24, 8)
+"""Steps of the exponents of one growth over all points: so fine that over many decades nothing
+smooth is far from all of them."""
 FLOORS = np.array([0.005, 0.05])
 """Noise that is taken for granted: shares of the value, or of the series' mean."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What speaks for a change at each split; the first is after two points.
+
+    Attributes
+    ----------
+    ratio : float64 array, shape (kernel, split, floor)
+        S_k: whether there is a change.
+    place : float64 array, shape (kernel, split)
+        Where it is, if there is one: log marginal likelihood, on average over the floors.
+    """
+
+    ratio: NDArray[np.float64]
+    place: NDArray[np.float64]
 
 
 def evidence(
@@ -27,11 +53,12 @@ def evidence(
     values: NDArray[np.float64],
     shares: NDArray[np.float64],
     gamma: float,
-) -> NDArray[np.float64]:
+) -> Evidence:
     """Return the evidence for a change after each point.
 
-    One growth is a constant with one term of the fine space, or with two of the paper's: what
-    falls at first and grows later has one behaviour.
+    One growth over all points is a constant with one term of nearly any exponents, or with two of
+    the paper's: what falls at first and grows later has one behaviour. On a side, it has one term
+    of the fine space.
 
     Parameters
     ----------
@@ -40,26 +67,25 @@ def evidence(
     gamma : float
         The noise's standard deviation grows like the value to gamma.
 
-    Returns
-    -------
-    float64 array, shape (kernel, split, floor)
-        The first split is after two points, the last before two points.
     """
     level = np.abs(values).mean(axis=1, keepdims=True)
     with np.errstate(divide="ignore"):
         weights = shares * np.abs(values) ** (-2.0 * gamma) * level ** (2.0 * gamma - 2.0)
-    found = np.empty((values.shape[0], points.size - 2 * LEAST + 1, FLOORS.size))
+    ratio = np.empty((values.shape[0], points.size - 2 * LEAST + 1, FLOORS.size))
+    place = np.zeros(ratio.shape[:2])
     fine = unit_columns(FINE.exponents, points)
     compiled(evidence_loop)(
         np.ascontiguousarray(values),
         weights,
         fine,
         np.ascontiguousarray(fine[:, ::-1]),
+        unit_columns(lattice(*SMOOTH), points),
         unit_columns(PAPER.exponents, points),
         FLOORS,
-        found,
+        ratio,
+        place,
     )
-    return found
+    return Evidence(ratio=ratio, place=place)
 
 
 def unit_columns(
@@ -75,25 +101,28 @@ def evidence_loop(
     weights: NDArray[np.float64],
     fine: NDArray[np.float64],
     backward: NDArray[np.float64],
+    smooth: NDArray[np.float64],
     coarse: NDArray[np.float64],
     floors: NDArray[np.float64],
-    found: NDArray[np.float64],
+    ratio: NDArray[np.float64],
+    place: NDArray[np.float64],
 ) -> None:
-    """Fill the result of `evidence`, kernel by kernel."""
+    """Fill the results of `evidence`, kernel by kernel."""
     points = values.shape[1]
-    before = np.empty(points)
-    after = np.empty(points)
+    before, fixed_before = np.empty(points), np.empty(points)
+    after, fixed_after = np.empty(points), np.empty(points)
     centred = np.empty(coarse.shape)
     along = np.empty(coarse.shape[0])
     for k in range(values.shape[0]):
-        first_residuals(values[k], weights[k], fine, before)
-        first_residuals(values[k, ::-1], weights[k, ::-1], backward, after)
+        first_residuals(values[k], weights[k], fine, before, fixed_before)
+        first_residuals(values[k, ::-1], weights[k, ::-1], backward, after, fixed_after)
         one = pair_residual(values[k], weights[k], coarse, centred, along)
-        one = min(one, before[points - 1])
-        for split in range(found.shape[1]):
+        one = min(one, single_residual(values[k], weights[k], smooth), before[points - 1])
+        for split in range(ratio.shape[1]):
             first = split + LEAST
             two = before[first - 1] + after[points - first - 1]
             for at in range(floors.size):
                 granted = points * floors[at] ** 2
-                ratio = (one + granted) / (two + granted)
-                found[k, split, at] = 0.5 * points * np.log(ratio)
+                ratio[k, split, at] = 0.5 * points * np.log((one + granted) / (two + granted))
+                place[k, split] -= 0.5 * points * np.log(two + granted) / floors.size
+            place[k, split] -= 0.5 * (fixed_before[first - 1] + fixed_after[points - first - 1])

@@ -1,8 +1,8 @@
 """Segments by likelihood: several changes, each where evidence beats chance.
 
-A change is found where the evidence at any floor exceeds its threshold, at the split where it does
-so by most on average over the floors. Each side is then searched in the same way. Where the kind
-of noise is not known, a change must be found under multiplicative and additive noise alike.
+A change is found where the evidence at any floor exceeds its threshold, and placed at the split of
+largest marginal likelihood. Each side is then searched in the same way. Where the kind of noise is
+not known, a change must be found under multiplicative and additive noise alike.
 """
 
 from __future__ import annotations
@@ -14,52 +14,13 @@ from numpy.typing import NDArray
 
 from hindmost.models.pmnf.fit import patterns
 from hindmost.models.pmnf.observations import Observations
-from hindmost.models.pmnf.segments.evidence import LEAST, evidence
-from hindmost.models.pmnf.segments.thresholds import thresholds
+from hindmost.models.pmnf.segments.evidence import LEAST
+from hindmost.models.pmnf.segments.judging import judge, place_change
 from hindmost.models.pmnf.segments.verdict import LEAST_TOLD, Change, Segmentation, Verdict
 
 NEAR = 2.0
 """Log likelihood short of the threshold from which a verdict is left open."""
 LIKELY = 0.9
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """Evidence of many kernels against what it must exceed.
-
-    Attributes
-    ----------
-    excess : float64 array, shape (kernel,)
-        The most by which the evidence exceeds its threshold, at any split and floor.
-    score : float64 array, shape (kernel, split)
-        The same at each split, on average over the floors.
-    """
-
-    excess: NDArray[np.float64]
-    score: NDArray[np.float64]
-
-
-def judge(
-    points: NDArray[np.float64],
-    values: NDArray[np.float64],
-    shares: NDArray[np.float64],
-    gammas: tuple[float, ...],
-) -> Judged:
-    """Hold the evidence for one change against its thresholds; the least over the kinds of noise.
-
-    Parameters
-    ----------
-    points : float64 array, shape (point,)
-    values, shares : float64 array, shape (kernel, point)
-    gammas : tuple of float
-    """
-    excess = np.full(values.shape[0], np.inf)
-    score = np.full((values.shape[0], points.size - 2 * LEAST + 1), np.inf)
-    for gamma in gammas:
-        apart = evidence(points, values, shares, gamma) - thresholds(points, gamma)
-        excess = np.minimum(excess, apart.max(axis=(1, 2)))
-        score = np.minimum(score, apart.mean(axis=2))
-    return Judged(excess=excess, score=score)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,13 +117,13 @@ def segment(observations: Observations) -> Segmentations:
             stretch, kernels = waiting.pop()
             if stretch.size < LEAST_TOLD or not kernels.size:
                 continue
-            judged = judge_stretch(observations, stretch, kernels)
+            judged = judge(observations, stretch, kernels)
             if stretch.size == own.size:
                 found.excess[kernels] = judged.excess
             split = kernels[judged.excess > 0.0]
-            score = judged.score[judged.excess > 0.0]
-            note_changes(found, stretch, split, score)
-            best = score.argmax(axis=1) + LEAST
+            place = judged.place[judged.excess > 0.0]
+            note_changes(found, stretch, split, place)
+            best = place.argmax(axis=1) + LEAST
             for at in np.unique(best):
                 waiting.append((stretch[:at], split[best == at]))
                 waiting.append((stretch[at:], split[best == at]))
@@ -170,32 +131,20 @@ def segment(observations: Observations) -> Segmentations:
     return found
 
 
-def judge_stretch(
-    observations: Observations, stretch: NDArray[np.intp], kernels: NDArray[np.intp]
-) -> Judged:
-    """Judge some points of some kernels."""
-    chosen = np.ix_(kernels, stretch)
-    return judge(
-        observations.points[stretch],
-        observations.values[chosen],
-        observations.shares[chosen],
-        observations.noise.gammas,
-    )
-
-
 def note_changes(
     found: Segmentations,
     stretch: NDArray[np.intp],
     kernels: NDArray[np.intp],
-    score: NDArray[np.float64],
+    place: NDArray[np.float64],
 ) -> None:
-    """Note that in each kernel a behaviour begins where the score is largest."""
-    best = stretch[score.argmax(axis=1) + LEAST]
-    odds = np.exp(score - score.max(axis=1, keepdims=True))
+    """Note that in each kernel a behaviour begins where that is likeliest."""
+    likeliest = place.argmax(axis=1)
+    best = stretch[likeliest + LEAST]
+    odds = np.exp(place - place.max(axis=1, keepdims=True))
     share = np.cumsum(odds, axis=1) / odds.sum(axis=1, keepdims=True)
     outside = 0.5 * (1.0 - LIKELY)
-    low = np.minimum((share <= outside).sum(axis=1), score.argmax(axis=1))
-    high = np.maximum((share < 1.0 - outside).sum(axis=1), score.argmax(axis=1))
+    low = np.minimum((share <= outside).sum(axis=1), likeliest)
+    high = np.maximum((share < 1.0 - outside).sum(axis=1), likeliest)
     found.begins[kernels, best] = True
     found.likely[kernels, best, 0] = stretch[low + LEAST]
     found.likely[kernels, best, 1] = stretch[high + LEAST]
@@ -215,6 +164,6 @@ def refine(found: Segmentations, own: NDArray[np.intp], members: NDArray[np.intp
         borders = [0, *np.searchsorted(own, np.flatnonzero(begins)), own.size]
         for before, at, after in zip(borders[:-2], borders[1:-1], borders[2:], strict=True):
             stretch = own[before:after]
-            judged = judge_stretch(found.observations, stretch, kernels)
             found.begins[kernels, own[at]] = False
-            note_changes(found, stretch, kernels, judged.score)
+            place = place_change(found.observations, stretch, kernels)
+            note_changes(found, stretch, kernels, place)

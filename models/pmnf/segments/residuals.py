@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from hindmost.models.compiled import part
 from hindmost.models.pmnf.search import LEAST_ANGLE
 
+LEAST_PRECISION = 1e-300
+
 
 @part
 def first_residuals(
@@ -19,6 +21,7 @@ def first_residuals(
     weight: NDArray[np.float64],
     columns: NDArray[np.float64],
     least: NDArray[np.float64],
+    precision: NDArray[np.float64],
 ) -> None:
     """Fill the residuals of the first points of a series; of the last ones, if it is reversed.
 
@@ -30,11 +33,16 @@ def first_residuals(
     least : float64 array, shape (point,)
         Entry b becomes the residual of points 0 to b, both included; of a constant and one term
         whose coefficient is not below 0.
+    precision : float64 array, shape (point,)
+        Entry b becomes how well these points fix the best fit's coefficients: the logarithm of the
+        determinant of the weighted normal matrix, for columns of largest value 1 and coefficients
+        in units of the largest value, both among these points.
     """
     least[:] = np.inf
     for q in range(columns.shape[0]):
         total = mean_t = mean_y = 0.0
         tt = ty = yy = 0.0
+        most_t = most_y = 0.0
         for b in range(y.size):
             total += weight[b]
             share = weight[b] / total
@@ -46,10 +54,51 @@ def first_residuals(
             tt += gain * of_t * of_t
             ty += gain * of_t * of_y
             yy += gain * of_y * of_y
+            most_t = max(most_t, abs(columns[q, b]))
+            most_y = max(most_y, abs(y[b]))
             residual = yy
+            fixed = total * most_y**2
             if ty > 0.0 and tt > 0.0:
                 residual = max(yy - ty * ty / tt, 0.0)
-            least[b] = min(least[b], residual)
+                fixed *= tt * (most_y / most_t) ** 2
+            if residual < least[b]:
+                least[b] = residual
+                precision[b] = fixed
+    for b in range(y.size):
+        precision[b] = np.log(max(precision[b], LEAST_PRECISION))
+
+
+@part
+def single_residual(
+    y: NDArray[np.float64], weight: NDArray[np.float64], columns: NDArray[np.float64]
+) -> float:
+    """Return the least residual of a constant and one term over a whole series.
+
+    Parameters
+    ----------
+    y, weight : float64 array, shape (point,)
+    columns : float64 array, shape (term, point)
+        Each of largest value 1.
+    """
+    total = weight.sum()
+    mean = (weight * y).sum() / total
+    off = weight * (y - mean)
+    spread = (off * (y - mean)).sum()
+    least = spread
+    for q in range(columns.shape[0]):
+        middle = 0.0
+        for a in range(y.size):
+            middle += weight[a] * columns[q, a]
+        middle /= total
+        tt = 0.0
+        ty = 0.0
+        for a in range(y.size):
+            apart = columns[q, a] - middle
+            tt += weight[a] * apart * apart
+            ty += off[a] * apart
+        if ty > 0.0 and tt > 0.0:
+            least = min(least, spread - ty * ty / tt)
+    return float(max(least, 0.0))
 
 
 @part

@@ -67,7 +67,7 @@ def null_evidence(
     random = np.random.default_rng([7, list(FAMILIES).index(family), int(1000 * noise)])
     truth = FAMILIES[family](random, points, DRAWS)
     values = measured(random, truth, noise=noise, kind=kind)[..., 0]
-    return evidence(points, values, np.ones_like(values), gamma)
+    return evidence(points, values, np.ones_like(values), gamma).ratio
 
 
 def tail_quantile(draws: NDArray[np.float64], rate: float) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ from hindmost.models.pmnf.noise import NoiseKind
 from hindmost.models.pmnf.segments.evidence import LEAST, evidence
 from hindmost.models.pmnf.segments.thresholds import thresholds
 from hindmost.models.pmnf.segments.verdict import Verdict
-from hindmost.models.pmnf.space import FINE, PAPER
+from hindmost.models.pmnf.space import FINE, PAPER, lattice
 from hindmost.models.pmnf.term import columns
 from hindmost.models.synthetic.scaling import (
     FAMILIES,
@@ -45,16 +45,18 @@ def test_the_evidence_is_that_of_least_squares_with_numpy(gamma: float) -> None:
     points = LINE[:7]
     random = np.random.default_rng(1)
     values = measured(random, two_functions(random, points, 1, first=3), noise=0.05)[..., 0]
-    found = evidence(points, values, np.ones_like(values), gamma)[0]
+    found = evidence(points, values, np.ones_like(values), gamma).ratio[0]
     level = np.abs(values).mean()
     weights = (np.abs(values) ** (-2.0 * gamma) * level ** (2.0 * gamma - 2.0))[0]
     fine, coarse = columns(FINE.exponents, points), columns(PAPER.exponents, points)
+    smooth = columns(lattice(24, 8), points)
 
     def one(stretch: slice) -> float:
         designs = [fine[:0, stretch], *([term[stretch]] for term in fine)]
         return least_residual(values[0, stretch], weights[stretch], designs)  # type: ignore[arg-type]
 
     pairs = [coarse[[q, r]] for q in range(len(coarse)) for r in range(q)]
+    pairs += [smooth[[q]] for q in range(len(smooth))]
     whole = min(one(slice(0, 7)), least_residual(values[0], weights, pairs))
     for split, floors in enumerate(found):
         first = split + LEAST
@@ -135,6 +137,30 @@ def test_three_behaviours_have_two_changes() -> None:
     verdicts = detect_segments(points, values, noise="multiplicative")
     assert (verdicts.between(6.0, 7.0) & verdicts.between(12.0, 13.0)).mean() > 0.95
     assert np.mean([len(verdicts[kernel].changes) == 2 for kernel in range(60)]) > 0.9
+
+
+def test_changes_that_mask_each_other_are_found() -> None:
+    points = 2.0 ** np.arange(3, 23)
+    random = np.random.default_rng(10)
+    # A message: latency, a handshake from 4096 on, and memory from 2^20 on.
+    truth = 0.65 + 1e-4 * points + 2.4 * (points >= 4096) + 1e-4 * points * (points >= 2.0**20)
+    values = measured(random, np.tile(truth, (40, 1)), noise=0.03)
+    verdicts = detect_segments(points, values, noise="multiplicative")
+    assert verdicts.between(2048.0, 4096.0).mean() > 0.95
+    single = measured(random, outside(random, points, 1000), noise=0.03)
+    assert detect_segments(points, single, noise="multiplicative").segmented.mean() <= 0.02
+
+
+def test_the_place_is_in_its_interval_as_often_as_said() -> None:
+    random = np.random.default_rng(11)
+    values = measured(random, two_functions(random, POWERS, SETS, first=6), noise=0.15)
+    verdicts = detect_segments(POWERS, values, noise="multiplicative")
+    held = [
+        change.likely[0] <= POWERS[5] and POWERS[6] <= change.likely[1]
+        for kernel in np.flatnonzero(verdicts.segmented)
+        for change in verdicts[int(kernel)].changes[:1]
+    ]
+    assert np.mean(held) > 0.88
 
 
 def test_each_side_gets_its_model_and_predictions_come_from_their_side() -> None:

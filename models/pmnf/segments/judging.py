@@ -1,0 +1,103 @@
+"""Whether a stretch of points has a change, and where: evidence held against thresholds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.models.pmnf.observations import Observations
+from hindmost.models.pmnf.segments.evidence import Evidence, evidence
+from hindmost.models.pmnf.segments.thresholds import thresholds
+from hindmost.models.pmnf.segments.verdict import LEAST_TOLD
+
+LEAST_WINDOWED = 2 * LEAST_TOLD
+"""Points from which parts of a stretch are judged as well."""
+MARGIN = 2.0
+"""By what evidence in a part must exceed its threshold, as there are several parts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What is said of one stretch of many kernels.
+
+    Attributes
+    ----------
+    excess : float64 array, shape (kernel,)
+        The most by which the evidence exceeds what it must, log likelihood.
+    place : float64 array, shape (kernel, split)
+        Log marginal likelihood of a change at each split; -inf where it was not looked for.
+    """
+
+    excess: NDArray[np.float64]
+    place: NDArray[np.float64]
+
+
+def judge(
+    observations: Observations, stretch: NDArray[np.intp], kernels: NDArray[np.intp]
+) -> Judged:
+    """Judge some points of some kernels; under each kind of noise that there may be.
+
+    Several changes may mask each other, as two growths fit no better than one. So where a long
+    stretch shows no change, its first and its last two thirds are judged as well.
+
+    Parameters
+    ----------
+    observations : Observations
+    stretch : int array, shape (point,)
+        Numbers of at least `LEAST_TOLD` points.
+    kernels : int array, shape (kernel,)
+    """
+    judged = judge_whole(observations, stretch, kernels)
+    if stretch.size < LEAST_WINDOWED:
+        return judged
+    part = -(-2 * stretch.size // 3)
+    for begin in (0, stretch.size - part):
+        open_yet = np.flatnonzero(judged.excess <= 0.0)
+        window = stretch[begin : begin + part]
+        found = judge_whole(observations, window, kernels[open_yet])
+        better = found.excess - MARGIN > judged.excess[open_yet]
+        rows = open_yet[better]
+        judged.excess[rows] = found.excess[better] - MARGIN
+        judged.place[rows] = -np.inf
+        judged.place[rows, begin : begin + found.place.shape[1]] = found.place[better]
+    return judged
+
+
+def judge_whole(
+    observations: Observations, stretch: NDArray[np.intp], kernels: NDArray[np.intp]
+) -> Judged:
+    """Judge a stretch for one change; the least evidence over the kinds of noise counts."""
+    points = observations.points[stretch]
+    excess = np.full(kernels.size, np.inf)
+    speaks = heard(observations, stretch, kernels)
+    for gamma, each in zip(observations.noise.gammas, speaks, strict=True):
+        apart = each.ratio - thresholds(points, gamma)
+        excess = np.minimum(excess, apart.max(axis=(1, 2)))
+    return Judged(excess=excess, place=np.mean([each.place for each in speaks], axis=0))
+
+
+def place_change(
+    observations: Observations, stretch: NDArray[np.intp], kernels: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Return where a change of a stretch lies, if it has one.
+
+    Returns
+    -------
+    float64 array, shape (kernel, split)
+        Log marginal likelihood, on average over the kinds of noise that there may be.
+    """
+    return np.asarray(
+        np.mean([each.place for each in heard(observations, stretch, kernels)], axis=0)
+    )
+
+
+def heard(
+    observations: Observations, stretch: NDArray[np.intp], kernels: NDArray[np.intp]
+) -> list[Evidence]:
+    """Return the evidence under each kind of noise that there may be."""
+    some = np.ix_(kernels, stretch)
+    values, shares = observations.values[some], observations.shares[some]
+    points = observations.points[stretch]
+    return [evidence(points, values, shares, gamma) for gamma in observations.noise.gammas]
