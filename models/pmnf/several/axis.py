@@ -1,0 +1,82 @@
+"""Terms of one parameter that fit along the lines on which all others stand still.
+
+On such a line a sum of products is a constant plus terms of that parameter alone, whatever the
+others do; so the lines of a parameter are fitted with a constant and a slope each, and share the
+term. Several terms a parameter stay in the race: a line has few points.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.models.compiled import part
+
+
+@part
+def choose(
+    y: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    columns: NDArray[np.float64],
+    line: NDArray[np.int32],
+    start: NDArray[np.int64],
+    chosen: NDArray[np.int64],
+) -> None:
+    """Write the numbers of the terms with the least residuals over all lines, best first.
+
+    Parameters
+    ----------
+    columns : float64 array, shape (1 + term, point)
+        The first is 1.
+    line : int32 array, shape (point,)
+    start : int64 array, shape (kept,)
+        What to choose where the parameter has no lines.
+    chosen : int64 array, shape (kept,)
+        Result.
+    """
+    count = line.max() + 1
+    if count == 0:
+        chosen[:] = start
+        return
+    total = np.zeros(count)
+    mean = np.zeros(count)
+    for a in range(y.size):
+        if line[a] >= 0:
+            total[line[a]] += weight[a]
+            mean[line[a]] += weight[a] * y[a]
+    for g in range(count):
+        if total[g] > 0.0:
+            mean[g] /= total[g]
+    rest = np.full(chosen.size, np.inf)
+    middle = np.empty(count)
+    length = np.empty(count)
+    along = np.empty(count)
+    for e in range(1, columns.shape[0]):
+        middle[:] = 0.0
+        length[:] = 0.0
+        along[:] = 0.0
+        for a in range(y.size):
+            if line[a] >= 0:
+                middle[line[a]] += weight[a] * columns[e, a] / total[line[a]]
+        for a in range(y.size):
+            if line[a] >= 0:
+                apart = columns[e, a] - middle[line[a]]
+                length[line[a]] += weight[a] * apart * apart
+                along[line[a]] += weight[a] * apart * (y[a] - mean[line[a]])
+        rss = 0.0
+        for a in range(y.size):
+            g = line[a]
+            if g >= 0:
+                off = y[a] - mean[g]
+                if along[g] > 0.0:
+                    off -= along[g] / length[g] * (columns[e, a] - middle[g])
+                rss += weight[a] * off * off
+        at = chosen.size - 1
+        if rss >= rest[at]:
+            continue
+        while at > 0 and rss < rest[at - 1]:
+            rest[at] = rest[at - 1]
+            chosen[at] = chosen[at - 1]
+            at -= 1
+        rest[at] = rss
+        chosen[at] = e
