@@ -140,6 +140,26 @@ def draw(
     return Drawn(constants=coefficients(random, count), factors=factors, terms=terms)
 
 
+def balanced(
+    random: np.random.Generator, drawn: Drawn, points: NDArray[np.float64]
+) -> Drawn:
+    """Return the same terms with coefficients that let each of them be seen.
+
+    The means of the constant and of every term over the points are log-uniform over a decade.
+    Coefficients over six decades, each for itself, leave most sums with one visible term.
+    """
+    free = Drawn(
+        constants=np.zeros(len(drawn) * drawn.factors.shape[1]),
+        factors=np.ones((drawn.factors.size, 1)),
+        terms=drawn.terms.reshape(drawn.factors.size, 1, -1),
+    )
+    size = free(points).mean(axis=1).reshape(drawn.factors.shape)
+    wanted = 10.0 ** random.uniform(-1.0, 0.0, drawn.factors.shape)
+    factors = np.where(drawn.factors > 0.0, wanted / size, 0.0)
+    constants = 10.0 ** random.uniform(-1.0, 0.0, len(drawn))
+    return Drawn(constants=constants, factors=factors, terms=drawn.terms)
+
+
 def sets(
     random: np.random.Generator, kind: str, relevant: NDArray[np.int64]
 ) -> list[NDArray[np.int64]]:

@@ -90,6 +90,7 @@ def fit_columns(
     target: Target,
     coefficients: NDArray[np.float64],
     scratch: NDArray[np.float64],
+    triangle: NDArray[np.float64],
 ) -> float:
     """Fit a constant and columns by Gram and Schmidt; return the weighted RSS.
 
@@ -100,6 +101,8 @@ def fit_columns(
         Result, the constant first.
     scratch : float64 array, shape (at least used, point)
         Left with the orthonormal columns.
+    triangle : float64 array, shape (at least used, at least used + 1)
+        Left with the weighted means of the columns, and beside them the triangle R of Q R.
 
     Returns
     -------
@@ -108,10 +111,11 @@ def fit_columns(
     """
     weight, root, wanted, mean, _ = target
     points = wanted.size
-    upper = np.zeros((MOST_TERMS, MOST_TERMS))
-    along = np.zeros(MOST_TERMS)
-    middle = np.zeros(MOST_TERMS)
+    along = np.zeros(used)
+    middle = triangle[:, 0]
+    upper = triangle[:, 1:]
     for q in range(used):
+        middle[q] = 0.0
         for a in range(points):
             middle[q] += weight[a] * columns[q, a]
         before = 0.0
@@ -186,7 +190,8 @@ def offer(
             fill_column(terms[one], axes, room[used])
             used += 1
     found = np.zeros(MOST_TERMS + 1)
-    rss = fit_columns(room, used, target, found, room[MOST_TERMS:])
+    triangle = np.empty((MOST_TERMS, MOST_TERMS + 1))
+    rss = fit_columns(room, used, target, found, room[MOST_TERMS:], triangle)
     if rss == np.inf:
         return np.inf
     for one in range(used):

@@ -11,15 +11,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.pmnf.criterion import FEWEST, PRICE
+from hindmost.models.pmnf.criterion import FEWEST
 from hindmost.models.pmnf.criterion import penalties as of_one_parameter
 
 MOST_TERMS = 3
-OF_FIRST = PRICE[1]
-"""Factor of log M for a parameter's first exponents."""
-OF_FURTHER = PRICE[2]
+OF_FIRST = 0.75
+"""Factor of log M for a parameter's first exponents: of constants, some 4 % get a term."""
+OF_FURTHER = 2.0
 """Factor of log M for each further pair of exponents of the same parameter."""
-OF_TERM = 1.0
+OF_TERM = 3.0
 """Factor of log(2^d - 1), the sets of parameters that a further term may have."""
 
 
