@@ -29,14 +29,14 @@ def choose(
     columns : float64 array, shape (1 + term, point)
         The first is 1.
     line : int32 array, shape (point,)
-    start : int64 array, shape (kept,)
+    start : int64 array, shape (at least kept,)
         What to choose where the parameter has no lines.
     chosen : int64 array, shape (kept,)
         Result.
     """
     count = line.max() + 1
     if count == 0:
-        chosen[:] = start
+        chosen[:] = start[: chosen.size]
         return
     total = np.zeros(count)
     mean = np.zeros(count)

@@ -37,16 +37,18 @@ def combine(
     offer(trial, axes, table, target, best, room)
     doubt = DOUBT * spread
     cheapest = table[1].min()
+    limit = np.inf
     for q in range(many):
-        rss = max(spread - along[q] * along[q] - doubt, 0.0)
-        if along[q] > 0.0 and points * np.log(rss + target[4]) + cheapest < criterion[last]:
+        if along[q] > 0.0 and spread - along[q] * along[q] < limit:
             trial[:] = 0
             trial[2] = ids[q]
             offer(trial, axes, table, target, best, room)
+            limit = np.exp((criterion[last] - cheapest) / points) + doubt
     cheapest = table[2].min()
     if cheapest == np.inf:
         return
-    gram = centred @ centred.T
+    gram = gram_of(centred)
+    limit = np.exp((criterion[last] - cheapest) / points) + doubt
     pairs = np.zeros((PAIRS, 2), np.int64)
     rest = np.full(PAIRS, np.inf)
     for q in range(1, many):
@@ -59,7 +61,7 @@ def combine(
             on_r = (along[r] - alike * along[q]) / apart
             if on_q <= 0.0 or on_r <= 0.0:
                 continue
-            rss = max(spread - on_q * along[q] - on_r * along[r] - doubt, 0.0)
+            rss = spread - on_q * along[q] - on_r * along[r]
             if rss < rest[PAIRS - 1]:
                 at = PAIRS - 1
                 while at > 0 and rss < rest[at - 1]:
@@ -68,12 +70,14 @@ def combine(
                     at -= 1
                 rest[at] = rss
                 pairs[at, 0], pairs[at, 1] = q, r
-            if points * np.log(rss + target[4]) + cheapest < criterion[last]:
+            if rss < limit:
                 trial[0], trial[1], trial[2] = 0, ids[q], ids[r]
                 offer(trial, axes, table, target, best, room)
+                limit = np.exp((criterion[last] - cheapest) / points) + doubt
     cheapest = table[3].min()
     if not thorough or cheapest == np.inf:
         return
+    limit = np.exp((criterion[last] - cheapest) / points) + doubt
     for at in range(PAIRS):
         if rest[at] == np.inf:
             break
@@ -81,11 +85,27 @@ def combine(
         for s in range(many):
             if s in (q, r):
                 continue
-            rss = rest_of_three(gram, along, q, r, s, spread)
-            rss = max(rss - doubt, 0.0)
-            if points * np.log(rss + target[4]) + cheapest < criterion[last]:
+            if rest_of_three(gram, along, q, r, s, spread) < limit:
                 trial[0], trial[1], trial[2] = ids[q], ids[r], ids[s]
                 offer(trial, axes, table, target, best, room)
+                limit = np.exp((criterion[last] - cheapest) / points) + doubt
+
+
+@part
+def gram_of(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the products of all rows with the ones before them: one core, and vector units."""
+    many, points = rows.shape
+    turned = rows.T.copy()
+    gram = np.zeros((many, many))
+    for q in range(many):
+        for a in range(points):
+            factor = rows[q, a]
+            for r in range(q):
+                gram[q, r] += factor * turned[a, r]
+    for q in range(many):
+        for r in range(q):
+            gram[r, q] = gram[q, r]
+    return gram
 
 
 @part

@@ -9,7 +9,7 @@ from hindmost.models.compiled import part
 from hindmost.models.pmnf.several.hypothesis import NO_TERM, Best, Target, digit, exchanged, offer
 from hindmost.models.pmnf.several.price import MOST_TERMS
 
-STARTS = 3
+STARTS = 2
 """Hypotheses from which the exchange sets out."""
 ROUNDS = 4
 """After so many rounds without an end it stops."""

@@ -22,6 +22,8 @@ from hindmost.models.pmnf.several.price import MOST_TERMS
 
 CHOSEN = (None, None, 6, 4, 3)
 """Terms a parameter that stay in the race, by how many parameters there are; None: all."""
+FIRST = (None, None, 3, 2, 1)
+"""The same where only the weights are looked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +79,9 @@ def search(
     scale = np.abs(axes).max(axis=2)
     scale[scale == 0.0] = 1.0
     kept = CHOSEN[many] or base - 1
+    first = penalties.copy()
+    if many == 1:
+        first[2:] = np.inf  # weights are those of the search over one parameter
     result = Found(
         terms=np.full((kernels, KEPT, MOST_TERMS), NO_TERM, np.int64),
         coefficients=np.zeros((kernels, KEPT, MOST_TERMS + 1)),
@@ -89,8 +94,9 @@ def search(
         np.ascontiguousarray(axes / scale[..., None]),
         line,
         start[:kept],
+        FIRST[many] or base - 1,
         gamma,
-        penalties,
+        np.stack([first, penalties]),
         result.terms,
         result.coefficients,
         result.criterion,
@@ -113,8 +119,9 @@ def search_loop(
     axes: NDArray[np.float64],
     line: NDArray[np.int32],
     start: NDArray[np.int64],
+    few: int,
     gamma: float,
-    table: NDArray[np.float64],
+    tables: NDArray[np.float64],
     terms: NDArray[np.int64],
     coefficients: NDArray[np.float64],
     criterion: NDArray[np.float64],
@@ -128,7 +135,7 @@ def search_loop(
         y, best = values[k], (terms[k], coefficients[k], criterion[k])
         weight = shares[k] * np.abs(y) ** (-2.0 * gamma)
         if gamma != 0.0:
-            begin(y, weight, axes, line, start, chosen, table, best, False)
+            begin(y, weight, axes, line, start, chosen[:, :few], tables[0], best, False)
             fitted = np.full(points, coefficients[k, 0, 0])
             for one in range(MOST_TERMS):
                 if terms[k, 0, one] != NO_TERM:
@@ -136,7 +143,7 @@ def search_loop(
                     fitted += coefficients[k, 0, one + 1] * column
             fitted = np.maximum(fitted, 0.5 * np.abs(y).min())
             weight = shares[k] * fitted ** (-2.0 * gamma)
-        begin(y, weight, axes, line, start, chosen, table, best, True)
+        begin(y, weight, axes, line, start, chosen, tables[1], best, True)
         weights[k] = weight / weight.sum()
 
 
