@@ -21,7 +21,7 @@ AXES = (
     (4.0, 8.0, 16.0, 32.0, 64.0),
     (10.0, 20.0, 30.0, 40.0, 50.0),
     (2.0, 4.0, 6.0, 8.0, 10.0),
-    (1.0, 2.0, 4.0, 8.0, 16.0),
+    (3.0, 6.0, 12.0, 24.0, 48.0),
 )
 """Values of the first to fourth parameter: ranks, a size, and two more, 5 each."""
 FAMILIES = ("additive", "multiplicative", "mixed", "irrelevant")
@@ -101,9 +101,7 @@ def cross(*axes: tuple[float, ...]) -> NDArray[np.float64]:
     return np.array(points)
 
 
-def draw(
-    random: np.random.Generator, family: str, count: int, *, parameters: int = 2
-) -> Drawn:
+def draw(random: np.random.Generator, family: str, count: int, *, parameters: int = 2) -> Drawn:
     """Draw random functions.
 
     Parameters
@@ -140,9 +138,7 @@ def draw(
     return Drawn(constants=coefficients(random, count), factors=factors, terms=terms)
 
 
-def balanced(
-    random: np.random.Generator, drawn: Drawn, points: NDArray[np.float64]
-) -> Drawn:
+def balanced(random: np.random.Generator, drawn: Drawn, points: NDArray[np.float64]) -> Drawn:
     """Return the same terms with coefficients that let each of them be seen.
 
     The means of the constant and of every term over the points are log-uniform over a decade.

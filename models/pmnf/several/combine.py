@@ -41,7 +41,7 @@ def combine(
     for q in range(many):
         if along[q] > 0.0 and spread - along[q] * along[q] < limit:
             trial[:] = 0
-            trial[2] = ids[q]
+            trial[0] = ids[q]
             offer(trial, axes, table, target, best, room)
             limit = np.exp((criterion[last] - cheapest) / points) + doubt
     cheapest = table[2].min()
@@ -71,12 +71,14 @@ def combine(
                 rest[at] = rss
                 pairs[at, 0], pairs[at, 1] = q, r
             if rss < limit:
-                trial[0], trial[1], trial[2] = 0, ids[q], ids[r]
+                trial[:] = 0
+                trial[0], trial[1] = ids[q], ids[r]
                 offer(trial, axes, table, target, best, room)
                 limit = np.exp((criterion[last] - cheapest) / points) + doubt
     cheapest = table[3].min()
     if not thorough or cheapest == np.inf:
         return
+    offer_partitions(axes, chosen, table, target, best, room)
     limit = np.exp((criterion[last] - cheapest) / points) + doubt
     for at in range(PAIRS):
         if rest[at] == np.inf:
@@ -86,9 +88,41 @@ def combine(
             if s in (q, r):
                 continue
             if rest_of_three(gram, along, q, r, s, spread) < limit:
+                trial[:] = 0
                 trial[0], trial[1], trial[2] = ids[q], ids[r], ids[s]
                 offer(trial, axes, table, target, best, room)
                 limit = np.exp((criterion[last] - cheapest) / points) + doubt
+
+
+@part
+def offer_partitions(
+    axes: NDArray[np.float64],
+    chosen: NDArray[np.int64],
+    table: NDArray[np.float64],
+    target: Target,
+    best: Best,
+    room: NDArray[np.float64],
+) -> None:
+    """Offer every sum of products in which each parameter has its best term once or not at all.
+
+    Pairs and their thirds may miss a sum of one term for each of three parameters and more.
+    """
+    many, base = axes.shape[0], axes.shape[1]
+    trial = np.zeros(MOST_TERMS, np.int64)
+    for code in range((many + 1) ** many):
+        trial[:] = 0
+        rest = code
+        most = 0
+        new = True
+        for axis in range(many):
+            label = rest % (many + 1)
+            rest //= many + 1
+            new = new and label <= most + 1  # each division once
+            most = max(most, label)
+            if label:
+                trial[label - 1] += chosen[axis, 0] * base**axis
+        if new:
+            offer(trial, axes, table, target, best, room)
 
 
 @part

@@ -40,11 +40,12 @@ def predict(
     target: Target,
     centre: NDArray[np.float64],
     lever: NDArray[np.float64],
-) -> float:
+) -> tuple[float, float]:
     """Fit columns at the points, in front, and predict at the targets, behind.
 
     Leaves the predictions and what they vary by, for residuals of variance 1 at a point of weight
-    1. Returns the weighted RSS; infinite where a coefficient would not be above 0.
+    1. Returns the weighted RSS, infinite where columns depend on each other, and the least
+    coefficient.
     """
     count = target[2].size
     factors = np.empty(MOST_TERMS + 1)
@@ -52,10 +53,10 @@ def predict(
     scratch = np.empty((MOST_TERMS, count))
     rss = fit_columns(columns, used, target, factors, scratch, triangle)
     if rss == np.inf:
-        return np.inf
+        return rss, 0.0
+    least = np.inf
     for q in range(used):
-        if factors[q + 1] <= 0.0:
-            return np.inf
+        least = min(least, factors[q + 1])
     apart = np.empty(MOST_TERMS)
     for t in range(centre.size):
         centre[t] = factors[0]
@@ -67,7 +68,7 @@ def predict(
                 apart[q] -= triangle[r, q + 1] * apart[r]
             apart[q] /= triangle[q, q + 1]
             lever[t] += apart[q] * apart[q]
-    return rss
+    return rss, least
 
 
 @part
@@ -158,8 +159,8 @@ def wander(
                 for v in range(free):
                     exponent += (step[v] + apart[v]) * slopes[v, one, a]
                 trial[one, a] = columns[one, a] * np.exp(exponent)
-        rss = predict(trial, width, target, centre[filled], lever[filled])
-        if rss == np.inf:
+        rss, least = predict(trial, width, target, centre[filled], lever[filled])
+        if rss == np.inf or least <= 0.0:
             continue
         left = count - width - 1
         error[filled] = (rss + target[4]) / left

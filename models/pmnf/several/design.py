@@ -57,7 +57,7 @@ def check_design(points: NDArray[np.float64], parameters: Sequence[str]) -> None
 
 
 def lines(points: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Number the lines along each parameter, on which all others stand still.
+    """Give numbers to the lines along each parameter, on which all others stand still.
 
     Parameters
     ----------

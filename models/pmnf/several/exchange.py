@@ -21,7 +21,7 @@ def exchange(
 ) -> None:
     """Offer hypotheses that differ from the best ones in a parameter's exponents.
 
-    Of one term, or of all terms that share them; or by a term that is left out.
+    Of one term, or of all terms that share them; or by a term of one parameter more or less.
     """
     many, base = axes.shape[0], axes.shape[1]
     room = np.empty((2 * MOST_TERMS, target[2].size))
@@ -45,8 +45,8 @@ def exchange(
         done += 1
         for axis in range(many):
             for one in range(MOST_TERMS):
-                if centre[one] == NO_TERM:
-                    continue
+                if one < MOST_TERMS - 1 and centre[one + 1] == NO_TERM:
+                    continue  # absent terms come first: one of them is enough
                 own = digit(centre[one], axis, base)
                 shared = False
                 for other in range(MOST_TERMS):

@@ -21,7 +21,7 @@ DEPENDENT = 1e-10
 NO_TERM = 0
 
 Best = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
-"""Terms (hypothesis, 3) ascending, coefficients (hypothesis, 4), criterion (hypothesis,)."""
+"""Terms (hypothesis, 4) ascending, coefficients (hypothesis, 5), criterion (hypothesis,)."""
 Target = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float, float]
 """Weights of sum 1, their roots, weighted values less their mean, that mean, least RSS."""
 
@@ -62,7 +62,9 @@ def fill_column(term: int, axes: NDArray[np.float64], column: NDArray[np.float64
 
 
 @part
-def price_of(terms: NDArray[np.int64], axes: NDArray[np.float64], table: NDArray[np.float64]) -> float:
+def price_of(
+    terms: NDArray[np.int64], axes: NDArray[np.float64], table: NDArray[np.float64]
+) -> float:
     """Return what the terms pay: by how many they are, parameters used, and further exponents."""
     many, base = axes.shape[0], axes.shape[1]
     count = 0
@@ -167,15 +169,15 @@ def offer(
 
     Parameters
     ----------
-    terms : int64 array, shape (3,)
+    terms : int64 array, shape (4,)
         0 for no term; ordered in place.
-    room : float64 array, shape (6, point)
+    room : float64 array, shape (8, point)
         Scratch.
 
     Returns
     -------
     float
-        Its criterion; infinite where a coefficient would not be above 0.
+        Its criterion; infinite where a coefficient would not be above 0, or a term not be seen.
     """
     terms.sort()
     kept, factors, criterion = best
@@ -195,7 +197,7 @@ def offer(
     if rss == np.inf:
         return np.inf
     for one in range(used):
-        if found[one + 1] <= 0.0:
+        if found[one + 1] <= 0.0 or (found[one + 1] * triangle[one, one + 1]) ** 2 < target[4]:
             return np.inf
     value = target[2].size * np.log(rss + target[4]) + price
     last = criterion.size - 1

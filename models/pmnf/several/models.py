@@ -30,9 +30,9 @@ class ParameterModels:
     space : SearchSpace
     observations : Observations
         With points of shape (point, parameter).
-    terms : int64 array, shape (kernel, hypothesis, 3)
+    terms : int64 array, shape (kernel, hypothesis, 4)
         Each term one number, as `hypothesis` explains; 0 for none. The best hypothesis first.
-    coefficients : float64 array, shape (kernel, hypothesis, 4)
+    coefficients : float64 array, shape (kernel, hypothesis, 5)
         Of the constant and of the terms, in the metric's unit; 0 where there is no term.
     criterion : float64 array, shape (kernel, hypothesis)
         Infinite where there is no such hypothesis.

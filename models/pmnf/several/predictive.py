@@ -43,7 +43,7 @@ class Fitted:
     points : float64 array, shape (point, parameter)
     values, weights : float64 array, shape (kernel, point)
     gamma : float
-    terms : int64 array, shape (kernel, hypothesis, 3)
+    terms : int64 array, shape (kernel, hypothesis, 4)
     criterion : float64 array, shape (kernel, hypothesis)
     space : SearchSpace
     """
@@ -155,7 +155,7 @@ def interval_loop(
                 if terms[k, h, one] != NO_TERM:
                     fill_column(terms[k, h, one], axes, columns[many])
                     many += 1
-            rss = predict(columns, many, target, centre[filled], lever[filled])
+            rss, _ = predict(columns, many, target, centre[filled], lever[filled])
             free = count - many - 1
             share[filled] = -0.5 * (criterion[k, h] - criterion[k, 0])
             if rss == np.inf or free <= 0 or share[filled] < np.log(LEAST_SHARE):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hindmost.models.pmnf.criterion import FEWEST
 from hindmost.models.pmnf.criterion import penalties as of_one_parameter
 
-MOST_TERMS = 3
+MOST_TERMS = 4
 OF_FIRST = 0.75
 """Factor of log M for a parameter's first exponents: of constants, some 4 % get a term."""
 OF_FURTHER = 2.0
@@ -36,7 +36,7 @@ def penalties(points: int, exponents: int, parameters: int) -> NDArray[np.float6
     Returns
     -------
     float64 array, shape (terms, parameters used, further exponents)
-        Terms from 0 to 3; infinite where there are too few points for so many.
+        Terms from 0 to 4; infinite where there are too few points for so many.
     """
     table = np.full((MOST_TERMS + 1, parameters + 1, MOST_TERMS * parameters + 1), np.inf)
     if parameters == 1:

@@ -32,9 +32,9 @@ class Found:
 
     Attributes
     ----------
-    terms : int64 array, shape (kernel, hypothesis, 3)
+    terms : int64 array, shape (kernel, hypothesis, 4)
         Numbers of terms as in `hypothesis`; 0 for none.
-    coefficients : float64 array, shape (kernel, hypothesis, 4)
+    coefficients : float64 array, shape (kernel, hypothesis, 5)
         Of the constant and of the terms; 0 where there is no term.
     criterion : float64 array, shape (kernel, hypothesis)
         The less the better; infinite where there is no such hypothesis.
@@ -58,7 +58,7 @@ def search(
     gamma: float,
     penalties: NDArray[np.float64],
 ) -> Found:
-    """Find the best hypotheses of a constant and up to three products.
+    """Find the best hypotheses of a constant and up to four products.
 
     Parameters
     ----------
@@ -130,12 +130,13 @@ def search_loop(
     """Fill the results of `search`, kernel by kernel."""
     many, _, points = axes.shape
     chosen = np.empty((many, start.size), np.int64)
+    rough = np.empty((many, few), np.int64)
     column = np.empty(points)
     for k in range(values.shape[0]):
         y, best = values[k], (terms[k], coefficients[k], criterion[k])
         weight = shares[k] * np.abs(y) ** (-2.0 * gamma)
         if gamma != 0.0:
-            begin(y, weight, axes, line, start, chosen[:, :few], tables[0], best, False)
+            begin(y, weight, axes, line, start, rough, tables[0], best, False)
             fitted = np.full(points, coefficients[k, 0, 0])
             for one in range(MOST_TERMS):
                 if terms[k, 0, one] != NO_TERM:
@@ -165,7 +166,7 @@ def begin(
     best[2][:] = np.inf
     target = aim(y, weight)
     for axis in range(axes.shape[0]):
-        choose(y, target[0], axes[axis], line[axis], start, chosen[axis])
+        choose(y, target[0], axes[axis], line[axis], start, chosen[axis], thorough)
     combine(axes, chosen, table, target, best, thorough)
     if thorough:
         exchange(axes, table, target, best)
