@@ -115,8 +115,8 @@ def ours(given: Cell, space: str) -> str:
     found = [models[k].form.leading or none for k in range(len(models))]
     low, high = models.interval(given.at)
     inside = (low[:, 0] <= given.new) & (given.new <= high[:, 0])
-    covered = f"{100 * inside.mean():6.1f}" if given.values.shape[0] else ""
-    return score(found, models.predict(given.at)[:, 0], seconds, given) + covered
+    figures = score(found, models.predict(given.at)[:, 0], seconds, given)
+    return f"{figures} {100 * inside.mean():6.1f}"
 
 
 def extrap(given: Cell, python: str, count: int) -> str:

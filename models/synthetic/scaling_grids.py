@@ -68,7 +68,7 @@ class Drawn:
             for number, axis in zip(self.terms[:, one].T, axes, strict=True):
                 grown = grown * axis[number]
             values += grown
-        return values
+        return np.asarray(values)
 
     def leading(self, function: int) -> tuple[Exponents, ...]:
         """Return each parameter's fastest growth; (0, 0) where it does not occur."""

@@ -34,15 +34,16 @@ def combine(
     last = criterion.size - 1
     room = np.empty((2 * MOST_TERMS, points))
     trial = np.zeros(MOST_TERMS, np.int64)
-    offer(trial, axes, table, target, best, room)
+    offer(trial, axes, table, target, best, room, 0.0)
     doubt = DOUBT * spread
     cheapest = table[1].min()
     limit = np.inf
     for q in range(many):
-        if along[q] > 0.0 and spread - along[q] * along[q] < limit:
+        rss = spread - along[q] * along[q]
+        if along[q] > 0.0 and rss < limit:
             trial[:] = 0
             trial[0] = ids[q]
-            offer(trial, axes, table, target, best, room)
+            offer(trial, axes, table, target, best, room, rss - doubt)
             limit = np.exp((criterion[last] - cheapest) / points) + doubt
     cheapest = table[2].min()
     if cheapest == np.inf:
@@ -73,7 +74,7 @@ def combine(
             if rss < limit:
                 trial[:] = 0
                 trial[0], trial[1] = ids[q], ids[r]
-                offer(trial, axes, table, target, best, room)
+                offer(trial, axes, table, target, best, room, rss - doubt)
                 limit = np.exp((criterion[last] - cheapest) / points) + doubt
     cheapest = table[3].min()
     if not thorough or cheapest == np.inf:
@@ -87,10 +88,11 @@ def combine(
         for s in range(many):
             if s in (q, r):
                 continue
-            if rest_of_three(gram, along, q, r, s, spread) < limit:
+            rss = rest_of_three(gram, along, q, r, s, spread)
+            if rss < limit:
                 trial[:] = 0
                 trial[0], trial[1], trial[2] = ids[q], ids[r], ids[s]
-                offer(trial, axes, table, target, best, room)
+                offer(trial, axes, table, target, best, room, rss - doubt)
                 limit = np.exp((criterion[last] - cheapest) / points) + doubt
 
 
@@ -122,7 +124,7 @@ def offer_partitions(
             if label:
                 trial[label - 1] += chosen[axis, 0] * base**axis
         if new:
-            offer(trial, axes, table, target, best, room)
+            offer(trial, axes, table, target, best, room, 0.0)
 
 
 @part
@@ -196,4 +198,4 @@ def rest_of_three(
     on_s = ((a * c - b) * u + (a * b - c) * v + (1.0 - a * a) * w) / determinant
     if on_q <= 0.0 or on_r <= 0.0 or on_s <= 0.0:
         return np.inf
-    return spread - on_q * u - on_r * v - on_s * w
+    return float(spread - on_q * u - on_r * v - on_s * w)

@@ -57,10 +57,10 @@ def exchange(
                         continue
                     trial[:] = centre
                     trial[one] = exchanged(centre[one], axis, base, number)
-                    offer(trial, axes, table, target, best, room)
+                    offer(trial, axes, table, target, best, room, 0.0)
                     if shared:
                         for other in range(MOST_TERMS):
                             trial[other] = centre[other]
                             if centre[other] != NO_TERM and digit(centre[other], axis, base) == own:
                                 trial[other] = exchanged(centre[other], axis, base, number)
-                        offer(trial, axes, table, target, best, room)
+                        offer(trial, axes, table, target, best, room, 0.0)

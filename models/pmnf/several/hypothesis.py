@@ -40,13 +40,13 @@ def aim(y: NDArray[np.float64], weight: NDArray[np.float64]) -> Target:
 @part
 def digit(term: int, axis: int, base: int) -> int:
     """Return the exponents' number of one parameter in a term; 0 where it does not occur."""
-    return (term // base**axis) % base
+    return int((term // base**axis) % base)
 
 
 @part
 def exchanged(term: int, axis: int, base: int, number: int) -> int:
     """Return the term with other exponents of one parameter."""
-    return term + (number - digit(term, axis, base)) * base**axis
+    return int(term + (number - digit(term, axis, base)) * base**axis)
 
 
 @part
@@ -82,7 +82,7 @@ def price_of(
             distinct += fresh
         used += distinct > 0
         further += max(distinct - 1, 0)
-    return table[count, used, further]
+    return float(table[count, used, further])
 
 
 @part
@@ -164,6 +164,7 @@ def offer(
     target: Target,
     best: Best,
     room: NDArray[np.float64],
+    bound: float,
 ) -> float:
     """Fit a hypothesis and put it in its place in the list of the best, if it has one.
 
@@ -173,6 +174,8 @@ def offer(
         0 for no term; ordered in place.
     room : float64 array, shape (8, point)
         Scratch.
+    bound : float
+        What its RSS is at least; 0 if that is not known.
 
     Returns
     -------
@@ -182,7 +185,8 @@ def offer(
     terms.sort()
     kept, factors, criterion = best
     price = price_of(terms, axes, table)
-    if price == np.inf:
+    bound = target[2].size * np.log(max(bound, 0.0) + target[4]) + price
+    if bound >= criterion[-1]:  # or the price is infinite
         return np.inf
     used = 0
     for one in range(MOST_TERMS):
@@ -199,7 +203,7 @@ def offer(
     for one in range(used):
         if found[one + 1] <= 0.0 or (found[one + 1] * triangle[one, one + 1]) ** 2 < target[4]:
             return np.inf
-    value = target[2].size * np.log(rss + target[4]) + price
+    value = float(target[2].size * np.log(rss + target[4]) + price)
     last = criterion.size - 1
     if value >= criterion[last]:
         return value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -160,7 +161,7 @@ class ParameterModels:
 
     def _only(self, kernel: int) -> ParameterModels:
         """Return the models of one kernel only."""
-        one = slice(kernel, kernel + 1) if kernel != -1 else slice(kernel, None)
+        one = slice(kernel, kernel + 1 or None)
         observations = Observations(
             points=self.observations.points,
             values=self.observations.values[one],
@@ -177,7 +178,10 @@ class ParameterModels:
         )
 
 
-def growth(exponents: tuple[Exponents, ...]) -> tuple[Exponents | tuple[Exponents, ...], ...]:
+def growth(
+    exponents: tuple[Exponents, ...],
+) -> tuple[Fraction, Fraction, tuple[Exponents, ...]]:
     """Return by what terms are ordered: their growth where all parameters grow alike."""
-    together = (sum(power for power, _ in exponents), sum(log for _, log in exponents))
-    return (together, exponents)  # type: ignore[return-value]
+    power = sum((power for power, _ in exponents), Fraction(0))
+    of_logarithm = sum((log for _, log in exponents), Fraction(0))
+    return power, of_logarithm, exponents

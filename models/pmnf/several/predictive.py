@@ -195,7 +195,7 @@ def interval_loop(
             total /= total[-1]
             for side in range(2):
                 wanted = 0.5 * (1.0 + (2 * side - 1) * level)
-                found = min(np.searchsorted(total, wanted), size - 1)
+                found = min(int(np.searchsorted(total, wanted)), size - 1)
                 intervals[side, k, t] = outcome[order[found]]
 
 

