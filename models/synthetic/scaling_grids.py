@@ -79,7 +79,8 @@ class Drawn:
 
 def grid(*axes: tuple[float, ...]) -> NDArray[np.float64]:
     """Return all combinations of values, shape (point, parameter)."""
-    return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
+    every = np.meshgrid(*axes, indexing="ij")
+    return np.stack([axis.ravel() for axis in every], axis=1)
 
 
 def cross(*axes: tuple[float, ...]) -> NDArray[np.float64]:
