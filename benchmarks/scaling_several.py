@@ -37,7 +37,7 @@ from hindmost.models.synthetic.scaling_grids import (
 
 NOISE = (0.0, 0.02, 0.05, 0.10, 0.15)
 NAMES = ("p", "n", "q", "r")
-PEER = Path(__file__).with_name("scaling_several_extrap.py")
+PEER = Path(__file__).with_name("peers") / "extrap_several.py"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

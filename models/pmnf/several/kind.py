@@ -48,7 +48,6 @@ def from_kernels(
             starts(PAPER),
             gamma=kind.gamma,
             penalties=price,
-            thorough=False,
         )
         likelihood.append(-0.5 * found.criterion[:, 0] + 0.5 * np.log(found.weights).sum(axis=1))
     return likeliest(np.array(likelihood))

@@ -7,6 +7,10 @@ probable the measured values make them (importance sampling). Half of the prior 
 space, half evenly on powers from -2 to 3 and logarithms up to 2, as for one parameter. Given its
 exponents, a function predicts with Student's t about its weighted least-squares fit; the interval
 is cut from the mixture of all.
+
+At 4 times every parameter, 90 % intervals cover 82 to 94 % on grids (benchmarks/scaling_several.py
+tells where), and as little as 60 % on lines of three parameters with one point more, where neither
+the terms nor how they combine are known.
 """
 
 from __future__ import annotations

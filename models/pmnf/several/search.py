@@ -57,7 +57,6 @@ def search(
     *,
     gamma: float,
     penalties: NDArray[np.float64],
-    thorough: bool = True,
 ) -> Found:
     """Find the best hypotheses of a constant and up to four products.
 
@@ -74,8 +73,6 @@ def search(
     gamma : float
     penalties : float64 array
         From `price.penalties`.
-    thorough : bool
-        If not, pairs of chosen terms are all that is tried.
     """
     kernels, points = values.shape
     many, base = axes.shape[:2]
@@ -100,7 +97,6 @@ def search(
         FIRST[many] or base - 1,
         gamma,
         np.stack([first, penalties]),
-        thorough,
         result.terms,
         result.coefficients,
         result.criterion,
@@ -126,7 +122,6 @@ def search_loop(
     few: int,
     gamma: float,
     tables: NDArray[np.float64],
-    thorough: bool,
     terms: NDArray[np.int64],
     coefficients: NDArray[np.float64],
     criterion: NDArray[np.float64],
@@ -149,7 +144,7 @@ def search_loop(
                     fitted += coefficients[k, 0, one + 1] * column
             fitted = np.maximum(fitted, 0.5 * np.abs(y).min())
             weight = shares[k] * fitted ** (-2.0 * gamma)
-        begin(y, weight, axes, line, start, chosen, tables[1], best, thorough)
+        begin(y, weight, axes, line, start, chosen, tables[1], best, True)
         weights[k] = weight / weight.sum()
 
 
