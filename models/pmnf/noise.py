@@ -168,13 +168,29 @@ def from_kernels(
     for kind in NoiseKind:
         found = search(values, shares, terms, gamma=kind.gamma, penalties=one_term)
         likelihood.append(-0.5 * found.criterion[:, 0] + 0.5 * np.log(found.weights).sum(axis=1))
-    apart = np.array(likelihood) - np.mean(likelihood, axis=0)
+    return likeliest(np.array(likelihood))
+
+
+def likeliest(likelihood: NDArray[np.float64]) -> Noise | None:
+    """Return the kind of noise under which kernels together are likeliest.
+
+    Parameters
+    ----------
+    likelihood : float64 array, shape (kind, kernel)
+        Logarithms, kinds in the order of `NoiseKind`.
+
+    Returns
+    -------
+    Noise or None
+        None where no kind is much likelier than the others.
+    """
+    apart = likelihood - np.mean(likelihood, axis=0)
     said = np.clip(apart, -MOST_SAID, MOST_SAID).sum(axis=1)
     best, second = np.sort(said)[::-1][:2]
     if best - second < SURE:
         return None
     kind = list(NoiseKind)[int(said.argmax())]
-    return Noise(kind=kind, known=True, source=f"{values.shape[0]} kernels together")
+    return Noise(kind=kind, known=True, source=f"{likelihood.shape[1]} kernels together")
 
 
 def unknown_noise(values: NDArray[np.float64]) -> Noise:

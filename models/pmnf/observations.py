@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,9 @@ FAR = 7.0
 """Median deviations of repetitions, beyond which one is an outlier."""
 DOUBT = 0.01
 """What a point weighs whose repetitions do not say which of them are the outliers."""
+
+Pool = Callable[[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]], Noise | None]
+"""Of points, values and shares of kernels without gaps: the kind of noise, if they tell it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +52,11 @@ class Observations:
 
 
 def observe(
-    points: NDArray[np.float64], values: NDArray[np.float64], noise: str | None = None
+    points: NDArray[np.float64],
+    values: NDArray[np.float64],
+    noise: str | None = None,
+    *,
+    pool: Pool = from_kernels,
 ) -> Observations:
     """Check measurements and join repetitions.
 
@@ -61,6 +69,8 @@ def observe(
     noise : str, optional
         ``additive``, ``root`` or ``multiplicative``; if not given, repetitions or the kernels
         together tell it.
+    pool : callable
+        How the kernels together tell it.
 
     Raises
     ------
@@ -74,8 +84,8 @@ def observe(
     kind = given_noise(noise) if noise is not None else from_repetitions(values)
     one, shares = join_repetitions(values, kind.kind if kind else NoiseKind.MULTIPLICATIVE)
     complete = np.isfinite(one).all(axis=1)
-    if kind is None and points.ndim == 1:
-        kind = from_kernels(points, one[complete], shares[complete])
+    if kind is None:
+        kind = pool(points, one[complete], shares[complete])
     if kind is None:
         kind = unknown_noise(one[np.isfinite(one)])
     if kind.kind.gamma > 0.0 and (one <= 0.0).any():

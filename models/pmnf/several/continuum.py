@@ -1,0 +1,224 @@
+"""Functions with any exponents near those of a hypothesis, by importance sampling: compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.models.compiled import part
+from hindmost.models.pmnf.several.hypothesis import (
+    NO_TERM,
+    Target,
+    digit,
+    fill_column,
+    fit_columns,
+)
+from hindmost.models.pmnf.several.price import MOST_TERMS
+
+POWERS = (-2.0, 3.0)
+LOGARITHMS = (0.0, 2.0)
+WIDER = 1.3
+"""Draws are wider than the law that they stand for, lest its tails be missed."""
+DRAWN = 1
+"""Kind of a component that was drawn, beside 0 of a hypothesis."""
+
+Mixture = tuple[
+    NDArray[np.float64],
+    NDArray[np.int64],
+    NDArray[np.int64],
+    NDArray[np.float64],
+    NDArray[np.float64],
+    NDArray[np.float64],
+]
+"""Of each component its log share, terms, kind, residual variance, predictions and leverages."""
+
+
+@part
+def predict(
+    columns: NDArray[np.float64],
+    used: int,
+    target: Target,
+    centre: NDArray[np.float64],
+    lever: NDArray[np.float64],
+) -> tuple[float, float]:
+    """Fit columns at the points, in front, and predict at the targets, behind.
+
+    Leaves the predictions and what they vary by, for residuals of variance 1 at a point of weight
+    1. Returns the weighted RSS, infinite where columns depend on each other, and the least
+    coefficient.
+    """
+    count = target[2].size
+    factors = np.empty(MOST_TERMS + 1)
+    triangle = np.empty((MOST_TERMS, MOST_TERMS + 1))
+    scratch = np.empty((MOST_TERMS, count))
+    rss = fit_columns(columns, used, target, factors, scratch, triangle)
+    if rss == np.inf:
+        return rss, 0.0
+    least = np.inf
+    for q in range(used):
+        least = min(least, factors[q + 1])
+    apart = np.empty(MOST_TERMS)
+    for t in range(centre.size):
+        centre[t] = factors[0]
+        lever[t] = 1.0
+        for q in range(used):
+            centre[t] += factors[q + 1] * columns[q, count + t]
+            apart[q] = columns[q, count + t] - triangle[q, 0]
+            for r in range(q):
+                apart[q] -= triangle[r, q + 1] * apart[r]
+            apart[q] /= triangle[q, q + 1]
+            lever[t] += apart[q] * apart[q]
+    return rss, least
+
+
+@part
+def wander(
+    terms: NDArray[np.int64],
+    axes: NDArray[np.float64],
+    logarithms: NDArray[np.float64],
+    powers: NDArray[np.float64],
+    target: Target,
+    draws: NDArray[np.float64],
+    mixture: Mixture,
+    own: int,
+    filled: int,
+) -> int:
+    """Add functions near a hypothesis to the mixture; return how many components it has then.
+
+    Parameters
+    ----------
+    axes : float64 array, shape (parameter, 1 + exponents, point and target)
+    logarithms : float64 array, shape (parameter, 2, point and target)
+        Of the parameter, and of its binary logarithm.
+    powers : float64 array, shape (1 + exponents, 2)
+    draws : float64 array, shape (draw, at least twice the pairs of exponents)
+        Standard normal.
+    own : int
+        The hypothesis's own component.
+    """
+    share, used, kind, error, centre, lever = mixture
+    many, base, places = axes.shape
+    count = target[2].size
+    columns = np.empty((MOST_TERMS, places))
+    present = np.empty(MOST_TERMS, np.int64)
+    width = 0
+    for one in range(MOST_TERMS):
+        if terms[one] != NO_TERM:
+            fill_column(terms[one], axes, columns[width])
+            present[width] = terms[one]
+            width += 1
+    # Each direction: which parameter's which exponents, and the power or the logarithm's power.
+    direction = np.empty((2 * MOST_TERMS * many, 3), np.int64)
+    free = 0
+    prior = 0.0
+    for axis in range(many):
+        for number in range(1, base):
+            occurs = False
+            for one in range(width):
+                occurs = occurs or digit(present[one], axis, base) == number
+            if not occurs:
+                continue
+            direction[free, 0], direction[free, 1], direction[free, 2] = axis, number, 0
+            free += 1
+            if logarithms[axis, 0].min() > 0.0 and powers[number, 0] >= 0.0:
+                direction[free, 0], direction[free, 1], direction[free, 2] = axis, number, 1
+                free += 1
+                area = (POWERS[1] - POWERS[0]) * (LOGARITHMS[1] - LOGARITHMS[0])
+                prior += np.log((base - 1) / area)
+            else:
+                prior += np.log((base - 1) / 3.0 / (POWERS[1] - POWERS[0]))
+    slopes = np.zeros((free, width, places))
+    for v in range(free):
+        axis, number, which = direction[v]
+        for one in range(width):
+            if digit(present[one], axis, base) == number:
+                slopes[v, one] = logarithms[axis, which]
+    step, lower, scale = likeliest(columns, slopes, direction, width, target)
+    trial = np.empty((MOST_TERMS, places))
+    apart = np.empty(free)
+    begin = filled
+    total = 0.0
+    for draw in range(draws.shape[0]):
+        proposal = -free * np.log(WIDER) - 0.5 * free * np.log(2.0 * np.pi) + scale
+        for v in range(free - 1, -1, -1):  # lower^T apart = draw
+            value = WIDER * draws[draw, v]
+            proposal -= 0.5 * draws[draw, v] ** 2
+            for u in range(v + 1, free):
+                value -= lower[u, v] * apart[u]
+            apart[v] = value / lower[v, v]
+        inside = True
+        for v in range(free):
+            low, high = POWERS if direction[v, 2] == 0 else LOGARITHMS
+            exponent = powers[direction[v, 1], direction[v, 2]] + step[v] + apart[v]
+            inside = inside and low <= exponent <= high
+        if not inside:
+            continue
+        for one in range(width):
+            for a in range(places):
+                exponent = 0.0
+                for v in range(free):
+                    exponent += (step[v] + apart[v]) * slopes[v, one, a]
+                trial[one, a] = columns[one, a] * np.exp(exponent)
+        rss, least = predict(trial, width, target, centre[filled], lever[filled])
+        if rss == np.inf or least <= 0.0:
+            continue
+        left = count - width - 1
+        error[filled] = (rss + target[4]) / left
+        used[filled] = width
+        kind[filled] = DRAWN
+        better = 0.5 * left * np.log(error[own] / error[filled])
+        share[filled] = share[own] + prior + better - proposal - np.log(draws.shape[0])
+        filled += 1
+    if filled == begin:
+        return filled
+    # No draw may stand for more than chance can have missed (Ionides 2008).
+    most = share[begin:filled].max()
+    for c in range(begin, filled):
+        total += np.exp(share[c] - most)
+    limit = most + np.log(total) - 0.5 * np.log(draws.shape[0])
+    for c in range(begin, filled):
+        share[c] = min(share[c], limit)
+    return filled
+
+
+@part
+def likeliest(
+    columns: NDArray[np.float64],
+    slopes: NDArray[np.float64],
+    direction: NDArray[np.int64],
+    width: int,
+    target: Target,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """Return a Gauss-Newton step of the exponents, the root of its precision, and that's log det.
+
+    Coefficients follow the exponents (variable projection; Kaufman 1975).
+    """
+    weight, root, wanted, _, tiny = target
+    count = wanted.size
+    free = slopes.shape[0]
+    factors = np.empty(MOST_TERMS + 1)
+    basis = np.empty((MOST_TERMS, count))
+    triangle = np.empty((MOST_TERMS, MOST_TERMS + 1))
+    rss = fit_columns(columns, width, target, factors, basis, triangle)
+    variance = (rss + tiny) / (count - width - 1)
+    rest = wanted.copy()
+    for q in range(width):
+        rest -= (basis[q] * wanted).sum() * basis[q]
+    gradient = np.zeros((free, count))
+    for v in range(free):
+        for one in range(width):
+            for a in range(count):
+                gradient[v, a] += factors[one + 1] * columns[one, a] * slopes[v, one, a]
+        middle = (weight * gradient[v]).sum()
+        gradient[v] = root * (gradient[v] - middle)
+        for q in range(width):
+            gradient[v] -= (basis[q] * gradient[v]).sum() * basis[q]
+    precision = gradient @ gradient.T / variance
+    for v in range(free):
+        precision[v, v] += 1.0  # exponents differ by about 1 before anything is measured
+    lower = np.linalg.cholesky(precision)
+    scale = 0.0
+    for v in range(free):
+        scale += np.log(lower[v, v])
+    step = np.linalg.solve(precision, gradient @ rest / variance)
+    return np.minimum(np.maximum(step, -0.5), 0.5), lower, scale

@@ -1,0 +1,66 @@
+"""The best hypotheses with other exponents, as long as that helps: compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.models.compiled import part
+from hindmost.models.pmnf.several.hypothesis import NO_TERM, Best, Target, digit, exchanged, offer
+from hindmost.models.pmnf.several.price import MOST_TERMS
+
+STARTS = 2
+"""Hypotheses from which the exchange sets out."""
+ROUNDS = 4
+"""After so many rounds without an end it stops."""
+
+
+@part
+def exchange(
+    axes: NDArray[np.float64], table: NDArray[np.float64], target: Target, best: Best
+) -> None:
+    """Offer hypotheses that differ from the best ones in a parameter's exponents.
+
+    Of one term, or of all terms that share them; or by a term of one parameter more or less.
+    """
+    many, base = axes.shape[0], axes.shape[1]
+    room = np.empty((2 * MOST_TERMS, target[2].size))
+    trial = np.zeros(MOST_TERMS, np.int64)
+    centre = np.zeros(MOST_TERMS, np.int64)
+    seen = np.zeros((STARTS * ROUNDS, MOST_TERMS), np.int64)
+    done = 0
+    while done < STARTS * ROUNDS:
+        at = -1  # the best one from which no exchange set out yet
+        for h in range(STARTS):
+            fresh = best[2][h] < np.inf
+            for one in range(done):
+                fresh = fresh and not (seen[one] == best[0][h]).all()
+            if fresh:
+                at = h
+                break
+        if at < 0:
+            break
+        centre[:] = best[0][at]
+        seen[done] = centre
+        done += 1
+        for axis in range(many):
+            for one in range(MOST_TERMS):
+                if one < MOST_TERMS - 1 and centre[one + 1] == NO_TERM:
+                    continue  # absent terms come first: one of them is enough
+                own = digit(centre[one], axis, base)
+                shared = False
+                for other in range(MOST_TERMS):
+                    if other != one and centre[other] != NO_TERM and own:
+                        shared = shared or digit(centre[other], axis, base) == own
+                for number in range(base):
+                    if number == own:
+                        continue
+                    trial[:] = centre
+                    trial[one] = exchanged(centre[one], axis, base, number)
+                    offer(trial, axes, table, target, best, room, 0.0)
+                    if shared:
+                        for other in range(MOST_TERMS):
+                            trial[other] = centre[other]
+                            if centre[other] != NO_TERM and digit(centre[other], axis, base) == own:
+                                trial[other] = exchanged(centre[other], axis, base, number)
+                        offer(trial, axes, table, target, best, room, 0.0)

@@ -1,0 +1,225 @@
+"""Hypotheses inside the compiled loops: terms as numbers, the list of the best, one fit.
+
+A term of several parameters is one number, sum_l e_l (E + 1)^l, where e_l is 0 if parameter l does
+not occur and otherwise 1 plus the number of its exponents in the search space of E pairs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.models.compiled import part
+from hindmost.models.pmnf.several.price import MOST_TERMS
+
+KEPT = 24
+"""Hypotheses that are kept of each kernel: the best, the runners-up, and others to average over."""
+ROUNDING = 1e-20
+"""Squared, the share of a value below which nothing is told apart."""
+DEPENDENT = 1e-10
+"""Share of a column's squared length beside the others, below which it says nothing new."""
+NO_TERM = 0
+
+Best = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
+"""Terms (hypothesis, 4) ascending, coefficients (hypothesis, 5), criterion (hypothesis,)."""
+Target = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float, float]
+"""Weights of sum 1, their roots, weighted values less their mean, that mean, least RSS."""
+
+
+@part
+def aim(y: NDArray[np.float64], weight: NDArray[np.float64]) -> Target:
+    """Return what all fits to the same values and weights share."""
+    weight /= weight.sum()
+    root = np.sqrt(weight)
+    mean = (weight * y).sum()
+    target = root * (y - mean)
+    tiny = ROUNDING * (mean * mean + (target * target).sum())
+    return weight, root, target, mean, tiny
+
+
+@part
+def digit(term: int, axis: int, base: int) -> int:
+    """Return the exponents' number of one parameter in a term; 0 where it does not occur."""
+    return int((term // base**axis) % base)
+
+
+@part
+def exchanged(term: int, axis: int, base: int, number: int) -> int:
+    """Return the term with other exponents of one parameter."""
+    return int(term + (number - digit(term, axis, base)) * base**axis)
+
+
+@part
+def fill_column(term: int, axes: NDArray[np.float64], column: NDArray[np.float64]) -> None:
+    """Write the term's values at all points."""
+    many, base, points = axes.shape
+    column[:] = 1.0
+    for axis in range(many):
+        number = digit(term, axis, base)
+        if number:
+            for a in range(points):
+                column[a] *= axes[axis, number, a]
+
+
+@part
+def price_of(
+    terms: NDArray[np.int64], axes: NDArray[np.float64], table: NDArray[np.float64]
+) -> float:
+    """Return what the terms pay: by how many they are, parameters used, and further exponents."""
+    many, base = axes.shape[0], axes.shape[1]
+    count = 0
+    for term in terms:
+        count += term != NO_TERM
+    used = 0
+    further = 0
+    for axis in range(many):
+        distinct = 0
+        for one in range(terms.size):
+            number = digit(terms[one], axis, base)
+            fresh = number != 0
+            for other in range(one):
+                fresh = fresh and digit(terms[other], axis, base) != number
+            distinct += fresh
+        used += distinct > 0
+        further += max(distinct - 1, 0)
+    return float(table[count, used, further])
+
+
+@part
+def fit_columns(
+    columns: NDArray[np.float64],
+    used: int,
+    target: Target,
+    coefficients: NDArray[np.float64],
+    scratch: NDArray[np.float64],
+    triangle: NDArray[np.float64],
+) -> float:
+    """Fit a constant and columns by Gram and Schmidt; return the weighted RSS.
+
+    Parameters
+    ----------
+    columns : float64 array, shape (at least used, point)
+    coefficients : float64 array, shape (at least used + 1,)
+        Result, the constant first.
+    scratch : float64 array, shape (at least used, point)
+        Left with the orthonormal columns.
+    triangle : float64 array, shape (at least used, at least used + 1)
+        Left with the weighted means of the columns, and beside them the triangle R of Q R.
+
+    Returns
+    -------
+    float
+        Infinite where a column depends on the others.
+    """
+    weight, root, wanted, mean, _ = target
+    points = wanted.size
+    along = np.zeros(used)
+    middle = triangle[:, 0]
+    upper = triangle[:, 1:]
+    for q in range(used):
+        middle[q] = 0.0
+        for a in range(points):
+            middle[q] += weight[a] * columns[q, a]
+        before = 0.0
+        for a in range(points):
+            scratch[q, a] = root[a] * (columns[q, a] - middle[q])
+            before += scratch[q, a] ** 2
+        for r in range(q):
+            shared = 0.0
+            for a in range(points):
+                shared += scratch[r, a] * scratch[q, a]
+            upper[r, q] = shared
+            for a in range(points):
+                scratch[q, a] -= shared * scratch[r, a]
+        length = 0.0
+        for a in range(points):
+            length += scratch[q, a] ** 2
+        if length <= DEPENDENT * before or before < 1e-28:
+            return np.inf
+        upper[q, q] = np.sqrt(length)
+        for a in range(points):
+            scratch[q, a] /= upper[q, q]
+            along[q] += scratch[q, a] * wanted[a]
+    rss = 0.0
+    for a in range(points):
+        rest = wanted[a]
+        for q in range(used):
+            rest -= along[q] * scratch[q, a]
+        rss += rest * rest
+    coefficients[0] = mean
+    for q in range(used - 1, -1, -1):
+        value = along[q]
+        for r in range(q + 1, used):
+            value -= upper[q, r] * coefficients[r + 1]
+        coefficients[q + 1] = value / upper[q, q]
+        coefficients[0] -= coefficients[q + 1] * middle[q]
+    return rss
+
+
+@part
+def offer(
+    terms: NDArray[np.int64],
+    axes: NDArray[np.float64],
+    table: NDArray[np.float64],
+    target: Target,
+    best: Best,
+    room: NDArray[np.float64],
+    bound: float,
+) -> float:
+    """Fit a hypothesis and put it in its place in the list of the best, if it has one.
+
+    Parameters
+    ----------
+    terms : int64 array, shape (4,)
+        0 for no term; ordered in place.
+    room : float64 array, shape (8, point)
+        Scratch.
+    bound : float
+        What its RSS is at least; 0 if that is not known.
+
+    Returns
+    -------
+    float
+        Its criterion; infinite where a coefficient would not be above 0, or a term not be seen.
+    """
+    terms.sort()
+    kept, factors, criterion = best
+    price = price_of(terms, axes, table)
+    bound = target[2].size * np.log(max(bound, 0.0) + target[4]) + price
+    if bound >= criterion[-1]:  # or the price is infinite
+        return np.inf
+    used = 0
+    for one in range(MOST_TERMS):
+        if terms[one] != NO_TERM:
+            if one and terms[one] == terms[one - 1]:
+                return np.inf
+            fill_column(terms[one], axes, room[used])
+            used += 1
+    found = np.zeros(MOST_TERMS + 1)
+    triangle = np.empty((MOST_TERMS, MOST_TERMS + 1))
+    rss = fit_columns(room, used, target, found, room[MOST_TERMS:], triangle)
+    if rss == np.inf:
+        return np.inf
+    for one in range(used):
+        if found[one + 1] <= 0.0 or (found[one + 1] * triangle[one, one + 1]) ** 2 < target[4]:
+            return np.inf
+    value = float(target[2].size * np.log(rss + target[4]) + price)
+    last = criterion.size - 1
+    if value >= criterion[last]:
+        return value
+    for at in range(criterion.size):
+        if criterion[at] < np.inf and (kept[at] == terms).all():
+            return value
+    at = last
+    while at > 0 and value < criterion[at - 1]:
+        criterion[at] = criterion[at - 1]
+        kept[at] = kept[at - 1]
+        factors[at] = factors[at - 1]
+        at -= 1
+    criterion[at] = value
+    kept[at] = terms
+    factors[at] = 0.0
+    factors[at, 0] = found[0]
+    for one in range(used):  # beside their terms, of which the absent ones come first
+        factors[at, MOST_TERMS - used + one + 1] = found[one + 1]
+    return value
