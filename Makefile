@@ -8,6 +8,8 @@
 #   make bench-stochastic  measure what fitting laws to 41 million times takes (about 1 min, 2 GB)
 #   make bench-scaling     hold scaling models against known truth (some 10 min; EXTRAP=PYTHON adds Extra-P)
 #   make bench-5-million   the experiment of the paper on segments: 5.2 million data sets (minutes)
+#   make bench-changepoints  hold change points against known truth (some min)
+#   make scaling-cases     measure the case studies of docs/scaling-cases.md again (idle machine)
 #   make validate          hold the models against real and simulated runs (about 10 min, idle machine)
 #   make check             lint, types, import contracts
 #   make clean             remove what the demonstration made
@@ -19,7 +21,8 @@ RANKS ?= 2
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: bench-recorder bench-scaling bench-5-million bench-show bench-stochastic demo test test-recorder validate check \
+.PHONY: bench-recorder bench-scaling bench-5-million bench-changepoints bench-show bench-stochastic demo test test-recorder validate check \
+    scaling-cases \
     lint types contracts clean setup-demo setup-test
 
 setup-demo:
@@ -59,9 +62,16 @@ bench-stochastic: setup-demo
 bench-scaling: setup-demo
 	@$(BIN)/python -m benchmarks.scaling_segments --extrap "$(EXTRAP)"
 	@$(BIN)/python -m benchmarks.scaling_models --extrap "$(EXTRAP)"
+	@$(BIN)/python -m benchmarks.scaling_several --extrap "$(EXTRAP)"
 
 bench-5-million: setup-demo
 	@$(BIN)/python -m benchmarks.scaling_paper
+
+bench-changepoints: setup-demo
+	@$(BIN)/python benchmarks/changepoints.py
+
+scaling-cases: setup-demo
+	@sh examples/scaling/refresh.sh
 
 validate: setup-demo
 	@$(BIN)/python benchmarks/validation.py
@@ -76,7 +86,8 @@ lint:
 
 types:
 	@$(BIN)/mypy
-	@$(BIN)/mypy benchmarks/*.py
+	@$(BIN)/mypy benchmarks/*.py benchmarks/peers/*.py
+	@cd examples/scaling && MYPYPATH=../../src ../../$(BIN)/mypy --config-file ../../pyproject.toml *.py
 	@cd setup && ../$(BIN)/mypy --config-file= --strict *.py
 
 contracts:

@@ -12,7 +12,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from benchmarks.extrap_client import MOST_SETS, Peer, add_peer, some
+from benchmarks.extrap import MOST_SETS, Peer, add_peer, some
 from numpy.typing import NDArray
 
 from hindmost.models.pmnf import detect_segments, fit, fit_segments

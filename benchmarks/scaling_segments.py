@@ -12,7 +12,7 @@ from collections.abc import Callable
 from itertools import product
 
 import numpy as np
-from benchmarks.extrap_client import Peer, add_peer, some
+from benchmarks.extrap import Peer, add_peer, some
 from numpy.typing import NDArray
 
 from hindmost.models.pmnf import detect_segments

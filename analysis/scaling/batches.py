@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +13,13 @@ from hindmost.analysis.readers.experiment import Series
 from hindmost.analysis.scaling.kept import kept_thresholds
 from hindmost.analysis.scaling.kernel import KernelScaling
 from hindmost.analysis.scaling.options import ScalingOptions
-from hindmost.errors import DataError, UsageError
+from hindmost.errors import UsageError
 from hindmost.models.pmnf.fit import ScalingModels
-from hindmost.models.pmnf.model import ScalingModel
 from hindmost.models.pmnf.noise import Noise
 from hindmost.models.pmnf.segments.fit import KernelModels, fit_segments
+
+if TYPE_CHECKING:
+    from hindmost.models.pmnf.several import ParameterModels
 
 Interval = tuple[NDArray[np.float64], NDArray[np.float64]]
 
@@ -113,23 +114,23 @@ class JointBatch:
     """Models over several parameters; changes are not looked for."""
 
     series: tuple[Series, ...]
-    models: Sequence[ScalingModel]
+    models: ParameterModels
 
     @property
     def noise(self) -> Noise:
         """The kind of noise, and how it is known."""
-        return self.models[0].noise
+        return self.models.observations.noise
 
     def predict(self, at: tuple[float, ...]) -> NDArray[np.float64]:
         """Return the value of every kernel at a point: shape (kernel,)."""
-        where = np.array([at])
-        return np.array([float(model.predict(where)[0]) for model in self.models])
+        return np.asarray(self.models.predict(np.array([at]))[:, 0])
 
     def interval(self, at: tuple[float, ...], kernels: NDArray[np.intp], level: float) -> Interval:
         """Return low and high of some kernels at a point, each of shape (kernel,)."""
         where = np.array([at])
         sides = [self.models[kernel].interval(where, level=level) for kernel in kernels.tolist()]
-        return np.array([side[0][0] for side in sides]), np.array([side[1][0] for side in sides])
+        low, high = zip(*sides, strict=True) if sides else ((), ())
+        return np.array([side[0] for side in low]), np.array([side[0] for side in high])
 
     def __getitem__(self, kernel: int) -> KernelScaling:
         return KernelScaling(series=self.series[kernel], whole=self.models[kernel], model=None)
@@ -235,16 +236,9 @@ def _fit_joint(
             f"The paper's rule knows one parameter; there are {', '.join(parameters)}: choose one "
             "by --parameter, or leave --method away."
         )
-    try:
-        several = importlib.import_module("hindmost.models.pmnf.several")
-    except ImportError:
-        raise UsageError(
-            f"Models of several parameters ({', '.join(parameters)}) are not there yet; choose "
-            f"one, as in --parameter {parameters[0]}."
-        ) from None
-    models: Sequence[ScalingModel] = several.fit_parameters(
+    from hindmost.models.pmnf.several import fit_parameters  # its loops are many
+
+    models = fit_parameters(
         series[0].points, values, space=options.space, noise=options.noise, parameters=parameters
     )
-    if not len(models):
-        raise DataError("No kernel was left to model.")
     return JointBatch(series=tuple(series), models=models)

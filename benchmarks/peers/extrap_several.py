@@ -9,6 +9,7 @@ import json
 import sys
 import time
 import warnings
+from typing import Any
 
 from extrap.entities.callpath import Callpath
 from extrap.entities.coordinate import Coordinate
@@ -17,7 +18,7 @@ from extrap.entities.metric import Metric
 from extrap.modelers.multi_parameter.multi_parameter_modeler import MultiParameterModeler
 
 
-def leading(function, parameters):
+def leading(function: Any, parameters: int) -> list[list[str]]:
     """Return per parameter the largest (power, power of the logarithm), as text."""
     found = [(0, 0)] * parameters
     for term in function.compound_terms:
@@ -29,13 +30,13 @@ def leading(function, parameters):
     return [[str(power), str(logarithm)] for power, logarithm in found]
 
 
-def main():
+def main() -> None:
     """Model what stdin has."""
     warnings.simplefilter("ignore")
     task = json.load(sys.stdin)
     points = [Coordinate(*point) for point in task["points"]]
     where, what = Callpath("kernel"), Metric("time")
-    result = {"leading": [], "predicted": []}
+    result: dict[str, Any] = {"leading": [], "predicted": []}
     modeler = MultiParameterModeler()
     modeler.create_model(
         [Measurement(p, where, what, [v]) for p, v in zip(points, task["values"][0], strict=True)]

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from tests.analysis.scaling.experiments import POWERS, TRUTH, figure_1, write_text
 
+from hindmost.analysis.readers.experiment import Experiment
 from hindmost.analysis.readers.find import read_experiment
 from hindmost.analysis.scaling.expectation import find_worse, read_expectation
 from hindmost.analysis.scaling.options import ScalingOptions
@@ -160,35 +158,24 @@ def test_targets_that_there_are_not(tmp_path: Path, text: str) -> None:
         study_scaling(read_experiment(path), at=text)
 
 
-def test_several_parameters_need_a_choice_until_their_models_are_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def two_parameters(folder: Path) -> Experiment:
     rows = [f"{p},{n},{p * n}" for p in (1, 2, 4, 8, 16) for n in (10, 20, 40, 80, 160)]
-    path = tmp_path / "e.csv"
+    path = folder / "e.csv"
     path.write_text("\n".join(["p,n,time", *rows]) + "\n")
-    monkeypatch.setitem(sys.modules, "hindmost.models.pmnf.several", None)
-    experiment = read_experiment(path, parameters=["p", "n"])
-    with pytest.raises(UsageError, match="--parameter p"):
-        study_scaling(experiment)
+    return read_experiment(path, parameters=["p", "n"])
+
+
+def test_the_papers_rule_knows_one_parameter(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="paper's rule"):
-        study_scaling(experiment, ScalingOptions(method="paper"))
+        study_scaling(two_parameters(tmp_path), ScalingOptions(method="paper"))
 
 
-def test_several_parameters_are_modelled_together(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The models are stood in for by one whose answer is known: p * n."""
-    rows = [f"{p},{n},{p * n}" for p in (1, 2, 4, 8, 16) for n in (10, 20, 40, 80, 160)]
-    path = tmp_path / "e.csv"
-    path.write_text("\n".join(["p,n,time", *rows]) + "\n")
-    several = ModuleType("several")
-    several.fit_parameters = product_models  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "hindmost.models.pmnf.several", several)
-    study = study_scaling(read_experiment(path, parameters=["p", "n"]), at="p=64")
+def test_several_parameters_are_modelled_together(tmp_path: Path) -> None:
+    study = study_scaling(two_parameters(tmp_path), at="p=64")
     assert study.target.at == (64.0, 160.0)  # what is not named stays at its largest
-    assert study.metrics[0].predicted.tolist() == [64.0 * 160.0]
-    assert study.metrics[0].growth.tolist() == [4.0]
-    both = study_scaling(read_experiment(path, parameters=["p", "n"]))
+    assert study.metrics[0].predicted == pytest.approx([64.0 * 160.0])
+    assert study.metrics[0].growth == pytest.approx([4.0])
+    both = study_scaling(two_parameters(tmp_path))
     for text, parameters in (
         ("p*n", None),
         ("p + n", ("p and n",)),
@@ -196,37 +183,6 @@ def test_several_parameters_are_modelled_together(
     ):
         found = find_worse(both.metrics[0], [read_expectation(text, both)])
         assert [finding.parameters for finding in found] == ([parameters] if parameters else [])
-
-
-def product_models(
-    points: NDArray[np.float64],
-    values: NDArray[np.float64],
-    *,
-    space: str,
-    noise: str | None,
-    parameters: object,
-) -> list[object]:
-    from fractions import Fraction
-
-    from hindmost.models.pmnf.model import Form, ScalingModel
-    from hindmost.models.pmnf.noise import Noise, NoiseKind
-    from hindmost.models.pmnf.term import Term
-
-    assert points.shape == (25, 2)
-    assert values.shape == (1, 25, 1)
-    linear = (Fraction(1), Fraction(0))
-    form = Form(constant=0.0, coefficients=(1.0,), terms=(Term(exponents=(linear, linear)),))
-    return [
-        ScalingModel(
-            parameters=tuple(parameters),  # type: ignore[arg-type]
-            points=points,
-            values=values[0, :, 0],
-            form=form,
-            noise=Noise(kind=NoiseKind.MULTIPLICATIVE, known=True, source="given"),
-            runners_up=(),
-            intervals=lambda at, level: (0.9 * form(at), 1.1 * form(at)),
-        )
-    ]
 
 
 def test_ranking_puts_growth_first_and_what_does_not_matter_last() -> None:

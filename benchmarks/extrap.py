@@ -30,13 +30,13 @@ class Peer:
         Returns
         -------
         dict
-            What `extrap_peer` writes.
+            What `peers/extrap_single.py` writes.
         """
         if self.python is None:
             return None
         asked = {"points": points.tolist(), "sets": values.tolist(), "segmented": segmented}
         done = subprocess.run(
-            [self.python, str(Path(__file__).with_name("extrap_peer.py"))],
+            [self.python, str(Path(__file__).parent / "peers" / "extrap_single.py")],
             input=json.dumps(asked),
             capture_output=True,
             text=True,
