@@ -1,0 +1,119 @@
+"""Optimal partitioning of a series under a bounded loss; import inside functions: needs numba.
+
+Fearnhead and Rigaill, Changepoint Detection in the Presence of Outliers, JASA 114 (2019): least
+squares that stop growing at K standard deviations, and a penalty a segment. Their functional
+pruning walks over piecewise quadratics; here the level is looked for on a grid finer than the noise
+can tell, on which the recursion is exact and a segment can have a least length.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.models.compiled import compiled
+
+MOST_LEVELS = 4000
+
+
+@compiled
+def level_grid(
+    y: NDArray[np.float64], sigma: float, reach: float, fineness: float
+) -> NDArray[np.float64]:
+    """Return levels ``fineness`` sigma apart wherever a datum is within ``reach`` sigma.
+
+    Parameters
+    ----------
+    y : float64 array, shape (night,)
+    sigma : float
+        The least standard deviation of the noise.
+    reach, fineness : float
+    """
+    ordered = np.sort(y)
+    step = max(fineness * sigma, (ordered[-1] - ordered[0]) / MOST_LEVELS)
+    margin = reach * sigma
+    levels = [ordered[0]]
+    for i in range(1, ordered.size):
+        gap = ordered[i] - ordered[i - 1]
+        if gap <= 2.0 * margin:
+            while levels[-1] + step < ordered[i]:
+                levels.append(levels[-1] + step)
+        else:
+            end = ordered[i - 1] + margin
+            while levels[-1] + step < end:
+                levels.append(levels[-1] + step)
+            levels.append(ordered[i] - margin)
+            while levels[-1] + step < ordered[i]:
+                levels.append(levels[-1] + step)
+    levels.append(ordered[-1])
+    return np.array(levels)
+
+
+@compiled
+def partition(
+    y: NDArray[np.float64],
+    sigma: NDArray[np.float64],
+    levels: NDArray[np.float64],
+    bound: float,
+    penalty: float,
+    shortest: int,
+    may_change: NDArray[np.bool_],
+) -> NDArray[np.int64]:
+    """Return the first nights of the segments whose losses and penalties sum to the least.
+
+    Parameters
+    ----------
+    y : float64 array, shape (night,)
+    sigma : float64 array, shape (night,)
+        Standard deviation of the noise of each night.
+    levels : float64 array, shape (level,)
+    bound : float
+        The loss of a night is at most the square of this.
+    penalty : float
+        What a segment costs beside its losses.
+    shortest : int
+        Nights that a segment has at least.
+    may_change : bool array, shape (night,)
+        Whether a segment may begin at a night.
+
+    Returns
+    -------
+    int64 array, shape (segment,)
+        Begins with 0.
+    """
+    n, m = y.size, levels.size
+    worst = bound * bound
+    loss = np.empty((shortest, m))  # row t % shortest: the losses of night t
+    running = np.zeros(m)  # losses of the last ``shortest`` nights
+    best = np.full(n + 1, np.inf)  # best[t]: the least cost of the nights before t
+    best[0] = 0.0
+    cost = np.full(m, np.inf)  # of all nights so far, when the last segment is at a level
+    begin = np.zeros(m, np.int64)  # where that segment begins
+    last = np.zeros(n + 1, np.int64)
+    for t in range(n):
+        row = loss[t % shortest]
+        scale = 1.0 / sigma[t]
+        start = t - shortest + 1
+        opens = start >= 0 and (start == 0 or may_change[start]) and best[max(start, 0)] < np.inf
+        enter = best[max(start, 0)] + penalty
+        least, at = np.inf, 0
+        for g in range(m):
+            r = (y[t] - levels[g]) * scale
+            r = min(r * r, worst)
+            if t >= shortest:
+                running[g] -= row[g]
+            row[g] = r
+            running[g] += r
+            cost[g] += r
+            if opens and enter + running[g] < cost[g]:
+                cost[g] = enter + running[g]
+                begin[g] = start
+            if cost[g] < least:
+                least, at = cost[g], g
+        if start >= 0:
+            best[t + 1] = least
+            last[t + 1] = begin[at]
+    starts = [n]
+    while starts[-1] > 0:
+        starts.append(last[starts[-1]])
+    return np.array(starts[:0:-1])
