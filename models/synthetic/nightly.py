@@ -71,6 +71,13 @@ def with_shifts(random: np.random.Generator) -> NightlySeries:
     return assemble("shifts", random, nights, changes)
 
 
+def with_small_shifts(random: np.random.Generator) -> NightlySeries:
+    """Draw shifts as in "shifts" whose sizes are uniform in the logarithm: half are below 12 %."""
+    nights = draw_length(random)
+    changes = spaced(random, nights, int(random.integers(0, MOST_SHIFTS, endpoint=True)))
+    return assemble("small shifts", random, nights, changes, small=True)
+
+
 def with_short_segments(random: np.random.Generator) -> NightlySeries:
     """Draw 2 to 4 shifts, each 3 to 10 nights after the one before."""
     nights = draw_length(random)
@@ -128,6 +135,7 @@ def assemble(
     *,
     in_a_row: int = 1,
     rise: float = 0.0,
+    small: bool = False,
 ) -> NightlySeries:
     """Draw noise, shifts and outliers, and put them together.
 
@@ -141,12 +149,14 @@ def assemble(
         Nights that an outlier lasts; the share of nights stays what it is.
     rise : float
         Of the logarithm, from the first to the last night.
+    small : bool
+        Whether the sizes of shifts are uniform in the logarithm, so that most are small.
     """
     variation = random.uniform(*VARIATION)
     sigma = np.sqrt(np.log1p(variation**2))
     logs = np.log(random.uniform(1.0, 500.0)) + sigma * random.standard_normal(nights)
     logs += rise * np.linspace(0.0, 1.0, nights)
-    effects = draw_effects(random, changes.size, SHIFT)
+    effects = draw_effects(random, changes.size, SHIFT, small=small)
     for change, effect in zip(changes, effects, strict=True):
         logs[change:] += np.log1p(effect)
     begins = random.random(nights) < random.uniform(*OUTLIERS) / in_a_row
@@ -158,10 +168,10 @@ def assemble(
 
 
 def draw_effects(
-    random: np.random.Generator, count: int, sizes: tuple[float, float]
+    random: np.random.Generator, count: int, sizes: tuple[float, float], *, small: bool = False
 ) -> NDArray[np.float64]:
     """Return relative effects: slower by s or, as often, faster by the factor 1 + s."""
-    size = random.uniform(*sizes, count)
+    size = np.exp(random.uniform(*np.log(sizes), count)) if small else random.uniform(*sizes, count)
     return np.where(random.random(count) < 0.5, size, 1.0 / (1.0 + size) - 1.0)
 
 
@@ -212,7 +222,7 @@ def inject_shifts(
 
 
 def stable_stretches(
-    values: NDArray[np.float64], *, least: int = 5 * BLOCK, tolerance: float = 0.01
+    values: NDArray[np.float64], *, least: int = 5 * BLOCK, tolerance: float = 0.02
 ) -> list[tuple[int, int]]:
     """Find the stretches of a real series that hold no change, by medians and by no detector.
 
@@ -262,5 +272,6 @@ KINDS: dict[str, Callable[[np.random.Generator], NightlySeries]] = {
     "double outliers": with_double_outliers,
     "noise": without_change,
     "drift": with_drift,
+    "small shifts": with_small_shifts,
 }
 """By the name that `draw_nightly` takes."""

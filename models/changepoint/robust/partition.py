@@ -54,7 +54,8 @@ def partition(
     y: NDArray[np.float64],
     sigma: NDArray[np.float64],
     levels: NDArray[np.float64],
-    bound: float,
+    above: float,
+    below: float,
     penalty: float,
     shortest: int,
     may_change: NDArray[np.bool_],
@@ -67,8 +68,8 @@ def partition(
     sigma : float64 array, shape (night,)
         Standard deviation of the noise of each night.
     levels : float64 array, shape (level,)
-    bound : float
-        The loss of a night is at most the square of this.
+    above, below : float
+        The loss of a night is at most the square of the one or the other.
     penalty : float
         What a segment costs beside its losses.
     shortest : int
@@ -82,7 +83,7 @@ def partition(
         Begins with 0.
     """
     n, m = y.size, levels.size
-    worst = bound * bound
+    worst_above, worst_below = above * above, below * below
     loss = np.empty((shortest, m))  # row t % shortest: the losses of night t
     running = np.zeros(m)  # losses of the last ``shortest`` nights
     best = np.full(n + 1, np.inf)  # best[t]: the least cost of the nights before t
@@ -99,7 +100,7 @@ def partition(
         least, at = np.inf, 0
         for g in range(m):
             r = (y[t] - levels[g]) * scale
-            r = min(r * r, worst)
+            r = min(r * r, worst_above if r > 0.0 else worst_below)
             if t >= shortest:
                 running[g] -= row[g]
             row[g] = r
