@@ -112,7 +112,7 @@ def detection_delays(
         Nights after the change, or until the next one, after which it counts as missed.
     """
     delays = []
-    ends = [*truth[1:], values.size]
+    ends = [*truth, values.size][1:]
     for change, end in zip(truth, ends, strict=True):
         for last in range(change, min(end, change + horizon, values.size)):
             if any(abs(place - change) <= within for place in detect(values[: last + 1])):

@@ -53,7 +53,9 @@ def correlation_of_steps(y: NDArray[np.float64], least: float) -> float:
     low, high = 0.0, LARGEST_CORRELATION
     for _ in range(HALVINGS):
         rho = 0.5 * (low + high)
-        expected = 1.0 + rho + (rho**2) * 2.0 / 3.0 + rho**3 / 3.0  # mean of (1-rho^k)/(1-rho)
+        expected = 0.0
+        for lag in LAGS:
+            expected += (1.0 - rho**lag) / (1.0 - rho) / len(LAGS)
         if expected < ratio:
             low = rho
         else:

@@ -15,6 +15,8 @@ from hindmost.models.compiled import compiled
 
 FARTHEST = 30
 """Nights from the best place that are looked at."""
+HOPELESS = 40.0
+"""Squared standard deviations that no place beyond makes up for."""
 FEWEST = 2
 """Nights that stay on either side."""
 
@@ -48,14 +50,20 @@ def place_interval(
     cost = np.full(max(last - first + 1, 1), np.inf)
     if last < first:
         return change, change
-    for place in range(first, last + 1):
-        if place != change and not may_change[place]:
-            continue
-        left = level_of(y[begin:place], above * sigma[begin])
-        right = level_of(y[place:end], above * sigma[end - 1])
-        cost[place - first] = cost_of(
-            y, begin, place, sigma, left, 0.0, above, below
-        ) + cost_of(y, place, end, sigma, right, 0.0, above, below)
+    least = np.inf
+    for way in (1, -1):
+        place = change if way == 1 else change - 1
+        while first <= place <= last:
+            if place == change or may_change[place]:
+                left = level_of(y[begin:place], above * sigma[begin])
+                right = level_of(y[place:end], above * sigma[end - 1])
+                here = cost_of(y, begin, place, sigma, left, 0.0, above, below)
+                here += cost_of(y, place, end, sigma, right, 0.0, above, below)
+                cost[place - first] = here
+                least = min(least, here)
+                if here > least + HOPELESS:
+                    break
+            place += way
     weight = np.exp(-0.5 * (cost - cost.min()))
     weight /= weight.sum()
     low = high = change - first

@@ -61,8 +61,8 @@ class RobustSettings(NamedTuple):
     shortest_trend: int = 30
     longest_run: int = 3
     equal: float = 0.33
-    fineness: float = 0.25
-    passes: int = 3
+    fineness: float = 0.3
+    passes: int = 2
 
 
 DEFAULTS = RobustSettings()
