@@ -77,22 +77,17 @@ def check(
     seconds = as_series(values, "values")
     if seconds.size == 0:
         raise DataError("There are no values: a series has at least one night.")
-    bad = np.flatnonzero(~(np.isfinite(seconds) & (seconds > 0.0)))
-    if bad.size:
+    good = (seconds > 0.0) & (seconds < np.inf)
+    if not good.all():
+        bad = np.flatnonzero(~good)
         raise DataError(
             f"{bad.size} of {seconds.size} values are no positive number of seconds (the first is "
             f"{seconds[bad[0]]} at index {bad[0]}): leave out failed runs and what was not timed."
         )
-    when = np.arange(seconds.size, dtype=np.float64) if times is None else as_series(times, "times")
-    same_length(when, seconds.size, "times")
-    if not np.all(np.isfinite(when)):
-        raise DataError("Some times are not finite: give every value the day that it was timed.")
-    falls = np.flatnonzero(np.diff(when) < 0.0)
-    if falls.size:
-        raise DataError(
-            f"The times are not sorted (index {falls[0] + 1} is before index {falls[0]}): sort "
-            "values, times and labels with numpy.argsort(times, kind='stable')."
-        )
+    if times is None:
+        when = np.arange(seconds.size, dtype=np.float64)
+    else:
+        when = check_times(as_series(times, "times"), seconds.size)
     may_change = np.ones(seconds.size, np.bool_)
     day = np.arange(seconds.size)
     if days is not None:
@@ -108,6 +103,20 @@ def check(
         day=day.astype(np.int64),
         may_change=may_change,
     )
+
+
+def check_times(when: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+    """Return times that are as many as the values, finite, and do not fall."""
+    same_length(when, size, "times")
+    if not np.all(np.isfinite(when)):
+        raise DataError("Some times are not finite: give every value the day that it was timed.")
+    falls = np.flatnonzero(when[1:] < when[:-1])
+    if falls.size:
+        raise DataError(
+            f"The times are not sorted (index {falls[0] + 1} is before index {falls[0]}): sort "
+            "values, times and labels with numpy.argsort(times, kind='stable')."
+        )
+    return when
 
 
 def as_series(array: ArrayLike, name: str) -> NDArray[np.float64]:

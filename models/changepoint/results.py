@@ -158,9 +158,9 @@ class OutlierRun:
     def explain(self) -> str:
         """Return it in words."""
         nights = self.stop - self.start
-        many = f"observations {self.start} to {self.stop - 1}"
+        many = f"Observations {self.start} to {self.stop - 1}"
         return (
-            f"{f'observation {self.start}' if nights == 1 else many} "
+            f"{f'Observation {self.start}' if nights == 1 else many} "
             f"{'lies' if nights == 1 else 'lie'} {100.0 * self.effect:+.0f} % off the level around."
         )
 
@@ -189,7 +189,7 @@ class Trend:
         """Return it in words."""
         low, high = (100.0 * end for end in self.effect_interval)
         return (
-            f"drifts by {100.0 * self.effect:+.1f} % ({low:+.1f} to {high:+.1f} %) from "
+            f"Drifts by {100.0 * self.effect:+.1f} % ({low:+.1f} to {high:+.1f} %) from "
             f"observation {self.start} to {self.stop - 1}."
         )
 

@@ -130,3 +130,38 @@ def slope_error(nights: int, deviation: float, rho: float) -> float:
     return deviation * np.sqrt(
         12.0 * long_run_factor(nights, rho) / (nights * (nights**2 - 1.0))
     )
+
+
+@compiled
+def describe_outliers(
+    y: NDArray[np.float64],
+    fitted: NDArray[np.float64],
+    sigma: NDArray[np.float64],
+    came_back: NDArray[np.bool_],
+    outlying: float,
+) -> list[tuple[int, int, float]]:
+    """Join what lies far from the fit, and the runs that came back, into runs.
+
+    Parameters
+    ----------
+    y, fitted, sigma : float64 arrays, shape (observation,)
+    came_back : bool array, shape (observation,)
+    outlying : float
+        In standard deviations.
+
+    Returns
+    -------
+    list of (begin, end, effect)
+        The effect is the difference of logarithms in the middle.
+    """
+    far = (np.abs(y - fitted) > outlying * sigma) | came_back
+    found = [(0, 0, 0.0) for _ in range(0)]
+    i = 0
+    while i < y.size:
+        begin = i
+        while i < y.size and far[i]:
+            i += 1
+        if i > begin:
+            found.append((begin, i, np.median(y[begin:i] - fitted[begin:i])))
+        i += 1
+    return found

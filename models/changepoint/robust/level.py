@@ -16,16 +16,8 @@ CLOSE = 1e-12
 
 
 @compiled
-def level_of(x: NDArray[np.float64], reach: float) -> float:
-    """Return the mean of what lies within ``reach`` of it, searched from the median on.
-
-    Parameters
-    ----------
-    x : float64 array, shape (night,)
-    reach : float
-        In the unit of x.
-    """
-    level = np.median(x)
+def level_near(x: NDArray[np.float64], level: float, reach: float) -> float:
+    """Return the mean of what lies within ``reach`` of it, searched from a level on."""
     for _ in range(STEPS):
         total, count = 0.0, 0
         for value in x:
@@ -36,6 +28,19 @@ def level_of(x: NDArray[np.float64], reach: float) -> float:
             break
         level = total / count
     return level
+
+
+@compiled
+def level_of(x: NDArray[np.float64], reach: float) -> float:
+    """Return the mean of what lies within ``reach`` of it, searched from the median on.
+
+    Parameters
+    ----------
+    x : float64 array, shape (night,)
+    reach : float
+        In the unit of x.
+    """
+    return level_near(x, np.median(x), reach)
 
 
 @compiled

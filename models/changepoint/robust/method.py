@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ LEVEL = 0.95
 CONFIRMATIONS = 3
 WITHIN = 2
 """Nights that a change may move from one pass to the next and still be the same."""
+LATE = 15
+"""Observations after which a change that is seen at all has been seen before, nearly always."""
 OUTLYING = 4.0
 """Standard deviations from the fit beyond which a night is named as an outlier."""
 
@@ -66,25 +69,35 @@ def detect_robustly(
     from hindmost.models.changepoint.robust import describe, search
 
     found = search.find_segments(series.logs, series.may_change, series.day, chosen)
-    starts, kinds, sigma, rho, runs = found
-    seams = describe.describe_seams(
+    starts, kinds, sigma, rho, came_back = found
+    rows = describe.describe_seams(
         series.logs, starts, kinds, sigma, rho, series.may_change, chosen, level
     )
     segments, fitted = describe.describe_segments(series.logs, starts, kinds, sigma, rho, chosen)
-    steps = seams[seams[:, 8] > 0.0]
+    steps = rows[rows[:, 8] > 0.0]
     seen = times_seen(series, steps[:, 0], chosen, confirmations)
+    half = 0.5 + 0.5 * level
+    reach = (special.stdtrit(steps[:, 4], half) * steps[:, 3]).tolist()
+    reach_of_mean = (special.stdtrit(segments[:, 4], half) * segments[:, 3]).tolist()
+    places = max(int(np.count_nonzero(series.may_change)) - 1, 1)
     return Detection(
         method="robust",
         observations=series.size,
         times=times,
         changes=tuple(
-            change_of(row, series, level, count, confirmations)
-            for row, count in zip(steps, seen, strict=True)
+            change_of(row, width, times, places, level, count, confirmations)
+            for row, width, count in zip(steps.tolist(), reach, seen, strict=True)
         ),
         regimes=tuple(
-            regime_of(row, bool(kind), level) for row, kind in zip(segments, kinds, strict=True)
+            regime_of(row, width, bool(kind))
+            for row, width, kind in zip(segments.tolist(), reach_of_mean, kinds, strict=True)
         ),
-        outliers=outlier_runs(series.logs, fitted, sigma, runs),
+        outliers=tuple(
+            OutlierRun(start=begin, stop=end, effect=relative(effect))
+            for begin, end, effect in describe.describe_outliers(
+                series.logs, fitted, sigma, came_back, OUTLYING
+            )
+        ),
         trends=tuple(
             trend_of(row, describe.slope_error(int(row[6]), row[5], rho), level)
             for row, kind in zip(segments, kinds, strict=True)
@@ -102,6 +115,8 @@ def settings_from(settings: dict[str, Any]) -> RobustSettings:
     UsageError
         There is no such setting, or it is out of range.
     """
+    if not settings:
+        return DEFAULTS
     unknown = sorted(set(settings) - set(RobustSettings._fields))
     if unknown:
         raise UsageError(
@@ -124,9 +139,14 @@ def times_seen(
     settings: RobustSettings,
     confirmations: int,
 ) -> list[int]:
-    """Count for every change how many of the last passes in a row have it."""
-    seen = np.ones(places.size, np.int64)
-    going = np.ones(places.size, np.bool_)
+    """Count for every change how many of the last passes in a row have it.
+
+    Changes longer ago than `LATE` observations are taken for confirmed.
+    """
+    going = places > series.size - LATE
+    if not going.any():
+        return [confirmations] * places.size
+    seen = np.where(going, 1, confirmations)
     for fewer in range(1, confirmations):
         shorter = series.before(series.size - fewer)
         if not going.any() or shorter.size < settings.first + settings.shortest:
@@ -148,39 +168,42 @@ def steps_of(series: Observations, settings: RobustSettings) -> NDArray[np.int64
 
 
 def change_of(
-    row: NDArray[np.float64], series: Observations, level: float, seen: int, needed: int
+    row: list[float],
+    reach: float,
+    times: tuple[float, ...],
+    places: int,
+    level: float,
+    seen: int,
+    needed: int,
 ) -> Change:
-    """Turn a row of `describe_seams` into a change."""
+    """Turn a row of `describe_seams` into a change; its difference is known to ``reach``."""
     index = int(row[0])
-    difference = float(row[2] - row[1])
-    reach = float(special.stdtrit(row[4], 0.5 + 0.5 * level) * row[3])
-    places = int(series.may_change[1:].sum())
+    difference = row[2] - row[1]
     return Change(
         index=index,
-        time=float(series.times[index]),
+        time=times[index],
         interval=(int(row[6]), int(row[7])),
         level=level,
-        before=float(np.exp(row[1])),
-        after=float(np.exp(row[2])),
+        before=math.exp(row[1]),
+        after=math.exp(row[2]),
         effect=relative(difference),
         effect_interval=(relative(difference - reach), relative(difference + reach)),
-        p_value=float(row[5]),
-        p_anywhere=min(1.0, float(row[5]) * places),
+        p_value=row[5],
+        p_anywhere=min(1.0, row[5] * places),
         seen=seen,
         needed=needed,
     )
 
 
-def regime_of(row: NDArray[np.float64], trend: bool, level: float) -> Regime:
-    """Turn a row of `describe_segments` into a regime."""
-    reach = special.stdtrit(row[4], 0.5 + 0.5 * level) * row[3]
+def regime_of(row: list[float], reach: float, trend: bool) -> Regime:
+    """Turn a row of `describe_segments` into a regime; its level is known to ``reach``."""
     return Regime(
         start=int(row[0]),
         stop=int(row[1]),
-        mean=float(np.exp(row[2])),
-        interval=(float(np.exp(row[2] - reach)), float(np.exp(row[2] + reach))),
+        mean=math.exp(row[2]),
+        interval=(math.exp(row[2] - reach), math.exp(row[2] + reach)),
         n=int(row[6]),
-        deviation=relative(float(row[5])),
+        deviation=relative(row[5]),
         trend=trend,
     )
 
@@ -197,25 +220,4 @@ def trend_of(row: NDArray[np.float64], error: float, level: float) -> Trend:
         effect=relative(slope * nights),
         effect_interval=(relative((slope - reach) * nights), relative((slope + reach) * nights)),
         p_value=float(2.0 * special.stdtr(freedom, -abs(slope) / error)),
-    )
-
-
-def outlier_runs(
-    logs: NDArray[np.float64],
-    fitted: NDArray[np.float64],
-    sigma: NDArray[np.float64],
-    runs: list[tuple[int, int]],
-) -> tuple[OutlierRun, ...]:
-    """Join what lies far from the fit, and the runs that came back, into runs."""
-    outlying = np.abs(logs - fitted) > OUTLYING * sigma
-    for begin, end in runs:
-        outlying[begin:end] = True
-    edges = np.flatnonzero(np.diff(np.concatenate(([False], outlying, [False])).astype(np.int8)))
-    return tuple(
-        OutlierRun(
-            start=int(begin),
-            stop=int(end),
-            effect=relative(float(np.median((logs - fitted)[begin:end]))),
-        )
-        for begin, end in edges.reshape(-1, 2)
     )

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from hindmost.models.compiled import compiled
 
 MOST_LEVELS = 4000
+FEWEST_NEAR = 2
+"""Data within reach of a level that is worth trying: a lone one is cheaper as an outlier."""
 
 
 @compiled
@@ -46,7 +48,17 @@ def level_grid(
             while levels[-1] + step < ordered[i]:
                 levels.append(levels[-1] + step)
     levels.append(ordered[-1])
-    return np.array(levels)
+    useful = np.empty(len(levels))
+    count, low, high = 0, 0, 0
+    for level in levels:
+        while low < ordered.size and ordered[low] < level - margin:
+            low += 1
+        while high < ordered.size and ordered[high] <= level + margin:
+            high += 1
+        if high - low >= FEWEST_NEAR:
+            useful[count] = level
+            count += 1
+    return useful[:count]
 
 
 @compiled
@@ -97,20 +109,24 @@ def partition(
         start = t - shortest + 1
         opens = start >= 0 and (start == 0 or may_change[start]) and best[max(start, 0)] < np.inf
         enter = best[max(start, 0)] + penalty
-        least, at = np.inf, 0
-        for g in range(m):
-            r = (y[t] - levels[g]) * scale
-            r = min(r * r, worst_above if r > 0.0 else worst_below)
-            if t >= shortest:
+        if t >= shortest:
+            for g in range(m):
                 running[g] -= row[g]
+        value = y[t] * scale
+        for g in range(m):  # one simple loop each: they become vector instructions
+            r = value - levels[g] * scale
+            r = min(r * r, worst_above if r > 0.0 else worst_below)
             row[g] = r
             running[g] += r
             cost[g] += r
-            if opens and enter + running[g] < cost[g]:
-                cost[g] = enter + running[g]
-                begin[g] = start
-            if cost[g] < least:
-                least, at = cost[g], g
+        if opens:
+            for g in range(m):
+                entered = enter + running[g]
+                better = entered < cost[g]
+                cost[g] = entered if better else cost[g]
+                begin[g] = start if better else begin[g]
+        at = np.argmin(cost)
+        least = cost[at]
         if start >= 0:
             best[t + 1] = least
             last[t + 1] = begin[at]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.changepoint.robust.level import cost_of, level_of
+from hindmost.models.changepoint.robust.level import cost_of, level_near, level_of
 from hindmost.models.compiled import compiled
 
 FARTHEST = 30
@@ -51,12 +51,14 @@ def place_interval(
     if last < first:
         return change, change
     least = np.inf
+    before = level_of(y[begin:change], above * sigma[begin])
+    after = level_of(y[change:end], above * sigma[end - 1])
     for way in (1, -1):
         place = change if way == 1 else change - 1
         while first <= place <= last:
             if place == change or may_change[place]:
-                left = level_of(y[begin:place], above * sigma[begin])
-                right = level_of(y[place:end], above * sigma[end - 1])
+                left = level_near(y[begin:place], before, above * sigma[begin])
+                right = level_near(y[place:end], after, above * sigma[end - 1])
                 here = cost_of(y, begin, place, sigma, left, 0.0, above, below)
                 here += cost_of(y, place, end, sigma, right, 0.0, above, below)
                 cost[place - first] = here

@@ -20,6 +20,8 @@ from hindmost.models.compiled import compiled
 
 EQUAL_AT = 0.01
 """Levels whose difference is less likely than this are not equal."""
+SAME_NOISE = 0.1
+"""Relative change of the noise that makes no further pass worth its time."""
 NEAR_LINE = 10
 """Nights of a line, at least, that tell where it ends."""
 
@@ -92,15 +94,16 @@ def revert(
     sigma: NDArray[np.float64],
     rho: float,
     settings: RobustSettings,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], list[tuple[int, int]]]:
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
     """Take short segments between equal levels for outlier runs, as the report's section 5.1 asks.
 
     Returns
     -------
     starts, kinds : int64 arrays, shape (segment,)
-    runs : list of (begin, end)
+    came_back : bool array, shape (observation,)
+        Whether an observation lies in an outlier run.
     """
-    runs = [(0, 0) for _ in range(0)]
+    came_back = np.zeros(y.size, np.bool_)
     s = 1
     while s < starts.size - 1:
         begin, end = starts[s], starts[s + 1]
@@ -122,13 +125,15 @@ def revert(
         left = moments_of(y, before, begin, sigma[before], settings.above)[0]
         inside = moments_of(y, begin, end, sigma[begin], settings.above)[0]
         height = min(abs(inside - left), abs(inside - left - difference))
-        if abs(difference) < settings.equal * height and p > EQUAL_AT:
-            runs.append((begin, end))
+        scattered = np.std(y[begin:end]) > settings.scatter * sigma[begin]
+        short = day[end - 1] - day[begin] + 1 <= settings.certain_run
+        if (short or scattered) and abs(difference) < settings.equal * height and p > EQUAL_AT:
+            came_back[begin:end] = True
             starts, kinds = without(without(starts, s + 1), s), without(without(kinds, s + 1), s)
             s = max(s - 1, 1)
         else:
             s += 1
-    return starts, kinds, runs
+    return starts, kinds, came_back
 
 
 @compiled
@@ -138,7 +143,7 @@ def find_segments(
     day: NDArray[np.int64],
     settings: RobustSettings,
 ) -> tuple[
-    NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], float, list[tuple[int, int]]
+    NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], float, NDArray[np.bool_]
 ]:
     """Find the segments of a series.
 
@@ -159,17 +164,21 @@ def find_segments(
         The standard deviation of the noise.
     rho : float
         Its AR(1) coefficient.
-    runs : list of (begin, end)
-        Outlier runs.
+    came_back : bool array, shape (observation,)
+        Whether an observation lies in an outlier run.
     """
     rho = correlation_of_steps(y, settings.noise_floor)
     noise = max(step_scale(y, 1), settings.noise_floor) / np.sqrt(1.0 - rho)
     sigma = np.full(y.size, noise)
     starts = np.zeros(1, np.int64)
     fitted = y
+    before = np.zeros(y.size)
     for _ in range(settings.passes):
         # A mean of correlated nights wanders as that of independent, noisier ones.
         wide = sigma * np.sqrt((1.0 + rho) / (1.0 - rho))
+        if np.max(np.abs(wide - before) / wide) < SAME_NOISE:
+            break
+        before = wide
         levels = level_grid(
             y, wide.min(), max(settings.above, settings.below), settings.fineness
         )
@@ -203,8 +212,8 @@ def find_segments(
             settings.slope_penalty,
             settings.shortest_trend,
         )
-    starts, kinds, runs = revert(y, starts, kinds, day, sigma, rho, settings)
-    return starts, kinds, sigma, rho, runs
+    starts, kinds, came_back = revert(y, starts, kinds, day, sigma, rho, settings)
+    return starts, kinds, sigma, rho, came_back
 
 
 @compiled

@@ -38,6 +38,11 @@ class RobustSettings(NamedTuple):
         Nights that a trend lasts at least.
     longest_run : int
         Nights that an outlier run between equal levels lasts at most.
+    certain_run : int
+        Nights up to which a segment between equal levels is an outlier run in any case.
+    scatter : float
+        Longer ones are outlier runs if they scatter by so many standard deviations: a level does
+        not.
     equal : float
         Levels are equal when they differ by less than this share of the run's height.
     fineness : float
@@ -57,9 +62,11 @@ class RobustSettings(NamedTuple):
     prior_nights: float = 20.0
     prior_segment: float = 10.0
     wander: float = 0.1
-    slope_penalty: float = 3.0
+    slope_penalty: float = 2.0
     shortest_trend: int = 30
-    longest_run: int = 3
+    longest_run: int = 6
+    certain_run: int = 3
+    scatter: float = 1.5
     equal: float = 0.33
     fineness: float = 0.3
     passes: int = 2
