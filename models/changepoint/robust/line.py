@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.changepoint.robust.level import cost_of
+from hindmost.models.changepoint.robust.level import cost_of, level_of
 from hindmost.models.compiled import compiled
 
 STEPS = 15
 LEVEL, LINE = 0, 1
+NARROW = 5
+FARTHEST = 30
+"""Nights that stay beside an end of a line that is moved, and that it is moved at most."""
 
 
 @compiled
@@ -83,6 +86,7 @@ def straighten(
     penalty: float,
     extra: float,
     shortest: int,
+    least: float,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Replace segments in a row by one line wherever that costs less: exact, over all rows.
 
@@ -95,6 +99,8 @@ def straighten(
         What a segment costs, and what its slope costs beside.
     shortest : int
         Nights that a line has at least.
+    least : float
+        Least rise from end to end; a line with less is a level.
 
     Returns
     -------
@@ -128,4 +134,50 @@ def straighten(
     for k in range(len(kept)):
         kinds[k] = kind[kept[k]]
         first[k] = starts[before[kept[k]]]
+        if kinds[k] == LINE:
+            end = ends[kept[k] - 1]
+            slope = fit_line(y, first[k], end, sigma, fitted, above, below)[2]
+            if abs(slope) * (end - first[k] - 1) < least:
+                kinds[k] = LEVEL
     return first, kinds
+
+
+@compiled
+def settle_seams(
+    y: NDArray[np.float64],
+    starts: NDArray[np.int64],
+    kinds: NDArray[np.int64],
+    sigma: NDArray[np.float64],
+    fitted: NDArray[np.float64],
+    above: float,
+    below: float,
+    may_change: NDArray[np.bool_],
+) -> NDArray[np.int64]:
+    """Move the ends of lines to where they cost least: they were those of steps.
+
+    Returns
+    -------
+    int64 array, shape (segment,)
+    """
+    settled = starts.copy()
+    for s in range(1, starts.size):
+        if kinds[s - 1] != LINE and kinds[s] != LINE:
+            continue
+        begin, seam = settled[s - 1], starts[s]
+        end = starts[s + 1] if s + 1 < starts.size else y.size
+        least = np.inf
+        first = max(begin + NARROW, seam - FARTHEST)
+        for place in range(first, min(end - NARROW, seam + FARTHEST) + 1):
+            if place != seam and not may_change[place]:
+                continue
+            cost = 0.0
+            for side in range(2):
+                a, b = (begin, place) if side == 0 else (place, end)
+                if kinds[s - 1 + side] == LINE:
+                    cost += fit_line(y, a, b, sigma, fitted, above, below)[0]
+                else:
+                    level = level_of(y[a:b], above * sigma[seam - 1 + side])
+                    cost += cost_of(y, a, b, sigma, level, 0.0, above, below)
+            if cost < least:
+                least, settled[s] = cost, place
+    return settled

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from hindmost.models.changepoint.robust.comparison import compare
 from hindmost.models.changepoint.robust.level import levels_of, moments_of
-from hindmost.models.changepoint.robust.line import LINE, fit_line, straighten
+from hindmost.models.changepoint.robust.line import LINE, fit_line, settle_seams, straighten
 from hindmost.models.changepoint.robust.noise import (
     correlation_of_residuals,
     correlation_of_steps,
@@ -201,16 +201,21 @@ def find_segments(
     kinds = np.zeros(starts.size, np.int64)
     if starts.size > 1:
         wide = sigma * np.sqrt((1.0 + rho) / (1.0 - rho))
+        fitted = levels_of(y, starts, wide, settings.above)
         starts, kinds = straighten(
             y,
             starts,
             wide,
-            levels_of(y, starts, wide, settings.above),
+            fitted,
             settings.above,
             settings.below,
             settings.penalty,
             settings.slope_penalty,
             settings.shortest_trend,
+            settings.least,
+        )
+        starts = settle_seams(
+            y, starts, kinds, wide, fitted, settings.above, settings.below, may_change
         )
     starts, kinds, came_back = revert(y, starts, kinds, day, sigma, rho, settings)
     return starts, kinds, sigma, rho, came_back
