@@ -56,5 +56,3 @@ def detect(
     if method not in METHODS:
         raise UsageError(f"There is no method {method!r}: choose {' or '.join(METHODS)}.")
     return METHODS[method](check(values, times, days, commits), **settings)
-
-

@@ -1,4 +1,4 @@
-"""What a night more changes in the verdicts: seen, confirmed, moved, resized or withdrawn, and why."""
+"""What one night more does to verdicts: seen, confirmed, moved, resized, withdrawn; and why."""
 
 from __future__ import annotations
 

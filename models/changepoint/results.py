@@ -38,7 +38,8 @@ class Change:
     p_anywhere : float
         The same, times the number of places that there were (Bonferroni).
     seen : int
-        How many of the last passes in a row have it, up to ``needed``.
+        How many of the last passes in a row have it, up to ``needed``; a change that is more than
+        15 observations old is taken for one that was seen before.
     needed : int
         Passes that confirm it.
     """

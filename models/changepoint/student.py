@@ -59,12 +59,10 @@ def two_sided(t: float, freedom: float) -> float:
     x = freedom / (freedom + square)
     y = square / (freedom + square)
     front = math.exp(
-        math.lgamma(a + b)
-        - math.lgamma(a)
-        - math.lgamma(b)
-        + a * math.log(x)
-        + b * math.log(y)
+        math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log(y)
     )
     if x < (a + 1.0) / (a + b + 2.0):
-        return front * beta_fraction(a, b, x) / a
-    return 1.0 - front * beta_fraction(b, a, y) / b
+        tails: float = front * beta_fraction(a, b, x) / a
+    else:
+        tails = 1.0 - front * beta_fraction(b, a, y) / b
+    return tails

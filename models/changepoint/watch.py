@@ -164,8 +164,8 @@ class Watch:
         DataError
             It is no state of a watch.
         """
-        if not isinstance(state, dict) or not isinstance(state.get("version"), int):
-            raise DataError("This is no saved watch: it has no version. Start anew with the series.")
+        if not isinstance(state.get("version"), int):
+            raise DataError("This is no saved watch: it has no version. Start anew.")
         if state["version"] > VERSION:
             raise UnknownSchemaError(
                 f"The saved watch has version {state['version']}, and this hindmost reads up to "
@@ -184,7 +184,7 @@ class Watch:
             )
         except (KeyError, TypeError) as error:
             raise DataError(
-                f"The saved watch lacks or misnames something ({error}): start anew with the series."
+                f"The saved watch lacks or misnames something ({error}): start anew."
             ) from error
 
 

@@ -60,7 +60,7 @@ def draw_nightly(kind: str, seed: int) -> NightlySeries:
         There is no such kind.
     """
     if kind not in KINDS:
-        raise UsageError(f"There are no nightly series of kind {kind!r}: choose {', '.join(KINDS)}.")
+        raise UsageError(f"There is no kind {kind!r} of series: choose {', '.join(KINDS)}.")
     return KINDS[kind](np.random.default_rng([seed, list(KINDS).index(kind)]))
 
 
@@ -124,7 +124,8 @@ def spaced(
     if free < 0:
         raise UsageError(f"{nights} nights cannot hold {count} changes {gap} nights apart.")
     offsets = np.sort(random.integers(0, free, size=count, endpoint=True))
-    return (offsets + gap * np.arange(1, count + 1)).astype(np.int64)
+    places: NDArray[np.int64] = (offsets + gap * np.arange(1, count + 1)).astype(np.int64)
+    return places
 
 
 def assemble(
@@ -171,7 +172,10 @@ def draw_effects(
     random: np.random.Generator, count: int, sizes: tuple[float, float], *, small: bool = False
 ) -> NDArray[np.float64]:
     """Return relative effects: slower by s or, as often, faster by the factor 1 + s."""
-    size = np.exp(random.uniform(*np.log(sizes), count)) if small else random.uniform(*sizes, count)
+    low, high = np.log(sizes).tolist() if small else sizes
+    size = random.uniform(low, high, count)
+    if small:
+        size = np.exp(size)
     return np.where(random.random(count) < 0.5, size, 1.0 / (1.0 + size) - 1.0)
 
 
@@ -263,7 +267,7 @@ def is_stable(logs: NDArray[np.float64], tolerance: float) -> bool:
     sigma = 1.4826 * float(np.median(np.abs(steps))) / np.sqrt(2.0)
     blocks = np.lib.stride_tricks.sliding_window_view(logs, BLOCK)
     farthest = float(np.max(np.abs(np.median(blocks, axis=1) - np.median(logs))))
-    return farthest <= max(tolerance, 3.0 * 1.2533 * sigma / np.sqrt(BLOCK))
+    return bool(farthest <= max(tolerance, 3.0 * 1.2533 * sigma / np.sqrt(BLOCK)))
 
 
 KINDS: dict[str, Callable[[np.random.Generator], NightlySeries]] = {

@@ -85,9 +85,7 @@ def score_changes(
             i += 1
         else:
             j += 1
-    return Score(
-        hits=hits, false=len(left) - hits, missed=len(right) - hits, nights=nights
-    )
+    return Score(hits=hits, false=len(left) - hits, missed=len(right) - hits, nights=nights)
 
 
 def detection_delays(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 
 import numpy as np
 from scipy import special
@@ -81,7 +82,7 @@ def detect_as_report(
         )
         suspects = tuple(int(place) for place in np.flatnonzero(suspected))
     bounds = [0, *places, series.size]
-    moments = [side_moments(series, a, b, rules) for a, b in zip(bounds, bounds[1:], strict=False)]
+    moments = [side_moments(series, a, b, rules) for a, b in pairwise(bounds)]
     return Detection(
         method="report",
         observations=series.size,
@@ -188,9 +189,7 @@ def change_of(
     )
 
 
-def regime_of(
-    begin: int, end: int, moments: tuple[float, float, int], level: float
-) -> Regime:
+def regime_of(begin: int, end: int, moments: tuple[float, float, int], level: float) -> Regime:
     """Describe a regime by its trimmed mean; one observation has no interval but itself."""
     mean, variance, count = moments
     reach = 0.0
@@ -204,5 +203,3 @@ def regime_of(
         n=count,
         deviation=relative(float(np.sqrt(variance))),
     )
-
-

@@ -1,7 +1,7 @@
 """Where the report's text, its pseudocode and its published results differ.
 
 Kyle Shan, Performance Variation of the Albany Land-Ice Code (2020), section 3. The published page
-follows neither the text nor the pseudocode to the letter; its regimes are reproduced by "published".
+follows neither the text nor the pseudocode to the letter; "published" reproduces its regimes.
 """
 
 from __future__ import annotations

@@ -127,9 +127,9 @@ def describe_segments(
 @compiled
 def slope_error(nights: int, deviation: float, rho: float) -> float:
     """Return the standard error of a slope a night, of correlated nights as of fewer."""
-    return deviation * np.sqrt(
-        12.0 * long_run_factor(nights, rho) / (nights * (nights**2 - 1.0))
-    )
+    spread = nights * (nights**2 - 1.0) / 12.0
+    error: float = deviation * np.sqrt(long_run_factor(nights, rho) / spread)
+    return error
 
 
 @compiled
@@ -162,6 +162,6 @@ def describe_outliers(
         while i < y.size and far[i]:
             i += 1
         if i > begin:
-            found.append((begin, i, np.median(y[begin:i] - fitted[begin:i])))
+            found.append((begin, i, float(np.median(y[begin:i] - fitted[begin:i]))))
         i += 1
     return found

@@ -1,7 +1,8 @@
 """Levels under a bounded loss, and what a segment costs; import inside functions: needs numba.
 
 The loss of a night is the square of its distance in standard deviations, up to a bound: farther out
-all outliers cost the same (Fearnhead and Rigaill, JASA 114 (2019), the biweight loss).
+all outliers cost the same, but for what decides ties (Fearnhead and Rigaill, JASA 114 (2019), the
+biweight loss).
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from numpy.typing import NDArray
 
 from hindmost.models.compiled import compiled
 
+TIE = 0.02
+"""What a standard deviation more costs: it decides to which of two levels an outlier belongs."""
 STEPS = 20
 CLOSE = 1e-12
 
@@ -40,7 +43,8 @@ def level_of(x: NDArray[np.float64], reach: float) -> float:
     reach : float
         In the unit of x.
     """
-    return level_near(x, np.median(x), reach)
+    level: float = level_near(x, np.median(x), reach)
+    return level
 
 
 @compiled
@@ -64,7 +68,9 @@ def levels_of(
     for s in range(starts.size):
         begin = starts[s]
         end = starts[s + 1] if s + 1 < starts.size else y.size
-        fitted[begin:end] = level_of(y[begin:end], bound * np.median(sigma[begin:end]))
+        level = level_of(y[begin:end], bound * np.median(sigma[begin:end]))
+        for i in range(begin, end):
+            fitted[i] = level
     return fitted
 
 
@@ -96,7 +102,7 @@ def cost_of(
     for i in range(begin, end):
         r = (y[i] - level - slope * (i - begin)) / sigma[i]
         bound = above if r > 0.0 else below
-        cost += min(r * r, bound * bound)
+        cost += min(r * r, bound * bound) + TIE * abs(r)
     return cost
 
 

@@ -1,4 +1,4 @@
-"""Straight lines instead of flights of steps: drift is a trend, not a row of changes; needs numba."""
+"""Straight lines for flights of steps: drift is a trend, and no row of changes; needs numba."""
 
 from __future__ import annotations
 
@@ -108,7 +108,9 @@ def straighten(
         A kind is LEVEL or LINE.
     """
     count = starts.size
-    ends = np.append(starts[1:], y.size)
+    ends = np.empty(count, np.int64)
+    for s in range(count):
+        ends[s] = starts[s + 1] if s + 1 < count else y.size
     best = np.full(count + 1, np.inf)
     best[0] = 0.0
     before = np.zeros(count + 1, np.int64)
@@ -125,17 +127,18 @@ def straighten(
             cost += best[i] + penalty + extra
             if cost < best[j]:
                 best[j], before[j], kind[j] = cost, i, LINE
-    kept = [count]
-    while before[kept[-1]] > 0:
-        kept.append(before[kept[-1]])
-    kept = kept[::-1]
-    kinds = np.empty(len(kept), np.int64)
-    first = np.empty(len(kept), np.int64)
-    for k in range(len(kept)):
-        kinds[k] = kind[kept[k]]
-        first[k] = starts[before[kept[k]]]
+    rows, j = 0, count
+    while j > 0:
+        rows, j = rows + 1, before[j]
+    kinds = np.empty(rows, np.int64)
+    first = np.empty(rows, np.int64)
+    j = count
+    for k in range(rows - 1, -1, -1):
+        kinds[k] = kind[j]
+        first[k] = starts[before[j]]
+        end = ends[j - 1]
+        j = before[j]
         if kinds[k] == LINE:
-            end = ends[kept[k] - 1]
             slope = fit_line(y, first[k], end, sigma, fitted, above, below)[2]
             if abs(slope) * (end - first[k] - 1) < least:
                 kinds[k] = LEVEL

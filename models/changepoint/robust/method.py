@@ -25,6 +25,19 @@ LEVEL = 0.95
 CONFIRMATIONS = 3
 WITHIN = 2
 """Nights that a change may move from one pass to the next and still be the same."""
+POSITIVE = (
+    "above",
+    "below",
+    "penalty",
+    "shortest",
+    "first",
+    "alpha",
+    "noise_floor",
+    "prior_nights",
+    "fineness",
+    "passes",
+)
+"""Settings that mean nothing at 0."""
 LATE = 15
 """Observations after which a change that is seen at all has been seen before, nearly always."""
 OUTLYING = 4.0
@@ -63,9 +76,7 @@ def detect_robustly(
     times = tuple(series.times.tolist())
     needed = chosen.first + chosen.shortest
     if series.size < needed or series.day[-1] + 1 < needed:
-        return Detection(
-            method="robust", observations=series.size, times=times, too_short=needed
-        )
+        return Detection(method="robust", observations=series.size, times=times, too_short=needed)
     from hindmost.models.changepoint.robust import describe, search
 
     found = search.find_segments(series.logs, series.may_change, series.day, chosen)
@@ -123,11 +134,12 @@ def settings_from(settings: dict[str, Any]) -> RobustSettings:
             f"The robust method has no setting {unknown[0]!r}: "
             f"choose among level, confirmations, {', '.join(RobustSettings._fields)}."
         )
-    typed = {name: type(getattr(DEFAULTS, name))(value) for name, value in settings.items()}
+    try:
+        typed = {name: type(getattr(DEFAULTS, name))(value) for name, value in settings.items()}
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"The settings of the robust method are numbers: {error}.") from error
     chosen = DEFAULTS._replace(**typed)
-    positive = ("above", "below", "penalty", "shortest", "first", "alpha", "noise_floor")
-    positive += ("prior_nights", "fineness", "passes")
-    for name in positive:
+    for name in POSITIVE:
         if not getattr(chosen, name) > 0:
             raise UsageError(f"{name} = {getattr(chosen, name)} must be larger than 0.")
     return chosen

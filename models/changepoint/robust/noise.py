@@ -1,7 +1,7 @@
 """How noisy the nights are, and how much they depend on each other; needs numba.
 
-Both are taken from medians: of first differences before anything is known of the changes, and of
-what is left once levels are taken off.
+Both are taken from differences, before anything is known of the changes, and then from what is left
+once levels are taken off.
 """
 
 from __future__ import annotations
@@ -17,6 +17,14 @@ LAGS = (2, 3, 4)
 LARGEST_CORRELATION = 0.95
 LARGEST_RESIDUAL_CORRELATION = 0.8
 """Beyond it, what is left around levels is no noise but a change of its own."""
+BLOCK = 10
+"""Nights whose noise is told by theirs and by as many on both sides."""
+PRIOR = 20.0
+"""Nights that the noise of all counts for, beside the noise around."""
+EVIDENT = 2.0
+"""A ratio of noises that is no chance, nor the work of shifts."""
+SMALLER = 0.8
+"""The share of differences that are no outlier's, even where these are one night in ten."""
 INLIERS = 4.0
 """Standard deviations within which products of neighbours are summed."""
 FEWEST_PAIRS = 8
@@ -26,9 +34,55 @@ HALVINGS = 30
 
 @compiled
 def step_scale(y: NDArray[np.float64], lag: int) -> float:
-    """Return the standard deviation of independent noise with such differences over ``lag``."""
-    steps = np.abs(y[lag:] - y[: y.size - lag])
-    return MAD_TO_SIGMA * np.median(steps) / np.sqrt(2.0)
+    """Return the standard deviation of independent noise with such differences over ``lag``.
+
+    The larger one of two: from the median, and from the mean square of the smaller four fifths,
+    which notices times that are rounded or have two modes, where most differences are alike.
+    """
+    steps = np.sort(np.abs(y[lag:] - y[: y.size - lag]))
+    half = steps.size // 2
+    middle = 0.5 * (steps[half] + steps[steps.size - 1 - half])
+    most = int(np.ceil(SMALLER * steps.size))
+    square = 0.0
+    for step in steps[:most]:
+        square += step * step
+    scale: float = max(MAD_TO_SIGMA * middle, np.sqrt(square / most)) / np.sqrt(2.0)
+    return scale
+
+
+@compiled
+def local_factors(y: NDArray[np.float64], least: float) -> NDArray[np.float64]:
+    """Return by what every night's noise is larger than that of all, from the differences around.
+
+    Some weeks are noisier than others, and before changes are known only differences tell. Only
+    what is evidently noisier counts as such.
+
+    Parameters
+    ----------
+    y : float64 array, shape (night,)
+    least : float
+        Standard deviation below which noise is not believed.
+
+    Returns
+    -------
+    float64 array, shape (night,)
+    """
+    n = y.size
+    factor = np.ones(n)
+    common = max(step_scale(y, 1), least)
+    for begin in range(0, n, BLOCK):
+        end = min(begin + BLOCK, n)
+        first, last = max(begin - BLOCK, 0), min(end + BLOCK, n)
+        if last - first < 2 * BLOCK:
+            first, last = max(last - 2 * BLOCK, 0), min(first + 2 * BLOCK, n)
+        own = max(step_scale(y[first:last], 1), least) / common
+        if own < EVIDENT:
+            continue
+        weight = last - first
+        square = (PRIOR + weight * own**2) / (PRIOR + weight)
+        for i in range(begin, end):
+            factor[i] = np.sqrt(square)
+    return factor
 
 
 @compiled
@@ -90,17 +144,20 @@ def correlation_of_residuals(
 def segment_scales(
     residual: NDArray[np.float64],
     starts: NDArray[np.int64],
+    factor: NDArray[np.float64],
     prior_nights: float,
     least: float,
 ) -> NDArray[np.float64]:
-    """Return every night's standard deviation: its segment's own, drawn towards that of all.
+    """Return every night's standard deviation: its segment's own, drawn towards the expected one.
 
     Parameters
     ----------
     residual : float64 array, shape (night,)
     starts : int64 array, shape (segment,)
+    factor : float64 array, shape (night,)
+        See `local_factors`.
     prior_nights : float
-        Nights that the standard deviation of all counts for.
+        Nights that the expected standard deviation counts for.
     least : float
 
     Returns
@@ -116,8 +173,12 @@ def segment_scales(
         end = starts[s + 1] if s + 1 < starts.size else n
         own = MAD_TO_SIGMA * np.median(np.abs(residual[begin:end]))
         weight = max(end - begin - 3, 0)
-        variance = (prior_nights * common**2 + weight * own**2) / (prior_nights + weight)
-        sigma[begin:end] = max(np.sqrt(variance), least)
+        square = 0.0
+        for i in range(begin, end):
+            square += (common * factor[i]) ** 2 / (end - begin)
+        variance = (prior_nights * square + weight * own**2) / (prior_nights + weight)
+        for i in range(begin, end):
+            sigma[i] = max(np.sqrt(variance), least)
     return sigma
 
 

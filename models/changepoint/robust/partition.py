@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.models.changepoint.robust.level import TIE
 from hindmost.models.compiled import compiled
 
 MOST_LEVELS = 4000
@@ -34,23 +35,24 @@ def level_grid(
     ordered = np.sort(y)
     step = max(fineness * sigma, (ordered[-1] - ordered[0]) / MOST_LEVELS)
     margin = reach * sigma
-    levels = [ordered[0]]
+    levels = np.empty(int(2.0 * (ordered[-1] - ordered[0]) / step) + 3 * ordered.size + 3)
+    levels[0] = ordered[0]
+    tried = 1
     for i in range(1, ordered.size):
-        gap = ordered[i] - ordered[i - 1]
-        if gap <= 2.0 * margin:
-            while levels[-1] + step < ordered[i]:
-                levels.append(levels[-1] + step)
-        else:
+        if ordered[i] - ordered[i - 1] > 2.0 * margin:
             end = ordered[i - 1] + margin
-            while levels[-1] + step < end:
-                levels.append(levels[-1] + step)
-            levels.append(ordered[i] - margin)
-            while levels[-1] + step < ordered[i]:
-                levels.append(levels[-1] + step)
-    levels.append(ordered[-1])
-    useful = np.empty(len(levels))
+            while levels[tried - 1] + step < end:
+                levels[tried] = levels[tried - 1] + step
+                tried += 1
+            levels[tried] = ordered[i] - margin
+            tried += 1
+        while levels[tried - 1] + step < ordered[i]:
+            levels[tried] = levels[tried - 1] + step
+            tried += 1
+    levels[tried] = ordered[-1]
+    useful = np.empty(tried + 1)
     count, low, high = 0, 0, 0
-    for level in levels:
+    for level in levels[: tried + 1]:
         while low < ordered.size and ordered[low] < level - margin:
             low += 1
         while high < ordered.size and ordered[high] <= level + margin:
@@ -81,7 +83,7 @@ def partition(
         Standard deviation of the noise of each night.
     levels : float64 array, shape (level,)
     above, below : float
-        The loss of a night is at most the square of the one or the other.
+        The loss of a night is at most the square of the one or the other (see `level.TIE`).
     penalty : float
         What a segment costs beside its losses.
     shortest : int
@@ -115,7 +117,7 @@ def partition(
         value = y[t] * scale
         for g in range(m):  # one simple loop each: they become vector instructions
             r = value - levels[g] * scale
-            r = min(r * r, worst_above if r > 0.0 else worst_below)
+            r = min(r * r, worst_above if r > 0.0 else worst_below) + TIE * abs(r)
             row[g] = r
             running[g] += r
             cost[g] += r
@@ -130,7 +132,12 @@ def partition(
         if start >= 0:
             best[t + 1] = least
             last[t + 1] = begin[at]
-    starts = [n]
-    while starts[-1] > 0:
-        starts.append(last[starts[-1]])
-    return np.array(starts[:0:-1])
+    count, t = 0, n
+    while t > 0:
+        count, t = count + 1, last[t]
+    starts = np.empty(count, np.int64)
+    t = n
+    for s in range(count - 1, -1, -1):
+        t = last[t]
+        starts[s] = t
+    return starts

@@ -11,6 +11,7 @@ from hindmost.models.changepoint.robust.line import LINE, fit_line, settle_seams
 from hindmost.models.changepoint.robust.noise import (
     correlation_of_residuals,
     correlation_of_steps,
+    local_factors,
     segment_scales,
     step_scale,
 )
@@ -30,8 +31,8 @@ NEAR_LINE = 10
 def without(starts: NDArray[np.int64], gone: int) -> NDArray[np.int64]:
     """Return the segments with one of them joined to the one before."""
     kept = np.empty(starts.size - 1, np.int64)
-    kept[:gone] = starts[:gone]
-    kept[gone:] = starts[gone + 1 :]
+    for s in range(kept.size):
+        kept[s] = starts[s if s < gone else s + 1]
     return kept
 
 
@@ -125,10 +126,15 @@ def revert(
         left = moments_of(y, before, begin, sigma[before], settings.above)[0]
         inside = moments_of(y, begin, end, sigma[begin], settings.above)[0]
         height = min(abs(inside - left), abs(inside - left - difference))
-        scattered = np.std(y[begin:end]) > settings.scatter * sigma[begin]
+        middle = np.median(y[begin:end])
+        far = 0
+        for i in range(begin, end):
+            far += abs(y[i] - middle) > settings.scatter * sigma[begin]
+        scattered = far > 1  # one may be a night of the level before
         short = day[end - 1] - day[begin] + 1 <= settings.certain_run
         if (short or scattered) and abs(difference) < settings.equal * height and p > EQUAL_AT:
-            came_back[begin:end] = True
+            for i in range(begin, end):
+                came_back[i] = True
             starts, kinds = without(without(starts, s + 1), s), without(without(kinds, s + 1), s)
             s = max(s - 1, 1)
         else:
@@ -142,9 +148,7 @@ def find_segments(
     may_change: NDArray[np.bool_],
     day: NDArray[np.int64],
     settings: RobustSettings,
-) -> tuple[
-    NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], float, NDArray[np.bool_]
-]:
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], float, NDArray[np.bool_]]:
     """Find the segments of a series.
 
     Parameters
@@ -168,8 +172,9 @@ def find_segments(
         Whether an observation lies in an outlier run.
     """
     rho = correlation_of_steps(y, settings.noise_floor)
-    noise = max(step_scale(y, 1), settings.noise_floor) / np.sqrt(1.0 - rho)
-    sigma = np.full(y.size, noise)
+    factor = local_factors(y, settings.noise_floor)
+    sigma = factor * max(step_scale(y, 1), settings.noise_floor)
+    sigma /= np.sqrt(1.0 - rho)  # differences of correlated nights are smaller
     starts = np.zeros(1, np.int64)
     fitted = y
     before = np.zeros(y.size)
@@ -179,9 +184,7 @@ def find_segments(
         if np.max(np.abs(wide - before) / wide) < SAME_NOISE:
             break
         before = wide
-        levels = level_grid(
-            y, wide.min(), max(settings.above, settings.below), settings.fineness
-        )
+        levels = level_grid(y, wide.min(), max(settings.above, settings.below), settings.fineness)
         starts = partition(
             y,
             wide,
@@ -194,7 +197,7 @@ def find_segments(
         )
         fitted = levels_of(y, starts, wide, settings.above)
         sigma = segment_scales(
-            y - fitted, starts, settings.prior_segment, settings.noise_floor
+            y - fitted, starts, factor, settings.prior_segment, settings.noise_floor
         )
         rho = correlation_of_residuals(y - fitted, starts, sigma)
     starts = significant(y, starts, day, sigma, rho, settings)

@@ -66,7 +66,7 @@ class RobustSettings(NamedTuple):
     shortest_trend: int = 30
     longest_run: int = 6
     certain_run: int = 3
-    scatter: float = 1.5
+    scatter: float = 2.0
     equal: float = 0.33
     fineness: float = 0.3
     passes: int = 2
