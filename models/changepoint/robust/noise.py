@@ -33,13 +33,13 @@ HALVINGS = 30
 
 
 @compiled
-def step_scale(y: NDArray[np.float64], lag: int) -> float:
-    """Return the standard deviation of independent noise with such differences over ``lag``.
+def step_scale(y: NDArray[np.float64]) -> float:
+    """Return the standard deviation of independent noise with such first differences.
 
     The larger one of two: from the median, and from the mean square of the smaller four fifths,
     which notices times that are rounded or have two modes, where most differences are alike.
     """
-    steps = np.sort(np.abs(y[lag:] - y[: y.size - lag]))
+    steps = np.sort(np.abs(y[1:] - y[: y.size - 1]))
     half = steps.size // 2
     middle = 0.5 * (steps[half] + steps[steps.size - 1 - half])
     most = int(np.ceil(SMALLER * steps.size))
@@ -47,6 +47,13 @@ def step_scale(y: NDArray[np.float64], lag: int) -> float:
     for step in steps[:most]:
         square += step * step
     scale: float = max(MAD_TO_SIGMA * middle, np.sqrt(square / most)) / np.sqrt(2.0)
+    return scale
+
+
+@compiled
+def middle_scale(steps: NDArray[np.float64]) -> float:
+    """Return the standard deviation of independent noise with such differences in the middle."""
+    scale: float = MAD_TO_SIGMA * np.median(np.abs(steps)) / np.sqrt(2.0)
     return scale
 
 
@@ -69,13 +76,13 @@ def local_factors(y: NDArray[np.float64], least: float) -> NDArray[np.float64]:
     """
     n = y.size
     factor = np.ones(n)
-    common = max(step_scale(y, 1), least)
+    common = max(step_scale(y), least)
     for begin in range(0, n, BLOCK):
         end = min(begin + BLOCK, n)
         first, last = max(begin - BLOCK, 0), min(end + BLOCK, n)
         if last - first < 2 * BLOCK:
             first, last = max(last - 2 * BLOCK, 0), min(first + 2 * BLOCK, n)
-        own = max(step_scale(y[first:last], 1), least) / common
+        own = max(middle_scale(y[first + 1 : last] - y[first : last - 1]), least) / common
         if own < EVIDENT:
             continue
         weight = last - first
@@ -100,10 +107,10 @@ def correlation_of_steps(y: NDArray[np.float64], least: float) -> float:
     """
     if y.size <= FEWEST_NIGHTS:
         return 0.0
-    first = max(step_scale(y, 1), least)
+    first = max(step_scale(y), least)
     ratio = 0.0
     for lag in LAGS:
-        ratio += (step_scale(y, lag) / first) ** 2 / len(LAGS)
+        ratio += (middle_scale(y[lag:] - y[: y.size - lag]) / first) ** 2 / len(LAGS)
     low, high = 0.0, LARGEST_CORRELATION
     for _ in range(HALVINGS):
         rho = 0.5 * (low + high)

@@ -173,7 +173,7 @@ def find_segments(
     """
     rho = correlation_of_steps(y, settings.noise_floor)
     factor = local_factors(y, settings.noise_floor)
-    sigma = factor * max(step_scale(y, 1), settings.noise_floor)
+    sigma = factor * max(step_scale(y), settings.noise_floor)
     sigma /= np.sqrt(1.0 - rho)  # differences of correlated nights are smaller
     starts = np.zeros(1, np.int64)
     fitted = y

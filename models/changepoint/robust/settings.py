@@ -56,10 +56,10 @@ class RobustSettings(NamedTuple):
     penalty: float = 12.0
     shortest: int = 3
     first: int = 5
-    alpha: float = 3e-4
+    alpha: float = 1e-3
     least: float = 0.025
     noise_floor: float = 0.003
-    prior_nights: float = 20.0
+    prior_nights: float = 40.0
     prior_segment: float = 10.0
     wander: float = 0.1
     slope_penalty: float = 2.0
