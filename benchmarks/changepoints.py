@@ -41,7 +41,7 @@ from hindmost.models.synthetic.scores import Score, detection_delays, score_chan
 
 Series = NDArray[np.float64]
 Finder = Callable[[list[Series]], tuple[list[list[int]], float]]
-FIRST_SEED = 4_000_000
+FIRST_SEED = 5_000_000
 """Settings were chosen on seeds below 1000, and on 300 of two kinds from 3 million on."""
 FEWEST_NIGHTS = 10
 DELAYS = 300
