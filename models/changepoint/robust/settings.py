@@ -8,7 +8,6 @@ from typing import NamedTuple
 class RobustSettings(NamedTuple):
     """What the robust method can be told; a tuple, because compiled loops take it.
 
-    The defaults were chosen on 150 simulated series a kind and on one half of the cases of one real
     The defaults were chosen on simulated series, 150 to 600 a kind, and on one half of the cases of
     one real machine; ``benchmarks/changepoints.py`` draws other series and takes the other half.
 
