@@ -149,7 +149,11 @@ def _in_folder(
     found: list[tuple[Source, HistoryFormat]] = []
     strange: list[Path] = []
     for path in _below(folder, DEPTH):
-        format = recognise(path)
+        try:
+            format = recognise(path)
+        except DataError as error:
+            into.remarks.add("files that cannot be read", f"{error} The file is left out.")
+            continue
         if format is not None and (not wanted or format in wanted):
             inner = path.parent.name if path.parent != folder else ""
             machine = machine_in(path.absolute().parent.name) or inner

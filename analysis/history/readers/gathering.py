@@ -83,6 +83,8 @@ class Gathering:
                 self._units[name] = plain_unit(name)
             unit, factor = self._units[name]
             spread = run.spreads.get(timer, math.nan) * factor
+            if not 0.0 <= spread < math.inf:
+                spread = math.nan
             observation = _Observation(
                 run.time, self._number, value * factor, commits, spread, unit, run.file
             )

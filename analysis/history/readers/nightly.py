@@ -89,7 +89,8 @@ def _read(source: Source, remarks: Remarks) -> Iterator[Found]:
     for case, entry in nights.items():
         where = f"{path}: {case}"
         try:
-            expect(entry, dict, where)
+            if not {"passed", "timers"} & expect(entry, dict, where).keys():
+                raise DataError(f"{where} has neither 'passed' nor 'timers'; a case has both.")
             found = _run(case, entry, source, _time(entry, where, by_name))
         except DataError as error:
             remarks.add("cases that cannot be read", f"{error} The case is left out.")
