@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import random
 import shutil
 from pathlib import Path
@@ -218,6 +219,12 @@ def test_a_part_may_be_asked_for(tmp_path: Path) -> None:
     ):
         with pytest.raises(UsageError, match=rf"No {next(iter(request))} '\w+' in .*: {choices}"):
             read_history(tmp_path, **request)
+
+
+def test_a_history_can_be_pickled(tmp_path: Path) -> None:
+    write_night(tmp_path)
+    history = read_history(tmp_path)
+    assert pickle.loads(pickle.dumps(history)) == history
 
 
 def test_requests_that_are_not_possible(tmp_path: Path) -> None:

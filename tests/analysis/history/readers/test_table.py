@@ -82,6 +82,13 @@ def test_branches_are_not_mixed(tmp_path: Path) -> None:
     assert cases == {"local [main]", "local [next]"}
 
 
+def test_runs_that_did_not_pass(tmp_path: Path) -> None:
+    text = "time,passed,solve\n2025-01-01,true,1\n2025-01-02,False,2\n2025-01-03,,3\n"
+    history = read_history(table(tmp_path, text))
+    assert history.series[0].values.tolist() == [1, 3]
+    assert [(each.case, each.time) for each in history.failures] == [("local", JANUARY_S + 86400)]
+
+
 def test_a_file_a_night_is_one_case(tmp_path: Path) -> None:
     for day in (1, 2):
         table(tmp_path, f"time,solve\n2025-01-0{day},{day}\n", f"perf-2025-01-0{day}.csv")

@@ -159,7 +159,10 @@ def test_hyperfine_without_a_date(tmp_path: Path) -> None:
     os.utime(path, (NIGHT_S, NIGHT_S))
     history = read_history(path)
     assert history.series[0].times.tolist() == [NIGHT_S]
-    assert "nap.json has no date in it or in its name; taken as of its mod" in history.warnings[0]
+    assert (
+        "nap.json has no date in it, in its name or its folder's; taken as of"
+        in history.warnings[0]
+    )
 
 
 def test_copies_of_a_file_of_hyperfine(tmp_path: Path) -> None:
