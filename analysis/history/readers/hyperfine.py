@@ -58,7 +58,7 @@ def _time(data: dict[str, Any], path: Path, remarks: Remarks) -> float:
         remarks.add(
             "files dated by their modification",
             f"{path} has no date in it, in its name or its folder's; taken as of its modification, "
-            "which a copy may have changed. Put the date into the name, as in NAME-2021-01-24.json.",
+            "which a copy may have changed. Put the date into the name: NAME-2021-01-24.json.",
         )
     return _date_of(path)
 

@@ -109,7 +109,8 @@ class _Table:
             raise DataError(f"{self.path} has no rows below its header; {SHOULD_BE}.")
         (line, self.header), *rows = rows
         columns = _columns(self.header)
-        if columns is None or len(set(self.header)) < len(self.header):
+        names = [name for name, _ in names_and_units(self.header)]
+        if columns is None or len(set(names)) < len(names):
             raise DataError(
                 f"{self.path}, line {line}: the columns are {some(self.header, 20)}; {SHOULD_BE}, "
                 "and each name once."

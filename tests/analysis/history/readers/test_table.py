@@ -132,6 +132,7 @@ def test_what_is_no_measurement_is_left_out_by_name(tmp_path: Path) -> None:
         ("solve,halo\n1,2\n", "the columns are solve, halo; a table has a header with a column"),
         ("time,commit\n2025-01-01,a\n", "the columns are time, commit; a table"),
         ("time,a,a\n2025-01-01,1,2\n", "and each name once"),
+        ("time,a [s],a [ms]\n2025-01-01,1,2\n", "and each name once"),
         ("time,solve\n2025-01-01,0\n", "holds no result that can be used.*line 2: local, solve"),
     ],
 )
