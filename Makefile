@@ -44,7 +44,7 @@ demo: setup-demo
 	@echo "figures of the median runs (demo/*.png: the first ones). Then: $(BIN)/hindmost show demo"
 
 test: setup-test check
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 test-recorder: setup-test
 	@$(BIN)/python -m pytest tests/harness tests/mpi tests/setup

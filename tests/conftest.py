@@ -21,6 +21,15 @@ BIN = Path(sys.prefix) / "bin"
 RUN_TIMEOUT_S = 180
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Let one process start all ranks, and first, where tests run in several processes."""
+    if config.pluginmanager.hasplugin("xdist"):
+        for item in items:
+            if item.get_closest_marker("mpi"):
+                item.add_marker(pytest.mark.xdist_group("ranks"))
+        items.sort(key=lambda item: item.get_closest_marker("mpi") is None)
+
+
 @pytest.fixture
 def header() -> Header:
     return Header(
