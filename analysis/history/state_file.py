@@ -66,8 +66,8 @@ def read_state(path: Path) -> HistoryState:
 def damaged(path: Path, why: object) -> DamagedFileError:
     """Return the error of a state that is cut off or altered."""
     return DamagedFileError(
-        f"{path} is damaged ({why}): take it from a backup, or remove it to begin anew, which loses "
-        "the log of revisions."
+        f"{path} is damaged ({why}): take it from a backup, or remove it to begin "
+        "anew, which loses the log of revisions."
     )
 
 
