@@ -169,8 +169,7 @@ def nested(
             (
                 of_timer[timer]
                 for timer in ancestors(finding.judged.series.name.timer, parents)
-                if timer in of_timer
-                and of_timer[timer].change.effect * finding.change.effect > 0.0
+                if timer in of_timer and of_timer[timer].change.effect * finding.change.effect > 0.0
             ),
             None,
         )

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from hindmost.analysis.history.causes import Cause, Finding
 from hindmost.analysis.history.judged import BADGES, FAIL, WARN, Judged
 from hindmost.analysis.history.labels import SECONDS_A_DAY, date_of
+from hindmost.analysis.history.records import SeriesName
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.tables.terminal import seconds
 
@@ -96,11 +97,11 @@ def finding_words(finding: Finding) -> str:
     change, series = finding.change, finding.judged.series
     low, high = (100.0 * end for end in change.effect_interval)
     first, last = finding.dates
-    when = "" if first == last else f", between {first} and {last}"
+    when = "" if first == last else f" ({first} to {last})"
     return (
-        f"{series.name}: {quantity(change.before, series.unit)} -> "
+        f"{named(series.name)}: {quantity(change.before, series.unit)} -> "
         f"{quantity(change.after, series.unit)}, {100.0 * change.effect:+.1f} % "
-        f"({low:+.1f} to {high:+.1f} %), p = {change.p_value:.1g}{when}"
+        f"({low:+.1f} to {high:+.1f} %), p = {change.p_value:.1g}, on {finding.date}{when}"
     )
 
 
@@ -118,14 +119,14 @@ def more_on(finding: Finding) -> Iterator[str]:
         whole = change.after - change.before
         path = ", of which ".join(
             f"{signed(part.difference, judged.series.unit)} ({100.0 * part.share:.0f} %) in "
-            f"{part.timer}"
+            f"{timer_name(part.timer)}"
             for part in finding.parts
         )
         yield f"of {signed(whole, judged.series.unit)}, {path}"
     inside = list(everything_within(finding))
     if inside:
         names = [
-            f"{each.judged.series.name.timer} {100.0 * each.change.effect:+.1f} %"
+            f"{timer_name(each.judged.series.name.timer)} {100.0 * each.change.effect:+.1f} %"
             for each in inside[:MOST_NAMES]
         ]
         yield f"with it: {', '.join(names)}{more(len(inside) - MOST_NAMES)}"
@@ -150,7 +151,8 @@ def failure_line(study: HistoryStudy) -> str:
     total = sum(failed.values())
     names = [f"{case} ({count})" for case, count in failed.most_common(MOST_CASES)]
     left = more(len(failed) - MOST_CASES)
-    return f"{counted(total, 'run')} failed in the last {study.last_days:g} days: {', '.join(names)}{left}"
+    days = f"in the last {study.last_days:g} days"
+    return f"{counted(total, 'run')} failed {days}: {'; '.join(names)}{left}"
 
 
 def ranked_series(study: HistoryStudy) -> list[Judged]:
@@ -169,12 +171,22 @@ def revisions(study: HistoryStudy) -> list[str]:
     """Return what newer nights revised of what was told before, in the last days."""
     day = study.since / SECONDS_A_DAY
     return [
-        f"{each.series.name}: {event.kind} on {date_of(event.time * SECONDS_A_DAY)}, "
+        f"{named(each.series.name)}: {event.kind} on {date_of(event.time * SECONDS_A_DAY)}, "
         f"{100.0 * event.effect:+.1f} % of {each.labels[event.index]}: {event.reason}"
         for each in study.judged
         for event in each.log
         if event.revises and event.time > day
     ]
+
+
+def named(name: SeriesName) -> str:
+    """Write a series' name, without the colon that some timers end with."""
+    return timer_name(str(name))
+
+
+def timer_name(timer: str) -> str:
+    """Write a timer's name, without the colon that some end with."""
+    return timer.rstrip(": ")
 
 
 def quantity(value: float, unit: str) -> str:
