@@ -1,4 +1,4 @@
-"""``hindmost history``: what changed in nightly results, when, by how much, next to which commits."""
+"""``hindmost history``: what changed in nightly results, and next to which commits."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ from hindmost.analysis.history.words import (
     failure_line,
     headline,
     more,
+    named,
     quantity,
     ranked_series,
-    revisions,
+    revision_lines,
     scope,
 )
 from hindmost.analysis.tables.terminal import LEFT, RIGHT, new_table, print_table
@@ -133,16 +134,17 @@ def perform(arguments: argparse.Namespace) -> int:
         from hindmost.analysis.page.history import write_history_page
 
         write_history_page(study, arguments.report)
+    # Before anything is printed: who reads the output may go away, as in '| head'.
+    if arguments.state and study.state is not None:
+        from hindmost.analysis.history.state_file import write_state
+
+        write_state(arguments.state, study.state)
     if arguments.json:
         print(json.dumps(to_json(study), indent=2, allow_nan=False))
     elif arguments.mail != "-":
         tell(study, causes)
         if arguments.report:
             print(arguments.report)
-    if arguments.state:
-        from hindmost.analysis.history.state_file import write_state
-
-        write_state(arguments.state, study.state)
     return A_FINDING if study.status(since) == FAIL else 0
 
 
@@ -272,11 +274,8 @@ def tell(study: HistoryStudy, causes: tuple[Cause, ...]) -> None:
     print(headline(study))
     for line in cause_lines(causes):
         print(line)
-    told = revisions(study)
-    for line in told[:MOST_SERIES]:
-        print(f"revised: {line}")
-    if len(told) > MOST_SERIES:
-        print(f"revised:{more(len(told) - MOST_SERIES)}")
+    for line in revision_lines(study, MOST_SERIES):
+        print(line)
     if failures := failure_line(study):
         print(failures)
     print()
@@ -289,7 +288,7 @@ def tell(study: HistoryStudy, causes: tuple[Cause, ...]) -> None:
         level = "" if regime is None else quantity(regime.mean, each.series.unit)
         table.add_row(
             each.status(study.since),
-            str(each.series.name),
+            named(each.series.name),
             str(found.observations),
             "drifts" if regime is not None and regime.trend else level,
             "too short" if regime is None else each.labels[regime.start],
