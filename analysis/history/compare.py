@@ -78,8 +78,8 @@ class ComparedSeries:
         larger, smaller = ("slower", "faster") if self.first.unit == "s" else ("larger", "smaller")
         factor = ratio.value if ratio.value >= 1.0 else 1.0 / ratio.value
         told = f"{times(factor)}x {larger if ratio.value >= 1.0 else smaller}"
-        if ratio.value == 1.0:
-            told = "the same"
+        if factor < 1.0005:
+            told = "the same" if factor == 1.0 else "the same within 0.1 %"
         if ratio.interval is None or ratio.p_value is None:
             return f"{told}; too few data to say more: give repeats"
         low, high = ratio.interval

@@ -15,8 +15,8 @@ from hindmost.analysis.tables.terminal import seconds
 MOST_FINDINGS = 30
 MOST_SERIES = 20
 MOST_NAMES = 4
+MOST_DRIFTS = 5
 MOST_CASES = 8
-REMARKS = 5
 
 
 def headline(study: HistoryStudy) -> str:
@@ -165,6 +165,26 @@ def ranked_series(study: HistoryStudy) -> list[Judged]:
             each.series.name,
         ),
     )
+
+
+def drift_lines(study: HistoryStudy) -> Iterator[str]:
+    """Yield the series that drift up to now, those for the worse first."""
+    drifting = [
+        (each, trend)
+        for each in study.judged
+        for trend in each.detection.trends
+        if trend.stop == each.detection.observations
+        and each.detection.times[-1] > study.since / SECONDS_A_DAY
+    ]
+    drifting.sort(key=lambda row: -row[1].effect * (1 if row[0].series.smaller_is_better else -1))
+    for each, trend in drifting[:MOST_DRIFTS]:
+        low, high = (100.0 * end for end in trend.effect_interval)
+        yield (
+            f"drifts: {named(each.series.name)}: {100.0 * trend.effect:+.1f} % ({low:+.1f} to "
+            f"{high:+.1f} %) since {each.labels[trend.start]}"
+        )
+    if len(drifting) > MOST_DRIFTS:
+        yield f"drifts:{more(len(drifting) - MOST_DRIFTS)}"
 
 
 def revision_lines(study: HistoryStudy, most: int) -> Iterator[str]:

@@ -29,6 +29,7 @@ from hindmost.analysis.history.words import (
     MOST_SERIES,
     cause_lines,
     counted,
+    drift_lines,
     failure_line,
     headline,
     more,
@@ -123,6 +124,10 @@ def perform(arguments: argparse.Namespace) -> int:
         raise UsageError("--date and --reason belong to 'hindmost history ack'; see its --help.")
     if arguments.smtp and not (arguments.to and arguments.sender):
         raise UsageError("--smtp needs --to and --from: who gets the mail, and who sends it.")
+    if arguments.json and arguments.mail == "-":
+        raise UsageError("--json and --mail - both write to stdout: name a file for the mail.")
+    if arguments.alpha is not None and not 0.0 < arguments.alpha < 1.0:
+        raise UsageError(f"--alpha {arguments.alpha:g} is no probability: give one in 0 to 1.")
     study = study_of(arguments)
     since = newer_than(arguments.since, study.until, study.since)
     causes = group_changes(study)
@@ -214,7 +219,7 @@ def acknowledge(arguments: argparse.Namespace) -> int:
             method=arguments.method,
         )
         covered = [
-            f"{each.series.name}: {100.0 * change.effect:+.1f} % on {each.labels[change.index]}"
+            f"{named(each.series.name)}: {100.0 * change.effect:+.1f} % on {each.labels[change.index]}"
             for each in study.judged
             for change in each.detection.changes
             if each.acknowledgement(change)
@@ -274,7 +279,7 @@ def tell(study: HistoryStudy, causes: tuple[Cause, ...]) -> None:
     print(headline(study))
     for line in cause_lines(causes):
         print(line)
-    for line in revision_lines(study, MOST_SERIES):
+    for line in (*drift_lines(study), *revision_lines(study, MOST_SERIES)):
         print(line)
     if failures := failure_line(study):
         print(failures)
