@@ -118,9 +118,9 @@ def weight(finding: Finding) -> tuple[int, float]:
 def belongs(finding: Finding, leading: Finding) -> bool:
     """Tell whether a finding may have the cause of another one."""
     mine, theirs = (each.judged.series for each in (finding, leading))
-    if mine.name.machine != theirs.name.machine:
-        if not commits_of(finding) & commits_of(leading):
-            return False
+    elsewhere = mine.name.machine != theirs.name.machine
+    if elsewhere and not commits_of(finding) & commits_of(leading):
+        return False
     return lies_in(finding, leading) or lies_in(leading, finding)
 
 

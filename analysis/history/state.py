@@ -76,6 +76,7 @@ class HistoryState:
             for name, kept_series in self.series.items()
             if not same_past(kept_series.series, merged[name])
         ]
+        remarks += self.other_machines(set(new))
         return Following(
             before=self,
             history=replace(
@@ -90,6 +91,21 @@ class HistoryState:
             remarks=tuple(remarks),
             kept={},
         )
+
+    def other_machines(self, new: set[SeriesName]) -> list[str]:
+        """Say if series look like those of the state, but for the machine that they are of."""
+        known = {(name.case, name.timer): name.machine for name in self.series}
+        strange = sorted(
+            name for name in new if name not in self.series and (name.case, name.timer) in known
+        )
+        if not strange:
+            return []
+        name = strange[0]
+        return [
+            f"{len(strange)} series are of the machine {name.machine!r}, and the state has the same "
+            f"of {known[name.case, name.timer]!r}, as {name.case}, {name.timer}: both are kept. The "
+            "machine may come from the folder of a file: name the same folder every night."
+        ]
 
     def with_failures(self, new: tuple[FailedRun, ...]) -> tuple[FailedRun, ...]:
         """Return failed runs, each once, in the order of time."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 from tests.analysis.history.planted import NIGHTS, history, noise, series, write_nights
 from tests.conftest import run_values
@@ -21,8 +22,9 @@ from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
 
 
-def sample(seed: int, size: int, level: float = 10.0, spread: float = 0.03) -> np.ndarray:
-    return level * np.exp(np.random.default_rng(seed).normal(0.0, spread, size))
+def sample(seed: int, size: int, level: float = 10.0, spread: float = 0.03) -> NDArray[np.float64]:
+    logs = np.random.default_rng(seed).normal(0.0, spread, size)
+    return np.asarray(level * np.exp(logs), np.float64)
 
 
 @pytest.mark.parametrize(("m", "n"), [(2, 2), (3, 7), (9, 5)])
@@ -153,6 +155,13 @@ def test_counts_that_never_differ_are_certain() -> None:
     assert each.words() == "2.00x larger (2.00 to 2.00), p = 0"
     (each,) = compare_histories(history(same), history(same)).series
     assert each.words().startswith("no difference seen: the same")
+
+
+def test_ratios_that_no_number_can_hold_stay_numbers() -> None:
+    first = history(series(np.array([1e-300, 1e300])))
+    second = history(series(np.array([1e300, 1e-300]), first=9))
+    (each,) = compare_histories(first, second).series
+    assert json.dumps(each.to_json(), allow_nan=False)
 
 
 def test_names_that_one_side_has_alone_may_differ() -> None:

@@ -21,7 +21,8 @@ STEP = 34
 
 
 def noise(seed: int, nights: int, level: float = 10.0) -> NDArray[np.float64]:
-    return level * np.exp(np.random.default_rng(seed).normal(0.0, 0.01, nights))
+    logs = np.random.default_rng(seed).normal(0.0, 0.01, nights)
+    return np.asarray(level * np.exp(logs), np.float64)
 
 
 def stepped(

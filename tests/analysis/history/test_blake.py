@@ -25,9 +25,11 @@ pytestmark = pytest.mark.skipif(
 def nights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("blake")
     with tarfile.open(Path(DATA or "") / "ali-blake-nightly.tar.gz") as archive:
-        archive.extractall(folder, filter="data")
-    (inside,) = folder.iterdir()
-    return inside
+        for member in archive.getmembers():
+            content = archive.extractfile(member)
+            if content is not None:
+                (folder / Path(member.name).name).write_bytes(content.read())
+    return folder
 
 
 def test_every_series_is_judged_and_its_changes_are_told_once(nights: Path) -> None:
@@ -64,6 +66,6 @@ def test_one_night_more_goes_on_with_the_state(
     main(["history", str(nights), "--json"])
     at_once = json.loads(capsys.readouterr().out)
     kept = {(each["case"], each["timer"]): each for each in by_state["series"]}
-    assert len(kept) == len(at_once["series"])
+    assert len(by_state["series"]) == len(at_once["series"])
     for each in at_once["series"]:
         assert kept[each["case"], each["timer"]]["changes"] == each["changes"]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from tests.analysis.history.planted import (
     NIGHTS,
     SOLVE,
@@ -36,7 +37,7 @@ def after(values: NightlySeries, path: Path) -> HistoryStudy:
     return study
 
 
-def spiked() -> np.ndarray:
+def spiked() -> NDArray[np.float64]:
     """Return three slow nights between equal levels: seen as a step first, and then withdrawn."""
     values = noise(5, NIGHTS)
     values[25:28] *= 1.15
@@ -135,6 +136,14 @@ def test_a_case_that_did_not_run_tonight_stays(tmp_path: Path) -> None:
     assert study.status() == "fail"
 
 
+def test_another_machine_is_kept_apart_and_told(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    assert after(series(noise(0, NIGHTS)), path).remarks == ()
+    (remark,) = after(series(noise(1, 1), machine="", first=NIGHTS), path).remarks
+    assert "'blake'" in remark
+    assert len(read_state(path).series) == 2
+
+
 def test_failures_and_spreads_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "state"
     spread = np.full(NIGHTS, 0.1)
@@ -156,7 +165,7 @@ def test_another_method_does_not_go_on_with_a_state(tmp_path: Path) -> None:
     after(series(stepped(0)), path)
     for request in ({"method": "report"}, {"alpha": 0.01}, {"only_between": "days"}):
         with pytest.raises(UsageError, match="another state file"):
-            judge_history(history(series(stepped(0))), state=read_state(path), **request)  # type: ignore[arg-type]
+            judge_history(history(series(stepped(0))), state=read_state(path), **request)
 
 
 def test_states_that_are_none_are_refused_by_name(tmp_path: Path) -> None:

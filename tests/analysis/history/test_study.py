@@ -17,7 +17,7 @@ from tests.analysis.history.planted import (
 )
 
 from hindmost.analysis.history.acknowledgements import Acknowledgement
-from hindmost.analysis.history.judged import SECONDS_A_DAY
+from hindmost.analysis.history.labels import SECONDS_A_DAY
 from hindmost.analysis.history.study import FAIL, PASS, WARN, HistoryStudy, judge_history
 from hindmost.errors import DataError, UsageError
 
@@ -121,7 +121,7 @@ def test_requests_that_mean_nothing_are_refused() -> None:
     planted = history(series(noise(0, 20)))
     for request in ({"method": "guess"}, {"last_days": 0.0}, {"only_between": "weeks"}, {"foo": 1}):
         with pytest.raises(UsageError):
-            judge_history(planted, **request)  # type: ignore[arg-type]
+            judge_history(planted, **request)
     with pytest.raises(DataError, match="no series"):
         judge_history(history())
 
