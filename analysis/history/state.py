@@ -102,9 +102,9 @@ class HistoryState:
             return []
         name = strange[0]
         return [
-            f"{len(strange)} series are of the machine {name.machine!r}, and the state has the same "
-            f"of {known[name.case, name.timer]!r}, as {name.case}, {name.timer}: both are kept. The "
-            "machine may come from the folder of a file: name the same folder every night."
+            f"{len(strange)} series are of the machine {name.machine!r}, and the state has the "
+            f"same of {known[name.case, name.timer]!r}, as {name.case}, {name.timer}: both are "
+            "kept. The machine may come from the folder of a file: name the same folder every night."
         ]
 
     def with_failures(self, new: tuple[FailedRun, ...]) -> tuple[FailedRun, ...]:
