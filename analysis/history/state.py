@@ -104,7 +104,7 @@ class HistoryState:
         return [
             f"{len(strange)} series are of the machine {name.machine!r}, and the state has the "
             f"same of {known[name.case, name.timer]!r}, as {name.case}, {name.timer}: both are "
-            "kept. The machine may come from the folder of a file: name the same folder every night."
+            "kept. A machine may come from the name of a folder: name the same one every night."
         ]
 
     def with_failures(self, new: tuple[FailedRun, ...]) -> tuple[FailedRun, ...]:
