@@ -1,0 +1,290 @@
+"""How well change points are found, beside other tools on the same series, and how fast.
+
+Run by ``make bench-changepoints``; takes a few minutes. The series are simulated with known truth
+(see ``hindmost.models.synthetic.nightly``), on seeds that no setting was chosen on. Real noise,
+with shifts put into stable stretches, is read from the folder that HINDMOST_EVALUATION_DATA names:
+from ``ali-blake-nightly.tar.gz`` the half of the cases on which no setting was chosen.
+
+Apache Otava (``pip install apache-otava``) and ruptures (``pip install ruptures``) want
+environments of their own: name their interpreters by --otava and --ruptures, or by
+HINDMOST_OTAVA_PYTHON and HINDMOST_RUPTURES_PYTHON. A tool that is not there is left out, and a line
+says so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.models.changepoint import Watch, detect
+from hindmost.models.synthetic.nightly import (
+    KINDS,
+    NightlySeries,
+    draw_nightly,
+    inject_shifts,
+    stable_stretches,
+)
+from hindmost.models.synthetic.scores import Score, detection_delays, score_changes
+
+Series = NDArray[np.float64]
+Finder = Callable[[list[Series]], tuple[list[list[int]], float]]
+FIRST_SEED = 3_000_000
+"""Settings were chosen on seeds below 1000."""
+FEWEST_NIGHTS = 10
+DELAYS = 300
+"""Series of which delays are taken: every night takes a pass."""
+ALARMS = 50
+LONGEST_NAME = 26
+DATA = "HINDMOST_EVALUATION_DATA"
+DELAY_METHODS: dict[str, dict[str, Any]] = {
+    "hindmost robust": {"method": "robust", "confirmations": 1},
+    "report, 0.005": {"method": "report"},
+    "report, 1e-4": {"method": "report", "alpha": 1e-4},
+}
+
+OTAVA = """
+import json, sys, time
+from otava.series import AnalysisOptions, Metric, Series
+every = json.load(sys.stdin)
+start = time.perf_counter()
+found = []
+for values in every:
+    series = Series("t", None, list(range(len(values))), {"m": Metric()}, {"m": values}, {})
+    found.append([int(c.index) for c in series.analyze(AnalysisOptions()).change_points["m"]])
+json.dump([found, time.perf_counter() - start], sys.stdout)
+"""
+RUPTURES = """
+import json, sys, time
+import numpy as np
+import ruptures
+every = json.load(sys.stdin)
+start = time.perf_counter()
+found = []
+for values in every:
+    y = np.log(values)
+    sigma = 1.4826 * np.median(np.abs(np.diff(y))) / np.sqrt(2.0)
+    z = ((y - np.median(y)) / max(sigma, 1e-9))[:, None]
+    model = ruptures.KernelCPD(kernel="rbf", min_size=3, params={"gamma": 0.5}).fit(z)
+    found.append([int(c) for c in model.predict(pen=5.0)[:-1]])
+json.dump([found, time.perf_counter() - start], sys.stdout)
+"""
+
+
+def here(**settings: Any) -> Finder:
+    """Return a finder by `detect`."""
+
+    def find(every: list[Series]) -> tuple[list[list[int]], float]:
+        start = time.perf_counter()
+        found = [[c.index for c in detect(values, **settings).changes] for values in every]
+        return found, time.perf_counter() - start
+
+    return find
+
+
+def elsewhere(python: str, program: str) -> Finder:
+    """Return a finder by a program in an environment of its own; it times itself."""
+
+    def find(every: list[Series]) -> tuple[list[list[int]], float]:
+        done = subprocess.run(
+            [python, "-c", program],
+            input=json.dumps([values.tolist() for values in every]),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise RuntimeError(done.stderr.strip().splitlines()[-1])
+        found, took = json.loads(done.stdout)
+        return found, took
+
+    return find
+
+
+def finders(otava: str, ruptures: str) -> dict[str, Finder]:
+    """Return the methods by name; say which are left out."""
+    methods = {
+        "hindmost robust": here(method="robust"),
+        "report, 0.005": here(method="report"),
+        "report, 1e-4": here(method="report", alpha=1e-4),
+    }
+    tools = {
+        "Apache Otava": (otava, OTAVA, "--otava"),
+        "ruptures KernelCPD rbf": (ruptures, RUPTURES, "--ruptures"),
+    }
+    trial = [np.linspace(1.0, 1.1, 20)]
+    for name, (python, program, option) in tools.items():
+        finder = elsewhere(python, program)
+        try:
+            finder(trial)
+        except (OSError, RuntimeError) as error:
+            print(f"{name} is left out ({error}): name a Python that has it by {option}.")  # noqa: T201
+        else:
+            methods[name] = finder
+    for finder in methods.values():  # compiles what is to be compiled
+        finder([np.exp(np.random.default_rng(0).normal(0.0, 0.05, 60))])
+    return methods
+
+
+def score(found: list[list[int]], truth: list[NightlySeries]) -> Score:
+    """Pool the scores of many series."""
+    total = Score()
+    for places, series in zip(found, truth, strict=True):
+        total += score_changes(places, series.changes.tolist(), nights=series.values.size)
+    return total
+
+
+def print_table(methods: dict[str, Finder], sets: dict[str, list[NightlySeries]]) -> None:
+    """Print scores of all methods on all sets, and the speed over all of them."""
+    for kind, truth in sets.items():
+        nights = sum(series.values.size for series in truth)
+        changes = sum(series.changes.size for series in truth)
+        print(f"\n{kind}: {len(truth)} series, {nights} nights, {changes} changes")  # noqa: T201
+        print(f"{'':{LONGEST_NAME}}precision  recall     F1  false in 1000  series/s")  # noqa: T201
+        for name, find in methods.items():
+            found, took = find([series.values for series in truth])
+            total = score(found, truth)
+            print(  # noqa: T201
+                f"{name:{LONGEST_NAME}}{total.precision:9.3f}{total.recall:8.3f}{total.f1:7.3f}"
+                f"{total.false_per_1000:15.2f}{len(truth) / took:10.0f}"
+            )
+
+
+def print_delays(truth: list[NightlySeries]) -> None:
+    """Print after how many nights changes are seen, feeding night by night."""
+    print(f"\nnights until a change is seen, night by night ({len(truth)} series of shifts)")  # noqa: T201
+    for name, settings in DELAY_METHODS.items():
+
+        def find(values: Series, chosen: dict[str, Any] = settings) -> list[int]:
+            return [change.index for change in detect(values, **chosen).changes]
+
+        delays = [
+            delay
+            for series in truth
+            for delay in detection_delays(find, series.values, series.changes.tolist())
+        ]
+        changes = sum(series.changes.size for series in truth)
+        print(  # noqa: T201
+            f"{name:{LONGEST_NAME}}median {np.median(delays):.0f}, 90th percentile "
+            f"{np.percentile(delays, 90):.0f}; {len(delays)} of {changes} changes"
+        )
+
+
+def print_alarms(truth: list[NightlySeries]) -> None:
+    """Print how often night-by-night feeding raises an alarm on noise, for a night or for good."""
+    seen = withdrawn = nights = 0
+    for series in truth:
+        watch = Watch(settings={"confirmations": 1})
+        for value in series.values:
+            watch, events = watch.add(float(value))
+            seen += sum(event.kind == "seen" for event in events)
+            withdrawn += sum(event.kind == "withdrawn" for event in events)
+        nights += series.values.size
+    print(  # noqa: T201
+        f"\nnight by night on {nights} nights of noise: {1000.0 * seen / nights:.2f} alarms in "
+        f"1000, of which {withdrawn} of {seen} were withdrawn later"
+    )
+
+
+def real_series(folder: Path) -> dict[tuple[str, str], tuple[Series, Series]]:
+    """Read the nightly timers: days and seconds by case and timer, 10 nights or more."""
+    nights: dict[tuple[str, str], list[tuple[int, float]]] = {}
+    with tarfile.open(folder / "ali-blake-nightly.tar.gz") as archive:
+        for member in sorted(archive.getmembers(), key=lambda m: m.name):
+            stem = Path(member.name).stem
+            file = archive.extractfile(member) if stem.startswith("ctest-") else None
+            if file is None:
+                continue
+            day = date.fromisoformat(stem.removeprefix("ctest-")).toordinal()
+            for case, entry in json.load(file).items():
+                for timer, seconds in entry["timers"].items() if entry["passed"] else ():
+                    if seconds is not None and np.isfinite(seconds) and seconds > 0.0:
+                        nights.setdefault((case, timer), []).append((day, seconds))
+    return {
+        name: (np.array([d for d, _ in points], float), np.array([s for _, s in points]))
+        for name, points in sorted(nights.items())
+        if len(points) >= FEWEST_NIGHTS
+    }
+
+
+def quiet_for_report(values: Series) -> list[tuple[int, int]]:
+    """Return the stretches of 40 nights or more in which the report's method sees no change."""
+    found = detect(values, method="report", alpha=1e-4).regimes
+    return [(r.start, r.stop) for r in found if r.stop - r.start >= 40]
+
+
+def with_injected(
+    every: dict[tuple[str, str], tuple[Series, Series]],
+    stretches: Callable[[Series], list[tuple[int, int]]],
+    half: int,
+) -> Iterator[NightlySeries]:
+    """Put shifts into the stretches of one half of the cases: settings were chosen on half 0."""
+    for (case, timer), (_, values) in every.items():
+        if zlib.crc32(case.encode()) % 2 != half:
+            continue
+        for start, stop in stretches(values):
+            seed = FIRST_SEED + zlib.crc32(f"{case} {timer} {start}".encode())
+            yield inject_shifts(values[start:stop], seed, most=1 if stop - start < 60 else 2, gap=8)
+
+
+def print_speed(every: dict[tuple[str, str], tuple[Series, Series]]) -> None:
+    """Print what all real series take, and one night more of all of them."""
+    start = time.perf_counter()
+    for days, values in every.values():
+        detect(values, times=days)
+    took = time.perf_counter() - start
+    watches = [Watch.start(values, times=days) for days, values in every.values()]
+    begin = time.perf_counter()
+    for watch in watches:
+        watch.add(watch.values[-1], time=watch.times[-1] + 1.0)
+    more = time.perf_counter() - begin
+    print(f"\nall {len(every)} real series: {took:.2f} s; one night more of all: {more:.2f} s")  # noqa: T201
+
+
+def main() -> int:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    own = sys.executable
+    parser.add_argument("--otava", default=os.environ.get("HINDMOST_OTAVA_PYTHON", own))
+    parser.add_argument("--ruptures", default=os.environ.get("HINDMOST_RUPTURES_PYTHON", own))
+    parser.add_argument("--count", type=int, default=300, help="series a kind")
+    parser.add_argument("--seed", type=int, default=FIRST_SEED, help="the first seed")
+    chosen = parser.parse_args()
+    methods = finders(chosen.otava, chosen.ruptures)
+    seeds = range(chosen.seed, chosen.seed + chosen.count)
+    sets = {kind: [draw_nightly(kind, seed) for seed in seeds] for kind in KINDS}
+    print_table(methods, sets)
+    print_delays(sets["shifts"][:DELAYS])
+    print_alarms(sets["noise"][:ALARMS])
+    folder = os.environ.get(DATA)
+    if not folder:
+        print(f"\nreal noise is left out: {DATA} names no folder")  # noqa: T201
+        return 0
+    every = real_series(Path(folder))
+    print_table(
+        methods,
+        {
+            "real noise, stable by medians": list(with_injected(every, stable_stretches, 1)),
+            "real noise, stable for the report at 1e-4": list(
+                with_injected(every, quiet_for_report, 1)
+            ),
+        },
+    )
+    print_speed(every)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,146 @@
+"""What a method is given: checked logarithms, times, and where a change may be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hindmost.errors import DataError
+
+Labels = Sequence[Any] | NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observations:
+    """A series that was checked.
+
+    Attributes
+    ----------
+    values : float64 array, shape (observation,), seconds
+    logs : float64 array, shape (observation,)
+    times : float64 array, shape (observation,), days
+        Or the indices, where no times were given.
+    day : int64 array, shape (observation,)
+        Number of the day: runs of one day share it.
+    may_change : bool array, shape (observation,)
+        Whether a new level may begin at an observation.
+    """
+
+    values: NDArray[np.float64]
+    logs: NDArray[np.float64]
+    times: NDArray[np.float64]
+    day: NDArray[np.int64]
+    may_change: NDArray[np.bool_]
+
+    @property
+    def size(self) -> int:
+        """The number of observations."""
+        return int(self.values.size)
+
+    def before(self, stop: int) -> Observations:
+        """Return the first observations."""
+        return Observations(
+            values=self.values[:stop],
+            logs=self.logs[:stop],
+            times=self.times[:stop],
+            day=self.day[:stop],
+            may_change=self.may_change[:stop],
+        )
+
+
+def check(
+    values: ArrayLike,
+    times: ArrayLike | None = None,
+    days: Labels | None = None,
+    commits: Labels | None = None,
+) -> Observations:
+    """Check a series.
+
+    Parameters
+    ----------
+    values : float array, shape (observation,), seconds
+    times : float array, shape (observation,), days, optional
+        Must not fall.
+    days, commits : sequences, shape (observation,), optional
+        A change lies only where the label differs from the one before.
+
+    Raises
+    ------
+    DataError
+        No values, another shape than (observation,), values that are not positive and finite, times
+        that are not finite or fall, or labels of another length.
+    """
+    seconds = as_series(values, "values")
+    if seconds.size == 0:
+        raise DataError("There are no values: a series has at least one night.")
+    good = (seconds > 0.0) & (seconds < np.inf)
+    if not good.all():
+        bad = np.flatnonzero(~good)
+        raise DataError(
+            f"{bad.size} of {seconds.size} values are no positive number of seconds (the first is "
+            f"{seconds[bad[0]]} at index {bad[0]}): leave out failed runs and what was not timed."
+        )
+    if times is None:
+        when = np.arange(seconds.size, dtype=np.float64)
+    else:
+        when = check_times(as_series(times, "times"), seconds.size)
+    may_change = np.ones(seconds.size, np.bool_)
+    day = np.arange(seconds.size)
+    if days is not None:
+        differs = label_differs(days, seconds.size, "days")
+        may_change &= differs
+        day = np.cumsum(differs) - 1
+    if commits is not None:
+        may_change &= label_differs(commits, seconds.size, "commits")
+    return Observations(
+        values=seconds,
+        logs=np.log(seconds),
+        times=when,
+        day=day.astype(np.int64),
+        may_change=may_change,
+    )
+
+
+def check_times(when: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+    """Return times that are as many as the values, finite, and do not fall."""
+    same_length(when, size, "times")
+    if not np.all(np.isfinite(when)):
+        raise DataError("Some times are not finite: give every value the day that it was timed.")
+    falls = np.flatnonzero(when[1:] < when[:-1])
+    if falls.size:
+        raise DataError(
+            f"The times are not sorted (index {falls[0] + 1} is before index {falls[0]}): sort "
+            "values, times and labels with numpy.argsort(times, kind='stable')."
+        )
+    return when
+
+
+def as_series(array: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Return a float64 array of one dimension."""
+    try:
+        series = np.ascontiguousarray(array, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"The {name} are no numbers: {error}.") from error
+    if np.ndim(array) != 1:
+        raise DataError(
+            f"The {name} have the shape {np.shape(array)}: give one series, of shape "
+            "(observation,)."
+        )
+    return series
+
+
+def same_length(labels: Labels | NDArray[np.float64], size: int, name: str) -> None:
+    """Refuse labels that do not belong to the values."""
+    if len(labels) != size:
+        raise DataError(f"There are {len(labels)} {name} for {size} values: give one for each.")
+
+
+def label_differs(labels: Labels, size: int, name: str) -> NDArray[np.bool_]:
+    """Tell where a label differs from the one before; it does at the first one."""
+    same_length(labels, size, name)
+    differs = [True, *(labels[i] != labels[i - 1] for i in range(1, size))]
+    return np.array(differs, np.bool_)

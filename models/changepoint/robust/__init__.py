@@ -1,0 +1,1 @@
+"""A robust method that tells steps, outlier runs and trends apart."""

@@ -1,0 +1,78 @@
+"""Welch's test of two levels that knows of correlated nights; needs numba.
+
+Each side's variance is drawn towards that of all nights (a prior worth some nights, as in empirical
+Bayes), its mean is believed no better than AR(1) noise allows, nor ever to more than a share of the
+noise: real noise wanders, however many nights there are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.models.changepoint.robust.level import moments_of
+from hindmost.models.changepoint.robust.noise import long_run_factor
+from hindmost.models.changepoint.student import two_sided
+from hindmost.models.compiled import compiled
+
+
+@compiled
+def mean_error(
+    square: float, count: int, sigma: float, rho: float, prior_nights: float
+) -> tuple[float, float, float]:
+    """Return the squared standard error of a level, its degrees of freedom and the variance.
+
+    Parameters
+    ----------
+    square : float
+        Sum of squares around the level.
+    count : int
+        Of nights.
+    sigma : float
+        The standard deviation that is expected.
+    rho, prior_nights : float
+    """
+    freedom = prior_nights + count - 1.0
+    variance = (prior_nights * sigma**2 + square) / freedom
+    return variance / count * long_run_factor(count, rho), freedom, variance
+
+
+@compiled
+def compare(
+    y: NDArray[np.float64],
+    left: tuple[int, int],
+    right: tuple[int, int],
+    sigma: NDArray[np.float64],
+    rho: float,
+    bound: float,
+    prior_nights: float,
+    wander: float,
+) -> tuple[float, float, float, float]:
+    """Return the difference of two levels, its standard error, degrees of freedom and p-value.
+
+    Parameters
+    ----------
+    y, sigma : float64 arrays, shape (night,)
+    left, right : (begin, end)
+    rho : float
+    bound : float
+        In standard deviations: farther out is an outlier.
+    prior_nights : float
+        Nights that the expected variance counts for.
+    wander : float
+        Standard deviations by which a level may wander. It makes the p-value larger, and is no part
+        of the standard error.
+    """
+    sigma_left, sigma_right = sigma[left[0]], sigma[right[0]]
+    level, square, count = moments_of(y, left[0], left[1], sigma_left, bound)
+    a, freedom_a, variance_a = mean_error(square, count, sigma_left, rho, prior_nights)
+    other, square, count = moments_of(y, right[0], right[1], sigma_right, bound)
+    b, freedom_b, variance_b = mean_error(square, count, sigma_right, rho, prior_nights)
+    freedom = (a + b) ** 2 / (a**2 / freedom_a + b**2 / freedom_b)
+    difference = other - level
+    a += wander**2 * variance_a
+    b += wander**2 * variance_b
+    tested = (a + b) ** 2 / (a**2 / freedom_a + b**2 / freedom_b)
+    p = two_sided(difference / np.sqrt(a + b), tested)
+    error = np.sqrt(a + b - wander**2 * (variance_a + variance_b))
+    return difference, error, freedom, p

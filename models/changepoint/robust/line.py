@@ -1,0 +1,186 @@
+"""Straight lines for flights of steps: drift is a trend, and no row of changes; needs numba."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.models.changepoint.robust.level import cost_of, level_of
+from hindmost.models.compiled import compiled
+
+STEPS = 15
+LEVEL, LINE = 0, 1
+NARROW = 5
+FARTHEST = 30
+"""Nights that stay beside an end of a line that is moved, and that it is moved at most."""
+
+
+@compiled
+def fit_line(
+    y: NDArray[np.float64],
+    begin: int,
+    end: int,
+    sigma: NDArray[np.float64],
+    fitted: NDArray[np.float64],
+    above: float,
+    below: float,
+) -> tuple[float, float, float]:
+    """Fit a line under the bounded loss: least squares of inliers, until these stay the same.
+
+    Parameters
+    ----------
+    y, sigma : float64 arrays, shape (night,)
+    begin, end : int
+    fitted : float64 array, shape (night,)
+        What the first inliers lie around.
+    above, below : float
+        Bounds in standard deviations.
+
+    Returns
+    -------
+    cost, level, slope : float
+        The level is that at night ``begin``; the slope is that of a night.
+    """
+    n = end - begin
+    inlier = np.empty(n, np.bool_)
+    for i in range(n):
+        inlier[i] = -below <= (y[begin + i] - fitted[begin + i]) / sigma[begin + i] <= above
+    least, level, slope = np.inf, y[begin], 0.0
+    for _ in range(STEPS):
+        w = wx = wy = wxx = wxy = 0.0
+        for i in range(n):
+            if inlier[i]:
+                weight = 1.0 / sigma[begin + i] ** 2
+                w += weight
+                wx += weight * i
+                wy += weight * y[begin + i]
+                wxx += weight * i * i
+                wxy += weight * i * y[begin + i]
+        determinant = w * wxx - wx * wx
+        if determinant <= 0.0:
+            break
+        rise = (w * wxy - wx * wy) / determinant
+        foot = (wy - rise * wx) / w
+        cost = cost_of(y, begin, end, sigma, foot, rise, above, below)
+        if cost < least:
+            least, level, slope = cost, foot, rise
+        same = True
+        for i in range(n):
+            r = (y[begin + i] - foot - rise * i) / sigma[begin + i]
+            if (-below <= r <= above) != inlier[i]:
+                inlier[i] = not inlier[i]
+                same = False
+        if same:
+            break
+    return least, level, slope
+
+
+@compiled
+def straighten(
+    y: NDArray[np.float64],
+    starts: NDArray[np.int64],
+    sigma: NDArray[np.float64],
+    fitted: NDArray[np.float64],
+    above: float,
+    below: float,
+    penalty: float,
+    extra: float,
+    shortest: int,
+    least: float,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Replace segments in a row by one line wherever that costs less: exact, over all rows.
+
+    Parameters
+    ----------
+    y, sigma, fitted : float64 arrays, shape (night,)
+    starts : int64 array, shape (segment,)
+    above, below : float
+    penalty, extra : float
+        What a segment costs, and what its slope costs beside.
+    shortest : int
+        Nights that a line has at least.
+    least : float
+        Least rise from end to end; a line with less is a level.
+
+    Returns
+    -------
+    starts, kinds : int64 arrays, shape (segment,)
+        A kind is LEVEL or LINE.
+    """
+    count = starts.size
+    ends = np.empty(count, np.int64)
+    for s in range(count):
+        ends[s] = starts[s + 1] if s + 1 < count else y.size
+    best = np.full(count + 1, np.inf)
+    best[0] = 0.0
+    before = np.zeros(count + 1, np.int64)
+    kind = np.zeros(count + 1, np.int64)
+    for j in range(1, count + 1):
+        begin, end = starts[j - 1], ends[j - 1]
+        own = cost_of(y, begin, end, sigma, fitted[begin], 0.0, above, below)
+        best[j] = best[j - 1] + own + penalty
+        before[j] = j - 1
+        for i in range(j - 1):
+            if end - starts[i] < shortest:
+                continue
+            cost = fit_line(y, starts[i], end, sigma, fitted, above, below)[0]
+            cost += best[i] + penalty + extra
+            if cost < best[j]:
+                best[j], before[j], kind[j] = cost, i, LINE
+    rows, j = 0, count
+    while j > 0:
+        rows, j = rows + 1, before[j]
+    kinds = np.empty(rows, np.int64)
+    first = np.empty(rows, np.int64)
+    j = count
+    for k in range(rows - 1, -1, -1):
+        kinds[k] = kind[j]
+        first[k] = starts[before[j]]
+        end = ends[j - 1]
+        j = before[j]
+        if kinds[k] == LINE:
+            slope = fit_line(y, first[k], end, sigma, fitted, above, below)[2]
+            if abs(slope) * (end - first[k] - 1) < least:
+                kinds[k] = LEVEL
+    return first, kinds
+
+
+@compiled
+def settle_seams(
+    y: NDArray[np.float64],
+    starts: NDArray[np.int64],
+    kinds: NDArray[np.int64],
+    sigma: NDArray[np.float64],
+    fitted: NDArray[np.float64],
+    above: float,
+    below: float,
+    may_change: NDArray[np.bool_],
+) -> NDArray[np.int64]:
+    """Move the ends of lines to where they cost least: they were those of steps.
+
+    Returns
+    -------
+    int64 array, shape (segment,)
+    """
+    settled = starts.copy()
+    for s in range(1, starts.size):
+        if kinds[s - 1] != LINE and kinds[s] != LINE:
+            continue
+        begin, seam = settled[s - 1], starts[s]
+        end = starts[s + 1] if s + 1 < starts.size else y.size
+        least = np.inf
+        first = max(begin + NARROW, seam - FARTHEST)
+        for place in range(first, min(end - NARROW, seam + FARTHEST) + 1):
+            if place != seam and not may_change[place]:
+                continue
+            cost = 0.0
+            for side in range(2):
+                a, b = (begin, place) if side == 0 else (place, end)
+                if kinds[s - 1 + side] == LINE:
+                    cost += fit_line(y, a, b, sigma, fitted, above, below)[0]
+                else:
+                    level = level_of(y[a:b], above * sigma[seam - 1 + side])
+                    cost += cost_of(y, a, b, sigma, level, 0.0, above, below)
+            if cost < least:
+                least, settled[s] = cost, place
+    return settled

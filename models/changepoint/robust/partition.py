@@ -1,0 +1,143 @@
+"""Optimal partitioning of a series under a bounded loss; import inside functions: needs numba.
+
+Fearnhead and Rigaill, Changepoint Detection in the Presence of Outliers, JASA 114 (2019): least
+squares that stop growing at K standard deviations, and a penalty a segment. Their functional
+pruning walks over piecewise quadratics; here the level is looked for on a grid finer than the noise
+can tell, on which the recursion is exact and a segment can have a least length.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.models.changepoint.robust.level import TIE
+from hindmost.models.compiled import compiled
+
+MOST_LEVELS = 4000
+FEWEST_NEAR = 2
+"""Data within reach of a level that is worth trying: a lone one is cheaper as an outlier."""
+
+
+@compiled
+def level_grid(
+    y: NDArray[np.float64], sigma: float, reach: float, fineness: float
+) -> NDArray[np.float64]:
+    """Return levels ``fineness`` sigma apart wherever a datum is within ``reach`` sigma.
+
+    Parameters
+    ----------
+    y : float64 array, shape (night,)
+    sigma : float
+        The least standard deviation of the noise.
+    reach, fineness : float
+    """
+    ordered = np.sort(y)
+    step = max(fineness * sigma, (ordered[-1] - ordered[0]) / MOST_LEVELS)
+    margin = reach * sigma
+    levels = np.empty(int(2.0 * (ordered[-1] - ordered[0]) / step) + 3 * ordered.size + 3)
+    levels[0] = ordered[0]
+    tried = 1
+    for i in range(1, ordered.size):
+        if ordered[i] - ordered[i - 1] > 2.0 * margin:
+            end = ordered[i - 1] + margin
+            while levels[tried - 1] + step < end:
+                levels[tried] = levels[tried - 1] + step
+                tried += 1
+            levels[tried] = ordered[i] - margin
+            tried += 1
+        while levels[tried - 1] + step < ordered[i]:
+            levels[tried] = levels[tried - 1] + step
+            tried += 1
+    levels[tried] = ordered[-1]
+    useful = np.empty(tried + 1)
+    count, low, high = 0, 0, 0
+    for level in levels[: tried + 1]:
+        while low < ordered.size and ordered[low] < level - margin:
+            low += 1
+        while high < ordered.size and ordered[high] <= level + margin:
+            high += 1
+        if high - low >= FEWEST_NEAR:
+            useful[count] = level
+            count += 1
+    return useful[:count]
+
+
+@compiled
+def partition(
+    y: NDArray[np.float64],
+    sigma: NDArray[np.float64],
+    levels: NDArray[np.float64],
+    above: float,
+    below: float,
+    penalty: float,
+    shortest: int,
+    may_change: NDArray[np.bool_],
+) -> NDArray[np.int64]:
+    """Return the first nights of the segments whose losses and penalties sum to the least.
+
+    Parameters
+    ----------
+    y : float64 array, shape (night,)
+    sigma : float64 array, shape (night,)
+        Standard deviation of the noise of each night.
+    levels : float64 array, shape (level,)
+    above, below : float
+        The loss of a night is at most the square of the one or the other (see `level.TIE`).
+    penalty : float
+        What a segment costs beside its losses.
+    shortest : int
+        Nights that a segment has at least.
+    may_change : bool array, shape (night,)
+        Whether a segment may begin at a night.
+
+    Returns
+    -------
+    int64 array, shape (segment,)
+        Begins with 0.
+    """
+    n, m = y.size, levels.size
+    worst_above, worst_below = above * above, below * below
+    loss = np.empty((shortest, m))  # row t % shortest: the losses of night t
+    running = np.zeros(m)  # losses of the last ``shortest`` nights
+    best = np.full(n + 1, np.inf)  # best[t]: the least cost of the nights before t
+    best[0] = 0.0
+    cost = np.full(m, np.inf)  # of all nights so far, when the last segment is at a level
+    begin = np.zeros(m, np.int64)  # where that segment begins
+    last = np.zeros(n + 1, np.int64)
+    for t in range(n):
+        row = loss[t % shortest]
+        scale = 1.0 / sigma[t]
+        start = t - shortest + 1
+        opens = start >= 0 and (start == 0 or may_change[start]) and best[max(start, 0)] < np.inf
+        enter = best[max(start, 0)] + penalty
+        if t >= shortest:
+            for g in range(m):
+                running[g] -= row[g]
+        value = y[t] * scale
+        for g in range(m):  # one simple loop each: they become vector instructions
+            r = value - levels[g] * scale
+            r = min(r * r, worst_above if r > 0.0 else worst_below) + TIE * abs(r)
+            row[g] = r
+            running[g] += r
+            cost[g] += r
+        if opens:
+            for g in range(m):
+                entered = enter + running[g]
+                better = entered < cost[g]
+                cost[g] = entered if better else cost[g]
+                begin[g] = start if better else begin[g]
+        at = np.argmin(cost)
+        least = cost[at]
+        if start >= 0:
+            best[t + 1] = least
+            last[t + 1] = begin[at]
+    count, t = 0, n
+    while t > 0:
+        count, t = count + 1, last[t]
+    starts = np.empty(count, np.int64)
+    t = n
+    for s in range(count - 1, -1, -1):
+        t = last[t]
+        starts[s] = t
+    return starts

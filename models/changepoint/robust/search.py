@@ -1,0 +1,261 @@
+"""From nights to segments: partition, test, straighten, and take runs for outliers; needs numba."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.models.changepoint.robust.comparison import compare
+from hindmost.models.changepoint.robust.level import levels_of, moments_of
+from hindmost.models.changepoint.robust.line import LINE, fit_line, settle_seams, straighten
+from hindmost.models.changepoint.robust.noise import (
+    correlation_of_residuals,
+    correlation_of_steps,
+    local_factors,
+    segment_scales,
+    step_scale,
+)
+from hindmost.models.changepoint.robust.partition import level_grid, partition
+from hindmost.models.changepoint.robust.settings import RobustSettings
+from hindmost.models.compiled import compiled
+
+EQUAL_AT = 0.01
+"""Levels whose difference is less likely than this are not equal."""
+SAME_NOISE = 0.1
+"""Relative change of the noise that makes no further pass worth its time."""
+NEAR_LINE = 10
+"""Nights of a line, at least, that tell where it ends."""
+
+
+@compiled
+def without(starts: NDArray[np.int64], gone: int) -> NDArray[np.int64]:
+    """Return the segments with one of them joined to the one before."""
+    kept = np.empty(starts.size - 1, np.int64)
+    for s in range(kept.size):
+        kept[s] = starts[s if s < gone else s + 1]
+    return kept
+
+
+@compiled
+def significant(
+    y: NDArray[np.float64],
+    starts: NDArray[np.int64],
+    day: NDArray[np.int64],
+    sigma: NDArray[np.float64],
+    rho: float,
+    settings: RobustSettings,
+) -> NDArray[np.int64]:
+    """Join segments, the least certain change first, until all changes pass the test.
+
+    Parameters
+    ----------
+    y, sigma : float64 arrays, shape (observation,)
+    starts : int64 array, shape (segment,)
+    day : int64 array, shape (observation,)
+        Runs of one day count as one night for the least length.
+    rho : float
+    settings : RobustSettings
+    """
+    n = y.size
+    while starts.size > 1:
+        worst, at = -1.0, 0
+        for s in range(1, starts.size):
+            begin = starts[s]
+            end = starts[s + 1] if s + 1 < starts.size else n
+            difference, _, _, p = compare(
+                y,
+                (starts[s - 1], begin),
+                (begin, end),
+                sigma,
+                rho,
+                settings.above,
+                settings.prior_nights,
+                settings.wander,
+            )
+            if abs(difference) < settings.least:
+                p = 2.0 - abs(difference)
+            if s == 1 and day[begin - 1] - day[0] + 1 < settings.first:
+                p = 3.0
+            if day[end - 1] - day[begin] + 1 < settings.shortest:
+                p = 3.0
+            if p > worst:
+                worst, at = p, s
+        if worst <= settings.alpha:
+            break
+        starts = without(starts, at)
+    return starts
+
+
+@compiled
+def revert(
+    y: NDArray[np.float64],
+    starts: NDArray[np.int64],
+    kinds: NDArray[np.int64],
+    day: NDArray[np.int64],
+    sigma: NDArray[np.float64],
+    rho: float,
+    settings: RobustSettings,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    """Take short segments between equal levels for outlier runs, as the report's section 5.1 asks.
+
+    Returns
+    -------
+    starts, kinds : int64 arrays, shape (segment,)
+    came_back : bool array, shape (observation,)
+        Whether an observation lies in an outlier run.
+    """
+    came_back = np.zeros(y.size, np.bool_)
+    s = 1
+    while s < starts.size - 1:
+        begin, end = starts[s], starts[s + 1]
+        after = starts[s + 2] if s + 2 < starts.size else y.size
+        before = starts[s - 1]
+        if kinds[s] == LINE or day[end - 1] - day[begin] + 1 > settings.longest_run:
+            s += 1
+            continue
+        difference, _, _, p = compare(
+            y,
+            (before, begin),
+            (end, after),
+            sigma,
+            rho,
+            settings.above,
+            settings.prior_nights,
+            settings.wander,
+        )
+        left = moments_of(y, before, begin, sigma[before], settings.above)[0]
+        inside = moments_of(y, begin, end, sigma[begin], settings.above)[0]
+        height = min(abs(inside - left), abs(inside - left - difference))
+        middle = np.median(y[begin:end])
+        far = 0
+        for i in range(begin, end):
+            far += abs(y[i] - middle) > settings.scatter * sigma[begin]
+        scattered = far > 1  # one may be a night of the level before
+        short = day[end - 1] - day[begin] + 1 <= settings.certain_run
+        if (short or scattered) and abs(difference) < settings.equal * height and p > EQUAL_AT:
+            for i in range(begin, end):
+                came_back[i] = True
+            starts, kinds = without(without(starts, s + 1), s), without(without(kinds, s + 1), s)
+            s = max(s - 1, 1)
+        else:
+            s += 1
+    return starts, kinds, came_back
+
+
+@compiled
+def find_segments(
+    y: NDArray[np.float64],
+    may_change: NDArray[np.bool_],
+    day: NDArray[np.int64],
+    settings: RobustSettings,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], float, NDArray[np.bool_]]:
+    """Find the segments of a series.
+
+    Parameters
+    ----------
+    y : float64 array, shape (observation,)
+        Logarithms of times.
+    may_change : bool array, shape (observation,)
+    day : int64 array, shape (observation,)
+        Rising; runs of one day have one number.
+    settings : RobustSettings
+
+    Returns
+    -------
+    starts, kinds : int64 arrays, shape (segment,)
+        The first observation of each, and whether it is a level or a line.
+    sigma : float64 array, shape (observation,)
+        The standard deviation of the noise.
+    rho : float
+        Its AR(1) coefficient.
+    came_back : bool array, shape (observation,)
+        Whether an observation lies in an outlier run.
+    """
+    rho = correlation_of_steps(y, settings.noise_floor)
+    factor = local_factors(y, settings.noise_floor)
+    sigma = factor * max(step_scale(y, 1), settings.noise_floor)
+    sigma /= np.sqrt(1.0 - rho)  # differences of correlated nights are smaller
+    starts = np.zeros(1, np.int64)
+    fitted = y
+    before = np.zeros(y.size)
+    for _ in range(settings.passes):
+        # A mean of correlated nights wanders as that of independent, noisier ones.
+        wide = sigma * np.sqrt((1.0 + rho) / (1.0 - rho))
+        if np.max(np.abs(wide - before) / wide) < SAME_NOISE:
+            break
+        before = wide
+        levels = level_grid(y, wide.min(), max(settings.above, settings.below), settings.fineness)
+        starts = partition(
+            y,
+            wide,
+            levels,
+            settings.above,
+            settings.below,
+            settings.penalty,
+            settings.shortest,
+            may_change,
+        )
+        fitted = levels_of(y, starts, wide, settings.above)
+        sigma = segment_scales(
+            y - fitted, starts, factor, settings.prior_segment, settings.noise_floor
+        )
+        rho = correlation_of_residuals(y - fitted, starts, sigma)
+    starts = significant(y, starts, day, sigma, rho, settings)
+    kinds = np.zeros(starts.size, np.int64)
+    if starts.size > 1:
+        wide = sigma * np.sqrt((1.0 + rho) / (1.0 - rho))
+        fitted = levels_of(y, starts, wide, settings.above)
+        starts, kinds = straighten(
+            y,
+            starts,
+            wide,
+            fitted,
+            settings.above,
+            settings.below,
+            settings.penalty,
+            settings.slope_penalty,
+            settings.shortest_trend,
+            settings.least,
+        )
+        starts = settle_seams(
+            y, starts, kinds, wide, fitted, settings.above, settings.below, may_change
+        )
+    starts, kinds, came_back = revert(y, starts, kinds, day, sigma, rho, settings)
+    return starts, kinds, sigma, rho, came_back
+
+
+@compiled
+def level_at_seams(
+    y: NDArray[np.float64],
+    starts: NDArray[np.int64],
+    kinds: NDArray[np.int64],
+    sigma: NDArray[np.float64],
+    settings: RobustSettings,
+    s: int,
+) -> tuple[NDArray[np.float64], int, int]:
+    """Turn the lines on both sides of a seam level, as they are at the seam.
+
+    Returns
+    -------
+    float64 array, shape (observation,)
+    begin, end : int
+        Of the observations beside the seam that tell the two levels.
+    """
+    seam = starts[s]
+    begin = starts[s - 1]
+    end = starts[s + 1] if s + 1 < starts.size else y.size
+    if kinds[s - 1] != LINE and kinds[s] != LINE:
+        return y, begin, end
+    flat = y.copy()
+    fitted = levels_of(y, starts, sigma, settings.above)
+    if kinds[s - 1] == LINE:
+        slope = fit_line(y, begin, seam, sigma, fitted, settings.above, settings.below)[2]
+        for i in range(begin, seam):
+            flat[i] -= slope * (i - seam)
+        begin = max(begin, seam - max(NEAR_LINE, (seam - begin) // 4))
+    if kinds[s] == LINE:
+        slope = fit_line(y, seam, end, sigma, fitted, settings.above, settings.below)[2]
+        for i in range(seam, end):
+            flat[i] -= slope * (i - seam)
+        end = min(end, seam + max(NEAR_LINE, (end - seam) // 4))
+    return flat, begin, end

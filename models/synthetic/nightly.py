@@ -1,0 +1,281 @@
+"""Synthetic nightly series with known changes, and known changes put into real ones.
+
+Lognormal times of 60 to 365 nights with a coefficient of variation of 1 to 10 %, up to 4 shifts of
+3 to 50 %, and 2 to 5 % of nights that take 1.3 to 3 times as long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.errors import DataError, UsageError
+
+NIGHTS = (60, 365)
+VARIATION = (0.01, 0.10)
+MOST_SHIFTS = 4
+SHIFT = (0.03, 0.50)
+INJECTED = (0.05, 0.50)
+OUTLIERS = (0.02, 0.05)
+FACTOR = (1.3, 3.0)
+DRIFT = (0.05, 0.50)
+SHORTEST = 3
+"""Nights in a segment, at least."""
+SHORT = (3, 10)
+BLOCK = 10
+"""Nights whose median tells whether a stretch is stable."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NightlySeries:
+    """A series whose changes are known.
+
+    Attributes
+    ----------
+    kind : str
+    values : float64 array, shape (night,), seconds
+    changes : int64 array, shape (change,)
+        The first night of each new level.
+    effects : float64 array, shape (change,)
+        Relative: 0.1 for 10 % more than before.
+    outliers : bool array, shape (night,)
+    """
+
+    kind: str
+    values: NDArray[np.float64]
+    changes: NDArray[np.int64]
+    effects: NDArray[np.float64]
+    outliers: NDArray[np.bool_]
+
+
+def draw_nightly(kind: str, seed: int) -> NightlySeries:
+    """Draw a series of one of the `KINDS`.
+
+    Raises
+    ------
+    UsageError
+        There is no such kind.
+    """
+    if kind not in KINDS:
+        raise UsageError(f"There is no kind {kind!r} of series: choose {', '.join(KINDS)}.")
+    return KINDS[kind](np.random.default_rng([seed, list(KINDS).index(kind)]))
+
+
+def with_shifts(random: np.random.Generator) -> NightlySeries:
+    """Draw up to 4 shifts, 3 nights apart or more, among single outliers."""
+    nights = draw_length(random)
+    changes = spaced(random, nights, int(random.integers(0, MOST_SHIFTS, endpoint=True)))
+    return assemble("shifts", random, nights, changes)
+
+
+def with_small_shifts(random: np.random.Generator) -> NightlySeries:
+    """Draw shifts as in "shifts" whose sizes are uniform in the logarithm: half are below 12 %."""
+    nights = draw_length(random)
+    changes = spaced(random, nights, int(random.integers(0, MOST_SHIFTS, endpoint=True)))
+    return assemble("small shifts", random, nights, changes, small=True)
+
+
+def with_short_segments(random: np.random.Generator) -> NightlySeries:
+    """Draw 2 to 4 shifts, each 3 to 10 nights after the one before."""
+    nights = draw_length(random)
+    count = int(random.integers(2, MOST_SHIFTS, endpoint=True))
+    gaps = random.integers(*SHORT, size=count - 1, endpoint=True)
+    first = int(random.integers(SHORT[1], nights - int(gaps.sum()) - SHORT[1]))
+    return assemble("short segments", random, nights, first + np.append(0, np.cumsum(gaps)))
+
+
+def with_double_outliers(random: np.random.Generator) -> NightlySeries:
+    """Draw shifts as in "shifts", with outliers that come two nights in a row."""
+    nights = draw_length(random)
+    changes = spaced(random, nights, int(random.integers(0, MOST_SHIFTS, endpoint=True)))
+    return assemble("double outliers", random, nights, changes, in_a_row=2)
+
+
+def without_change(random: np.random.Generator) -> NightlySeries:
+    """Draw noise and outliers alone."""
+    return assemble("noise", random, draw_length(random), np.zeros(0, np.int64))
+
+
+def with_drift(random: np.random.Generator) -> NightlySeries:
+    """Draw a straight line in the logarithm, 5 to 50 % up or down from end to end; no shift."""
+    nights = draw_length(random)
+    rise = float(random.choice((-1.0, 1.0)) * np.log1p(random.uniform(*DRIFT)))
+    return assemble("drift", random, nights, np.zeros(0, np.int64), rise=rise)
+
+
+def draw_length(random: np.random.Generator) -> int:
+    """Return a number of nights."""
+    return int(random.integers(*NIGHTS, endpoint=True))
+
+
+def spaced(
+    random: np.random.Generator, nights: int, count: int, gap: int = SHORTEST
+) -> NDArray[np.int64]:
+    """Return places of changes, uniform among those that leave ``gap`` nights to a segment.
+
+    Returns
+    -------
+    int64 array, shape (change,)
+    """
+    free = nights - gap * (count + 1)
+    if free < 0:
+        raise UsageError(f"{nights} nights cannot hold {count} changes {gap} nights apart.")
+    offsets = np.sort(random.integers(0, free, size=count, endpoint=True))
+    places: NDArray[np.int64] = (offsets + gap * np.arange(1, count + 1)).astype(np.int64)
+    return places
+
+
+def assemble(
+    kind: str,
+    random: np.random.Generator,
+    nights: int,
+    changes: NDArray[np.int64],
+    *,
+    in_a_row: int = 1,
+    rise: float = 0.0,
+    small: bool = False,
+) -> NightlySeries:
+    """Draw noise, shifts and outliers, and put them together.
+
+    Parameters
+    ----------
+    kind : str
+    random : numpy.random.Generator
+    nights : int
+    changes : int64 array, shape (change,)
+    in_a_row : int
+        Nights that an outlier lasts; the share of nights stays what it is.
+    rise : float
+        Of the logarithm, from the first to the last night.
+    small : bool
+        Whether the sizes of shifts are uniform in the logarithm, so that most are small.
+    """
+    variation = random.uniform(*VARIATION)
+    sigma = np.sqrt(np.log1p(variation**2))
+    logs = np.log(random.uniform(1.0, 500.0)) + sigma * random.standard_normal(nights)
+    logs += rise * np.linspace(0.0, 1.0, nights)
+    effects = draw_effects(random, changes.size, SHIFT, small=small)
+    for change, effect in zip(changes, effects, strict=True):
+        logs[change:] += np.log1p(effect)
+    begins = random.random(nights) < random.uniform(*OUTLIERS) / in_a_row
+    outliers = np.convolve(begins, np.ones(in_a_row))[:nights] > 0
+    logs[outliers] += np.log(random.uniform(*FACTOR, int(outliers.sum())))
+    return NightlySeries(
+        kind=kind, values=np.exp(logs), changes=changes, effects=effects, outliers=outliers
+    )
+
+
+def draw_effects(
+    random: np.random.Generator, count: int, sizes: tuple[float, float], *, small: bool = False
+) -> NDArray[np.float64]:
+    """Return relative effects: slower by s or, as often, faster by the factor 1 + s."""
+    low, high = np.log(sizes).tolist() if small else sizes
+    size = random.uniform(low, high, count)
+    if small:
+        size = np.exp(size)
+    return np.where(random.random(count) < 0.5, size, 1.0 / (1.0 + size) - 1.0)
+
+
+def inject_shifts(
+    values: NDArray[np.float64],
+    seed: int,
+    *,
+    most: int = 2,
+    sizes: tuple[float, float] = INJECTED,
+    gap: int = BLOCK,
+) -> NightlySeries:
+    """Put 0 to ``most`` shifts of known place and size into a stretch of real nights.
+
+    Parameters
+    ----------
+    values : float64 array, shape (night,), seconds
+        Without a change of their own, see `stable_stretches`.
+    seed : int
+    most : int
+    sizes : (float, float)
+        Least and largest relative size.
+    gap : int
+        Nights between changes, and to both ends, at least.
+
+    Raises
+    ------
+    DataError
+        The stretch is too short for so many shifts.
+    """
+    if values.size < gap * (most + 1):
+        raise DataError(
+            f"A stretch of {values.size} nights cannot hold {most} shifts {gap} nights apart: "
+            "take a longer one, or fewer shifts."
+        )
+    random = np.random.default_rng(seed)
+    changes = spaced(random, values.size, int(random.integers(0, most, endpoint=True)), gap)
+    effects = draw_effects(random, changes.size, sizes)
+    logs = np.log(values)
+    for change, effect in zip(changes, effects, strict=True):
+        logs[change:] += np.log1p(effect)
+    return NightlySeries(
+        kind="real noise",
+        values=np.exp(logs),
+        changes=changes,
+        effects=effects,
+        outliers=np.zeros(values.size, np.bool_),
+    )
+
+
+def stable_stretches(
+    values: NDArray[np.float64], *, least: int = 5 * BLOCK, tolerance: float = 0.02
+) -> list[tuple[int, int]]:
+    """Find the stretches of a real series that hold no change, by medians and by no detector.
+
+    A stretch is stable while the median of every 10 nights in a row lies within ``tolerance`` of
+    the median of the whole or, where the nights vary much, within 3 standard errors of a median.
+    Half of 10 nights are cut off both ends, where a change would not show.
+
+    Parameters
+    ----------
+    values : float64 array, shape (night,), seconds
+    least : int
+        Nights that a stretch must have before its ends are cut off.
+    tolerance : float
+        Relative.
+
+    Returns
+    -------
+    list of (start, stop)
+    """
+    logs = np.log(values)
+    stretches = []
+    start = 0
+    while start + least <= logs.size:
+        stop = start + least
+        while stop <= logs.size and is_stable(logs[start:stop], tolerance):
+            stop += 1
+        if stop > start + least:
+            stretches.append((start + BLOCK // 2, stop - 1 - BLOCK // 2))
+            start = stop - 1
+        else:
+            start += 1
+    return stretches
+
+
+def is_stable(logs: NDArray[np.float64], tolerance: float) -> bool:
+    """Tell whether all medians of 10 nights are near that of the whole."""
+    steps = np.diff(logs)
+    sigma = 1.4826 * float(np.median(np.abs(steps))) / np.sqrt(2.0)
+    blocks = np.lib.stride_tricks.sliding_window_view(logs, BLOCK)
+    farthest = float(np.max(np.abs(np.median(blocks, axis=1) - np.median(logs))))
+    return bool(farthest <= max(tolerance, 3.0 * 1.2533 * sigma / np.sqrt(BLOCK)))
+
+
+KINDS: dict[str, Callable[[np.random.Generator], NightlySeries]] = {
+    "shifts": with_shifts,
+    "short segments": with_short_segments,
+    "double outliers": with_double_outliers,
+    "noise": without_change,
+    "drift": with_drift,
+    "small shifts": with_small_shifts,
+}
+"""By the name that `draw_nightly` takes."""

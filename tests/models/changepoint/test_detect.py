@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from hindmost.errors import DataError, UsageError
+from hindmost.models.changepoint import METHODS, Detection, detect
+
+
+def noisy(nights: int, seed: int = 0) -> NDArray[np.float64]:
+    values: NDArray[np.float64] = np.exp(np.random.default_rng(seed).normal(1.0, 0.01, nights))
+    return values
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ([], "no values"),
+        ([1.0, float("nan"), 2.0], "index 1"),
+        ([1.0, 2.0, 0.0], "leave out failed runs"),
+        ([1.0, -2.0], "no positive number"),
+        ([1.0, float("inf")], "no positive number"),
+        ([[1.0, 2.0]], r"\(observation,\)"),
+        (["a", "b"], "no numbers"),
+    ],
+)
+def test_bad_values_are_refused(method: str, values: object, words: str) -> None:
+    with pytest.raises(DataError, match=words):
+        detect(values, method=method)  # type: ignore[arg-type]
+
+
+def test_bad_times_and_labels_are_refused() -> None:
+    values = noisy(4)
+    with pytest.raises(DataError, match="argsort"):
+        detect(values, times=[1.0, 3.0, 2.0, 4.0])
+    with pytest.raises(DataError, match="not finite"):
+        detect(values, times=[1.0, np.nan, 2.0, 4.0])
+    with pytest.raises(DataError, match="3 times for 4 values"):
+        detect(values, times=[1.0, 2.0, 3.0])
+    with pytest.raises(DataError, match="2 commits for 4 values"):
+        detect(values, commits=["a", "b"])
+    with pytest.raises(UsageError, match="robust or report"):
+        detect(values, method="other")
+
+
+@pytest.mark.parametrize(("method", "nights"), [("robust", 7), ("report", 2)])
+def test_short_series_are_too_short_to_tell(method: str, nights: int) -> None:
+    found = detect(noisy(nights), method=method)
+    assert found.too_short == nights + 1
+    assert found.status() == "pass"
+    assert "Too short to tell" in found.explain()
+    assert detect(noisy(nights + 1), method=method).too_short == 0
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_equal_times_have_no_change_and_one_step_is_found(method: str) -> None:
+    assert not detect(np.full(40, 2.0), method=method).changes
+    stepped = np.where(np.arange(40) < 25, 2.0, 2.5)
+    (change,) = detect(stepped, method=method).changes
+    assert change.index == 25
+    assert change.effect == pytest.approx(0.25)
+    assert change.interval[0] <= 25 <= change.interval[1]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_changes_lie_between_days_or_commits_only(method: str) -> None:
+    values = noisy(60)
+    values[31:] *= 1.3
+    days = np.repeat(np.arange(20), 3)
+    for labels in ({"days": days}, {"commits": [f"c{day}" for day in days]}):
+        found = detect(values, method=method, **labels)
+        assert found.changes
+        assert all(change.index % 3 == 0 for change in found.changes)
+        assert abs(found.changes[0].index - 31) <= 2
+    assert 31 in [change.index for change in detect(values, method=method).changes]
+
+
+def test_runs_of_one_day_are_one_night() -> None:
+    values = noisy(60)
+    values[30:33] *= 1.5
+    values[57:] *= 1.5
+    days = np.repeat(np.arange(20), 3)
+    assert not detect(values, days=days).changes
+    assert 57 in [change.index for change in detect(values).changes]
+
+
+def test_regimes_cover_all_nights_between_changes() -> None:
+    values = noisy(90)
+    values[30:] *= 1.2
+    values[60:] *= 0.7
+    for method in METHODS:
+        found = detect(values, method=method)
+        bounds = [(regime.start, regime.stop) for regime in found.regimes]
+        starts = [0, *(change.index for change in found.changes)]
+        assert bounds == list(zip(starts, [*starts[1:], 90], strict=True))
+        assert {30, 60} <= set(starts)
+        for (start, stop), regime in zip(bounds, found.regimes, strict=True):
+            assert regime.mean == pytest.approx(np.exp(np.log(values[start:stop]).mean()), rel=5e-3)
+            assert regime.interval[0] < regime.mean < regime.interval[1]
+        assert [change.before for change in found.changes] == pytest.approx(
+            [regime.mean for regime in found.regimes[:-1]], rel=1e-6
+        )
+
+
+def stepped(at: int, factor: float, nights: int = 60) -> Detection:
+    values = noisy(nights)
+    values[at:] *= factor
+    return detect(values, times=np.arange(nights) + 738_000.0)
+
+
+def test_the_verdict_is_on_recent_slowdowns() -> None:
+    assert stepped(54, 1.2).status() == "fail"
+    assert stepped(57, 1.2).status() == "warn"
+    assert stepped(54, 0.8).status() == "pass"
+    assert stepped(30, 1.2).status() == "pass"
+    assert stepped(30, 1.2).status(last=40.0) == "fail"
+    assert [change.index for change in stepped(54, 1.2).recent()] == [54]
+
+
+def test_a_slowdown_that_was_undone_fails_no_longer() -> None:
+    values = noisy(60)
+    values[51:56] *= 1.3
+    values[56:] *= 1.01
+    found = detect(values)
+    assert [change.index for change in found.changes] == [51, 56]
+    assert found.status() == "pass"
+
+
+def test_json_has_the_keys_of_the_contract() -> None:
+    found = stepped(30, 1.2)
+    labels = [f"night {i}" for i in range(60)]
+    record = json.loads(json.dumps(found.to_json(labels)))
+    (change,) = record["changes"]
+    assert {"date", "dates", "before", "after", "effect_percent", "p_value", "verdict"} <= set(
+        change
+    )
+    assert change["date"] == "night 30"
+    assert change["dates"][0] <= "night 30" <= change["dates"][1]
+    assert change["verdict"] == "step"
+    assert change["effect_percent"] == pytest.approx(20.0, abs=1.0)
+    assert record["observations"] == 60
+    assert record["trend"] is None
+    assert found.to_json()["changes"][0]["date"] == 738_030.0
+
+
+def test_words_say_how_much_and_which_way() -> None:
+    words = stepped(30, 1.2).explain()
+    assert "1.2x slower from observation 30" in words
+    assert "confirmed" in words
+    assert "faster" in stepped(30, 0.8).explain()
+    assert "No change in 60" in stepped(60, 1.2).explain()

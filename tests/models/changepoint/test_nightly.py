@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from hindmost.errors import DataError, UsageError
+from hindmost.models.synthetic.nightly import (
+    KINDS,
+    draw_nightly,
+    inject_shifts,
+    stable_stretches,
+)
+from hindmost.models.synthetic.scores import Score, detection_delays, score_changes
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_series_are_as_stated(kind: str) -> None:
+    shares = []
+    for seed in range(60):
+        series = draw_nightly(kind, seed)
+        nights = series.values.size
+        assert 60 <= nights <= 365
+        assert np.all(series.values > 0.0)
+        assert series.changes.size == series.effects.size <= 4
+        bounds = [0, *series.changes, nights]
+        assert min(np.diff(bounds)) >= 3
+        assert np.all(np.maximum(series.effects, 1.0 / (1.0 + series.effects) - 1.0) <= 0.5)
+        assert np.all(np.maximum(series.effects, 1.0 / (1.0 + series.effects) - 1.0) >= 0.03 - 1e-9)
+        shares.append(series.outliers.mean())
+        again = draw_nightly(kind, seed)
+        np.testing.assert_array_equal(series.values, again.values)
+    assert 0.02 < np.mean(shares) < 0.05
+    assert any(draw_nightly(kind, seed).changes.size for seed in range(60)) == (
+        kind not in ("noise", "drift")
+    )
+
+
+def test_levels_change_by_the_effects() -> None:
+    found, expected = [], []
+    for seed in range(200):
+        series = draw_nightly("shifts", seed)
+        bounds = [0, *series.changes, series.values.size]
+        for i in range(1, len(bounds) - 1):
+            if min(bounds[i] - bounds[i - 1], bounds[i + 1] - bounds[i]) >= 40:
+                before = np.median(series.values[bounds[i - 1] : bounds[i]])
+                after = np.median(series.values[bounds[i] : bounds[i + 1]])
+                found.append(after / before - 1.0)
+                expected.append(series.effects[i - 1])
+    assert len(found) > 40
+    assert np.abs(np.array(found) - expected).mean() < 0.02
+
+
+def test_short_segments_are_short_and_double_outliers_double() -> None:
+    short = draw_nightly("short segments", 1)
+    assert np.all(np.diff(short.changes) <= 10)
+    marks = draw_nightly("double outliers", 4).outliers
+    runs = np.diff(np.flatnonzero(np.diff(np.concatenate(([0], marks.astype(int), [0])))))[::2]
+    assert np.all(runs >= 1)
+    assert np.mean(runs >= 2) > 0.8
+
+
+def test_an_unknown_kind_is_refused_with_the_choices() -> None:
+    with pytest.raises(UsageError, match="short segments"):
+        draw_nightly("other", 0)
+
+
+def test_shifts_are_put_into_real_nights() -> None:
+    values = np.exp(np.random.default_rng(0).normal(3.0, 0.02, 70))
+    series = [inject_shifts(values, seed) for seed in range(30)]
+    assert {one.changes.size for one in series} == {0, 1, 2}
+    for one in series:
+        ratio = one.values / values
+        np.testing.assert_allclose(ratio[: one.changes[0] if one.changes.size else 70], 1.0)
+        for change, effect in zip(one.changes, one.effects, strict=True):
+            assert ratio[change] / ratio[change - 1] == pytest.approx(1.0 + effect)
+            assert max(effect, 1.0 / (1.0 + effect) - 1.0) >= 0.05 - 1e-12
+    with pytest.raises(DataError, match="take a longer one"):
+        inject_shifts(values[:20], 0)
+
+
+def test_stable_stretches_hold_no_change() -> None:
+    random = np.random.default_rng(4)
+    values = np.exp(random.normal(0.0, 0.02, 240) + 0.2 * (np.arange(240) >= 120))
+    stretches = stable_stretches(values)
+    assert stretches
+    for start, stop in stretches:
+        assert stop <= 120 or start >= 120
+    assert sum(stop - start for start, stop in stretches) > 150
+
+
+def test_scores_pair_one_to_one() -> None:
+    score = score_changes([10, 11, 50, 93], [12, 52, 90], nights=200)
+    assert (score.hits, score.false, score.missed) == (2, 2, 1)
+    assert score.precision == pytest.approx(0.5)
+    assert score.recall == pytest.approx(2.0 / 3.0)
+    assert score.f1 == pytest.approx(4.0 / 7.0)
+    assert score.false_per_1000 == pytest.approx(10.0)
+    double = score + score
+    assert (double.hits, double.nights, double.f1) == (4, 400, score.f1)
+    assert np.isnan(Score().f1)
+
+
+def test_delays_count_from_the_first_night_of_a_change() -> None:
+    values = np.ones(40)
+
+    def after_three(nights: NDArray[np.float64]) -> list[int]:
+        return [20] if nights.size >= 23 else []
+
+    assert detection_delays(after_three, values, [20]) == [2]
+    assert detection_delays(after_three, values, [10]) == []
+    assert detection_delays(after_three, values, []) == []

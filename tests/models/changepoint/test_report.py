@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+from hindmost.errors import UsageError
+from hindmost.models.changepoint import detect
+from hindmost.models.changepoint.report.loops import t_test, trimmed
+from hindmost.models.changepoint.report.variants import VARIANTS
+
+DATA = os.environ.get("HINDMOST_EVALUATION_DATA")
+
+
+@pytest.mark.skipif(not DATA, reason="HINDMOST_EVALUATION_DATA names no folder")
+def test_all_published_changes_are_found_date_for_date() -> None:
+    page = json.loads(
+        (Path(str(DATA)) / "ali-blake-published-changepoints.json").read_text(encoding="utf-8")
+    )
+    assert len(page["series"]) == 121
+    for series in page["series"]:
+        found = detect(series["seconds"], method="report")
+        dates = [series["dates"][change.index] for change in found.changes]
+        assert dates == series["changepoints"], (series["case"], series["timer"])
+
+
+@pytest.mark.parametrize("welch", [False, True])
+def test_the_test_is_that_of_scipy(welch: bool) -> None:
+    random = np.random.default_rng(5)
+    x, y = random.normal(0.0, 1.0, 7), random.normal(0.8, 3.0, 11)
+    sides = [(float(s.mean()), float(s.var(ddof=1)), s.size) for s in (x, y)]
+    t, p = t_test(sides[0], sides[1], welch)
+    expected = stats.ttest_ind(x, y, equal_var=not welch)
+    assert t == pytest.approx(abs(expected.statistic), rel=1e-12)
+    assert p == pytest.approx(expected.pvalue, rel=1e-9)
+
+
+def test_at_most_so_many_and_only_far_observations_are_trimmed() -> None:
+    x = np.append(np.linspace(-1.0, 1.0, 18), [30.0, 40.0])
+    assert trimmed(x, 10, 2, 1) == pytest.approx((0.0, float(x[:18].var(ddof=1)), 18), abs=1e-12)
+    assert trimmed(x, 10, 1, 1)[2] == 19
+    assert trimmed(x, 21, 2, 1)[2] == 20
+    mad = stats.median_abs_deviation(x, scale="normal")
+    assert np.all(np.abs(x[18:] - np.median(x)) > 3.0 * mad)
+
+
+def sequential(x: NDArray[np.float64], alpha: float, k: int, m: int, window: int) -> list[int]:
+    """Do algorithm 3 without trimming, with scipy's test, candidates kept as sets."""
+    changes: list[int] = []
+    votes: list[dict[int, float]] = []
+    i = j = 0
+    while j < x.size:
+        part = x[i : j + 1]
+        vote: dict[int, float] = {}
+        if part.size > 2:
+            largest = np.argsort(-np.abs(np.diff(part)), kind="stable")[:k] + 1
+            for place in largest:
+                left, right = part[:place], part[place:]
+                n, a, b = part.size, left.size, right.size
+                pooled = (((left - left.mean()) ** 2).sum() / a * (a - 1)) + (
+                    ((right - right.mean()) ** 2).sum() / b * (b - 1)
+                )
+                error = np.sqrt(pooled / (n - 2) * (1 / a + 1 / b))
+                t = abs(left.mean() - right.mean()) / error if error > 0.0 else np.inf
+                if 2.0 * stats.t.sf(t, n - 2) < alpha / k:
+                    vote[int(place) + i] = float(t)
+        votes = [*votes, vote][-m:]
+        common = set.intersection(*(set(v) for v in votes)) if len(votes) == m else set()
+        if common:
+            best = max(common, key=lambda place: sum(v[place] for v in votes))
+            changes.append(best)
+            i, j, votes = best, best + 1, []
+        else:
+            j += 1
+            i = max(i, j - window + 1)
+    return changes
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_algorithm_3_is_what_a_plain_reading_does(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    levels = np.repeat(np.cumsum(random.normal(0.0, 0.1, 5)), random.integers(9, 25, 5))
+    x = levels + random.normal(0.0, 0.03, levels.size)
+    # Sides below 10 are not trimmed, and k = 4 keeps the window from having longer ones often.
+    expected = sequential(x, 0.005, 4, 3, 9)
+    found = detect(np.exp(x), method="report", k=4, window=9)
+    assert [change.index for change in found.changes] == expected
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("test", ["student", "welch"])
+@pytest.mark.parametrize("algorithm", [1, 2, 3])
+def test_every_reading_finds_a_plain_step(variant: str, test: str, algorithm: int) -> None:
+    random = np.random.default_rng(11)
+    values = np.exp(random.normal(0.0, 0.01, 40) + 0.3 * (np.arange(40) >= 22))
+    found = detect(values, method="report", variant=variant, test=test, algorithm=algorithm)
+    assert min(abs(change.index - 22) for change in found.changes) <= 1
+
+
+def test_variants_differ_where_the_report_does() -> None:
+    random = np.random.default_rng(3)
+    values = np.exp(random.normal(0.0, 0.05, 300))
+    counts = {
+        name: len(detect(values, method="report", alpha=0.05, variant=name).changes)
+        for name in VARIANTS
+    }
+    assert len(set(counts.values())) > 1
+    # The pseudocode divides the level by no less than 30 in a full window, the others by 10.
+    assert counts["pseudocode"] < counts["published"]
+
+
+def test_a_change_that_is_seen_too_seldom_is_a_suspect() -> None:
+    values = np.append(np.exp(np.random.default_rng(2).normal(0.0, 0.01, 30)), [1.5, 1.52])
+    found = detect(values, method="report")
+    assert not found.changes
+    assert 30 in found.suspects
+    assert found.status() == "warn"
+    later = detect(np.append(values, [1.51, 1.49]), method="report")
+    assert [change.index for change in later.changes] == [30]
+    assert later.status() == "fail"
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"algorithm": 4}, "1, 2 or 3"),
+        ({"variant": "other"}, "published"),
+        ({"test": "z"}, "welch"),
+        ({"alpha": 0.0}, "between 0 and 1"),
+        ({"k": 0}, "1 or more"),
+        ({"window": 2}, "at least 3"),
+    ],
+)
+def test_settings_out_of_range_are_refused(settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        detect(np.ones(20), method="report", **settings)

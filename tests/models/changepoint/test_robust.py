@@ -1,0 +1,227 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+from hindmost.errors import UsageError
+from hindmost.models.changepoint import Change, detect
+from hindmost.models.changepoint.robust.comparison import compare
+from hindmost.models.changepoint.robust.line import LINE, fit_line
+from hindmost.models.changepoint.robust.noise import correlation_of_steps, long_run_factor
+from hindmost.models.synthetic.nightly import NightlySeries, draw_nightly
+from hindmost.models.synthetic.scores import Score, detection_delays, score_changes
+
+SERIES = 120
+
+
+def places(values: NDArray[np.float64]) -> list[int]:
+    return [change.index for change in detect(values).changes]
+
+
+def scored(kind: str, first: int) -> Score:
+    total = Score()
+    for seed in range(first, first + SERIES):
+        series = draw_nightly(kind, seed)
+        total += score_changes(
+            places(series.values), series.changes.tolist(), nights=series.values.size
+        )
+    return total
+
+
+def ar1(random: np.random.Generator, nights: int, rho: float, sigma: float) -> NDArray[np.float64]:
+    x = np.empty(nights)
+    x[0] = random.normal(0.0, sigma)
+    for i in range(1, nights):
+        x[i] = rho * x[i - 1] + random.normal(0.0, sigma * np.sqrt(1.0 - rho**2))
+    return x
+
+
+@pytest.mark.parametrize(
+    ("kind", "least"), [("shifts", 0.86), ("short segments", 0.80), ("double outliers", 0.83)]
+)
+def test_known_changes_are_found(kind: str, least: float) -> None:
+    # The table of benchmarks/changepoints.py is on more series; these allow for fewer.
+    assert scored(kind, 50_000).f1 > least
+
+
+@pytest.mark.parametrize(("kind", "most"), [("noise", 0.1), ("drift", 0.5)])
+def test_what_does_not_change_raises_no_alarm(kind: str, most: float) -> None:
+    assert scored(kind, 60_000).false_per_1000 <= most
+
+
+def test_changes_are_seen_within_days() -> None:
+    delays: list[int] = []
+    for seed in range(70_000, 70_025):
+        series = draw_nightly("shifts", seed)
+        delays += detection_delays(places, series.values, series.changes.tolist())
+    assert np.median(delays) <= 2
+    assert np.percentile(delays, 90) <= 6
+
+
+def test_drift_is_a_trend_of_its_size() -> None:
+    random = np.random.default_rng(7)
+    values = np.exp(random.normal(0.0, 0.02, 200) + np.linspace(0.0, 0.3, 200))
+    found = detect(values)
+    assert not found.changes
+    (trend,) = found.trends
+    low, high = trend.effect_interval
+    assert low < np.expm1(0.3) < high
+    assert high - low < 0.1
+    assert "rifts by" in found.explain()
+
+
+def test_a_step_on_a_drift_is_a_step_between_trends() -> None:
+    random = np.random.default_rng(8)
+    logs = np.linspace(0.0, 0.4, 240) + 0.25 * (np.arange(240) >= 130)
+    found = detect(np.exp(logs + random.normal(0.0, 0.02, 240)))
+    (change,) = found.changes
+    assert change.index == 130
+    assert change.effect_interval[0] < np.expm1(0.25) < change.effect_interval[1]
+    assert len(found.trends) == 2
+
+
+def test_a_drift_begins_without_a_step() -> None:
+    random = np.random.default_rng(9)
+    night = np.arange(200)
+    logs = np.where(night >= 100, 0.004 * (night - 100), 0.0)
+    found = detect(np.exp(logs + random.normal(0.0, 0.02, 200)))
+    assert not found.changes
+    (trend,) = found.trends
+    assert abs(trend.start - 100) < 15
+
+
+@pytest.mark.parametrize("nights", [1, 2, 3])
+def test_nights_that_come_back_are_an_outlier_run(nights: int) -> None:
+    values = np.exp(np.random.default_rng(nights).normal(0.0, 0.02, 60))
+    values[25 : 25 + nights] *= 1.5
+    found = detect(values)
+    assert not found.changes
+    assert (25, 25 + nights) in [(run.start, run.stop) for run in found.outliers]
+    run = next(run for run in found.outliers if run.start == 25)
+    assert run.effect == pytest.approx(0.5, abs=0.06)
+
+
+def test_longer_runs_are_outliers_when_they_scatter_and_steps_when_they_do_not() -> None:
+    values = np.exp(np.random.default_rng(1).normal(0.0, 0.02, 60))
+    steady, wild = values.copy(), values.copy()
+    steady[25:30] *= 1.5
+    wild[25:30] *= [1.4, 2.1, 1.3, 2.6, 1.7]
+    assert [change.index for change in detect(steady).changes] == [25, 30]
+    assert not detect(wild).changes
+
+
+def test_three_nights_make_a_change() -> None:
+    values = np.exp(np.random.default_rng(2).normal(0.0, 0.02, 33))
+    values[30:] *= 1.3
+    assert not detect(values[:32]).changes
+    found = detect(values)
+    assert [change.index for change in found.changes] == [30]
+    assert not found.changes[0].confirmed
+    assert found.status() == "warn"
+    assert detect(np.append(values, [1.31, 1.28])).status() == "fail"
+
+
+def test_correlated_noise_raises_few_alarms() -> None:
+    found = nights = 0
+    for seed in range(60):
+        random = np.random.default_rng(seed)
+        found += len(places(np.exp(ar1(random, 200, 0.5, 0.05))))
+        nights += 200
+    assert 1000.0 * found / nights < 1.0
+
+
+def test_the_correlation_is_that_of_the_noise() -> None:
+    for rho in (0.0, 0.4, 0.7):
+        random = np.random.default_rng(1)
+        series = ar1(random, 4000, rho, 0.1)
+        series[2000:] += 1.0
+        assert correlation_of_steps(series, 1e-6) == pytest.approx(rho, abs=0.06)
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.3, 0.8])
+@pytest.mark.parametrize("nights", [1, 3, 40])
+def test_the_long_run_factor_is_that_of_the_covariances(rho: float, nights: int) -> None:
+    lags = np.abs(np.subtract.outer(np.arange(nights), np.arange(nights)))
+    expected = float((rho**lags).sum()) / nights
+    assert long_run_factor(nights, rho) == pytest.approx(expected, rel=1e-12)
+
+
+def test_without_a_prior_the_comparison_is_welch_s() -> None:
+    random = np.random.default_rng(3)
+    y = np.concatenate((random.normal(0.0, 1.0, 9), random.normal(2.0, 2.0, 14)))
+    difference, error, freedom, p = compare(
+        y, (0, 9), (9, 23), np.full(23, 100.0), 0.0, 3.0, 0.0, 0.0
+    )
+    expected = stats.ttest_ind(y[9:], y[:9], equal_var=False)
+    assert difference / error == pytest.approx(expected.statistic, rel=1e-9)
+    assert freedom == pytest.approx(expected.df, rel=1e-9)
+    assert p == pytest.approx(expected.pvalue, rel=1e-9)
+
+
+def test_regimes_may_differ_in_noise() -> None:
+    random = np.random.default_rng(5)
+    logs = np.concatenate(
+        (random.normal(0.0, 0.005, 60), random.normal(0.3, 0.08, 60), random.normal(0.4, 0.005, 60))
+    )
+    found = detect(np.exp(logs))
+    assert [change.index for change in found.changes] == [60, 120]
+    deviations = [regime.deviation for regime in found.regimes]
+    assert deviations[1] > 4.0 * deviations[0]
+    assert deviations[1] > 4.0 * deviations[2]
+
+
+def found_with_truth() -> list[tuple[NightlySeries, int, Change]]:
+    pairs = []
+    for seed in range(80_000, 80_250):
+        series = draw_nightly("shifts", seed)
+        changes = detect(series.values).changes
+        if len(changes) != series.changes.size:
+            continue
+        for i, change in enumerate(changes):
+            if abs(change.index - series.changes[i]) <= 15:
+                pairs.append((series, i, change))
+    return pairs
+
+
+def test_intervals_hold_what_they_state() -> None:
+    # Where all changes are found: a missed neighbour biases what lies beside it.
+    pairs = found_with_truth()
+    assert len(pairs) > 150
+    place = [c.interval[0] <= s.changes[i] <= c.interval[1] for s, i, c in pairs]
+    effect = [c.effect_interval[0] <= s.effects[i] <= c.effect_interval[1] for s, i, c in pairs]
+    width = [c.interval[1] - c.interval[0] + 1 for _, _, c in pairs]
+    assert np.mean(place) > 0.93
+    assert np.median(width) <= 3
+    assert 0.90 < np.mean(effect) <= 1.0
+
+
+def test_a_line_is_fitted_through_outliers() -> None:
+    random = np.random.default_rng(6)
+    y = 0.01 * np.arange(80) + random.normal(0.0, 0.02, 80)
+    clean = np.polyfit(np.arange(80), y, 1)
+    hit = y.copy()
+    hit[::9] += 1.0
+    cost, level, slope = fit_line(hit, 0, 80, np.full(80, 0.02), 0.01 * np.arange(80.0), 3.0, 3.5)
+    assert slope == pytest.approx(clean[0], rel=0.05)
+    assert level == pytest.approx(clean[1], abs=0.01)
+    assert cost > 9 * 9.0
+    assert LINE == 1
+
+
+@pytest.mark.parametrize("factor", [1e-9, 1e9])
+def test_the_unit_of_time_does_not_matter(factor: float) -> None:
+    values = draw_nightly("shifts", 12).values
+    assert places(values) == places(values * factor)
+
+
+def test_settings_are_checked_by_name_and_range() -> None:
+    with pytest.raises(UsageError, match="penalty"):
+        detect(np.ones(20), penatly=3.0)
+    with pytest.raises(UsageError, match="larger than 0"):
+        detect(np.ones(20), penalty=0.0)
+    with pytest.raises(UsageError, match="between 0 and 1"):
+        detect(np.ones(20), level=1.5)
+    with pytest.raises(UsageError, match="at least once"):
+        detect(np.ones(20), confirmations=0)
