@@ -6,7 +6,7 @@ import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
 
 class Part(Protocol):
@@ -14,6 +14,20 @@ class Part(Protocol):
 
     def html(self) -> str:
         """Return the part's HTML."""
+
+
+@runtime_checkable
+class LivePart(Part, Protocol):
+    """A part that answers: it needs scripts, and may need a style sheet of its own.
+
+    Attributes
+    ----------
+    scripts, styles : tuple of str
+        Files of ``live`` without their endings, in the order of the page; the last script begins.
+    """
+
+    scripts: ClassVar[tuple[str, ...]]
+    styles: ClassVar[tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
