@@ -51,7 +51,33 @@ class Paragraph:
     def html(self) -> str:
         """Return the paragraph."""
         kind = ' class="quiet"' if self.quiet else ""
-        return f"<p{kind}>{escape(self.text)}</p>"
+        return f"<p{kind}>{as_html(self.text)}</p>"
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """Parts that open on a click."""
+
+    summary: str
+    parts: Sequence[Part]
+    opened: bool = False
+
+    def html(self) -> str:
+        """Return them under their summary."""
+        inner = "\n".join(part.html() for part in self.parts)
+        kind = " open" if self.opened else ""
+        return f"<details{kind}><summary>{as_html(self.summary)}</summary>\n{inner}</details>"
+
+
+class Html(str):
+    """Text that is HTML already; all other text on a page is escaped."""
+
+    __slots__ = ()
+
+
+def as_html(text: str) -> str:
+    """Return text as it stands on a page."""
+    return text if isinstance(text, Html) else escape(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +90,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of text."""
+    """A table of text, or of HTML where a cell says that it is that."""
 
     columns: Sequence[Column]
     rows: Sequence[Sequence[str]]
@@ -83,7 +109,7 @@ class Table:
 
     def _cells(self, row: Sequence[str]) -> str:
         return "".join(
-            f'<td class="{column.setting}">{escape(cell)}</td>'
+            f'<td class="{column.setting}">{as_html(cell)}</td>'
             for column, cell in zip(self.columns, row, strict=True)
         )
 
