@@ -13,11 +13,9 @@ import numpy as np
 from hindmost.analysis.history.study import HistoryStudy, Judged
 from hindmost.analysis.page.charts import rounded
 from hindmost.analysis.page.history_normality import regime_statistics
-from hindmost.analysis.page.history_verdicts import change_badge, series_badge
+from hindmost.analysis.page.history_verdicts import change_badge, interval_level, series_badge
 from hindmost.models.changepoint import Change
 
-LEVEL = 0.95
-"""Of a method's intervals where its settings name no other."""
 SECONDS_A_MINUTE = 60.0
 
 
@@ -60,7 +58,7 @@ def history_data(study: HistoryStudy) -> dict[str, Any]:
     """Return what the scripts need of a history."""
     calendars = Calendars()
     machines, cases, timers = Words(), Words(), Words()
-    level = float(study.settings.get("level", LEVEL))
+    level = interval_level(study)
     series = []
     for judged in study.judged:
         name = judged.series.name
@@ -105,6 +103,7 @@ def series_data(judged: Judged, level: float) -> dict[str, Any]:
             }
             for trend in found.trends
         ],
+        "too_short": found.too_short,
         "log": [
             {"at": event.at, "text": event.explain()} for event in judged.log if event.revises
         ],

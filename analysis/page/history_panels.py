@@ -12,7 +12,7 @@ HINT = (
     "Point at a night or a change, drag to zoom; with the keyboard: ← → nights, ↑ ↓ changes, "
     "+, -, 0."
 )
-LEVELS = ('<option value="0">90 %</option><option value="1" selected>99 %</option>',)
+LEVELS = '<option value="0">90 %</option><option value="1" selected>99 %</option>'
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Explorer:
             f"{chooser('chosen', 'Search (press /)')}"
             f'<h3 id="chosen-title"></h3>{answering("series", HINT)}'
             '<p class="quiet"><label>Interval of the mean: <select id="level">'
-            f"{''.join(LEVELS)}</select></label></p>"
+            f"{LEVELS}</select></label></p>"
             '<div id="changes"></div><div id="regimes"></div></section>'
             f'<script type="application/json" id="history">"{packed(self.data)}"</script>'
         )

@@ -16,6 +16,7 @@ from hindmost.analysis.page.history_verdicts import (
     badge_html,
     change_badge,
     factor_words,
+    interval_level,
     link_html,
     series_badge,
 )
@@ -84,16 +85,17 @@ def events(study: HistoryStudy) -> list[Part]:
             quiet=True,
         )
     )
-    return [*parts, *(cause_part(cause) for cause in found)]
+    level = f"{100.0 * interval_level(study):g} %"
+    return [*parts, *(cause_part(cause, level) for cause in found)]
 
 
-def cause_part(cause: Cause) -> Part:
+def cause_part(cause: Cause, level: str) -> Part:
     """Return one group of changes."""
     first, last = (day_words(day) for day in cause.days)
     when = first if first == last else f"{first} to {last}"
     timers = f"{several(len(cause.told), 'timer')} of {several(cause.cases, 'case')}"
     title = Html(f"<b>{when}</b>, {timers}: {escape(commit_words(cause))}")
-    return Folded(title, [cause_table(cause)], opened=len(cause.told) <= MOST_ROWS)
+    return Folded(title, [cause_table(cause, level)], opened=len(cause.told) <= MOST_ROWS)
 
 
 def commit_words(cause: Cause) -> str:
@@ -112,14 +114,16 @@ def commit_words(cause: Cause) -> str:
     return ", ".join(moved) or "no commit changed, look at the machine"
 
 
-def cause_table(cause: Cause) -> Table:
+def cause_table(cause: Cause, level: str) -> Table:
     """Return the table of a group of changes."""
     rows = []
     for place, told in enumerate(cause.told):
         judged, change = told.judged, told.change
         name = judged.series.name
         low, high = (100.0 * end for end in change.effect_interval)
-        step = "└ " if told.depth else ""
+        timer = link_html(name, name.timer)
+        if told.depth:
+            timer = Html(f'<span class="part" style="padding-left: {told.depth}em">└ {timer}</span>')
         below = explained(cause, place)
         share = "" if told.share is None else f"{100.0 * told.share:.0f} % of it"
         parts = "" if below is None else f"parts explain {100.0 * below:.0f} %"
@@ -127,10 +131,7 @@ def cause_table(cause: Cause) -> Table:
             (
                 badge_html(change_badge(judged, change)),
                 "" if told.depth else f"{name.machine} {name.case}".strip(),
-                Html(
-                    f'<span style="padding-left: {max(told.depth - 1, 0)}em">{step}'
-                    f"{link_html(name, name.timer)}</span>"
-                ),
+                timer,
                 judged.labels[change.index],
                 factor_words(judged, change.before, change.after),
                 f"{100.0 * change.effect:+.1f} % ({low:+.1f} to {high:+.1f})",
@@ -143,11 +144,11 @@ def cause_table(cause: Cause) -> Table:
             Column("verdict"),
             Column("case", "name"),
             Column("timer", "name"),
-            Column("from"),
+            Column("from", "short"),
             Column("change", "right"),
-            Column("effect, 95 % interval", "right"),
+            Column(f"effect, {level} interval", "right"),
             Column("p", "right"),
-            Column("hierarchy"),
+            Column("hierarchy", "short"),
         ),
         rows=rows,
     )

@@ -7,11 +7,13 @@ from html import escape
 from urllib.parse import quote
 
 from hindmost.analysis.history.records import SeriesName
-from hindmost.analysis.history.study import FAIL, PASS, WARN, Judged
+from hindmost.analysis.history.study import FAIL, PASS, WARN, HistoryStudy, Judged
 from hindmost.analysis.page.parts import Html
 from hindmost.models.changepoint import Change
 
 KNOWN = "known"
+LEVEL = 0.95
+"""Of a method's intervals where its settings name no other."""
 BADGES = (FAIL, WARN, KNOWN, PASS)
 """The worst first."""
 MEANINGS: Mapping[str, str] = {
@@ -20,6 +22,11 @@ MEANINGS: Mapping[str, str] = {
     KNOWN: "someone has noted it as known",
     PASS: "no change, one for the better, or one undone since",
 }
+
+
+def interval_level(study: HistoryStudy) -> float:
+    """Return the level of the method's intervals."""
+    return float(study.settings.get("level", LEVEL))
 
 
 def change_badge(judged: Judged, change: Change) -> str:

@@ -24,6 +24,10 @@ function sheet(canvas, width, height) { // a pen on a canvas of that size, in pi
   pen.setTransform(scale, 0, 0, scale, 0, 0);
   return pen;
 }
+function legend(figure, entries) { // each a sign, its meaning and the class that colours it
+  figure.querySelector(".legend").replaceChildren(...entries.map(([sign, text, kind]) =>
+    make("li", { class: kind }, make("span", { "aria-hidden": "true" }, sign), ` ${text}`)));
+}
 class Histogram { // bars of counts; the axis tells its ends and middle
   constructor(title, values, write = written) {
     this.canvas = make("canvas", { role: "img" });

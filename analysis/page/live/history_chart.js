@@ -18,6 +18,17 @@ function dateTicks([low, high], most) { // years, months or days, as many as hav
   return found;
 }
 
+const BORDERS = { fail: [2, []], warn: [2, [6, 3]], known: [1.6, [2, 2]], pass: [1, []] };
+
+function borderLine(pen, kind, x, top, height, found = false) { // told apart without colours, too
+  const [width, dash] = BORDERS[kind];
+  pen.strokeStyle = ink(`--${kind}`);
+  pen.lineWidth = found ? 3.5 : width;
+  pen.setLineDash(dash);
+  pen.strokeRect(x, top, 0, height);
+  pen.setLineDash([]);
+}
+
 class DatedChart extends Chart { // points in time, levels and borders, pointed at one by one
   constructor(figure) {
     super(figure, { kind: "dated", x: { label: "", limits: [0, 1] }, y: { limits: [0, 1] }, points: [], levels: [], borders: [] });
@@ -60,9 +71,7 @@ class DatedChart extends Chart { // points in time, levels and borders, pointed 
     }
     pen.setLineDash([]);
     for (const border of borders) {
-      pen.strokeStyle = ink(border.colour);
-      pen.lineWidth = border === this.found ? 3 : 1.4;
-      pen.strokeRect(x(border.x), top, 0, box.h);
+      borderLine(pen, border.badge, x(border.x), top, box.h, border === this.found);
     }
   }
   dot(pen, point, bigger) {
@@ -148,7 +157,7 @@ function seriesContent(series, chosenLevel, page) {
       interval: [ends.map((end) => end * low), ends.map((end) => end * high)] };
   });
   const borders = series.changes.map((change) => ({
-    x: series.times[change.index], colour: `--${change.badge}`, change,
+    x: series.times[change.index], badge: change.badge, change,
     span: [series.times[Math.max(change.interval[0] - 1, 0)], series.times[change.interval[1]]],
   }));
   const say = (found) => found.change ? sayChange(series, found.change, page.level) : sayNight(series, found.i);

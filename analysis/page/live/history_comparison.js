@@ -12,7 +12,7 @@ function ratioContent({ pairs, regimes, borders }) {
   const plain = pairs.filter((pair) => !pair.hollow);
   const levels = regimes.map((regime) => ({ from: pairs[regime.start].x, to: pairs[regime.stop - 1].x, trend: false,
     ends: [regime.mean, regime.mean], interval: [[regime.low, regime.low], [regime.high, regime.high]], regime }));
-  const lines = borders.map((place) => ({ x: pairs[place].x, span: [pairs[place - 1].x, pairs[place].x], colour: "--line-1", place }));
+  const lines = borders.map((place) => ({ x: pairs[place].x, span: [pairs[place - 1].x, pairs[place].x], badge: "known", place }));
   const say = (found) => {
     if (!("place" in found)) return `${day(found.x)}: ratio ${ratio(found.y)}, log ratio ${signed(found.y)}${found.hollow ? "; outlier of one of them, left out" : ""}`;
     const [before, after] = [regimes.find((each) => each.stop === found.place), regimes.find((each) => each.start === found.place)];
@@ -24,7 +24,8 @@ function ratioContent({ pairs, regimes, borders }) {
 function sayCompared(first, second, { pairs, last, borders }) {
   const [low, high] = [ratio(last.low), ratio(last.high)], certain = last.p < 1 - PAIR_LEVEL;
   const word = first.word[last.mean > 0 ? 0 : 1], many = times(Math.exp(Math.abs(last.mean)));
-  const verdict = certain ? `The first is ${many}x ${word} than the second` : "No difference is certain";
+  const equal = Number.isNaN(last.p) ? "They differ by the same ratio every night" : "No difference is certain";
+  const verdict = certain ? `The first is ${many}x ${word} than the second` : equal;
   const related = correlation(last.inside), wider = Math.sqrt((1 + related) / (1 - related));
   const caveat = wider > 1.2 && last.n > 9 ? ` Its nights resemble the night before (correlation ${times(related)}), so that the true interval is some ${times(wider)} times as wide.` : "";
   const since = borders.length ? `since the last change of the ratio, ${day(pairs[borders[borders.length - 1]].x)}` : "over all nights";
@@ -35,6 +36,8 @@ class ComparisonPanel {
   constructor() {
     this.panel = byId("comparison");
     this.chart = new RatioChart(byId("ratio-chart"));
+    legend(byId("ratio-chart"), [["", "ratio of nights, logarithmic:", "axis"], ["●", "night", "night"], ["○", "outlier of either, left out", "outlier"],
+      ["▬", "mean and its 99 % interval", "level"], ["┆", "change of the ratio", "known"]]);
     this.histogram = null;
   }
   show(first, second) {
@@ -42,6 +45,11 @@ class ComparisonPanel {
     byId("pair-histogram").replaceChildren();
     this.histogram = null;
     if (!second) return;
+    if (first === second) {
+      this.panel.classList.remove("paired");
+      byId("pair-words").textContent = "This is the same series: choose another one.";
+      return;
+    }
     const result = compared(first, second), words = byId("pair-words");
     this.panel.dataset.pairs = result.pairs.length;
     if (result.pairs.length < FEWEST_PAIRS || !(result.last.n >= FEWEST_PAIRS)) {

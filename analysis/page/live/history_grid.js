@@ -1,11 +1,9 @@
 /* All series, small; each is drawn when it comes on the screen. */
 
-const ROUND_COLOURS = { fail: "--fail", warn: "--warn", known: "--known", pass: "--pass" };
-
 class Grid {
   constructor(all) {
     this.room = byId("grid");
-    this.cells = [...all].sort((a, b) => b.newest - a.newest).map((series) => this.cell(series));
+    this.cells = [...all].sort((a, b) => (b.newest > a.newest) - (b.newest < a.newest)).map((series) => this.cell(series));
     this.seen = new IntersectionObserver((entries) => entries.forEach((entry) => {
       if (entry.isIntersecting) this.drawOne(entry.target);
     }), { rootMargin: "200px" });
@@ -49,11 +47,8 @@ class Grid {
     series.values.forEach((value, i) => { if (!series.outlying.has(i)) pen.fillRect(x(series.times[i]) - 0.7, y(value) - 0.7, 1.5, 1.5); });
     pen.fillStyle = ink("--accent");
     for (const i of series.outlying) pen.fillRect(x(series.times[i]) - 1, y(series.values[i]) - 1, 2, 2);
+    for (const change of series.changes) borderLine(pen, change.badge, x(series.times[change.index]), 0, height);
     pen.lineWidth = 1.5;
-    for (const change of series.changes) {
-      pen.strokeStyle = ink(ROUND_COLOURS[change.badge]);
-      pen.strokeRect(x(series.times[change.index]), 0, 0, height);
-    }
     for (const regime of series.regimes) {
       pen.strokeStyle = ink(regime.trend ? "--line-3" : "--line-2");
       pen.beginPath();

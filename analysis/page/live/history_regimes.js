@@ -5,6 +5,8 @@ function sayNormal(regime) {
   const [raw, log] = regime.normality.map((p) => `p ${probability(p)}${p < 0.01 ? ", not normal" : ""}`);
   return { raw, log };
 }
+const outliers = (count) => count === 1 ? "1 outlier" : `${count} outliers`;
+
 function regimesPart(series, chosenLevel) {
   const unit = series.unit ? ` ${series.unit}` : "", level = ["90 %", "99 %"][chosenLevel], drawn = [];
   const cards = [...series.regimes].reverse().map((regime) => {
@@ -19,7 +21,7 @@ function regimesPart(series, chosenLevel) {
     return make("article", { class: "regime" },
       make("h4", {}, dates(series, [regime.start, regime.stop - 1]), regime.trend ? " (trend)" : ""),
       make("p", {}, `mean ${written(regime.mean)}${unit}, ${level} interval ${written(low)} to ${written(high)}; ` +
-        `noise ${times(regime.deviation)} %, ${regime.n} nights${inside.length < regime.stop - regime.start ? ` and ${regime.stop - regime.start - inside.length} outliers` : ""}`),
+        `noise ${times(regime.deviation)} %, ${regime.n} nights${inside.length < regime.stop - regime.start ? ` and ${outliers(regime.stop - regime.start - inside.length)}` : ""}`),
       make("div", { class: "histograms" }, ...unfolded));
   });
   return { element: make("div", { class: "regimes" }, ...cards), draw: () => drawn.forEach((each) => each.draw()) };

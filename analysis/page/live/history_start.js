@@ -8,7 +8,7 @@ class HistoryPage {
     this.comparison = new ComparisonPanel();
     this.grid = new Grid(page.series);
     this.chosen = new Chooser("chosen", page.series, (series) => this.go(series, this.other));
-    this.second = new Chooser("other", page.series, (series) => this.go(this.series, series));
+    this.second = new Chooser("other", page.series, (series) => this.go(this.series, series), () => this.series);
     byId("level").addEventListener("change", () => this.show());
     window.addEventListener("hashchange", () => this.follow(true));
     window.addEventListener("resize", () => this.draw());
@@ -45,13 +45,13 @@ class HistoryPage {
     const { series, page } = this, level = Number(byId("level").value);
     byId("chosen-title").replaceChildren(badge(series.badge), ` ${series.text}`);
     this.chart.canvas.setAttribute("aria-label", `${series.text}, ${series.values.length} nights, ${series.changes.length} changes`);
-    byId("series-chart").querySelector(".legend").replaceChildren(
-      ...[["", `${series.timer}${series.unit ? `, ${series.unit}` : ""}:`, "axis"], ["●", "night", "night"], ["○", "outlier", "outlier"],
-        ["▬", `level and ${["90", "99"][level]} % interval of its mean`, "level"], ["┅", "trend", "trend"],
-        ["│", `change; shaded: the dates it lies in (${page.level} %)`, "border"]]
-        .map(([sign, text, kind]) => make("li", { class: kind }, make("span", { "aria-hidden": "true" }, sign), ` ${text}`)));
+    legend(byId("series-chart"), [["", `${series.timer}${series.unit ? `, ${series.unit}` : ""}:`, "axis"], ["●", "night", "night"],
+      ["○", "outlier", "outlier"], ["▬", `level and ${["90", "99"][level]} % interval of its mean`, "level"], ["┅", "trend", "trend"],
+      ["┃", "change: fail", "fail"], ["┇", "warn", "warn"], ["┆", "known", "known"], ["│", "pass", "pass"],
+      ["▒", `the dates it lies in (${page.level} %)`, "border"]]);
     this.chart.show(seriesContent(series, level, page));
-    byId("changes").replaceChildren(series.changes.length ? changesTable(series, page.level) : make("p", {}, "No change."), ...this.remarks(series));
+    const none = series.too_short ? `Too short to tell: at least ${series.too_short} nights are needed.` : "No change.";
+    byId("changes").replaceChildren(series.changes.length ? changesTable(series, page.level) : make("p", {}, none), ...this.remarks(series));
     this.regimes = regimesPart(series, level);
     byId("regimes").replaceChildren(make("h3", {}, "Regimes, the newest first"), this.regimes.element,
       make("p", { class: "quiet" }, "p is Shapiro and Wilk's, of normal values or logarithms, outliers left out: it is small where they are not normal."));
