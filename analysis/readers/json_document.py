@@ -23,43 +23,26 @@ from typing import Any
 
 from hindmost.analysis.readers.gathering import Gathering, Point
 from hindmost.analysis.readers.json_numbers import load, to_number, to_numbers
+from hindmost.analysis.readers.json_shape import expect, member
 from hindmost.analysis.readers.lines import read_text
 from hindmost.analysis.readers.request import Format, Request
 from hindmost.errors import DataError
 
-SORTS: dict[type, str] = {dict: "an object", list: "a list", str: "a text"}
-
-
-def _expect(value: Any, kind: type, where: str) -> Any:
-    """Return a value if it is of a kind, else raise a DataError that says where it is not."""
-    if not isinstance(value, kind):
-        raise DataError(f"{where} should be {SORTS[kind]}; it is {str(value)[:40]!r}.")
-    return value
-
-
-def _member(holder: Any, name: str, kind: type | None, where: str) -> Any:
-    """Return a member of an object, checked."""
-    _expect(holder, dict, where)
-    if name not in holder:
-        there = ", ".join(list(holder)[:8]) or "nothing"
-        raise DataError(f"{where} lacks '{name}'; it has: {there}.")
-    return holder[name] if kind is None else _expect(holder[name], kind, f"{where} {name}")
-
 
 def _read_current(data: dict[str, Any], path: Path, into: Gathering) -> None:
-    names = _member(data, "parameters", list, f"{path}:")
+    names = member(data, "parameters", list, f"{path}:")
     for at, name in enumerate(names):
-        _expect(name, str, f"{path}: parameters[{at}]")
+        expect(name, str, f"{path}: parameters[{at}]")
     into.declare(names, f"{path}: parameters")
-    for kernel, metrics in _member(data, "measurements", dict, f"{path}:").items():
+    for kernel, metrics in member(data, "measurements", dict, f"{path}:").items():
         place = f"{path}: measurements['{kernel}']"
-        for metric, entries in _expect(metrics, dict, place).items():
+        for metric, entries in expect(metrics, dict, place).items():
             key, inside = (kernel, metric), f"{place}['{metric}']"
             met: set[Point] = set()
-            for at, entry in enumerate(_expect(entries, list, inside)):
+            for at, entry in enumerate(expect(entries, list, inside)):
                 where = f"{inside}[{at}]"
-                point = tuple(to_numbers(_member(entry, "point", list, where), f"{where} point"))
-                values = to_numbers(_member(entry, "values", None, where), f"{where} values")
+                point = tuple(to_numbers(member(entry, "point", list, where), f"{where} point"))
+                values = to_numbers(member(entry, "values", None, where), f"{where} values")
                 if point in met:
                     into.remarks.add(
                         "points that come again",
@@ -73,7 +56,7 @@ def _read_current(data: dict[str, Any], path: Path, into: Gathering) -> None:
 def _by_id(data: dict[str, Any], sort: str, path: Path) -> dict[int, dict[str, Any]]:
     """Return the entries of a list of the older form by their ids, in ascending order."""
     found: dict[int, dict[str, Any]] = {}
-    for at, entry in enumerate(_member(data, sort, list, f"{path}:")):
+    for at, entry in enumerate(member(data, sort, list, f"{path}:")):
         where = f"{path}: {sort}[{at}]"
         number = _id(entry, "id", where)
         if number in found:
@@ -84,7 +67,7 @@ def _by_id(data: dict[str, Any], sort: str, path: Path) -> dict[int, dict[str, A
 
 def _id(entry: Any, name: str, where: str) -> int:
     """Return an id, which some writers put as text."""
-    value = _member(entry, name, None, where)
+    value = member(entry, name, None, where)
     try:
         if isinstance(value, bool) or value is None:
             raise TypeError
@@ -96,7 +79,7 @@ def _id(entry: Any, name: str, where: str) -> int:
 def _read_older(data: dict[str, Any], path: Path, into: Gathering) -> None:
     names = {
         sort: {
-            number: _member(entry, "name", str, f"{path}: {sort} with id {number}")
+            number: member(entry, "name", str, f"{path}: {sort} with id {number}")
             for number, entry in _by_id(data, sort, path).items()
         }
         for sort in ("parameters", "callpaths", "metrics")
@@ -107,9 +90,9 @@ def _read_older(data: dict[str, Any], path: Path, into: Gathering) -> None:
         where = f"{path}: coordinates with id {number}"
         pairs = {
             _id(pair, "parameter_id", where): to_number(
-                _member(pair, "parameter_value", None, where), where
+                member(pair, "parameter_value", None, where), where
             )
-            for pair in _member(entry, "parameter_value_pairs", list, where)
+            for pair in member(entry, "parameter_value_pairs", list, where)
         }
         if pairs.keys() != names["parameters"].keys():
             raise DataError(
@@ -117,7 +100,7 @@ def _read_older(data: dict[str, Any], path: Path, into: Gathering) -> None:
                 f"one for each of {sorted(names['parameters'])}."
             )
         points[number] = tuple(pairs[parameter] for parameter in names["parameters"])
-    for at, entry in enumerate(_member(data, "measurements", list, f"{path}:")):
+    for at, entry in enumerate(member(data, "measurements", list, f"{path}:")):
         where = f"{path}: measurements[{at}]"
         ids = {}
         for sort, known in (
@@ -131,7 +114,7 @@ def _read_older(data: dict[str, Any], path: Path, into: Gathering) -> None:
         into.add(
             (names["callpaths"][ids["callpath"]], names["metrics"][ids["metric"]]),
             points[ids["coordinate"]],
-            [to_number(_member(entry, "value", None, where), where)],
+            [to_number(member(entry, "value", None, where), where)],
             where,
         )
 
@@ -142,7 +125,7 @@ def _recognises(path: Path, head: bytes) -> bool:
 
 def _read(paths: tuple[Path, ...], request: Request, into: Gathering) -> None:
     for path in paths:
-        data = _expect(load(read_text(path), str(path)), dict, f"{path}: the whole")
+        data = expect(load(read_text(path), str(path)), dict, f"{path}: the whole")
         (_read_older if "callpaths" in data else _read_current)(data, path, into)
 
 

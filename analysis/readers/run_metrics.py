@@ -17,7 +17,7 @@ TRIMMED = 0.05
 """Share of the iterations that the robust mean leaves out at either end."""
 
 
-def _columns(run: Run, phase: int | None = None) -> Iterator[NDArray[np.float64]]:
+def iteration_times(run: Run, phase: int | None = None) -> Iterator[NDArray[np.float64]]:
     """Yield the times of the regular bodies of some ranks at a time, shape (iteration, rank).
 
     All bodies, if none is regular.
@@ -58,7 +58,7 @@ def _slowest(
     run: Run, over: Callable[[NDArray[np.float64]], NDArray[np.float64]], phase: int | None = None
 ) -> float:
     """Return a statistic over the iterations of every rank, of the rank where it is largest."""
-    return max(float(np.max(over(times))) for times in _columns(run, phase))
+    return max(float(np.max(over(times))) for times in iteration_times(run, phase))
 
 
 def _median(times: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -22,15 +22,14 @@ number may have a decimal comma. An empty field was not measured.
 
 from __future__ import annotations
 
-import csv
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from hindmost.analysis.readers.gathering import DEFAULT, ROOT, Gathering
 from hindmost.analysis.readers.lines import first_line, read_text, split_lines
 from hindmost.analysis.readers.request import Format, Request
+from hindmost.analysis.readers.rows import names_and_units, numbered_rows, separator_of, split_row
 from hindmost.errors import DataError, UsageError
 
 ROLES = {
@@ -49,7 +48,6 @@ SHOULD_BE = (
     "a table has columns for the parameters and 'value' (with 'kernel' and 'metric' if there are "
     "several), or the parameters, then 'kernel', then one column a metric"
 )
-_UNIT = re.compile(r"^(.*?)\s*\[([^\]]*)\]$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,30 +65,9 @@ class _Columns:
     """Columns that tell kernels apart."""
 
 
-def _separator(line: str) -> str | None:
-    return next((each for each in ("\t", ";", ",") if each in line), None)
-
-
-def _split(line: str, separator: str) -> list[str]:
-    try:
-        rows = list(csv.reader([line], delimiter=separator, skipinitialspace=True))
-    except csv.Error:
-        return []
-    return [field.strip() for field in rows[0]] if rows else []
-
-
-def _named(fields: Sequence[str]) -> list[tuple[str, str]]:
-    """Return name and unit of every column."""
-    found = [_UNIT.match(field) for field in fields]
-    return [
-        (match[1], match[2]) if match else (field, "")
-        for field, match in zip(fields, found, strict=True)
-    ]
-
-
 def _columns(fields: Sequence[str], wanted: Sequence[str], where: str) -> _Columns:
     """Say what the columns are."""
-    named = _named(fields)
+    named = names_and_units(fields)
     names = [name for name, _ in named]
     for name in wanted:
         if name not in names:
@@ -139,25 +116,6 @@ def _columns(fields: Sequence[str], wanted: Sequence[str], where: str) -> _Colum
     )
 
 
-def _rows(text: str, separator: str, path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows, each with the number of its last line."""
-    number = 0
-
-    def numbered() -> Iterator[str]:
-        nonlocal number
-        for line in split_lines(text):
-            number += 1
-            if line.strip() and not line.lstrip().startswith("#"):
-                yield line + "\n"
-
-    rows = csv.reader(numbered(), delimiter=separator, skipinitialspace=True)
-    try:
-        for fields in rows:
-            yield number, [field.strip() for field in fields]
-    except csv.Error as error:
-        raise DataError(f"{path}, line {number}: not a row of a table ({error}).") from None
-
-
 def _number(text: str, decimal: str, where: str, column: str) -> float:
     try:
         return float(text.replace(",", ".") if decimal == "," else text)
@@ -170,9 +128,9 @@ def _number(text: str, decimal: str, where: str, column: str) -> float:
 
 def _read_file(path: Path, wanted: Sequence[str], into: Gathering) -> None:
     text = read_text(path)
-    separator = _separator(first_line(text[: 1 << 16].encode())) or ","
+    separator = separator_of(first_line(text[: 1 << 16].encode())) or ","
     decimal = "," if separator == ";" else "."
-    rows = list(_rows(text, separator, path))
+    rows = list(numbered_rows(text, separator, path))
     if len(rows) < 2:
         raise DataError(f"{path} has no rows below its header; {SHOULD_BE}.")
     (line, header), *rows = rows
@@ -219,15 +177,15 @@ def _recognises(path: Path, head: bytes) -> bool:
         return False
     lines = split_lines(head.decode("utf-8-sig", errors="replace"))
     lines = [line for line in lines if line.strip() and not line.lstrip().startswith("#")][:2]
-    separator = _separator(lines[0]) if lines else None
+    separator = separator_of(lines[0]) if lines else None
     if separator is None or lines[0].lstrip().startswith(("{", "[")):
         return False
-    header = _split(lines[0], separator)
+    header = split_row(lines[0], separator)
     if any(_is_number(field) or not field for field in header):
         return False
     if len(lines) < 2:
         return path.suffix.lower() in (".csv", ".tsv")
-    row = _split(lines[1], separator)
+    row = split_row(lines[1], separator)
     return len(row) == len(header) and sum(map(_is_number, row)) >= 2
 
 

@@ -16,6 +16,11 @@ VERBS = {
     "check": ("hindmost.analysis.verbs.check", "say whether runs are good enough to conclude from"),
     "fit": ("hindmost.analysis.verbs.fit", "hold models of the noise against the solve time"),
     "predict": ("hindmost.analysis.verbs.predict", "say how long a later solve will take"),
+    "history": ("hindmost.analysis.verbs.history", "say what changed in nightly results"),
+    "compare": (
+        "hindmost.analysis.verbs.compare",
+        "say how much faster one result is than another",
+    ),
     "plot": ("hindmost.analysis.verbs.plot", "draw run files"),
     "report": ("hindmost.analysis.verbs.report", "write one HTML page on run files"),
     "doctor": ("hindmost.harness.verbs.doctor", "say what this machine has and what it lacks"),

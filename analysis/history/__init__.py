@@ -1,0 +1,1 @@
+"""Performance over nights: what was measured, when, and next to which commits."""

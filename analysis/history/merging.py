@@ -1,0 +1,111 @@
+"""A series of last night and what files hold tonight, made one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.analysis.history.records import NightlySeries
+from hindmost.models.changepoint import Event
+from hindmost.models.changepoint.events import Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptSeries:
+    """A series, and what was told of it.
+
+    Attributes
+    ----------
+    series : NightlySeries
+    verdicts : tuple of Verdict
+        As they were last told.
+    log : tuple of Event
+        How they came.
+    """
+
+    series: NightlySeries
+    verdicts: tuple[Verdict, ...] = ()
+    log: tuple[Event, ...] = ()
+
+
+def merge(kept: NightlySeries | None, given: NightlySeries | None) -> NightlySeries:
+    """Return a series with all its nights.
+
+    Files that begin where the state does, or before, hold the whole series, and are right where
+    the two differ. Files that begin later hold its last nights, and the others are the state's.
+    """
+    if kept is None or given is None:
+        whole = given if given is not None else kept
+        assert whole is not None
+        return whole
+    if not kept.times.size or (given.times.size and given.times[0] <= kept.times[0]):
+        return given
+    there = set(zip(kept.times.tolist(), kept.values.tolist(), strict=True))
+    pairs = zip(given.times.tolist(), given.values.tolist(), strict=True)
+    new = [place for place, pair in enumerate(pairs) if pair not in there]
+    times = np.concatenate([kept.times, given.times[new]])
+    order = np.argsort(times, kind="stable")
+    commits = (*kept.commits, *(given.commits[place] for place in new))
+    parts = (*kept.commit_parts, *(given.commit_parts[place] for place in new))
+    return replace(
+        given,
+        times=frozen(times[order]),
+        values=frozen(np.concatenate([kept.values, given.values[new]])[order]),
+        commits=tuple(commits[place] for place in order),
+        commit_parts=tuple(parts[place] for place in order),
+        spread=joined(kept, given, new, order),
+    )
+
+
+def joined(
+    kept: NightlySeries, given: NightlySeries, new: list[int], order: NDArray[np.intp]
+) -> NDArray[np.float64] | None:
+    """Return the spreads of both, NaN where one has none; None if neither has."""
+    if kept.spread is None and given.spread is None:
+        return None
+    mine = np.full(kept.times.size, np.nan) if kept.spread is None else kept.spread
+    theirs = np.full(given.times.size, np.nan) if given.spread is None else given.spread
+    return frozen(np.concatenate([mine, theirs[new]])[order])
+
+
+def frozen(array: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return an array that cannot be written to."""
+    array.flags.writeable = False
+    return array
+
+
+def same_past(kept: NightlySeries, now: NightlySeries) -> bool:
+    """Tell whether a series only grew at its end."""
+    size = kept.times.size
+    return np.array_equal(kept.times, now.times[:size]) and np.array_equal(
+        kept.values, now.values[:size]
+    )
+
+
+def moved(kept: KeptSeries, now: NightlySeries) -> KeptSeries:
+    """Return what was told, with the places that its observations have now."""
+    last = now.times.size - 1
+    at = np.minimum(np.searchsorted(now.times, kept.series.times), last).tolist()
+    return replace(
+        kept,
+        verdicts=tuple(
+            replace(
+                verdict,
+                index=at[verdict.index],
+                interval=(at[verdict.interval[0]], at[verdict.interval[1]]),
+                since=at[verdict.since],
+            )
+            for verdict in kept.verdicts
+        ),
+        log=tuple(
+            replace(
+                event,
+                at=at[event.at],
+                index=at[event.index],
+                was=None if event.was is None else at[event.was],
+            )
+            for event in kept.log
+        ),
+    )

@@ -1,0 +1,41 @@
+"""A study cut down to the series that were asked for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hindmost.analysis.history.acknowledgements import fits
+from hindmost.analysis.history.study import HistoryStudy
+from hindmost.errors import UsageError
+
+
+def only(
+    study: HistoryStudy,
+    *,
+    machine: str | None = None,
+    case: str | None = None,
+    timer: str | None = None,
+) -> HistoryStudy:
+    """Keep the series of a machine, case and timer; names may hold ``*`` and ``?``.
+
+    Raises
+    ------
+    UsageError
+        There is no such series.
+    """
+    wanted = {
+        key: pattern
+        for key, pattern in (("machine", machine), ("case", case), ("timer", timer))
+        if pattern is not None
+    }
+    judged = tuple(
+        each
+        for each in study.judged
+        if all(fits(pattern, getattr(each.series.name, key)) for key, pattern in wanted.items())
+    )
+    if not judged:
+        told = ", ".join(f"{key} {pattern!r}" for key, pattern in wanted.items())
+        raise UsageError(
+            f"No series has {told}: leave that out to see all {len(study.judged)}, or use * and ?."
+        )
+    return replace(study, judged=judged)

@@ -1,0 +1,118 @@
+"""Which observation of one series belongs to which of another: nights, commits, repeats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.analysis.history.labels import date_of
+from hindmost.analysis.history.records import NightlySeries
+from hindmost.errors import UsageError
+
+FEWEST = 3
+"""Pairs from which on a paired comparison is worth more than an unpaired one."""
+COVERED = 0.5
+"""Share of the shorter series that has to have a pair."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pairs:
+    """Two series side by side.
+
+    Attributes
+    ----------
+    by : str
+        "nights", "commits", "order" or "none".
+    first, second : float64 arrays
+        Of the same shape (pair,) if they are paired; all observations of each if not.
+    """
+
+    by: str
+    first: NDArray[np.float64]
+    second: NDArray[np.float64]
+
+
+def nights(series: NightlySeries) -> list[Hashable]:
+    """Return the day of every observation."""
+    return [date_of(time) for time in series.times.tolist()]
+
+
+def commits(series: NightlySeries) -> list[Hashable]:
+    """Return what every observation measured; None where that is unknown."""
+    return [text or None for text in series.commits]
+
+
+KEYS: dict[str, Callable[[NightlySeries], list[Hashable]]] = {"nights": nights, "commits": commits}
+"""What makes two observations a pair, in the order in which it is tried."""
+WAYS = ("auto", *KEYS, "order", "none")
+
+
+def pair_series(first: NightlySeries, second: NightlySeries, way: str = "auto") -> Pairs:
+    """Pair the observations of two series where that can be done.
+
+    Several observations of a night or a commit count as one, by the mean of their logarithms. By
+    themselves, repeats are paired in their order only if the two series took turns.
+
+    Parameters
+    ----------
+    first, second : NightlySeries
+    way : str
+        One of `WAYS`.
+
+    Raises
+    ------
+    UsageError
+        There is no such way, or the series cannot be paired in it.
+    """
+    if way not in WAYS:
+        raise UsageError(f"There is no pairing {way!r}: choose {', '.join(WAYS)}.")
+    for name in KEYS if way == "auto" else [way] if way in KEYS else []:
+        pairs = by_key(first, second, name)
+        shorter = min(len(set(KEYS[name](each))) for each in (first, second))
+        if pairs.first.size >= max(FEWEST, COVERED * shorter):
+            return pairs
+        if way == name:
+            raise UsageError(
+                f"{first.name} and {second.name} share {pairs.first.size} {name}, and at least "
+                f"{FEWEST} and half of the shorter one are needed: leave --pair out."
+            )
+    if way == "order" and first.values.size != second.values.size:
+        raise UsageError(
+            f"{first.name} has {first.values.size} repeats and {second.name} "
+            f"{second.values.size}: only as many can be paired in order."
+        )
+    if way == "order" or (way == "auto" and take_turns(first, second)):
+        return Pairs(by="order", first=first.values, second=second.values)
+    return Pairs(by="none", first=first.values, second=second.values)
+
+
+def by_key(first: NightlySeries, second: NightlySeries, name: str) -> Pairs:
+    """Pair by nights or commits, in the order of the first series."""
+    mine, theirs = means(first, name), means(second, name)
+    shared = [key for key in mine if key in theirs]
+    return Pairs(
+        by=name,
+        first=np.array([mine[key] for key in shared]),
+        second=np.array([theirs[key] for key in shared]),
+    )
+
+
+def means(series: NightlySeries, name: str) -> dict[Hashable, float]:
+    """Return the geometric mean of every night or commit."""
+    values: dict[Hashable, list[float]] = {}
+    for key, value in zip(KEYS[name](series), series.values.tolist(), strict=True):
+        if key is not None:
+            values.setdefault(key, []).append(value)
+    return {key: float(np.exp(np.mean(np.log(each)))) for key, each in values.items()}
+
+
+def take_turns(first: NightlySeries, second: NightlySeries) -> bool:
+    """Tell whether two series were measured in turns: one of each, then again."""
+    size = first.times.size
+    if size != second.times.size or size < FEWEST:
+        return False
+    early, late = sorted((first.times, second.times), key=lambda times: float(times[0]))
+    return bool(np.all(early < late) and np.all(late[:-1] < early[1:]))

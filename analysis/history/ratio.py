@@ -1,0 +1,154 @@
+"""How much slower one set of results is than another, with its interval and significance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+LEVEL = 0.9
+CORRELATED_FROM = 10
+"""Observations from which on their correlation in time can be told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ratio:
+    """Geometric mean of one set over that of another.
+
+    Attributes
+    ----------
+    value : float
+        Above 1: the second is larger.
+    interval : (float, float) or None
+        At ``level``; None where the data are too few.
+    level : float
+    p_value : float or None
+        That the two are equal, two-sided; None where the data are too few.
+    freedom : float
+        Degrees of freedom of Student's law; infinite for a normal law, 0 where there is none.
+    correlation : float
+        Lag-1 correlation that widened the interval; 0 where none was seen.
+    """
+
+    value: float
+    interval: tuple[float, float] | None
+    level: float
+    p_value: float | None
+    freedom: float
+    correlation: float = 0.0
+
+
+def paired_ratio(
+    first: NDArray[np.float64], second: NDArray[np.float64], level: float = LEVEL
+) -> Ratio:
+    """Compare pairs by Student's test of the mean log ratio.
+
+    Parameters
+    ----------
+    first, second : float64 array, shape (pair,), in the order of time
+        Above zero.
+    level : float
+        Of the interval.
+    """
+    logs = np.log(second) - np.log(first)
+    error, freedom, correlation = error_of_mean(logs)
+    return ratio_from(float(logs.mean()), error, freedom, level, correlation)
+
+
+def unpaired_ratio(
+    first: NDArray[np.float64], second: NDArray[np.float64], level: float = LEVEL
+) -> Ratio:
+    """Compare two sets by Welch's test of the logarithms.
+
+    Parameters
+    ----------
+    first : float64 array, shape (m,), in the order of time
+        Above zero.
+    second : float64 array, shape (n,), in the order of time
+    level : float
+        Of the interval.
+    """
+    logs = np.log(first), np.log(second)
+    (a, f, r), (b, g, s) = (error_of_mean(each) for each in logs)
+    difference = float(logs[1].mean() - logs[0].mean())
+    if not f or not g:
+        return ratio_from(difference, 0.0, 0.0, level)
+    error = float(np.hypot(a, b))
+    freedom = error**4 / (a**4 / f + b**4 / g) if error > 0.0 else f + g
+    return ratio_from(difference, error, freedom, level, max(r, s))
+
+
+def ratio_by_spread(
+    first: float, second: float, spreads: tuple[float, float], level: float = LEVEL
+) -> Ratio:
+    """Compare two single results by the standard errors that their files give.
+
+    Parameters
+    ----------
+    first, second : float
+        Above zero.
+    spreads : (float, float)
+        Standard errors, in the unit of the results.
+    level : float
+        Of the interval.
+    """
+    error = float(np.hypot(spreads[0] / first, spreads[1] / second))
+    return ratio_from(float(np.log(second / first)), error, np.inf, level)
+
+
+def error_of_mean(logs: NDArray[np.float64]) -> tuple[float, float, float]:
+    """Return the standard error of a mean, its degrees of freedom, and the lag-1 correlation.
+
+    Correlation in time that is seen (beyond 2 over the root of their number) widens the error as
+    that of an AR(1) process, and leaves fewer degrees of freedom.
+    """
+    size = logs.size
+    if size < 2:
+        return 0.0, 0.0, 0.0
+    error = float(logs.std(ddof=1) / np.sqrt(size))
+    freedom = size - 1.0
+    residuals = logs - logs.mean()
+    power = float(residuals @ residuals)
+    if size < CORRELATED_FROM or power <= 0.0:
+        return error, freedom, 0.0
+    correlation = float(residuals[1:] @ residuals[:-1]) / power
+    if correlation <= 2.0 / np.sqrt(size):
+        return error, freedom, 0.0
+    inflation = (1.0 + correlation) / (1.0 - correlation)
+    return error * float(np.sqrt(inflation)), max(freedom / inflation, 1.0), correlation
+
+
+def ratio_from(
+    difference: float, error: float, freedom: float, level: float, correlation: float = 0.0
+) -> Ratio:
+    """Turn a difference of logarithms and its standard error into a ratio."""
+    value = float(np.exp(difference))
+    if not freedom:
+        return Ratio(value=value, interval=None, level=level, p_value=None, freedom=0.0)
+    if error > 0.0:
+        tail = special.stdtr(freedom, -abs(difference) / error)
+        reach = float(special.stdtrit(freedom, 0.5 + 0.5 * level)) * error
+        p_value = float(2.0 * tail)
+    else:  # every observation is alike, as counts are
+        reach, p_value = 0.0, 1.0 if difference == 0.0 else 0.0
+    return Ratio(
+        value=value,
+        interval=(float(np.exp(difference - reach)), float(np.exp(difference + reach))),
+        level=level,
+        p_value=p_value,
+        freedom=freedom,
+        correlation=correlation,
+    )
+
+
+def adjust(p_values: list[float]) -> list[float]:
+    """Adjust p-values for their number (Holm 1979, A simple sequentially rejective procedure)."""
+    order = np.argsort(p_values)
+    adjusted = [1.0] * len(p_values)
+    highest = 0.0
+    for rank, place in enumerate(order.tolist()):
+        highest = max(highest, min(1.0, p_values[place] * (len(p_values) - rank)))
+        adjusted[place] = highest
+    return adjusted

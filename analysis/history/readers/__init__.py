@@ -1,0 +1,1 @@
+"""Nightly results in: the files of other tools, and run files, as series over time."""

@@ -1,0 +1,209 @@
+"""What is said of a history on a terminal and in the text of a mail."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from hindmost.analysis.history.causes import Cause, Finding
+from hindmost.analysis.history.judged import BADGES, FAIL, WARN, Judged
+from hindmost.analysis.history.labels import SECONDS_A_DAY, date_of
+from hindmost.analysis.history.records import SeriesName
+from hindmost.analysis.history.study import HistoryStudy
+from hindmost.analysis.tables.terminal import seconds
+
+MOST_FINDINGS = 30
+MOST_SERIES = 20
+MOST_NAMES = 4
+MOST_CASES = 8
+REMARKS = 5
+
+
+def headline(study: HistoryStudy) -> str:
+    """Say the verdict in one line."""
+    changes = [(each, change) for each in study.judged for change in each.recent(study.since)]
+    badges = Counter(each.badge(change) for each, change in changes)
+    known = sum(each.acknowledgement(change) is not None for each, change in changes)
+    failing = [case for case, badge in study.by_case().items() if badge == FAIL]
+    told = []
+    if badges[FAIL]:
+        told.append(
+            f"{counted(badges[FAIL], 'slowdown')} confirmed in {counted(len(failing), 'case')}"
+        )
+    if badges[WARN]:
+        told.append(f"{counted(badges[WARN], 'slowdown')} seen, not yet confirmed")
+    suspected = sum(study_warns(each, study.since) for each in study.judged)
+    if suspected:
+        told.append(f"{counted(suspected, 'series')} suspected")
+    others = len(changes) - badges[FAIL] - badges[WARN] - known
+    if others:
+        told.append(f"{counted(others, 'change')} for the better or undone")
+    if known:
+        told.append(f"{counted(known, 'change')} known")
+    return f"{study.status()}: {', '.join(told) or 'no change'}"
+
+
+def study_warns(judged: Judged, since: float) -> bool:
+    """Tell whether a series warns without a change that could be shown."""
+    return judged.status(since) == WARN and not any(
+        judged.badge(change) == WARN for change in judged.recent(since)
+    )
+
+
+def scope(study: HistoryStudy) -> str:
+    """Say what was judged."""
+    names = [each.series.name for each in study.judged]
+    machines = sorted({name.machine for name in names if name.machine})
+    cases = {(name.machine, name.case) for name in names}
+    nights = {date_of(time) for each in study.judged for time in each.series.times.tolist()}
+    first = min(nights, default=date_of(study.until))
+    return (
+        f"{', '.join(machines) or study.history.source}: {counted(len(names), 'series')} of "
+        f"{counted(len(cases), 'case')}, {counted(len(nights), 'night')} from {first} to "
+        f"{date_of(study.until)}; the last {study.last_days:g} days:"
+    )
+
+
+def cause_lines(causes: Sequence[Cause], most: int = MOST_FINDINGS) -> Iterator[str]:
+    """Yield the lines on groups of changes; of many, the worst and largest are told."""
+    everything = [finding for cause in causes for finding in cause.findings]
+    order = sorted(
+        everything, key=lambda each: (BADGES.index(each.badge), -abs(each.change.effect))
+    )
+    told = {id(finding) for finding in order[:most]}
+    for cause in causes:
+        shown = [finding for finding in cause.findings if id(finding) in told]
+        if not shown:
+            continue
+        yield f"{cause_head(cause)}"
+        for finding in shown:
+            yield f"  {finding.badge:<4}  {finding_words(finding)}"
+            yield from (f"        {line}" for line in more_on(finding))
+        if len(shown) < len(cause.findings):
+            yield f"        and {len(cause.findings) - len(shown)} more"
+    left = sum(not any(id(each) in told for each in cause.findings) for cause in causes)
+    if left:
+        yield f"{counted(left, 'group')} of smaller changes more; --json has all"
+
+
+def cause_head(cause: Cause) -> str:
+    """Say when the changes of a group were, and next to which commits."""
+    date, commits = cause.leading.date, cause.commits
+    return f"{date}{': ' + commits if commits else ''}"
+
+
+def finding_words(finding: Finding) -> str:
+    """Say what changed, by how much, and how sure that is."""
+    change, series = finding.change, finding.judged.series
+    low, high = (100.0 * end for end in change.effect_interval)
+    first, last = finding.dates
+    when = "" if first == last else f" ({first} to {last})"
+    return (
+        f"{named(series.name)}: {quantity(change.before, series.unit)} -> "
+        f"{quantity(change.after, series.unit)}, {100.0 * change.effect:+.1f} % "
+        f"({low:+.1f} to {high:+.1f} %), p = {change.p_value:.1g}, on {finding.date}{when}"
+    )
+
+
+def more_on(finding: Finding) -> Iterator[str]:
+    """Yield what else there is to say: state, note, parts."""
+    judged, change = finding.judged, finding.change
+    note = judged.acknowledgement(change)
+    if note is not None:
+        yield f"known: {note.reason}"
+    elif judged.is_worse(change) and judged.is_undone(change):
+        yield "undone since by more than half"
+    elif judged.is_worse(change) and not change.confirmed:
+        yield f"seen by {change.seen} of the {change.needed} passes that confirm it"
+    if finding.parts:
+        whole = change.after - change.before
+        path = ", of which ".join(
+            f"{signed(part.difference, judged.series.unit)} ({100.0 * part.share:.0f} %) in "
+            f"{timer_name(part.timer)}"
+            for part in finding.parts
+        )
+        yield f"of {signed(whole, judged.series.unit)}, {path}"
+    inside = list(everything_within(finding))
+    if inside:
+        names = [
+            f"{timer_name(each.judged.series.name.timer)} {100.0 * each.change.effect:+.1f} %"
+            for each in inside[:MOST_NAMES]
+        ]
+        yield f"with it: {', '.join(names)}{more(len(inside) - MOST_NAMES)}"
+
+
+def everything_within(finding: Finding) -> Iterator[Finding]:
+    """Yield all findings below one."""
+    for each in finding.within:
+        yield each
+        yield from everything_within(each)
+
+
+def failure_line(study: HistoryStudy) -> str:
+    """Say which runs failed in the last days; empty if none did."""
+    failed = Counter(
+        ", ".join(part for part in (each.machine, each.case) if part)
+        for each in study.history.failures
+        if each.time > study.since
+    )
+    if not failed:
+        return ""
+    total = sum(failed.values())
+    names = [f"{case} ({count})" for case, count in failed.most_common(MOST_CASES)]
+    left = more(len(failed) - MOST_CASES)
+    days = f"in the last {study.last_days:g} days"
+    return f"{counted(total, 'run')} failed {days}: {'; '.join(names)}{left}"
+
+
+def ranked_series(study: HistoryStudy) -> list[Judged]:
+    """Return the series that a person may want to see: the worst first, then the newest change."""
+    return sorted(
+        study.judged,
+        key=lambda each: (
+            BADGES.index(each.status(study.since)),
+            -max((change.time for change in each.detection.changes), default=0.0),
+            each.series.name,
+        ),
+    )
+
+
+def revisions(study: HistoryStudy) -> list[str]:
+    """Return what newer nights revised of what was told before, in the last days."""
+    day = study.since / SECONDS_A_DAY
+    return [
+        f"{named(each.series.name)}: {event.kind} on {date_of(event.time * SECONDS_A_DAY)}, "
+        f"{100.0 * event.effect:+.1f} % of {each.labels[event.index]}: {event.reason}"
+        for each in study.judged
+        for event in each.log
+        if event.revises and event.time > day
+    ]
+
+
+def named(name: SeriesName) -> str:
+    """Write a series' name, without the colon that some timers end with."""
+    return timer_name(str(name))
+
+
+def timer_name(timer: str) -> str:
+    """Write a timer's name, without the colon that some end with."""
+    return timer.rstrip(": ")
+
+
+def quantity(value: float, unit: str) -> str:
+    """Write a value with its unit."""
+    return seconds(value) if unit == "s" else f"{value:.4g} {unit}".strip()
+
+
+def signed(value: float, unit: str) -> str:
+    """Write a difference with its sign and unit."""
+    return f"{'+' if value >= 0.0 else '-'}{quantity(abs(value), unit)}"
+
+
+def counted(number: int, name: str) -> str:
+    """Write how many there are of something."""
+    return f"{number} {name}{'' if number == 1 or name == 'series' else 's'}"
+
+
+def more(left: int) -> str:
+    """Write how many are not named."""
+    return f" and {left} more" if left > 0 else ""

@@ -1,0 +1,351 @@
+"""``hindmost history``: what changed in nightly results, when, by how much, next to which commits."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Iterable
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+from hindmost.analysis.history.acknowledgements import (
+    ANY,
+    FILE_NAME,
+    Acknowledgement,
+    add_acknowledgement,
+    checked,
+    read_acknowledgements,
+)
+from hindmost.analysis.history.causes import Cause, group_changes
+from hindmost.analysis.history.judged import FAIL
+from hindmost.analysis.history.labels import SECONDS_A_DAY, date_of, moment
+from hindmost.analysis.history.only import only
+from hindmost.analysis.history.readers.find import read_history
+from hindmost.analysis.history.study import HistoryStudy, judge_history
+from hindmost.analysis.history.words import (
+    MOST_SERIES,
+    cause_lines,
+    counted,
+    failure_line,
+    headline,
+    more,
+    quantity,
+    ranked_series,
+    revisions,
+    scope,
+)
+from hindmost.analysis.tables.terminal import LEFT, RIGHT, new_table, print_table
+from hindmost.errors import DataError, UsageError
+
+EXAMPLES = """\
+examples:
+  hindmost history nightly/
+  hindmost history nightly/ --days 30 --timer '*Total*' --report history.html
+  hindmost history tonight.json --state history.state --mail - --to team@example.org | sendmail -t
+  hindmost history ack nightly/ --case 'green-*' --date 2021-07-17 --reason "new compiler"
+
+A verdict is fail (a confirmed slowdown), warn (one that is seen, but not yet confirmed) or pass.
+Exit status 1 if a slowdown newer than --since is confirmed and not noted as known. 'ack' notes
+changes as known, in a plain TOML file beside the data that a repository can keep.
+"""
+JSON_VERSION = 1
+A_FINDING = 1
+MOST_WARNINGS = 5
+ACK = "ack"
+"""As the first word: note a change as known."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.description = "Says what changed in nightly results, and next to which commits."
+    parser.epilog = EXAMPLES
+    parser.usage = (
+        "%(prog)s [option ...] FILE-OR-DIR ...\n       "
+        "%(prog)s ack FILE-OR-DIR --date DATE --reason TEXT [--machine M] [--case C] [--timer T]"
+    )
+    parser.add_argument(
+        "file", nargs="+", metavar="FILE-OR-DIR", help="results of nights, or folders of them"
+    )
+    reading = parser.add_argument_group("what to read")
+    reading.add_argument(
+        "--format", action="append", help="of the files (found by content); may be repeated"
+    )
+    for name in ("machine", "case", "timer"):
+        reading.add_argument(f"--{name}", help="only this one; a pattern may hold * and ?")
+    judging = parser.add_argument_group("how to judge")
+    judging.add_argument("--method", default="robust", help="robust or report (%(default)s)")
+    judging.add_argument("--alpha", type=float, help="level of the method's tests")
+    judging.add_argument(
+        "--only-between", metavar="days|commits", help="where changes may lie (anywhere)"
+    )
+    judging.add_argument(
+        "--state", type=Path, metavar="FILE", help="keep verdicts, and log their revisions"
+    )
+    judging.add_argument(
+        "--ack",
+        type=Path,
+        metavar="FILE",
+        action="append",
+        help=f"changes that are known ({FILE_NAME} beside the data)",
+    )
+    telling = parser.add_argument_group("what to tell")
+    telling.add_argument(
+        "--days", type=float, default=10.0, metavar="N", help="tell of the last N (%(default)g)"
+    )
+    telling.add_argument(
+        "--since",
+        metavar="DATE|DAYS",
+        help="exit with 1 for slowdowns on this day or later, or in these last days (--days)",
+    )
+    telling.add_argument("--json", action="store_true", help="print JSON, one entry a series")
+    telling.add_argument("--report", type=Path, metavar="PAGE", help="write one HTML page")
+    mailing = parser.add_argument_group("mail")
+    mailing.add_argument(
+        "--mail", metavar="FILE|-", help="write the summary as a mail, for 'sendmail -t'"
+    )
+    mailing.add_argument("--smtp", metavar="HOST:PORT", help="send it to this mail server")
+    mailing.add_argument("--to", action="append", metavar="ADDRESS", help="may be repeated")
+    mailing.add_argument("--from", dest="sender", metavar="ADDRESS")
+    noting = parser.add_argument_group("with 'ack'")
+    noting.add_argument("--date", help="a day on which the change may have been, as 2021-07-17")
+    noting.add_argument("--reason", help="why it needs no alarm")
+
+
+def perform(arguments: argparse.Namespace) -> int:
+    """Judge and tell, or note a change as known."""
+    if arguments.file[0] == ACK:
+        return acknowledge(arguments)
+    if arguments.date is not None or arguments.reason is not None:
+        raise UsageError("--date and --reason belong to 'hindmost history ack'; see its --help.")
+    if arguments.smtp and not (arguments.to and arguments.sender):
+        raise UsageError("--smtp needs --to and --from: who gets the mail, and who sends it.")
+    study = study_of(arguments)
+    since = newer_than(arguments.since, study.until, study.since)
+    causes = group_changes(study)
+    for remark in warnings_of(study):
+        sys.stderr.write(f"hindmost: {remark}\n")
+    if arguments.mail or arguments.smtp:
+        deliver(arguments, study, causes)
+    if arguments.report:
+        from hindmost.analysis.page.history import write_history_page
+
+        write_history_page(study, arguments.report)
+    if arguments.json:
+        print(json.dumps(to_json(study), indent=2, allow_nan=False))
+    elif arguments.mail != "-":
+        tell(study, causes)
+        if arguments.report:
+            print(arguments.report)
+    if arguments.state:
+        from hindmost.analysis.history.state_file import write_state
+
+        write_state(arguments.state, study.state)
+    return A_FINDING if study.status(since) == FAIL else 0
+
+
+def study_of(arguments: argparse.Namespace) -> HistoryStudy:
+    """Read and judge what the command line names."""
+    wanted = {name: getattr(arguments, name) for name in ("machine", "case", "timer")}
+    settings = {} if arguments.alpha is None else {"alpha": arguments.alpha}
+    state = None
+    if arguments.state:
+        from hindmost.analysis.history.state_file import read_state
+
+        state = read_state(arguments.state)
+    known = known_changes(arguments.file, arguments.ack)
+    # A state goes on with all series, also those that are not asked for today.
+    history = read_history(arguments.file, format=arguments.format, **({} if state else wanted))
+    study = judge_history(
+        history,
+        method=arguments.method,
+        last_days=arguments.days,
+        only_between=arguments.only_between,
+        state=state,
+        acknowledged=known,
+        **settings,
+    )
+    return only(study, **wanted) if state else study
+
+
+def known_changes(
+    files: Iterable[str], named: Iterable[Path] | None
+) -> tuple[Acknowledgement, ...]:
+    """Read the notes that are named, or those beside the data."""
+    if named is None:
+        named = [place for place in dict.fromkeys(map(notes_beside, files)) if place.exists()]
+    return tuple(note for path in named for note in read_acknowledgements(path))
+
+
+def notes_beside(file: str) -> Path:
+    """Return where the notes on a file or a folder of results are."""
+    path = Path(file)
+    if path.suffix == ".toml":
+        return path
+    return (path if path.is_dir() else path.parent) / FILE_NAME
+
+
+def acknowledge(arguments: argparse.Namespace) -> int:
+    """Note a change as known, and say what the note covers."""
+    if len(arguments.file) != 2:
+        raise UsageError("'hindmost history ack' takes one folder or file, and options.")
+    if not arguments.date or not arguments.reason:
+        raise UsageError("'hindmost history ack' needs --date and --reason: when, and why known.")
+    entry = {"date": arguments.date, "reason": arguments.reason}
+    entry |= {name: getattr(arguments, name) or ANY for name in ("machine", "case", "timer")}
+    try:
+        note = checked(entry, "The note")
+    except DataError as error:
+        raise UsageError(str(error)) from error
+    target = arguments.file[1]
+    path = notes_beside(target)
+    if not path.parent.is_dir():
+        raise UsageError(f"{path.parent} does not exist: name the data, or the file of notes.")
+    data = path.parent if Path(target) == path else Path(target)
+    covered = None
+    if Path(target) != path:
+        study = judge_history(
+            read_history(data, format=arguments.format),
+            acknowledged=[note],
+            method=arguments.method,
+        )
+        covered = [
+            f"{each.series.name}: {100.0 * change.effect:+.1f} % on {each.labels[change.index]}"
+            for each in study.judged
+            for change in each.detection.changes
+            if each.acknowledgement(change)
+        ]
+        if not covered:
+            sys.stderr.write(
+                "hindmost: no change that is found now is covered by the note; it is kept all the "
+                "same. 'hindmost history' tells the changes and their dates.\n"
+            )
+    everything = add_acknowledgement(path, note)
+    print(f"{path}: {counted(len(everything), 'note')}")
+    for line in (covered or [])[:MOST_SERIES]:
+        print(f"  known: {line}")
+    if covered and len(covered) > MOST_SERIES:
+        print(f" {more(len(covered) - MOST_SERIES)}")
+    return 0
+
+
+def newer_than(words: str | None, until: float, otherwise: float) -> float:
+    """Return the time after which a slowdown counts: seconds since 1970, UTC.
+
+    Raises
+    ------
+    UsageError
+        It is neither a date nor a number of days.
+    """
+    if words is None:
+        return otherwise
+    try:
+        days = float(words)
+    except ValueError:
+        pass
+    else:
+        if 0.0 < days < float("inf"):
+            return until - days * SECONDS_A_DAY
+        raise UsageError(f"--since {words}: give a number of days above 0, or a date.")
+    try:
+        day = date.fromisoformat(words)
+    except ValueError as error:
+        raise UsageError(
+            f"--since {words}: give a date as 2021-07-17, or a number of days."
+        ) from error
+    return datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() - 1.0
+
+
+def warnings_of(study: HistoryStudy) -> list[str]:
+    """Return what a person should know of the data, shortened."""
+    refused = [f"{name} is not judged: {why}" for name, why in study.refused.items()]
+    everything = [*study.history.warnings, *study.remarks, *refused]
+    left = len(everything) - MOST_WARNINGS
+    return [*everything[:MOST_WARNINGS], *([f"{left} more of such"] if left > 0 else [])]
+
+
+def tell(study: HistoryStudy, causes: tuple[Cause, ...]) -> None:
+    """Print what changed, and the series."""
+    print(scope(study))
+    print(headline(study))
+    for line in cause_lines(causes):
+        print(line)
+    told = revisions(study)
+    for line in told[:MOST_SERIES]:
+        print(f"revised: {line}")
+    if len(told) > MOST_SERIES:
+        print(f"revised:{more(len(told) - MOST_SERIES)}")
+    if failures := failure_line(study):
+        print(failures)
+    print()
+    columns = [("verdict", LEFT), ("series", LEFT), ("nights", RIGHT), ("level now", RIGHT)]
+    table = new_table("", [*columns, ("since", LEFT), ("changes", RIGHT), ("outliers", RIGHT)])
+    ranked = ranked_series(study)
+    for each in ranked[:MOST_SERIES]:
+        found = each.detection
+        regime = found.regimes[-1] if found.regimes else None
+        level = "" if regime is None else quantity(regime.mean, each.series.unit)
+        table.add_row(
+            each.status(study.since),
+            str(each.series.name),
+            str(found.observations),
+            "drifts" if regime is not None and regime.trend else level,
+            "too short" if regime is None else each.labels[regime.start],
+            str(len(found.changes)),
+            str(sum(run.stop - run.start for run in found.outliers)),
+        )
+    print_table(table)
+    if len(ranked) > MOST_SERIES:
+        print(f"{len(ranked) - MOST_SERIES} more series; --json has all")
+
+
+def deliver(arguments: argparse.Namespace, study: HistoryStudy, causes: tuple[Cause, ...]) -> None:
+    """Write the mail, or send it."""
+    from hindmost.analysis.history.mail import compose, send, write
+
+    message = compose(study, causes, sender=arguments.sender, recipients=arguments.to or ())
+    if arguments.mail:
+        write(message, None if arguments.mail == "-" else Path(arguments.mail))
+    if arguments.smtp:
+        send(message, arguments.smtp)
+
+
+def to_json(study: HistoryStudy) -> dict[str, Any]:
+    """Return what ``hindmost history --json`` prints."""
+    return strict(
+        {
+            "version": JSON_VERSION,
+            "method": study.method,
+            "status": study.status(),
+            "since": moment(study.since).isoformat(),
+            "until": moment(study.until).isoformat(),
+            "series": [each.to_json(study.history.source, study.since) for each in study.judged],
+            "refused": [
+                {"machine": name.machine, "case": name.case, "timer": name.timer, "reason": why}
+                for name, why in study.refused.items()
+            ],
+            "failures": [
+                {
+                    "date": date_of(each.time),
+                    "machine": each.machine,
+                    "case": each.case,
+                    "reason": each.reason,
+                    "file": each.file,
+                }
+                for each in study.history.failures
+            ],
+            "parents": dict(study.history.parents),
+            "warnings": [*study.history.warnings, *study.remarks],
+        }
+    )
+
+
+def strict(value: Any) -> Any:
+    """Return plain data with null for every number that JSON does not have."""
+    if isinstance(value, dict):
+        return {key: strict(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [strict(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
