@@ -80,11 +80,24 @@ def colours() -> str:
     )
 
 
-def write_page(path: Path, html: str) -> Path:
-    """Write a page, whole or not at all; what is no page is never replaced by one."""
+def write_page(path: Path, html: str, option: str = "--out") -> Path:
+    """Write a page, whole or not at all; what is no page is never replaced by one.
+
+    Parameters
+    ----------
+    path : Path
+    html : str
+    option : str
+        By which the place was chosen, for messages.
+
+    Raises
+    ------
+    UsageError
+        It cannot be written there.
+    """
     if path.suffix == ".h5":
         raise UsageError(
-            f"--out {path}: the name of a run file; a page is HTML, as in report.html."
+            f"{option} {path}: the name of a run file; a page is HTML, as in report.html."
         )
     path = path.resolve()
     part = path.with_name(path.name + ".part")
@@ -97,6 +110,6 @@ def write_page(path: Path, html: str) -> Path:
         part.replace(path)
     except OSError as error:
         raise UsageError(
-            f"{path} cannot be written: {error.strerror}; choose another place with --out."
+            f"{path} cannot be written: {error.strerror}; choose another place with {option}."
         ) from error
     return path

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hindmost.analysis.figures.units import several
-from hindmost.analysis.history.study import SECONDS_A_DAY, HistoryStudy
+from hindmost.analysis.history.study import HistoryStudy
+from hindmost.analysis.history.words import scope
 from hindmost.analysis.page.document import document, write_page
 from hindmost.analysis.page.history_data import history_data
 from hindmost.analysis.page.history_panels import Comparison, Explorer, Grid
-from hindmost.analysis.page.history_tables import day_words, events, failures, remarks, summary
+from hindmost.analysis.page.history_tables import events, failures, remarks, summary
 from hindmost.analysis.page.parts import Paragraph, Part
 
 METHOD = (
@@ -33,7 +33,7 @@ def write_history_page(study: HistoryStudy, path: Path) -> None:
     UsageError
         The page cannot be written there.
     """
-    write_page(path, history_page(study))
+    write_page(path, history_page(study), "--report")
 
 
 def history_page(study: HistoryStudy) -> str:
@@ -42,12 +42,8 @@ def history_page(study: HistoryStudy) -> str:
     if study.judged:
         parts += [Explorer(history_data(study)), Comparison(), Grid()]
     parts += [*failures(study.history.failures), *remarks(study), Paragraph(METHOD, quiet=True)]
-    machines = sorted({judged.series.name.machine for judged in study.judged} - {""})
-    cases = {(j.series.name.machine, j.series.name.case) for j in study.judged}
-    on = f" on {', '.join(machines)}" if machines else ""
-    until = day_words(study.until / SECONDS_A_DAY)
     return document(
         title="What changed, night by night",
-        subtitle=f"{several(len(cases), 'case')}{on}, up to {until}; method: {study.method}",
+        subtitle=f"{scope(study).split(';')[0]}; method: {study.method}.",
         parts=parts,
     )

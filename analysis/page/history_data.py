@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from hindmost.analysis.history.study import HistoryStudy, Judged
+from hindmost.analysis.history.judged import Judged
+from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.page.charts import rounded
 from hindmost.analysis.page.history_normality import regime_statistics
 from hindmost.analysis.page.history_verdicts import change_badge, interval_level, series_badge
@@ -104,9 +105,7 @@ def series_data(judged: Judged, level: float) -> dict[str, Any]:
             for trend in found.trends
         ],
         "too_short": found.too_short,
-        "log": [
-            {"at": event.at, "text": event.explain()} for event in judged.log if event.revises
-        ],
+        "log": [{"at": event.at, "text": event.explain()} for event in judged.log if event.revises],
     }
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from datetime import datetime, timezone
+from collections.abc import Iterator, Sequence
 from html import escape
 
-from hindmost.analysis.figures.units import several
+from hindmost.analysis.history.causes import Cause, Finding, group_changes
+from hindmost.analysis.history.labels import date_of
 from hindmost.analysis.history.records import FailedRun
-from hindmost.analysis.history.study import SECONDS_A_DAY, HistoryStudy
-from hindmost.analysis.page.history_events import Cause, causes, explained
+from hindmost.analysis.history.study import HistoryStudy
+from hindmost.analysis.history.words import counted, headline, signed, timer_name
 from hindmost.analysis.page.history_verdicts import (
     BADGES,
     badge_html,
@@ -24,13 +24,6 @@ from hindmost.analysis.page.parts import Column, Folded, Heading, Html, Paragrap
 
 MOST_ROWS = 14
 """Of a group of changes that stands open."""
-COMMIT = 10
-"""Letters of a commit that are shown."""
-
-
-def day_words(day: float) -> str:
-    """Write a day since 1970."""
-    return datetime.fromtimestamp(day * SECONDS_A_DAY, timezone.utc).strftime("%Y-%m-%d")
 
 
 def summary(study: HistoryStudy) -> list[Part]:
@@ -60,98 +53,116 @@ def summary(study: HistoryStudy) -> list[Part]:
         ),
         rows=rows,
     )
-    counted = ", ".join(
+    series = ", ".join(
         f"{badge_html(badge)} {everything[badge]:,}" for badge in BADGES if everything[badge]
     )
     return [
-        Paragraph(Html(f"{len(study.judged):,} series: {counted or 'none'}.")),
-        Folded(f"Verdicts of {several(len(cases), 'case')}", [table]),
+        Paragraph(headline(study)),
+        Paragraph(Html(f"{counted(len(study.judged), 'series')}: {series or 'none'}.")),
+        Folded(f"Verdicts of {counted(len(cases), 'case')}", [table]),
     ]
 
 
 def events(study: HistoryStudy) -> list[Part]:
     """Return the changes of the last days, by what may have caused them."""
-    found = causes(study)
-    days = several(round(study.last_days), "day") if study.last_days >= 1 else "hours"
-    parts: list[Part] = [Heading(f"Changes of the last {days}")]
+    found = group_changes(study)
+    parts: list[Part] = [Heading(f"Changes of the last {study.last_days:g} days")]
     if not found:
-        newest = day_words(study.until / SECONDS_A_DAY)
-        return [*parts, Paragraph(f"None up to {newest}.")]
-    many = sum(len(cause.told) for cause in found)
-    parts.append(
-        Paragraph(
-            f"{several(many, 'change')}, grouped by the fewest nights that explain all of them. A "
-            "timer that is a part of another one stands below it, with its share of the change.",
-            quiet=True,
-        )
+        return [*parts, Paragraph(f"None up to {date_of(study.until)}.")]
+    explanation = (
+        "Changes that may have the same cause stand together: one lies in the other's interval of "
+        "dates. A timer that is a part of another one stands below it, with its share."
     )
     level = f"{100.0 * interval_level(study):g} %"
-    return [*parts, *(cause_part(cause, level) for cause in found)]
+    causes = [cause_part(cause, level) for cause in found]
+    return [*parts, Paragraph(explanation, quiet=True), *causes]
 
 
 def cause_part(cause: Cause, level: str) -> Part:
     """Return one group of changes."""
-    first, last = (day_words(day) for day in cause.days)
-    when = first if first == last else f"{first} to {last}"
-    timers = f"{several(len(cause.told), 'timer')} of {several(cause.cases, 'case')}"
-    title = Html(f"<b>{when}</b>, {timers}: {escape(commit_words(cause))}")
-    return Folded(title, [cause_table(cause, level)], opened=len(cause.told) <= MOST_ROWS)
-
-
-def commit_words(cause: Cause) -> str:
-    """Write the commits between the last night before and the first one after."""
-    told = cause.narrowest
-    first, last = told.change.interval
-    parts = told.judged.series.commit_parts
-    before, after = parts[max(first - 1, 0)], parts[last]
-    moved = [
-        f"{repository} {str(before.get(repository, '?'))[:COMMIT]} → {commit[:COMMIT]}".strip()
-        for repository, commit in after.items()
-        if before.get(repository) != commit
-    ]
-    if not after:
-        return "commits unknown"
-    return ", ".join(moved) or "no commit changed, look at the machine"
-
-
-def cause_table(cause: Cause, level: str) -> Table:
-    """Return the table of a group of changes."""
-    rows = []
-    for place, told in enumerate(cause.told):
-        judged, change = told.judged, told.change
-        name = judged.series.name
-        low, high = (100.0 * end for end in change.effect_interval)
-        timer = link_html(name, name.timer)
-        if told.depth:
-            timer = Html(f'<span class="part" style="padding-left: {told.depth}em">└ {timer}</span>')
-        below = explained(cause, place)
-        share = "" if told.share is None else f"{100.0 * told.share:.0f} % of it"
-        parts = "" if below is None else f"parts explain {100.0 * below:.0f} %"
-        rows.append(
-            (
-                badge_html(change_badge(judged, change)),
-                "" if told.depth else f"{name.machine} {name.case}".strip(),
-                timer,
-                judged.labels[change.index],
-                factor_words(judged, change.before, change.after),
-                f"{100.0 * change.effect:+.1f} % ({low:+.1f} to {high:+.1f})",
-                f"{change.p_value:.1g}",
-                "; ".join(word for word in (share, parts) if word),
-            )
-        )
-    return Table(
+    rows = [row for finding in cause.findings for row in finding_rows(finding)]
+    cases = {each.judged.series.name.case for each in cause.findings}
+    many = f"{counted(len(rows), 'change')} in {counted(len(cases), 'case')}"
+    commits = escape(cause.commits or "commits unknown")
+    title = f"{badge_html(cause_badge(cause))} <b>{cause.leading.date}</b>, {many}: {commits}"
+    table = Table(
         columns=(
             Column("verdict"),
-            Column("case", "name"),
-            Column("timer", "name"),
+            Column("case and timer", "name"),
             Column("from", "short"),
             Column("change", "right"),
             Column(f"effect, {level} interval", "right"),
             Column("p", "right"),
-            Column("hierarchy", "short"),
+            Column("explained by", "wide"),
         ),
         rows=rows,
     )
+    return Folded(Html(title), [table], opened=len(rows) <= MOST_ROWS)
+
+
+def finding_rows(finding: Finding, within: Sequence[Finding] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the rows of a change and of those of its parts.
+
+    Parameters
+    ----------
+    finding : Finding
+    within : sequence of Finding
+        Those that it is a part of, the nearest last.
+    """
+    judged, change = finding.judged, finding.change
+    name = judged.series.name
+    low, high = (100.0 * end for end in change.effect_interval)
+    timer = link_html(name, timer_name(name.timer))
+    if within:
+        label = f'<span class="part" style="padding-left: {len(within)}em">└ {timer}</span>'
+        told = [f"{100.0 * difference(finding) / difference(within[-1]):.0f} % of that above"]
+    else:
+        case = escape(" ".join(part for part in (name.machine, name.case) if part))
+        label = f'<span class="quiet">{case}</span><br>{timer}'
+        told = list(parts_words(finding))
+    yield (
+        badge_html(change_badge(judged, change)),
+        Html(label),
+        finding.date,
+        factor_words(judged, change.before, change.after),
+        f"{100.0 * change.effect:+.1f} % ({low:+.1f} to {high:+.1f})",
+        f"{change.p_value:.1g}",
+        "; ".join([*note_words(finding), *told]),
+    )
+    for each in finding.within:
+        yield from finding_rows(each, [*within, finding])
+
+
+def note_words(finding: Finding) -> Iterator[str]:
+    """Yield why a change needs no alarm, if someone has noted that."""
+    note = finding.judged.acknowledgement(finding.change)
+    if note is not None:
+        yield f"known: {note.reason}"
+
+
+def parts_words(finding: Finding) -> Iterator[str]:
+    """Yield in which parts most of a change lies."""
+    if finding.parts:
+        unit = finding.judged.series.unit
+        yield ", of which ".join(
+            f"{100.0 * part.share:.0f} % ({signed(part.difference, unit)}) "
+            f"in {timer_name(part.timer)}"
+            for part in finding.parts
+        )
+
+
+def difference(finding: Finding) -> float:
+    """Return a change in the unit of its series."""
+    return finding.change.after - finding.change.before
+
+
+def cause_badge(cause: Cause) -> str:
+    """Return the worst verdict on a group of changes."""
+    findings = list(cause.findings)
+    for each in findings:  # grows while it is read
+        findings += each.within
+    badges = {change_badge(each.judged, each.change) for each in findings}
+    return next(badge for badge in BADGES if badge in badges)
 
 
 def failures(failed: Sequence[FailedRun]) -> list[Part]:
@@ -169,7 +180,7 @@ def failures(failed: Sequence[FailedRun]) -> list[Part]:
         ),
         rows=[
             (
-                day_words(run.time / SECONDS_A_DAY),
+                date_of(run.time),
                 run.machine,
                 run.case,
                 run.reason,
@@ -178,7 +189,7 @@ def failures(failed: Sequence[FailedRun]) -> list[Part]:
             for run in reversed(failed)
         ],
     )
-    return [*parts, Folded(several(len(failed), "failed run"), [table])]
+    return [*parts, Folded(counted(len(failed), "failed run"), [table])]
 
 
 def remarks(study: HistoryStudy) -> list[Part]:
@@ -189,4 +200,4 @@ def remarks(study: HistoryStudy) -> list[Part]:
         return []
     rows = [(line,) for line in lines]
     table = Table(columns=(Column("remark", "wide"),), rows=rows)
-    return [Heading("Remarks"), Folded(several(len(lines), "remark"), [table])]
+    return [Heading("Remarks"), Folded(counted(len(lines), "remark"), [table])]

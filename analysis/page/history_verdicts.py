@@ -1,4 +1,4 @@
-"""The verdicts of a page on a history: those of the study, and a badge of its own for known ones."""
+"""The verdicts of a page on a history: those of the study, and a badge for known changes."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from html import escape
 from urllib.parse import quote
 
+from hindmost.analysis.history.judged import FAIL, PASS, WARN, Judged
 from hindmost.analysis.history.records import SeriesName
-from hindmost.analysis.history.study import FAIL, PASS, WARN, HistoryStudy, Judged
+from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.page.parts import Html
 from hindmost.models.changepoint import Change
 

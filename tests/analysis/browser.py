@@ -38,23 +38,23 @@ def find_browser() -> str | None:
 
 
 class Browser:
-    """A browser with one page; what the page asks for is in ``requests``, its errors in ``errors``."""
+    """A browser with one page; ``requests`` are what it asks for, ``errors`` its complaints."""
 
     def __init__(self, program: str, profile: Path) -> None:
-        read, self._to = os.pipe()
-        self._from, write = os.pipe()
+        # The browser reads from 3 and writes to 4: the shell makes these of its own 0 and 1.
+        command = 'exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null'
         self._process = subprocess.Popen(
-            ["sh", "-c", f'exec "$0" "$@" 3<&{read} 4>&{write}', program, *FLAGS]
-            + [f"--user-data-dir={profile}"],
-            pass_fds=(read, write),
+            ["sh", "-c", command, program, *FLAGS, f"--user-data-dir={profile}"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
-        os.close(read)
-        os.close(write)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._to, self._from = self._process.stdin.fileno(), self._process.stdout.fileno()
         self._number, self._rest, self._session = 0, b"", ""
         self.requests: list[str] = []
         self.errors: list[str] = []
-        self._loaded = 0
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
         self._session = attached["sessionId"]
@@ -77,9 +77,11 @@ class Browser:
             self.call("Browser.close")
         except (OSError, TimeoutError):
             self._process.kill()
-        self._process.wait(timeout=PATIENCE_S)
-        os.close(self._to)
-        os.close(self._from)
+        self._process.communicate(timeout=PATIENCE_S)
+
+    def _send(self, message: bytes) -> None:
+        while message:
+            message = message[os.write(self._to, message) :]
 
     def _message(self) -> dict[str, Any]:
         while b"\0" not in self._rest:
@@ -97,8 +99,6 @@ class Browser:
     def _note(self, method: str, content: dict[str, Any]) -> None:
         if method == "Network.requestWillBeSent":
             self.requests.append(content["request"]["url"])
-        elif method == "Page.loadEventFired":
-            self._loaded += 1
         elif method == "Runtime.exceptionThrown":
             self.errors.append(json.dumps(content["exceptionDetails"]))
         elif method == "Log.entryAdded":
@@ -111,7 +111,7 @@ class Browser:
         message = {"id": number, "method": method, "params": parameters}
         if self._session:
             message["sessionId"] = self._session
-        os.write(self._to, json.dumps(message).encode() + b"\0")
+        self._send(json.dumps(message).encode() + b"\0")
         while (answer := self._message()).get("id") != number:
             pass
         if "error" in answer:
@@ -173,9 +173,7 @@ class Browser:
     def click(self, x: float, y: float) -> None:
         """Click the left button."""
         for kind in ("mousePressed", "mouseReleased"):
-            self.call(
-                "Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1
-            )
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
     def picture(self, path: Path, whole: bool = False) -> None:
         """Save a picture of the window, or of the whole page."""

@@ -25,7 +25,10 @@ function borderLine(pen, kind, x, top, height, found = false) { // told apart wi
   pen.strokeStyle = ink(`--${kind}`);
   pen.lineWidth = found ? 3.5 : width;
   pen.setLineDash(dash);
-  pen.strokeRect(x, top, 0, height);
+  pen.beginPath();
+  pen.moveTo(x, top);
+  pen.lineTo(x, top + height);
+  pen.stroke();
   pen.setLineDash([]);
 }
 

@@ -1,6 +1,6 @@
 /* Shows two series as pairs of nights. */
 
-const ratio = (log) => `${times(Math.exp(log))}`;
+const ratio = (log) => Math.exp(log).toPrecision(4);
 
 class RatioChart extends DatedChart {
   yTicks(most) { // round ratios where there are enough, on the logarithmic axis
@@ -24,13 +24,11 @@ function ratioContent({ pairs, regimes, borders }) {
 function sayCompared(first, second, { pairs, last, borders }) {
   const [low, high] = [ratio(last.low), ratio(last.high)], certain = last.p < 1 - PAIR_LEVEL;
   const word = first.word[last.mean > 0 ? 0 : 1], many = times(Math.exp(Math.abs(last.mean)));
-  const equal = Number.isNaN(last.p) ? "They differ by the same ratio every night" : "No difference is certain";
-  const verdict = certain ? `The first is ${many}x ${word} than the second` : equal;
-  const related = correlation(last.inside), wider = Math.sqrt((1 + related) / (1 - related));
-  const caveat = wider > 1.2 && last.n > 9 ? ` Its nights resemble the night before (correlation ${times(related)}), so that the true interval is some ${times(wider)} times as wide.` : "";
+    const verdict = certain ? `The first is ${many}x ${word} than the second` : "No difference is certain";
+  const caveat = last.related ? ` Nights resemble the night before (correlation ${times(last.related)}): that widened the interval and took degrees of freedom.` : "";
   const since = borders.length ? `since the last change of the ratio, ${day(pairs[borders[borders.length - 1]].x)}` : "over all nights";
   return `${verdict} ${since}: mean ratio ${ratio(last.mean)}, 99 % interval ${low} to ${high}; ` +
-    `t = ${times(last.t)} with ${last.freedom} degrees of freedom, p ${probability(last.p)}, ${last.n} nights in pairs.${caveat}`;
+    `${Number.isNaN(last.t) ? "every night alike" : `t = ${times(last.t)}`} with ${times(last.freedom)} degrees of freedom, p ${probability(last.p)}, ${last.n} nights in pairs.${caveat}`;
 }
 class ComparisonPanel {
   constructor() {
@@ -57,7 +55,7 @@ class ComparisonPanel {
       words.textContent = `Only ${result.pairs.length} nights have both: there is nothing to compare.`;
       return;
     }
-    this.panel.dataset.numbers = JSON.stringify([result.last.mean, result.last.low, result.last.high, result.last.t, result.last.p]);
+    this.panel.dataset.numbers = JSON.stringify([result.last.mean, result.last.low, result.last.high, result.last.t, result.last.freedom, result.last.p]);
     words.replaceChildren(make("b", {}, first.text), " divided by ", make("b", {}, second.text), make("br"), sayCompared(first, second, result));
     this.chart.show(ratioContent(result));
     this.histogram = new Histogram("Log ratio since the last change", result.last.inside, signed);

@@ -4,7 +4,7 @@ class NightlySeries {
   constructor(record, page) {
     const [machine, case_, timer] = record.name, calendar = page.calendars[record.calendar];
     Object.assign(this, record, { machine: page.machines[machine], case: page.cases[case_], timer: page.timers[timer] });
-    this.text = [this.machine, this.case, this.timer].filter(Boolean).join(" · ");
+    this.text = [this.machine, this.case, bare(this.timer)].filter(Boolean).join(" · ");
     this.address = [this.machine, this.case, this.timer].map(encodeURIComponent).join("/");
     let minutes = 0;
     this.times = calendar.steps.map((step) => (minutes += step) / 1440);
@@ -27,13 +27,14 @@ class NightlySeries {
   }
   commitRange(first, last) { // what changed after the night before `first`, up to the night `last`
     const before = this.commits[Math.max(first - 1, 0)], after = this.commits[last];
-    const names = Object.keys(after);
+    const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
     if (!names.length) return "commits unknown";
-    const moved = names.filter((name) => before[name] !== after[name]);
-    const told = moved.map((name) => `${name} ${short(before[name] ?? "?")} → ${short(after[name])}`.trim());
-    return told.join(", ") || "no commit changed, look at the machine";
+    const [old, now] = [before, after].map((parts) => names.map((name) => short(parts[name] ?? "unknown")));
+    const told = names.map((name, i) => `${name} ${old[i] === now[i] ? now[i] : `${old[i]}..${now[i]}`}`.trim()).join(", ");
+    return old.join() === now.join() ? `the same commits before and after (${told}): look at the machine` : told;
   }
 }
+const bare = (timer) => timer.replace(/[: ]+$/, ""); // some end with a colon
 const short = (commit) => commit.length > 12 ? commit.slice(0, 10) : commit;
 const day = (time) => new Date(Math.floor(time) * 864e5).toISOString().slice(0, 10);
 const moment = (time) => {

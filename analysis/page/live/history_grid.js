@@ -16,7 +16,7 @@ class Grid {
   cell(series) {
     const last = series.changes[series.changes.length - 1];
     const told = last ? `${day(series.times[last.index])} ${signed(last.effect[0])} %` : "no change";
-    const cell = make("a", { class: "cell", href: `#${series.address}` }, make("span", { class: "cell-name" }, badge(series.badge), ` ${series.timer}`),
+    const cell = make("a", { class: "cell", href: `#${series.address}` }, make("span", { class: "cell-name" }, badge(series.badge), ` ${bare(series.timer)}`),
       make("span", { class: "quiet" }, [series.machine, series.case].filter(Boolean).join(" ")), make("canvas", { "aria-hidden": "true" }), make("span", { class: "quiet" }, told));
     cell.series = series;
     return cell;

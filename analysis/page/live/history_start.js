@@ -45,7 +45,7 @@ class HistoryPage {
     const { series, page } = this, level = Number(byId("level").value);
     byId("chosen-title").replaceChildren(badge(series.badge), ` ${series.text}`);
     this.chart.canvas.setAttribute("aria-label", `${series.text}, ${series.values.length} nights, ${series.changes.length} changes`);
-    legend(byId("series-chart"), [["", `${series.timer}${series.unit ? `, ${series.unit}` : ""}:`, "axis"], ["●", "night", "night"],
+    legend(byId("series-chart"), [["", `${bare(series.timer)}${series.unit ? `, ${series.unit}` : ""}:`, "axis"], ["●", "night", "night"],
       ["○", "outlier", "outlier"], ["▬", `level and ${["90", "99"][level]} % interval of its mean`, "level"], ["┅", "trend", "trend"],
       ["┃", "change: fail", "fail"], ["┇", "warn", "warn"], ["┆", "known", "known"], ["│", "pass", "pass"],
       ["▒", `the dates it lies in (${page.level} %)`, "border"]]);

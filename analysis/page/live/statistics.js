@@ -45,11 +45,13 @@ function moments(values) {
   const variance = n > 1 ? values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (n - 1) : 0;
   return { n, mean, variance };
 }
-function meanOf(values, level) { // the mean with its interval, and the t-test against 0
-  const { n, mean, variance } = moments(values), error = Math.sqrt(variance / n);
-  if (n < 2 || !error) return { n, mean, low: mean, high: mean, t: NaN, freedom: n - 1, p: NaN };
-  const reach = studentQuantile(level, n - 1) * error, t = mean / error;
-  return { n, mean, low: mean - reach, high: mean + reach, t, freedom: n - 1, p: twoSided(t, n - 1) };
+function meanOf(values, level) { // the mean with its interval, and the t-test against 0; nights that resemble the last count for less
+  const { n, mean, variance } = moments(values), related = correlation(values);
+  const inflation = (1 + related) / (1 - related), error = Math.sqrt(variance / n * inflation);
+  if (n < 2 || !error) return { n, mean, related: 0, low: mean, high: mean, t: NaN, freedom: n - 1, p: mean ? 0 : 1 };
+  const freedom = related ? Math.max((n - 1) / inflation, 1) : n - 1;
+  const reach = studentQuantile(level, freedom) * error, t = mean / error;
+  return { n, mean, related, low: mean - reach, high: mean + reach, t, freedom, p: twoSided(t, freedom) };
 }
 function welch(first, second) { // the p-value that two means are one
   const [a, b] = [first, second].map(moments), [u, v] = [a.variance / a.n, b.variance / b.n];
@@ -57,12 +59,13 @@ function welch(first, second) { // the p-value that two means are one
   const freedom = (u + v) ** 2 / (u * u / Math.max(a.n - 1, 1) + v * v / Math.max(b.n - 1, 1));
   return twoSided((a.mean - b.mean) / Math.sqrt(u + v), freedom);
 }
-function correlation(values) { // of each value with the next
+function correlation(values) { // of each value with the next, where it is seen; as hindmost compare takes it
   const { n, mean, variance } = moments(values);
-  if (n < 3 || !variance) return 0;
+  if (n < 10 || !variance) return 0;
   let sum = 0;
   for (let i = 1; i < n; i++) sum += (values[i] - mean) * (values[i - 1] - mean);
-  return sum / (variance * (n - 1));
+  const found = sum / (variance * (n - 1));
+  return found > 2 / Math.sqrt(n) ? found : 0;
 }
 function bins(values, most = 24) { // Freedman and Diaconis's width, the outermost bins take the rest
   const sorted = [...values].sort((a, b) => a - b), at = (share) => sorted[Math.round(share * (sorted.length - 1))];
