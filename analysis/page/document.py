@@ -76,7 +76,7 @@ def colours() -> str:
     dark = variables(DARK_LINES, DARK_FILLS)
     return (
         f":root {{ color-scheme: light dark; {variables(LINES, FILLS)} }}\n"
-        f"@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
+        f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
     )
 
 

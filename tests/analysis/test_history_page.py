@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -16,7 +15,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
-from tests.analysis.browser import Browser, find_browser
+from tests.analysis.browser import Browser, need_browser
 
 from hindmost.analysis.history.acknowledgements import Acknowledgement
 from hindmost.analysis.history.ratio import paired_ratio
@@ -94,13 +93,7 @@ def page(study: HistoryStudy, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    program = find_browser()
-    if program is None:
-        answer = "no browser to test pages in: apt-get install chromium"
-        if os.environ.get("CI") == "true":
-            pytest.fail(answer)
-        pytest.skip(answer)
-    with Browser(program, tmp_path_factory.mktemp("profile")) as started:
+    with Browser(need_browser(), tmp_path_factory.mktemp("profile")) as started:
         started.window(1400, 1000)
         yield started
 
@@ -423,6 +416,29 @@ def test_narrow_windows_and_dark_pages(browser: Browser, page: Path, scheme: str
             )
             assert seen > 1000
     finally:
+        browser.window(1400, 1000)
+
+
+def test_it_can_be_printed_with_all_series_in_the_colours_of_paper(
+    browser: Browser, page: Path
+) -> None:
+    browser.window(1400, 600, "dark")
+    try:
+        show(browser, page)
+        assert browser.evaluate("document.querySelectorAll('.cell:not([data-drawn])').length")
+        browser.call("Emulation.setEmulatedMedia", media="print")
+        browser.wait("!document.querySelector('.cell:not([data-drawn])')")
+        dots = "document.querySelector('#series-chart canvas').getContext('2d')"
+        darkest = browser.evaluate(
+            f"(() => {{ const c = {dots}, d = c.getImageData(0, 0, c.canvas.width, 200).data;"
+            " let least = 255; for (let i = 0; i < d.length; i += 4)"
+            " if (d[i + 3] > 250) least = Math.min(least, d[i] + d[i + 1] + d[i + 2]);"
+            " return least; })()"
+        )
+        assert darkest < 0x1B + 0x2A + 0x41 + 30
+        assert base64.b64decode(browser.call("Page.printToPDF")["data"]).startswith(b"%PDF")
+    finally:
+        browser.call("Emulation.setEmulatedMedia", media="screen")
         browser.window(1400, 1000)
 
 

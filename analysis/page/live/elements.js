@@ -37,8 +37,9 @@ class Histogram { // bars of counts; the axis tells its ends and middle
     this.canvas.setAttribute("aria-label", `${title}: ${values.length} nights, at most ${most} in a bin`);
     this.element = make("figure", { class: "histogram" }, make("figcaption", {}, title), this.canvas);
   }
-  draw() {
-    const width = this.canvas.clientWidth, height = this.canvas.clientHeight, floor = height - 16;
+  get size() { return [this.canvas.clientWidth, this.canvas.clientHeight]; }
+  draw([width, height] = this.size) {
+    const floor = height - 16;
     if (!width) return;
     const pen = sheet(this.canvas, width, height), { low, high, counts } = this.bins;
     const most = Math.max(...counts), step = width / counts.length;

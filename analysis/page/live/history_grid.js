@@ -4,9 +4,8 @@ class Grid {
   constructor(all) {
     this.room = byId("grid");
     this.cells = [...all].sort((a, b) => (b.newest > a.newest) - (b.newest < a.newest)).map((series) => this.cell(series));
-    this.seen = new IntersectionObserver((entries) => entries.forEach((entry) => {
-      if (entry.isIntersecting) this.drawOne(entry.target);
-    }), { rootMargin: "200px" });
+    this.seen = new IntersectionObserver((entries) =>
+      this.drawAll(entries.filter((entry) => entry.isIntersecting).map((entry) => entry.target)), { rootMargin: "200px" });
     this.room.append(...this.cells);
     this.cells.forEach((cell) => this.seen.observe(cell));
     byId("grid-badge").addEventListener("change", () => this.filter());
@@ -36,9 +35,12 @@ class Grid {
       else cell.removeAttribute("aria-current");
     }
   }
-  drawOne(cell) {
-    const { series } = cell, canvas = cell.querySelector("canvas"), width = canvas.clientWidth, height = canvas.clientHeight;
-    if (!width) return;
+  drawAll(cells) { // all sizes first: a canvas that gets another size makes the browser lay out the page anew
+    const sizes = cells.map((cell) => cell.querySelector("canvas")).map((canvas) => [canvas.clientWidth, canvas.clientHeight]);
+    cells.forEach((cell, i) => { if (sizes[i][0]) this.drawOne(cell, ...sizes[i]); });
+  }
+  drawOne(cell, width, height) {
+    const { series } = cell, canvas = cell.querySelector("canvas");
     const pen = sheet(canvas, width, height), [first, last] = spanOf(series.times);
     const plain = series.values.filter((_, i) => !series.outlying.has(i));
     const [low, high] = limitsOf(plain.length ? plain : series.values, series.values);
@@ -58,8 +60,6 @@ class Grid {
     cell.dataset.drawn = "yes";
   }
   redraw(everything = false) {
-    for (const cell of this.cells) {
-      if (everything || cell.dataset.drawn) this.drawOne(cell);
-    }
+    this.drawAll(this.cells.filter((cell) => everything || cell.dataset.drawn));
   }
 }

@@ -24,5 +24,9 @@ function regimesPart(series, chosenLevel) {
         `noise ${times(regime.deviation)} %, ${regime.n} nights${inside.length < regime.stop - regime.start ? ` and ${outliers(regime.stop - regime.start - inside.length)}` : ""}`),
       make("div", { class: "histograms" }, ...unfolded));
   });
-  return { element: make("div", { class: "regimes" }, ...cards), draw: () => drawn.forEach((each) => each.draw()) };
+  const draw = () => { // all sizes first, as each drawing may lay out the page anew
+    const sizes = drawn.map((each) => each.size);
+    drawn.forEach((each, i) => each.draw(sizes[i]));
+  };
+  return { element: make("div", { class: "regimes" }, ...cards), draw };
 }

@@ -12,7 +12,8 @@ class HistoryPage {
     byId("level").addEventListener("change", () => this.show());
     window.addEventListener("hashchange", () => this.follow(true));
     window.addEventListener("resize", () => this.draw());
-    window.addEventListener("beforeprint", () => { this.draw(); this.grid.redraw(true); });
+    for (const event of ["beforeprint", "afterprint"]) window.addEventListener(event, () => this.draw(true));
+    matchMedia("print").addEventListener("change", () => this.draw(true)); // with the colours and sizes of paper
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
     document.addEventListener("keydown", (event) => {
       if (event.key !== "/" || event.ctrlKey || event.metaKey || event.target.closest("input, select")) return;
@@ -61,11 +62,11 @@ class HistoryPage {
     const drifts = series.trends.map((trend) => make("p", {}, `Drifts by ${effect(trend.effect)} in ${dates(series, [trend.start, trend.stop - 1])}, p ${probability(trend.p)}.`));
     return [...drifts, ...series.log.map((event) => make("p", { class: "quiet" }, `${day(series.times[event.at])}: ${event.text}`))];
   }
-  draw() {
+  draw(everything = false) {
     this.chart.draw();
     this.regimes.draw();
     this.comparison.draw();
-    this.grid.redraw();
+    this.grid.redraw(everything);
   }
 }
 historyOf(byId("history")).then((page) => {
