@@ -118,11 +118,16 @@ def weight(finding: Finding) -> tuple[int, float]:
 def belongs(finding: Finding, leading: Finding) -> bool:
     """Tell whether a finding may have the cause of another one."""
     mine, theirs = (each.judged.series for each in (finding, leading))
-    if mine.name.machine != theirs.name.machine:
-        commits = [each.judged.commits_of(each.change) for each in (finding, leading)]
-        if not commits[0][1] or commits[0] != commits[1]:
-            return False
+    elsewhere = mine.name.machine != theirs.name.machine
+    if elsewhere and not commits_of(finding) & commits_of(leading):
+        return False
     return lies_in(finding, leading) or lies_in(leading, finding)
+
+
+def commits_of(finding: Finding) -> set[str]:
+    """Return the commits that a change may have begun with."""
+    first, last = finding.change.interval
+    return {text for text in finding.judged.series.commits[first : last + 1] if text}
 
 
 def lies_in(finding: Finding, other: Finding) -> bool:

@@ -77,17 +77,17 @@ class ComparedSeries:
         ratio = self.ratio
         larger, smaller = ("slower", "faster") if self.first.unit == "s" else ("larger", "smaller")
         factor = ratio.value if ratio.value >= 1.0 else 1.0 / ratio.value
-        told = f"{factor:.3g}x {larger if ratio.value >= 1.0 else smaller}"
-        if ratio.value == 1.0:
-            told = "the same"
+        told = f"{times(factor)}x {larger if ratio.value >= 1.0 else smaller}"
+        if factor < 1.0005:
+            told = "the same" if factor == 1.0 else "the same within 0.1 %"
         if ratio.interval is None or ratio.p_value is None:
             return f"{told}; too few data to say more: give repeats"
         low, high = ratio.interval
         if ratio.value < 1.0:
             low, high = 1.0 / high, 1.0 / low
-        told += f" ({low:.3g} to {high:.3g}), p = {ratio.p_value:.2g}"
+        told += f" ({times(low)} to {times(high)}), p = {ratio.p_value:.2g}"
         if not self.is_significant:
-            told += ", not significant"
+            told = f"no difference seen: {told}"
         if min(self.pairs) < FEW and np.isfinite(ratio.freedom):
             told += f"; few data ({self.pairs[0]} and {self.pairs[1]})"
         return told
@@ -218,6 +218,11 @@ def compare_series(
             values = float(pairs.first[0]), float(pairs.second[0])
             return pairs.by, sizes, ratio_by_spread(*values, spreads, level)
     return pairs.by, sizes, unpaired_ratio(pairs.first, pairs.second, level)
+
+
+def times(factor: float) -> str:
+    """Write a factor in two decimals, in three where it is within 2 % of 1."""
+    return f"{factor:.3f}" if abs(factor - 1.0) < 0.02 else f"{factor:.2f}"
 
 
 def key_of(name: SeriesName) -> tuple[str, str, str]:

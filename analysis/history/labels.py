@@ -35,12 +35,20 @@ def date_labels(times: NDArray[np.float64]) -> tuple[str, ...]:
     times : float64 array, shape (observation,), seconds
         Since 1970, UTC.
     """
-    days = [date_of(time) for time in times.tolist()]
+    instants = np.floor(times).astype("datetime64[s]")
+    days = days_of(times)
     runs = Counter(days)
-    return tuple(
-        day if runs[day] == 1 else moment(time).strftime("%Y-%m-%dT%H:%M:%S")
-        for day, time in zip(days, times.tolist(), strict=True)
-    )
+    if len(runs) == len(days):
+        return tuple(days)
+    exact = np.datetime_as_string(instants, unit="s").tolist()
+    return tuple(day if runs[day] == 1 else second for day, second in zip(days, exact, strict=True))
+
+
+def days_of(times: NDArray[np.float64]) -> list[str]:
+    """Return the days of times (seconds since 1970, UTC), as ``2020-02-26``."""
+    instants = np.floor(times).astype("datetime64[s]")
+    days: list[str] = np.datetime_as_string(instants, unit="D").tolist()
+    return days
 
 
 def observed(series: NightlySeries, only_between: str | None) -> dict[str, Any]:
@@ -65,5 +73,5 @@ def observed(series: NightlySeries, only_between: str | None) -> dict[str, Any]:
             f"Changes cannot be kept between {only_between!r}: choose {' or '.join(BETWEEN)}."
         )
     if only_between == "days":
-        return told | {"days": [date_of(time) for time in series.times.tolist()]}
+        return told | {"days": days_of(series.times)}
     return told | {"commits": list(series.commits)}

@@ -18,6 +18,7 @@ from hindmost.analysis.history.words import (
     cause_head,
     cause_lines,
     counted,
+    drift_lines,
     failure_line,
     finding_words,
     headline,
@@ -77,9 +78,8 @@ def text_of(study: HistoryStudy, causes: Sequence[Cause]) -> str:
     for badge, cases in cases_by_badge(study).items():
         lines.append(f"{badge}: {counted(len(cases), 'case')}")
         lines += [f"  {case}" for case in cases]
-    if failures := failure_line(study):
-        lines += ["", failures]
-    return "\n".join(lines) + "\n"
+    lines += ["", *drift_lines(study), failure_line(study)]
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def told_headline(study: HistoryStudy) -> str:
@@ -114,13 +114,15 @@ def html_of(study: HistoryStudy, causes: Sequence[Cause]) -> str:
         "</td></tr>"
         for badge, named in cases_by_badge(study).items()
     )
-    failures = failure_line(study)
+    rest = "".join(
+        f"<p>{html.escape(line)}</p>" for line in (*drift_lines(study), failure_line(study)) if line
+    )
     return (
         "<html><body style='font-family: sans-serif'>"
         f"<p>{html.escape(scope(study))}</p>"
         f"<h2 style='color: {COLOURS[study.status()]}'>{html.escape(told_headline(study))}</h2>"
         f"{''.join(parts)}<h3>By case</h3><table cellpadding='4'>{cases}</table>"
-        f"{f'<p>{html.escape(failures)}</p>' if failures else ''}</body></html>\n"
+        f"{rest}</body></html>\n"
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.history.labels import date_of
+from hindmost.analysis.history.labels import days_of
 from hindmost.analysis.history.records import NightlySeries
 from hindmost.errors import UsageError
 
@@ -37,7 +37,7 @@ class Pairs:
 
 def nights(series: NightlySeries) -> list[Hashable]:
     """Return the day of every observation."""
-    return [date_of(time) for time in series.times.tolist()]
+    return list(days_of(series.times))
 
 
 def commits(series: NightlySeries) -> list[Hashable]:

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from scipy import special
 
 LEVEL = 0.9
+FARTHEST = 700.0
+"""Logarithm of about the largest number."""
 CORRELATED_FROM = 10
 """Observations from which on their correlation in time can be told."""
 
@@ -124,7 +126,7 @@ def ratio_from(
     difference: float, error: float, freedom: float, level: float, correlation: float = 0.0
 ) -> Ratio:
     """Turn a difference of logarithms and its standard error into a ratio."""
-    value = float(np.exp(difference))
+    value = exponential(difference)
     if not freedom:
         return Ratio(value=value, interval=None, level=level, p_value=None, freedom=0.0)
     if error > 0.0:
@@ -135,12 +137,17 @@ def ratio_from(
         reach, p_value = 0.0, 1.0 if difference == 0.0 else 0.0
     return Ratio(
         value=value,
-        interval=(float(np.exp(difference - reach)), float(np.exp(difference + reach))),
+        interval=(exponential(difference - reach), exponential(difference + reach)),
         level=level,
         p_value=p_value,
         freedom=freedom,
         correlation=correlation,
     )
+
+
+def exponential(logarithm: float) -> float:
+    """Return a ratio from its logarithm; one that no number can hold ends where numbers do."""
+    return float(np.exp(np.clip(logarithm, -FARTHEST, FARTHEST)))
 
 
 def adjust(p_values: list[float]) -> list[float]:

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from hindmost.analysis.history.labels import observed
+from hindmost.analysis.history.labels import SECONDS_A_DAY, observed
 from hindmost.analysis.history.merging import KeptSeries, merge, moved, same_past
-from hindmost.analysis.history.records import History, NightlySeries, SeriesName
+from hindmost.analysis.history.records import FailedRun, History, NightlySeries, SeriesName
 from hindmost.errors import UsageError
 from hindmost.models.changepoint import Detection, Event, detect
 from hindmost.models.changepoint.events import compare_verdicts
 
+FAILURES_KEPT_DAYS = 60.0
 ONE_BY_ONE = 30
 """Nights that are fed one at a time; of more, those before are taken in at once."""
 
@@ -32,6 +33,8 @@ class HistoryState:
         Name to series, verdicts and log.
     parents : mapping
         Timer to the timer that it is a part of.
+    failures : tuple of FailedRun
+        Of the last `FAILURES_KEPT_DAYS`.
     """
 
     method: str = ""
@@ -39,6 +42,7 @@ class HistoryState:
     only_between: str | None = None
     series: Mapping[SeriesName, KeptSeries] = field(default_factory=dict)
     parents: Mapping[str, str] = field(default_factory=dict)
+    failures: tuple[FailedRun, ...] = ()
 
     def follow(
         self,
@@ -72,12 +76,14 @@ class HistoryState:
             for name, kept_series in self.series.items()
             if not same_past(kept_series.series, merged[name])
         ]
+        remarks += self.other_machines(set(new))
         return Following(
             before=self,
             history=replace(
                 history,
                 series=tuple(merged.values()),
                 parents={**self.parents, **history.parents},
+                failures=self.with_failures(history.failures),
             ),
             method=method,
             settings=dict(settings),
@@ -85,6 +91,26 @@ class HistoryState:
             remarks=tuple(remarks),
             kept={},
         )
+
+    def other_machines(self, new: set[SeriesName]) -> list[str]:
+        """Say if series look like those of the state, but for the machine that they are of."""
+        known = {(name.case, name.timer): name.machine for name in self.series}
+        strange = sorted(
+            name for name in new if name not in self.series and (name.case, name.timer) in known
+        )
+        if not strange:
+            return []
+        name = strange[0]
+        return [
+            f"{len(strange)} series are of the machine {name.machine!r}, and the state has the "
+            f"same of {known[name.case, name.timer]!r}, as {name.case}, {name.timer}: both are "
+            "kept. A machine may come from the name of a folder: name the same one every night."
+        ]
+
+    def with_failures(self, new: tuple[FailedRun, ...]) -> tuple[FailedRun, ...]:
+        """Return failed runs, each once, in the order of time."""
+        runs = {(each.time, each.machine, each.case): each for each in (*self.failures, *new)}
+        return tuple(run for _, run in sorted(runs.items(), key=lambda item: item[0]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,6 +187,11 @@ class Following:
             only_between=self.only_between,
             series={**self.before.series, **self.kept},
             parents=self.history.parents,
+            failures=tuple(
+                each
+                for each in self.history.failures
+                if each.time > self.history.failures[-1].time - FAILURES_KEPT_DAYS * SECONDS_A_DAY
+            ),
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from hindmost.analysis.history.acknowledgements import replace_file
 from hindmost.analysis.history.merging import KeptSeries, frozen
-from hindmost.analysis.history.records import NightlySeries, SeriesName
+from hindmost.analysis.history.records import FailedRun, NightlySeries, SeriesName
 from hindmost.analysis.history.state import HistoryState
 from hindmost.errors import DamagedFileError, DataError, UnknownSchemaError
 from hindmost.models.changepoint import Event
@@ -58,6 +59,7 @@ def read_state(path: Path) -> HistoryState:
             only_between=record["only_between"],
             series={each.series.name: each for each in series},
             parents=dict(record["parents"]),
+            failures=tuple(FailedRun(**each) for each in record["failures"]),
         )
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise damaged(path, repr(error)) from error
@@ -79,7 +81,7 @@ def write_state(path: Path, state: HistoryState) -> None:
     DataError
         It cannot be written.
     """
-    table: dict[tuple[str, tuple[tuple[str, str], ...]], int] = {}
+    table = CommitTable()
     series = [kept_to(kept, table) for kept in state.series.values()]
     record = {
         "kind": KIND,
@@ -88,21 +90,37 @@ def write_state(path: Path, state: HistoryState) -> None:
         "settings": dict(state.settings),
         "only_between": state.only_between,
         "parents": dict(state.parents),
-        "commits": [{"text": text, "parts": dict(parts)} for text, parts in table],
+        "commits": table.records(),
+        "failures": [asdict(failure) for failure in state.failures],
         "series": series,
     }
     replace_file(path, json.dumps(record, allow_nan=False, separators=(",", ":")) + "\n")
 
 
-def kept_to(
-    kept: KeptSeries, table: dict[tuple[str, tuple[tuple[str, str], ...]], int]
-) -> dict[str, Any]:
+class CommitTable:
+    """Commits that were measured, each once, by number."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[str, tuple[tuple[str, str], ...]], int] = {}
+        self._known: dict[int, tuple[Mapping[str, str], int]] = {}
+
+    def number(self, text: str, parts: Mapping[str, str]) -> int:
+        """Return the number of some commits; many observations share one mapping."""
+        known = self._known.get(id(parts))
+        if known is None or known[0] is not parts:
+            key = (text, tuple(parts.items()))
+            known = parts, self._numbers.setdefault(key, len(self._numbers))
+            self._known[id(parts)] = known
+        return known[1]
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return them as plain data, in the order of their numbers."""
+        return [{"text": text, "parts": dict(parts)} for text, parts in self._numbers]
+
+
+def kept_to(kept: KeptSeries, table: CommitTable) -> dict[str, Any]:
     """Return a series as plain data; its commits go into a table that all series share."""
     series = kept.series
-    keys = [
-        (text, tuple(parts.items()))
-        for text, parts in zip(series.commits, series.commit_parts, strict=True)
-    ]
     return {
         "machine": series.name.machine,
         "case": series.name.case,
@@ -111,7 +129,7 @@ def kept_to(
         "smaller_is_better": series.smaller_is_better,
         "times": series.times.tolist(),
         "values": series.values.tolist(),
-        "commits": [table.setdefault(key, len(table)) for key in keys],
+        "commits": list(map(table.number, series.commits, series.commit_parts)),
         "spread": None
         if series.spread is None
         else [None if np.isnan(each) else each for each in series.spread.tolist()],

@@ -15,8 +15,8 @@ from hindmost.analysis.tables.terminal import seconds
 MOST_FINDINGS = 30
 MOST_SERIES = 20
 MOST_NAMES = 4
+MOST_DRIFTS = 5
 MOST_CASES = 8
-REMARKS = 5
 
 
 def headline(study: HistoryStudy) -> str:
@@ -55,7 +55,7 @@ def scope(study: HistoryStudy) -> str:
     names = [each.series.name for each in study.judged]
     machines = sorted({name.machine for name in names if name.machine})
     cases = {(name.machine, name.case) for name in names}
-    nights = {date_of(time) for each in study.judged for time in each.series.times.tolist()}
+    nights = {label[:10] for each in study.judged for label in each.labels}
     first = min(nights, default=date_of(study.until))
     return (
         f"{', '.join(machines) or study.history.source}: {counted(len(names), 'series')} of "
@@ -167,16 +167,53 @@ def ranked_series(study: HistoryStudy) -> list[Judged]:
     )
 
 
-def revisions(study: HistoryStudy) -> list[str]:
-    """Return what newer nights revised of what was told before, in the last days."""
+def drift_lines(study: HistoryStudy) -> Iterator[str]:
+    """Yield the series that drift up to now, those for the worse first."""
+    drifting = [
+        (each, trend)
+        for each in study.judged
+        for trend in each.detection.trends
+        if trend.stop == each.detection.observations
+        and each.detection.times[-1] > study.since / SECONDS_A_DAY
+    ]
+    drifting.sort(key=lambda row: -row[1].effect * (1 if row[0].series.smaller_is_better else -1))
+    for each, trend in drifting[:MOST_DRIFTS]:
+        low, high = (100.0 * end for end in trend.effect_interval)
+        yield (
+            f"drifts: {named(each.series.name)}: {100.0 * trend.effect:+.1f} % ({low:+.1f} to "
+            f"{high:+.1f} %) since {each.labels[trend.start]}"
+        )
+    if len(drifting) > MOST_DRIFTS:
+        yield f"drifts:{more(len(drifting) - MOST_DRIFTS)}"
+
+
+def revision_lines(study: HistoryStudy, most: int) -> Iterator[str]:
+    """Yield what newer nights revised of what was told before, in the last days.
+
+    Changes of the last days are told of one by one, those before are counted.
+    """
     day = study.since / SECONDS_A_DAY
-    return [
-        f"{named(each.series.name)}: {event.kind} on {date_of(event.time * SECONDS_A_DAY)}, "
-        f"{100.0 * event.effect:+.1f} % of {each.labels[event.index]}: {event.reason}"
+    revised = [
+        (each, event)
         for each in study.judged
         for event in each.log
         if event.revises and event.time > day
     ]
+    recent = [row for row in revised if row[0].detection.times[row[1].index] > day]
+    for each, event in recent[:most]:
+        yield (
+            f"revised: {named(each.series.name)}: {100.0 * event.effect:+.1f} % of "
+            f"{each.labels[event.index]} {event.kind} on {date_of(event.time * SECONDS_A_DAY)}; "
+            f"{event.reason}"
+        )
+    if len(recent) > most:
+        yield f"revised:{more(len(recent) - most)}"
+    older = Counter(event.kind for each, event in revised) - Counter(
+        event.kind for each, event in recent
+    )
+    if older:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(older.items()))
+        yield f"revised: older changes: {kinds}; --json has the log with the reasons"
 
 
 def named(name: SeriesName) -> str:

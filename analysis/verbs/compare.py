@@ -21,8 +21,8 @@ examples:
 
 Results of the same nights or commits are paired, and repeats that took turns; else all of one are
 held against all of the other by Welch's test. Intervals are at 90 %. "Significant" counts how many
-timers are compared. Exit status 1 if --fail-above is given, and a timer is significantly slower in B
-than in A by more than that.
+timers are compared. Exit status 1 if --fail-above is given, and a timer is significantly slower in
+B than in A by more than that.
 """
 JSON_VERSION = 1
 A_FINDING = 1

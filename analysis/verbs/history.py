@@ -1,44 +1,36 @@
-"""``hindmost history``: what changed in nightly results, when, by how much, next to which commits."""
+"""``hindmost history``: what changed in nightly results, and next to which commits."""
 
 from __future__ import annotations
 
 import argparse
 import json
-import math
 import sys
-from collections.abc import Iterable
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any
 
-from hindmost.analysis.history.acknowledgements import (
-    ANY,
-    FILE_NAME,
-    Acknowledgement,
-    add_acknowledgement,
-    checked,
-    read_acknowledgements,
-)
+from hindmost.analysis.history.acknowledgements import FILE_NAME
 from hindmost.analysis.history.causes import Cause, group_changes
+from hindmost.analysis.history.contract import to_json
 from hindmost.analysis.history.judged import FAIL
-from hindmost.analysis.history.labels import SECONDS_A_DAY, date_of, moment
+from hindmost.analysis.history.labels import SECONDS_A_DAY
 from hindmost.analysis.history.only import only
 from hindmost.analysis.history.readers.find import read_history
 from hindmost.analysis.history.study import HistoryStudy, judge_history
 from hindmost.analysis.history.words import (
     MOST_SERIES,
     cause_lines,
-    counted,
+    drift_lines,
     failure_line,
     headline,
-    more,
+    named,
     quantity,
     ranked_series,
-    revisions,
+    revision_lines,
     scope,
 )
 from hindmost.analysis.tables.terminal import LEFT, RIGHT, new_table, print_table
-from hindmost.errors import DataError, UsageError
+from hindmost.analysis.verbs.acknowledge import acknowledge, known_changes
+from hindmost.errors import UsageError
 
 EXAMPLES = """\
 examples:
@@ -51,7 +43,6 @@ A verdict is fail (a confirmed slowdown), warn (one that is seen, but not yet co
 Exit status 1 if a slowdown newer than --since is confirmed and not noted as known. 'ack' notes
 changes as known, in a plain TOML file beside the data that a repository can keep.
 """
-JSON_VERSION = 1
 A_FINDING = 1
 MOST_WARNINGS = 5
 ACK = "ack"
@@ -122,6 +113,10 @@ def perform(arguments: argparse.Namespace) -> int:
         raise UsageError("--date and --reason belong to 'hindmost history ack'; see its --help.")
     if arguments.smtp and not (arguments.to and arguments.sender):
         raise UsageError("--smtp needs --to and --from: who gets the mail, and who sends it.")
+    if arguments.json and arguments.mail == "-":
+        raise UsageError("--json and --mail - both write to stdout: name a file for the mail.")
+    if arguments.alpha is not None and not 0.0 < arguments.alpha < 1.0:
+        raise UsageError(f"--alpha {arguments.alpha:g} is no probability: give one in 0 to 1.")
     study = study_of(arguments)
     since = newer_than(arguments.since, study.until, study.since)
     causes = group_changes(study)
@@ -133,16 +128,17 @@ def perform(arguments: argparse.Namespace) -> int:
         from hindmost.analysis.page.history import write_history_page
 
         write_history_page(study, arguments.report)
+    # Before anything is printed: who reads the output may go away, as in '| head'.
+    if arguments.state and study.state is not None:
+        from hindmost.analysis.history.state_file import write_state
+
+        write_state(arguments.state, study.state)
     if arguments.json:
         print(json.dumps(to_json(study), indent=2, allow_nan=False))
     elif arguments.mail != "-":
         tell(study, causes)
         if arguments.report:
             print(arguments.report)
-    if arguments.state:
-        from hindmost.analysis.history.state_file import write_state
-
-        write_state(arguments.state, study.state)
     return A_FINDING if study.status(since) == FAIL else 0
 
 
@@ -168,67 +164,6 @@ def study_of(arguments: argparse.Namespace) -> HistoryStudy:
         **settings,
     )
     return only(study, **wanted) if state else study
-
-
-def known_changes(
-    files: Iterable[str], named: Iterable[Path] | None
-) -> tuple[Acknowledgement, ...]:
-    """Read the notes that are named, or those beside the data."""
-    if named is None:
-        named = [place for place in dict.fromkeys(map(notes_beside, files)) if place.exists()]
-    return tuple(note for path in named for note in read_acknowledgements(path))
-
-
-def notes_beside(file: str) -> Path:
-    """Return where the notes on a file or a folder of results are."""
-    path = Path(file)
-    if path.suffix == ".toml":
-        return path
-    return (path if path.is_dir() else path.parent) / FILE_NAME
-
-
-def acknowledge(arguments: argparse.Namespace) -> int:
-    """Note a change as known, and say what the note covers."""
-    if len(arguments.file) != 2:
-        raise UsageError("'hindmost history ack' takes one folder or file, and options.")
-    if not arguments.date or not arguments.reason:
-        raise UsageError("'hindmost history ack' needs --date and --reason: when, and why known.")
-    entry = {"date": arguments.date, "reason": arguments.reason}
-    entry |= {name: getattr(arguments, name) or ANY for name in ("machine", "case", "timer")}
-    try:
-        note = checked(entry, "The note")
-    except DataError as error:
-        raise UsageError(str(error)) from error
-    target = arguments.file[1]
-    path = notes_beside(target)
-    if not path.parent.is_dir():
-        raise UsageError(f"{path.parent} does not exist: name the data, or the file of notes.")
-    data = path.parent if Path(target) == path else Path(target)
-    covered = None
-    if Path(target) != path:
-        study = judge_history(
-            read_history(data, format=arguments.format),
-            acknowledged=[note],
-            method=arguments.method,
-        )
-        covered = [
-            f"{each.series.name}: {100.0 * change.effect:+.1f} % on {each.labels[change.index]}"
-            for each in study.judged
-            for change in each.detection.changes
-            if each.acknowledgement(change)
-        ]
-        if not covered:
-            sys.stderr.write(
-                "hindmost: no change that is found now is covered by the note; it is kept all the "
-                "same. 'hindmost history' tells the changes and their dates.\n"
-            )
-    everything = add_acknowledgement(path, note)
-    print(f"{path}: {counted(len(everything), 'note')}")
-    for line in (covered or [])[:MOST_SERIES]:
-        print(f"  known: {line}")
-    if covered and len(covered) > MOST_SERIES:
-        print(f" {more(len(covered) - MOST_SERIES)}")
-    return 0
 
 
 def newer_than(words: str | None, until: float, otherwise: float) -> float:
@@ -272,11 +207,8 @@ def tell(study: HistoryStudy, causes: tuple[Cause, ...]) -> None:
     print(headline(study))
     for line in cause_lines(causes):
         print(line)
-    told = revisions(study)
-    for line in told[:MOST_SERIES]:
-        print(f"revised: {line}")
-    if len(told) > MOST_SERIES:
-        print(f"revised:{more(len(told) - MOST_SERIES)}")
+    for line in (*drift_lines(study), *revision_lines(study, MOST_SERIES)):
+        print(line)
     if failures := failure_line(study):
         print(failures)
     print()
@@ -289,7 +221,7 @@ def tell(study: HistoryStudy, causes: tuple[Cause, ...]) -> None:
         level = "" if regime is None else quantity(regime.mean, each.series.unit)
         table.add_row(
             each.status(study.since),
-            str(each.series.name),
+            named(each.series.name),
             str(found.observations),
             "drifts" if regime is not None and regime.trend else level,
             "too short" if regime is None else each.labels[regime.start],
@@ -310,42 +242,3 @@ def deliver(arguments: argparse.Namespace, study: HistoryStudy, causes: tuple[Ca
         write(message, None if arguments.mail == "-" else Path(arguments.mail))
     if arguments.smtp:
         send(message, arguments.smtp)
-
-
-def to_json(study: HistoryStudy) -> dict[str, Any]:
-    """Return what ``hindmost history --json`` prints."""
-    return strict(
-        {
-            "version": JSON_VERSION,
-            "method": study.method,
-            "status": study.status(),
-            "since": moment(study.since).isoformat(),
-            "until": moment(study.until).isoformat(),
-            "series": [each.to_json(study.history.source, study.since) for each in study.judged],
-            "refused": [
-                {"machine": name.machine, "case": name.case, "timer": name.timer, "reason": why}
-                for name, why in study.refused.items()
-            ],
-            "failures": [
-                {
-                    "date": date_of(each.time),
-                    "machine": each.machine,
-                    "case": each.case,
-                    "reason": each.reason,
-                    "file": each.file,
-                }
-                for each in study.history.failures
-            ],
-            "parents": dict(study.history.parents),
-            "warnings": [*study.history.warnings, *study.remarks],
-        }
-    )
-
-
-def strict(value: Any) -> Any:
-    """Return plain data with null for every number that JSON does not have."""
-    if isinstance(value, dict):
-        return {key: strict(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [strict(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

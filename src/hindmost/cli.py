@@ -19,7 +19,7 @@ VERBS = {
     "history": ("hindmost.analysis.verbs.history", "say what changed in nightly results"),
     "compare": (
         "hindmost.analysis.verbs.compare",
-        "say how much faster one result is than another",
+        "say how much faster one result is",
     ),
     "plot": ("hindmost.analysis.verbs.plot", "draw run files"),
     "report": ("hindmost.analysis.verbs.report", "write one HTML page on run files"),

@@ -84,7 +84,7 @@ def _kind(name: str, described: dict[str, Any]) -> tuple[str, str]:
     return str(described.get("type") or timer), str(described.get("unit") or unit)
 
 
-def _columns(name: str, result: Any, columns: list[Any], where: str) -> dict[str, Any]:
+def _columns(name: str, result: Any, columns: list[str], where: str) -> dict[str, Any]:
     """Return the columns of a benchmark by name, of both versions of the format."""
     if isinstance(result, dict):
         return result
@@ -172,7 +172,7 @@ def _read(source: Source, remarks: Remarks) -> Iterator[Found]:
         commits={"": commit} if commit else {},
     )
     described = _described(path, remarks)
-    columns = _listed(data.get("result_columns"))
+    columns = [str(each) for each in _listed(data.get("result_columns"))]
     for name, result in member(data, "results", dict, f"{path}:").items():
         try:
             found = list(

@@ -38,8 +38,9 @@ def seconds_since_1970(value: Any, where: str) -> float:
     Parameters
     ----------
     value : text or number
-        ISO 8601, also with dots or slashes for hyphens, also compact as 20210124; or a count of
-        seconds since 1970, of milliseconds, microseconds or nanoseconds if it is that large.
+        ISO 8601, also with dots or slashes for hyphens, also compact as 20210124 (eight digits
+        are a day); or a count of seconds since 1970, of milliseconds, microseconds or nanoseconds
+        if it is that large.
 
     Raises
     ------
@@ -57,10 +58,10 @@ def seconds_since_1970(value: Any, where: str) -> float:
 @lru_cache(maxsize=1 << 14, typed=True)
 def _parsed(value: str | float) -> float | None:
     """Return a point in time, None for what is none."""
-    text = str(value)
     try:
+        text = str(value)
         match = _COMPACT.fullmatch(text)
-        if match is not None and 1900 <= int(match[1]) < 2200:
+        if match is not None and 1970 <= int(match[1]) < 2200:
             year, month, day, hour, minute, second, _ = match.groups()
             return _of(year, month, day, hour, minute, second, "", "")
         match = _WRITTEN.fullmatch(text)

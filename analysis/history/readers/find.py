@@ -13,7 +13,7 @@ from hindmost.analysis.history.readers.google_benchmark import GOOGLE_BENCHMARK
 from hindmost.analysis.history.readers.hyperfine import HYPERFINE
 from hindmost.analysis.history.readers.measured import HistoryFormat, Source
 from hindmost.analysis.history.readers.nightly import NIGHTLY
-from hindmost.analysis.history.readers.places import machine_in
+from hindmost.analysis.history.readers.places import machine_of
 from hindmost.analysis.history.readers.pytest_benchmark import PYTEST_BENCHMARK
 from hindmost.analysis.history.readers.run_files import RUNS
 from hindmost.analysis.history.readers.table import TABLE
@@ -109,14 +109,15 @@ def _files(
 ) -> dict[Source, HistoryFormat]:
     """Return the files to read, each once, and their formats."""
     found: dict[Path, tuple[Source, HistoryFormat]] = {}
+    several = len({path.absolute() if path.is_dir() else _folder(path) for path in given}) > 1
     for path in given:
         if path.is_dir():
-            for source, format in _in_folder(path, wanted, into):
+            for source, format in _in_folder(path, wanted, several, into):
                 found.setdefault(source.path.resolve(), (source, format))
         elif not path.exists():
             raise UsageError(f"{path} does not exist.")
         else:
-            source = Source(path=path, folder=machine_in(path.absolute().parent.name))
+            source = Source(path=path, folder=machine_of(path, _folder(path), several))
             format_of = wanted[0] if len(wanted) == 1 else recognise(path)
             if format_of is None or (wanted and format_of not in wanted):
                 raise DataError(_unknown(path, wanted))
@@ -132,6 +133,10 @@ def _files(
     return formats
 
 
+def _folder(path: Path) -> Path:
+    return path.absolute().parent
+
+
 def _below(folder: Path, depth: int) -> Iterator[Path]:
     """Yield the files in a folder and below, except hidden ones."""
     inside = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".")]
@@ -143,16 +148,19 @@ def _below(folder: Path, depth: int) -> Iterator[Path]:
 
 
 def _in_folder(
-    folder: Path, wanted: tuple[HistoryFormat, ...], into: Gathering
+    folder: Path, wanted: tuple[HistoryFormat, ...], several: bool, into: Gathering
 ) -> list[tuple[Source, HistoryFormat]]:
     """Return the files in a folder and below that are of a known format."""
     found: list[tuple[Source, HistoryFormat]] = []
     strange: list[Path] = []
     for path in _below(folder, DEPTH):
-        format = recognise(path)
+        try:
+            format = recognise(path)
+        except DataError as error:
+            into.remarks.add("files that cannot be read", f"{error} The file is left out.")
+            continue
         if format is not None and (not wanted or format in wanted):
-            inner = path.parent.name if path.parent != folder else ""
-            machine = machine_in(path.absolute().parent.name) or inner
+            machine = machine_of(path, folder, several)
             found.append((Source(path=path, folder=machine), format))
         elif path.parent == folder:
             strange.append(path)

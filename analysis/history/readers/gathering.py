@@ -7,7 +7,6 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -83,6 +82,8 @@ class Gathering:
                 self._units[name] = plain_unit(name)
             unit, factor = self._units[name]
             spread = run.spreads.get(timer, math.nan) * factor
+            if not 0.0 <= spread < math.inf:
+                spread = math.nan
             observation = _Observation(
                 run.time, self._number, value * factor, commits, spread, unit, run.file
             )
@@ -94,7 +95,7 @@ class Gathering:
     def _shared(self, commits: Mapping[str, str]) -> _Commits:
         key = tuple(commits.items())
         if key not in self._commits:
-            self._commits[key] = _Commits(words(commits), MappingProxyType(dict(commits)))
+            self._commits[key] = _Commits(words(commits), dict(commits))
         return self._commits[key]
 
     def _judge(self, value: Any, where: str) -> float | None:
@@ -164,7 +165,7 @@ class Gathering:
             source=source,
             series=series,
             failures=tuple(failures),
-            parents=MappingProxyType(find_parents({key[2] for key in keys}, self._told)),
+            parents=find_parents({key[2] for key in keys}, self._told),
             warnings=self.remarks.sentences(),
         )
 

@@ -24,7 +24,7 @@ from typing import Any
 from hindmost.analysis.history.readers.commits import commits_in
 from hindmost.analysis.history.readers.dates import seconds_since_1970
 from hindmost.analysis.history.readers.measured import Found, HistoryFormat, Measured, Source
-from hindmost.analysis.history.readers.repetitions import all_good, first_bad, summarise
+from hindmost.analysis.history.readers.repetitions import HUGE, all_good, first_bad, summarise
 from hindmost.analysis.history.records import FailedRun
 from hindmost.analysis.readers.json_numbers import load
 from hindmost.analysis.readers.json_shape import expect, member
@@ -93,7 +93,7 @@ def _of_aggregates(entries: list[Entry]) -> tuple[dict[str, Any], dict[str, floa
     spreads: dict[str, float] = {}
     for timer in _timers(mean):
         value = deviation.get(timer)
-        if type(value) is float and isinstance(count, int) and count > 1:
+        if type(value) is float and isinstance(count, int) and 1 < count < HUGE:
             spreads[timer] = value / math.sqrt(count)
     return {timer: mean[timer] for timer in _timers(mean)}, spreads
 

@@ -14,7 +14,8 @@ Version 2::
 A case is a command, or its name, with those of its parameters that it does not show. The timers are
 ``time`` (the clock on the wall) and ``memory`` (the peak, where it was measured); runs are one
 value, their median. A command of which a run ended with another status than 0 failed. Version 1 has
-no date: it is taken from the file's name, or else the file's modification, with a warning. Files
+no date: it is taken from the name of the file or of its folder, or else from the file's
+modification, with a warning. Files
 of the same contents are copies, of which the oldest counts.
 """
 
@@ -25,8 +26,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from hindmost.analysis.history.readers.dates import date_in_name, seconds_since_1970
+from hindmost.analysis.history.readers.dates import seconds_since_1970
 from hindmost.analysis.history.readers.measured import Found, HistoryFormat, Measured, Source
+from hindmost.analysis.history.readers.places import date_of
 from hindmost.analysis.history.readers.repetitions import all_good, first_bad, summarise
 from hindmost.analysis.history.records import FailedRun
 from hindmost.analysis.readers.json_numbers import load
@@ -40,8 +42,8 @@ METRICS = {"time_wall_clock": "time", "memory_peak_resident": "memory"}
 
 
 def _date_of(path: Path) -> float:
-    """Return the date in a file's name, or that of its modification."""
-    named = date_in_name(path.name)
+    """Return the date in a file's name or its folder's, or that of its modification."""
+    named = date_of(path)
     try:
         return path.stat().st_mtime if named is None else named
     except OSError as error:
@@ -52,11 +54,11 @@ def _time(data: dict[str, Any], path: Path, remarks: Remarks) -> float:
     metadata = data.get("metadata")
     if isinstance(metadata, dict) and metadata.get("start_time") is not None:
         return seconds_since_1970(metadata["start_time"], f"{path}: start_time")
-    if date_in_name(path.name) is None:
+    if date_of(path) is None:
         remarks.add(
             "files dated by their modification",
-            f"{path} has no date in it or in its name; taken as of its modification, which a copy "
-            "may have changed. Put the date into the name, as in NAME-2021-01-24.json.",
+            f"{path} has no date in it, in its name or its folder's; taken as of its modification, "
+            "which a copy may have changed. Put the date into the name: NAME-2021-01-24.json.",
         )
     return _date_of(path)
 

@@ -19,9 +19,7 @@ class Source:
     ----------
     path : Path
     folder : str
-        The folder that may say the machine: that in which the file was found below the one that was
-        asked for, or else the latter if its name says that it holds results, as
-        ``blake_nightly_data``; empty without.
+        The machine that the file's folder says, see `places`; empty without.
     """
 
     path: Path

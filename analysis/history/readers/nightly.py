@@ -22,8 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from hindmost.analysis.history.readers.commits import commits_in
-from hindmost.analysis.history.readers.dates import date_in_name, seconds_since_1970
+from hindmost.analysis.history.readers.dates import seconds_since_1970
 from hindmost.analysis.history.readers.measured import Found, HistoryFormat, Measured, Source
+from hindmost.analysis.history.readers.places import date_of
 from hindmost.analysis.history.readers.timers import unfold
 from hindmost.analysis.history.records import FailedRun
 from hindmost.analysis.readers.json_numbers import load
@@ -83,13 +84,14 @@ def _run(case: str, entry: dict[str, Any], source: Source, time: float) -> Found
 def _read(source: Source, remarks: Remarks) -> Iterator[Found]:
     path = source.path
     nights = expect(load(read_text(path), str(path)), dict, f"{path}: the whole")
-    by_name = date_in_name(path.name)
+    by_name = date_of(path)
     if not nights:
         remarks.add("nights without a case", f"{path} holds no case; left out.")
     for case, entry in nights.items():
         where = f"{path}: {case}"
         try:
-            expect(entry, dict, where)
+            if not {"passed", "timers"} & expect(entry, dict, where).keys():
+                raise DataError(f"{where} has neither 'passed' nor 'timers'; a case has both.")
             found = _run(case, entry, source, _time(entry, where, by_name))
         except DataError as error:
             remarks.add("cases that cannot be read", f"{error} The case is left out.")

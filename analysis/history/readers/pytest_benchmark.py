@@ -24,7 +24,7 @@ from typing import Any
 from hindmost.analysis.history.readers.commits import commits_in
 from hindmost.analysis.history.readers.dates import seconds_since_1970
 from hindmost.analysis.history.readers.measured import Found, HistoryFormat, Measured, Source
-from hindmost.analysis.history.readers.repetitions import NORMAL_QUARTILES, OF_A_MEDIAN
+from hindmost.analysis.history.readers.repetitions import HUGE, NORMAL_QUARTILES, OF_A_MEDIAN
 from hindmost.analysis.history.records import FailedRun
 from hindmost.analysis.readers.json_numbers import load
 from hindmost.analysis.readers.json_shape import expect, member
@@ -49,8 +49,9 @@ def _commits(data: dict[str, Any]) -> dict[str, str]:
 
 def _number(stats: dict[str, Any], name: str) -> float:
     value = stats.get(name)
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number else math.nan
+    if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > HUGE:
+        return math.nan
+    return float(value)
 
 
 def _value(stats: dict[str, Any]) -> tuple[Any, float]:
@@ -74,6 +75,7 @@ def _read(source: Source, remarks: Remarks) -> Iterator[Found]:
     commits = _commits(data)
     for at, entry in enumerate(member(data, "benchmarks", list, f"{path}:")):
         where = f"{path}: benchmarks[{at}]"
+        expect(entry, dict, where)
         name = member(entry, "fullname" if "fullname" in entry else "name", str, where)
         stats = entry.get("stats")
         if not stats:

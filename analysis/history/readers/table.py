@@ -10,8 +10,9 @@ time is the first there is of the columns ``timestamp``, ``datetime``, ``date`` 
 `dates` for how it may be written. A column with a name like ``commit`` or ``Albany commit`` holds
 what was measured. Columns ``machine`` and ``case`` (or ``test``, ``benchmark``) tell series apart;
 without them the case is the file's name without a date. So does ``branch``, where a file has
-several. Columns without a number are no metrics. An empty field was not measured; an empty time or
-another length than the header leaves the row out.
+several. A run whose column ``passed`` says no (or false, fail, 0) failed. Columns without a number
+are no metrics. An empty field was not measured; an empty time or another length than the header
+leaves the row out.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from pathlib import Path
 from hindmost.analysis.history.readers.commits import commits_in, repository_in
 from hindmost.analysis.history.readers.dates import seconds_since_1970, without_date
 from hindmost.analysis.history.readers.measured import Found, HistoryFormat, Measured, Source
+from hindmost.analysis.history.records import FailedRun
 from hindmost.analysis.readers.lines import first_line, read_text, split_lines
 from hindmost.analysis.readers.remarks import Remarks, some
 from hindmost.analysis.readers.rows import names_and_units, numbered_rows, separator_of, split_row
@@ -33,11 +35,14 @@ ROLES = {
     "machine": ("machine", "host", "hostname", "node", "site"),
     "case": ("case", "test", "test case", "test_case", "benchmark"),
     "branch": ("branch",),
+    "passed": ("passed", "pass", "success"),
     "metric": ("metric", "timer"),
     "value": ("value",),
     "unit": ("unit",),
 }
 """What columns of a name are for, the most telling name first; all others may be metrics."""
+
+FAILED = ("false", "no", "fail", "failed", "0")
 
 SHOULD_BE = (
     "a table has a header with a column 'time' (or 'date'), perhaps 'commit', 'machine' and "
@@ -104,7 +109,8 @@ class _Table:
             raise DataError(f"{self.path} has no rows below its header; {SHOULD_BE}.")
         (line, self.header), *rows = rows
         columns = _columns(self.header)
-        if columns is None or len(set(self.header)) < len(self.header):
+        names = [name for name, _ in names_and_units(self.header)]
+        if columns is None or len(set(names)) < len(names):
             raise DataError(
                 f"{self.path}, line {line}: the columns are {some(self.header, 20)}; {SHOULD_BE}, "
                 "and each name once."
@@ -150,14 +156,20 @@ class _Table:
             except DataError as error:
                 self.remarks.add("rows without a date", f"{error} The row is left out.")
                 continue
-            cells = self.cells(fields)
-            values = {name: _number(text, self.decimal) for name, _, text in cells}
-            texts = {name: text for name, _, text in cells}
             case = self.get("case", fields) or default
             if len(branches) > 1:
                 case = f"{case} [{self.get('branch', fields) or 'no branch'}]"
+            machine = self.get("machine", fields) or self.folder
+            if self.get("passed", fields).lower() in FAILED:
+                yield FailedRun(
+                    time=time, machine=machine, case=case, reason="did not pass", file=where
+                )
+                continue
+            cells = self.cells(fields)
+            values = {name: _number(text, self.decimal) for name, _, text in cells}
+            texts = {name: text for name, _, text in cells}
             yield Measured(
-                machine=self.get("machine", fields) or self.folder,
+                machine=machine,
                 case=case,
                 time=time,
                 file=where,

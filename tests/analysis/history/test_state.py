@@ -1,0 +1,204 @@
+"""A state goes on night by night as a watch does, and no revision is silent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.analysis.history.planted import (
+    NIGHTS,
+    SOLVE,
+    STEP,
+    history,
+    noise,
+    series,
+    stepped,
+)
+
+from hindmost.analysis.history.records import FailedRun, NightlySeries
+from hindmost.analysis.history.state import HistoryState
+from hindmost.analysis.history.state_file import read_state, write_state
+from hindmost.analysis.history.study import HistoryStudy, judge_history
+from hindmost.errors import DamagedFileError, DataError, UnknownSchemaError, UsageError
+from hindmost.models.changepoint import Watch
+
+
+def kept(study: HistoryStudy) -> HistoryState:
+    assert study.state is not None
+    return study.state
+
+
+def after(values: NightlySeries, path: Path) -> HistoryStudy:
+    study = judge_history(history(values), state=read_state(path))
+    write_state(path, kept(study))
+    return study
+
+
+def spiked() -> NDArray[np.float64]:
+    """Return three slow nights between equal levels: seen as a step first, and then withdrawn."""
+    values = noise(5, NIGHTS)
+    values[25:28] *= 1.15
+    return values
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_night_by_night_the_log_is_that_of_a_watch(tmp_path: Path, whole: bool) -> None:
+    values, begin = spiked(), 20
+    path = tmp_path / "state"
+    times = series(values).times / 86400.0
+    watch = Watch.start(values[:begin], times=times[:begin])
+    study = after(series(values[:begin]), path)
+    for night in range(begin, NIGHTS):
+        watch, _ = watch.add(values[night], time=times[night])
+        tonight = values[: night + 1] if whole else values[night : night + 1]
+        study = after(series(tonight, first=0 if whole else night), path)
+    (judged,) = study.judged
+    assert judged.log == watch.log
+    assert {"seen", "withdrawn"} <= {event.kind for event in judged.log}
+    assert judged.detection == watch.detection()
+    assert np.array_equal(judged.series.values, values)
+    assert judged.series.commits == series(values).commits
+
+
+def test_several_nights_at_once_are_fed_one_by_one(tmp_path: Path) -> None:
+    values = spiked()
+    slow, fast = tmp_path / "slow", tmp_path / "fast"
+    for path in (slow, fast):
+        after(series(values[:20]), path)
+    for night in range(20, NIGHTS):
+        after(series(values[: night + 1]), slow)
+    after(series(values), fast)
+    assert slow.read_text() == fast.read_text()
+
+
+def test_the_same_nights_again_change_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    after(series(stepped(0)), path)
+    before = path.read_text()
+    study = after(series(stepped(0)), path)
+    assert path.read_text() == before
+    assert (
+        study.judged[0].detection == judge_history(history(series(stepped(0)))).judged[0].detection
+    )
+
+
+def test_a_past_that_changed_is_told_and_verdicts_are_revised(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    after(series(stepped(0)), path)
+    study = after(series(noise(0, NIGHTS)), path)
+    assert len(study.remarks) == 1
+    kinds = [event.kind for event in study.judged[0].log]
+    assert kinds[-1] == "withdrawn"
+    assert study.status() == "pass"
+
+
+def test_a_late_night_moves_the_places_of_what_was_told(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    values = stepped(0)
+    full = series(values)
+    left = [night for night in range(NIGHTS) if night != 10]
+    gap = NightlySeries(
+        name=full.name,
+        unit="s",
+        smaller_is_better=True,
+        times=full.times[left],
+        values=full.values[left],
+        commits=tuple(full.commits[night] for night in left),
+        commit_parts=tuple(full.commit_parts[night] for night in left),
+        spread=None,
+    )
+    first = after(gap, path)
+    assert first.judged[0].detection.changes[0].index == STEP - 1
+    study = after(full, path)
+    assert study.judged[0].log[0].index == STEP
+    assert [event.kind for event in study.judged[0].log] == ["seen", "confirmed"]
+
+
+def test_a_case_that_did_not_run_tonight_stays(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    write_state(
+        path,
+        kept(
+            judge_history(
+                history(series(stepped(0)), series(noise(1, NIGHTS), timer=SOLVE)),
+                state=read_state(path),
+            )
+        ),
+    )
+    study = after(series(noise(1, NIGHTS + 1)[NIGHTS:], timer=SOLVE, first=NIGHTS), path)
+    assert {each.series.name.timer: each.detection.observations for each in study.judged} == {
+        "Total": NIGHTS,
+        SOLVE: NIGHTS + 1,
+    }
+    assert study.status() == "fail"
+
+
+def test_another_machine_is_kept_apart_and_told(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    assert after(series(noise(0, NIGHTS)), path).remarks == ()
+    (remark,) = after(series(noise(1, 1), machine="", first=NIGHTS), path).remarks
+    assert "'blake'" in remark
+    assert len(read_state(path).series) == 2
+
+
+def test_failures_and_spreads_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    spread = np.full(NIGHTS, 0.1)
+    spread[3] = np.nan
+    full = series(stepped(0), spread=spread)
+    failure = FailedRun(
+        time=full.times[-1], machine="blake", case="fire", reason="failed", file="f"
+    )
+    study = judge_history(history(full, failures=(failure,)), state=HistoryState())
+    write_state(path, kept(study))
+    state = read_state(path)
+    assert state == kept(study)
+    assert state.failures == (failure,)
+    assert state.series[full.name].series == full
+
+
+def test_another_method_does_not_go_on_with_a_state(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    after(series(stepped(0)), path)
+    for request in ({"method": "report"}, {"alpha": 0.01}, {"only_between": "days"}):
+        with pytest.raises(UsageError, match="another state file"):
+            judge_history(history(series(stepped(0))), state=read_state(path), **request)
+
+
+def test_states_that_are_none_are_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    after(series(stepped(0)), path)
+    text = path.read_text()
+    record = json.loads(text)
+    moved = json.loads(text)
+    moved["series"][0]["verdicts"][0]["index"] = 1000
+    short = json.loads(text)
+    short["series"][0]["values"].pop()
+    damaged = [text[: len(text) // 2], json.dumps(moved), json.dumps(short), "\udcff"]
+    damaged.append(json.dumps({key: value for key, value in record.items() if key != "commits"}))
+    for wrong in damaged:
+        path.write_bytes(wrong.encode("utf-8", "surrogateescape"))
+        with pytest.raises(DamagedFileError, match=str(path)):
+            read_state(path)
+    path.write_text(json.dumps({**record, "version": 2}))
+    with pytest.raises(UnknownSchemaError, match="version 2"):
+        read_state(path)
+    path.write_text("[1, 2]")
+    with pytest.raises(DataError, match="no state"):
+        read_state(path)
+
+
+def test_a_state_that_cannot_be_replaced_stays(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    study = after(series(stepped(0)), path)
+    before = path.read_text()
+    broken = HistoryState(method="robust", settings={"alpha": object()}, series=kept(study).series)
+    with pytest.raises(TypeError):
+        write_state(path, broken)
+    assert path.read_text() == before
+    with pytest.raises(DataError, match="cannot be written"):
+        write_state(tmp_path / "missing" / "state", kept(study))
+    assert [each.name for each in tmp_path.iterdir()] == ["state"]

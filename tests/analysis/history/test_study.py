@@ -1,0 +1,142 @@
+"""Planted steps are found, and fail, warn or pass as they should."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.analysis.history.planted import (
+    NIGHTS,
+    SOLVE,
+    STEP,
+    TOTAL,
+    day,
+    history,
+    noise,
+    series,
+    stepped,
+)
+
+from hindmost.analysis.history.acknowledgements import Acknowledgement
+from hindmost.analysis.history.labels import SECONDS_A_DAY
+from hindmost.analysis.history.study import FAIL, PASS, WARN, HistoryStudy, judge_history
+from hindmost.errors import DataError, UsageError
+
+
+def test_a_planted_slowdown_fails() -> None:
+    study = judge_history(history(series(stepped(0)), series(noise(1, NIGHTS), timer=SOLVE)))
+    assert study.status() == FAIL
+    assert study.by_case() == {("blake", "ice"): FAIL}
+    slow = next(each for each in study.judged if each.series.name.timer == TOTAL)
+    (change,) = slow.detection.changes
+    assert slow.labels[change.index] == day(STEP)
+    assert change.effect_interval[0] < 0.2 < change.effect_interval[1]
+    assert slow.commits_of(change) == [
+        f"Albany a{STEP - 1:03d}, Trilinos t0",
+        f"Albany a{STEP:03d}, Trilinos t0",
+    ]
+    assert [slow.badge(each) for each in slow.recent(study.since)] == [FAIL]
+
+
+def test_a_step_of_three_nights_is_only_seen() -> None:
+    study = judge_history(history(series(stepped(0, nights=STEP + 3))))
+    assert study.status() == WARN
+    assert judge_history(history(series(stepped(0, nights=STEP + 6)))).status() == FAIL
+
+
+def test_what_is_faster_or_old_or_undone_passes() -> None:
+    assert judge_history(history(series(stepped(0, by=-0.2)))).status() == PASS
+    old = judge_history(history(series(stepped(0, step=15))))
+    assert old.status() == PASS
+    assert old.status(old.until - 30 * SECONDS_A_DAY) == FAIL
+    undone = stepped(0, step=28)
+    undone[34:] /= 1.2
+    study = judge_history(history(series(undone)), last_days=20)
+    (judged,) = study.judged
+    assert len(judged.detection.changes) == 2
+    assert judged.is_undone(judged.detection.changes[0])
+    assert study.status() == PASS
+
+
+def test_where_more_is_better_a_loss_fails() -> None:
+    lost = series(stepped(0, by=-0.2), unit="MB/s", smaller_is_better=False)
+    gained = series(stepped(0), unit="MB/s", smaller_is_better=False)
+    assert judge_history(history(lost)).status() == FAIL
+    assert judge_history(history(gained)).status() == PASS
+
+
+def test_days_are_counted_from_the_newest_night_of_all() -> None:
+    ended = series(stepped(0), case="ended")
+    goes_on = series(noise(1, 80), case="goes on")
+    assert judge_history(history(ended, goes_on)).status() == PASS
+
+
+def test_a_known_change_does_not_fail_and_the_next_one_does() -> None:
+    values = stepped(0, step=25)
+    values[34:] *= 1.3
+    note = Acknowledgement(date=day(25), case="ice", timer="Tot*", reason="new compiler")
+    study = judge_history(history(series(values)), last_days=20, acknowledged=[note])
+    (judged,) = study.judged
+    first, second = judged.detection.changes
+    assert judged.acknowledgement(first) == note
+    assert judged.acknowledgement(second) is None
+    assert (judged.badge(first), judged.badge(second)) == (PASS, FAIL)
+    other = Acknowledgement(date=day(25), case="fire", reason="another case")
+    assert judge_history(history(series(values)), acknowledged=[other]).judged[0].known == ()
+
+
+def test_several_runs_a_day_are_told_apart() -> None:
+    once = series(noise(0, 4))
+    twice = np.repeat(once.times[:2], 2) + np.array([0.0, 3600.0, 0.0, 3600.0])
+    study = judge_history(history(series(noise(0, 4)), failures=()))
+    assert study.judged[0].labels == tuple(day(night) for night in range(4))
+    from hindmost.analysis.history.labels import date_labels
+
+    assert date_labels(twice)[:2] == (f"{day(0)}T05:30:00", f"{day(0)}T06:30:00")
+
+
+def test_changes_lie_only_between_commits_if_that_is_asked_for() -> None:
+    free = series(stepped(0))
+    parts = tuple({"Albany": "old" if night < STEP + 2 else "new"} for night in range(NIGHTS))
+    kept = series(stepped(0)).__class__(
+        name=free.name,
+        unit="s",
+        smaller_is_better=True,
+        times=free.times,
+        values=free.values,
+        commits=tuple(part["Albany"] for part in parts),
+        commit_parts=parts,
+        spread=None,
+    )
+    (judged,) = judge_history(history(kept), only_between="commits").judged
+    assert [change.index for change in judged.detection.changes] == [STEP + 2]
+
+
+def test_the_methods_of_the_report_can_be_asked_for() -> None:
+    study = judge_history(history(series(stepped(0))), method="report", alpha=0.001)
+    assert study.judged[0].detection.method == "report"
+    assert study.status() == FAIL
+
+
+def test_requests_that_mean_nothing_are_refused() -> None:
+    planted = history(series(noise(0, 20)))
+    for request in ({"method": "guess"}, {"last_days": 0.0}, {"only_between": "weeks"}, {"foo": 1}):
+        with pytest.raises(UsageError):
+            judge_history(planted, **request)
+    with pytest.raises(DataError, match="no series"):
+        judge_history(history())
+
+
+def test_one_bad_series_does_not_stop_the_others() -> None:
+    broken = series(noise(0, 20), timer=SOLVE)
+    broken.values[3] = np.nan
+    study = judge_history(history(broken, series(stepped(0))))
+    assert [each.series.name.timer for each in study.judged] == [TOTAL]
+    assert [name.timer for name in study.refused] == [SOLVE]
+
+
+def test_a_notebook_shows_a_table() -> None:
+    study: HistoryStudy = judge_history(history(series(stepped(0), case="<ice>")))
+    shown = study._repr_html_()
+    assert shown.count("<tr>") == 2
+    assert "&lt;ice&gt;" in shown
+    assert "<ice>" not in shown

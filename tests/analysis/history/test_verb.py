@@ -1,0 +1,196 @@
+"""What ``hindmost history`` prints, writes and returns."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.analysis.history.planted import NIGHTS, STEP, day, noise, stepped, write_nights
+
+from hindmost.cli import main
+from hindmost.errors import DamagedFileError, DataError, UsageError
+
+SERIES_KEYS = {"file", "machine", "case", "timer", "observations", "changes", "outliers", "trend"}
+CHANGE_KEYS = {"date", "dates", "before", "after", "effect_percent", "p_value", "verdict"}
+CASES = {
+    "ice_np4": {"Albany Total Time:": stepped(0)},
+    "fire_np4": {"Albany Total Time:": noise(1, NIGHTS)},
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_nights(tmp_path / "nights", CASES, range(NIGHTS))
+    return tmp_path / "nights"
+
+
+def test_a_slowdown_is_told_and_is_a_finding(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["history", str(folder)]) == 1
+    printed = capsys.readouterr().out
+    assert f"2 series of 2 cases, {NIGHTS} nights from {day(0)} to {day(NIGHTS - 1)}" in printed
+    assert "fail: 1 slowdown confirmed in 1 case" in printed
+    assert f"{day(STEP)}: Albany a{STEP - 1:03d}..a{STEP:03d}" in printed
+    assert "  fail  " in printed
+
+
+def test_since_says_what_is_a_finding(folder: Path) -> None:
+    assert main(["history", str(folder), "--days", "3"]) == 0
+    assert main(["history", str(folder), "--since", "3"]) == 0
+    assert main(["history", str(folder), "--days", "3", "--since", "10"]) == 1
+    assert main(["history", str(folder), "--since", day(STEP)]) == 1
+    assert main(["history", str(folder), "--since", day(STEP + 1)]) == 0
+    assert main(["history", str(folder), "--case", "fire*"]) == 0
+
+
+def test_json_is_what_the_design_promises(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["history", str(folder), "--json"]) == 1
+
+    def refuse(name: str) -> float:
+        raise AssertionError(f"{name} is no JSON")
+
+    answer = json.loads(capsys.readouterr().out, parse_constant=refuse)
+    assert answer["version"] == 1
+    assert len(answer["series"]) == 2
+    for each in answer["series"]:
+        assert each.keys() >= SERIES_KEYS
+        for change in each["changes"]:
+            assert change.keys() >= CHANGE_KEYS
+            assert change["verdict"] == "step"
+            assert change["dates"][0] <= change["date"] <= change["dates"][1]
+    slow = next(each for each in answer["series"] if each["case"].startswith("ice"))
+    (change,) = slow["changes"]
+    assert change["date"] == day(STEP)
+    assert change["effect_percent"] == pytest.approx(20.0, abs=2.0)
+    assert change["after"] / change["before"] == pytest.approx(1 + change["effect_percent"] / 100)
+
+
+def test_a_noted_change_does_not_fail(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["history", "ack", str(folder), "--date", day(STEP), "--reason", 'a "new" node']
+    assert main([*words, "--case", "fire*"]) == 0
+    assert "no change that is found now" in capsys.readouterr().err
+    assert main(["history", str(folder)]) == 1
+    assert main([*words, "--case", "ice*"]) == 0
+    assert "+" in capsys.readouterr().out.split("known: ")[1]
+    assert main(["history", str(folder)]) == 0
+    assert 'known: a "new" node' in capsys.readouterr().out
+    elsewhere = folder.parent / "notes.toml"
+    (folder / "hindmost-acknowledged.toml").rename(elsewhere)
+    assert main(["history", str(folder)]) == 1
+    assert main(["history", str(folder), "--ack", str(elsewhere)]) == 0
+
+
+def test_one_night_more_with_a_state(folder: Path, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    nights = sorted(folder.iterdir())
+    early = [str(path) for path in nights[: STEP + 1]]
+    assert main(["history", *early, "--state", str(state)]) == 0
+    results = [main(["history", str(path), "--state", str(state)]) for path in nights[STEP + 1 :]]
+    assert results[0] == 0
+    assert results[-1] == 1
+    log = json.loads(state.read_text())["series"]
+    told = next(each for each in log if each["case"].startswith("ice"))["log"]
+    assert [event["kind"] for event in told] == ["seen", "confirmed"]
+    # The filter is of what is told, not of what is kept.
+    assert main(["history", str(nights[-1]), "--state", str(state), "--case", "fire*"]) == 0
+    assert main(["history", str(nights[-1]), "--state", str(state)]) == 1
+    state.write_text(state.read_text()[:-100])
+    with pytest.raises(DamagedFileError, match="state"):
+        main(["history", str(folder), "--state", str(state)])
+
+
+def test_a_revised_verdict_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    values = noise(5, NIGHTS)
+    values[30:33] *= 1.15
+    nights = write_nights(tmp_path / "nights", {"ice": {"t": values}}, range(NIGHTS))
+    state = tmp_path / "state"
+    assert main(["history", *map(str, nights[:33]), "--state", str(state)]) == 0
+    assert "seen, not yet confirmed" in capsys.readouterr().out
+    assert main(["history", *map(str, nights), "--state", str(state)]) == 0
+    revised = [line for line in capsys.readouterr().out.splitlines() if line.startswith("revised")]
+    assert len(revised) == 1
+    assert "withdrawn" in revised[0]
+    assert day(30) in revised[0]
+
+
+def test_the_mail_on_stdout_is_all_that_is_there(
+    folder: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    assert main(["history", str(folder), "--mail", "-", "--to", "team@example.org"]) == 1
+    message = email.message_from_bytes(capfdbinary.readouterr().out, policy=email.policy.default)
+    assert message["To"] == "team@example.org"
+    assert message["Subject"].startswith("hindmost: fail: 1 slowdown")
+    assert message.get_content_type() == "multipart/alternative"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--method", "guess"],
+        ["--alpha", "2"],
+        ["--since", "yesterday"],
+        ["--since", "-3"],
+        ["--days", "0"],
+        ["--only-between", "weeks"],
+        ["--case", "nothing"],
+        ["--smtp", "localhost"],
+        ["--reason", "because"],
+        ["--json", "--mail", "-"],
+        ["--mail", "-", "--to", "nobody at all"],
+    ],
+)
+def test_requests_that_mean_nothing_are_refused(folder: Path, words: list[str]) -> None:
+    with pytest.raises(UsageError):
+        main(["history", str(folder), *words])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["ack"],
+        ["ack", "{folder}"],
+        ["ack", "{folder}", "--date", "2026-01-01"],
+        ["ack", "{folder}", "--date", "soon", "--reason", "r"],
+        ["ack", "{folder}/none/at/all", "--date", "2026-01-01", "--reason", "r"],
+        ["ack", "{folder}", "{folder}", "--date", "2026-01-01", "--reason", "r"],
+    ],
+)
+def test_notes_that_say_too_little_are_refused(folder: Path, words: list[str]) -> None:
+    with pytest.raises(UsageError):
+        main(["history", *(word.format(folder=folder) for word in words)])
+    assert not (folder / "hindmost-acknowledged.toml").exists()
+
+
+def test_bad_notes_and_bad_data_are_told(folder: Path, tmp_path: Path) -> None:
+    (folder / "hindmost-acknowledged.toml").write_text("known = [")
+    with pytest.raises(DataError, match="hindmost-acknowledged"):
+        main(["history", str(folder)])
+    with pytest.raises(UsageError, match="does not exist"):
+        main(["history", str(tmp_path / "none")])
+
+
+def test_errors_are_one_line_and_a_status(tmp_path: Path) -> None:
+    said = subprocess.run(
+        [sys.executable, "-m", "hindmost", "history", str(tmp_path / "none")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert said.returncode == 2
+    assert said.stderr.startswith("hindmost: ")
+    assert "Traceback" not in said.stderr
+
+
+def test_help_shows_both_forms(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["history", "--help"])
+    printed = capsys.readouterr().out
+    assert "hindmost history ack FILE-OR-DIR" in printed
+    assert np.all([name in printed for name in ("--state", "--mail", "--since", "--ack")])
