@@ -7,7 +7,7 @@ import json
 import zlib
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,9 @@ class LiveChart:
     png : bytes
         The picture that stands there where no script runs.
     """
+
+    scripts: ClassVar[tuple[str, ...]] = ("chart", "curves", "heat_map", "unpack", "start")
+    styles: ClassVar[tuple[str, ...]] = ()
 
     number: int
     content: Chart | HeatMap

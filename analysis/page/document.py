@@ -4,32 +4,29 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 
 from hindmost.analysis.figures.palette import DARK_FILLS, DARK_LINES, FILLS, LINES
-from hindmost.analysis.page.charts import LiveChart
-from hindmost.analysis.page.parts import Part
+from hindmost.analysis.page.parts import LivePart, Part
 from hindmost.errors import UsageError
 
 STYLE = Path(__file__).with_name("page.css")
-SCRIPTS = [
-    Path(__file__).parent / "live" / f"{name}.js"
-    for name in ("chart", "curves", "heat_map", "start")
-]
+LIVE = Path(__file__).parent / "live"
 
 
 def document(title: str, subtitle: str, parts: Sequence[Part]) -> str:
     """Return the HTML of a page.
 
-    It may load nothing from anywhere and run no script but the one that draws charts, which is
-    named by its hash: whatever else finds its way into the page stays dead.
+    It may load nothing from anywhere and run no script but the one that its parts ask for, which
+    is named by its hash: whatever else finds its way into the page stays dead.
     """
     body = "\n".join(part.html() for part in parts)
     script, policy = "", ""
-    if any(isinstance(part, LiveChart) for part in parts):
-        code = live_script()
+    live = [part for part in parts if isinstance(part, LivePart)]
+    if live:
+        code = live_script(dict.fromkeys(name for part in live for name in part.scripts))
         digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
         script, policy = f"<script>{code}</script>", f"; script-src 'sha256-{digest}'"
     return f"""<!DOCTYPE html>
@@ -41,7 +38,7 @@ def document(title: str, subtitle: str, parts: Sequence[Part]) -> str:
  content="default-src 'none'; img-src data:; style-src 'unsafe-inline'{policy}">
 <title>{escape(title)}</title>
 <style>
-{colours()}{STYLE.read_text(encoding="utf-8")}</style>
+{colours()}{STYLE.read_text(encoding="utf-8")}{styles(live)}</style>
 </head>
 <body>
 <h1>{escape(title)}</h1>
@@ -53,10 +50,16 @@ def document(title: str, subtitle: str, parts: Sequence[Part]) -> str:
 """
 
 
-def live_script() -> str:
-    """Return the script that draws charts, all in one scope of its own."""
-    code = "\n".join(script.read_text(encoding="utf-8") for script in SCRIPTS)
+def live_script(names: Iterable[str]) -> str:
+    """Return scripts of ``live`` in that order, all in one scope of its own."""
+    code = "\n".join((LIVE / f"{name}.js").read_text(encoding="utf-8") for name in names)
     return f'"use strict";\n(() => {{\n{code}}})();\n'
+
+
+def styles(parts: Iterable[LivePart]) -> str:
+    """Return the style sheets of ``live`` that parts ask for."""
+    names = dict.fromkeys(name for part in parts for name in part.styles)
+    return "".join((LIVE / f"{name}.css").read_text(encoding="utf-8") for name in names)
 
 
 def colours() -> str:
@@ -73,15 +76,28 @@ def colours() -> str:
     dark = variables(DARK_LINES, DARK_FILLS)
     return (
         f":root {{ color-scheme: light dark; {variables(LINES, FILLS)} }}\n"
-        f"@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
+        f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
     )
 
 
-def write_page(path: Path, html: str) -> Path:
-    """Write a page, whole or not at all; what is no page is never replaced by one."""
+def write_page(path: Path, html: str, option: str = "--out") -> Path:
+    """Write a page, whole or not at all; what is no page is never replaced by one.
+
+    Parameters
+    ----------
+    path : Path
+    html : str
+    option : str
+        By which the place was chosen, for messages.
+
+    Raises
+    ------
+    UsageError
+        It cannot be written there.
+    """
     if path.suffix == ".h5":
         raise UsageError(
-            f"--out {path}: the name of a run file; a page is HTML, as in report.html."
+            f"{option} {path}: the name of a run file; a page is HTML, as in report.html."
         )
     path = path.resolve()
     part = path.with_name(path.name + ".part")
@@ -94,6 +110,6 @@ def write_page(path: Path, html: str) -> Path:
         part.replace(path)
     except OSError as error:
         raise UsageError(
-            f"{path} cannot be written: {error.strerror}; choose another place with --out."
+            f"{path} cannot be written: {error.strerror}; choose another place with {option}."
         ) from error
     return path

@@ -6,7 +6,7 @@ import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
 
 class Part(Protocol):
@@ -14,6 +14,20 @@ class Part(Protocol):
 
     def html(self) -> str:
         """Return the part's HTML."""
+
+
+@runtime_checkable
+class LivePart(Part, Protocol):
+    """A part that answers: it needs scripts, and may need a style sheet of its own.
+
+    Attributes
+    ----------
+    scripts, styles : tuple of str
+        Files of ``live`` without their endings, in the order of the page; the last script begins.
+    """
+
+    scripts: ClassVar[tuple[str, ...]]
+    styles: ClassVar[tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +51,33 @@ class Paragraph:
     def html(self) -> str:
         """Return the paragraph."""
         kind = ' class="quiet"' if self.quiet else ""
-        return f"<p{kind}>{escape(self.text)}</p>"
+        return f"<p{kind}>{as_html(self.text)}</p>"
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """Parts that open on a click."""
+
+    summary: str
+    parts: Sequence[Part]
+    opened: bool = False
+
+    def html(self) -> str:
+        """Return them under their summary."""
+        inner = "\n".join(part.html() for part in self.parts)
+        kind = " open" if self.opened else ""
+        return f"<details{kind}><summary>{as_html(self.summary)}</summary>\n{inner}</details>"
+
+
+class Html(str):
+    """Text that is HTML already; all other text on a page is escaped."""
+
+    __slots__ = ()
+
+
+def as_html(text: str) -> str:
+    """Return text as it stands on a page."""
+    return text if isinstance(text, Html) else escape(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +90,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of text."""
+    """A table of text, or of HTML where a cell says that it is that."""
 
     columns: Sequence[Column]
     rows: Sequence[Sequence[str]]
@@ -69,7 +109,7 @@ class Table:
 
     def _cells(self, row: Sequence[str]) -> str:
         return "".join(
-            f'<td class="{column.setting}">{escape(cell)}</td>'
+            f'<td class="{column.setting}">{as_html(cell)}</td>'
             for column, cell in zip(self.columns, row, strict=True)
         )
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
 import re
-import shutil
 import subprocess
 import zlib
 from collections.abc import Callable
@@ -17,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.analysis.browser import QUIET, need_browser
 from tests.conftest import run_values
 
 from hindmost.analysis.comparison import verdict
@@ -26,16 +25,8 @@ from hindmost.cli import main
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--hide-scrollbars",
+    *QUIET,
     "--window-size=1400,1000",
     "--virtual-time-budget=5000",
     "--enable-logging=stderr",
@@ -51,12 +42,7 @@ Browse = Callable[[str], str]
 @pytest.fixture
 def browse(tmp_path: Path) -> Browse:
     """Return what loads an address in a browser and gives the page as it then stands."""
-    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if browser is None:
-        answer = "no browser to test pages in: apt-get install chromium"
-        if os.environ.get("CI") == "true":
-            pytest.fail(answer)
-        pytest.skip(answer)
+    browser = need_browser()
 
     def load(address: str) -> str:
         done = subprocess.run(

@@ -15,6 +15,10 @@ function ticks(low, high, most) {
   return found;
 }
 
+function numbered(axis, limits, most) {
+  return ticks(...limits, most).filter((at) => !axis.counted || at % 1 === 0).map((at) => [at, written(at)]);
+}
+
 class Chart {
   constructor(figure, data) {
     this.figure = figure;
@@ -69,24 +73,32 @@ class Chart {
     pen.strokeRect(box.x, box.y, 0, box.h);
     pen.strokeRect(box.x, box.y + box.h, box.w, 0);
     pen.textAlign = "center";
-    for (const at of ticks(...this.view, box.w / 80)) {
-      if (this.data.x.counted && at % 1) continue;
+    for (const [at, text] of this.xTicks(box.w / 80)) {
       pen.strokeRect(this.toX(at), box.y + box.h, 0, 4);
-      pen.fillText(written(at), this.toX(at), box.y + box.h + 16);
+      pen.fillText(text, this.toX(at), box.y + box.h + 16);
     }
     pen.fillText(this.data.x.label, box.x + box.w / 2, box.y + box.h + 33, box.w + 20);
     pen.textAlign = "right";
-    for (const at of ticks(...this.data.y.limits, box.h / 36)) {
-      if (this.data.y.counted && at % 1) continue;
+    for (const [at, text] of this.yTicks(box.h / 36)) {
       pen.strokeRect(box.x - 4, this.toY(at), 4, 0);
-      pen.fillText(written(at), box.x - 7, this.toY(at) + 4);
+      pen.fillText(text, box.x - 7, this.toY(at) + 4);
     }
   }
+  xTicks(most) { return numbered(this.data.x, this.view, most); }
+  yTicks(most) { return numbered(this.data.y, this.data.y.limits, most); }
 
   point_at(cursor) {
     this.cursor = cursor && [clamp(cursor[0], ...this.view), clamp(cursor[1], 0, 0.9999)];
     this.words.textContent = cursor ? this.say(...this.cursor) : this.hint;
     this.draw();
+  }
+  moved(key, x, up) {
+    const [right, above] = this.steps();
+    const by = { ArrowLeft: [-right, 0], ArrowRight: [right, 0], ArrowUp: [0, above], ArrowDown: [0, -above] }[key];
+    return [x + by[0], up + by[1]];
+  }
+  pin(x, up) {
+    try { history.replaceState(null, "", `#${this.figure.id}@${x.toPrecision(6)},${up.toFixed(4)}`); } catch { /* not allowed here */ }
   }
   zoom(low, high) {
     const [first, last] = this.data.x.limits;
@@ -103,19 +115,16 @@ class Chart {
     this.canvas.addEventListener("pointerup", (event) => {
       const [to, up] = this.point(event), moved = Math.abs(this.toX(to) - this.toX(from ?? to));
       if (event.pointerType === "mouse" && moved > 8) this.zoom(Math.min(from, to), Math.max(from, to));
-      else keepInAddress(this.figure.id, to, up);
+      else this.pin(to, up);
       from = null;
     });
     this.canvas.addEventListener("dblclick", () => this.zoom(0, 0));
     this.canvas.addEventListener("blur", () => this.point_at(null));
     this.canvas.addEventListener("keydown", (event) => {
       const [low, high] = this.view, [x, up] = this.cursor ?? [(low + high) / 2, 0.5];
-      const [right, above] = this.steps();
-      const moves = { ArrowLeft: [-right, 0], ArrowRight: [right, 0], ArrowUp: [0, above], ArrowDown: [0, -above] };
       const factors = { "+": 0.5, "=": 0.5, "-": 2 };
-      if (moves[event.key]) {
-        this.point_at([x + moves[event.key][0], up + moves[event.key][1]]);
-      } else if (factors[event.key]) {
+      if (event.key.startsWith("Arrow")) this.point_at(this.moved(event.key, x, up));
+      else if (factors[event.key]) {
         const half = (high - low) * factors[event.key] / 2;
         this.zoom(x - half, x + half);
       } else if (event.key === "0" || event.key === "Escape") this.zoom(0, 0);

@@ -2,15 +2,6 @@
 
 const LIVE = new Map(); // charts by the id of their figure
 
-async function unpacked(text) {
-  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  const plain = new DataView(await new Response(stream).arrayBuffer());
-  return Uint16Array.from({ length: plain.byteLength / 2 }, (_, i) => plain.getUint16(2 * i, true));
-}
-function keepInAddress(id, x, up) {
-  try { history.replaceState(null, "", `#${id}@${x.toPrecision(6)},${up.toFixed(4)}`); } catch { /* not allowed here */ }
-}
 function fromAddress() {
   const found = /^#(chart-\d+)@([-+.e\d]+),([.\d]+)$/.exec(location.hash);
   if (!found || !LIVE.has(found[1])) return;
@@ -19,7 +10,7 @@ function fromAddress() {
 }
 async function begin(figure) {
   const data = JSON.parse(figure.querySelector("script").textContent);
-  const codes = data.kind === "map" ? await unpacked(data.times) : null;
+  const codes = data.kind === "map" ? await shorts(data.times) : null;
   figure.classList.add("live"); // the canvas must have its size before it is drawn on
   const chart = data.kind === "map" ? new HeatMap(figure, data, codes) : new Curves(figure, data);
   chart.draw();

@@ -1,0 +1,32 @@
+/* The regimes of a series: level, interval, and histograms with a test of normality. */
+
+function sayNormal(regime) {
+  if (!regime.normality) return regime.trend ? "not tested: it drifts" : "not tested: too few nights";
+  const [raw, log] = regime.normality.map((p) => `p ${probability(p)}${p < 0.01 ? ", not normal" : ""}`);
+  return { raw, log };
+}
+const outliers = (count) => count === 1 ? "1 outlier" : `${count} outliers`;
+
+function regimesPart(series, chosenLevel) {
+  const unit = series.unit ? ` ${series.unit}` : "", level = ["90 %", "99 %"][chosenLevel], drawn = [];
+  const cards = [...series.regimes].reverse().map((regime) => {
+    const [low, high] = regime.intervals[chosenLevel], inside = series.inside(regime), normal = sayNormal(regime);
+    const said = typeof normal === "string" ? { raw: normal, log: normal } : normal;
+    const unfolded = [["values", inside, said.raw], ["logarithms", inside.map(Math.log), said.log]].map(([name, values, told]) => {
+      if (values.length < 5) return make("p", { class: "quiet" }, `${name}: ${told}`);
+      const histogram = new Histogram(`${name}: ${told}`, values);
+      drawn.push(histogram);
+      return histogram.element;
+    });
+    return make("article", { class: "regime" },
+      make("h4", {}, dates(series, [regime.start, regime.stop - 1]), regime.trend ? " (trend)" : ""),
+      make("p", {}, `mean ${written(regime.mean)}${unit}, ${level} interval ${written(low)} to ${written(high)}; ` +
+        `noise ${times(regime.deviation)} %, ${regime.n} nights${inside.length < regime.stop - regime.start ? ` and ${outliers(regime.stop - regime.start - inside.length)}` : ""}`),
+      make("div", { class: "histograms" }, ...unfolded));
+  });
+  const draw = () => { // all sizes first, as each drawing may lay out the page anew
+    const sizes = drawn.map((each) => each.size);
+    drawn.forEach((each, i) => each.draw(sizes[i]));
+  };
+  return { element: make("div", { class: "regimes" }, ...cards), draw };
+}
