@@ -116,12 +116,39 @@ def valley(
     return np.asarray(scale[0] + scale[1] * shared + scale[2] * grown)
 
 
+def saturating(
+    random: np.random.Generator, points: NDArray[np.float64], count: int
+) -> NDArray[np.float64]:
+    """Draw what grows towards a bound: c_0 + c_1 (1 - p^-i)."""
+    scale = coefficients(random, 2, count, 1)
+    power = random.uniform(0.2, 2.0, (count, 1))
+    return np.asarray(scale[0] + scale[1] * (1.0 - (points / points[0]) ** -power))
+
+
+def speedup(
+    random: np.random.Generator, points: NDArray[np.float64], count: int
+) -> NDArray[np.float64]:
+    """Draw Amdahl's speedup, or rates: c p / (1 + s (p - 1)), s log-uniform from 1e-4 to 1."""
+    serial = 10.0 ** random.uniform(-4.0, 0.0, (count, 1))
+    return np.asarray(coefficients(random, count, 1) * points / (1.0 + serial * (points - 1.0)))
+
+
+def efficiency(
+    random: np.random.Generator, points: NDArray[np.float64], count: int
+) -> NDArray[np.float64]:
+    """Draw the efficiency that goes with Amdahl's speedup: c / (1 + s (p - 1))."""
+    return np.asarray(speedup(random, points, count) / points)
+
+
 FAMILIES: dict[str, Draw] = {
     "inside": inside,
     "outside": outside,
     "strong": strong,
     "two-terms": two_terms,
     "valley": valley,
+    "saturating": saturating,
+    "speedup": speedup,
+    "efficiency": efficiency,
 }
 """Functions that show one behaviour throughout."""
 

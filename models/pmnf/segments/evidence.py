@@ -21,13 +21,15 @@ from numpy.typing import NDArray
 from hindmost.models.compiled import compiled
 from hindmost.models.pmnf.segments.residuals import first_residuals, pair_residual, single_residual
 from hindmost.models.pmnf.space import FINE, PAPER, lattice
-from hindmost.models.pmnf.term import Exponents, columns
+from hindmost.models.pmnf.term import columns
 
 LEAST = 2
 """Points that a side has at least."""
 SMOOTH = (24, 8)
 """Steps of the exponents of one growth over all points: so fine that over many decades nothing
 smooth is far from all of them."""
+KNEES, BEYOND = 48, 16.0
+"""Bends of the curves that approach a bound, and how far outside the points they may lie."""
 FLOORS = np.array([0.005, 0.05])
 """Noise that is taken for granted: shares of the value, or of the series' mean."""
 
@@ -56,9 +58,9 @@ def evidence(
 ) -> Evidence:
     """Return the evidence for a change after each point.
 
-    One growth over all points is a constant with one term of nearly any exponents, or with two of
-    the paper's: what falls at first and grows later has one behaviour. On a side, it has one term
-    of the fine space.
+    One growth over all points is a constant with one term of nearly any exponents, added or
+    subtracted, or with two of the paper's: what falls at first and grows later has one behaviour,
+    as has what approaches a bound. On a side, it has one term of the fine space.
 
     Parameters
     ----------
@@ -73,14 +75,14 @@ def evidence(
         weights = shares * np.abs(values) ** (-2.0 * gamma) * level ** (2.0 * gamma - 2.0)
     ratio = np.empty((values.shape[0], points.size - 2 * LEAST + 1, FLOORS.size))
     place = np.zeros(ratio.shape[:2])
-    fine = unit_columns(FINE.exponents, points)
+    fine = unit(columns(FINE.exponents, points))
     compiled(evidence_loop)(
         np.ascontiguousarray(values),
         weights,
         fine,
         np.ascontiguousarray(fine[:, ::-1]),
-        unit_columns(lattice(*SMOOTH), points),
-        unit_columns(PAPER.exponents, points),
+        smooth_columns(points),
+        unit(columns(PAPER.exponents, points)),
         FLOORS,
         ratio,
         place,
@@ -88,12 +90,22 @@ def evidence(
     return Evidence(ratio=ratio, place=place)
 
 
-def unit_columns(
-    exponents: tuple[Exponents, ...], points: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the terms at the points, each scaled to a largest value of 1."""
-    values = columns(exponents, points)
-    return np.ascontiguousarray(values / np.abs(values).max(axis=1, keepdims=True))
+def smooth_columns(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what one growth over all points may be made of, shape (column, point).
+
+    Terms of nearly any exponents, and 1 / (1 + p / k) for many k: of these, Amdahl's speedup and
+    efficiency are made, and rates that approach a bound, which no single term is near.
+    """
+    knees = np.geomspace(points[0] / BEYOND, BEYOND * points[-1], KNEES)
+    return unit(
+        np.concatenate([columns(lattice(*SMOOTH), points), 1.0 / (1.0 + points / knees[:, None])])
+    )
+
+
+def unit(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scale each row to a largest value of 1; rows of 0 stay."""
+    largest = np.abs(values).max(axis=1, keepdims=True)
+    return np.ascontiguousarray(values / np.where(largest > 0.0, largest, 1.0))
 
 
 def evidence_loop(

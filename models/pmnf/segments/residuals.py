@@ -72,13 +72,13 @@ def first_residuals(
 def single_residual(
     y: NDArray[np.float64], weight: NDArray[np.float64], columns: NDArray[np.float64]
 ) -> float:
-    """Return the least residual of a constant and one term over a whole series.
+    """Return the least residual of a constant and one column over a whole series.
 
     Parameters
     ----------
     y, weight : float64 array, shape (point,)
-    columns : float64 array, shape (term, point)
-        Each of largest value 1.
+    columns : float64 array, shape (column, point)
+        Each of largest value 1; they may be subtracted, too.
     """
     total = weight.sum()
     mean = (weight * y).sum() / total
@@ -96,7 +96,7 @@ def single_residual(
             apart = columns[q, a] - middle
             tt += weight[a] * apart * apart
             ty += off[a] * apart
-        if ty > 0.0 and tt > 0.0:
+        if tt > 0.0:
             least = min(least, spread - ty * ty / tt)
     return float(max(least, 0.0))
 

@@ -20,7 +20,9 @@ from hindmost.models.synthetic.scaling import FAMILIES, measured
 RATE = 0.0075
 RATE_OF_SPLIT = 0.002
 LEVELS = (0.0, 0.15)
-DRAWS = 2500
+DRAWS, OF_POINTS, LEAST_DRAWS = 1600, 12, 500
+"""Series of each family and noise; of longer series than so many points fewer, but at least so
+many: the tail, not the count, fixes the thresholds."""
 TAIL = 0.05
 """Share of the draws that the exponential law is fitted to."""
 
@@ -65,7 +67,8 @@ def null_evidence(
     """Return the evidence in series of one behaviour: shape (series, split, floor)."""
     kind = next(kind for kind in NoiseKind if kind.gamma == gamma)
     random = np.random.default_rng([7, list(FAMILIES).index(family), int(1000 * noise)])
-    truth = FAMILIES[family](random, points, DRAWS)
+    draws = max(LEAST_DRAWS, DRAWS * OF_POINTS // max(points.size, OF_POINTS))
+    truth = FAMILIES[family](random, points, draws)
     values = measured(random, truth, noise=noise, kind=kind)[..., 0]
     return evidence(points, values, np.ones_like(values), gamma).ratio
 
