@@ -134,7 +134,7 @@ def _grids(
 ) -> list[NDArray[np.float64]]:
     """Return where each segment's model is drawn; neighbours meet in the middle of a change."""
     spread = np.geomspace if logarithmic else np.linspace
-    borders = [0.5 * (change.low + change.high) for change in kernel.changes]
+    borders = [change.middle for change in kernel.changes]
     ends = [begin, *borders, end]
     count = max(GRID // (len(ends) - 1), 2)
     return [np.asarray(spread(low, high, count)) for low, high in pairwise(ends)]

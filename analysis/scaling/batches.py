@@ -14,7 +14,7 @@ from hindmost.analysis.scaling.kept import kept_thresholds
 from hindmost.analysis.scaling.kernel import KernelScaling
 from hindmost.analysis.scaling.options import ScalingOptions
 from hindmost.errors import UsageError
-from hindmost.models.pmnf.fit import ScalingModels
+from hindmost.models.pmnf.fit import MOST_TERMS, ScalingModels
 from hindmost.models.pmnf.noise import Noise
 from hindmost.models.pmnf.segments.fit import KernelModels, fit_segments
 
@@ -99,7 +99,7 @@ class SegmentedBatch:
     def _stretch(self, kernel: int, at: float) -> tuple[int, int]:
         """Return the first and one past the last point of the behaviour at a point."""
         verdict = self.models.segmentations[kernel]
-        borders = [0.5 * (change.low + change.high) for change in verdict.changes]
+        borders = [change.middle for change in verdict.changes]
         own = verdict.stretches()[int(np.searchsorted(borders, at, side="left"))]
         there = np.flatnonzero(np.isfinite(self.models.whole.observations.values[kernel]))
         return int(there[own.start]), int(there[own.stop - 1]) + 1
@@ -235,6 +235,11 @@ def _fit_joint(
         raise UsageError(
             f"The paper's rule knows one parameter; there are {', '.join(parameters)}: choose one "
             "by --parameter, or leave --method away."
+        )
+    if options.terms != MOST_TERMS:
+        raise UsageError(
+            f"--terms knows one parameter; there are {', '.join(parameters)}: choose one by "
+            "--parameter, or leave --terms away."
         )
     from hindmost.models.pmnf.several import fit_parameters  # its loops are many
 

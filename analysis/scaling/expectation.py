@@ -97,6 +97,11 @@ def read_expectation(text: str, study: Study) -> Expectation:
     pattern = pattern.strip() if colon else "*"
     kernels = list(dict.fromkeys(series.kernel for series in study.experiment.series))
     target = study.target
+    if all(at <= last for at, last in zip(target.at, target.largest, strict=True)):
+        raise UsageError(
+            f"--expect is about growth beyond {written(target.parameters, target.largest)}, the "
+            f"largest measured point; --at {target.explain()} is not beyond: take a larger one."
+        )
     formula = parse(formula_text.strip(), target.parameters)
     ends = []
     for point in (target.largest, target.at):

@@ -42,10 +42,12 @@ def kept_thresholds(points: NDArray[np.float64]) -> Iterator[None]:
     there = _read(points)
     SIMULATED.update(there)
     before = set(SIMULATED)
-    yield
-    new = {key: SIMULATED[key] for key in SIMULATED.keys() - before}
-    if new:
-        _write(points, {**there, **new})
+    try:
+        yield
+    finally:  # an interrupted study does not begin anew
+        new = {key: SIMULATED[key] for key in SIMULATED.keys() - before}
+        if new:
+            _write(points, {**there, **new})
 
 
 def place(points: NDArray[np.float64]) -> Path:

@@ -55,7 +55,7 @@ class KernelScaling:
 
     def number_at(self, at: tuple[float, ...]) -> int:
         """Return the number of the segment that holds at a point."""
-        borders = [0.5 * (change.low + change.high) for change in self.changes]
+        borders = [change.middle for change in self.changes]
         return int(np.searchsorted(borders, at[0], side="left"))
 
     def model_at(self, at: tuple[float, ...]) -> ScalingModel:

@@ -51,7 +51,7 @@ def latex_table(study: Study, *, top: int | None = None) -> str:
 
 def _rows(kernel: KernelScaling, *, several: bool, ranges: bool) -> list[list[str]]:
     """Return the cells of a kernel, a row a segment."""
-    head = [escaped(kernel.series.kernel)]
+    head = [f"{{{escaped(kernel.series.kernel)}}}"]  # a name like [x] is no option of a row
     if several:
         head.append(escaped(kernel.series.metric))
     if not ranges:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import keyword
 import re
 from collections.abc import Sequence
@@ -13,7 +14,8 @@ from hindmost.models.pmnf.expression import fraction
 from hindmost.models.pmnf.model import Form, ScalingModel
 from hindmost.models.pmnf.term import Term
 
-RESERVED = ("math", "log2", "MODELS")
+RESERVED = ("log2", "MODELS", *dir(builtins))
+"""What the module itself needs, or would hide."""
 
 
 def python_module(study: Study, *, top: int | None = None) -> str:
@@ -27,7 +29,7 @@ def python_module(study: Study, *, top: int | None = None) -> str:
     top : int, optional
         Kernels of each metric; all by default.
     """
-    arguments = distinct([identifier(name) for name in study.target.parameters])
+    arguments = distinct([identifier(name) for name in study.target.parameters], taken=RESERVED)
     kernels = [kernel for metric in study.metrics for kernel in metric.kernels(metric.order[:top])]
     several = len(study.metrics) > 1
     names = distinct(
@@ -61,9 +63,8 @@ def _function(name: str, arguments: Sequence[str], kernel: KernelScaling) -> str
     lines = [f"def {name}({', '.join(arguments)}):", "    " + _docstring(about)]
     changes = kernel.changes
     for change, segment in zip(changes, kernel.segments, strict=False):
-        border = 0.5 * (change.low + change.high)
         text = formula(segment.model or kernel.whole, arguments)
-        lines += [f"    if {arguments[0]} <= {border!r}:", f"        return {text}"]
+        lines += [f"    if {arguments[0]} <= {change.middle!r}:", f"        return {text}"]
     last = kernel.whole
     if changes:
         last = kernel.segments[-1].model or kernel.whole

@@ -21,8 +21,8 @@ class Hand:
         Of a parameter, to the first and to another power.
     product : str
         Between factors.
-    number : callable of a float
-    exponent : callable of a Fraction
+    scientific : str
+        Of a number, with ``{mantissa}`` and ``{exponent}``.
     """
 
     power: str

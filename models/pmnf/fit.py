@@ -107,7 +107,9 @@ class ScalingModels:
                 at,
                 level=level,
             )
-        return low, high
+        # The average over all terms may know better than the one that is told.
+        told = self.predict(at)
+        return np.minimum(low, told), np.maximum(high, told)
 
     def __getitem__(self, kernel: int) -> ScalingModel:
         there = np.isfinite(self.observations.values[kernel])
@@ -200,10 +202,23 @@ def fit(
     UsageError
         An unknown space or kind of noise, or more terms than 2.
     """
-    if points.ndim != 1:
-        raise UsageError("Points of several parameters; fit_parameters takes them.")
     observations = observe(points, values, noise)
+    of_one_parameter(observations)
     return fit_observations(observations, space=space, parameter=parameter, terms=terms)
+
+
+def of_one_parameter(observations: Observations) -> None:
+    """Refuse points of several parameters.
+
+    Raises
+    ------
+    UsageError
+    """
+    if observations.points.ndim != 1:
+        raise UsageError(
+            f"Points of {observations.points.shape[1]} parameters; pmnf.several.fit_parameters "
+            "takes them."
+        )
 
 
 def fit_observations(

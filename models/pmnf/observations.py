@@ -23,6 +23,8 @@ LEAST_POINTS = 5
 """Points that a model needs (Calotoiu et al. 2013)."""
 FAR = 7.0
 """Median deviations of repetitions, beyond which one is an outlier."""
+SIZES, LARGEST_POINT = (1e-100, 1e100), 1e30
+"""Of values and points whose powers are numbers yet."""
 DOUBT = 0.01
 """What a point weighs whose repetitions do not say which of them are the outliers."""
 
@@ -120,6 +122,14 @@ def checked(
         raise DataError("The points are not in ascending order; sort them and their values.")
     if np.isinf(values).any():
         raise DataError("A value is infinite; leave it out (NaN).")
+    size = np.abs(values[np.isfinite(values) & (values != 0.0)])
+    least, most = size.min(initial=1.0), size.max(initial=1.0)
+    if points.max() > LARGEST_POINT or least < SIZES[0] or most > SIZES[1]:
+        raise DataError(
+            f"Values from {least:g} to {most:g} at points up to {points.max():g}; values must lie "
+            f"between {SIZES[0]:g} and {SIZES[1]:g}, points below {LARGEST_POINT:g}: take other "
+            "units."
+        )
     return points, values
 
 

@@ -204,6 +204,9 @@ def interval_loop(
         best = share.max()
         kept = np.flatnonzero(share > best + np.log(LEAST_SHARE))
         number[k] = kept.size
+        if kept.size == 0:  # nothing but zeros
+            intervals[:, k] = mean
+            continue
         # What a point of the noise model's variance f^(2 gamma) weighs.
         base = 0.0
         for a in range(count):

@@ -66,8 +66,3 @@ def columns(exponents: Sequence[Exponents], points: NDArray[np.float64]) -> NDAr
     whole = of_logarithms == np.rint(of_logarithms)
     base = np.where(whole, logarithm, np.maximum(logarithm, 0.0))
     return np.asarray(points**powers * base**of_logarithms)
-
-
-def grows_faster(one: Exponents, other: Exponents) -> bool:
-    """Say whether a term outgrows another as its parameter grows without bound."""
-    return one > other

@@ -9,7 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
-from hindmost.models.pmnf.fit import MOST_TERMS, ScalingModels, fit_observations
+from hindmost.models.pmnf.fit import (
+    MOST_TERMS,
+    ScalingModels,
+    fit_observations,
+    of_one_parameter,
+)
 from hindmost.models.pmnf.model import ScalingModel
 from hindmost.models.pmnf.observations import LEAST_POINTS, Observations, observe
 from hindmost.models.pmnf.segments.advice import advise
@@ -18,8 +23,8 @@ from hindmost.models.pmnf.segments.paper import PaperSegmentations, segment_by_p
 from hindmost.models.pmnf.segments.verdict import Segmentation
 
 METHODS = ("likelihood", "paper")
-FEWEST = 3
-"""Points from which a side gets a provisional model, of at most one term."""
+FEWEST = 2
+"""Points from which a side gets a provisional model: a constant, from 3 on at most one term."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +37,7 @@ class Segment:
         Its first and its last point.
     points : int
     model : ScalingModel or None
-        None of fewer than 3 points.
+        None of a single point.
     """
 
     low: float
@@ -84,7 +89,7 @@ class KernelModel:
 
     def _by_segment(self, at: Any, ask: Any) -> tuple[NDArray[np.float64], ...]:
         targets = np.atleast_1d(np.asarray(at, np.float64))
-        borders = [0.5 * (change.low + change.high) for change in self.segmentation.changes]
+        borders = [change.middle for change in self.segmentation.changes]
         which = np.searchsorted(borders, targets, side="left")
         sides = [np.empty(targets.size), np.empty(targets.size)]
         count = 1
@@ -181,6 +186,7 @@ def fit_segments(
         As `fit`; UsageError for an unknown method as well.
     """
     observations = observe(points, values, noise)
+    of_one_parameter(observations)
     whole = fit_observations(observations, space=space, parameter=parameter, terms=terms)
     found = segment_observations(observations, method)
     groups: dict[tuple[int, int], list[int]] = {}
@@ -215,7 +221,9 @@ def detect_segments(
     noise: str | None = None,
 ) -> Segmentations | PaperSegmentations:
     """Find the changes of many kernels; arguments and errors as those of `fit_segments`."""
-    return segment_observations(observe(points, values, noise), method)
+    observations = observe(points, values, noise)
+    of_one_parameter(observations)
+    return segment_observations(observations, method)
 
 
 def segment_observations(

@@ -43,6 +43,11 @@ class Change:
     first: int
     likely: tuple[float, float]
 
+    @property
+    def middle(self) -> float:
+        """Where one model takes over from the other."""
+        return 0.5 * (self.low + self.high)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segmentation:

@@ -78,13 +78,15 @@ def test_json_of_the_paper_has_no_nan(tmp_path: Path) -> None:
     assert "NaN" not in json.dumps(study_json(study), allow_nan=False)
 
 
-def test_a_side_of_two_points_has_no_model(tmp_path: Path) -> None:
+def test_a_side_of_two_points_has_a_provisional_constant(tmp_path: Path) -> None:
     values = {"f": lambda p: np.where(p < 500.0, p, 1e5)}
     path = write_text(tmp_path / "e.txt", values, noise=0.001, repetitions=3)
     (model,) = study_json(study_scaling(read_experiment(path)))["models"]
     assert model["change"] == [256.0, 512.0]
     short = model["segments"][1]
-    assert (short["expression"], short["provisional"], short["points"]) == (None, True, 2)
+    assert (short["provisional"], short["points"], short["terms"]) == (True, 2, [])
+    assert short["constant"] == pytest.approx(1e5, rel=0.01)
+    assert model["predicted"] == short["constant"]
     assert "measure" in model["advice"]
 
 

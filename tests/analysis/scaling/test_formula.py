@@ -38,7 +38,7 @@ def by_python(text: str, p: float, n: float) -> float | None:
     names = {"p": p, "n": n, "log2": math.log2, "log": math.log, "sqrt": math.sqrt}
     try:
         value = eval(text.replace("^", "**"), {"__builtins__": {}}, names)
-    except (ValueError, ZeroDivisionError, OverflowError):
+    except (ValueError, ZeroDivisionError, OverflowError, TypeError):  # the last: complex numbers
         return None
     return value if isinstance(value, float | int) and math.isfinite(value) else None
 

@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 from hindmost.errors import UsageError
 from hindmost.models.pmnf import detect_segments, fit_segments
 from hindmost.models.pmnf.noise import NoiseKind
-from hindmost.models.pmnf.segments.evidence import LEAST, evidence
+from hindmost.models.pmnf.segments.evidence import LEAST, evidence, smooth_columns
 from hindmost.models.pmnf.segments.thresholds import thresholds
 from hindmost.models.pmnf.segments.verdict import Verdict
-from hindmost.models.pmnf.space import FINE, PAPER, lattice
+from hindmost.models.pmnf.space import FINE, PAPER
 from hindmost.models.pmnf.term import columns
 from hindmost.models.synthetic.scaling import (
     FAMILIES,
@@ -49,15 +49,14 @@ def test_the_evidence_is_that_of_least_squares_with_numpy(gamma: float) -> None:
     level = np.abs(values).mean()
     weights = (np.abs(values) ** (-2.0 * gamma) * level ** (2.0 * gamma - 2.0))[0]
     fine, coarse = columns(FINE.exponents, points), columns(PAPER.exponents, points)
-    smooth = columns(lattice(24, 8), points)
 
     def one(stretch: slice) -> float:
         designs = [fine[:0, stretch], *([term[stretch]] for term in fine)]
         return least_residual(values[0, stretch], weights[stretch], designs)  # type: ignore[arg-type]
 
     pairs = [coarse[[q, r]] for q in range(len(coarse)) for r in range(q)]
-    pairs += [smooth[[q]] for q in range(len(smooth))]
-    whole = min(one(slice(0, 7)), least_residual(values[0], weights, pairs))
+    subtracted = [sign * column[None] for column in smooth_columns(points) for sign in (1.0, -1.0)]
+    whole = min(one(slice(0, 7)), least_residual(values[0], weights, [*pairs, *subtracted]))
     for split, floors in enumerate(found):
         first = split + LEAST
         two = one(slice(0, first)) + one(slice(first, 7))
