@@ -169,6 +169,9 @@ class ScalingModel:
         text = f"grows like {leading} over {self.values.size} points"
         if self.form.terms[-1].exponents < (ABSENT,) * len(self.parameters):
             text = f"falls like {leading} over {self.values.size} points"
+            if self.form.coefficients[-1] < 0.0:
+                bound = f"{self.form.constant:.4g}"
+                text = f"approaches {bound} like {leading} over {self.values.size} points"
         if doubt is None:
             return text
         other = (

@@ -181,7 +181,8 @@ def interval_loop(
         for q in range(many):
             share[q] = -np.inf
             rss = fit_single(y, weight, here[q], mean, q, middle, slope, length)
-            if slope[q] > 0.0 and count > 2:
+            falls = here[q, 0] > here[q, count - 1]
+            if (slope[q] > 0.0 or falls) and count > 2:
                 share[q] = prior[q] - 0.5 * (count - 2) * np.log(rss + tiny) - size
                 error[q] = (rss + tiny) / (count - 2)
         constant = np.log(SHARE_OF_CONSTANT) - 0.5 * (count - 1) * np.log(spread + tiny)

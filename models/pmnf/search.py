@@ -1,8 +1,9 @@
 """Least squares over a search space, for many kernels at once: the compiled loop.
 
 All hypotheses of a kernel are held against the same weights: first 1 / |y|^(2 gamma), from whose
-best one-term model come the final ones, 1 / f^(2 gamma), which noise does not sway. A term's
-coefficient is never below 0: costs add up, and a term that is subtracted fits noise.
+best one-term model come the final ones, 1 / f^(2 gamma), which noise does not sway. Terms that
+grow are only added: costs add up, and one that is subtracted fits noise. One term that falls may be
+subtracted from the constant, as in what approaches a bound.
 """
 
 from __future__ import annotations
@@ -183,7 +184,8 @@ def try_singles(
         for a in range(points):
             centred[q, a] /= norm
             rss += (target[a] - component * centred[q, a]) ** 2
-        if component > 0.0:
+        falls = columns[q, 0] > columns[q, points - 1]
+        if component > 0.0 or falls:
             value = points * np.log(rss + tiny) + penalties[1]
             slope = component / norm
             keep(best, value, q, NONE, mean - slope * middle, slope, 0.0)

@@ -51,6 +51,13 @@ def test_strong_scaling_is_found_and_said() -> None:
     assert model.explain().startswith("falls like p^(-1)")
 
 
+def test_what_approaches_a_bound_is_found_and_said() -> None:
+    model = fit(POINTS, 100.0 * (1.0 - 1.0 / POINTS))[0]
+    assert model.expression() == "100 - 100 * p^(-1)"
+    assert model.explain().startswith("approaches 100 like p^(-1)")
+    assert float(model.predict(1e9)[0]) == pytest.approx(100.0)
+
+
 def test_two_terms_are_found_where_both_are_seen() -> None:
     model = fit(POINTS, 5.0 + 2.0 * POINTS**2 + 700.0 * np.log2(POINTS))[0]
     leading = [(Fraction(0), Fraction(1)), (Fraction(2), Fraction(0))]

@@ -19,7 +19,7 @@ POINTS = 2.0 ** np.arange(1, 9)
 def brute_force(
     values: NDArray[np.float64], weights: NDArray[np.float64], price: NDArray[np.float64]
 ) -> tuple[float, set[int]]:
-    """Try every hypothesis with numpy's least squares; coefficients of terms are above 0."""
+    """Try every hypothesis with numpy's least squares; terms that grow are not subtracted."""
     terms = columns(PAPER.exponents, POINTS)
     root, best = np.sqrt(weights / weights.sum()), (np.inf, set[int]())
     for size in range(3):
@@ -27,7 +27,8 @@ def brute_force(
             design = np.column_stack([np.ones(POINTS.size), *terms[list(chosen)]])
             scale = np.abs(design * root[:, None]).max(axis=0)
             factors = np.linalg.lstsq(design * root[:, None] / scale, values * root, rcond=1e-14)[0]
-            if (factors[1:] <= 0.0).any():
+            falls = size == 1 and terms[chosen[0]][0] > terms[chosen[0]][-1]
+            if (factors[1:] <= 0.0).any() and not falls:
                 continue
             rss = float(((values - design @ (factors / scale)) ** 2 * root**2).sum())
             criterion = POINTS.size * np.log(rss) + price[size]
