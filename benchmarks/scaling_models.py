@@ -66,12 +66,12 @@ def criteria(random: np.random.Generator, sets: int) -> None:
     """Print what other criteria than hindmost's would choose."""
     say("Criteria: constants given a term; one term: exact, given a second; two terms: leading one")
     say("right, second one given, in %; paper's space, 10 points, 5 % multiplicative noise")
-    growing = sum(power >= 0 for power, _ in PAPER.exponents)
+    ways = len(PAPER.exponents) + sum(power < 0 for power, _ in PAPER.exponents)
     free = np.arange(3) + 2
     size = 10 - free - 1
     akaike = 2.0 * free + 2.0 * free * (free + 1) / size
     choices = {
-        "hindmost": penalties(10, growing),
+        "hindmost": penalties(10, ways),
         "corrected Akaike": akaike,
         "Bayes": free * np.log(10.0),
         "Akaike": 2.0 * free,

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-PRICE = (0.0, 0.25, 1.0)
+PRICE = (0.0, 0.3, 1.0)
 """c for none, one and two terms."""
 FEWEST = 5
 """Provisional models of fewer points pay as if they had so many."""
@@ -25,7 +25,7 @@ def penalties(points: int, terms: int, *, most: int = 2) -> NDArray[np.float64]:
     ----------
     points : int
     terms : int
-        In the search space.
+        Ways to have one: of the search space, those that fall twice, as they may be subtracted.
     most : int
         Terms that a model may have.
 

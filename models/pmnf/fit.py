@@ -233,7 +233,7 @@ def fit_observations(
     if not 0 <= terms <= MOST_TERMS:
         raise UsageError(f"{terms} terms; a model has 0, 1 or 2 beside its constant.")
     chosen = search_space(space)
-    growing = sum(power >= 0 for power, _ in chosen.exponents)
+    ways = len(chosen.exponents) + sum(power < 0 for power, _ in chosen.exponents)
     kernels, points = observations.values.shape
     found: dict[str, NDArray[Any]] = {
         "terms": np.full((kernels, KEPT, 2), NONE, np.int32),
@@ -254,7 +254,7 @@ def fit_observations(
             observations.shares[members][:, there],
             columns(chosen.exponents, at),
             gamma=observations.noise.kind.gamma,
-            penalties=penalties(count, growing, most=terms),
+            penalties=penalties(count, ways, most=terms),
         )
         found["terms"][members] = part.terms
         found["coefficients"][members] = part.coefficients
