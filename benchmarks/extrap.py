@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-MOST_SETS = 100
+MOST_SETS = 60
 """Data sets that are sent; Extra-P takes 10 to 60 ms for each."""
 
 

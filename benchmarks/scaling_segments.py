@@ -32,7 +32,8 @@ Judged = tuple[NDArray[np.bool_], NDArray[np.bool_]]
 Judge = Callable[[Values], Judged]
 
 LEVELS = (0.0, 0.01, 0.02, 0.05, 0.10, 0.15)
-PEER_LEVELS = (0.01, 0.05, 0.15)
+PEER_LEVELS = (0.05, 0.15)
+PEER_FAMILIES = ("inside", "outside", "valley")
 GRIDS = {"1..10": np.arange(1.0, 11.0), "2..1024": 2.0 ** np.arange(1, 11)}
 HALVES = (inside, outside)
 LONE = 500
@@ -134,7 +135,8 @@ def detection(random: np.random.Generator, sets: int, peer: Peer) -> None:
             for word, judge in judges.items():
                 if word == "Extra-P" and (peer.python is None or level not in PEER_LEVELS):
                     continue
-                wrong = {family: float(judge(values)[0].mean()) for family, values in null.items()}
+                asked = PEER_FAMILIES if word == "Extra-P" else tuple(FAMILIES)
+                wrong = {family: float(judge(null[family])[0].mean()) for family in asked}
                 one = max(wrong["inside"], wrong["outside"])
                 found, right = judge(two)
                 say(

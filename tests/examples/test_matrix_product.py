@@ -10,6 +10,7 @@ import numpy as np
 from tests.examples.conftest import DATA, Run
 
 from hindmost.analysis.readers.find import read_experiment
+from hindmost.models.pmnf.segments.verdict import Verdict
 
 Example = Callable[[str], ModuleType]
 CACHES = {
@@ -58,10 +59,10 @@ def test_the_last_cache_is_found_in_the_shipped_data(example: Example) -> None:
     assert after > 1.3 * before
 
 
-def test_the_second_cache_is_found_in_the_shipped_data(example: Example) -> None:
+def test_the_second_cache_is_left_open_in_the_shipped_data(example: Example) -> None:
     ((_, _, model),) = example("findings").found(DATA / "matrix-product-l2.txt")
-    low, high = model.segmentation.changes[0].likely
-    assert low <= 2**20 <= high < 2**22
+    assert model.segmentation.verdict is Verdict.OPEN
+    assert "three times" in model.advice()
 
 
 def test_the_program_measures(run: Run, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from hindmost.analysis.history.acknowledgements import FILE_NAME as KNOWN_CHANGES
 from hindmost.analysis.history.readers.asv import ASV
 from hindmost.analysis.history.readers.gathering import Gathering
 from hindmost.analysis.history.readers.google_benchmark import GOOGLE_BENCHMARK
@@ -162,7 +163,7 @@ def _in_folder(
         if format is not None and (not wanted or format in wanted):
             machine = machine_of(path, folder, several)
             found.append((Source(path=path, folder=machine), format))
-        elif path.parent == folder:
+        elif path.parent == folder and path.name != KNOWN_CHANGES:
             strange.append(path)
     if not found:
         kind = "a known format" if not wanted else f"the format {_names(wanted)}"
