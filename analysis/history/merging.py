@@ -33,15 +33,16 @@ class KeptSeries:
 def merge(kept: NightlySeries | None, given: NightlySeries | None) -> NightlySeries:
     """Return a series with all its nights.
 
-    Files that begin where the state does, or before, hold the whole series, and are right where
-    the two differ. Files that begin later hold its last nights, and the others are the state's.
+    Files that begin where the state does, or before, are right about all nights up to their last
+    one; later nights of the state stay. Of files that begin later, nights are added to the state's.
     """
     if kept is None or given is None:
         whole = given if given is not None else kept
         assert whole is not None
         return whole
     if not kept.times.size or (given.times.size and given.times[0] <= kept.times[0]):
-        return given
+        later = kept.times > given.times[-1]
+        return merge(given, part(kept, later)) if later.any() else given
     there = set(zip(kept.times.tolist(), kept.values.tolist(), strict=True))
     pairs = zip(given.times.tolist(), given.values.tolist(), strict=True)
     new = [place for place, pair in enumerate(pairs) if pair not in there]
@@ -56,6 +57,19 @@ def merge(kept: NightlySeries | None, given: NightlySeries | None) -> NightlySer
         commits=tuple(commits[place] for place in order),
         commit_parts=tuple(parts[place] for place in order),
         spread=joined(kept, given, new, order),
+    )
+
+
+def part(series: NightlySeries, chosen: NDArray[np.bool_]) -> NightlySeries:
+    """Return some nights of a series."""
+    places = np.flatnonzero(chosen).tolist()
+    return replace(
+        series,
+        times=frozen(series.times[chosen]),
+        values=frozen(series.values[chosen]),
+        commits=tuple(series.commits[place] for place in places),
+        commit_parts=tuple(series.commit_parts[place] for place in places),
+        spread=None if series.spread is None else frozen(series.spread[chosen]),
     )
 
 

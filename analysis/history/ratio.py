@@ -13,6 +13,8 @@ FARTHEST = 700.0
 """Logarithm of about the largest number."""
 CORRELATED_FROM = 10
 """Observations from which on their correlation in time can be told."""
+ROUNDING = 1e-12
+"""Of logarithms of equal values: no error, and no difference."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,12 +131,12 @@ def ratio_from(
     value = exponential(difference)
     if not freedom:
         return Ratio(value=value, interval=None, level=level, p_value=None, freedom=0.0)
-    if error > 0.0:
+    if error > ROUNDING:
         tail = special.stdtr(freedom, -abs(difference) / error)
         reach = float(special.stdtrit(freedom, 0.5 + 0.5 * level)) * error
         p_value = float(2.0 * tail)
     else:  # every observation is alike, as counts are
-        reach, p_value = 0.0, 1.0 if difference == 0.0 else 0.0
+        reach, p_value = 0.0, 1.0 if abs(difference) <= ROUNDING else 0.0
     return Ratio(
         value=value,
         interval=(exponential(difference - reach), exponential(difference + reach)),

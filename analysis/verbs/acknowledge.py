@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable
+from datetime import date
 from pathlib import Path
 
 from hindmost.analysis.history.acknowledgements import (
@@ -32,6 +33,14 @@ def known_changes(
     return tuple(note for path in named for note in read_acknowledgements(path))
 
 
+def plain_date(words: str) -> str:
+    """Write a date as the notes do; what is none is left for the check of the note."""
+    try:
+        return date.fromisoformat(words).isoformat()
+    except ValueError:
+        return words
+
+
 def notes_beside(file: str) -> Path:
     """Return where the notes on a file or a folder of results are."""
     path = Path(file)
@@ -46,7 +55,12 @@ def acknowledge(arguments: argparse.Namespace) -> int:
         raise UsageError("'hindmost history ack' takes one folder or file, and options.")
     if not arguments.date or not arguments.reason:
         raise UsageError("'hindmost history ack' needs --date and --reason: when, and why known.")
-    entry = {"date": arguments.date, "reason": arguments.reason}
+    if arguments.ack:
+        raise UsageError(
+            "'hindmost history ack' writes the notes beside the data: name the file of notes in "
+            "place of the data to write another one, and leave --ack away."
+        )
+    entry = {"date": plain_date(arguments.date), "reason": arguments.reason}
     entry |= {name: getattr(arguments, name) or ANY for name in ("machine", "case", "timer")}
     try:
         note = checked(entry, "The note")

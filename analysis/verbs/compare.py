@@ -33,7 +33,7 @@ MOST_WARNINGS = 5
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.description = "Says how much slower or faster B is than A, timer by timer."
-    parser.epilog = EXAMPLES.replace("%", "%%")
+    parser.epilog = EXAMPLES
     parser.add_argument("first", metavar="A", help="a file of results, or a folder of them")
     parser.add_argument("second", metavar="B")
     parser.add_argument("--format", action="append", help="of the files (found by content)")

@@ -176,21 +176,21 @@ def newer_than(words: str | None, until: float, otherwise: float) -> float:
     """
     if words is None:
         return otherwise
-    try:
-        days = float(words)
+    try:  # a date first: 20210717 is one, too
+        day = date.fromisoformat(words)
     except ValueError:
         pass
     else:
-        if 0.0 < days < float("inf"):
-            return until - days * SECONDS_A_DAY
-        raise UsageError(f"--since {words}: give a number of days above 0, or a date.")
+        return datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() - 1.0
     try:
-        day = date.fromisoformat(words)
+        days = float(words)
     except ValueError as error:
         raise UsageError(
             f"--since {words}: give a date as 2021-07-17, or a number of days."
         ) from error
-    return datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() - 1.0
+    if 0.0 < days < float("inf"):
+        return until - days * SECONDS_A_DAY
+    raise UsageError(f"--since {words}: give a number of days above 0, or a date.")
 
 
 def warnings_of(study: HistoryStudy) -> list[str]:

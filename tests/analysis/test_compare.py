@@ -231,3 +231,9 @@ def test_requests_that_mean_nothing_are_refused(tmp_path: Path, words: list[str]
     (path,) = write_nights(tmp_path / "a", {"ice": {"t": noise(0, 1)}}, range(1))
     with pytest.raises(UsageError):
         main(["compare", str(path), str(path), *words])
+
+
+def test_equal_values_do_not_differ_by_rounding() -> None:
+    ratio = unpaired_ratio(np.full(6, 6.59), np.full(9, 6.59))
+    assert ratio.p_value == 1.0
+    assert ratio.value == pytest.approx(1.0)

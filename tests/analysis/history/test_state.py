@@ -85,6 +85,17 @@ def test_the_same_nights_again_change_nothing(tmp_path: Path) -> None:
     )
 
 
+def test_earlier_nights_alone_take_no_later_ones_away(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    values = stepped(0)
+    after(series(values), path)
+    before = path.read_text()
+    after(series(values[:1]), path)
+    assert path.read_text() == before
+    after(series(values[: NIGHTS // 2]), path)
+    assert path.read_text() == before
+
+
 def test_a_past_that_changed_is_told_and_verdicts_are_revised(tmp_path: Path) -> None:
     path = tmp_path / "state"
     after(series(stepped(0)), path)

@@ -47,6 +47,7 @@ def test_since_says_what_is_a_finding(folder: Path) -> None:
     assert main(["history", str(folder), "--days", "3", "--since", "10"]) == 1
     assert main(["history", str(folder), "--since", day(STEP)]) == 1
     assert main(["history", str(folder), "--since", day(STEP + 1)]) == 0
+    assert main(["history", str(folder), "--since", day(STEP + 1).replace("-", "")]) == 0
     assert main(["history", str(folder), "--case", "fire*"]) == 0
 
 
