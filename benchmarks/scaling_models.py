@@ -6,9 +6,15 @@ Run by ``make bench-scaling``. Speed is per CPU-second, results included.
 from __future__ import annotations
 
 import argparse
+import os
+import resource
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,6 +39,7 @@ from hindmost.models.synthetic.scaling import (
 LEVELS = (0.0, 0.02, 0.05, 0.10, 0.15)
 GRIDS = {"1..10": np.arange(1.0, 11.0), "2..1024": 2.0 ** np.arange(1, 11)}
 KINDS = (NoiseKind.MULTIPLICATIVE, NoiseKind.ADDITIVE)
+HELD = ("inside", "outside", "saturating", "speedup", "efficiency")
 SEEN = 3.0
 """A term is to be seen where it adds that many times the noise to the first value."""
 
@@ -50,6 +57,7 @@ def main() -> None:
     leading_terms(random, asked.sets, peer)
     coverage(random, asked.sets // 4)
     speed(random, peer)
+    whole_process(random)
 
 
 def say(line: str) -> None:
@@ -132,7 +140,7 @@ def peer_hits(
 def coverage(random: np.random.Generator, sets: int) -> None:
     """Print how many new measurements lie in the 90 % intervals at 4 times the largest point."""
     say("\n90 % intervals at 4 times the largest point hold, in %; in brackets, median width")
-    for (name, points), family, kind in product(GRIDS.items(), ("inside", "outside"), KINDS):
+    for (name, points), family, kind in product(GRIDS.items(), HELD, KINDS):
         words = []
         for level in LEVELS[1:]:
             further = np.append(points, 4.0 * points[-1])
@@ -170,6 +178,28 @@ def speed(random: np.random.Generator, peer: Peer) -> None:
             theirs = MOST_SETS / answer["cpu_s"]
             beside = f"   Extra-P {theirs:6.0f}   ratio {rate / theirs:7.0f}"
         say(f"  {word:26} {rate:9,.0f}{beside}")
+
+
+def whole_process(random: np.random.Generator) -> None:
+    """Print what `hindmost scale` takes on 1000 kernels, its start included."""
+    points = GRIDS["2..1024"]
+    values = measured(random, inside(random, points, 1000), noise=0.05, repetitions=5)
+    lines = ["PARAMETER p", "POINTS " + " ".join(f"{point:g}" for point in points), "METRIC time"]
+    for number, kernel in enumerate(values):
+        lines.append(f"REGION kernel-{number}")
+        lines += ["DATA " + " ".join(f"{value:.6g}" for value in point) for point in kernel]
+    say("\nCPU-seconds of hindmost scale as a process, 1000 kernels of 10 points of 5 repetitions")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "experiment.txt"
+        file.write_text("\n".join(lines) + "\n")
+        command = [sys.executable, "-m", "hindmost", "scale", str(file)]
+        kept = {**os.environ, "XDG_CACHE_HOME": folder}
+        for word, more in (("first", []), ("again", []), ("again, --json", ["--json"])):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            subprocess.run([*command, *more], check=True, stdout=subprocess.DEVNULL, env=kept)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            taken = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+            say(f"  {word:26} {taken:9.2f}")
 
 
 if __name__ == "__main__":

@@ -60,7 +60,7 @@ def scope(study: HistoryStudy) -> str:
     return (
         f"{', '.join(machines) or study.history.source}: {counted(len(names), 'series')} of "
         f"{counted(len(cases), 'case')}, {counted(len(nights), 'night')} from {first} to "
-        f"{date_of(study.until)}; the last {study.last_days:g} days:"
+        f"{date_of(study.until)}; the last {study.last_days:.3g} days:"
     )
 
 
@@ -151,7 +151,7 @@ def failure_line(study: HistoryStudy) -> str:
     total = sum(failed.values())
     names = [f"{case} ({count})" for case, count in failed.most_common(MOST_CASES)]
     left = more(len(failed) - MOST_CASES)
-    days = f"in the last {study.last_days:g} days"
+    days = f"in the last {study.last_days:.3g} days"
     return f"{counted(total, 'run')} failed {days}: {'; '.join(names)}{left}"
 
 

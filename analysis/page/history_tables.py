@@ -66,7 +66,7 @@ def summary(study: HistoryStudy) -> list[Part]:
 def events(study: HistoryStudy) -> list[Part]:
     """Return the changes of the last days, by what may have caused them."""
     found = group_changes(study)
-    parts: list[Part] = [Heading(f"Changes of the last {study.last_days:g} days")]
+    parts: list[Part] = [Heading(f"Changes of the last {study.last_days:.3g} days")]
     if not found:
         return [*parts, Paragraph(f"None up to {date_of(study.until)}.")]
     explanation = (

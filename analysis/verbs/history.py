@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -89,7 +90,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     telling.add_argument(
         "--since",
         metavar="DATE|DAYS",
-        help="exit with 1 for slowdowns on this day or later, or in these last days (--days)",
+        help="tell from this day on, or of these last days, in place of --days; slowdowns in "
+        "them make the exit status 1",
     )
     telling.add_argument("--json", action="store_true", help="print JSON, one entry a series")
     telling.add_argument("--report", type=Path, metavar="PAGE", help="write one HTML page")
@@ -118,7 +120,9 @@ def perform(arguments: argparse.Namespace) -> int:
     if arguments.alpha is not None and not 0.0 < arguments.alpha < 1.0:
         raise UsageError(f"--alpha {arguments.alpha:g} is no probability: give one in 0 to 1.")
     study = study_of(arguments)
-    since = newer_than(arguments.since, study.until, study.since)
+    if arguments.since is not None:  # one cutoff for all that is told, and for the exit status
+        since = newer_than(arguments.since, study.until)
+        study = replace(study, last_days=(study.until - since) / SECONDS_A_DAY)
     causes = group_changes(study)
     for remark in warnings_of(study):
         sys.stderr.write(f"hindmost: {remark}\n")
@@ -139,7 +143,7 @@ def perform(arguments: argparse.Namespace) -> int:
         tell(study, causes)
         if arguments.report:
             print(arguments.report)
-    return A_FINDING if study.status(since) == FAIL else 0
+    return A_FINDING if study.status() == FAIL else 0
 
 
 def study_of(arguments: argparse.Namespace) -> HistoryStudy:
@@ -166,7 +170,7 @@ def study_of(arguments: argparse.Namespace) -> HistoryStudy:
     return only(study, **wanted) if state else study
 
 
-def newer_than(words: str | None, until: float, otherwise: float) -> float:
+def newer_than(words: str, until: float) -> float:
     """Return the time after which a slowdown counts: seconds since 1970, UTC.
 
     Raises
@@ -174,8 +178,6 @@ def newer_than(words: str | None, until: float, otherwise: float) -> float:
     UsageError
         It is neither a date nor a number of days.
     """
-    if words is None:
-        return otherwise
     try:  # a date first: 20210717 is one, too
         day = date.fromisoformat(words)
     except ValueError:

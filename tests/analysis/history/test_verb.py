@@ -51,6 +51,21 @@ def test_since_says_what_is_a_finding(folder: Path) -> None:
     assert main(["history", str(folder), "--case", "fire*"]) == 0
 
 
+def test_the_words_and_the_exit_status_have_one_cutoff(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for words, status, verdict in (
+        (["--since", "3"], 0, "pass"),
+        (["--since", day(STEP)], 1, "fail"),
+    ):
+        capsys.readouterr()
+        assert main(["history", str(folder), "--days", "3", *words]) == status
+        assert f"\n{verdict}: " in capsys.readouterr().out
+        assert main(["history", str(folder), "--json", *words]) == status
+        told = json.loads(capsys.readouterr().out)
+        assert any(each["status"] == "fail" for each in told["series"]) == (status == 1)
+
+
 def test_json_is_what_the_design_promises(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["history", str(folder), "--json"]) == 1
 
