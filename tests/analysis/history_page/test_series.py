@@ -1,136 +1,32 @@
-"""The page on a history in a real browser: choosers, pointing, keyboard, comparison, no request."""
+"""The page on a history in a real browser: choosers, pointing, keyboard, grid, no request."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import re
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy import stats
-from tests.analysis.browser import Browser, need_browser
+from tests.analysis.browser import Browser
+from tests.analysis.history_page.planted import (
+    FIRST_DAY,
+    HOSTILE,
+    STEP,
+    chart_place,
+    place,
+    series_of,
+    show,
+    text,
+)
 
-from hindmost.analysis.history.acknowledgements import Acknowledgement
-from hindmost.analysis.history.ratio import paired_ratio
-from hindmost.analysis.history.records import FailedRun, History, NightlySeries, SeriesName
-from hindmost.analysis.history.study import HistoryStudy, judge_history
-from hindmost.analysis.page.document import LIVE
+from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.page.history import write_history_page
 from hindmost.analysis.page.history_data import history_data
 from hindmost.analysis.page.history_normality import mean_interval
-
-HOSTILE = '</script><script>document.title = "taken"</script><b>&"\''
-NIGHTS, STEP = 120, 113
-FIRST_DAY = 18628  # 2021-01-01
-READY = "document.documentElement.dataset.series"
-PARENTS = {"Fill": "Total", "Solve": "Total", "Jacobian": "Fill"}
-KNOWN = Acknowledgement(date="2021-04-24", case="other", reason="agreed <b>upon</b>")
-
-
-def series_of(
-    machine: str, case: str, timer: str, values: NDArray[np.float64], first: int = FIRST_DAY
-) -> NightlySeries:
-    nights = np.arange(values.size)
-    parts = tuple({"Albany": f"a{night:03d}", "Trilinos": "t000"} for night in nights)
-    return NightlySeries(
-        name=SeriesName(machine=machine, case=case, timer=timer),
-        unit="s",
-        smaller_is_better=True,
-        times=(first + nights) * 86400.0 + 3600.0,
-        values=values,
-        commits=tuple(f"Albany {each['Albany']}, Trilinos t000" for each in parts),
-        commit_parts=parts,
-        spread=None,
-    )
-
-
-def synthetic() -> History:
-    """Return a history of known truth: one part of the total is 30 % slower in the last week."""
-    random = np.random.default_rng(6)
-    series = []
-    for machine, case in (("blake", "beam"), ("blake", "other"), ("weaver", HOSTILE)):
-        jacobian = random.lognormal(np.log(4.0), 0.01, NIGHTS)
-        if machine == "blake":
-            jacobian[STEP:] *= 1.3
-        fill = jacobian + random.lognormal(np.log(2.0), 0.01, NIGHTS)
-        solve = random.lognormal(np.log(3.0), 0.01, NIGHTS)
-        if case == "other":
-            solve[40] *= 1.5
-        total = fill + solve
-        for timer, values in (("Total", total), ("Fill", fill), ("Solve", solve)):
-            series.append(series_of(machine, case, timer, values))
-        series.append(series_of(machine, case, "Jacobian", jacobian))
-    failed = FailedRun(
-        time=FIRST_DAY * 86400.0, machine="blake", case="beam", reason=HOSTILE, file="a/b.json"
-    )
-    return History(
-        source="nights",
-        series=tuple(series),
-        failures=(failed,),
-        parents=PARENTS,
-        warnings=(HOSTILE,),
-    )
-
-
-@pytest.fixture(scope="module")
-def study() -> HistoryStudy:
-    return judge_history(synthetic(), acknowledged=[KNOWN])
-
-
-@pytest.fixture(scope="module")
-def page(study: HistoryStudy, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("history") / "page.html"
-    write_history_page(study, path)
-    return path
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with Browser(need_browser(), tmp_path_factory.mktemp("profile")) as started:
-        started.window(1400, 1000)
-        yield started
-
-
-def text(browser: Browser, selector: str) -> str:
-    return str(browser.evaluate(f"document.querySelector({json.dumps(selector)}).innerText"))
-
-
-def show(browser: Browser, page: Path, address: str = "") -> None:
-    browser.open(page.as_uri() + address, READY)
-    assert browser.errors == []
-
-
-def place(browser: Browser, expression: str) -> tuple[float, float]:
-    """Return where something is in the window: its middle."""
-    frame = browser.evaluate(
-        f"(() => {{ const f = {expression}.getBoundingClientRect();"
-        " return [f.left, f.top, f.width, f.height]; })()"
-    )
-    return frame[0] + frame[2] / 2, frame[1] + frame[3] / 2
-
-
-def chart_place(
-    browser: Browser, time: float, value: float, values: Sequence[float]
-) -> tuple[float, float]:
-    """Return where a night is in the chart of a series without outliers, from the axes' rules."""
-    browser.evaluate("document.querySelector('#series-chart canvas').scrollIntoView()")
-    left, top, width, height = browser.evaluate(
-        "(() => { const f = document.querySelector('#series-chart canvas').getBoundingClientRect();"
-        " return [f.left, f.top, f.width, f.height]; })()"
-    )
-    first, last = FIRST_DAY + 1 / 24, FIRST_DAY + NIGHTS - 1 + 1 / 24
-    room = 0.02 * (last - first)
-    across = (time - first + room) / (last - first + 2 * room)
-    low, high = min(values), max(values)
-    up = (value - low + 0.08 * (high - low)) / (1.16 * (high - low))
-    return left + 54 + across * (width - 74), top + 8 + (1 - up) * (height - 46)
 
 
 def test_the_page_asks_for_nothing_and_keeps_foreign_text_dead(page: Path) -> None:
@@ -288,90 +184,6 @@ def test_the_interval_of_a_mean_at_another_level(study: HistoryStudy) -> None:
     at = {level: stats.t.interval(level, regime.n - 1, mean, error) for level in (0.95, 0.99)}
     known = replace(regime, interval=(float(np.exp(at[0.95][0])), float(np.exp(at[0.95][1]))))
     assert mean_interval(known, 0.95, 0.99) == pytest.approx(np.exp(at[0.99]), rel=1e-4)
-
-
-def compared(browser: Browser) -> list[float]:
-    return [
-        float(each)
-        for each in json.loads(
-            browser.evaluate("document.querySelector('#comparison').dataset.numbers")
-        )
-    ]
-
-
-def test_two_cases_are_compared_in_the_page(
-    browser: Browser, page: Path, study: HistoryStudy
-) -> None:
-    show(browser, page, "#blake/beam/Jacobian")
-    assert not browser.evaluate("document.querySelector('#comparison').dataset.pairs")
-    browser.evaluate("document.querySelector('#other-search').focus()")
-    browser.write("weaver jacobian")
-    browser.key("Enter")
-    assert browser.evaluate("document.querySelector('#comparison').dataset.pairs") == str(NIGHTS)
-    by_name = {(s.name.machine, s.name.case, s.name.timer): s for s in study.history.series}
-    first, second = by_name["blake", "beam", "Jacobian"], by_name["weaver", HOSTILE, "Jacobian"]
-    logs = np.log(first.values / second.values)[STEP:]
-    test = stats.ttest_1samp(logs, 0.0)
-    interval = test.confidence_interval(0.99)
-    expected = [logs.mean(), interval.low, interval.high, test.statistic, logs.size - 1.0]
-    assert compared(browser)[:5] == pytest.approx(expected, rel=1e-3)
-    assert compared(browser)[5] == pytest.approx(test.pvalue, rel=2e-2)
-    words = text(browser, "#pair-words")
-    assert "since the last change of the ratio, 2021-04-24" in words
-    assert re.search(r"The first is 1\.[23]\d?x slower", words)
-    assert text(browser, "#pair-histogram figcaption") == "Log ratio since the last change"
-    assert browser.evaluate("document.querySelector('#ratio-chart canvas').dataset.drawn")
-    browser.evaluate("document.querySelector('#ratio-chart canvas').focus()")
-    browser.key("ArrowUp")
-    assert text(browser, "#ratio-chart .hover").startswith("From 2021-04-24 on: mean ratio ")
-    address = browser.evaluate("location.hash")
-    assert "&with=weaver/" in address
-    show(browser, page, address)
-    assert compared(browser)[:5] == pytest.approx(expected, rel=1e-3)
-
-
-def test_a_change_of_both_is_none_of_the_ratio(browser: Browser, page: Path) -> None:
-    show(browser, page, "#blake/beam/Jacobian&with=blake/other/Jacobian")
-    words = text(browser, "#pair-words")
-    assert "over all nights" in words
-    assert f"{NIGHTS} nights in pairs" in words
-    browser.evaluate("document.querySelector('#other-case').focus()")
-    browser.key("ArrowUp")
-    assert text(browser, "#pair-words") == "This is the same series: choose another one."
-
-
-def in_javascript(browser: Browser, expression: str) -> Any:
-    """Return the value of an expression that sees the page's statistics."""
-    code = (LIVE / "statistics.js").read_text()
-    return browser.evaluate(f"(() => {{ {code}\nreturn {expression}; }})()")
-
-
-def test_the_statistics_agree_with_scipy(browser: Browser) -> None:
-    grid = [(t, f) for t in (0.0, 1e-3, 0.5, 2.0, 7.0, 40.0, -3.0) for f in (1, 2, 3.7, 30, 400)]
-    found = in_javascript(browser, f"{json.dumps(grid)}.map(([t, f]) => twoSided(t, f))")
-    expected = [2 * stats.t.sf(abs(t), f) for t, f in grid]
-    np.testing.assert_allclose(found, expected, rtol=1e-9)
-    grid = [(level, f) for level in (0.5, 0.9, 0.99, 0.999) for f in (1, 2, 3.7, 30, 400)]
-    found = in_javascript(browser, f"{json.dumps(grid)}.map(([p, f]) => studentQuantile(p, f))")
-    np.testing.assert_allclose(found, [stats.t.ppf((1 + p) / 2, f) for p, f in grid], rtol=1e-9)
-
-
-def test_tests_of_means_agree_with_scipy_and_with_compare(browser: Browser) -> None:
-    random = np.random.default_rng(3)
-    first, second = random.normal(0.3, 1.0, 12), random.normal(0.0, 3.0, 40)
-    both = f"{json.dumps(first.tolist())}, {json.dumps(second.tolist())}"
-    found = in_javascript(browser, f"welch({both})")
-    assert found == pytest.approx(stats.ttest_ind(first, second, equal_var=False).pvalue, rel=1e-9)
-    walk = np.convolve(random.normal(0.0, 1.0, 103), [1.0, 0.9, 0.7, 0.5], "valid") + 0.2
-    for logs in (first, walk):
-        ratio = paired_ratio(np.ones(logs.size), np.exp(logs), 0.99)
-        assert (ratio.correlation > 0.0) == (logs is walk)
-        assert ratio.interval is not None
-        got = in_javascript(browser, f"meanOf({json.dumps(logs.tolist())}, 0.99)")
-        assert np.exp([got["mean"], got["low"], got["high"]]) == pytest.approx(
-            (ratio.value, *ratio.interval), rel=1e-9
-        )
-        assert (got["p"], got["freedom"]) == pytest.approx((ratio.p_value, ratio.freedom), rel=1e-9)
 
 
 def test_the_grid_is_sorted_drawn_when_seen_and_chooses(browser: Browser, page: Path) -> None:
