@@ -10,6 +10,7 @@ from hindmost.analysis.readers.caliper import CALIPER
 from hindmost.analysis.readers.cube import CUBE
 from hindmost.analysis.readers.experiment import Experiment
 from hindmost.analysis.readers.gathering import Gathering
+from hindmost.analysis.readers.head import head_of
 from hindmost.analysis.readers.json_document import JSON
 from hindmost.analysis.readers.json_lines import JSON_LINES, TALPAS
 from hindmost.analysis.readers.remarks import some
@@ -21,9 +22,6 @@ from hindmost.errors import DataError, UsageError
 
 FORMATS = {each.name: each for each in (RUNS, CUBE, CALIPER, JSON_LINES, TALPAS, JSON, TEXT, TABLE)}
 """Every format by its name, in the order in which they are tried."""
-
-HEAD_BYTES = 1 << 16
-"""Of a file, to recognise its format by."""
 
 
 def read_experiment(
@@ -107,11 +105,7 @@ def recognise(path: Path) -> Format | None:
     DataError
         The file cannot be read.
     """
-    try:
-        with path.open("rb") as file:
-            head = file.read(HEAD_BYTES)
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
+    head = head_of(path)
     return next((each for each in FORMATS.values() if each.recognises(path, head)), None)
 
 

@@ -19,6 +19,7 @@ from hindmost.analysis.history.readers.pytest_benchmark import PYTEST_BENCHMARK
 from hindmost.analysis.history.readers.run_files import RUNS
 from hindmost.analysis.history.readers.table import TABLE
 from hindmost.analysis.history.records import History
+from hindmost.analysis.readers.head import head_of
 from hindmost.analysis.readers.remarks import some
 from hindmost.errors import DataError, UsageError
 
@@ -27,9 +28,6 @@ FORMATS = {
     for each in (RUNS, PYTEST_BENCHMARK, GOOGLE_BENCHMARK, ASV, HYPERFINE, NIGHTLY, TABLE)
 }
 """Every format by its name, in the order in which they are tried."""
-
-HEAD_BYTES = 1 << 16
-"""Of a file, to recognise its format by."""
 
 DEPTH = 2
 """Folders below the one that is named in which files are looked for."""
@@ -88,11 +86,7 @@ def recognise(path: Path) -> HistoryFormat | None:
     DataError
         The file cannot be read.
     """
-    try:
-        with path.open("rb") as file:
-            head = file.read(HEAD_BYTES)
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
+    head = head_of(path)
     return next((each for each in FORMATS.values() if each.recognises(path, head)), None)
 
 
