@@ -1,0 +1,1 @@
+"""An adaptive-mesh workload like SAGE: 2-D flow and heat on cells that divide and combine."""

@@ -1,0 +1,1 @@
+"""Cells, faces and ghosts of an adaptive mesh on ranks."""

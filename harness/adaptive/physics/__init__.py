@@ -1,0 +1,1 @@
+"""Flow and heat on the cells and faces of a patch."""

@@ -1,0 +1,1 @@
+"""What a machine can do: network, grind time, noise and speed."""

@@ -1,0 +1,123 @@
+"""A machine as the models of run time see it: what the probes measured, as one file of JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """Messages from a size on: latency and time per byte.
+
+    Attributes
+    ----------
+    from_bytes : int
+    latency_s, per_byte_s : float
+    """
+
+    from_bytes: int
+    latency_s: float
+    per_byte_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """How long a message takes: pieces in the order of their sizes, the first from 0.
+
+    Attributes
+    ----------
+    pieces : tuple of Piece
+    """
+
+    pieces: tuple[Piece, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllreduceTime:
+    """An allreduce: ranks, bytes and the median of its time."""
+
+    ranks: int
+    bytes: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Network:
+    """Messages within a node and across nodes, one way and both ways at once.
+
+    ``across`` is None where only one node was measured.
+    """
+
+    within: Link
+    within_both_ways: Link
+    across: Link | None = None
+    across_both_ways: Link | None = None
+    allreduce: tuple[AllreduceTime, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrindPoint:
+    """The time per cell of a phase at a number of cells a rank.
+
+    Attributes
+    ----------
+    phase : str
+        ``hydro`` (per cell and step), ``heat`` (per cell and iteration of the heat solver),
+        ``adaption`` (per cell and look at the mesh).
+    ranks_per_node : int
+        How many ranks computed at once on the node.
+    cells : float
+        Cells a rank.
+    seconds_per_cell : float
+        Median over repeats.
+    """
+
+    phase: str
+    ranks_per_node: int
+    cells: float
+    seconds_per_cell: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noise:
+    """What a rank loses to others on an idle machine.
+
+    Attributes
+    ----------
+    detours_per_s : float
+    share : float
+        Of the time that is lost, 0 to 1.
+    detour_quantiles_s : tuple of float
+        Durations of detours: quantiles 0.5, 0.9, 0.99 and 1.
+    """
+
+    detours_per_s: float
+    share: float
+    detour_quantiles_s: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """All that the probes measured; what was not probed is None or empty.
+
+    Attributes
+    ----------
+    name : str
+    ranks_per_node : int
+        Cores of a node that ranks may use.
+    network : Network or None
+    grind : tuple of GrindPoint
+    noise : Noise or None
+    speed_s : float or None
+        What the reference kernel takes, median, in the state in which grind was measured.
+    checkpoint_latency_s, checkpoint_bytes_per_s : float or None
+    """
+
+    name: str
+    ranks_per_node: int
+    network: Network | None = None
+    grind: tuple[GrindPoint, ...] = ()
+    noise: Noise | None = None
+    speed_s: float | None = None
+    checkpoint_latency_s: float | None = None
+    checkpoint_bytes_per_s: float | None = None
