@@ -13,6 +13,7 @@ import pytest
 
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
+from hindmost.harness.runfile.cycles import COUNTS
 from hindmost.harness.runfile.writer import write_whole
 from hindmost.models.events import EventKind
 
@@ -103,6 +104,29 @@ def run_values(*, iterations: int, ranks: int, restart: int, seed: int) -> dict[
         "cpuset": [str(rank) for rank in range(ranks)],
         "load_before": np.full(ranks, 0.1),
         "load_after": np.full(ranks, 0.2),
+    }
+
+
+PREDICTORS = ("online-all", "offline")
+
+
+def cycle_values(values: dict[str, object], *, ranks: int) -> dict[str, object]:
+    """Return the variables of an adaptive run: those of a run and what its cycles did."""
+    iterations = len(np.asarray(values["duration"]))
+    counts = np.arange(iterations * ranks).reshape(iterations, ranks)
+    edges = len(np.asarray(values["edge_source"]))
+    blocks = np.arange(8)
+    return {
+        **{name: value for name, value in values.items() if not name.startswith("event_")},
+        **{name: counts + place for place, name in enumerate(COUNTS)},
+        "phase_cpu": np.asarray(values["phase_duration"]) * 0.9,
+        "epoch": np.arange(iterations) // 10,
+        "predicted": np.asarray(values["duration"]).max(axis=1)[:, None] * [1.0, 1.1],
+        "edge_epoch": np.zeros(edges),
+        "edge_messages": np.ones(edges),
+        "block_load": blocks * 64.0,
+        "block_owner": blocks % ranks,
+        "block_epoch": blocks // 4,
     }
 
 

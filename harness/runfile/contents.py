@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.harness.runfile.bodies import RankBodies
+from hindmost.harness.runfile.cycles import RankCycles
 
 Json = dict[str, Any]
 """A JSON object."""
@@ -119,11 +120,27 @@ class Edges:
     source, target : int32 array, shape (edge,)
     bytes : int64 array, shape (edge,)
         Size of one exchange.
+    messages, epoch : int32 array, shape (edge,), or None
+        Messages of one exchange, and the mesh that the edge belongs to; None where it never
+        changes.
     """
 
     source: NDArray[np.int32]
     target: NDArray[np.int32]
     bytes: NDArray[np.int64]
+    messages: NDArray[np.int32] | None = None
+    epoch: NDArray[np.int32] | None = None
+
+    def variables(self) -> dict[str, NDArray[Any]]:
+        """Return those that are known, by the names that they have in the file."""
+        values = {f"edge_{field.name}": getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if value is not None}
+
+    @classmethod
+    def together(cls, parts: list[Edges]) -> Edges:
+        """Return the edges of all ranks as one list."""
+        known = [field.name for field in fields(cls) if getattr(parts[0], field.name) is not None]
+        return cls(**{name: np.concatenate([getattr(p, name) for p in parts]) for name in known})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,6 +165,8 @@ class RankRun:
         Load of the rank's host (mean number of running tasks in the last minute).
     clock_offset_s, clock_uncertainty_s : float
         What was added to the rank's clock to read rank 0's, and how sure that is.
+    cycles : RankCycles or None
+        What an adaptive run has beside its bodies.
     """
 
     bodies: RankBodies
@@ -162,3 +181,4 @@ class RankRun:
     load_after: float
     clock_offset_s: float
     clock_uncertainty_s: float
+    cycles: RankCycles | None = None

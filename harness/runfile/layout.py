@@ -23,22 +23,27 @@ from hindmost.harness.runfile.schema import (
 
 
 def make_variables(
-    file: h5py.File, sizes: dict[str, int], phases: tuple[str, ...], absent: set[str]
+    file: h5py.File,
+    sizes: dict[str, int],
+    names: dict[str, tuple[str, ...]],
+    absent: set[str],
 ) -> None:
     """Make the dimensions, with their coordinates, and every variable, still empty.
 
     Parameters
     ----------
     sizes : dict of str to int
-        Of every dimension but ``phase``.
+        Of the dimensions whose coordinate is a number.
+    names : dict of str to tuple of str
+        Coordinates of the others: phases, and predictors where there are any.
     absent : set of str
         Variables that this run does not have.
     """
-    sizes = {**sizes, "phase": len(phases)}
+    sizes = {**sizes, **{name: len(texts) for name, texts in names.items()}}
     for name, size in sizes.items():
         limit = None if name in UNLIMITED else size
-        if name == "phase":
-            scale = file.create_dataset(name, data=list(phases), dtype=h5py.string_dtype())
+        if name in names:
+            scale = file.create_dataset(name, data=list(names[name]), dtype=h5py.string_dtype())
         else:
             scale = file.create_dataset(
                 name,
@@ -65,12 +70,9 @@ def make_variable(file: h5py.File, variable: Variable, sizes: dict[str, int]) ->
     """Make one variable."""
     shape = tuple(sizes[name] for name in variable.dimensions)
     chunk_of = {
-        "iteration": CHUNK_ITERATIONS,
+        **sizes,
+        **dict.fromkeys(UNLIMITED, CHUNK_ITERATIONS),
         "rank": min(sizes["rank"], CHUNK_RANKS),
-        "phase": sizes["phase"],
-        "event": sizes.get("event", 0),
-        "restart": CHUNK_ITERATIONS,
-        "edge": CHUNK_ITERATIONS,
     }
     grows = any(name in UNLIMITED for name in variable.dimensions)
     dataset = file.create_dataset(

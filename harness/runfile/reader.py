@@ -161,12 +161,19 @@ class Run:
         return float(self.solve_time.max())
 
     @property
+    def predictors(self) -> list[str]:
+        """Names of what predicted every cycle; empty where nothing did."""
+        return self.texts("predictor")
+
+    @property
     def edges(self) -> Edges:
         """Who sends halos to whom."""
         return Edges(
             source=self.variable("edge_source"),
             target=self.variable("edge_target"),
             bytes=self.variable("edge_bytes"),
+            messages=self.variable("edge_messages") if self.has("edge_messages") else None,
+            epoch=self.variable("edge_epoch") if self.has("edge_epoch") else None,
         )
 
     def verify(self) -> None:
@@ -210,7 +217,7 @@ class Run:
             raise DamagedFileError(f"{self.path}: a value of '{name}' is negative or not a number.")
 
     def texts(self, name: str) -> list[str]:
-        """Read a text of every rank; empty where the file does not have it."""
+        """Read texts, of every rank for instance; empty where the file does not have them."""
         with h5py.File(self.path, "r") as file:
             return [str(text) for text in file[name].asstr()[:]] if name in file else []
 

@@ -16,7 +16,7 @@ SUFFIX = ".h5"
 CHUNK_ITERATIONS = 256
 CHUNK_RANKS = 1024
 
-UNLIMITED = ("iteration", "restart", "edge")
+UNLIMITED = ("iteration", "restart", "edge", "block")
 """Dimensions that may be empty or grow."""
 
 
@@ -209,8 +209,94 @@ VARIABLES = (
         units="byte",
         long_name="size of one exchange",
     ),
+    *(
+        Variable(
+            name=name,
+            dimensions=("iteration", "rank"),
+            type="i8",
+            units=units,
+            long_name=long_name,
+            optional=True,
+        )
+        for name, units, long_name in (
+            ("cells", "1", "cells that the rank owned in the cycle"),
+            ("faces", "1", "faces of these cells"),
+            ("ghosts", "1", "cells of other ranks that the rank received in an exchange"),
+            ("messages", "1", "halo messages that the rank sent in the cycle"),
+            ("bytes", "byte", "bytes of these messages"),
+            ("divided", "1", "cells that were divided at the end of the cycle"),
+            ("combined", "1", "cells that were combined at the end of the cycle"),
+            ("moved", "1", "cells that the rank gave to others at the end of the cycle"),
+            ("heat_iterations", "1", "iterations of the heat solver in the cycle"),
+            ("switches", "1", "involuntary context switches in the cycle"),
+        )
+    ),
+    Variable(
+        name="phase_cpu",
+        dimensions=("iteration", "rank", "phase"),
+        type="f4",
+        units="s",
+        long_name="processor time of a phase in a body",
+        optional=True,
+    ),
+    Variable(
+        name="epoch",
+        dimensions=("iteration",),
+        type="i4",
+        units="1",
+        long_name="which mesh the cycle ran on, from 0",
+        optional=True,
+    ),
+    Variable(
+        name="predicted",
+        dimensions=("iteration", "predictor"),
+        type="f8",
+        units="s",
+        long_name="time of the cycle as it was predicted before the cycle ran",
+        optional=True,
+    ),
+    Variable(
+        name="edge_epoch",
+        dimensions=("edge",),
+        type="i4",
+        units="1",
+        long_name="mesh that the edge belongs to",
+        optional=True,
+    ),
+    Variable(
+        name="edge_messages",
+        dimensions=("edge",),
+        type="i4",
+        units="1",
+        long_name="messages of one exchange",
+        optional=True,
+    ),
+    Variable(
+        name="block_load",
+        dimensions=("block",),
+        type="f8",
+        units="1",
+        long_name="cells in a block of the mesh",
+        optional=True,
+    ),
+    Variable(
+        name="block_owner",
+        dimensions=("block",),
+        type="i4",
+        units="1",
+        long_name="rank of the block's first cell",
+        optional=True,
+    ),
+    Variable(
+        name="block_epoch",
+        dimensions=("block",),
+        type="i4",
+        units="1",
+        long_name="mesh that the row is of",
+        optional=True,
+    ),
 )
-"""Every numeric variable of a Krylov run. Those that are optional are absent from older files and
+"""Every numeric variable of a run. Those that are optional are absent from older files and
 where the machine does not tell them."""
 
 TEXTS = {"host": "host of the rank", "cpuset": "cores that the rank may use"}
@@ -219,10 +305,13 @@ TEXTS = {"host": "host of the rank", "cpuset": "cores that the rank may use"}
 FLAGS: dict[str, type[BodyKind | EventKind]] = {"body": BodyKind, "event_kind": EventKind}
 """Variables whose values are those of a list of kinds."""
 
+OPTIONAL = frozenset(variable.name for variable in VARIABLES if variable.optional)
+
 __all__ = [
     "CHUNK_ITERATIONS",
     "CHUNK_RANKS",
     "FLAGS",
+    "OPTIONAL",
     "PHASES",
     "SCHEMA",
     "SUFFIX",

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import zlib
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,21 +15,22 @@ from numpy.typing import NDArray
 from hindmost.errors import DataError, HindmostError
 from hindmost.harness.runfile.bodies import PHASES, RankBodies, RankEvents
 from hindmost.harness.runfile.checksum import append_checksum
-from hindmost.harness.runfile.contents import Edges, Header, RankRun
+from hindmost.harness.runfile.contents import Header, RankRun
+from hindmost.harness.runfile.cycles import COUNTS
 from hindmost.harness.runfile.disk import Disk
+from hindmost.harness.runfile.gathering import (
+    common_events,
+    gather_edges,
+    gathered_blocks,
+    with_counts_everywhere,
+)
 from hindmost.harness.runfile.layout import fill, make_variables, write_attributes
 from hindmost.harness.runfile.naming import RunName, sync_folder, unwritable
-from hindmost.harness.runfile.schema import TEXTS, VARIABLES
+from hindmost.harness.runfile.schema import OPTIONAL, TEXTS, VARIABLES
 from hindmost.harness.runfile.tally import Tally
 
 if TYPE_CHECKING:
     from mpi4py import MPI
-
-COUNTED = ("instructions", "cycles")
-"""What is counted where the machine allows it."""
-
-BLOCK_BYTES = 64 << 20
-"""The most that rank 0 gathers at once."""
 
 BY_ROW = (
     "duration",
@@ -42,6 +41,8 @@ BY_ROW = (
     "cycles",
     "event_work",
     "event_duration",
+    *COUNTS,
+    "phase_cpu",
 )
 """Variables that every rank has a column of."""
 
@@ -185,6 +186,7 @@ def gather_into(target: PartFile | None, run: RankRun, communicator: MPI.Intraco
     bodies = with_counts_everywhere(run.bodies, communicator)
     events = common_events(bodies.events, communicator)
     edges = gather_edges(run.incoming, communicator)
+    columns = columns_of(run, bodies, events)
     per_rank = communicator.gather(
         {
             "host": run.host,
@@ -208,55 +210,51 @@ def gather_into(target: PartFile | None, run: RankRun, communicator: MPI.Intraco
             "restart": bodies.restart_duration.size,
             "edge": edges.source.size,
         }
-        absent = {name for name in COUNTED if getattr(bodies, name) is None}
-        if events is None:
-            absent |= {"event_kind", "event_work", "event_duration"}
-        else:
-            sizes["event"] = events.kind.shape[1]
-        file, phases = target.file, target.phases
-        attempts.do(lambda: make_variables(file, sizes, phases, absent))
-        small = {
+        names = {"phase": target.phases}
+        whole = {
             "body": bodies.kind,
             "position": bodies.position,
             "residual_norm": run.residual_norm,
-            "edge_source": edges.source,
-            "edge_target": edges.target,
-            "edge_bytes": edges.bytes,
+            **edges.variables(),
             **{name: [each[name] for each in per_rank] for name in per_rank[0]},
         }
         if events is not None:
-            small["event_kind"] = events.kind
-        attempts.do(lambda: fill(file, small))
-    columns: dict[str, Any] = {name: getattr(bodies, name, None) for name in BY_ROW}
-    if events is not None:
-        columns |= {"event_work": events.work, "event_duration": events.duration}
+            sizes["event"] = events.kind.shape[1]
+            whole["event_kind"] = events.kind
+        if run.cycles is not None:
+            names["predictor"] = run.cycles.predictions.names
+            whole |= run.cycles.whole()
+            if run.cycles.blocks is not None:
+                sizes["block"] = run.cycles.blocks.load.size
+        absent = set(OPTIONAL - columns.keys() - whole.keys())
+        file = target.file
+        attempts.do(lambda: make_variables(file, sizes, names, absent))
+        attempts.do(lambda: fill(file, whole))
     for name, mine in columns.items():
-        if mine is None:
-            continue
         for first, block in gathered_blocks(mine, communicator):
             if target is not None and block is not None:
                 attempts.do(partial(target.write_rows, name, first, block))
     return attempts
 
 
-def with_counts_everywhere(bodies: RankBodies, communicator: MPI.Intracomm) -> RankBodies:
-    """Give a rank that counted nothing NaN for every body, if another rank did count."""
-    counted = bodies.instructions is not None
-    if not any(communicator.allgather(counted)) or counted:
-        return bodies
-    none = np.full(bodies.duration.size, np.nan)
-    return replace(bodies, instructions=none, cycles=none)
-
-
-def common_events(events: RankEvents | None, communicator: MPI.Intracomm) -> RankEvents | None:
-    """Return the events of this rank if those of all ranks follow each other alike, else None."""
-    mark = None if events is None else (events.kind.shape, zlib.crc32(events.kind.tobytes()))
-    marks = set(communicator.allgather(mark))
-    return events if len(marks) == 1 and events is not None and events.kind.size else None
+def columns_of(
+    run: RankRun, bodies: RankBodies, events: RankEvents | None
+) -> dict[str, NDArray[Any]]:
+    """Return the variables of which every rank brings a column."""
+    columns = {name: getattr(bodies, name, None) for name in BY_ROW}
+    if events is not None:
+        columns |= {"event_work": events.work, "event_duration": events.duration}
+    if run.cycles is not None:
+        columns |= run.cycles.columns()
+    return {name: column for name, column in columns.items() if column is not None}
 
 
 def write_whole(
-    folder: Path, header: Header, values: Mapping[str, Any], phases: tuple[str, ...] = PHASES
+    folder: Path,
+    header: Header,
+    values: Mapping[str, Any],
+    phases: tuple[str, ...] = PHASES,
+    predictors: tuple[str, ...] = (),
 ) -> Path:
     """Write a run that one process holds whole: simulated and synthetic ones.
 
@@ -267,58 +265,23 @@ def write_whole(
         each rank.
     phases : tuple of str
         `PHASES`, and more of one's own after them.
+    predictors : tuple of str
+        Of ``predicted``.
     """
+    names = {"phase": phases, **({"predictor": predictors} if predictors else {})}
     sizes = {
         name: np.shape(values[variable.name])[axis]
         for variable in VARIABLES
         if variable.name in values
         for axis, name in enumerate(variable.dimensions)
-        if name != "phase"
+        if name not in names
     }
     with PartFile(RunName.of(folder, header), header, phases) as target:
-        optional = {variable.name for variable in VARIABLES if variable.optional}
-        absent = (optional | set(TEXTS)) - set(values)
-        make_variables(target.file, sizes, phases, absent)
+        absent = {*OPTIONAL, *TEXTS} - set(values)
+        make_variables(target.file, sizes, names, absent)
         for name, value in values.items():
             if name in BY_ROW:
                 target.write_rows(name, 0, np.asarray(value))
             else:
                 fill(target.file, {name: value})
         return target.finish()
-
-
-def gathered_blocks(
-    mine: Any, communicator: MPI.Intracomm
-) -> Iterator[tuple[int, NDArray[Any] | None]]:
-    """Gather rows of all ranks, so many at a time that rank 0 holds a bounded block.
-
-    Yields
-    ------
-    int
-        The first row of the block.
-    array or None, shape (row, rank, ...)
-        The block on rank 0, None elsewhere.
-    """
-    row_bytes = mine.itemsize * int(np.prod(mine.shape[1:], dtype=np.int64)) * communicator.size
-    rows = max(1, BLOCK_BYTES // row_bytes)
-    for first in range(0, len(mine), rows):
-        part = np.ascontiguousarray(mine[first : first + rows])
-        whole = (
-            np.empty((communicator.size, *part.shape), part.dtype)
-            if communicator.rank == 0
-            else None
-        )
-        communicator.Gather(part, whole, root=0)
-        yield first, None if whole is None else np.moveaxis(whole, 0, 1)
-
-
-def gather_edges(incoming: Edges, communicator: MPI.Intracomm) -> Edges:
-    """Gather the edges of all ranks; on other ranks than 0 the rank's own are returned."""
-    parts = communicator.gather(incoming)
-    if parts is None:
-        return incoming
-    return Edges(
-        source=np.concatenate([part.source for part in parts]),
-        target=np.concatenate([part.target for part in parts]),
-        bytes=np.concatenate([part.bytes for part in parts]),
-    )

@@ -1,0 +1,97 @@
+"""What a run file holds of an adaptive run beside its bodies: counts, predictions, blocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+COUNTS = (
+    "cells",
+    "faces",
+    "ghosts",
+    "messages",
+    "bytes",
+    "divided",
+    "combined",
+    "moved",
+    "heat_iterations",
+    "switches",
+)
+"""What is counted on every rank in every cycle."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Predictions:
+    """What was said of each cycle before it ran; rank 0 knows it.
+
+    Attributes
+    ----------
+    names : tuple of str
+    predicted : float64 array, shape (iteration, predictor), seconds
+        NaN where a predictor had nothing to say yet.
+    """
+
+    names: tuple[str, ...]
+    predicted: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blocks:
+    """Load and owner of the blocks of the mesh, anew whenever the mesh changed.
+
+    Attributes
+    ----------
+    load : float64 array, shape (block,)
+        Cells in the block.
+    owner : int32 array, shape (block,)
+        Rank of the block's first cell.
+    epoch : int32 array, shape (block,)
+        Mesh that the row is of.
+    """
+
+    load: NDArray[np.float64]
+    owner: NDArray[np.int32]
+    epoch: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankCycles:
+    """The cycles of one rank.
+
+    Attributes
+    ----------
+    counts : dict of str to int64 array, shape (iteration,)
+        Every one of `COUNTS`.
+    phase_cpu : float32 array, shape (iteration, phase), seconds
+        Processor time of the phases.
+    epoch : int32 array, shape (iteration,)
+        Which mesh a cycle ran on; it rises when the mesh changes.
+    predictions : Predictions
+        Those of rank 0 are written.
+    blocks : Blocks or None
+        Those of rank 0 are written.
+    """
+
+    counts: dict[str, NDArray[np.int64]]
+    phase_cpu: NDArray[np.float32]
+    epoch: NDArray[np.int32]
+    predictions: Predictions
+    blocks: Blocks | None = None
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Return the variables of the file that have a column of every rank."""
+        return {**self.counts, "phase_cpu": self.phase_cpu}
+
+    def whole(self) -> dict[str, Any]:
+        """Return the variables of the file that are the same on every rank, or rank 0's."""
+        values: dict[str, Any] = {"epoch": self.epoch, "predicted": self.predictions.predicted}
+        if self.blocks is not None:
+            values |= {
+                "block_load": self.blocks.load,
+                "block_owner": self.blocks.owner,
+                "block_epoch": self.blocks.epoch,
+            }
+        return values
