@@ -12,13 +12,16 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.conftest import PREDICTORS, cycle_values
 
 import hindmost
 from hindmost.analysis.fits import FitOptions, fit_group
 from hindmost.analysis.runs import group_runs
 from hindmost.errors import HindmostError
 from hindmost.harness.runfile.checksum import TRAILER_LENGTH, append_checksum
+from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.schema import VARIABLES
+from hindmost.harness.runfile.writer import write_whole
 
 SAME_FILE = settings(
     max_examples=150,
@@ -26,6 +29,13 @@ SAME_FILE = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 NAMES = [variable.name for variable in VARIABLES]
+
+
+@pytest.fixture
+def run_file(tmp_path: Path, header: Header, values: dict[str, object]) -> Path:
+    """Return a file that has every variable."""
+    everything = {**values, **cycle_values(values, ranks=header.ranks)}
+    return write_whole(tmp_path, header, everything, predictors=PREDICTORS)
 
 
 def damaged(path: Path, data: bytes) -> Path:
