@@ -5,7 +5,7 @@ from __future__ import annotations
 from hindmost.harness.krylov.problems.diagonal import DIAGONAL
 from hindmost.harness.krylov.problems.laplacian_1d import LAPLACIAN_1D
 from hindmost.harness.krylov.problems.problem import Problem
-from hindmost.harness.registry import Registry
+from hindmost.registry import Registry
 
 PROBLEMS: Registry[Problem] = Registry("workload", (LAPLACIAN_1D, DIAGONAL))
 """Every linear system that ``hindmost run`` knows."""

@@ -13,7 +13,7 @@ from hindmost.harness.krylov.solvers.pipebcgs import PIPEBCGS
 from hindmost.harness.krylov.solvers.pipecg import PIPECG
 from hindmost.harness.krylov.solvers.pipecr import PIPECR
 from hindmost.harness.krylov.solvers.solver import Solver
-from hindmost.harness.registry import Registry
+from hindmost.registry import Registry
 
 SOLVERS: Registry[Solver] = Registry(
     "solver", (GMRES, PGMRES, FGMRES, CG, PIPECG, GROPPCG, CR, PIPECR, BCGS, PIPEBCGS)

@@ -1,0 +1,1 @@
+"""Launchers: who starts ranks inside an allocation."""

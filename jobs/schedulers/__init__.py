@@ -1,0 +1,1 @@
+"""Schedulers: who queues the scripts of a study."""
