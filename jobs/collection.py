@@ -38,8 +38,8 @@ class Collected:
     allocation, job : str
     nodes : tuple of str
     split : bool
-        The runs of its block in its allocation were done by more than one job: perhaps on other
-        nodes, and at another time.
+        Runs that it is compared with were done in another allocation, or by another job: perhaps
+        on other nodes, and at another time.
     """
 
     file: str
@@ -112,7 +112,7 @@ def collect(study: StudyFolder, folder: Path) -> Collection:
                     allocation=outcome.allocation,
                     job=outcome.job,
                     nodes=outcome.nodes,
-                    split=(run.allocation, run.block) in split,
+                    split=run.split or (run.allocation, run.block) in split,
                 )
             )
     missing = tuple(run for run, outcome in done.items() if outcome is None)

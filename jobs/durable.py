@@ -10,8 +10,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from hindmost.errors import UsageError
-from hindmost.harness.runfile.naming import sync_folder
+from hindmost.harness.runfile.disk import sync_folder
 
+PART = ".part-"
+"""Begin of the name of what is not finished."""
 DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 """What a system says when there is no room on the disk or in a quota."""
 NO_LOCKS = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP})
@@ -20,7 +22,7 @@ NO_LOCKS = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP})
 
 def write_durably(path: Path, text: str) -> None:
     """Write a file so that it is there whole or as it was before, even after a power cut."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part = path.with_name(f"{PART}{path.name}")  # one process writes at a time: it holds a lock
     try:
         with part.open("w", encoding="utf-8") as file:
             file.write(text)

@@ -89,7 +89,7 @@ class StudyFolder:
         for allocation in plan.allocations:
             folder.allocation(allocation.id).mkdir(parents=True, exist_ok=True)
         write_durably(folder.study_file, study.decode())
-        plan_files.write(folder.plan_file, plan)
+        plan_files.write(plan, folder.plan_file)
         return folder
 
     @classmethod

@@ -124,8 +124,7 @@ def state_of(
     asked = [
         last[allocation.id].job
         for allocation in study.plan.allocations
-        if allocation.id in last
-        and any(standings[run] is Standing.LEFT for run in allocation.runs)
+        if allocation.id in last and any(standings[run] is Standing.LEFT for run in allocation.runs)
     ]
     remark = ""
     try:

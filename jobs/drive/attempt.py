@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from hindmost.errors import HindmostError
-from hindmost.harness.runfile.naming import sync_folder
+from hindmost.harness.runfile.disk import sync_folder
 from hindmost.jobs.drive import running
 from hindmost.jobs.drive.cause import cause_of, disk_is_full, memory_kills
 from hindmost.jobs.drive.deadline import Deadline
@@ -31,6 +32,7 @@ from hindmost.jobs.outcome import Cause, Outcome
 from hindmost.jobs.outcomes import write_outcome
 from hindmost.jobs.plan.plan import PlannedRun
 
+COMMAND = "hindmost"
 OUT = "{out}"
 
 
@@ -141,6 +143,7 @@ def conclude(
     with suppress(FileNotFoundError):
         move(output, home / OUTPUT)
     sync_folder(home)
+    shutil.rmtree(out.parent, ignore_errors=True)  # before the outcome: nobody comes back for it
     outcome = Outcome(
         run=run.id,
         cause=cause,
@@ -168,7 +171,10 @@ def words_of(run: PlannedRun, out: Path, here: Surroundings) -> list[str]:
         ranks_per_node=run.ranks_per_node,
         nodes=run.nodes,
     )
-    return [*launching, *(word.replace(OUT, str(out)) for word in run.command)]
+    # The hindmost of this driver, which need not be on PATH where the ranks start.
+    ours = run.command[0] == COMMAND
+    first = (sys.executable, "-m", COMMAND) if ours else run.command[:1]
+    return [*launching, *first, *(word.replace(OUT, str(out)) for word in run.command[1:])]
 
 
 def environment_of(run: PlannedRun, number: int, here: Surroundings) -> dict[str, str]:
@@ -185,5 +191,6 @@ def environment_of(run: PlannedRun, number: int, here: Surroundings) -> dict[str
         "HINDMOST_NODES": ",".join(here.nodes),
         "HINDMOST_RUN_ID": run.id,
         "HINDMOST_BLOCK": str(run.block),
+        "HINDMOST_BLOCK_SPLIT": str(int(run.split)),
         "HINDMOST_ATTEMPT": str(number),
     }

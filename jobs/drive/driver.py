@@ -72,8 +72,8 @@ def drive(
         here = Surroundings(
             study=study,
             allocation=name,
-            job=job_here(),
-            nodes=nodes_here(),
+            job=job_here(study.plan.machine.scheduler),
+            nodes=nodes_here(study.plan.machine.scheduler),
             launcher=launcher,
             deadline=deadline or deadline_here(allocation.walltime_s, allocation.stop_before_s),
             signals=signals,

@@ -9,20 +9,20 @@ from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
 
-JOB_VARIABLES = ("SLURM_JOB_ID", "PBS_JOBID", "HINDMOST_JOB_ID")
+JOB_VARIABLES = {"slurm": "SLURM_JOB_ID", "pbs": "PBS_JOBID", "local": "HINDMOST_JOB_ID"}
+"""Where a job finds its scheduler's id of it."""
 
 
-def job_here(environment: Mapping[str, str] = os.environ) -> str:
-    """Return the scheduler's id of the job around this process; its own where there is none."""
-    found = (environment[name] for name in JOB_VARIABLES if environment.get(name))
-    return next(found, f"process-{os.getpid()}")
+def job_here(scheduler: str, environment: Mapping[str, str] = os.environ) -> str:
+    """Return the scheduler's id of the job around this process; the process where there is none."""
+    return environment.get(JOB_VARIABLES.get(scheduler, ""), "") or f"process-{os.getpid()}"
 
 
-def nodes_here(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """Return the names of the allocation's nodes, this host's where there is no scheduler."""
-    if names := environment.get("SLURM_JOB_NODELIST"):
+def nodes_here(scheduler: str, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """Return the names of the allocation's nodes; this host where the scheduler names none."""
+    if scheduler == "slurm" and (names := environment.get("SLURM_JOB_NODELIST")):
         return expand(names)
-    if file := environment.get("PBS_NODEFILE"):
+    if scheduler == "pbs" and (file := environment.get("PBS_NODEFILE")):
         try:
             lines = Path(file).read_text().split()
         except OSError:

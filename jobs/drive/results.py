@@ -9,12 +9,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from hindmost.errors import DataError, MissingError
-from hindmost.harness.runfile.naming import sync_folder
-from hindmost.harness.runfile.schema import SUFFIX
+from hindmost.harness.runfile.disk import sync_folder
+from hindmost.jobs.durable import PART
 from hindmost.jobs.outcomes import PREFIX
 
 OUTPUT = "output.txt"
-PART = ".part-"
+RUN_FILE = ".h5"
 
 
 def scratch_folder(scratch: str, run: Path, study: str, attempt: int) -> Path:
@@ -75,7 +75,7 @@ def check_run_files(files: Iterable[Path], ranks: int) -> None:
     DataError
     """
     for file in files:
-        if file.suffix == SUFFIX:
+        if file.suffix == RUN_FILE:
             from hindmost.harness.runfile.reader import open_run
 
             found = open_run(file).header.ranks

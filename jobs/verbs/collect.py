@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 
@@ -69,5 +70,5 @@ def tell(study: StudyFolder, found: Collection) -> None:
             f"{len(split)} blocks were done by more than one job; 'split' in {TABLE} marks their "
             "files"
         )
-    command = study.plan.collect.replace("{collected}", str(found.folder))
+    command = study.plan.collect.replace("{runs}", shlex.quote(str(found.folder)))
     print(f"next: {command or f'hindmost fit {found.folder}'}")

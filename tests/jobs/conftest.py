@@ -124,7 +124,9 @@ Make = Callable[..., StudyFolder]
 def make(tmp_path: Path) -> Make:
     """Return what makes the folder of a study of commands."""
 
-    def study(commands: Sequence[Sequence[str]], *, name: str = "study", **more: object) -> StudyFolder:
+    def study(
+        commands: Sequence[Sequence[str]], *, name: str = "study", **more: object
+    ) -> StudyFolder:
         return StudyFolder.create(tmp_path / name, plan_of(commands, **more), STUDY)  # type: ignore[arg-type]
 
     return study

@@ -56,8 +56,7 @@ def test_runs_are_done_in_order_and_say_where(make: Make) -> None:
         assert outcome is not None
         assert (outcome.attempt, outcome.allocation, outcome.files) == (1, "a0", ("told.txt",))
         told = dict(
-            line.split("=", 1)
-            for line in (study.run(run.id) / "told.txt").read_text().splitlines()
+            line.split("=", 1) for line in (study.run(run.id) / "told.txt").read_text().splitlines()
         )
         assert told["HINDMOST_RUN_ID"] == run.id
         assert told["HINDMOST_BLOCK"] == str(run.block)
@@ -101,7 +100,7 @@ def test_every_end_has_its_cause(
 
 
 def test_a_crash_is_tried_again_after_the_others(make: Make) -> None:
-    once = 'echo $HINDMOST_RUN_ID >> ../../../order; test $HINDMOST_ATTEMPT -gt 1 || exit 9; '
+    once = "echo $HINDMOST_RUN_ID >> ../../../order; test $HINDMOST_ATTEMPT -gt 1 || exit 9; "
     study = make([("sh", "-c", once + 'echo x > "$0"/x.txt', "{out}"), *map(writes, (1, 2))])
     assert drive_here(study) == 0
     assert causes(study) == [Cause.CRASHED, Cause.DONE]
@@ -194,7 +193,9 @@ def test_a_killed_driver_takes_its_run_with_it(make: Make, start_driver: Start) 
     wait_for(lambda: not process.exists() or "Z (" in (process / "status").read_text())
 
 
-def test_scratch_is_used_and_left_clean(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scratch_is_used_and_left_clean(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SOMEWHERE", str(tmp_path / "fast"))
     where = 'echo "$0" > "$0"/where.txt'
     study = make([("sh", "-c", where, "{out}")], scratch="$SOMEWHERE/mine")
