@@ -85,7 +85,9 @@ def pack(
     return [placed[run.id] for run in runs], allocations
 
 
-def boxes(members: Sequence[PlannedRun], by: Pack, limits: Limits) -> list[tuple[_Box, set[str]]]:
+def boxes(
+    members: Sequence[PlannedRun], by: Pack, limits: Limits
+) -> list[tuple[_Box, set[str]]]:
     """Fill allocations with the runs of one key; return each with the ids of split runs."""
     room_s = limits.job_s - limits.stop_before_s
     most = by.runs or len(members)

@@ -121,10 +121,8 @@ def _truth(part: _Node, names: Mapping[str, Value]) -> bool:
 
 def _compare(left: Value, right: Value, sign: str, column: int) -> bool:
     """Compare two values; those of two sorts are unequal and in no order."""
-    sorts = {
-        bool if isinstance(v, bool) else str if isinstance(v, str) else float: v
-        for v in (left, right)
-    }
+    sorts = {bool if isinstance(v, bool) else str if isinstance(v, str) else float: v
+             for v in (left, right)}
     if sign in ("==", "!="):
         return (len(sorts) == 1 and left == right) == (sign == "==")
     if len(sorts) > 1 or bool in sorts:
@@ -267,9 +265,8 @@ class _Parser:
         if word in _WORDS:
             return _Constant(word == "true", column)
         if word not in self.names:
-            raise ConditionError(
-                f"'{word}' is not set by the sweep: {choices(word, self.names)}", column
-            )
+            raise ConditionError(f"'{word}' is not set by the sweep: "
+                                 f"{choices(word, self.names)}", column)
         return _Name(word, column)
 
 

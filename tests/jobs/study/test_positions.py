@@ -25,7 +25,9 @@ SCALAR = (
 )
 INLINE = st.recursive(
     SCALAR,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(BARE | TEXT, inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(BARE | TEXT, inner, max_size=3)
+    ),
     max_leaves=6,
 )
 TABLES = st.dictionaries(
