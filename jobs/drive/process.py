@@ -17,6 +17,8 @@ from hindmost.jobs.drive.signals import Signals
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
+TOLD_WITHIN_S = 0.5
+"""Between the end of ranks and that of their driver, where a scheduler ends all at once."""
 NOT_FOUND = 127
 """Exit status of a shell for a command that is not there."""
 
@@ -127,6 +129,12 @@ def wait(
             kill_at = float("inf")
         next_at = min(limit_at, end_at) if by is EndedBy.ITSELF else kill_at
         signals.wait(min(next_at - time.monotonic(), 3600.0))
+    if by is EndedBy.ITSELF and process.returncode != 0:
+        told_at = time.monotonic() + TOLD_WITHIN_S
+        while not signals.stop and time.monotonic() < told_at:
+            signals.wait(told_at - time.monotonic())
+        if signals.stop:  # the scheduler told all processes at once, and the ranks were faster
+            return EndedBy.DRIVER
     return by
 
 
