@@ -1,4 +1,4 @@
-"""Scripts: golden ones to the byte, every value quoted, and nothing that starts a line of its own."""
+"""Scripts: golden ones to the byte, every value quoted, none that begins a line of its own."""
 
 from __future__ import annotations
 
