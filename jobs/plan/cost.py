@@ -33,8 +33,7 @@ def cost_of(plan: Plan) -> Cost:
         seconds[run.allocation] += expected(run)
     return Cost(
         most=sum(cores_of(each, plan) * each.walltime_s for each in plan.allocations) / HOUR_S,
-        expected=sum(cores_of(each, plan) * seconds[each.id] for each in plan.allocations)
-        / HOUR_S,
+        expected=sum(cores_of(each, plan) * seconds[each.id] for each in plan.allocations) / HOUR_S,
     )
 
 

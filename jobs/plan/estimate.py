@@ -73,8 +73,9 @@ class Estimate:
 
     def look(self, run: PlannedRun) -> tuple[float | None, int]:
         """Look for earlier runs of the same configuration."""
-        times = [each.per_iteration_s * length_of(run, each) for each in self.earlier
-                 if alike(run, each)]
+        times = [
+            each.per_iteration_s * length_of(run, each) for each in self.earlier if alike(run, each)
+        ]
         if not times:
             return None, 0
         repeats = number_after(run.command, "--repeats", 1)
@@ -90,9 +91,7 @@ class Estimate:
     def from_few(self) -> int:
         """The number of runs whose earlier ones were too few: their slowest stands for the quantile."""
         enough = self.quantile / (1 - self.quantile)
-        return sum(
-            n for key, n in self.asked.items() if 0 < self.found[key][1] < enough
-        )
+        return sum(n for key, n in self.asked.items() if 0 < self.found[key][1] < enough)
 
 
 def read_estimate(folder: Path, quantile: float) -> Estimate:
@@ -125,7 +124,7 @@ def earlier_run(run: Run) -> Earlier:
     """Return what counts of a run file."""
     header = run.header
     known = {
-        **{name: header.workload for name in _WORKLOAD},
+        **dict.fromkeys(_WORKLOAD, header.workload),
         "solver": header.solver,
         "restart": header.restart,
         **{name: value for name, value in header.spec.items() if is_value(value)},

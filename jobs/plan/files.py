@@ -76,7 +76,7 @@ def read(path: Path) -> Plan:
             "Install a newer one."
         )
     try:
-        if version != VERSION:
+        if type(version) is not int or version != VERSION:
             raise ValueError(f"its version is {version!r}, not {VERSION}")
         for name, kind in _LISTS.items():
             members = document.get(name)
@@ -130,7 +130,7 @@ def typed(value: Any, hint: Any, where: str) -> Any:
         return value
     if type(value) is int and float in allowed:
         return float(value)
-    raise ValueError(f"{where} is {str(value)[:40]!r}")
+    raise ValueError(f"{where} is {repr(value)[:40]}")
 
 
 def check_whole(plan: Plan) -> None:

@@ -73,8 +73,8 @@ def pack(
         by_key.setdefault(key_of(run, by), []).append(run)
     placed: dict[str, PlannedRun] = {}
     allocations: list[Allocation] = []
-    total = sum(1 for _ in by_key)
-    for key, members in by_key.items():
+    total = len(by_key)
+    for key, members in sorted(by_key.items(), key=lambda item: item[1][0].ranks):
         for box, split in boxes(members, by, limits):
             number = len(allocations)
             name = f"a{number:03d}" + (f"-{label(key)}" if total > 1 and label(key) else "")
@@ -85,9 +85,7 @@ def pack(
     return [placed[run.id] for run in runs], allocations
 
 
-def boxes(
-    members: Sequence[PlannedRun], by: Pack, limits: Limits
-) -> list[tuple[_Box, set[str]]]:
+def boxes(members: Sequence[PlannedRun], by: Pack, limits: Limits) -> list[tuple[_Box, set[str]]]:
     """Fill allocations with the runs of one key; return each with the ids of split runs."""
     room_s = limits.job_s - limits.stop_before_s
     most = by.runs or len(members)

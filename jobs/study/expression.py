@@ -121,8 +121,10 @@ def _truth(part: _Node, names: Mapping[str, Value]) -> bool:
 
 def _compare(left: Value, right: Value, sign: str, column: int) -> bool:
     """Compare two values; those of two sorts are unequal and in no order."""
-    sorts = {bool if isinstance(v, bool) else str if isinstance(v, str) else float: v
-             for v in (left, right)}
+    sorts = {
+        bool if isinstance(v, bool) else str if isinstance(v, str) else float: v
+        for v in (left, right)
+    }
     if sign in ("==", "!="):
         return (len(sorts) == 1 and left == right) == (sign == "==")
     if len(sorts) > 1 or bool in sorts:
@@ -222,8 +224,8 @@ class _Parser:
         if self.word != "not":
             return self.comparison()
         column = self.column
-        self.at += 1
         self.deeper()
+        self.at += 1
         node = _Not(self.turned(), column)
         self.depth -= 1
         return node
@@ -247,8 +249,8 @@ class _Parser:
         """Read a number, a text, a name or a condition in parentheses."""
         sort, word, column = self.tokens[self.at]
         if word == "(":
-            self.at += 1
             self.deeper()
+            self.at += 1
             node = self.either()
             self.depth -= 1
             if self.word != ")":
@@ -265,8 +267,9 @@ class _Parser:
         if word in _WORDS:
             return _Constant(word == "true", column)
         if word not in self.names:
-            raise ConditionError(f"'{word}' is not set by the sweep: "
-                                 f"{choices(word, self.names)}", column)
+            raise ConditionError(
+                f"'{word}' is not set by the sweep: {choices(word, self.names)}", column
+            )
         return _Name(word, column)
 
 

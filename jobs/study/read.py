@@ -217,9 +217,9 @@ def read_limits(section: Section) -> Limits:
 
 
 def read_collect(section: Section) -> str:
-    """Read the line of post-processing."""
+    """Read the line of post-processing; braces with a dollar before them are the shell's."""
     line = section.text("line")
-    for name in NAMED.findall(line):
+    for name in re.findall(r"(?<!\$)\{([A-Za-z_]\w*)\}", line):
         if name != RUNS:
             section.refuse("line", f"{{{name}}} is not known: {choices(name, [RUNS])}.")
     return line

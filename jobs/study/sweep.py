@@ -124,7 +124,9 @@ def read_conditions(section: Section, key: str, names: Sequence[str]) -> tuple[C
         try:
             parsed = parse_condition(text, names)
         except ConditionError as error:
-            raise refusal(section.document.name, text, place.line, place.column + 1, error) from None
+            raise refusal(
+                section.document.name, text, place.line, place.column + 1, error
+            ) from None
         conditions.append(replace(parsed, line=place.line, column=place.column + 1))
     return tuple(conditions)
 

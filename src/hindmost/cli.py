@@ -21,6 +21,7 @@ VERBS = {
     "compare": ("hindmost.analysis.verbs.compare", "say how much faster one result is"),
     "plot": ("hindmost.analysis.verbs.plot", "draw run files"),
     "report": ("hindmost.analysis.verbs.report", "write one HTML page on run files"),
+    "plan": ("hindmost.jobs.verbs.plan", "say what a study comes to on a machine"),
     "submit": ("hindmost.jobs.verbs.submit", "submit a study to a machine, or to this one"),
     "status": ("hindmost.jobs.verbs.status", "say how a study stands, and what to do next"),
     "resume": ("hindmost.jobs.verbs.resume", "submit what is left of a study"),

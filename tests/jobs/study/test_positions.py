@@ -25,14 +25,12 @@ SCALAR = (
 )
 INLINE = st.recursive(
     SCALAR,
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(BARE | TEXT, inner, max_size=3)
-    ),
-    max_leaves=6,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(BARE | TEXT, inner, max_size=3),
+    max_leaves=4,
 )
 TABLES = st.dictionaries(
     BARE | TEXT,
-    st.dictionaries(BARE | TEXT, INLINE, max_size=4)
+    st.dictionaries(BARE | TEXT, INLINE, max_size=3)
     | st.lists(st.dictionaries(BARE, INLINE, max_size=2), min_size=1, max_size=3),
     max_size=3,
 )
@@ -143,7 +141,7 @@ def paths(value: Any, path: KeyPath = ()) -> set[KeyPath]:
     return found.union(*(paths(each, (*path, name)) for name, each in items))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(tables=TABLES, data=st.data())
 def test_every_key_and_value_is_found_where_it_was_written(
     tables: dict[str, Any], data: st.DataObject
