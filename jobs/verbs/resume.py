@@ -52,7 +52,8 @@ def tell(done: Resumption, folder: Path) -> None:
         more = f" and {len(done.submitted) - 4} more" if done.submitted[4:] else ""
         print(f"submitted {done.runs} runs: {jobs}{more}")
     if done.live:
-        print(f"{len(done.live)} allocations have a job already")
+        several = len(done.live) > 1
+        print(f"{len(done.live)} allocation{'s have' if several else ' has'} a job already")
     if done.failed:
         print(f"{done.failed} runs failed for good; --again does them again")
     if done.submitted or done.live:

@@ -58,9 +58,10 @@ def perform(arguments: argparse.Namespace) -> int:
         show(plan, scheduler, path, as_json=arguments.json)
         return 0
     scripts_of(plan, scheduler, path.resolve())  # refuses before anything is there
-    folder = StudyFolder.create(path, plan, text.encode())
+    path.mkdir(parents=True, exist_ok=True)
     done: list[Submitted] = []
-    with folder.changing():
+    with StudyFolder(path).changing():
+        folder = StudyFolder.create(path, plan, text.encode())
         try:
             for each in submit(folder, scheduler, [each.id for each in plan.allocations]):
                 done.append(each)

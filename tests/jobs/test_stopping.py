@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import random
+import shutil
 import signal
 import subprocess
 import time
@@ -15,7 +16,6 @@ import pytest
 from tests.jobs.conftest import Make, NoLauncher, writes
 
 from hindmost.jobs import durable
-from hindmost.jobs.drive import results
 from hindmost.jobs.drive.driver import drive
 from hindmost.jobs.folder import StudyFolder
 from hindmost.jobs.outcome import Cause
@@ -173,17 +173,17 @@ def test_files_from_another_disk_are_never_seen_in_parts(
         pytest.skip("there is no second file system here")
     study = make([writes(0)], scratch=f"{scratch}/hindmost-tests-{os.getpid()}")
     copied = []
-    copy = results.shutil.copyfile
+    copy = shutil.copyfile
 
     def copyfile(source: Path, target: Path) -> None:
         copied.append(Path(target).name)
         copy(source, target)
 
-    monkeypatch.setattr(results.shutil, "copyfile", copyfile)
+    monkeypatch.setattr(shutil, "copyfile", copyfile)
     try:
         assert drive(study, "a0", NoLauncher()) == 0
     finally:
-        results.shutil.rmtree(f"{scratch}/hindmost-tests-{os.getpid()}")
+        shutil.rmtree(f"{scratch}/hindmost-tests-{os.getpid()}")
     assert copied == [".part-r0.txt", ".part-output.txt"]
     expect_all(study)
 

@@ -1,0 +1,174 @@
+"""The verbs of a study: what they print, their JSON and their exit statuses; and a real study."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from tests.conftest import BIN
+from tests.jobs.conftest import Make, NoLauncher, PretendedScheduler, writes
+
+import hindmost
+from hindmost.cli import main
+from hindmost.errors import UsageError
+from hindmost.jobs.drive.driver import drive
+from hindmost.jobs.schedulers.scheduler import JobState, Scheduler
+from hindmost.jobs.verbs import cancel, resume, status, submit
+from hindmost.registry import Registry
+
+LIMIT_S = 120.0
+
+
+@pytest.fixture
+def scheduler(monkeypatch: pytest.MonkeyPatch) -> PretendedScheduler:
+    """Return the scheduler that the verbs meet."""
+    pretended = PretendedScheduler()
+    registry: Registry[Scheduler] = Registry("scheduler", (pretended,))
+    for verb in (status, submit, resume, cancel):
+        monkeypatch.setattr(verb, "SCHEDULERS", registry)
+    return pretended
+
+
+def told(capsys: pytest.CaptureFixture[str]) -> str:
+    return capsys.readouterr().out
+
+
+def test_from_submission_to_collection(
+    make: Make, scheduler: PretendedScheduler, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = make([writes(0), ("sh", "-c", "echo no such solver; exit 2"), writes(2)])
+    folder = str(study.path)
+    assert main(["resume", folder]) == 0
+    assert "submitted 3 runs: a0 as job job-1" in told(capsys)
+    assert main(["status", folder]) == 75
+    assert "3 runs: 3 waiting" in told(capsys)
+    scheduler.set("job-1", JobState.STUCK, "PartitionTimeLimit")
+    assert main(["status", folder]) == 75
+    assert "waits for what will not come (PartitionTimeLimit)" in told(capsys)
+    assert main(["cancel", folder, "--json"]) == 0
+    assert json.loads(told(capsys))["cancelled"] == ["job-1"]
+    assert main(["status", folder]) == 75
+    assert f"next: hindmost resume {folder}" in told(capsys)
+    with pytest.raises(UsageError, match="No run of"):
+        main(["collect", folder])
+    drive(study, "a0", NoLauncher())
+    assert main(["status", folder]) == 1
+    text = told(capsys)
+    assert "2 done, 1 failed for good" in text
+    assert "run run-1: failed: no such solver" in text
+    assert "resume" in text
+    assert main(["resume", folder]) == 1
+    assert main(["collect", folder]) == 1
+    assert f"2 files of 2 runs in {folder}/collected" in told(capsys)
+    assert main(["status", folder, "--json"]) == 1
+    found = json.loads(told(capsys))
+    assert found["counts"]["done"] == 2
+    assert found["allocations"][0]["runs"]["run-1"] == "failed for good"
+    assert [each["cause"] for each in found["failures"]] == ["failed"]
+
+
+STUDY = """\
+schema = 1
+[study]
+name = "small"
+seed = 7
+repeats = 2
+[sweep]
+ranks = 2
+solver = ["gmres", "pgmres"]
+problem = "diagonal"
+unknowns = 600
+iterations = 200
+[limits]
+job = "30m"
+run = "1m"
+stop_before = "30s"
+"""
+
+
+def test_a_dry_run_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(STUDY)
+    assert main(["submit", "study.toml", "--dry-run"]) == 0
+    assert f"hindmost drive {tmp_path}/small a000" in told(capsys)
+    assert main(["submit", "study.toml", "--dry-run", "--json"]) == 0
+    assert list(json.loads(told(capsys))["scripts"]) == ["a000"]
+    assert os.listdir() == ["study.toml"]
+
+
+def test_a_refused_script_leaves_the_others_to_resume(
+    tmp_path: Path,
+    scheduler: PretendedScheduler,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(STUDY + '[pack]\nby = "none"\n')
+    accept = scheduler.submit
+
+    def refuse(path: Path) -> str:
+        if len(scheduler.jobs) == 2:
+            raise UsageError("sbatch refused it")
+        return accept(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(scheduler, "submit", refuse)
+        with pytest.raises(UsageError, match="sbatch refused it"):
+            main(["submit", "study.toml"])
+    assert "2 of 4 scripts were submitted" in capsys.readouterr().err
+    assert main(["resume", "small"]) == 0
+    assert "submitted 2 runs" in told(capsys)
+
+
+@pytest.mark.mpi
+def test_a_real_study_on_this_machine(tmp_path: Path) -> None:
+    environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")}
+
+    def ask(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [BIN / "hindmost", *words], capture_output=True, text=True, check=False,
+            timeout=LIMIT_S, cwd=tmp_path, env=environment,
+        )  # fmt: skip
+
+    def until(condition: str) -> None:
+        end = time.monotonic() + LIMIT_S
+        while json.loads(ask("status", "small", "--json").stdout)["counts"][condition] == 0:
+            assert time.monotonic() < end
+            time.sleep(0.2)
+
+    (tmp_path / "study.toml").write_text(STUDY)
+    done = ask("submit", "study.toml")
+    assert done.returncode == 0, done.stderr
+    until("done")
+    ask("cancel", "small")
+    before = {
+        path: (path.read_bytes(), path.stat().st_mtime_ns)
+        for path in (tmp_path / "small" / "runs").glob("*/*.h5")
+    }
+    assert before
+    while (left := ask("status", "small")).returncode == 75:
+        if "hindmost resume" in left.stdout:
+            assert ask("resume", "small").returncode == 0
+        time.sleep(0.2)
+    assert left.returncode == 0, left.stdout
+    for path, contents in before.items():
+        assert (path.read_bytes(), path.stat().st_mtime_ns) == contents
+    assert ask("collect", "small").returncode == 0
+    fitted = json.loads(ask("fit", "small/collected", "--quick", "--json").stdout)
+    assert len(fitted["runs"]) == 4
+    plan = json.loads((tmp_path / "small" / "plan.json").read_text())
+    runs = {each["id"]: each for each in plan["runs"]}
+    for path in (tmp_path / "small" / "collected").glob("*.h5"):
+        run = hindmost.open(path)
+        planned = runs[run.header.scheduler["HINDMOST_RUN_ID"]]
+        assert run.header.solver == planned["configuration"]["solver"]
+        assert run.header.ranks == planned["ranks"] == 2
+        assert run.header.scheduler["HINDMOST_BLOCK"] == str(planned["block"])
+        assert run.header.scheduler["HINDMOST_ALLOCATION"] == planned["allocation"]
+        assert run.header.scheduler["HINDMOST_STUDY_SHA256"] == plan["study_sha256"]
