@@ -1,4 +1,4 @@
-"""This machine as a site of ReFrame; yours has settings of its own."""
+"""Settings of ReFrame for this machine; a site has its own."""
 
 site_configuration = {
     "systems": [

@@ -35,9 +35,8 @@ def perform(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps({"version": JSON_VERSION, "cancelled": jobs}, indent=1))
     elif jobs:
-        print(
-            f"cancelled {len(jobs)} job{'s' if len(jobs) > 1 else ''}: {', '.join(jobs[:8])}{' ...' if jobs[8:] else ''}"
-        )
+        first = ", ".join(jobs[:8]) + (" ..." if jobs[8:] else "")
+        print(f"cancelled {len(jobs)} job{'s' if len(jobs) > 1 else ''}: {first}")
         print(f"next: hindmost resume {arguments.folder} goes on with what is left")
     else:
         print("no job of this study is queued or running")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shlex
+import subprocess
+import sys
 from dataclasses import asdict
 from pathlib import Path
 
@@ -18,6 +21,7 @@ EXAMPLES = f"""\
 examples:
   hindmost collect gmres-noise/ && hindmost fit gmres-noise/collected
   hindmost collect gmres-noise/ --out runs
+  hindmost collect gmres-noise/ --finish     # and do the study's line of post-processing
 
 The files are links to those of the study where links are possible, else copies. {TABLE} says
 which run each belongs to, and where it was done. Collecting again adds what was done meanwhile.
@@ -33,6 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EXAMPLES
     parser.add_argument("folder", type=Path, help="the folder of the study")
     parser.add_argument("--out", type=Path, help="where to (FOLDER/collected)")
+    parser.add_argument(
+        "--finish", action="store_true", help="do the line of [collect] if all runs are there"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -53,7 +60,7 @@ def perform(arguments: argparse.Namespace) -> int:
     else:
         tell(study, found)
     if not found.missing:
-        return 0
+        return finish(study, found) if arguments.finish else 0
     standings = standings_of(study, study.records(found.missing))
     return WORK_IS_LEFT if Standing.LEFT in standings.values() else 1
 
@@ -70,5 +77,19 @@ def tell(study: StudyFolder, found: Collection) -> None:
             f"{len(split)} blocks were done by more than one job; 'split' in {TABLE} marks their "
             "files"
         )
-    command = study.plan.collect.replace("{runs}", shlex.quote(str(found.folder)))
-    print(f"next: {command or f'hindmost fit {found.folder}'}")
+    print(f"next: {line_of(study, found) or f'hindmost fit {found.folder}'}")
+
+
+def line_of(study: StudyFolder, found: Collection) -> str:
+    """Return the study's line of post-processing for a shell; empty if it has none."""
+    return study.plan.collect.replace("{runs}", shlex.quote(str(found.folder)))
+
+
+def finish(study: StudyFolder, found: Collection) -> int:
+    """Do the study's line of post-processing with the hindmost of this process."""
+    line = line_of(study, found)
+    if not line:
+        raise UsageError(f"The study {study.plan.study} has no line in [collect] to be done.")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    done = subprocess.run(["sh", "-c", line], check=False, env={**os.environ, "PATH": path})
+    return 0 if done.returncode == 0 else 1

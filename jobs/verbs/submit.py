@@ -44,9 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def perform(arguments: argparse.Namespace) -> int:
     """Plan, write and submit."""
-    from hindmost.jobs.verbs.plan import planned, warnings
-
     from hindmost.jobs.study.read import find_study
+    from hindmost.jobs.verbs.plan import planned, warnings
 
     study, plan, estimate = planned(arguments)
     text = find_study(arguments.study).text

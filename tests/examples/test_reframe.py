@@ -1,4 +1,4 @@
-"""The test of ReFrame in the examples, by a real ReFrame: its figures are those of the run files."""
+"""The example for ReFrame, by a real one: its figures are those of the run files."""
 
 from __future__ import annotations
 

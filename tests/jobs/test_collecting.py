@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -29,7 +28,11 @@ def test_the_folder_holds_what_is_done(make: Make, tmp_path: Path) -> None:
     out = tmp_path / "flat"
     found = collect(study, out)
     assert found.missing == ("run-1",)
-    assert sorted(os.listdir(out)) == ["collected.json", "x-run-0.txt", "x-run-2.txt"]
+    assert sorted(each.name for each in out.iterdir()) == [
+        "collected.json",
+        "x-run-0.txt",
+        "x-run-2.txt",
+    ]
     assert (out / "x-run-2.txt").read_text() == "run-2\n"
     assert (out / "x-run-2.txt").samefile(study.run("run-2") / "x.txt")
     row = table(out)["x-run-2.txt"]
@@ -64,7 +67,7 @@ def test_another_file_of_that_name_is_not_overwritten(make: Make, tmp_path: Path
     with pytest.raises(UsageError, match="is another file"):
         collect(study, tmp_path)
     assert (tmp_path / "r0-run-0.txt").read_text() == "mine"
-    assert collection.TABLE not in os.listdir(tmp_path)
+    assert not (tmp_path / collection.TABLE).exists()
 
 
 def test_a_block_that_several_jobs_did_is_marked(make: Make, tmp_path: Path) -> None:

@@ -6,16 +6,18 @@ import json
 import os
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.conftest import BIN
-from tests.jobs.conftest import Make, NoLauncher, PretendedScheduler, writes
+from tests.jobs.conftest import Make, NoLauncher, PretendedScheduler, plan_of, writes
 
 import hindmost
 from hindmost.cli import main
 from hindmost.errors import UsageError
 from hindmost.jobs.drive.driver import drive
+from hindmost.jobs.folder import StudyFolder
 from hindmost.jobs.schedulers.scheduler import JobState, Scheduler
 from hindmost.jobs.verbs import cancel, resume, status, submit
 from hindmost.registry import Registry
@@ -99,7 +101,7 @@ def test_a_dry_run_writes_nothing(
     assert f"hindmost drive {tmp_path}/small a000" in told(capsys)
     assert main(["submit", "study.toml", "--dry-run", "--json"]) == 0
     assert list(json.loads(told(capsys))["scripts"]) == ["a000"]
-    assert os.listdir() == ["study.toml"]
+    assert [each.name for each in tmp_path.iterdir()] == ["study.toml"]
 
 
 def test_a_refused_script_leaves_the_others_to_resume(
@@ -124,6 +126,23 @@ def test_a_refused_script_leaves_the_others_to_resume(
     assert "2 of 4 scripts were submitted" in capsys.readouterr().err
     assert main(["resume", "small"]) == 0
     assert "submitted 2 runs" in told(capsys)
+
+
+def test_the_line_of_post_processing_is_done_when_all_is_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    commands = [writes(0), ("sh", "-c", 'test -e ../../../../mended && echo 1 > "$0"/r1.txt', "{out}")]
+    plan = replace(plan_of(commands, max_retries=0), collect="ls {runs}/*.txt > {runs}/listed")
+    study = StudyFolder.create(tmp_path / "my study", plan, b"")
+    drive(study, "a0", NoLauncher())
+    assert main(["collect", str(study.path), "--finish"]) == 1
+    assert not (study.path / "collected" / "listed").exists()
+    (tmp_path / "mended").touch()
+    study.forgive("run-1", 1)
+    drive(study, "a0", NoLauncher())
+    assert main(["collect", str(study.path), "--finish"]) == 0
+    assert len((study.path / "collected" / "listed").read_text().splitlines()) == 2
+    assert "next: ls '" in told(capsys)
 
 
 @pytest.mark.mpi

@@ -1,4 +1,4 @@
-"""A study on a real Slurm, as the README has it: submitted, stopped half-way, resumed, collected."""
+"""A study on a real Slurm, as the README has it, from its submission to models of its runs."""
 
 from __future__ import annotations
 
