@@ -70,6 +70,8 @@ class Failure:
     ----------
     run : str
     cause : Cause
+    status : int
+        Exit status; minus the signal's number where one ended it.
     attempt : int
         The last one.
     message : str
@@ -77,6 +79,7 @@ class Failure:
 
     run: str
     cause: Cause
+    status: int
     attempt: int
     message: str
 
@@ -177,4 +180,10 @@ def allocation_state(
 def failure_of(run: str, record: RunRecord) -> Failure:
     """Say how a run failed for good."""
     last = record.outcomes[-1]
-    return Failure(run=run, cause=last.cause, attempt=last.attempt, message=last.message)
+    return Failure(
+        run=run,
+        cause=last.cause,
+        status=last.status,
+        attempt=last.attempt,
+        message=last.message,
+    )

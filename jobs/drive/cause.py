@@ -34,6 +34,7 @@ OUT_OF_MEMORY = ("oom_kill event", "oom-kill", "out of memory")
 """What srun, PETSc and kernels say, in small letters."""
 NODE_FAILURE = ("node failure", "node_fail")
 """What srun says, in small letters."""
+GROUPS, MOUNT = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 PROBE_BYTES = 1 << 20
 
 
@@ -63,25 +64,27 @@ def cause_of(ended: Ended, *, said: str, memory_kills: int) -> Cause:
 
 def memory_kills() -> int:
     """Count the processes of this job that the kernel killed for want of memory."""
-    with suppress(OSError, ValueError, IndexError):
-        for line in Path("/proc/self/cgroup").read_text().splitlines():
+    with suppress(OSError, ValueError):
+        for line in GROUPS.read_text().splitlines():
             _, controllers, inside = line.split(":", 2)
-            if controllers == "":
-                return count_in(Path("/sys/fs/cgroup" + of_job(inside)) / "memory.events")
-            if "memory" in controllers.split(","):
-                return count_in(
-                    Path("/sys/fs/cgroup/memory" + of_job(inside)) / "memory.oom_control"
-                )
+            if "memory" in controllers.split(","):  # version 1: each group counts its own
+                files = [*(MOUNT / "memory" / of_job(inside)).rglob("memory.oom_control")]
+            elif controllers == "":  # version 2: a group counts those beneath it as well
+                files = [MOUNT / of_job(inside) / "memory.events"]
+            else:
+                continue
+            if any(file.is_file() for file in files):
+                return sum(count_in(file) for file in files if file.is_file())
     return 0
 
 
 def of_job(inside: str) -> str:
     """Return the group of the whole job, where Slurm made one: steps are groups beneath it."""
-    parts = inside.split("/")
+    parts = inside.strip("/").split("/")
     for place, part in enumerate(parts):
         if part.startswith("job_"):
             return "/".join(parts[: place + 1])
-    return inside
+    return "/".join(parts)
 
 
 def count_in(file: Path) -> int:

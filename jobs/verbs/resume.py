@@ -55,7 +55,7 @@ def tell(done: Resumption, folder: Path) -> None:
         several = len(done.live) > 1
         print(f"{len(done.live)} allocation{'s have' if several else ' has'} a job already")
     if done.failed:
-        print(f"{done.failed} runs failed for good; --again does them again")
+        print(f"failed for good: {done.failed}; --again does them again")
     if done.submitted or done.live:
         print(f"next: hindmost status {folder}")
     else:

@@ -58,8 +58,8 @@ def tell(study: StudyFolder, state: StudyState, folder: Path) -> None:
     if len(going) > MOST_LINES:
         print(f"  and {len(going) - MOST_LINES} more allocations; --json has all")
     for failure in state.failures[:MOST_FAILURES]:
-        said = failure.message.splitlines()
-        print(f"  run {failure.run}: {failure.cause}: {said[-1] if said else 'it said nothing'}")
+        said = failure.message.splitlines() or [status_words(failure.status)]
+        print(f"  run {failure.run}: {failure.cause}: {said[-1]}")
     if len(state.failures) > MOST_FAILURES:
         causes = Counter(str(failure.cause) for failure in state.failures)
         print(f"  causes: {', '.join(f'{count} {cause}' for cause, count in causes.items())}")
@@ -67,8 +67,14 @@ def tell(study: StudyFolder, state: StudyState, folder: Path) -> None:
 
 
 def worth_a_line(state: AllocationState) -> bool:
-    """Tell whether an allocation has runs that are not done."""
-    return state.counts[RunState.DONE] < len(state.runs)
+    """Tell whether an allocation has runs that are still to be done."""
+    return any(state.counts[each] for each in (RunState.RUNNING, RunState.WAITING, RunState.LEFT))
+
+
+def status_words(status: int) -> str:
+    """Say how a run ended that said nothing."""
+    how = f"status {status}" if status >= 0 else f"signal {-status}"
+    return f"{how}, and it said nothing"
 
 
 def job_words(state: AllocationState) -> str:
@@ -128,6 +134,7 @@ def to_json(study: StudyFolder, state: StudyState, folder: Path) -> dict[str, An
             {
                 "run": each.run,
                 "cause": str(each.cause),
+                "status": each.status,
                 "attempt": each.attempt,
                 "message": each.message,
             }
