@@ -79,11 +79,13 @@ def test_accounts_tell_what_slurm_forgot(tmp_path: Path, monkeypatch: pytest.Mon
         monkeypatch,
         squeue="echo '5|RUNNING|None|0|n0|'",
         sacct="printf '%s\\n' '6|FAILED|NonZeroExitCode|75:0|n1' '7|CANCELLED by 0|None|0:15|n1' "
-        "'8|RUNNING|None|0:0|n1' '99|COMPLETED|None|0:0|n1'",
+        "'8|RUNNING|None|0:0|n1' '10|CANCELLED|Dependency|0:0|None assigned' "
+        "'11|CANCELLED by 0|Dependency|0:0|None assigned' '99|COMPLETED|None|0:0|n1'",
     )
-    found = SLURM.look(["5", "6", "7", "8", "9"])
+    found = SLURM.look(["5", "6", "7", "8", "9", "10", "11"])
     states = [job.state.name for job in found.values()]
-    assert states == ["RUNNING", "LEFT", "CANCELLED", "UNKNOWN", "UNKNOWN"]
+    assert states[:5] == ["RUNNING", "LEFT", "CANCELLED", "UNKNOWN", "UNKNOWN"]
+    assert states[5:] == ["DEPENDENCY", "CANCELLED"]
     assert "sacct says RUNNING" in found["8"].reason
     assert "no such job" in found["9"].reason
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.jobs.slurm.cluster import CannotStartError, Cluster, lacking
 
+# The packages as in setup/choice.py.
 INSTALL = (
     "sudo apt-get install --no-install-recommends slurmctld slurmd slurm-client munge "
     "slurm-wlm-basic-plugins"

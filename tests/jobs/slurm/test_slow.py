@@ -79,7 +79,6 @@ def test_a_node_that_dies(another: Start, tmp_path: Path) -> None:
     id = submit(tmp_path / "x", "exec sleep 200", "--nodelist=n1", "--no-requeue")
     wait([id], while_in=frozenset({JobState.PENDING}))
     cluster.kill_node("n1")
-    cluster.call("scontrol", "update", "NodeName=n1", "State=DOWN", "Reason=test")
     job = wait([id], 90.0)[id]
     assert job.state is JobState.NODE_FAILED, job
     assert "exit 0:0" in job.reason  # which is why the exit status is not asked
