@@ -1,6 +1,6 @@
 """mpiexec: the MPI library starts the ranks, and each library has options of its own.
 
-Which library an ``mpiexec`` belongs to, it says itself (``mpiexec --version``). It is asked where the
+Which library an ``mpiexec`` belongs to, it says itself (``mpiexec --version``). It is asked where
 ranks are started: on a cluster, modules put another one onto the path.
 """
 

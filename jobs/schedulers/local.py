@@ -135,7 +135,7 @@ def _look(id: str) -> Job:
     if script is not None and script.alive:
         return told(JobState.RUNNING, f"process {script.pid}")
     if keeper is not None and keeper.alive:
-        if script is not None:
+        if read(folder, "started") is not None:
             return told(JobState.RUNNING, "it ends")
         return told(JobState.PENDING, "other jobs are before it")
     if (ended := read(folder, "ended")) is not None:  # while we looked

@@ -28,8 +28,7 @@ for launch in json.loads(asked.read_text()):
         check=False,
         timeout=60,
     )
-    results.append(
-        {"words": words, "status": done.returncode, "out": done.stdout, "err": done.stderr}
-    )
+    said = {"out": done.stdout, "err": done.stderr}
+    results.append({"words": words, "status": done.returncode, **said})
 told.with_suffix(".part").write_text(json.dumps(results))
 told.with_suffix(".part").replace(told)

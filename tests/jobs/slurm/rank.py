@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 
 from mpi4py import MPI
 
@@ -14,9 +15,9 @@ world = MPI.COMM_WORLD
 try:
     check_size(world.size, MPI.Get_library_version().split("\n")[0], place())
 except MissingError as error:
-    print(json.dumps({"refused": str(error)}), flush=True)
+    sys.stdout.write(json.dumps({"refused": str(error)}) + "\n")
 else:
     node = os.environ.get("SLURMD_NODENAME", "")
     places = world.gather((world.rank, node, sorted(os.sched_getaffinity(0))))
     if world.rank == 0:
-        print(json.dumps({"places": places}), flush=True)
+        sys.stdout.write(json.dumps({"places": places}) + "\n")
