@@ -1,4 +1,4 @@
-"""A neighbour that takes memory bandwidth and a core: ``python -m ... CORE``; it sleeps until it is woken.
+"""A neighbour that takes memory bandwidth and a core, once woken: ``python -m ... CORE``.
 
 It copies arrays that no cache holds, for ever, and ends with the process that started it.
 """
