@@ -10,7 +10,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 @cache
-def compiled(loop: Callable[..., Any]) -> Any:
+def compiled(loop: Callable[..., Any], *, division: str = "python") -> Any:
     """Compile a loop for one core, once a machine where numba finds a place to keep it.
 
     The compiled loop releases the interpreter's lock, so that threads may run it side by side.
@@ -19,13 +19,16 @@ def compiled(loop: Callable[..., Any]) -> Any:
     ----------
     loop : function
         Of arrays and numbers only.
+    division : str
+        "python": a division by zero raises ZeroDivisionError. "numpy": it gives an infinity or NaN,
+        and without the test loops that divide can use vectors.
     """
     import numba  # half a second, which commands that compile nothing do not wait for
 
     try:
-        return numba.njit(cache=True, nogil=True)(loop)
+        return numba.njit(cache=True, nogil=True, error_model=division)(loop)
     except RuntimeError:  # neither the package's folder nor the user's cache can be written
-        return numba.njit(nogil=True)(loop)
+        return numba.njit(nogil=True, error_model=division)(loop)
 
 
 def part(function: Function) -> Function:
@@ -33,4 +36,15 @@ def part(function: Function) -> Function:
     from numba.extending import register_jitable
 
     marked: Function = register_jitable(function)
+    return marked
+
+
+def inlined(function: Function) -> Function:
+    """Mark a function whose text stands in for its calls in compiled loops, as a decorator.
+
+    Its divisions are those of the loop, and a loop that calls it may use vectors.
+    """
+    from numba.extending import register_jitable
+
+    marked: Function = register_jitable(inline="always")(function)
     return marked
