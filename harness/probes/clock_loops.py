@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from hindmost.models.compiled import part
 
-clock_gettime: Any = types.ExternalFunction("clock_gettime", types.int32(types.int32, types.voidptr))
+clock_gettime: Any = types.ExternalFunction(
+    "clock_gettime", types.int32(types.int32, types.voidptr)
+)
 MONOTONIC = int(getattr(time, "CLOCK_MONOTONIC_RAW", time.CLOCK_MONOTONIC))
 """Not slewed by the time service, where the system has such a clock."""
 GIGA = 1_000_000_000
@@ -86,9 +88,7 @@ def find_detours(
     return found, before - begin
 
 
-def fixed_work(
-    spec: NDArray[np.int64], units: int, taken: NDArray[np.int64]
-) -> int:
+def fixed_work(spec: NDArray[np.int64], units: int, taken: NDArray[np.int64]) -> int:
     """Do the same work again and again, and keep how long each took, in nanoseconds."""
     seed = 88172645463325252
     before = now(spec)
@@ -100,9 +100,7 @@ def fixed_work(
     return seed
 
 
-def fixed_time(
-    spec: NDArray[np.int64], units: int, window: int, done: NDArray[np.int64]
-) -> int:
+def fixed_time(spec: NDArray[np.int64], units: int, window: int, done: NDArray[np.int64]) -> int:
     """Count in windows of the same length (nanoseconds) how often the work could be done."""
     seed = 88172645463325252
     end = now(spec)

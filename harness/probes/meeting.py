@@ -1,4 +1,4 @@
-"""How ranks wait while others are measured: asleep, so that they take nothing from those at work."""
+"""How ranks wait while others are measured: asleep, so that they take nothing from them."""
 
 from __future__ import annotations
 
