@@ -177,12 +177,23 @@ def text_of(document: Mapping[str, Any]) -> str:
     lines = []
     for key, value in document.items():
         if key == "samples":
-            parts = [f"{json.dumps(name)}: {json.dumps(each)}" for name, each in value.items()]
+            parts = [
+                f"{json.dumps(name)}: {json.dumps(shortened(each))}" for name, each in value.items()
+            ]
             text = "{\n    " + ",\n    ".join(parts) + "\n  }" if parts else "{}"
         else:
             text = json.dumps(value, indent=2, ensure_ascii=False).replace("\n", "\n  ")
         lines.append(f"  {json.dumps(key)}: {text}")
     return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def shortened(value: Any) -> Any:
+    """Return samples with six digits of every number that is not whole: no clock gives more."""
+    if isinstance(value, float):
+        return float(f"{value:.6g}")
+    if isinstance(value, Mapping):
+        return {key: shortened(part) for key, part in value.items()}
+    return [shortened(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def current_umask() -> int:

@@ -257,8 +257,9 @@ def keep_and_tell(
         probes = list(found.outcomes)
         print(json.dumps({"version": 1, "probes": probes, "machine": told}, indent=2))
         return
+    ranks = found.provenance["ranks"]
     for name, outcome in found.outcomes.items():
-        print(f"{name} ({found.provenance['ranks']} rank{'s'[: found.provenance['ranks'] > 1]})")
+        print(f"{name} ({'1 rank' if ranks == 1 else f'{ranks} ranks'})")
         width = max(len(label) for label, _ in outcome.rows)
         for label, value in outcome.rows:
             print(f"  {label:{width}}  {value}")
