@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
-import socket
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +14,7 @@ from hindmost.harness.krylov.experiment import Experiment
 from hindmost.harness.krylov.experiment import perform as perform_experiment
 from hindmost.harness.krylov.problems import PROBLEMS
 from hindmost.harness.krylov.solvers import SOLVERS
-from hindmost.harness.launch import check_size, crowding_warning, place
+from hindmost.harness.launch import check_size, crowding_warnings, place
 from hindmost.harness.petsc import Parallel
 from hindmost.harness.recorder.attach import option_used
 from hindmost.harness.recorder.counters import CounterUse
@@ -135,14 +133,7 @@ def warn_of_crowding(communicator: Any, report: Callable[[str], None]) -> None:
         report(
             "warning: 1 rank: nobody waits for anybody; more with: mpiexec -n 2 hindmost run ..."
         )
-    here = (socket.gethostname(), os.sched_getaffinity(0))
-    cores: dict[str, set[int]] = {}
-    ranks: dict[str, int] = {}
-    for host, mine in communicator.allgather(here):
-        cores.setdefault(host, set()).update(mine)
-        ranks[host] = ranks.get(host, 0) + 1
-    warnings = {crowding_warning(ranks[host], len(cores[host])) for host in ranks}
-    for warning in sorted(warnings - {""}):
+    for warning in crowding_warnings(communicator):
         report(f"warning: {warning}")
 
 

@@ -12,6 +12,7 @@ from hindmost.errors import UsageError
 
 VERBS = {
     "run": ("hindmost.harness.verbs.run", "run solvers on ranks and record every iteration"),
+    "probe": ("hindmost.harness.verbs.probe", "measure what this machine can do"),
     "show": ("hindmost.analysis.verbs.show", "say what is in run files"),
     "check": ("hindmost.analysis.verbs.check", "say whether runs are good enough to conclude from"),
     "fit": ("hindmost.analysis.verbs.fit", "hold models of the noise against the solve time"),
