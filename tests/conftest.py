@@ -124,6 +124,7 @@ def cycle_values(values: dict[str, object], *, ranks: int) -> dict[str, object]:
         "predicted": np.asarray(values["duration"]).max(axis=1)[:, None] * [1.0, 1.1],
         "edge_epoch": np.zeros(edges),
         "edge_messages": np.ones(edges),
+        "block_place": blocks % 4,
         "block_load": blocks * 64.0,
         "block_owner": blocks % ranks,
         "block_epoch": blocks // 4,

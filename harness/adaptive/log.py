@@ -164,6 +164,7 @@ def joined(blocks: list[Blocks]) -> Blocks | None:
     if not blocks:
         return None
     return Blocks(
+        place=np.concatenate([each.place for each in blocks]),
         load=np.concatenate([each.load for each in blocks]),
         owner=np.concatenate([each.owner for each in blocks]),
         epoch=np.concatenate([each.epoch for each in blocks]),

@@ -6,7 +6,6 @@ import argparse
 import json
 import os
 import platform
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -34,11 +33,15 @@ from hindmost.harness.runfile.provenance import (
     mpi_library,
     scheduler,
 )
-from hindmost.harness.together import end_before_meeting, end_together, on_root, say
+from hindmost.harness.together import (
+    end_before_meeting,
+    on_root,
+    perform_together,
+    reporter,
+)
 from hindmost.harness.verbs.doctor import QUIET_LOAD
 from hindmost.models.dynamic.machine import Machine
 
-INTERRUPTED = 130
 ALL = "all"
 QUICK_CELLS = "1400,20000"
 
@@ -113,15 +116,7 @@ def perform(arguments: argparse.Namespace) -> int:
         check_size(communicator.size, mpi_library(), mine)
     except HindmostError as error:
         return end_before_meeting(mine.rank, error)
-    try:
-        return probe_together(arguments, cells, communicator)
-    except HindmostError as error:
-        return end_together(communicator, str(error), error.exit_status)
-    except KeyboardInterrupt:
-        return end_together(communicator, "interrupted", INTERRUPTED)
-    except BaseException:
-        defect = f"a defect of hindmost; please report it:\n{traceback.format_exc().rstrip()}"
-        return end_together(communicator, defect, 1)
+    return perform_together(communicator, lambda: probe_together(arguments, cells, communicator))
 
 
 def probe_together(arguments: argparse.Namespace, cells: tuple[int, ...], communicator: Any) -> int:
@@ -147,16 +142,6 @@ def probe_together(arguments: argparse.Namespace, cells: tuple[int, ...], commun
         keep_and_tell(found, arguments, document, report)
     probes.Barrier()
     return 0
-
-
-def reporter(rank: int) -> Callable[[str], None]:
-    """Return what tells the person on rank 0, and nobody elsewhere."""
-
-    def report(text: str) -> None:
-        if rank == 0:
-            say(text)
-
-    return report
 
 
 def file_to_update(arguments: argparse.Namespace) -> dict[str, Any] | None:

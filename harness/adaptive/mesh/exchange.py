@@ -13,8 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.registry import Registry
 from hindmost.models.compiled import compiled
+from hindmost.registry import Registry
 
 TAG = 71
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
-from hindmost.harness.registry import Registry
+from hindmost.registry import Registry
 
 Tables = tuple[NDArray[np.int64], NDArray[np.int64]]
 INDEX_BITS = 31

@@ -8,7 +8,7 @@ from hindmost.harness.probes.sections.network import NETWORK
 from hindmost.harness.probes.sections.noise import NOISE
 from hindmost.harness.probes.sections.section import Section
 from hindmost.harness.probes.sections.speed import SPEED
-from hindmost.harness.registry import Registry
+from hindmost.registry import Registry
 
 SECTIONS: Registry[Section] = Registry("probe", (SPEED, NOISE, NETWORK, GRIND, CHECKPOINT))
 """Every probe that ``hindmost probe`` knows."""
