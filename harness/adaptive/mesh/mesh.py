@@ -252,9 +252,7 @@ class Mesh:
         cells, patch = self._store.cells, self.patch
         target = self._target.reshape(-1)
         here, total = np.zeros(4, np.int64), np.zeros(4, np.int64)
-        compiled(wish_loop)(
-            self._owned, self.levels, most, flags, cells.level, cells.key, target
-        )
+        compiled(wish_loop)(self._owned, self.levels, most, flags, cells.level, cells.key, target)
         sweeps = 0
         while True:
             self._connection.exchange.fill(self._target)
