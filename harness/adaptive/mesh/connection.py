@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.errors import DataError
 from hindmost.harness.adaptive.mesh.exchange import ClosableExchange, ExchangeWay
 from hindmost.harness.adaptive.mesh.faces import face_loop, wall_loop
 from hindmost.harness.adaptive.mesh.ghosts import fetch_ghosts, find_mirrors
 from hindmost.harness.adaptive.mesh.keys import key_loop, masks
-from hindmost.harness.adaptive.mesh.order import Tables
+from hindmost.harness.adaptive.mesh.part import Part
 from hindmost.harness.adaptive.mesh.patch import Faces, Patch, Walls
-from hindmost.harness.adaptive.mesh.roots import Roots, run_loop
-from hindmost.harness.adaptive.mesh.store import Store, longer
+from hindmost.harness.adaptive.mesh.roots import run_loop
+from hindmost.harness.adaptive.mesh.store import longer
 from hindmost.models.compiled import compiled
 
 
@@ -24,17 +23,14 @@ class Connection:
     Attributes
     ----------
     patch : Patch
-    exchange : Exchange
-    begin, end : int32 arrays, shape (root,)
-        Rows of the cells of a root.
+    exchange : ClosableExchange
     """
 
     patch: Patch
     exchange: ClosableExchange
 
-    def __init__(self) -> None:
-        self.begin = np.empty(0, np.int32)
-        self.end = np.empty(0, np.int32)
+    def __init__(self, way: ExchangeWay) -> None:
+        self._way = way
         self._mirror_room = np.empty(0, np.int32)
         self._faces = [
             (np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.int8)) for _ in range(2)
@@ -42,29 +38,19 @@ class Connection:
         self._wall_cell = np.empty(0, np.int32)
         self._wall_side = np.empty(0, np.int8)
 
-    def renew(
-        self,
-        communicator: Any,
-        way: ExchangeWay,
-        store: Store,
-        tables: Tables,
-        roots: Roots,
-        levels: int,
-        owned: int,
-    ) -> int:
+    def renew(self, part: Part) -> None:
         """Connect the cells anew. Collective among neighbours.
 
-        Returns
-        -------
-        int
-            A row whose neighbour is finer by more than one level; -1 if there is none.
+        Raises
+        ------
+        DataError
+            Neighbours differ by more than one level, as only given cells can.
         """
         if hasattr(self, "exchange"):
             self.exchange.close()
-        begin, end = self.begin, self.end = (
-            np.empty(roots.key.size, np.int32),
-            np.empty(roots.key.size, np.int32),
-        )
+        communicator, store, tables = part.communicator, part.store, part.tables
+        roots, levels, owned = part.roots, part.levels, part.owned
+        begin, end = (np.empty(roots.key.size, np.int32) for _ in range(2))
         run = compiled(run_loop)
         run(levels, 0, owned, roots.first, store.cells.key, begin, end)
         self._mirror_room, start = find_mirrors(
@@ -98,7 +84,11 @@ class Connection:
                 roots.ahead[axis], cells.level, cells.key, lower, upper, finer,
             )  # fmt: skip
             if many < 0:
-                return int(-1 - many)
+                row = -1 - many
+                raise DataError(
+                    f"The cell ({cells.i[row]}, {cells.j[row]}) of level {cells.level[row]} has a "
+                    "neighbour that is finer by two levels; one is allowed: take a mesh as written."
+                )
             faces.append(Faces(lower=lower[:many], upper=upper[:many], level=finer[:many]))
         on_walls = 4 * int((end[roots.walls] - begin[roots.walls]).sum())
         self._wall_cell = longer(self._wall_cell, on_walls)
@@ -117,8 +107,7 @@ class Connection:
             y_faces=faces[1],
             walls=Walls(cell=self._wall_cell[:many], side=self._wall_side[:many]),
         )
-        self.exchange = way.make(communicator, mirrors)
-        return -1
+        self.exchange = self._way.make(communicator, mirrors)
 
     def incoming(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Return the ranks that ghosts come from, and how many come from each."""

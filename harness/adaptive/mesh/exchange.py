@@ -13,8 +13,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.harness.adaptive.mesh.patch import Exchange
+from hindmost.harness.registry import Registry
 from hindmost.models.compiled import compiled
-from hindmost.registry import Registry
 
 TAG = 71
 
@@ -41,8 +42,8 @@ class Mirrors:
     owned: int
 
 
-class _Ways:
-    """What both ways share; see `hindmost.harness.adaptive.mesh.patch.Exchange`."""
+class Packing:
+    """What both ways share: the mirrors, packed."""
 
     def __init__(self, communicator: Any, mirrors: Mirrors) -> None:
         self.communicator = communicator
@@ -68,7 +69,7 @@ class _Ways:
         return buffer
 
 
-class NonblockingExchange(_Ways):
+class NonblockingExchange(Packing):
     """Isend from the packed mirrors, Irecv straight into the ghost rows."""
 
     def fill(self, field: NDArray[Any]) -> None:
@@ -94,7 +95,7 @@ class NonblockingExchange(_Ways):
         """Give nothing back: no request outlives an exchange."""
 
 
-class PersistentExchange(_Ways):
+class PersistentExchange(Packing):
     """Send_init and Recv_init once, Startall and Waitall every time."""
 
     def __init__(self, communicator: Any, mirrors: Mirrors) -> None:
@@ -138,17 +139,10 @@ class PersistentExchange(_Ways):
         self._requests.clear()
 
 
-class ClosableExchange(Protocol):
-    """An exchange as the mesh holds it."""
+class ClosableExchange(Exchange, Protocol):
+    """An exchange as the mesh holds it, which fills int8 fields as well."""
 
     mirrors: Mirrors
-
-    @property
-    def messages(self) -> int:
-        """Messages that this rank sends in one exchange."""
-
-    def bytes_sent(self, columns: int) -> int:
-        """Return the bytes that this rank sends in one exchange of so many numbers a cell."""
 
     def fill(self, field: NDArray[Any]) -> None:
         """Fill the ghost rows of a field."""

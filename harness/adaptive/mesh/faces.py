@@ -49,7 +49,7 @@ def face_loop(
     Returns
     -------
     int
-        How many; below 0 if a neighbour of row -1 - that is finer by more than one level.
+        How many; below 0 if a neighbour of row -1 - that is finer by two levels or more.
     """
     inside = along | across
     second = np.int64(2 >> axis)
@@ -81,6 +81,8 @@ def face_loop(
             lower[n] = c
             upper[n] = row
             if level[row] <= depth:
+                if level[row] < depth - 1:
+                    return -1 - row
                 finer[n] = depth
                 n += 1
                 continue
