@@ -1,4 +1,4 @@
-"""When a cycle is over: checkpoint now, or after the next one? And what will it cost?"""
+"""Whether to checkpoint now or after the next cycle, and what it will cost."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def due(since_s: float, next_s: float, tau_s: float, *, rounding: str = "nearest
         (section 4, figure 4); its intervals are half a cycle too short on average.
     """
     if rounding == "nearest":
-        return since_s > 0.0 and abs(since_s - tau_s) <= abs(since_s + next_s - tau_s)
+        return bool(since_s > 0.0 and abs(since_s - tau_s) <= abs(since_s + next_s - tau_s))
     if rounding == "down":
-        return since_s > 0.0 and since_s + next_s > tau_s
+        return bool(since_s > 0.0 and since_s + next_s > tau_s)
     raise UsageError(f"Unknown rounding '{rounding}'; choose from: {', '.join(ROUNDINGS)}.")
 
 

@@ -1,4 +1,4 @@
-"""For a time budget: which order of cells, which balance threshold, how many cells a rank?"""
+"""For a time budget: the order of cells, the balance threshold and the cells a rank to take."""
 
 from __future__ import annotations
 

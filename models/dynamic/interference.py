@@ -1,4 +1,4 @@
-"""Is the machine slower, has the work changed, or is it noise? A sequential test, cycle by cycle.
+"""A sequential test, cycle by cycle: a slower machine, other work, or noise.
 
 The test runs on x = log(measured / baseline): the baseline is the offline model, or any other that
 does not follow the change (section 4: "the offline model can be used to recognize when the system
@@ -10,63 +10,13 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 from statistics import median
 
 from hindmost.errors import UsageError
+from hindmost.models.dynamic.blame import moved_phases, moved_work, where, work_behind
 from hindmost.models.dynamic.spread import Spread
+from hindmost.models.dynamic.verdict import Kind, Verdict
 from hindmost.models.dynamic.work import Work
-
-
-class Kind(StrEnum):
-    """What a cycle shows."""
-
-    STEADY = "steady"
-    NOISE = "noise"
-    """One cycle stands out, and none after it."""
-    SLOWER = "machine slower"
-    FASTER = "machine faster"
-    """The machine is as it was before, or better."""
-    WORK = "work changed"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """What the cycles up to this one show.
-
-    Attributes
-    ----------
-    kind : Kind
-    cycle : int
-        From 0.
-    factor : float
-        Measured over baseline, the usual level being 1: now, in this cycle.
-    level : float
-        The same of the state that the machine is held to be in: 1 when undisturbed.
-    keep : int
-        Cycles that belong to a new state, this one included; 0 where none begins.
-    step : float
-        New level over the one before.
-    words : str
-    """
-
-    kind: Kind
-    cycle: int
-    factor: float
-    level: float
-    keep: int = 0
-    step: float = 1.0
-    words: str = ""
-
-    @property
-    def change(self) -> bool:
-        """Whether a new state begins, so that predictors should forget what was before."""
-        return self.keep > 0
-
-    def explain(self) -> str:
-        """Say it in a sentence."""
-        return f"Cycle {self.cycle}: {self.words}"
 
 
 class Interference:
@@ -84,10 +34,10 @@ class Interference:
     Notes
     -----
     With z the deviation of x from its running level, clipped at c, the sums
-    g = max(0, g + z - k), and alike for -z, are held against h = 1.6 (c - k): one cycle alone never
+    g = max(0, g + z - k), and alike for -z, are held against h = 1.5 (c - k): one cycle alone never
     reaches h, however slow, and two do if they come near c. k and c grow with the scale, which is
     taken larger where neighbouring cycles are correlated, and with the tail of undisturbed
-    cycles; c stays below log 1.9, so that a twofold slowdown takes two cycles.
+    cycles; c stays below log 1.85, so that a twofold slowdown takes two cycles.
     """
 
     def __init__(
@@ -95,14 +45,15 @@ class Interference:
     ) -> None:
         if start < 2 or smallest <= 1.0 or (scale is not None and scale <= 0.0):
             raise UsageError(
-                f"start = {start}, smallest = {smallest:g}, scale = {scale}; start must be at least "
-                "2, smallest above 1, and scale above 0."
+                f"start = {start}, smallest = {smallest:g}, scale = {scale}; start must be at "
+                "least 2, smallest above 1, and scale above 0."
             )
         self._start, self._reference = start, math.log(smallest)
         self._spread = Spread(scale)
         self._centre = 0.0
         self._shift = 0.0
         self._up = self._down = 0.0
+        self._pending: list[float] = []
         self._places: deque[float] = deque(maxlen=16)
         self._phases: deque[tuple[float, ...]] = deque(maxlen=16)
         self._since_up = self._since_down = self._since_shift = 0
@@ -163,7 +114,7 @@ class Interference:
         self._since_down = self._since_down + 1 if self._down > 0.0 or clipped < -reference else 0
         self._up = max(0.0, self._up + clipped - reference)
         self._down = max(0.0, self._down - clipped - reference)
-        bound = 1.6 * (clip - reference)
+        bound = 1.5 * (clip - reference)
         if self._up >= bound or self._down >= bound:
             verdict = self._changed(
                 place, self._since_up if self._up >= bound else self._since_down
@@ -178,17 +129,20 @@ class Interference:
     def _bounds(self) -> tuple[float, float]:
         """Return k and c, in logarithms."""
         spread = self._spread
-        reference = max(self._reference, 1.5 * spread.scale, spread.tail(0.90))
-        clip = max(math.log(1.5), 5.0 * spread.scale, spread.tail(0.98) + spread.scale)
-        clip = min(clip, math.log(1.9))
+        reference = max(self._reference, 1.5 * spread.scale, spread.tail(0.95))
+        clip = max(math.log(1.7), 5.0 * spread.scale, spread.tail(0.98) + spread.scale)
+        clip = min(clip, math.log(1.85))
         return min(reference, 0.5 * clip), clip
 
     def _settle(self, off: float, reference: float) -> None:
         """Let the level follow what is not suspicious, and refine a new state."""
         quiet = self._up == 0.0 and self._down == 0.0
         if self._shift == 0.0:
-            self._spread.observe(off)
+            self._pending.append(off)  # what may be the begin of a change is not yet undisturbed
             if quiet:
+                for each in self._pending:
+                    self._spread.observe(each)
+                self._pending.clear()
                 self._centre += 0.05 * min(reference, max(-reference, off))
         elif self._since_shift < 9:
             self._since_shift += 1
@@ -198,7 +152,7 @@ class Interference:
             self._shift += 0.05 * min(reference, max(-reference, off))
 
     def _changed(self, place: float, since: int) -> Verdict:
-        """A new state: how large, since when, and whether machine or work made it."""
+        """Begin a new state: how large, since when, and whether machine or work made it."""
         near = max(3.0 * self._spread.scale, math.log(1.07))
         keep = 1
         for before in list(self._places)[-2 : -max(1, since) - 1 : -1]:
@@ -209,57 +163,22 @@ class Interference:
         new, old = median(last) - self._centre, self._shift
         self._up = self._down = 0.0
         self._since_up = self._since_down = 0
+        self._pending.clear()
         self._since_shift = keep
         step = math.exp(new - old)
-        blame = self._work_behind(keep, new - old)
+        phases = moved_phases(self._phases, keep)
+        blame = work_behind(phases, new - old)
         if blame:
             self._centre += new - old
             words = f"the work changed: {blame}."
             return self._verdict(Kind.WORK, place, words, keep=keep, step=step)
         self._shift = 0.0 if abs(new) <= max(self._reference, 3.0 * self._spread.scale) else new
         if new > old:
-            words = (
-                f"the machine is {math.exp(new):.2f} times as slow as it was, {self._where(keep)}."
-            )
+            words = f"the machine is {math.exp(new):.2f} times as slow as it was, {where(phases)}."
             return self._verdict(Kind.SLOWER, place, words, keep=keep, step=step)
         again = "as fast as before" if self._shift == 0.0 else f"at {math.exp(new):.2f} times"
         words = f"the machine is {again}, after {math.exp(old):.2f} times the usual time."
         return self._verdict(Kind.FASTER, place, words, keep=keep, step=step)
-
-    def _mean_phases(self, keep: int) -> list[float]:
-        """Return by how much each phase is off beyond its place before the change."""
-        rows = list(self._phases)
-        if not rows or not all(rows):
-            return []
-        found = []
-        for phase in range(len(rows[-1])):
-            column = [row[phase] for row in rows if phase < len(row)]
-            after = [value for value in column[-keep:] if value == value]
-            before = [value for value in column[:-keep] if value == value]
-            found.append(median(after) - median(before) if after and before else math.nan)
-        return found
-
-    def _work_behind(self, keep: int, size: float) -> str:
-        """Return which work the baseline misses; nothing where hydro itself is off as well.
-
-        Hydro does the same for every cell and step: if that is as fast as ever, the machine is.
-        """
-        phases = self._mean_phases(keep)
-        if len(phases) < 5 or phases[0] != phases[0] or abs(phases[0]) > 0.3 * abs(size):
-            return ""
-        named = {2: "heat", 4: "adaption"}
-        moved = [
-            f"{name} takes {math.exp(phases[k]):.2f} times what it should"
-            for k, name in named.items()
-            if phases[k] == phases[k] and abs(phases[k]) > 0.7 * abs(size)
-        ]
-        return " and ".join(moved) + ", hydro as much as ever for its cells" if moved else ""
-
-    def _where(self, keep: int) -> str:
-        phases = self._mean_phases(keep)
-        if len(phases) >= 4 and phases[0] == phases[0] and abs(phases[0]) < math.log(1.05):
-            return "not in computation: in communication or waiting"
-        return "for the same work"
 
     def _unchanged(
         self,
@@ -280,16 +199,9 @@ class Interference:
             before, before_iterations, before_s = self._works[work.adapts]
             moved = math.log(measured_s / before_s)
             if abs(moved) > max(math.log(1.15), 4.0 * self._spread.scale):
-                parts = []
-                for name, old, new in (
-                    ("cells", before.cells, work.cells),
-                    ("steps", before.steps, work.steps),
-                    ("heat iterations", before_iterations, iterations),
-                ):
-                    if old > 0 and new > 0 and abs(math.log(new / old)) > math.log(1.1):
-                        parts.append(f"{name} {old:,.0f} to {new:,.0f}")
+                parts = moved_work(before, before_iterations, work, iterations)
                 if parts:
-                    words = f"the work changed ({', '.join(parts)}), and the time with it."
+                    words = f"the work changed ({parts}), and the time with it."
                     return self._verdict(Kind.WORK, place, words)
         if self.slower:
             return self._verdict(

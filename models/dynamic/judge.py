@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from hindmost.models.dynamic.interference import Interference, Kind, Verdict
+from hindmost.models.dynamic.interference import Interference
 from hindmost.models.dynamic.offline import OfflineModel
 from hindmost.models.dynamic.shape_level import ShapeLevel
+from hindmost.models.dynamic.verdict import Kind, Verdict
 from hindmost.models.dynamic.work import Spent, Work
 
 
@@ -27,7 +28,8 @@ class Judge:
     def observe(self, spent: Spent, work: Work) -> Verdict:
         """Take a cycle and return the verdict."""
         iterations = spent.iterations or work.iterations
-        levels, parts = self._levels, ()
+        levels = self._levels
+        parts: tuple[float, ...] = ()
         if self._model is not None:
             parts = self._model.phases_s(work, iterations)
         elif levels is not None:

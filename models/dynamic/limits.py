@@ -67,7 +67,7 @@ class TimeLimit:
             raise UsageError(f"A time limit of {limit_s:g} s; it must be a finite time above 0.")
         if not 0.0 < risk < 1.0:
             raise UsageError(f"A risk of {risk:g}; it must lie between 0 and 1, as 0.01.")
-        self.limit_s, self.risk, self.margin_s = limit_s, risk, margin_s
+        self.limit_s, self.risk, self.margin_s = float(limit_s), risk, margin_s
         self.spent = 0.0
 
     def decide(
@@ -86,8 +86,8 @@ class TimeLimit:
         checkpoint_s : float
             The checkpoint that has to be written after it.
         """
-        left_s = self.limit_s - elapsed_s
-        free_s = left_s - checkpoint_s - self.margin_s
+        left_s = self.limit_s - float(elapsed_s)  # a numpy number would make numpy booleans
+        free_s = left_s - float(checkpoint_s) - self.margin_s
         if not math.isfinite(predicted_s):
             start = free_s > 0.0
             return LimitDecision(start=start, left_s=left_s, needed_s=left_s - free_s, risk=1.0)

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
-from hindmost.models.dynamic.interference import Interference, Verdict
+from hindmost.models.dynamic.interference import Interference
 from hindmost.models.dynamic.judge import Judge
 from hindmost.models.dynamic.offline import OfflineModel
 from hindmost.models.dynamic.predictors import all_names, make
+from hindmost.models.dynamic.verdict import Verdict
 from hindmost.models.dynamic.work import Spent, Work
 
 

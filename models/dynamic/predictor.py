@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from hindmost.errors import UsageError
 from hindmost.models.dynamic.checkpoint_rule import CheckpointCost, CheckpointDecision, decide
-from hindmost.models.dynamic.interference import Verdict
 from hindmost.models.dynamic.judge import Judge
 from hindmost.models.dynamic.limits import LimitDecision, TimeLimit
 from hindmost.models.dynamic.offline import OfflineModel
 from hindmost.models.dynamic.predictors import make
 from hindmost.models.dynamic.ratios import Ratios
+from hindmost.models.dynamic.verdict import Verdict
 from hindmost.models.dynamic.work import Spent, Work
 
 

@@ -74,15 +74,15 @@ class Ratios:
         return min(1.0, share) * math.exp(-max(0.0, place - begin) / self._scale(begin, count))
 
     def _bound(self, risk: float, *, lower: bool) -> float:
+        """Return the bound of the larger ratios, or of the inverse of the smaller."""
         order = self._order
         n = len(order)
         rank = math.floor(risk * (n + 1))  # so many of the largest may be exceeded
         if rank >= 1:
             return math.exp(-order[rank - 1] if lower else order[n - rank])
         count = max(1, math.ceil(TAIL * n))
-        if n == 0:
-            begin = 0.0
-        else:
+        begin = 0.0
+        if n:
             begin = -order[count - 1] if lower else order[n - count]
         share = min(1.0, (count + 1) / (n + 1)) if n else 1.0
         scale = self._scale(begin, count, lower=lower)
