@@ -1,0 +1,126 @@
+"""What connects the cells of a rank: runs, ghosts, faces, walls and their exchange."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.harness.adaptive.mesh.exchange import ClosableExchange, ExchangeWay
+from hindmost.harness.adaptive.mesh.faces import face_loop, wall_loop
+from hindmost.harness.adaptive.mesh.ghosts import fetch_ghosts, find_mirrors
+from hindmost.harness.adaptive.mesh.keys import key_loop, masks
+from hindmost.harness.adaptive.mesh.order import Tables
+from hindmost.harness.adaptive.mesh.patch import Faces, Patch, Walls
+from hindmost.harness.adaptive.mesh.roots import Roots, run_loop
+from hindmost.harness.adaptive.mesh.store import Store, longer
+from hindmost.models.compiled import compiled
+
+
+class Connection:
+    """Memory for what connects cells, filled anew after every change.
+
+    Attributes
+    ----------
+    patch : Patch
+    exchange : Exchange
+    begin, end : int32 arrays, shape (root,)
+        Rows of the cells of a root.
+    """
+
+    patch: Patch
+    exchange: ClosableExchange
+
+    def __init__(self) -> None:
+        self.begin = np.empty(0, np.int32)
+        self.end = np.empty(0, np.int32)
+        self._mirror_room = np.empty(0, np.int32)
+        self._faces = [
+            (np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.int8)) for _ in range(2)
+        ]
+        self._wall_cell = np.empty(0, np.int32)
+        self._wall_side = np.empty(0, np.int8)
+
+    def renew(
+        self,
+        communicator: Any,
+        way: ExchangeWay,
+        store: Store,
+        tables: Tables,
+        roots: Roots,
+        levels: int,
+        owned: int,
+    ) -> int:
+        """Connect the cells anew. Collective among neighbours.
+
+        Returns
+        -------
+        int
+            A row whose neighbour is finer by more than one level; -1 if there is none.
+        """
+        if hasattr(self, "exchange"):
+            self.exchange.close()
+        begin, end = self.begin, self.end = (
+            np.empty(roots.key.size, np.int32),
+            np.empty(roots.key.size, np.int32),
+        )
+        run = compiled(run_loop)
+        run(levels, 0, owned, roots.first, store.cells.key, begin, end)
+        self._mirror_room, start = find_mirrors(
+            roots, levels, store.cells, begin, end, self._mirror_room
+        )
+        fetched, mirrors = fetch_ghosts(
+            communicator, roots.peers, self._mirror_room, start, store.cells, owned
+        )
+        rows = owned + fetched.shape[0]
+        store.widen(owned, rows)
+        cells = store.cells
+        for column, values in enumerate((cells.i, cells.j, cells.level)):
+            values[owned:rows] = fetched[:, column]
+        columns, base_rows = tables
+        compiled(key_loop)(
+            columns, base_rows, levels, owned, rows, cells.i, cells.j, cells.level, cells.key
+        )
+        before = owned + int(mirrors.received[np.searchsorted(roots.peers, communicator.rank)])
+        run(levels, owned, before, 0, cells.key, begin, end)
+        run(levels, before, rows, roots.last, cells.key, begin, end)
+
+        faces = []
+        bits = masks(levels)
+        for axis in range(2):
+            # Each face has a finer or equal side, and a cell has two sides along an axis.
+            room = 2 * rows
+            lower, upper, finer = (longer(array, room) for array in self._faces[axis])
+            self._faces[axis] = lower, upper, finer
+            many = compiled(face_loop)(
+                axis, levels, bits[axis], bits[1 - axis], roots.first, roots.last, begin, end,
+                roots.ahead[axis], cells.level, cells.key, lower, upper, finer,
+            )  # fmt: skip
+            if many < 0:
+                return int(-1 - many)
+            faces.append(Faces(lower=lower[:many], upper=upper[:many], level=finer[:many]))
+        on_walls = 4 * int((end[roots.walls] - begin[roots.walls]).sum())
+        self._wall_cell = longer(self._wall_cell, on_walls)
+        self._wall_side = longer(self._wall_side, on_walls)
+        many = compiled(wall_loop)(
+            levels, *bits, roots.walls, roots.wall_sides, begin, end, cells.level, cells.key,
+            self._wall_cell, self._wall_side,
+        )  # fmt: skip
+        self.patch = Patch(
+            owned=owned,
+            ghosts=rows - owned,
+            i=cells.i[:rows],
+            j=cells.j[:rows],
+            level=cells.level[:rows],
+            x_faces=faces[0],
+            y_faces=faces[1],
+            walls=Walls(cell=self._wall_cell[:many], side=self._wall_side[:many]),
+        )
+        self.exchange = way.make(communicator, mirrors)
+        return -1
+
+    def incoming(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return the ranks that ghosts come from, and how many come from each."""
+        mirrors = self.exchange.mirrors
+        return mirrors.peers, np.diff(mirrors.received)
