@@ -95,8 +95,14 @@ def rounded(bins: Bins) -> float:
     if bins[BINS - 1] > 0:
         return math.nan
     carry(bins)
+    sign = 1
+    if bins[BINS - 2] < 0:
+        sign = -1
+        for place in range(BINS - 1):
+            bins[place] = -bins[place]
+        carry(bins)
     total = 0.0
     for place in range(BINS - 2, -1, -1):
         if bins[place] != 0:
             total += math.ldexp(float(bins[place]), 32 * place - 1074)
-    return total
+    return sign * total

@@ -1,0 +1,1 @@
+"""Decks by name, and decks of the user's in files."""
