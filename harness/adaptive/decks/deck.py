@@ -89,10 +89,12 @@ class Deck:
         self._check("gamma", 1 < self.gamma <= 5, "above 1, at most 5")
         self._check("cfl", 0 < self.cfl <= 1, "above 0, at most 1")
         self._check("divide", 0 < self.divide < math.inf, "a positive number")
-        self._check("combine", 0 <= self.combine < self.divide, f"0 to below divide ({self.divide:g})")
+        self._check(
+            "combine", 0 <= self.combine < self.divide, f"0 to below divide ({self.divide:g})"
+        )
         self._check("growth", 1 <= self.growth < math.inf, "a number of at least 1")
         most = "a number of at least 0" + (", above 0 with heat = true" if self.heat else "")
-        least = 0 < self.conductivity if self.heat else 0 <= self.conductivity
+        least = self.conductivity > 0 if self.heat else self.conductivity >= 0
         self._check("conductivity", least and self.conductivity < math.inf, most)
         if not (self.flow or self.heat):
             raise UsageError("flow: false, and heat: false; one of them must be true.")

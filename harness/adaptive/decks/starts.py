@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.registry import Registry
+from hindmost.registry import Registry
 
 Array = NDArray[np.float64]
 
@@ -30,7 +30,9 @@ class Start:
     gas: Callable[[Array, Array, tuple[float, float]], Array]
 
 
-def columns(x: Array, rho: Array | float, u: Array | float, v: Array | float, p: Array | float) -> Array:
+def columns(
+    x: Array, rho: Array | float, u: Array | float, v: Array | float, p: Array | float
+) -> Array:
     """Return quantities side by side, shape (place, 4)."""
     return np.column_stack([np.broadcast_to(field, x.shape) for field in (rho, u, v, p)])
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.harness.adaptive.mesh.patch import Exchange
-from hindmost.harness.registry import Registry
 from hindmost.models.compiled import compiled
+from hindmost.registry import Registry
 
 TAG = 71
 
