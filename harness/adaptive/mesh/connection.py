@@ -62,8 +62,8 @@ class Connection:
         rows = owned + fetched.shape[0]
         store.widen(owned, rows)
         cells = store.cells
-        for column, values in enumerate((cells.i, cells.j, cells.level)):
-            values[owned:rows] = fetched[:, column]
+        cells.i[owned:rows], cells.j[owned:rows] = fetched[:, 0], fetched[:, 1]
+        cells.level[owned:rows] = fetched[:, 2]
         columns, base_rows = tables
         compiled(key_loop)(
             columns, base_rows, levels, owned, rows, cells.i, cells.j, cells.level, cells.key
@@ -77,7 +77,8 @@ class Connection:
         for axis in range(2):
             # Each face has a finer or equal side, and a cell has two sides along an axis.
             room = 2 * rows
-            lower, upper, finer = (longer(array, room) for array in self._faces[axis])
+            lower, upper, finer = self._faces[axis]
+            lower, upper, finer = longer(lower, room), longer(upper, room), longer(finer, room)
             self._faces[axis] = lower, upper, finer
             many = compiled(face_loop)(
                 axis, levels, bits[axis], bits[1 - axis], roots.first, roots.last, begin, end,

@@ -82,7 +82,7 @@ def face_loop(
             upper[n] = row
             if level[row] <= depth:
                 if level[row] < depth - 1:
-                    return -1 - row
+                    return int(-1 - row)
                 finer[n] = depth
                 n += 1
                 continue

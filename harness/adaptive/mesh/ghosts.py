@@ -115,8 +115,7 @@ def fetch_ghosts(
     from mpi4py import MPI
 
     sent = np.empty((total, 3), np.int32)
-    for column, values in enumerate((cells.i, cells.j, cells.level)):
-        sent[:, column] = values[row]
+    sent[:, 0], sent[:, 1], sent[:, 2] = cells.i[row], cells.j[row], cells.level[row]
     requests = [
         communicator.Isend(sent[start[at] : start[at + 1]], dest=peer, tag=TAG)
         for at, peer in enumerate(peers.tolist())

@@ -48,8 +48,8 @@ def move_cells(
     owned = int(splits[rank + 1] - splits[rank])
     cells, new = store.cells, store.next_cells(owned)
     moved_state = store.next_state(state, owned)
-    before = (cells.i, cells.j, cells.level, state)
-    after = (new.i, new.j, new.level, moved_state)
+    before: list[NDArray[Any]] = [cells.i, cells.j, cells.level, state]
+    after: list[NDArray[Any]] = [new.i, new.j, new.level, moved_state]
 
     requests = []
     for peer, first, last in overlaps(splits[rank : rank + 2], old):

@@ -84,9 +84,10 @@ def link_roots(
         far_root.append(missing[inside])
         far_side.append(np.full(int(inside.sum()), side))
         far_key.append(columns[x[inside]] + rows[y[inside]])
-    root, side_of, of = (np.concatenate(parts) for parts in (far_root, far_side, far_key))
+    root, side_of = np.concatenate(far_root), np.concatenate(far_side)
+    of = np.concatenate(far_key)
     ghost_key, ghost = np.unique(of, return_inverse=True)
-    owner = np.searchsorted(first_key, ghost_key, side="right") - 1
+    owner: NDArray[np.intp] = np.searchsorted(first_key, ghost_key, side="right") - 1
     peers = np.unique(owner).astype(np.int32)
 
     first = int(np.searchsorted(ghost_key, key[0]))

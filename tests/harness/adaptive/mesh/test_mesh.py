@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from tests.harness.adaptive.mesh.brute import faces_of_pairs, flags_of_places, squares, walls_of
 
 from hindmost.errors import DataError, UsageError
@@ -25,7 +29,7 @@ def start(
     return Mesh(MPI.COMM_SELF, base, levels, order=order, most_cells=most)
 
 
-def adapted(mesh: Mesh, flags: np.ndarray, state: np.ndarray) -> np.ndarray:
+def adapted(mesh: Mesh, flags: NDArray[Any], state: NDArray[np.float64]) -> NDArray[np.float64]:
     state, _ = mesh.adapt(flags.astype(np.int8), state)
     state, _ = mesh.balance(state)
     return mesh.connect(state)
@@ -278,9 +282,19 @@ def test_given_cells_of_unlike_neighbours() -> None:
         ((4, 4), 2, {"threshold": 0.9}, "at least 1"),
     ],
 )
-def test_what_is_refused(base: tuple[int, int], levels: int, more: dict, word: str) -> None:
+def test_what_is_refused(
+    base: tuple[int, int], levels: int, more: dict[str, Any], word: str
+) -> None:
     with pytest.raises(UsageError, match=word):
         Mesh(MPI.COMM_SELF, base, levels, **more)
+
+
+def test_nothing_is_compiled_and_no_mpi_started_on_import() -> None:
+    code = (
+        "import sys, hindmost.harness.adaptive.mesh.mesh, hindmost.harness.adaptive.mesh.warm\n"
+        "sys.exit(len({'numba', 'mpi4py'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_flags_of_another_mesh_are_refused() -> None:
