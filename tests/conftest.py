@@ -139,16 +139,15 @@ def run_file(tmp_path: Path, header: Header, values: dict[str, object]) -> Path:
 Ranks = Callable[..., subprocess.CompletedProcess[str]]
 
 
-@pytest.fixture
-def ranks(tmp_path: Path) -> Ranks:
-    """Return what runs hindmost, or a Python script, on ranks."""
+def starter(folder: Path) -> Ranks:
+    """Return what runs hindmost, or a Python script, on ranks in a folder."""
 
     def start(
         count: int, *words: str | Path, script: str = "", environment: dict[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
         program: list[str | Path] = [BIN / "hindmost"]
         if script:
-            file = tmp_path / "script.py"
+            file = folder / "script.py"
             file.write_text(script)
             program = [BIN / "python", file]
         return subprocess.run(
@@ -158,7 +157,19 @@ def ranks(tmp_path: Path) -> Ranks:
             check=False,
             timeout=RUN_TIMEOUT_S,
             env={**os.environ, **(environment or {})},
-            cwd=tmp_path,
+            cwd=folder,
         )
 
     return start
+
+
+@pytest.fixture
+def ranks(tmp_path: Path) -> Ranks:
+    """Return what runs hindmost, or a Python script, on ranks."""
+    return starter(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def module_ranks(tmp_path_factory: pytest.TempPathFactory) -> Ranks:
+    """Return the same for what several tests look at."""
+    return starter(tmp_path_factory.mktemp("ranks"))

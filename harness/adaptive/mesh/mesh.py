@@ -88,6 +88,7 @@ class Mesh:
         threshold: float = 1.02,
         exchange: str = "persistent",
         most_cells: int | None = None,
+        keep: bool = False,
     ) -> tuple[Mesh, State]:
         """Return a mesh of given cells, and the state with room for ghosts. Collective.
 
@@ -96,6 +97,8 @@ class Mesh:
         cells : Cells
             Those that this rank has read: any number, the ranks' one after the other in order.
         state : float64 array, shape (cell, column)
+        keep : bool
+            Every rank keeps the cells that it has read, which begin with a base cell.
 
         Raises
         ------
@@ -109,7 +112,10 @@ class Mesh:
         read, key = part.cells(), part.store.cells.key[: part.owned]
         check_order(communicator, key, read.level, levels, order)
         counts = part.counts()
-        splits = gathered_splits(communicator, counts, part.begins())
+        if keep:
+            splits = np.concatenate([[0], np.cumsum(counts)])
+        else:
+            splits = gathered_splits(communicator, counts, part.begins())
         state, _ = part.move(np.ascontiguousarray(state, np.float64), counts, splits)
         mesh._renew()
         return mesh, mesh.connect(state)
