@@ -82,8 +82,8 @@ class Fields:
                 f"In the machine's description {where} is {content!r}; it must be an object."
             )
         self._content, self._where = content, where
-        for name in () if known is None else content:
-            if name not in known:
+        for name in content:
+            if known is not None and name not in known:
                 raise DataError(
                     f"In the machine's description {where} has a field '{name}'; allowed are: "
                     f"{', '.join(sorted(known))}."
@@ -112,7 +112,7 @@ class Fields:
 
     def number(self, name: str, *, zero: bool = False, most: float = math.inf) -> float:
         """Return a finite number that is positive, or may be zero as well."""
-        value = self._content.get(name)
+        value: Any = self._content.get(name)
         bad = isinstance(value, bool) or not isinstance(value, int | float)
         if (
             bad

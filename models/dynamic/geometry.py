@@ -8,6 +8,7 @@ With E cells a rank on P ranks the domain is a cube of side L = (E P)^(1/3), or 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -79,12 +80,12 @@ class Slab:
         return math.sqrt(cells / 8.0) if self.dimensions == 3 else cells / 4.0
 
     def distance(self, cells: float, ranks: int) -> int:
-        """Return PED: (2 / thickness) rounded up, ceil((8 P^2 / E)^(1/3)) or ceil(2 sqrt(P / E))."""
+        """Return PED, 2 / thickness rounded up: ceil((8 P^2 / E)^(1/3)), or ceil(2 sqrt(P / E))."""
         if self.dimensions == 3:
             blocks = (8.0 * ranks**2 / cells) ** (1.0 / 3.0)
         else:
             blocks = 2.0 * math.sqrt(ranks / cells)
-        return max(1, math.ceil(blocks - 1e-9))
+        return max(1, math.ceil(float(blocks) - 1e-9))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +131,7 @@ def contention(surface: Surface, ranks: int, ranks_per_node: int) -> float:
     return float(max(1, min(surface.distance, ranks_per_node)))
 
 
-PATTERNS = {
+PATTERNS: dict[str, Callable[[int], Pattern]] = {
     "slab": lambda dimensions: Slab(dimensions=dimensions),
     "curve": lambda dimensions: Curve(dimensions=dimensions),
 }
