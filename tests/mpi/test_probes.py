@@ -115,7 +115,9 @@ BAD: dict[str, tuple[list[str], int, str]] = {
     "another machine's file": (["speed", "--out", "elsewhere.json"], 2, "--force"),
     "no place for checkpoints": (["checkpoint", "--quick", "--dir", "absent"], 2, "--dir"),
     "a kernel that fails on one rank": (
-        ["grind", "--quick", "--kernel", "stencil:fails", "--cells", "100"], 3, "ArithmeticError: the dens",
+        ["grind", "--quick", "--kernel", "stencil:fails", "--cells", "100"],
+        3,
+        "ArithmeticError: the density is negative",
     ),
 }  # fmt: skip
 
