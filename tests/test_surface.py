@@ -91,9 +91,10 @@ def test_a_verb_that_reads_files_loads_neither_mpi_nor_plots(run_file: Path) -> 
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_what_runs_on_the_ranks_loads_nothing_that_draws() -> None:
+@pytest.mark.parametrize("verb", ["run", "probe"])
+def test_what_runs_on_the_ranks_loads_nothing_that_draws(verb: str) -> None:
     program = (
-        "import sys; import hindmost.harness.verbs.run;"
+        f"import sys; import hindmost.harness.verbs.{verb};"
         "print(sorted({'matplotlib', 'scipy.stats', 'rich', 'xarray', 'numba'} & set(sys.modules)))"
     )
     done = subprocess.run(

@@ -60,7 +60,7 @@ def find_detours(
     duration: int,
     start: NDArray[np.int64],
     gap: NDArray[np.int64],
-) -> tuple[int, int]:
+) -> tuple[int, int, int]:
     """Read the clock until ``duration`` has passed and keep every gap above the threshold.
 
     Parameters
@@ -72,8 +72,9 @@ def find_detours(
 
     Returns
     -------
-    (int, int)
-        Gaps found, and how long the loop ran; it ends early when there is no room left.
+    (int, int, int)
+        Gaps found, how long the loop ran, and the clock when it began; it ends early when there is
+        no room left.
     """
     found = 0
     begin = now(spec)
@@ -85,7 +86,7 @@ def find_detours(
             gap[found] = this - before
             found += 1
         before = this
-    return found, before - begin
+    return found, before - begin, begin
 
 
 def fixed_work(spec: NDArray[np.int64], units: int, taken: NDArray[np.int64]) -> int:

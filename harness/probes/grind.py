@@ -8,13 +8,14 @@ takes longer there; the difference is the memory contention of the SAGE model.
 from __future__ import annotations
 
 import importlib
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
-from hindmost.errors import DataError, MissingError, UsageError
+from hindmost.errors import DataError, HindmostError, MissingError, UsageError
 from hindmost.harness.probes.meeting import among, nodes_of
 from hindmost.models.dynamic.machine import GrindPoint
 
@@ -154,7 +155,7 @@ def on_ranks(
     for repeat in range(repeats + 1):
         for count in random.permutation(np.asarray(cells)):
             communicator.Barrier()
-            phases = checked(measure(int(count), communicator), int(count))
+            phases = checked(called(measure, int(count), communicator), int(count))
             if repeat > 0:
                 mine[int(count)].append(phases)
     everybody = communicator.allgather(mine)
@@ -169,6 +170,21 @@ def on_ranks(
         )
         for count in cells
     ]
+
+
+def called(measure: Measure, cells: int, communicator: Any) -> dict[str, float]:
+    """Call a kernel, whose failure is its own and not a defect of hindmost."""
+    try:
+        return measure(cells, communicator)
+    except HindmostError:
+        raise
+    except Exception as error:
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        raise DataError(
+            f"The kernel failed at {cells} cells with {communicator.size} "
+            f"rank{'s' if communicator.size > 1 else ''} at work: {type(error).__name__}: {error} "
+            f"({at.filename}, line {at.lineno}). Mend it, or leave this size out with --cells."
+        ) from error
 
 
 def checked(phases: dict[str, float], cells: int) -> dict[str, float]:

@@ -62,11 +62,14 @@ class Detours:
 
     Attributes
     ----------
+    begin_ns : int
+        The host's monotonic clock when the loop began: ranks of one host can be laid side by side.
     least_gap_s, threshold_s, elapsed_s : float
     start_s, length_s : float64 array, shape (detour,), seconds
         Since the begin of the loop; the gap less the least gap.
     """
 
+    begin_ns: int
     least_gap_s: float
     threshold_s: float
     elapsed_s: float
@@ -148,10 +151,11 @@ def find_detours(seconds: float) -> Detours:
     start, gap = (np.zeros(ROOM, np.int64) for _ in range(2))
     start[:], gap[:] = 1, 1  # pages are there before the loop writes to them
     least = max(compiled(loops.least_gap)(spec, READINGS), 1)
-    found, elapsed = compiled(loops.find_detours)(
+    found, elapsed, begin = compiled(loops.find_detours)(
         spec, FACTOR * least, round(seconds * 1e9), start, gap
     )
     return Detours(
+        begin_ns=begin,
         least_gap_s=least * 1e-9,
         threshold_s=FACTOR * least * 1e-9,
         elapsed_s=max(elapsed, 1) * 1e-9,

@@ -63,6 +63,7 @@ def rank_samples(rank: int, noise: RankNoise, raw: bool) -> dict[str, Any]:
         "share": detours.share,
         "fwq_share": noise.fwq_share,
         "ftq_share": noise.ftq_share,
+        "begin_ns": detours.begin_ns,
         "least_gap_s": detours.least_gap_s,
         "threshold_s": detours.threshold_s,
         "elapsed_s": detours.elapsed_s,

@@ -5,12 +5,13 @@
 #include <sys/time.h>
 #include <time.h>
 
-static int64_t wanted_ns, count, total_ns;
+#define ROOM 100000
+static int64_t wanted_ns, count, total_ns, begins[ROOM], ends[ROOM];
 
 static int64_t now(void)
 {
     struct timespec at;
-    clock_gettime(CLOCK_MONOTONIC, &at);
+    clock_gettime(CLOCK_MONOTONIC_RAW, &at);
     return (int64_t)at.tv_sec * 1000000000 + at.tv_nsec;
 }
 
@@ -21,6 +22,8 @@ static void spin(int signal)
     do {
         at = now();
     } while (at - begin < wanted_ns);
+    begins[count % ROOM] = begin;
+    ends[count % ROOM] = at;
     count += 1;
     total_ns += at - begin;
 }
@@ -45,3 +48,5 @@ void injector_stop(void)
 
 int64_t injector_count(void) { return count; }
 int64_t injector_total_ns(void) { return total_ns; }
+int64_t injector_begin_ns(int64_t k) { return begins[k % ROOM]; }
+int64_t injector_end_ns(int64_t k) { return ends[k % ROOM]; }

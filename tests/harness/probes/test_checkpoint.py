@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from hindmost.errors import UsageError
-from hindmost.harness.probes import checkpoint
 from hindmost.harness.probes.checkpoint import (
     SIZES,
     latency_and_bandwidth,
@@ -51,7 +50,7 @@ def test_flushed_before_it_has_its_name(tmp_path: Path, monkeypatch: pytest.Monk
         seen.append(target.read_bytes())
         real(file)
 
-    monkeypatch.setattr(checkpoint.os, "fsync", watched)
+    monkeypatch.setattr(os, "fsync", watched)
     write_durably(target, b"after")
     # The content is flushed while the old one stands, the folder once it has been replaced.
     assert seen == [b"before", b"after"]

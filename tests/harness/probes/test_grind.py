@@ -52,6 +52,14 @@ def test_times_that_are_none(phases: dict[str, float]) -> None:
         on_ranks(Solo(), lambda cells, communicator: phases, (1000,), 1, seed=0)
 
 
+def test_a_kernel_that_fails_is_named() -> None:
+    def fails(cells: int, communicator: Any) -> dict[str, float]:
+        raise ArithmeticError("the density is negative")
+
+    with pytest.raises(DataError, match=r"1000 cells.*ArithmeticError: the density.*test_grind"):
+        on_ranks(Solo(), fails, (1000,), 1, seed=0)
+
+
 def test_a_machine_that_changes_is_told() -> None:
     steady = described([], "k", [1.0, 1.1, 1.0], [1.02])
     assert not steady.warnings

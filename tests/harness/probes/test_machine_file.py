@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from hindmost.errors import DataError, UnknownSchemaError, UsageError
-from hindmost.harness.probes import machine_file
 from hindmost.harness.probes.machine_file import (
     check_place,
     check_same_machine,
@@ -117,7 +116,7 @@ def test_a_full_disk_leaves_the_file_that_was_there(
     def full(file: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(machine_file.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(DataError, match="No space left"):
         write_document(path, {**NEW.to_json(), "name": "other"})
     assert path.read_bytes() == before

@@ -6,7 +6,6 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from hindmost.harness.probes.sections.noise import described
 
 PERIOD_US = 4000
 LENGTH_NS = 100_000
+QUANTUM_S = 5e-4
 
 # In a process of its own: the signals go to its main thread, and to nobody else's.
 PROGRAM = """
@@ -33,30 +33,31 @@ import ctypes, json, sys
 import numpy as np
 from hindmost.harness.probes import noise
 injector = ctypes.CDLL(sys.argv[1])
-for name in ("injector_count", "injector_total_ns"):
+for name in ("injector_count", "injector_total_ns", "injector_begin_ns", "injector_end_ns"):
     getattr(injector, name).restype = ctypes.c_int64
+injector.injector_begin_ns.argtypes = injector.injector_end_ns.argtypes = (ctypes.c_int64,)
 injector.injector_start.argtypes = (ctypes.c_int64, ctypes.c_int64)
 noise.compile_loops()
-effort = noise.NoiseEffort(detours_s=1.0, fwq_s=1.0, ftq_s=1.0, quantum_s=5e-4)
+quantum = float(sys.argv[4])
+effort = noise.NoiseEffort(detours_s=1.0, fwq_s=0.5, ftq_s=0.5, quantum_s=quantum)
 units = noise.units_per_second()
 
-def booked():
-    return injector.injector_count(), injector.injector_total_ns()
-
 def around(look):
-    before = booked()
+    first, before = injector.injector_count(), injector.injector_total_ns()
     found = look()
-    after = booked()
-    return found, [last - first for first, last in zip(before, after)]
+    return found, range(first, injector.injector_count()), injector.injector_total_ns() - before
 
 injector.injector_start(int(sys.argv[2]), int(sys.argv[3]))
-detours, truth = around(lambda: noise.find_detours(effort.detours_s))
-fwq, fwq_truth = around(lambda: noise.fixed_work_quanta(effort, units))
-ftq, ftq_truth = around(lambda: noise.fixed_time_quanta(effort, units))
+detours, numbers, _ = around(lambda: noise.find_detours(effort.detours_s))
+fwq, _, fwq_total = around(lambda: noise.fixed_work_quanta(effort, units))
+ftq, _, ftq_total = around(lambda: noise.fixed_time_quanta(effort, units))
 injector.injector_stop()
+booked = [(injector.injector_begin_ns(k), injector.injector_end_ns(k)) for k in numbers]
 print(json.dumps({
-    "truth": truth, "fwq_truth": fwq_truth, "ftq_truth": ftq_truth,
-    "elapsed_s": detours.elapsed_s, "share": detours.share, "per_s": detours.per_s,
+    "booked_ns": [each for each in booked if each[0] >= detours.begin_ns],
+    "fwq_total_ns": fwq_total, "ftq_total_ns": ftq_total,
+    "begin_ns": detours.begin_ns, "elapsed_s": detours.elapsed_s,
+    "share": detours.share, "per_s": detours.per_s,
     "least_gap_s": detours.least_gap_s, "threshold_s": detours.threshold_s,
     "start_s": detours.start_s.tolist(), "length_s": detours.length_s.tolist(),
     "fwq_s": fwq.tolist(), "ftq": ftq.tolist(),
@@ -65,7 +66,7 @@ print(json.dumps({
 
 
 @pytest.fixture(scope="module")
-def injected(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+def injected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         pytest.skip("no C compiler for the injector")
@@ -73,39 +74,44 @@ def injected(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any
     source = Path(__file__).with_name("injector.c")
     subprocess.run([compiler, "-O2", "-shared", "-fPIC", "-o", library, source], check=True)
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, library, str(PERIOD_US), str(LENGTH_NS)],
+        [sys.executable, "-c", PROGRAM, library, str(PERIOD_US), str(LENGTH_NS), str(QUANTUM_S)],
         capture_output=True,
         text=True,
         check=False,
         timeout=120,
     )
     assert done.returncode == 0, done.stderr
-    yield json.loads(done.stdout)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
 
 
 def test_every_injected_detour_is_found(injected: dict[str, Any]) -> None:
-    count, total_ns = injected["truth"]
-    assert count > 50, "the timer fires 250 times a second, less while others have the core"
-    length = np.array(injected["length_s"])
-    # What the host adds lies beside these or makes some of them longer.
-    like = length[(length > 0.95e-9 * LENGTH_NS) & (length < 2e-9 * LENGTH_NS)]
-    assert 0.8 * count <= like.size <= 1.15 * count
-    assert np.median(like) == pytest.approx(1e-9 * total_ns / count, rel=0.1)
+    booked = np.array(injected["booked_ns"])  # (detour, begin and end)
+    assert len(booked) > 50, "the timer fires 250 times a second, less while others have the core"
+    begin = np.rint(np.array(injected["start_s"]) * 1e9) + injected["begin_ns"]
+    length = np.array(injected["length_s"]) * 1e9
+    end = begin + length + injected["least_gap_s"] * 1e9
+    which = np.searchsorted(begin, booked[:, 0], side="right") - 1
+    # The last may lie behind the loop's end.
+    inside = booked[:, 1] < injected["begin_ns"] + 1e9 * injected["elapsed_s"]
+    assert inside.sum() >= len(booked) - 1
+    which, booked = which[inside], booked[inside]
+    assert which.min() >= 0
+    assert (begin[which] <= booked[:, 0]).all()
+    assert (end[which] >= booked[:, 1]).all()
+    # A busy host makes most of them longer, or puts two into one gap; never all.
+    longer = length[which] - (booked[:, 1] - booked[:, 0])
+    assert 0 <= longer.min() < LENGTH_NS
 
 
 def test_the_injected_share_is_lost(injected: dict[str, Any]) -> None:
-    _, total_ns = injected["truth"]
-    assert injected["share"] >= 0.95e-9 * total_ns / injected["elapsed_s"]
+    booked = np.array(injected["booked_ns"])
+    truth = 1e-9 * np.sum(booked[:-1, 1] - booked[:-1, 0]) / injected["elapsed_s"]
+    assert truth > 0.005
+    assert injected["share"] >= truth
     lost = sum(injected["length_s"]) / injected["elapsed_s"]
     assert injected["share"] == pytest.approx(lost)
     assert injected["per_s"] == pytest.approx(len(injected["length_s"]) / injected["elapsed_s"])
-
-
-def test_the_injected_period_is_seen(injected: dict[str, Any]) -> None:
-    start, length = np.array(injected["start_s"]), np.array(injected["length_s"])
-    like = start[(length > 0.95e-9 * LENGTH_NS) & (length < 2e-9 * LENGTH_NS)]
-    # Some are lost or late while others have the core, so the period is the commonest distance.
-    assert np.median(np.diff(like)) == pytest.approx(1e-6 * PERIOD_US, rel=0.1)
 
 
 def test_gaps_that_are_none_are_left_out(injected: dict[str, Any]) -> None:
@@ -115,25 +121,21 @@ def test_gaps_that_are_none_are_left_out(injected: dict[str, Any]) -> None:
     assert sum(injected["length_s"]) < injected["elapsed_s"]
 
 
-def test_fixed_work_takes_longer_by_the_detour(injected: dict[str, Any]) -> None:
-    count, total_ns = injected["fwq_truth"]
+def test_fixed_work_takes_longer_by_what_was_injected(injected: dict[str, Any]) -> None:
     taken = np.array(injected["fwq_s"])
-    assert 1 - taken.min() / taken.mean() >= 0.9e-9 * total_ns / taken.sum()
-    # The core's speed may wander over a second: each quantum is held against those around it.
-    around = np.array([np.median(taken[max(0, k - 5) : k + 6]) for k in range(taken.size)])
-    hit = np.sum(taken - around > 0.7e-9 * LENGTH_NS)
-    assert hit >= 0.7 * count
+    assert np.sum(taken - taken.min()) >= 0.95e-9 * injected["fwq_total_ns"]
 
 
 def test_fixed_time_leaves_less_work(injected: dict[str, Any]) -> None:
-    _, total_ns = injected["ftq_truth"]
     done = np.array(injected["ftq"])
-    assert 1 - done.mean() / done.max() >= 0.7e-9 * total_ns / (done.size * 5e-4)
+    lost_s = np.sum(1 - done / done.max()) * QUANTUM_S
+    assert lost_s >= 0.9e-9 * injected["ftq_total_ns"]
 
 
 def rank_noise(lengths_s: list[float], elapsed_s: float) -> RankNoise:
     return RankNoise(
         detours=Detours(
+            begin_ns=0,
             least_gap_s=2e-8,
             threshold_s=18e-8,
             elapsed_s=elapsed_s,
