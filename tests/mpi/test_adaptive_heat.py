@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 import pytest
-
 from tests.conftest import ROOT, Ranks
 
 SCRIPT = """

@@ -71,7 +71,7 @@ class Deck:
     divide: float = 0.1
     combine: float = 0.03
     buffer: int = 1
-    growth: float = 4.0
+    growth: float = 3.5
 
     def __post_init__(self) -> None:
         if not self.name or not all(letter.isalnum() or letter in "-_." for letter in self.name):
@@ -89,10 +89,12 @@ class Deck:
         self._check("gamma", 1 < self.gamma <= 5, "above 1, at most 5")
         self._check("cfl", 0 < self.cfl <= 1, "above 0, at most 1")
         self._check("divide", 0 < self.divide < math.inf, "a positive number")
-        self._check("combine", 0 <= self.combine < self.divide, f"0 to below divide ({self.divide:g})")
+        self._check(
+            "combine", 0 <= self.combine < self.divide, f"0 to below divide ({self.divide:g})"
+        )
         self._check("growth", 1 <= self.growth < math.inf, "a number of at least 1")
         most = "a number of at least 0" + (", above 0 with heat = true" if self.heat else "")
-        least = 0 < self.conductivity if self.heat else 0 <= self.conductivity
+        least = self.conductivity > 0 if self.heat else self.conductivity >= 0
         self._check("conductivity", least and self.conductivity < math.inf, most)
         if not (self.flow or self.heat):
             raise UsageError("flow: false, and heat: false; one of them must be true.")
@@ -138,6 +140,12 @@ class Deck:
         rho, u, v, p = gas.T
         energy = p / (self.gamma - 1.0) + 0.5 * rho * (u * u + v * v)
         return np.column_stack([rho, rho * u, rho * v, energy])
+
+    def to_toml(self) -> str:
+        """Return the deck as text that `text.parse_deck` reads."""
+        from hindmost.harness.adaptive.decks.text import write_deck  # which knows what a deck is
+
+        return write_deck(self)
 
 
 def parse_base(text: str) -> tuple[int, int]:

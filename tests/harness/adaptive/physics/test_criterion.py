@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.harness.adaptive.meshes import NoExchange, Team, TeamMate, two_levels, uniform
 
 from hindmost.errors import UsageError
 from hindmost.harness.adaptive.mesh.patch import Patch
 from hindmost.harness.adaptive.physics.criterion import Criterion
-from tests.harness.adaptive.meshes import NoExchange, Team, TeamMate, two_levels, uniform
 
 GAMMA = 1.4
 

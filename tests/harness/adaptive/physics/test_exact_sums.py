@@ -60,7 +60,10 @@ def test_neither_order_nor_parts_change_a_bit() -> None:
         assert isinstance(total, np.ndarray)
         assert [rounded(row) for row in total] == whole
     # Plain sums do change.
-    assert len({float(np.cumsum(b[np.random.default_rng(s).permutation(3000)])[-1]) for s in range(5)}) > 1
+    assert (
+        len({float(np.cumsum(b[np.random.default_rng(s).permutation(3000)])[-1]) for s in range(5)})
+        > 1
+    )
 
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])

@@ -10,11 +10,6 @@ import pytest
 import scipy.sparse
 import scipy.sparse.linalg
 from numpy.typing import NDArray
-
-from hindmost.errors import DataError, UsageError
-from hindmost.harness.adaptive.mesh.patch import Exchange, Patch
-from hindmost.harness.adaptive.physics.conduction import AllSum, Conduction
-from hindmost.harness.adaptive.physics.heat import FaceHeat
 from tests.harness.adaptive.meshes import (
     NoExchange,
     Team,
@@ -24,6 +19,11 @@ from tests.harness.adaptive.meshes import (
     two_levels,
     uniform,
 )
+
+from hindmost.errors import DataError, UsageError
+from hindmost.harness.adaptive.mesh.patch import Exchange, Patch
+from hindmost.harness.adaptive.physics.conduction import AllSum, Conduction
+from hindmost.harness.adaptive.physics.heat import FaceHeat
 
 State = NDArray[np.float64]
 
