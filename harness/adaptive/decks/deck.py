@@ -71,7 +71,7 @@ class Deck:
     divide: float = 0.1
     combine: float = 0.03
     buffer: int = 1
-    growth: float = 4.0
+    growth: float = 3.5
 
     def __post_init__(self) -> None:
         if not self.name or not all(letter.isalnum() or letter in "-_." for letter in self.name):
@@ -140,6 +140,12 @@ class Deck:
         rho, u, v, p = gas.T
         energy = p / (self.gamma - 1.0) + 0.5 * rho * (u * u + v * v)
         return np.column_stack([rho, rho * u, rho * v, energy])
+
+    def to_toml(self) -> str:
+        """Return the deck as text that `text.parse_deck` reads."""
+        from hindmost.harness.adaptive.decks.text import write_deck  # which knows what a deck is
+
+        return write_deck(self)
 
 
 def parse_base(text: str) -> tuple[int, int]:

@@ -56,16 +56,26 @@ def gaussian(x: Array, y: Array, extent: tuple[float, float]) -> Array:
 
 
 def blast_and_shock(x: Array, y: Array, extent: tuple[float, float]) -> Array:
-    """Return a hot disc off the middle, in the way of a shock that comes from the left.
+    """Return a hot disc off the middle and two heavy ones, in the way of a shock.
 
-    The shock is one of Mach 2 at a ratio of specific heats of 1.4 (Rankine and Hugoniot).
+    The shock comes from the left at Mach 2, for a ratio of specific heats of 1.4 (Rankine and
+    Hugoniot). The heavy discs move slowly, so that there is something to resolve for long.
     """
     width, height = extent
     behind = x < 0.08 * width
-    near = np.hypot(x - 0.55 * width, y - 0.4 * height) < 0.04 * min(extent)
-    rho = np.where(behind, 8 / 3, 1.0)
-    p = np.where(near, 500.0, np.where(behind, 4.5, 1.0))
+    near = disc(x, y, extent, 0.55, 0.4, 0.03)
+    heavy = disc(x, y, extent, 0.3, 0.7, 0.06) | disc(x, y, extent, 0.8, 0.75, 0.05)
+    rho = np.where(heavy, 20.0, np.where(behind, 8 / 3, 1.0))
+    p = np.where(near, 400.0, np.where(behind, 4.5, 1.0))
     return columns(x, rho, np.where(behind, 1.25 * np.sqrt(1.4), 0.0), 0.0, p)
+
+
+def disc(
+    x: Array, y: Array, extent: tuple[float, float], x_part: float, y_part: float, radius: float
+) -> NDArray[np.bool_]:
+    """Tell which places are in a disc, given as parts of the domain."""
+    far = np.hypot(x - x_part * extent[0], y - y_part * extent[1])
+    return np.asarray(far < radius * min(extent))
 
 
 STARTS: Registry[Start] = Registry(
