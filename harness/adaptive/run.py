@@ -13,6 +13,7 @@ import numpy as np
 
 from hindmost.errors import DataError
 from hindmost.harness.adaptive.checkpoint import Setting, write_checkpoint
+from hindmost.harness.adaptive.decks import write_deck
 from hindmost.harness.adaptive.foresight import (
     OF_MODELS,
     Decision,
@@ -25,7 +26,7 @@ from hindmost.harness.adaptive.log import CycleLog, CycleTimes
 from hindmost.harness.adaptive.phases import Phase, PhaseClock
 from hindmost.harness.runfile.contents import RankRun
 from hindmost.harness.runfile.cycles import Blocks
-from hindmost.models.dynamic.interference import Verdict
+from hindmost.models.dynamic.verdict import Verdict
 from hindmost.models.dynamic.work import Spent, Work
 
 
@@ -170,7 +171,7 @@ class Runner:
         setting = Setting(
             cycle=self._done,
             time=kernel.time,
-            deck=kernel.deck.to_toml(),
+            deck=write_deck(kernel.deck),
             choices=kernel.choices.to_json(),
             base=mesh.base,
             cells=tuple(counts),
