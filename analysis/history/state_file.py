@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hindmost.analysis.history.acknowledgements import replace_file
 from hindmost.analysis.history.merging import KeptSeries, frozen
@@ -130,12 +132,16 @@ def kept_to(kept: KeptSeries, table: CommitTable) -> dict[str, Any]:
         "times": series.times.tolist(),
         "values": series.values.tolist(),
         "commits": list(map(table.number, series.commits, series.commit_parts)),
-        "spread": None
-        if series.spread is None
-        else [None if np.isnan(each) else each for each in series.spread.tolist()],
+        "spread": None if series.spread is None else unknown_as_none(series.spread),
+        **({} if series.freedom is None else {"freedom": unknown_as_none(series.freedom)}),
         "verdicts": [verdict.to_json() for verdict in kept.verdicts],
         "log": [event.to_json() for event in kept.log],
     }
+
+
+def unknown_as_none(array: NDArray[np.float64]) -> list[float | None]:
+    """Return numbers as JSON has them."""
+    return [each if math.isfinite(each) else None for each in array.tolist()]
 
 
 def kept_from(record: Mapping[str, Any], table: list[Mapping[str, Any]]) -> KeptSeries:

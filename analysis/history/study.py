@@ -23,6 +23,7 @@ from hindmost.analysis.history.records import History, NightlySeries, SeriesName
 from hindmost.analysis.history.state import HistoryState
 from hindmost.errors import DataError, UsageError
 from hindmost.models.changepoint import Detection, Event, detect
+from hindmost.models.significance import p_number
 
 __all__ = ["FAIL", "PASS", "WARN", "HistoryStudy", "Judged", "judge_history"]
 LAST_DAYS = 10.0
@@ -93,7 +94,7 @@ class HistoryStudy:
                 str(each.series.name),
                 f"{change.before:.4g} → {change.after:.4g} {each.series.unit}",
                 f"{100.0 * change.effect:+.1f} %",
-                f"{change.p_value:.2g}",
+                p_number(change.p_value),
             )
             for each, change in rows[:SHOWN]
         ]

@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from hindmost.analysis.history.causes import Cause, Finding
+from hindmost.analysis.history.direction import worse_noun
 from hindmost.analysis.history.judged import BADGES, FAIL, WARN, Judged
 from hindmost.analysis.history.labels import SECONDS_A_DAY, date_of
 from hindmost.analysis.history.records import SeriesName
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.tables.terminal import seconds
+from hindmost.models.significance import p_words
 
 MOST_FINDINGS = 30
 MOST_SERIES = 20
@@ -25,13 +27,17 @@ def headline(study: HistoryStudy) -> str:
     badges = Counter(each.badge(change) for each, change in changes)
     known = sum(each.acknowledgement(change) is not None for each, change in changes)
     failing = [case for case, badge in study.by_case().items() if badge == FAIL]
+
+    def worse(badge: str) -> str:
+        units = {each.series.unit for each, change in changes if each.badge(change) == badge}
+        one, several = worse_noun(units)
+        return f"{badges[badge]} {one if badges[badge] == 1 else several}"
+
     told = []
     if badges[FAIL]:
-        told.append(
-            f"{counted(badges[FAIL], 'slowdown')} confirmed in {counted(len(failing), 'case')}"
-        )
+        told.append(f"{worse(FAIL)} confirmed in {counted(len(failing), 'case')}")
     if badges[WARN]:
-        told.append(f"{counted(badges[WARN], 'slowdown')} seen, not yet confirmed")
+        told.append(f"{worse(WARN)} seen, not yet confirmed")
     suspected = sum(study_warns(each, study.since) for each in study.judged)
     if suspected:
         told.append(f"{counted(suspected, 'series')} suspected")
@@ -101,7 +107,7 @@ def finding_words(finding: Finding) -> str:
     return (
         f"{named(series.name)}: {quantity(change.before, series.unit)} -> "
         f"{quantity(change.after, series.unit)}, {100.0 * change.effect:+.1f} % "
-        f"({low:+.1f} to {high:+.1f} %), p = {change.p_value:.1g}, on {finding.date}{when}"
+        f"({low:+.1f} to {high:+.1f} %), {p_words(change.p_value, 1)}, on {finding.date}{when}"
     )
 
 

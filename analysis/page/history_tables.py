@@ -21,6 +21,7 @@ from hindmost.analysis.page.history_verdicts import (
     series_badge,
 )
 from hindmost.analysis.page.parts import Column, Folded, Heading, Html, Paragraph, Part, Table
+from hindmost.models.significance import p_number
 
 MOST_ROWS = 14
 """Of a group of changes that stands open."""
@@ -126,7 +127,7 @@ def finding_rows(finding: Finding, within: Sequence[Finding] = ()) -> Iterator[t
         finding.date,
         factor_words(judged, change.before, change.after),
         f"{100.0 * change.effect:+.1f} % ({low:+.1f} to {high:+.1f})",
-        f"{change.p_value:.1g}",
+        p_number(change.p_value, 1),
         "; ".join([*note_words(finding), *told]),
     )
     for each in finding.within:

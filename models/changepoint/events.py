@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from hindmost.models.changepoint.results import Change, Detection
+from hindmost.models.significance import p_words
 
 SEEN, CONFIRMED, MOVED, RESIZED, WITHDRAWN = "seen", "confirmed", "moved", "resized", "withdrawn"
 WITHIN = 2
@@ -199,7 +200,7 @@ def compare_verdicts(
 def differences(old: Verdict | None, change: Change) -> list[tuple[str, str]]:
     """Tell in what a change differs from its verdict, and why."""
     if old is None:
-        found = [(SEEN, f"p = {change.p_value:.2g}, {change.before:.4g} s to {change.after:.4g} s")]
+        found = [(SEEN, f"{p_words(change.p_value)}, {change.before:.4g} to {change.after:.4g}")]
         return [*found, *confirmation(change)] if change.confirmed else found
     told = []
     if change.index != old.index:
@@ -253,5 +254,5 @@ def why_withdrawn(old: Verdict, detection: Detection) -> str:
     regime = next(r for r in detection.regimes if r.start <= old.index < r.stop)
     return (
         f"the observations since lie on both levels: {regime.start} to {regime.stop - 1} are one "
-        f"regime now, of {regime.mean:.4g} s with {100.0 * regime.deviation:.1f} % of noise"
+        f"regime now, of {regime.mean:.4g} with {100.0 * regime.deviation:.1f} % of noise"
     )

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hindmost.models.significance import p_words
+
 Labels = Sequence[Any]
 PASS, WARN, FAIL = "pass", "warn", "fail"
 RECENT = 10.0
@@ -77,7 +79,7 @@ class Change:
         return (
             f"{factor:.3g}x {'slower' if self.effect > 0 else 'faster'} from observation "
             f"{self.index} on: {self.before:.4g} s to {self.after:.4g} s, "
-            f"{100.0 * self.effect:+.1f} % ({low:+.1f} to {high:+.1f} %); p = {self.p_value:.2g}; "
+            f"{100.0 * self.effect:+.1f} % ({low:+.1f} to {high:+.1f} %); {p_words(self.p_value)}; "
             f"the change lies {where} ({100.0 * self.level:g} %); {state}."
         )
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from hindmost.analysis.history.readers.dates import seconds_since_1970
 from hindmost.analysis.history.readers.measured import Found, HistoryFormat, Measured, Source
-from hindmost.analysis.history.readers.repetitions import NORMAL_QUARTILES, OF_A_MEDIAN
+from hindmost.analysis.history.readers.repetitions import NORMAL_QUARTILES, OF_A_MEDIAN, Spread
 from hindmost.analysis.history.records import FailedRun
 from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.run_metrics import iteration_times, measure
@@ -87,7 +87,7 @@ def _read(source: Source, remarks: Remarks) -> Iterator[Found]:
         file=str(run.path),
         values=values,
         commits=_commits(run),
-        spreads={ITERATION: _error_of_median(run)},
+        spreads={ITERATION: Spread(_error_of_median(run))},
         parents=dict.fromkeys((ITERATION, *parts), SOLVE),
     )
 
