@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from hindmost.models.changepoint.results import Change, Detection
 from hindmost.models.significance import p_words
 
 SEEN, CONFIRMED, MOVED, RESIZED, WITHDRAWN = "seen", "confirmed", "moved", "resized", "withdrawn"
+KINDS = (SEEN, CONFIRMED, MOVED, RESIZED, WITHDRAWN)
 WITHIN = 2
 """Observations that a verdict may move and still be the same."""
 
@@ -63,10 +64,14 @@ class Verdict:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain data."""
-        record = asdict(self)
-        record["interval"] = list(self.interval)
-        record["effect_interval"] = list(self.effect_interval)
-        return record
+        return {  # asdict copies every value, and a history has thousands of verdicts
+            "index": self.index,
+            "interval": list(self.interval),
+            "effect": self.effect,
+            "effect_interval": list(self.effect_interval),
+            "confirmed": self.confirmed,
+            "since": self.since,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +116,15 @@ class Event:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain data."""
-        return asdict(self)
+        return {
+            "kind": self.kind,
+            "at": self.at,
+            "time": self.time,
+            "index": self.index,
+            "effect": self.effect,
+            "was": self.was,
+            "reason": self.reason,
+        }
 
 
 def pair(verdicts: Sequence[Verdict], changes: Sequence[Change]) -> dict[int, int]:
