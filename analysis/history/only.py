@@ -53,4 +53,9 @@ def only(
             f"No series has {told}: leave that out to see all {len(names)}, or use * and ?, as in "
             f"'ant-*'. There are {some(names, MOST)}."
         )
-    return replace(study, judged=judged)
+    failures = tuple(
+        each
+        for each in study.history.failures
+        if all(fits(wanted[key], getattr(each, key)) for key in wanted if key != "timer")
+    )
+    return replace(study, judged=judged, history=replace(study.history, failures=failures))

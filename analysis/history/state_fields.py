@@ -73,9 +73,9 @@ class Fields:
     def text(self, key: str) -> str:
         """Return a field that is text."""
         value = self.record[key]
-        if type(value) is not str:
+        if not is_text(value):
             raise self.wrong(key, "text")
-        return value
+        return str(value)
 
     def choice(self, key: str, choices: Collection[str | None]) -> Any:
         """Return a field that is one of a few."""
@@ -175,9 +175,16 @@ class Fields:
     def texts(self, key: str) -> dict[str, str]:
         """Return a field that is an object of texts."""
         value = self.record[key]
-        if type(value) is not dict or not {type(each) for each in value.values()} <= {str}:
+        if type(value) is not dict or not all(map(is_text, (*value, *value.values()))):
             raise self.wrong(key, "an object of texts")
         return value
+
+
+def is_text(value: Any) -> bool:
+    """Tell whether a value is text that can be written: half of a surrogate pair cannot."""
+    if type(value) is not str:
+        return False
+    return value.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in value)
 
 
 def damaged(

@@ -58,7 +58,7 @@ def commits_from(records: Sequence[Any], path: Path) -> list[Commits]:
     DamagedFileError
         It is not what was written.
     """
-    found = []
+    found: list[Commits] = []
     for at, record in enumerate(records):
         fields = Fields(record, path, f"commits[{at}]", ("text", "parts"))
         found.append((fields.text("text"), fields.texts("parts")))

@@ -38,22 +38,23 @@ def headline(study: HistoryStudy) -> str:
         told.append(f"{worse(FAIL)} confirmed in {counted(len(failing), 'case')}")
     if badges[WARN]:
         told.append(f"{worse(WARN)} seen, not yet confirmed")
-    suspected = sum(study_warns(each, study.since) for each in study.judged)
+    suspected = sum(each.is_suspected(study.since) for each in study.judged)
     if suspected:
         told.append(f"{counted(suspected, 'series')} suspected")
+    drifting = sum(each.drifts_badly(study.since) for each in study.judged)
+    if drifting:
+        verb = "drifts" if drifting == 1 else "drift"
+        told.append(f"{drifting} series {verb} for the worse")
+    failed = study.failed_cases(study.since)
+    if failed:
+        runs = counted(failed.total(), "failed run")
+        told.append(f"{runs} of {counted(len(failed), 'case')}")
     others = len(changes) - badges[FAIL] - badges[WARN] - known
     if others:
         told.append(f"{counted(others, 'change')} for the better or undone")
     if known:
         told.append(f"{counted(known, 'change')} known")
     return f"{study.status()}: {', '.join(told) or 'no change'}"
-
-
-def study_warns(judged: Judged, since: float) -> bool:
-    """Tell whether a series warns without a change that could be shown."""
-    return judged.status(since) == WARN and not any(
-        judged.badge(change) == WARN for change in judged.recent(since)
-    )
 
 
 def scope(study: HistoryStudy) -> str:
@@ -147,15 +148,14 @@ def everything_within(finding: Finding) -> Iterator[Finding]:
 
 def failure_line(study: HistoryStudy) -> str:
     """Say which runs failed in the last days; empty if none did."""
-    failed = Counter(
-        ", ".join(part for part in (each.machine, each.case) if part)
-        for each in study.history.failures
-        if each.time > study.since
-    )
+    failed = study.failed_cases(study.since)
     if not failed:
         return ""
-    total = sum(failed.values())
-    names = [f"{case} ({count})" for case, count in failed.most_common(MOST_CASES)]
+    total = failed.total()
+    names = [
+        f"{', '.join(part for part in case if part)} ({count})"
+        for case, count in failed.most_common(MOST_CASES)
+    ]
     left = more(len(failed) - MOST_CASES)
     days = f"in the last {study.last_days:.3g} days"
     return f"{counted(total, 'run')} failed {days}: {'; '.join(names)}{left}"
@@ -174,13 +174,9 @@ def ranked_series(study: HistoryStudy) -> list[Judged]:
 
 
 def drift_lines(study: HistoryStudy) -> Iterator[str]:
-    """Yield the series that drift up to now, those for the worse first."""
+    """Yield the series that certainly drift up to now, those for the worse first."""
     drifting = [
-        (each, trend)
-        for each in study.judged
-        for trend in each.detection.trends
-        if trend.stop == each.detection.observations
-        and each.detection.times[-1] > study.since / SECONDS_A_DAY
+        (each, trend) for each in study.judged if (trend := each.drift(study.since)) is not None
     ]
     drifting.sort(key=lambda row: -row[1].effect * (1 if row[0].series.smaller_is_better else -1))
     for each, trend in drifting[:MOST_DRIFTS]:

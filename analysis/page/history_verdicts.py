@@ -20,7 +20,7 @@ BADGES = (FAIL, WARN, KNOWN, PASS)
 """The worst first."""
 MEANINGS: Mapping[str, str] = {
     FAIL: "a confirmed slowdown",
-    WARN: "seen, but not yet confirmed",
+    WARN: "a slowdown that is seen but not yet confirmed, a drift, or a run that failed",
     KNOWN: "someone has noted it as known",
     PASS: "no change, one for the better, or one undone since",
 }

@@ -40,7 +40,8 @@ examples:
   hindmost history tonight.json --state history.state --mail - --to team@example.org | sendmail -t
   hindmost history ack nightly/ --case 'green-*' --date 2021-07-17 --reason "new compiler"
 
-A verdict is fail (a confirmed slowdown), warn (one that is seen, but not yet confirmed) or pass.
+A verdict is fail (a confirmed slowdown), warn (one that is seen, but not yet confirmed; a run that
+failed; a drift that goes on and is worse by more than 5 %, for certain) or pass.
 Exit status 1 if a slowdown newer than --since is confirmed and not noted as known. 'ack' notes
 changes as known, in a plain TOML file beside the data that a repository can keep.
 """

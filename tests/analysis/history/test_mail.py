@@ -121,8 +121,11 @@ def test_both_parts_tell_cases_by_verdict() -> None:
     assert day(NIGHTS - 1) in message["Subject"]
     assert message.get_content_type() == "multipart/alternative"
     text, page = part(message, "plain"), part(message, "html")
-    for badge, case in (("fail", "<ice>"), ("warn", "fire"), ("pass", "wärm")):
+    for badge, case in (("fail", "<ice>"), ("pass", "wärm")):
         assert f"{badge}: 1 case\n  blake, {case}\n" in text
+    # One has a slowdown that is seen, the other a run that failed.
+    assert "warn: 2 cases\n  blake, fire\n  blake, sea\n" in text
+    assert "1 failed run of 1 case" in message["Subject"]
     assert "1 run failed in the last 10 days: blake, sea (1)" in text
     assert "&lt;ice&gt;" in page
     assert "<ice>" not in page

@@ -95,8 +95,7 @@ def test_a_state_is_read_or_refused(
         assert study.state is not None
         write_state(path, study.state)
         assert read_state(path) == study.state
-    except HindmostError as error:
-        assert str(error).strip()
+    except HindmostError:
         return
     told = [headline(study), failure_line(study), *drift_lines(study), *revision_lines(study, 9)]
     assert all(isinstance(line, str) for line in told)
@@ -117,6 +116,7 @@ def test_a_state_is_read_or_refused(
         (("series", 0, "unit"), 5, "series[0].unit is 5, and it should be text"),
         (("series", 0, "verdicts", 0, "index"), 999, "series[0].verdicts[0].index is 999"),
         (("series", 0, "log", 0, "kind"), "guess", 'log[0].kind is "guess", and it should be one'),
+        (("series", 0, "machine"), "\ud800", "series[0].machine is"),
         (("method",), "magic", 'method is "magic", and it should be one of "", "robust"'),
         (("parents", "c"), "a", "is a part of itself"),
         (("version",), True, "version is true"),
