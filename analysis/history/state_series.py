@@ -34,16 +34,19 @@ class CommitTable:
 
     def __init__(self) -> None:
         self._numbers: dict[tuple[str, tuple[tuple[str, str], ...]], int] = {}
-        self._known: dict[int, tuple[Mapping[str, str], int]] = {}
+        self._known: dict[int, int] = {}
+        # As long as they are kept, no other mapping has the same id.
+        self._kept: list[Mapping[str, str]] = []
 
-    def number(self, text: str, parts: Mapping[str, str]) -> int:
-        """Return the number of some commits; many observations share one mapping."""
-        known = self._known.get(id(parts))
-        if known is None or known[0] is not parts:
-            key = (text, tuple(parts.items()))
-            known = parts, self._numbers.setdefault(key, len(self._numbers))
-            self._known[id(parts)] = known
-        return known[1]
+    def numbers(self, texts: Sequence[str], parts: Sequence[Mapping[str, str]]) -> list[int]:
+        """Return the numbers of the commits of a series; many observations share one mapping."""
+        known = self._known
+        for text, each in zip(texts, parts, strict=True):
+            if id(each) not in known:
+                key = (text, tuple(each.items()))
+                known[id(each)] = self._numbers.setdefault(key, len(self._numbers))
+                self._kept.append(each)
+        return [known[id(each)] for each in parts]
 
     def records(self) -> list[dict[str, Any]]:
         """Return them as plain data, in the order of their numbers."""
@@ -76,7 +79,7 @@ def kept_to(kept: KeptSeries, table: CommitTable) -> dict[str, Any]:
         "smaller_is_better": series.smaller_is_better,
         "times": series.times.tolist(),
         "values": series.values.tolist(),
-        "commits": list(map(table.number, series.commits, series.commit_parts)),
+        "commits": table.numbers(series.commits, series.commit_parts),
         "spread": None if series.spread is None else unknown_as_none(series.spread),
         **({} if series.freedom is None else {"freedom": unknown_as_none(series.freedom)}),
         "verdicts": [verdict.to_json() for verdict in kept.verdicts],
