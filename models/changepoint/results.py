@@ -116,6 +116,8 @@ class Regime:
         Observations that are no outliers.
     deviation : float
         Relative standard deviation of the noise.
+    freedom : float
+        Degrees of freedom of Student's law that the interval is of.
     trend : bool
         Whether it is a straight line.
     """
@@ -126,6 +128,7 @@ class Regime:
     interval: tuple[float, float]
     n: int
     deviation: float
+    freedom: float
     trend: bool = False
 
     def to_json(self, labels: Labels) -> dict[str, Any]:

@@ -70,7 +70,7 @@ class Talk(socketserver.StreamRequestHandler):
             return False
         self.request = self.connection
         self.rfile = self.connection.makefile("rb")
-        self.wfile = self.connection.makefile("wb", buffering=0)  # type: ignore[assignment]
+        self.wfile = self.connection.makefile("wb", buffering=0)
         return True
 
     def finish(self) -> None:

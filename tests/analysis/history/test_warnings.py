@@ -23,7 +23,7 @@ LONG = 90
 
 def drifting(by: float) -> NDArray[np.float64]:
     """Return a series that drifts by a share, from its first night to its last."""
-    return noise(3, LONG) * np.exp(np.linspace(0.0, np.log1p(by), LONG))
+    return np.asarray(noise(3, LONG) * np.exp(np.linspace(0.0, np.log1p(by), LONG)), np.float64)
 
 
 def failed(night: int, case: str = "ice") -> FailedRun:
