@@ -39,6 +39,7 @@ def regime_statistics(judged: Judged, level: float) -> list[dict[str, Any]]:
             "intervals": [mean_interval(regime, level, shown) for shown in SHOWN_LEVELS],
             "deviation": five(100.0 * regime.deviation),
             "trend": int(regime.trend),
+            **({"switching": 1} if regime.switching else {}),
             "normality": normality(regime, judged.series.values, outlying),
         }
         for regime in judged.detection.regimes

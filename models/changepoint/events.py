@@ -265,6 +265,11 @@ def why_withdrawn(old: Verdict, detection: Detection) -> str:
                 "explains the same observations better now"
             )
     regime = next(r for r in detection.regimes if r.start <= old.index < r.stop)
+    if regime.switching:
+        return (
+            f"observations {regime.start} to {regime.stop - 1} switch between two levels again and "
+            "again: one regime now, with two modes"
+        )
     return (
         f"the observations since lie on both levels: {regime.start} to {regime.stop - 1} are one "
         f"regime now, of {regime.mean:.4g} with {100.0 * regime.deviation:.1f} % of noise"

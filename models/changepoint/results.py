@@ -120,6 +120,8 @@ class Regime:
         Degrees of freedom of Student's law that the interval is of.
     trend : bool
         Whether it is a straight line.
+    switching : bool
+        Whether it switches between two levels again and again: the mean is that of both.
     """
 
     start: int
@@ -130,6 +132,7 @@ class Regime:
     deviation: float
     freedom: float
     trend: bool = False
+    switching: bool = False
 
     def to_json(self, labels: Labels) -> dict[str, Any]:
         """Return its figures."""
@@ -142,6 +145,7 @@ class Regime:
             "observations": self.n,
             "deviation": self.deviation,
             "trend": self.trend,
+            "switching": self.switching,
         }
 
 
@@ -275,6 +279,11 @@ class Detection:
         lines = [
             *(change.explain() for change in self.changes),
             *(trend.explain() for trend in self.trends),
+            *(
+                f"Observations {each.start} to {each.stop - 1} switch between two levels."
+                for each in self.regimes
+                if each.switching
+            ),
             *(run.explain() for run in self.outliers),
         ]
         if not self.changes and not self.trends:

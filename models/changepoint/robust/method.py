@@ -23,6 +23,8 @@ from hindmost.models.changepoint.robust.settings import DEFAULTS, RobustSettings
 
 LEVEL = 0.95
 CONFIRMATIONS = 3
+LINE, SWITCHING = 1, 2
+"""Kinds of segments, as the loops number them; these are imported where numba may be."""
 WITHIN = 2
 """Nights that a change may move from one pass to the next and still be the same."""
 POSITIVE = (
@@ -34,6 +36,7 @@ POSITIVE = (
     "alpha",
     "noise_floor",
     "prior_nights",
+    "switches",
     "fineness",
     "passes",
 )
@@ -101,7 +104,7 @@ def detect_robustly(
             for row, width, count in zip(steps.tolist(), reach, seen, strict=True)
         ),
         regimes=tuple(
-            regime_of(row, width, freedom, bool(kind))
+            regime_of(row, width, freedom, int(kind))
             for row, width, freedom, kind in zip(
                 segments.tolist(), reach_of_mean, known.tolist(), kinds, strict=True
             )
@@ -115,7 +118,7 @@ def detect_robustly(
         trends=tuple(
             trend_of(row, describe.slope_error(int(row[6]), row[5], rho), level)
             for row, kind in zip(segments, kinds, strict=True)
-            if kind
+            if kind == LINE
         ),
         correlation=float(rho),
     )
@@ -230,7 +233,7 @@ def freedom_of_means(segments: NDArray[np.float64], rho: float) -> NDArray[np.fl
     return freedom
 
 
-def regime_of(row: list[float], reach: float, freedom: float, trend: bool) -> Regime:
+def regime_of(row: list[float], reach: float, freedom: float, kind: int) -> Regime:
     """Turn a row of `describe_segments` into a regime; its level is known to ``reach``."""
     return Regime(
         start=int(row[0]),
@@ -240,7 +243,8 @@ def regime_of(row: list[float], reach: float, freedom: float, trend: bool) -> Re
         n=int(row[6]),
         freedom=freedom,
         deviation=relative(row[5]),
-        trend=trend,
+        trend=kind == LINE,
+        switching=kind == SWITCHING,
     )
 
 
