@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.changepoint import Watch, detect
+from hindmost.models.changepoint.robust.settings import DEFAULTS
 from hindmost.models.synthetic.nightly import draw_nightly
 from hindmost.models.synthetic.scores import Score, score_changes
 
@@ -22,11 +23,11 @@ def alternating(switches: int, seed: int = 0, more: int = 0) -> NDArray[np.float
     return np.asarray(np.exp(logs + noise), np.float64)
 
 
-def false_in_1000(**settings: int) -> float:
+def false_in_1000(switches: int = DEFAULTS.switches) -> float:
     total = Score()
     for seed in range(90_000, 90_060):
         values = draw_nightly("two modes", seed).values
-        found = [change.index for change in detect(values, **settings).changes]
+        found = [change.index for change in detect(values, switches=switches).changes]
         total += score_changes(found, [], nights=values.size)
     return total.false_per_1000
 
