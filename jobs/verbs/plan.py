@@ -38,7 +38,7 @@ FIRST = 12
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    from hindmost.jobs.study.machines import SCHEDULERS
+    from hindmost.jobs.schedulers import SCHEDULERS
     from hindmost.jobs.study.read import shipped_studies
 
     parser.description = DESCRIPTION
@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--example",
         nargs="?",
-        choices=(*SCHEDULERS, ALL),
+        choices=(*SCHEDULERS.names, ALL),
         const=ALL,
         help="print a commented study, with a machine of every scheduler or of one",
     )
@@ -238,8 +238,8 @@ def told(plan: Plan, estimate: Estimate | None) -> dict[str, object]:
 
 
 def script_name(allocation: str) -> str:
-    """Return the name of an allocation's script."""
-    return f"{allocation}.sh"
+    """Return the name of an allocation's script in the folder of the study."""
+    return f"scripts/{allocation}.sh"
 
 
 def table(rows: list[list[str]]) -> list[str]:

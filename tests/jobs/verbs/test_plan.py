@@ -72,7 +72,7 @@ def test_the_plan_in_words(study: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert "12 runs: 3 blocks of 4 configurations, seed 0" in printed
     # Two blocks of four 2 min and 1 min, then one: 17 and 9 min on 4 cores.
     assert "at most 1.733 core-hours in 2 allocations" in printed
-    assert "0:17:00   a000.sh" in printed
+    assert "0:17:00   scripts/a000.sh" in printed
     assert "--iterations 400 --out {out}" in printed
     assert sorted(study.parent.iterdir()) == before
 
@@ -82,7 +82,7 @@ def test_the_plan_as_json(study: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert (found["version"], found["study"], found["seed"]) == (1, "small", 0)
     assert len(found["runs"]) == 4
     assert found["machine"]["scheduler"] == "slurm"
-    assert found["scripts"] == ["a000.sh"]
+    assert found["scripts"] == ["scripts/a000.sh"]
     assert found["core_hours"]["most"] == pytest.approx(9 / 60 * 4)
     assert found["estimate"] is None
 
@@ -179,6 +179,6 @@ def test_what_cannot_be_planned(study: Path, tmp_path: Path) -> None:
         main(["plan", str(study), "--estimate", str(tmp_path / "none")])
     with pytest.raises(UsageError, match="between 0 and 1"):
         read_estimate(tmp_path, 95)
+    study.write_text(STUDY.replace('solver = ["gmres", "cg"]', "solver = [[1]]"))
     with pytest.raises(DataError, match=r"^small.toml:9:11: sweep.solver\[0\] = \[1\]: "):
-        study.write_text(STUDY.replace('solver = ["gmres", "cg"]', "solver = [[1]]"))
         main(["plan", str(study)])
