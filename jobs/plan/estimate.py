@@ -127,7 +127,7 @@ def earlier_run(run: Run) -> Earlier:
     known = {
         **dict.fromkeys(_WORKLOAD, header.workload),
         "solver": header.solver,
-        "restart": header.restart,
+        **({"restart": header.restart} if header.restart else {}),
         **{name: value for name, value in header.spec.items() if is_value(value)},
         "ranks": header.ranks,
     }

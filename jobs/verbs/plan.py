@@ -89,13 +89,14 @@ def add_study_arguments(parser: argparse.ArgumentParser) -> None:
 
 def planned(arguments: argparse.Namespace) -> tuple[Study, Plan, Estimate | None]:
     """Read the study that the arguments name, and plan it."""
-    from hindmost.jobs.plan.estimate import read_estimate
     from hindmost.jobs.plan.make import make_plan
     from hindmost.jobs.study.read import read_study
 
     study = read_study(arguments.study, replacements=arguments.replacements)
     estimate = None
     if arguments.estimate is not None:
+        from hindmost.jobs.plan.estimate import read_estimate  # reads HDF5, which a plan need not
+
         estimate = read_estimate(arguments.estimate, arguments.quantile)
     return study, make_plan(study, arguments.machine, expectation=estimate), estimate
 
