@@ -1,7 +1,7 @@
 """mpiexec: the MPI library starts the ranks, and each library has options of its own.
 
-Which library an ``mpiexec`` belongs to, it says itself (``mpiexec --version``). It must say so where
-the ranks are started: on a cluster, modules put another one onto the path.
+Which library an ``mpiexec`` belongs to, it says itself (``mpiexec --version``). It is asked where
+ranks are started: on a cluster, modules put another one onto the path.
 """
 
 from __future__ import annotations

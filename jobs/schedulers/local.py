@@ -125,10 +125,9 @@ def _look(id: str) -> Job:
 
     if not id or Path(id).name != id or not folder.is_dir():
         elsewhere = [each.parent.name for each in folder.parent.parent.glob(f"*/{id}") if id]
-        where = f"was started on {elsewhere[0]}" if elsewhere else "was not started here"
-        return Job(
-            id=id, state=JobState.UNKNOWN, reason=f"it {where}: this is {folder.parent.name}"
-        )
+        where = f"on {elsewhere[0]}, and" if elsewhere else "elsewhere, or never:"
+        reason = f"it was started {where} this is {folder.parent.name}"
+        return Job(id=id, state=JobState.UNKNOWN, reason=reason)
     ended = read(folder, "ended")
     if ended is not None:
         return told(*_end(ended))
@@ -136,7 +135,7 @@ def _look(id: str) -> Job:
     if script is not None and script.alive:
         return told(JobState.RUNNING, f"process {script.pid}")
     if keeper is not None and keeper.alive:
-        if script is not None:
+        if read(folder, "started") is not None:
             return told(JobState.RUNNING, "it ends")
         return told(JobState.PENDING, "other jobs are before it")
     if (ended := read(folder, "ended")) is not None:  # while we looked

@@ -1,8 +1,8 @@
-"""The process that keeps one job without a scheduler: it waits for its turn, runs the script, and
-writes down how that ended.
+"""The process that keeps one job without a scheduler.
 
-``python -m hindmost.jobs.schedulers.local_keeper JOB_FOLDER SCRIPT OUTPUT`` returns as soon as the keeper
-stands on its own, away from the terminal.
+It waits for the job's turn, runs the script, and writes down how that ended. The command
+``python -m hindmost.jobs.schedulers.local_keeper JOB_FOLDER SCRIPT OUTPUT`` returns as soon as the
+keeper stands on its own, away from the terminal.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Keeper:
         self.cancelled = True
 
     def _turn(self) -> int | None:
-        """Return the lock's descriptor when it is this job's turn; None if it was cancelled first."""
+        """Wait for this job's turn and return the lock; None if it was cancelled first."""
         lock = os.open(self.folder.parent / "lock", os.O_RDWR | os.O_CREAT, 0o600)
         while not self.cancelled:
             try:

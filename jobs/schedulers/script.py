@@ -94,7 +94,7 @@ def fill_template(name: str, script: Script, **values: str) -> str:
 
 
 def _setup(script: Script) -> list[str]:
-    """Return the machine's own lines, then the variables that a study sets: they have the last word."""
+    """Return the machine's own lines, then its variables: they have the last word."""
     machine = script.machine
     lines = [line(each, f"A line of setup of machine '{machine.name}'") for each in machine.setup]
     # One thread a rank: more would share its core.

@@ -1,4 +1,4 @@
-"""Scripts: golden ones to the byte, every value quoted, and nothing that starts a line of its own."""
+"""Scripts: golden ones to the byte, every value quoted, none that begins a line of its own."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.jobs.pbs_grammar import complaints
 from tests.jobs.scripts import ARCHER, CIRRUS, LOCAL, script
@@ -34,6 +34,7 @@ def test_a_shell_reads_them(machine: Machine, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.scheduler)
+@settings(max_examples=40, deadline=None)
 @given(
     value=st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Zl", "Zp"])),
 )
