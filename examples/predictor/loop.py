@@ -23,9 +23,7 @@ from hindmost.models.dynamic import Predictor
 
 def main() -> None:
     """Run the loop."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = argparse.ArgumentParser()
     parser.add_argument("--passes", type=int, default=40)
     parser.add_argument("--limit", type=float, default=2.0, help="seconds")
     options = parser.parse_args()

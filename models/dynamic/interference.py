@@ -55,6 +55,8 @@ class Interference:
         self._up = self._down = 0.0
         self._pending: list[float] = []
         self._places: deque[float] = deque(maxlen=16)
+        self._plain: list[float] = []
+        self._adapting: deque[float] = deque(maxlen=9)
         self._phases: deque[tuple[float, ...]] = deque(maxlen=16)
         self._since_up = self._since_down = self._since_shift = 0
         self._works: dict[bool, tuple[Work, float, float]] = {}
@@ -94,7 +96,8 @@ class Interference:
             In the order of `PHASES`; they tell a slower machine from work the baseline misses.
         """
         self.cycle += 1
-        place = math.log(measured_s / baseline_s)
+        adapts = work is not None and work.adapts
+        place = self._placed(math.log(measured_s / baseline_s), adapts)
         self._places.append(place)
         self._phases.append(
             tuple(
@@ -103,7 +106,7 @@ class Interference:
             )
         )
         if self.cycle < self._start:
-            self._centre = median(self._places)
+            self._centre = median(self._plain or self._places)
             self._spread.observe(place - self._centre)
             self._remember(work, iterations, measured_s)
             return self._verdict(Kind.STEADY, place, "too early to judge.")
@@ -125,6 +128,28 @@ class Interference:
         verdict = self._unchanged(place, off, clip, work, iterations, measured_s)
         self._remember(work, iterations, measured_s)
         return verdict
+
+    def pass_over(self, why: str) -> Verdict:
+        """Take a cycle for which there is no baseline, and judge nothing."""
+        self.cycle += 1
+        return self._verdict(Kind.STEADY, self._centre + self._shift, why)
+
+    def _placed(self, place: float, adapts: bool) -> float:
+        """Return the logarithm as if the baseline were as right with adaption as without."""
+        early = self.cycle < self._start
+        if not adapts:
+            if early:
+                self._plain.append(place)
+            return place
+        if not early or self._plain:
+            if early:
+                self._centre = median(self._plain)
+            usual = self._centre + self._shift
+            known = median(self._adapting) if self._adapting else place - usual
+            if not self.suspicious:
+                self._adapting.append(place - usual)
+            return place - known
+        return place
 
     def _bounds(self) -> tuple[float, float]:
         """Return k and c, in logarithms."""

@@ -22,13 +22,13 @@ def loop(*words: str, folder: Path) -> str:
 
 
 def test_the_loop_predicts_every_pass_but_the_first(tmp_path: Path) -> None:
-    lines = [line for line in loop("--passes", "12", "--limit", "60", folder=tmp_path).splitlines()]
+    lines = loop("--passes", "12", "--limit", "60", folder=tmp_path).splitlines()
     passes = [line for line in lines if "predicted" in line]
     assert len(passes) == 12
     assert "predicted nan (0.00 to inf)" in passes[0]
-    assert all(
-        re.search(r"predicted \d+\.\d+ \(\d+\.\d+ to \d+\.\d+\)", line) for line in passes[1:]
-    )
+    number = r"\d+\.\d+"
+    forecast = re.compile(rf"predicted {number} \({number} to {number}\)")
+    assert all(forecast.search(line) for line in passes[1:])
     assert lines[-1] == "all 12 passes done"
     assert list(tmp_path.iterdir()) == []
 

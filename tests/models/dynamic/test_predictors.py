@@ -208,7 +208,7 @@ def test_predictors_recover_within_three_cycles(name: str, probed: bool, model_o
 
 def test_the_paper_s_model_catches_up_slowly_without_restarts() -> None:
     # Figure 5 (a): interference from cycle 50 on, window of all cycles; (c): window of one.
-    law = CycleLaw(iterations=(0, 0), adapts_every=0, growth=1.0, spikes=0.0, drift=0.0)
+    law = CycleLaw(iterations=(0, 0), adapts_every=0, growth=1.0, spikes=0.0, drift=0.0, wander=0.0)
     slowdown = np.where(np.arange(200) < 50, 1.0, 2.0)
     cycles = draw_cycles(law, 1, slowdown=slowdown)
     panel = filled(Panel(("online-all", "online-1"), restarts=False), cycles)
