@@ -16,6 +16,7 @@ from hindmost.models.dynamic.checkpoints import (
     waste,
     young_s,
 )
+from hindmost.models.dynamic.machine import Machine
 from hindmost.models.dynamic.simulate import best_plan, failing_runs, plan, plan_by_rule
 from hindmost.models.synthetic.cycles import CycleLaw, draw_cycles
 
@@ -155,7 +156,10 @@ def test_the_cost_of_a_checkpoint_is_learnt() -> None:
         slow = 5.0 if k == 5 else 1.0
         cost.observe(slow * (0.1 + 1e-5 * cells) * (1 + 0.01 * random.standard_normal()), cells)
     assert cost.predict_s(20_000) == pytest.approx(0.3, rel=0.05)
-    known = CheckpointCost(0.1, 1e-5)
+    machine = Machine(
+        name="x", ranks_per_node=1, checkpoint_latency_s=0.1, checkpoint_bytes_per_s=5e6
+    )
+    known = CheckpointCost.of_machine(machine, 50.0)
     assert known.predict_s(10_000) == pytest.approx(0.2)
     for _ in range(3):
         known.observe(0.4, 10_000)

@@ -30,7 +30,8 @@ def undisturbed(law: CycleLaw, cycles: int, seed: int) -> NDArray[np.float64]:
     drawn = [draw_cycles(law, 10 * seed + k) for k in range(2)]
     pool = np.concatenate([np.log(one.seconds / one.denoised) for one in drawn])
     blocks = random.integers(0, pool.size - 10, math.ceil(cycles / 10))
-    return pool[blocks[:, None] + np.arange(10)].ravel()[:cycles]
+    logs: NDArray[np.float64] = pool[blocks[:, None] + np.arange(10)].ravel()[:cycles]
+    return logs
 
 
 def judged(test: Interference, logs: NDArray[np.float64]) -> list[Verdict]:
