@@ -1,8 +1,8 @@
 """A sequential test, cycle by cycle: a slower machine, other work, or noise.
 
-The test runs on x = log(measured / baseline): the baseline is the offline model, or any other that
-does not follow the change (section 4: "the offline model can be used to recognize when the system
-is not achieving its optimal performance level").
+The test runs on x = log(measured / baseline). The baseline must not follow the change: the offline
+model, by which the paper recognizes a machine below its usual performance (section 4), or any other
+that learns from undisturbed cycles only.
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ class Interference:
         Cycles that are taken for undisturbed at the begin, and in which nothing is found.
     smallest : float
         Slowdowns below this factor are not looked for.
+    usual : float, optional
+        Measured over baseline on an undisturbed machine, where that is known: then the first cycles
+        are judged as well, and a run that begins on a slow machine says so. Learnt if not given.
 
     Notes
     -----
@@ -41,16 +44,23 @@ class Interference:
     """
 
     def __init__(
-        self, *, scale: float | None = None, start: int = 8, smallest: float = 1.1
+        self,
+        *,
+        scale: float | None = None,
+        start: int = 8,
+        smallest: float = 1.1,
+        usual: float | None = None,
     ) -> None:
         if start < 2 or smallest <= 1.0 or (scale is not None and scale <= 0.0):
             raise UsageError(
                 f"start = {start}, smallest = {smallest:g}, scale = {scale}; start must be at "
                 "least 2, smallest above 1, and scale above 0."
             )
-        self._start, self._reference = start, math.log(smallest)
+        if usual is not None and usual <= 0.0:
+            raise UsageError(f"usual = {usual:g}; measured over baseline must be above 0.")
+        self._start, self._reference = 0 if usual is not None else start, math.log(smallest)
         self._spread = Spread(scale)
-        self._centre = 0.0
+        self._centre = 0.0 if usual is None else math.log(usual)
         self._shift = 0.0
         self._up = self._down = 0.0
         self._pending: list[float] = []

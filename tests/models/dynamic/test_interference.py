@@ -12,7 +12,7 @@ from hindmost.errors import UsageError
 from hindmost.models.dynamic.interference import Interference
 from hindmost.models.dynamic.offline import OfflineModel
 from hindmost.models.dynamic.panel import Panel
-from hindmost.models.dynamic.verdict import Kind, Verdict
+from hindmost.models.dynamic.verdict import Kind, Verdict, periods
 from hindmost.models.dynamic.work import Work
 from hindmost.models.synthetic.cycles import CycleLaw, draw_cycles
 
@@ -165,6 +165,29 @@ def test_known_work_that_changes_is_named_and_raises_no_alarm() -> None:
     assert not any(verdict.change for verdict in verdicts)
 
 
+def test_a_run_that_begins_on_a_slow_machine_says_so_where_the_usual_is_known() -> None:
+    logs = undisturbed(LAWS["quiet"], 60, 3) + math.log(2.0)
+    verdicts = judged(Interference(usual=1.0), logs)
+    assert verdicts[1].kind == Kind.SLOWER
+    assert not any(verdict.change for verdict in judged(Interference(), logs))
+    calm = undisturbed(LAWS["quiet"], 2000, 5)
+    assert not any(verdict.change for verdict in judged(Interference(usual=1.0), calm))
+
+
+def test_intermittent_interference_comes_out_as_periods() -> None:
+    logs = undisturbed(replace(LAWS["quiet"], spikes=0.0), 140, 6)
+    for begin in (40, 80):
+        logs[begin : begin + 20] += math.log(2.0)
+    found = periods(judged(Interference(), logs))
+    assert [(one.begin, one.end) for one in found] == [
+        (0, 40), (40, 60), (60, 80), (80, 100), (100, 140)
+    ]  # fmt: skip
+    assert [one.level for one in found] == pytest.approx([1, 2, 1, 2, 1], rel=0.05)
+    assert periods([]) == ()
+
+
 def test_settings_that_cannot_be() -> None:
     with pytest.raises(UsageError, match="smallest above 1"):
         Interference(smallest=1.0)
+    with pytest.raises(UsageError, match="above 0"):
+        Interference(usual=0.0)
