@@ -124,7 +124,7 @@ def bench_hydro(communicator: Any, cells: int, libraries: dict[str, Any]) -> Non
     for name in contenders:
         if name not in ("first", "second", "rate"):
             words = ratio(seconds["first"], seconds[name])
-            say(f"{'':18}{name:32}{ns[name]:7.1f}   first order is {words} of it")
+            say(f"{'':18}{name:44}{ns[name]:7.1f}   first order is {words} of it")
 
 
 def void(value: object) -> None:
