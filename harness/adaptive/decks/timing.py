@@ -1,7 +1,7 @@
 """The decks that time the kernel, named and sized as SAGE's timing decks are.
 
-Cells and levels are those of the literature; the steps are as many as make a cycle last some tens of
-milliseconds on one core, so that noise averages out within it.
+Cells and levels are those of the literature; the steps are as many as make a cycle last some
+tens of milliseconds on one core, so that noise averages out within it.
 """
 
 from __future__ import annotations
