@@ -3,6 +3,7 @@
 #   make demo              set up what is missing, run the demonstration on 2 ranks
 #   make test              set up what is missing, run every check and test
 #   make test-recorder     only the tests of set-up and of what runs on the ranks
+#   make test-slurm        what takes minutes of a private Slurm: time limits, nodes that die, accounts
 #   make bench-recorder    measure what recording costs a solve (about 3 min, wants an idle machine)
 #   make bench-show        time 'hindmost show' on a file of 41 million bodies (1.3 GB of disk)
 #   make bench-stochastic  measure what fitting laws to 41 million times takes (about 1 min, 2 GB)
@@ -22,15 +23,18 @@ RANKS ?= 2
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: bench-adaptive bench-recorder bench-scaling bench-5-million bench-changepoints bench-show bench-stochastic demo test test-recorder validate check \
+.PHONY: bench-adaptive bench-recorder bench-scaling bench-5-million bench-changepoints bench-show bench-stochastic demo test test-recorder test-slurm validate check \
     scaling-cases \
-    lint types contracts clean setup-demo setup-test
+    lint types contracts clean setup-demo setup-test setup-slurm
 
 setup-demo:
 	@$(PYTHON) setup --stack $(STACK) --extras plot
 
 setup-test:
-	@$(PYTHON) setup --stack $(STACK) --extras dev
+	@$(PYTHON) setup --stack $(STACK) --extras dev --slurm if-possible
+
+setup-slurm:
+	@$(PYTHON) setup --stack $(STACK) --extras dev --slurm accounts
 
 demo: setup-demo
 	@rm -f demo/*.h5 demo/*.part demo/*.png demo/*.html
@@ -49,6 +53,9 @@ test: setup-test check
 
 test-recorder: setup-test
 	@$(BIN)/python -m pytest tests/harness tests/mpi tests/setup
+
+test-slurm: setup-slurm
+	@$(BIN)/python -m pytest tests/jobs/slurm -m slurm_slow
 
 bench-recorder: setup-demo
 	@for solver in gmres pgmres; do for ranks in 1 2; do \

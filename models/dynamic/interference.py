@@ -211,8 +211,14 @@ class Interference:
         if new > old:
             words = f"the machine is {math.exp(new):.2f} times as slow as it was, {where(phases)}."
             return self._verdict(Kind.SLOWER, place, words, keep=keep, step=step)
-        again = "as fast as before" if self._shift == 0.0 else f"at {math.exp(new):.2f} times"
-        words = f"the machine is {again}, after {math.exp(old):.2f} times the usual time."
+        if old <= 0.0:
+            words = f"the machine is faster than it was: {math.exp(new):.2f} times the usual time."
+        elif self._shift == 0.0:
+            words = f"the machine is as fast as before, after {math.exp(old):.2f} times the time."
+        else:
+            words = (
+                f"the machine is at {math.exp(new):.2f} times the time, after {math.exp(old):.2f}."
+            )
         return self._verdict(Kind.FASTER, place, words, keep=keep, step=step)
 
     def _unchanged(

@@ -28,8 +28,8 @@ class Panel:
     model : OfflineModel, optional
         Where the machine was probed.
     restarts : bool
-        Whether predictors forget what was before a change that the test for interference finds. The
-        paper's online model does not: its figure 5 is made with False.
+        Whether ``online-since`` and ``shape-level`` forget what was before a change that the test
+        for interference finds. The paper's predictors never do.
     interference : Interference, optional
         The test; one with its defaults if not given.
     decides : str, optional
