@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -20,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-
 from benchmarks.peers.adaptive_c import FLAGS, PeerHydro, compile_peer
 from benchmarks.peers.adaptive_numpy import NumpyHydro
+from numpy.typing import NDArray
+
 from hindmost.harness.adaptive.decks import DECKS
 from hindmost.harness.adaptive.mesh.mesh import Mesh
 from hindmost.harness.adaptive.physics.conduction import Conduction
@@ -198,4 +197,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -10,7 +10,6 @@ import numpy as np
 from hindmost.harness.adaptive.physics.loops.first_order import Array, Levels, Rows, vectors
 
 
-
 @vectors
 def freeze(
     state: Array, owned: int, level: Levels, area: Array, specific_heat: float,
