@@ -10,6 +10,7 @@
 #   make bench-scaling     hold scaling models against known truth (some 10 min; EXTRAP=PYTHON adds Extra-P)
 #   make bench-5-million   the experiment of the paper on segments: 5.2 million data sets (minutes)
 #   make bench-changepoints  hold change points against known truth (some min)
+#   make bench-adaptive    hold the adaptive kernel's loops against C and numpy (some min, idle machine)
 #   make scaling-cases     measure the case studies of docs/scaling-cases.md again (idle machine)
 #   make validate          hold the models against real and simulated runs (about 10 min, idle machine)
 #   make check             lint, types, import contracts
@@ -22,7 +23,7 @@ RANKS ?= 2
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: bench-recorder bench-scaling bench-5-million bench-changepoints bench-show bench-stochastic demo test test-recorder test-slurm validate check \
+.PHONY: bench-adaptive bench-recorder bench-scaling bench-5-million bench-changepoints bench-show bench-stochastic demo test test-recorder test-slurm validate check \
     scaling-cases \
     lint types contracts clean setup-demo setup-test setup-slurm
 
@@ -76,6 +77,9 @@ bench-5-million: setup-demo
 
 bench-changepoints: setup-demo
 	@$(BIN)/python benchmarks/changepoints.py
+
+bench-adaptive: setup-demo
+	@$(BIN)/python -m benchmarks.adaptive
 
 scaling-cases: setup-demo
 	@sh examples/scaling/refresh.sh

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from hindmost.errors import MissingError
 
@@ -82,3 +84,14 @@ def crowding_warning(ranks_here: int, cores_here: int) -> str:
         "waits another cannot work, so waiting times measure the operating system's scheduler, and "
         "neither the solver nor the models say anything about a machine with a core for each rank."
     )
+
+
+def crowding_warnings(communicator: Any) -> list[str]:
+    """Say which hosts have more ranks than cores, each thing once; collective."""
+    here = (socket.gethostname(), os.sched_getaffinity(0))
+    cores: dict[str, set[int]] = {}
+    ranks: dict[str, int] = {}
+    for host, mine in communicator.allgather(here):
+        cores.setdefault(host, set()).update(mine)
+        ranks[host] = ranks.get(host, 0) + 1
+    return sorted({crowding_warning(ranks[host], len(cores[host])) for host in ranks} - {""})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -75,6 +76,40 @@ def end_before_meeting(rank: int, error: HindmostError) -> int:
         time.sleep(LAUNCHER_S + min(STAGGER_S * rank, LONGEST_STAGGER_S))
     say(f"rank {rank}: {error}" if rank > 0 else str(error))
     return error.exit_status
+
+
+INTERRUPTED = 130
+
+
+def perform_together(communicator: Any, action: Callable[[], int]) -> int:
+    """Do what a command is for on all ranks; on a failure all end, with one message.
+
+    Parameters
+    ----------
+    communicator : MPI.Intracomm
+        Not the one that the action waits on: a rank that fails meets the others here.
+    action : callable
+        Collective; returns the exit status.
+    """
+    try:
+        return action()
+    except HindmostError as error:
+        return end_together(communicator, str(error), error.exit_status)
+    except KeyboardInterrupt:
+        return end_together(communicator, "interrupted", INTERRUPTED)
+    except BaseException:
+        defect = f"a defect of hindmost; please report it:\n{traceback.format_exc().rstrip()}"
+        return end_together(communicator, defect, 1)
+
+
+def reporter(rank: int) -> Callable[[str], None]:
+    """Return what tells the person on rank 0, and nobody elsewhere."""
+
+    def report(text: str) -> None:
+        if rank == 0:
+            say(text)
+
+    return report
 
 
 def say(message: str) -> None:

@@ -124,6 +124,7 @@ def cycle_values(values: dict[str, object], *, ranks: int) -> dict[str, object]:
         "predicted": np.asarray(values["duration"]).max(axis=1)[:, None] * [1.0, 1.1],
         "edge_epoch": np.zeros(edges),
         "edge_messages": np.ones(edges),
+        "block_place": blocks % 4,
         "block_load": blocks * 64.0,
         "block_owner": blocks % ranks,
         "block_epoch": blocks // 4,
@@ -138,16 +139,15 @@ def run_file(tmp_path: Path, header: Header, values: dict[str, object]) -> Path:
 Ranks = Callable[..., subprocess.CompletedProcess[str]]
 
 
-@pytest.fixture
-def ranks(tmp_path: Path) -> Ranks:
-    """Return what runs hindmost, or a Python script, on ranks."""
+def starter(folder: Path) -> Ranks:
+    """Return what runs hindmost, or a Python script, on ranks in a folder."""
 
     def start(
         count: int, *words: str | Path, script: str = "", environment: dict[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
         program: list[str | Path] = [BIN / "hindmost"]
         if script:
-            file = tmp_path / "script.py"
+            file = folder / "script.py"
             file.write_text(script)
             program = [BIN / "python", file]
         return subprocess.run(
@@ -157,7 +157,19 @@ def ranks(tmp_path: Path) -> Ranks:
             check=False,
             timeout=RUN_TIMEOUT_S,
             env={**os.environ, **(environment or {})},
-            cwd=tmp_path,
+            cwd=folder,
         )
 
     return start
+
+
+@pytest.fixture
+def ranks(tmp_path: Path) -> Ranks:
+    """Return what runs hindmost, or a Python script, on ranks."""
+    return starter(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def module_ranks(tmp_path_factory: pytest.TempPathFactory) -> Ranks:
+    """Return the same for what several tests look at."""
+    return starter(tmp_path_factory.mktemp("ranks"))

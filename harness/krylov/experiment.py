@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from hindmost.errors import UsageError
+from hindmost.harness.folders import prepare_folder
 from hindmost.harness.krylov.problems import PROBLEMS
 from hindmost.harness.krylov.problems.problem import assemble
 from hindmost.harness.krylov.solve import RecordedRun, RecordedSolver
@@ -164,20 +164,6 @@ def perform(
             )
         files.append(write_run(folder, header, recorded.rank, communicator))
     return files
-
-
-def prepare_folder(folder: Path) -> None:
-    """Make the folder for the run files, and see that it can be written to."""
-    probe = folder / f".hindmost-{time.time_ns()}"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        probe.touch()
-        probe.unlink()
-    except OSError as error:
-        raise UsageError(
-            f"--out {folder}: run files cannot be written there ({error.strerror}); "
-            "choose a folder that can be made and written to."
-        ) from error
 
 
 def describe(

@@ -9,7 +9,6 @@ for those in a phase named ``halo``, ``wait`` or ``post``, which takes all that 
 from __future__ import annotations
 
 import os
-import resource
 import socket
 import sys
 import time
@@ -165,7 +164,7 @@ class LoopRecorder:
             self._library.hindmost_count_memory(None, 0)
             self._library.hindmost_arm(self._communicator.py2f())
         self._load_before = provenance.load_of_host()
-        self._switches = -involuntary_switches()
+        self._switches = -provenance.involuntary_switches()
         self._began = datetime.now(UTC)
         self._begin_ns = time.monotonic_ns()
         return self
@@ -178,7 +177,7 @@ class LoopRecorder:
     ) -> None:
         """Write the run file, unless the loop failed; collective."""
         end_ns = time.monotonic_ns()
-        self._switches += involuntary_switches()
+        self._switches += provenance.involuntary_switches()
         if self.mpi_seen and self._library:
             self._library.hindmost_disarm()
         if error is not None:
@@ -260,11 +259,6 @@ class LoopRecorder:
             scheduler=self._origins.scheduler,
             git=self._origins.git,
         )
-
-
-def involuntary_switches() -> int:
-    """Return how often this process was switched out against its will so far."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
 
 
 def load_if_possible() -> tuple[Any, str]:

@@ -44,6 +44,8 @@ class Blocks:
 
     Attributes
     ----------
+    place : int64 array, shape (block,)
+        Row by row over the domain, in base cells.
     load : float64 array, shape (block,)
         Cells in the block.
     owner : int32 array, shape (block,)
@@ -52,6 +54,7 @@ class Blocks:
         Mesh that the row is of.
     """
 
+    place: NDArray[np.int64]
     load: NDArray[np.float64]
     owner: NDArray[np.int32]
     epoch: NDArray[np.int32]
@@ -90,6 +93,7 @@ class RankCycles:
         values: dict[str, Any] = {"epoch": self.epoch, "predicted": self.predictions.predicted}
         if self.blocks is not None:
             values |= {
+                "block_place": self.blocks.place,
                 "block_load": self.blocks.load,
                 "block_owner": self.blocks.owner,
                 "block_epoch": self.blocks.epoch,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import resource
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -182,6 +183,11 @@ def mpi_library() -> str:
 def load_of_host() -> float:
     """Return the mean number of tasks that ran or wanted to in the last minute."""
     return os.getloadavg()[0]
+
+
+def involuntary_switches() -> int:
+    """Return how often this process was switched out against its will so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
 
 
 def cpuset() -> str:

@@ -272,6 +272,14 @@ VARIABLES = (
         optional=True,
     ),
     Variable(
+        name="block_place",
+        dimensions=("block",),
+        type="i8",
+        units="1",
+        long_name="which block: row by row over the domain, in cells of the base mesh",
+        optional=True,
+    ),
+    Variable(
         name="block_load",
         dimensions=("block",),
         type="f8",

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
-import socket
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,14 +13,12 @@ from hindmost.harness.krylov.experiment import Experiment
 from hindmost.harness.krylov.experiment import perform as perform_experiment
 from hindmost.harness.krylov.problems import PROBLEMS
 from hindmost.harness.krylov.solvers import SOLVERS
-from hindmost.harness.launch import check_size, crowding_warning, place
+from hindmost.harness.launch import check_size, crowding_warnings, place
 from hindmost.harness.petsc import Parallel
 from hindmost.harness.recorder.attach import option_used
 from hindmost.harness.recorder.counters import CounterUse
 from hindmost.harness.runfile.provenance import mpi_library
-from hindmost.harness.together import end_before_meeting, end_together, say
-
-INTERRUPTED = 130
+from hindmost.harness.together import end_before_meeting, perform_together, reporter
 
 EXAMPLES = """\
 examples:
@@ -41,7 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EXAMPLES
     parser.description = "Runs every solver so many times, in shuffled order, on all ranks."
     workloads = "; ".join(f"{problem.name}: {problem.summary}" for problem in PROBLEMS)
-    parser.add_argument("workload", help=f"the linear system: {workloads}")
+    parser.add_argument(
+        "workload",
+        help=f"the linear system: {workloads}. Or 'adaptive', for the adaptive-mesh kernel: see "
+        "'hindmost run adaptive --help'",
+    )
     parser.add_argument(
         "--solver",
         action="append",
@@ -93,40 +92,25 @@ def perform(arguments: argparse.Namespace) -> int:
         check_size(parallel.communicator.size, mpi_library(), mine)
     except HindmostError as error:
         return end_before_meeting(mine.rank, error)
-    return perform_together(experiment, arguments.out, parallel)
+    return perform_together(
+        parallel.communicator, lambda: run_experiment(experiment, arguments.out, parallel)
+    )
 
 
-def perform_together(experiment: Experiment, folder: Path, parallel: Parallel) -> int:
+def run_experiment(experiment: Experiment, folder: Path, parallel: Parallel) -> int:
     """Run the experiment on ranks that have met."""
     communicator = parallel.communicator
     report = reporter(communicator.rank)
+    warn_of_crowding(communicator, report)
     try:
-        warn_of_crowding(communicator, report)
         files = perform_experiment(experiment, folder, parallel, report)
-    except HindmostError as error:
-        return end_together(communicator, str(error), error.exit_status)
     except parallel.PETSc.Error as error:
-        return end_together(communicator, petsc_refusal(error), UsageError.exit_status)
-    except KeyboardInterrupt:
-        return end_together(communicator, "interrupted", INTERRUPTED)
-    except BaseException:
-        defect = f"a defect of hindmost; please report it:\n{traceback.format_exc().rstrip()}"
-        return end_together(communicator, defect, 1)
+        raise UsageError(petsc_refusal(error)) from error
     if communicator.rank == 0:
         for file in files:
             print(file)
         warn_of_unused_options(experiment, report)
     return 0
-
-
-def reporter(rank: int) -> Callable[[str], None]:
-    """Return what tells the person on rank 0, and nobody elsewhere."""
-
-    def report(text: str) -> None:
-        if rank == 0:
-            say(text)
-
-    return report
 
 
 def warn_of_crowding(communicator: Any, report: Callable[[str], None]) -> None:
@@ -135,14 +119,7 @@ def warn_of_crowding(communicator: Any, report: Callable[[str], None]) -> None:
         report(
             "warning: 1 rank: nobody waits for anybody; more with: mpiexec -n 2 hindmost run ..."
         )
-    here = (socket.gethostname(), os.sched_getaffinity(0))
-    cores: dict[str, set[int]] = {}
-    ranks: dict[str, int] = {}
-    for host, mine in communicator.allgather(here):
-        cores.setdefault(host, set()).update(mine)
-        ranks[host] = ranks.get(host, 0) + 1
-    warnings = {crowding_warning(ranks[host], len(cores[host])) for host in ranks}
-    for warning in sorted(warnings - {""}):
+    for warning in crowding_warnings(communicator):
         report(f"warning: {warning}")
 
 

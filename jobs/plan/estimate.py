@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +90,7 @@ class Estimate:
 
     @property
     def from_few(self) -> int:
-        """The number of runs whose earlier ones were too few: their slowest stands for the quantile."""
+        """The number of runs with so few earlier ones that the slowest stands for the quantile."""
         enough = self.quantile / (1 - self.quantile)
         return sum(n for key, n in self.asked.items() if 0 < self.found[key][1] < enough)
 
@@ -126,7 +127,7 @@ def earlier_run(run: Run) -> Earlier:
     known = {
         **dict.fromkeys(_WORKLOAD, header.workload),
         "solver": header.solver,
-        "restart": header.restart,
+        **({"restart": header.restart} if header.restart else {}),
         **{name: value for name, value in header.spec.items() if is_value(value)},
         "ranks": header.ranks,
     }
@@ -177,7 +178,7 @@ def length_of(run: PlannedRun, earlier: Earlier) -> int:
 
 def number_after(command: tuple[str, ...], word: str, default: int) -> int:
     """Return the number that follows a word of a command."""
-    for before, after in zip(command, command[1:], strict=False):
+    for before, after in pairwise(command):
         if before == word and after.isdecimal():
             return int(after)
     return default

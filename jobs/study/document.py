@@ -24,7 +24,7 @@ class Document:
     Attributes
     ----------
     name : str
-        Of the file, for messages.
+        Path of the file as it was given, for messages.
     text : str
         With line ends of one character.
     data : dict
@@ -78,10 +78,10 @@ def read_document(path: Path) -> Document:
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror}).") from error
     try:
-        return parse_document(data.decode(), path.name)
+        return parse_document(data.decode(), str(path))
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise DataError(f"{path.name}:{line}: not UTF-8; TOML has to be.") from error
+        raise DataError(f"{path}:{line}: not UTF-8; TOML has to be.") from error
 
 
 def parse_document(text: str, name: str) -> Document:

@@ -151,7 +151,7 @@ class Condition:
     column: int = 1
 
     def holds(self, names: Mapping[str, Value]) -> bool:
-        """Tell whether a configuration fulfils it; raises a ConditionError where it cannot be told."""
+        """Tell whether a configuration fulfils it; a ConditionError where that has no answer."""
         return _truth(self.node, names)
 
 

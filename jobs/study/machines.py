@@ -7,13 +7,13 @@ import re
 from dataclasses import fields
 from typing import Any
 
+from hindmost.jobs.launchers import LAUNCHERS
+from hindmost.jobs.schedulers import SCHEDULERS
 from hindmost.jobs.study.document import Document, choices, shown
 from hindmost.jobs.study.machine import Machine
 from hindmost.jobs.study.section import Section
 from hindmost.jobs.study.words import NAMED
 
-SCHEDULERS = ("local", "slurm", "pbs")
-LAUNCHERS = ("mpiexec", "srun", "template")
 LOCAL = "local"
 USUAL_LAUNCHER = {"slurm": "srun"}
 """Of a scheduler; mpiexec of the others."""
@@ -70,9 +70,9 @@ def read_fields(section: Section) -> dict[str, Any]:
     there: dict[str, Any] = {}
     for key in section.table:
         if key == "scheduler":
-            there[key] = section.choice(key, SCHEDULERS, "")
+            there[key] = section.choice(key, SCHEDULERS.names, "")
         elif key == "launcher":
-            there[key] = section.choice(key, LAUNCHERS, "")
+            there[key] = section.choice(key, LAUNCHERS.names, "")
         elif key in _TEXTS:
             there[key] = section.text(key)
         elif key in _WORDS:
@@ -100,7 +100,7 @@ def words_of(value: Any) -> tuple[str, ...]:
 def complete(name: str, section: Section, there: dict[str, Any]) -> Machine:
     """Make a machine of its fields, or refuse what does not go together."""
     if "scheduler" not in there:
-        section.refuse("scheduler", f"choose from: {', '.join(SCHEDULERS)}.")
+        section.refuse("scheduler", f"choose from: {', '.join(SCHEDULERS.names)}.")
     scheduler = there["scheduler"]
     there.setdefault("launcher", USUAL_LAUNCHER.get(scheduler, "mpiexec"))
     if scheduler == "local":

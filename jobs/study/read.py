@@ -69,12 +69,12 @@ def read_study(
 
 def find_study(path: str | Path) -> Document:
     """Read a study file, or one that comes with hindmost."""
-    if not Path(path).exists():
+    if not Path(path).is_file():  # a folder of that name may be there: that of its runs
         shipped = shipped_studies()
         name = str(path).removesuffix(SUFFIX)
         if name in shipped:
             return parse_document(shipped[name], f"{name}{SUFFIX}")
-        if not re.search(r"[/.]", str(path)):
+        if not re.search(r"[/.]", str(path)) and not Path(path).exists():
             raise UsageError(
                 f"{path}: no such file, and no study that comes with hindmost: "
                 f"{choices(str(path), shipped)}."

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
+from hindmost.durations import parse_duration
 from hindmost.jobs.study.document import Document, choices, named
-from hindmost.jobs.study.durations import parse_duration
 from hindmost.jobs.study.positions import KeyPath
 
 Scalar = str | int | float | bool

@@ -92,7 +92,7 @@ class Study:
     ----------
     name : str
     file : str
-        Name of its file, for messages.
+        Path of its file as it was given, for messages.
     sha256 : str
         Of the file, and of what was set instead on the command line.
     seed : int

@@ -137,7 +137,8 @@ def refusal(file: str, text: str, line: int, column: int, error: ConditionError)
     The column is exact where the text stands in the file as it is, which it does without escapes.
     """
     return DataError(
-        f"{file}:{line}:{column + error.column - 1}: in '{text}', character {error.column}: "
+        f"{file}:{line}:{column + error.column - 1}: in '{' '.join(text.split())}', "
+        f"character {error.column}: "
         f"{error}."
     )
 

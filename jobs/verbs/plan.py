@@ -38,7 +38,7 @@ FIRST = 12
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    from hindmost.jobs.study.machines import SCHEDULERS
+    from hindmost.jobs.schedulers import SCHEDULERS
     from hindmost.jobs.study.read import shipped_studies
 
     parser.description = DESCRIPTION
@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--example",
         nargs="?",
-        choices=(*SCHEDULERS, ALL),
+        choices=(*SCHEDULERS.names, ALL),
         const=ALL,
         help="print a commented study, with a machine of every scheduler or of one",
     )
@@ -89,13 +89,14 @@ def add_study_arguments(parser: argparse.ArgumentParser) -> None:
 
 def planned(arguments: argparse.Namespace) -> tuple[Study, Plan, Estimate | None]:
     """Read the study that the arguments name, and plan it."""
-    from hindmost.jobs.plan.estimate import read_estimate
     from hindmost.jobs.plan.make import make_plan
     from hindmost.jobs.study.read import read_study
 
     study = read_study(arguments.study, replacements=arguments.replacements)
     estimate = None
     if arguments.estimate is not None:
+        from hindmost.jobs.plan.estimate import read_estimate  # reads HDF5, which a plan need not
+
         estimate = read_estimate(arguments.estimate, arguments.quantile)
     return study, make_plan(study, arguments.machine, expectation=estimate), estimate
 
@@ -148,8 +149,8 @@ def warnings(plan: Plan, estimate: Estimate | None) -> list[str]:
 
 def lines_of(plan: Plan, estimate: Estimate | None) -> list[str]:
     """Say a plan in words."""
+    from hindmost.durations import clock
     from hindmost.jobs.plan.cost import cost_of
-    from hindmost.jobs.study.durations import clock
 
     machine = plan.machine
     blocks = len({run.block for run in plan.runs})
@@ -238,8 +239,8 @@ def told(plan: Plan, estimate: Estimate | None) -> dict[str, object]:
 
 
 def script_name(allocation: str) -> str:
-    """Return the name of an allocation's script."""
-    return f"{allocation}.sh"
+    """Return the name of an allocation's script in the folder of the study."""
+    return f"scripts/{allocation}.sh"
 
 
 def table(rows: list[list[str]]) -> list[str]:

@@ -1,1 +1,39 @@
-"""Run-time prediction of an adaptive code: machine, work, predictors, and what they decide."""
+"""Run-time prediction of an adaptive code: machine, work, predictors, and what they decide.
+
+`Predictor` is for any loop; `Panel` holds many predictors side by side; `choose` answers before a
+run what to run. Machine, application and pattern are three objects, of which `OfflineModel` makes
+the time of a cycle.
+"""
+
+from hindmost.models.dynamic.application import Application, Count, Exchange
+from hindmost.models.dynamic.checkpoint_rule import CheckpointCost
+from hindmost.models.dynamic.choose import Choice, choose
+from hindmost.models.dynamic.forecast import Forecast
+from hindmost.models.dynamic.machine import Machine
+from hindmost.models.dynamic.offline import OfflineModel, PhaseTimes
+from hindmost.models.dynamic.panel import Panel
+from hindmost.models.dynamic.predictor import Predictor
+from hindmost.models.dynamic.predictors import PREDICTORS
+from hindmost.models.dynamic.verdict import Kind, Verdict
+from hindmost.models.dynamic.work import PHASES, Spent, Work
+
+__all__ = [
+    "PHASES",
+    "PREDICTORS",
+    "Application",
+    "CheckpointCost",
+    "Choice",
+    "Count",
+    "Exchange",
+    "Forecast",
+    "Kind",
+    "Machine",
+    "OfflineModel",
+    "Panel",
+    "PhaseTimes",
+    "Predictor",
+    "Spent",
+    "Verdict",
+    "Work",
+    "choose",
+]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +32,13 @@ class Link:
     """
 
     pieces: tuple[Piece, ...]
+
+    def time_s(self, bytes: float) -> float:
+        """Return what a message of so many bytes takes: T_comm(m) = L(m) + m B(m), section 3."""
+        piece = self.pieces[
+            max(0, bisect_right(self.pieces, bytes, key=lambda piece: piece.from_bytes) - 1)
+        ]
+        return piece.latency_s + bytes * piece.per_byte_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,3 +130,24 @@ class Machine:
     speed_s: float | None = None
     checkpoint_latency_s: float | None = None
     checkpoint_bytes_per_s: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the content of the machine's file: ``hindmost-machine``, version 1."""
+        from hindmost.models.dynamic.description import describe
+
+        return describe(self)
+
+    @classmethod
+    def from_json(cls, content: Any) -> Machine:
+        """Return the machine that a file describes; keys of its own beside ours are left alone.
+
+        Raises
+        ------
+        UnknownSchemaError
+            Written by a newer version.
+        DataError
+            Not a description of a machine, or a field that is missing or not what is allowed.
+        """
+        from hindmost.models.dynamic.description import read
+
+        return read(content)

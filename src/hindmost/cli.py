@@ -12,6 +12,7 @@ from hindmost.errors import UsageError
 
 VERBS = {
     "run": ("hindmost.harness.verbs.run", "run solvers on ranks and record every iteration"),
+    "probe": ("hindmost.harness.verbs.probe", "measure what this machine can do"),
     "show": ("hindmost.analysis.verbs.show", "say what is in run files"),
     "check": ("hindmost.analysis.verbs.check", "say whether runs are good enough to conclude from"),
     "fit": ("hindmost.analysis.verbs.fit", "hold models of the noise against the solve time"),
@@ -30,6 +31,11 @@ VERBS = {
     "drive": ("hindmost.jobs.verbs.drive", "do the runs of an allocation; scripts call it"),
     "doctor": ("hindmost.harness.verbs.doctor", "say what this machine has and what it lacks"),
 }
+
+BRANCHES = {
+    ("run", "adaptive"): "hindmost.harness.verbs.run_adaptive",
+}
+"""Verbs whose next word makes them another: the module for both words."""
 
 EXAMPLES = """\
 examples:
@@ -76,31 +82,38 @@ def main(words: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--version", action="store_true", help="say which version this is")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
-    chosen = next((word for word in words if not word.startswith("-")), None)
-    for name, (_, summary) in VERBS.items():
+    chosen = next((word for word in words if not word.startswith("-")), "")
+    verb = None
+    for name, (module, summary) in VERBS.items():
         sub = verbs.add_parser(
             name, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter
         )
         if name == chosen:
-            load_verb(name).add_arguments(sub)
+            after = words.index(name) + 1
+            branch = (name, *words[after : after + 1])
+            if branch in BRANCHES:
+                module = BRANCHES[branch]
+                sub.prog += f" {words.pop(after)}"
+            verb = load(module)
+            verb.add_arguments(sub)
     arguments = parser.parse_args(words)
     if arguments.version:
         from hindmost import __version__
 
         print(f"hindmost {__version__}")  # noqa: T201
         return 0
-    if arguments.verb is None:
+    if verb is None:
         parser.print_help()
         return 2
     if petsc_options and arguments.verb != "run":
         raise UsageError("'--' and what follows are PETSc options, which only 'run' takes.")
     arguments.petsc_options = tuple(petsc_options)
-    return load_verb(arguments.verb).perform(arguments)
+    return verb.perform(arguments)
 
 
-def load_verb(name: str) -> Verb:
+def load(module: str) -> Verb:
     """Import the module of a verb."""
-    return cast(Verb, importlib.import_module(VERBS[name][0]))
+    return cast(Verb, importlib.import_module(module))
 
 
 def split_petsc_options(words: list[str]) -> tuple[list[str], list[str]]:

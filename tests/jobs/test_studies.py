@@ -16,9 +16,9 @@ from hindmost.cli import VERBS
 from hindmost.harness.krylov.experiment import Experiment
 from hindmost.jobs.plan.make import make_plan
 from hindmost.jobs.plan.plan import Plan
+from hindmost.jobs.schedulers import SCHEDULERS
 from hindmost.jobs.study.document import parse_document
 from hindmost.jobs.study.examples import example
-from hindmost.jobs.study.machines import SCHEDULERS
 from hindmost.jobs.study.read import read_study, shipped_studies, study_of
 
 SHIPPED = {
@@ -105,7 +105,7 @@ def test_the_collectives_are_measured_and_gathered(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("scheduler", SCHEDULERS)
+@pytest.mark.parametrize("scheduler", SCHEDULERS.names)
 def test_an_example_of_a_scheduler_can_be_planned(scheduler: str) -> None:
     plan = make_plan(study_of(parse_document(example(scheduler), "example.toml")))
     assert plan.machine.scheduler == scheduler
@@ -114,7 +114,7 @@ def test_an_example_of_a_scheduler_can_be_planned(scheduler: str) -> None:
 
 def test_the_whole_example_has_every_scheduler() -> None:
     study = study_of(parse_document(example(), "example.toml"))
-    assert {each.scheduler for each in study.machines.values()} == set(SCHEDULERS)
+    assert {each.scheduler for each in study.machines.values()} == set(SCHEDULERS.names)
     for name in study.machines:
         assert make_plan(study, name).machine.name == name
 

@@ -15,7 +15,7 @@ from hindmost.jobs.plan.cost import cost_of
 from hindmost.jobs.plan.identity import run_id, shuffle
 from hindmost.jobs.plan.make import make_plan
 from hindmost.jobs.plan.packing import expected
-from hindmost.jobs.plan.plan import Allocation, Plan, PlannedRun
+from hindmost.jobs.plan.plan import Allocation, Plan, PlannedRun, Value
 from hindmost.jobs.plan.sizes import Size, size_on
 from hindmost.jobs.study.document import parse_document
 from hindmost.jobs.study.machine import Machine
@@ -61,7 +61,7 @@ def runs_of(plan: Plan, allocation: Allocation) -> list[PlannedRun]:
 
 
 def test_ids_depend_on_configuration_and_repeat_only() -> None:
-    configuration = {"ranks": 2, "solver": "gmres", "unknowns": 100000}
+    configuration: dict[str, Value] = {"ranks": 2, "solver": "gmres", "unknowns": 100000}
     turned = dict(reversed(configuration.items()))
     assert run_id(configuration, 3) == run_id(turned, 3) == "gmres-p2-u100000-r03-7083d87a63"
     one, other = make_plan(study(seed=1)), make_plan(study(seed=2, repeats=9, by='"all"'))
@@ -259,10 +259,11 @@ def test_machines_are_chosen_or_refused() -> None:
     assert make_plan(study()).machine.name == "big"
     with pytest.raises(UsageError, match=r"did you mean big\?"):
         make_plan(study(), "bigg")
+    two = study()
+    local = replace(two.machines["local"], cores_per_node=2)
+    two = replace(two, machines={**two.machines, "local": local})
     with pytest.raises(UsageError, match="4 ranks need 2 nodes of 'local'"):
-        two = study()
-        local = replace(two.machines["local"], cores_per_node=2)
-        make_plan(replace(two, machines={**two.machines, "local": local}), "local")
+        make_plan(two, "local")
     with pytest.raises(UsageError, match="choose with --machine from: big, local"):
         make_plan(replace(study(), only_machine=""))
 

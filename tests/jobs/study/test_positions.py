@@ -165,7 +165,8 @@ def test_every_key_and_value_is_found_where_it_was_written(
 
 
 def test_lines_and_columns_by_hand() -> None:
-    text = '\r\n[a."b.c"]\r\nx.y = [ 1,\r\n   {z = "]"}, # no\r\n]\r\n[[t]]\r\n[[t]]\r\n[t.u]\r\nv=2\r\n'
+    text = '\n[a."b.c"]\nx.y = [ 1,\n   {z = "]"}, # no\n]\n[[t]]\n[[t]]\n[t.u]\nv=2\n'
+    text = text.replace("\n", "\r\n")
     found = find_positions(text)
     at = {path: (place.line, place.column) for path, place in found.values.items()}
     assert at["a", "b.c", "x", "y", 1, "z"] == (4, 9)

@@ -213,10 +213,10 @@ def test_errors_in_ones_own_machines_name_that_file(own: Path, tmp_path: Path) -
     file = tmp_path / "study.toml"
     file.write_text(DRAFT)
     own.write_text("[machine.x]\nscheduler = 'slum'\n")
-    with pytest.raises(DataError, match=r"^machines.toml:2:13: .*did you mean slurm"):
+    with pytest.raises(DataError, match=r"machines.toml:2:13: .*did you mean slurm"):
         read_study(file)
     own.write_text("[machines.x]\n")
-    with pytest.raises(DataError, match=r"^machines.toml:1:2: .*did you mean machine"):
+    with pytest.raises(DataError, match=r"machines.toml:1:2: .*did you mean machine"):
         read_study(file)
 
 
@@ -244,8 +244,19 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         read_study(tmp_path)
     binary = tmp_path / "binary.toml"
     binary.write_bytes(b"a = 1\n\xff")
-    with pytest.raises(DataError, match=r"^binary.toml:2: not UTF-8"):
+    with pytest.raises(DataError, match=r"binary.toml:2: not UTF-8"):
         read_study(binary)
+
+
+def test_a_folder_hides_no_study_that_comes_along(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gmres-noise").mkdir()
+    assert read_study("gmres-noise", profiles=tmp_path / "none").name == "gmres-noise"
+    assert read_study("gmres-noise.toml", profiles=tmp_path / "none").repeats == 10
+    (tmp_path / "gmres-noise.toml").write_text(DRAFT)
+    assert read_study("gmres-noise.toml", profiles=tmp_path / "none").repeats == 20
 
 
 def test_lines_that_end_as_on_windows_and_a_byte_order_mark() -> None:

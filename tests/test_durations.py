@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hindmost.jobs.study.durations import clock, parse_duration
+from hindmost.durations import clock, parse_duration
 
 
 @pytest.mark.parametrize(

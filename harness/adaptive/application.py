@@ -1,0 +1,47 @@
+"""A deck as the models of run time see it: how often it exchanges, reduces and adapts."""
+
+from __future__ import annotations
+
+from hindmost.harness.adaptive.decks.deck import Deck
+from hindmost.harness.adaptive.kernel import Choices
+from hindmost.models.dynamic.application import Application, Count, Exchange
+from hindmost.models.dynamic.geometry import PATTERNS, Pattern
+
+DOUBLE = 8
+STATE_BYTES = 4 * DOUBLE
+PLACE_BYTES = 9
+"""Of a cell's place in the mesh: two indices and a level."""
+SLOPES_BYTES = 8 * DOUBLE
+
+
+def application_of(deck: Deck, choices: Choices) -> Application:
+    """Return the counts of a deck, known from how the kernel is written.
+
+    Every step fills the ghosts of the state and finds the largest rate; every iteration of the heat
+    solver fills one column and reduces twice at once; adaption fills the state once more.
+    """
+    exchanges = [Exchange(count=Count(per_cycle=1.0, per_step=1.0), bytes_per_cell=STATE_BYTES)]
+    if choices.scheme == 2:
+        exchanges.append(Exchange(count=Count(per_step=1.0), bytes_per_cell=SLOPES_BYTES))
+    rings = float(deck.buffer)
+    heat = 1.0 if deck.heat else 0.0
+    exchanges.append(
+        Exchange(
+            count=Count(per_cycle=rings + 3.0 * heat, per_iteration=heat), bytes_per_cell=DOUBLE
+        )
+    )
+    return Application(
+        name=deck.name,
+        exchanges=tuple(exchanges),
+        reductions=Count(per_cycle=2.0 * heat, per_step=1.0, per_iteration=heat),
+        steps=deck.steps,
+        adapts_every=1,
+        bytes_moved=STATE_BYTES + PLACE_BYTES,
+        bytes_kept=STATE_BYTES + PLACE_BYTES,
+    )
+
+
+def pattern_of(choices: Choices) -> Pattern:
+    """Return how cells lie on ranks, in two dimensions."""
+    pattern: Pattern = PATTERNS[choices.order](2)
+    return pattern

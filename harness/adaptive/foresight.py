@@ -1,0 +1,169 @@
+"""What rank 0 foresees while the kernel runs: the next cycle, and what to do before it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from hindmost.harness.adaptive.phases import Phase
+from hindmost.harness.runfile.cycles import Predictions
+from hindmost.models.dynamic.checkpoint_rule import CheckpointCost, decide
+from hindmost.models.dynamic.limits import TimeLimit
+from hindmost.models.dynamic.offline import OfflineModel
+from hindmost.models.dynamic.panel import Panel
+from hindmost.models.dynamic.verdict import Kind, Verdict
+from hindmost.models.dynamic.work import Spent, Work
+
+OF_MODELS = (
+    Phase.HYDRO,
+    Phase.HALO,
+    Phase.HEAT,
+    Phase.REDUCTION,
+    Phase.ADAPTION,
+    Phase.BALANCE,
+)
+"""Phases of a cycle in the order in which the models have them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Orders:
+    """What is to be decided, and from what.
+
+    Attributes
+    ----------
+    time_limit_s : float or None
+        From the start of the command.
+    risk : float
+        That the run overruns its limit.
+    mtbf_s : float or None
+        Mean time between failures; without it checkpoints come only before a stop.
+    interval : str
+        Rule for the time between checkpoints; see `models.dynamic.checkpoints`.
+    """
+
+    time_limit_s: float | None = None
+    risk: float = 0.01
+    mtbf_s: float | None = None
+    interval: str = "optimum"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What to do before a cycle.
+
+    Attributes
+    ----------
+    stop : bool
+        There is no time for the cycle.
+    checkpoint : bool
+        A checkpoint is due.
+    why : str
+        In a sentence, where something is to be done.
+    """
+
+    stop: bool = False
+    checkpoint: bool = False
+    why: str = ""
+
+
+class Foresight:
+    """Predicts every cycle before it runs, decides from that, and judges what happened.
+
+    Parameters
+    ----------
+    orders : Orders
+    model : OfflineModel or None
+        Where the machine was probed.
+    cost : CheckpointCost
+        What a checkpoint is known to take.
+    names : tuple of str or None
+        Predictors; all if None.
+    """
+
+    def __init__(
+        self,
+        orders: Orders,
+        *,
+        model: OfflineModel | None = None,
+        cost: CheckpointCost | None = None,
+        names: tuple[str, ...] | None = None,
+    ) -> None:
+        self._orders = orders
+        self._panel = Panel(names, model=model)
+        self._place = self._panel.names.index(self._panel.decides)
+        self._cost = CheckpointCost() if cost is None else cost
+        self._limit = None
+        if orders.time_limit_s is not None:
+            self._limit = TimeLimit(orders.time_limit_s, risk=orders.risk)
+        self._since_s = 0.0
+        self._next_s = math.nan
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The predictors."""
+        return self._panel.names
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """What stood out so far: cycles that are not as usual."""
+        return [each for each in self._panel.verdicts if each.change or each.kind is Kind.NOISE]
+
+    def before(self, work: Work, elapsed_s: float) -> Decision:
+        """Predict the next cycle and decide what comes before it.
+
+        Parameters
+        ----------
+        work : Work
+        elapsed_s : float
+            Since the start of the command.
+        """
+        self._next_s = self._panel.predict(work)[self._place]
+        save_s = self._cost.predict_s(work.total)
+        if self._limit is not None:
+            left = self._limit.decide(
+                elapsed_s=elapsed_s,
+                predicted_s=self._next_s,
+                ratios=self._panel.ratios,
+                checkpoint_s=save_s,
+            )
+            if not left:
+                return Decision(stop=True, why=left.explain())
+        if self._orders.mtbf_s is None:
+            return Decision()
+        checkpoint = decide(
+            since_s=self._since_s,
+            next_s=self._next_s,
+            checkpoint_s=save_s or FIRST_COST_S,
+            mtbf_s=self._orders.mtbf_s,
+            interval=self._orders.interval,
+        )
+        return Decision(checkpoint=bool(checkpoint), why=checkpoint.explain())
+
+    def saved(self, seconds: float, cells: float) -> None:
+        """Take what a checkpoint took."""
+        self._cost.observe(seconds, cells)
+        self._since_s = 0.0
+
+    def after(self, spent: Spent) -> Verdict:
+        """Take what the cycle took."""
+        self._since_s += spent.seconds
+        return self._panel.observe(spent)
+
+    def errors_percent(self) -> dict[str, float]:
+        """Return the mean absolute error of every predictor."""
+        return self._panel.errors_percent()
+
+    def predictions(self, cycles: int) -> Predictions:
+        """Return what was predicted of so many cycles."""
+        return Predictions(names=self._panel.names, predicted=self._panel.predicted[:cycles])
+
+
+FIRST_COST_S = 0.1
+"""What a checkpoint is taken to cost before one was written on a machine that was not probed."""
+
+
+def no_predictions(cycles: int, names: tuple[str, ...]) -> Predictions:
+    """Return the place of predictions on ranks that make none."""
+    return Predictions(names=names, predicted=np.empty((cycles, len(names))))

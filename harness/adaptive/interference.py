@@ -1,0 +1,105 @@
+"""Interference on purpose: a memory-bound neighbour on chosen cores, in chosen cycles.
+
+As in M. M. Mathis and D. J. Kerbyson, "Dynamic performance prediction of an adaptive mesh
+application", section 4: constant from a cycle on, or on and off.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+
+from hindmost.errors import MissingError, UsageError
+
+RULE = (
+    "A schedule names cycles and, after '@', cores: '50-' (from cycle 50 on), '50-80,120-150@0' "
+    "(twice, on core 0), '50-60@0+1' (on two cores)."
+)
+PART = re.compile(r"(\d+)(?:-(\d*))?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    """Cycles in which neighbours work, and their cores.
+
+    Attributes
+    ----------
+    spans : tuple of (int, int or None)
+        First and last cycle of each stretch; None for no end.
+    cores : tuple of int
+        Empty for the last core that this node's ranks may use.
+    """
+
+    spans: tuple[tuple[int, int | None], ...]
+    cores: tuple[int, ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Schedule:
+        """Read a schedule as it stands on the command line."""
+        cycles, at, cores = text.partition("@")
+        spans = []
+        for part in cycles.split(","):
+            match = PART.fullmatch(part.strip())
+            if match is None:
+                raise UsageError(f"--interfere '{text}': '{part}' is no stretch of cycles. {RULE}")
+            first, last = int(match[1]), match[2]
+            end = first if last is None else int(last) if last else None
+            if end is not None and end < first:
+                raise UsageError(f"--interfere '{text}': {part} ends before it begins. {RULE}")
+            spans.append((first, end))
+        numbers = cores.split("+") if at else []
+        if not all(number.strip().isdigit() for number in numbers):
+            raise UsageError(f"--interfere '{text}': '{cores}' are no cores. {RULE}")
+        return cls(spans=tuple(spans), cores=tuple(int(number) for number in numbers))
+
+    def working(self, cycle: int) -> bool:
+        """Tell whether the neighbours work in a cycle."""
+        return any(first <= cycle and (last is None or cycle <= last) for first, last in self.spans)
+
+
+class Neighbours:
+    """The neighbours on this node, asleep until a cycle wakes them; one rank a node has them."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self._schedule = schedule
+        allowed = sorted(os.sched_getaffinity(0))
+        cores = schedule.cores or (allowed[-1],)
+        self._processes = [start(core) for core in cores]
+        self._awake = False
+
+    def before(self, cycle: int) -> None:
+        """Wake the neighbours or put them to sleep, as the schedule has it for a cycle."""
+        wanted = self._schedule.working(cycle)
+        if wanted != self._awake:
+            for process in self._processes:
+                process.send_signal(signal.SIGCONT if wanted else signal.SIGSTOP)
+            self._awake = wanted
+
+    def end(self) -> None:
+        """End them."""
+        for process in self._processes:
+            process.kill()
+            process.wait()
+
+
+def start(core: int) -> subprocess.Popen[bytes]:
+    """Start a neighbour and wait until it has its memory and sleeps."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "hindmost.harness.adaptive.neighbour", str(core)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+    )
+    became = os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+    if became is None or became.si_code != os.CLD_STOPPED:
+        process.kill()
+        process.wait()
+        raise MissingError(
+            f"--interfere: no neighbour can be started on core {core}. Choose a core that this "
+            f"node has ({os.cpu_count()} cores), or free 128 MB of memory."
+        )
+    return process

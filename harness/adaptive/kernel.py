@@ -1,0 +1,243 @@
+"""The kernel: cycles of flow, heat and adaption on the ranks."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from hindmost.errors import DataError
+from hindmost.harness.adaptive.decks.deck import Deck
+from hindmost.harness.adaptive.mesh.mesh import Mesh
+from hindmost.harness.adaptive.phases import Phase, PhaseClock, TimedExchange, timed_reduction
+from hindmost.harness.adaptive.physics.conduction import Conduction, Heat
+from hindmost.harness.adaptive.physics.criterion import Criterion
+from hindmost.harness.adaptive.physics.heat import FaceHeat
+from hindmost.harness.adaptive.physics.heat_petsc import PetscHeat
+from hindmost.harness.adaptive.physics.hydro import Hydro, State
+from hindmost.harness.adaptive.physics.scratch import Scratch
+
+SHORTEST = 1e-9
+"""A time step is lost when it is this part of the first one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """How the kernel does what a deck says; none of these changes what it computes but `scheme`.
+
+    Attributes
+    ----------
+    order : str
+        ``curve`` or ``slab``: the order along which ranks have their cells.
+    threshold : float
+        Most cells of a rank over the mean of all above which cells are moved.
+    exchange : str
+        ``persistent`` or ``nonblocking``.
+    scheme : int
+        Order of the flow's scheme: 1 or 2.
+    heat : str
+        ``own`` or ``petsc``.
+    sums : str
+        ``plain`` or ``fixed``: the same to the bit on any number of ranks.
+    """
+
+    order: str = "curve"
+    threshold: float = 1.02
+    exchange: str = "persistent"
+    scheme: int = 1
+    heat: str = "own"
+    sums: str = "plain"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the choices as JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CycleDone:
+    """What a cycle did on this rank.
+
+    Attributes
+    ----------
+    time : float
+        In the simulation, at the end.
+    counts : dict of str to int
+        For the run file, but context switches: cells, faces and ghosts are those of the mesh that
+        the cycle ran on.
+    """
+
+    time: float
+    counts: dict[str, int]
+
+
+def criterion_of(deck: Deck) -> Criterion:
+    """Return what makes cells of a deck divide and combine."""
+    return Criterion(
+        divide=deck.divide,
+        combine=deck.combine,
+        levels=deck.levels,
+        buffer=deck.buffer,
+        temperature=deck.heat,
+    )
+
+
+class Kernel:
+    """A deck on ranks; every call is collective.
+
+    Parameters
+    ----------
+    deck : Deck
+    choices : Choices
+    communicator : MPI.Intracomm
+    clock : PhaseClock
+    mesh, state : Mesh, float64 array, shape (at least owned + ghosts, 4)
+        As they are now; see `begin`.
+    time : float
+        In the simulation.
+    petsc : module
+        ``petsc4py.PETSc``, where it is to solve for the heat.
+    """
+
+    def __init__(
+        self,
+        deck: Deck,
+        choices: Choices,
+        communicator: Any,
+        clock: PhaseClock,
+        *,
+        mesh: Mesh,
+        state: State,
+        time: float = 0.0,
+        petsc: Any = None,
+    ) -> None:
+        from mpi4py import MPI
+
+        self.deck, self.choices, self.mesh, self.state, self.time = deck, choices, mesh, state, time
+        self._communicator, self._clock = communicator, clock
+        self._largest = timed_reduction(communicator, MPI.MAX, clock)
+        self._allsum = timed_reduction(communicator, MPI.SUM, clock)
+        self._scratch = Scratch()
+        self._rate = np.empty(1)
+        self._first_dt = math.nan
+        self._petsc = petsc
+        self._heat: Heat | None = None
+        self._criterion = criterion_of(deck)
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Make what computes on the present mesh."""
+        deck, patch, scratch = self.deck, self.mesh.patch, self._scratch
+        self._exchange = TimedExchange(self.mesh.exchange, self._clock)
+        self._hydro = Hydro(
+            patch,
+            spacing=deck.spacing,
+            gamma=deck.gamma,
+            order=self.choices.scheme,
+            scratch=scratch,
+        )
+        if isinstance(self._heat, PetscHeat):
+            self._heat.destroy()
+        if deck.heat:
+            conduction = Conduction(
+                patch,
+                spacing=deck.spacing,
+                conductivity=deck.conductivity,
+                specific_heat=deck.specific_heat,
+                exchange=self._exchange,
+                scratch=scratch,
+            )
+            self._heat = self._heat_solver(conduction)
+
+    def _heat_solver(self, conduction: Conduction) -> Heat:
+        if self.choices.heat == "petsc":
+            return PetscHeat(conduction, PETSc=self._petsc, communicator=self._communicator)
+        return FaceHeat(conduction, allsum=self._allsum, sums=self.choices.sums)
+
+    def cycle(self) -> CycleDone:
+        """Do the steps of a cycle, heat, and adapt the mesh.
+
+        Raises
+        ------
+        DataError
+            The state is none of a gas, or the time step goes to zero: on all ranks alike.
+        """
+        clock, patch, exchange = self._clock, self.mesh.patch, self._exchange
+        lasted = 0.0
+        for _ in range(self.deck.steps):
+            lasted += self._step()
+        iterations = 0
+        if self._heat is not None:
+            clock.switch(Phase.HEAT)
+            iterations = self._heat.step(self.state, lasted)
+        self.time += lasted
+        counts = {
+            "cells": patch.owned,
+            "faces": patch.x_faces.level.size + patch.y_faces.level.size,
+            "ghosts": patch.ghosts,
+            "heat_iterations": iterations,
+        }
+        clock.switch(Phase.ADAPTION)
+        exchange.fill(self.state)
+        flags = self._criterion.flags(
+            patch, self.state, gamma=self.deck.gamma, exchange=exchange, scratch=self._scratch
+        )
+        counts |= {"messages": exchange.messages_sent, "bytes": exchange.sent_bytes}
+        state, adapted = self.mesh.adapt(flags, self.state)
+        clock.switch(Phase.BALANCE)
+        state, balanced = self.mesh.balance(state)
+        clock.switch(Phase.ADAPTION)
+        self.state = self.mesh.connect(state)
+        if self.mesh.patch is patch:
+            exchange.messages_sent = exchange.sent_bytes = 0
+        else:
+            self._prepare()
+        clock.switch(Phase.REST)
+        counts |= {
+            "divided": adapted.divided,
+            "combined": adapted.combined,
+            "moved": balanced.moved,
+        }
+        return CycleDone(time=self.time, counts=counts)
+
+    def _step(self) -> float:
+        """Do a step of the flow; return how long it is in the simulation."""
+        clock, hydro, state = self._clock, self._hydro, self.state
+        self._exchange.fill(state)
+        clock.switch(Phase.HYDRO)
+        self._rate[0] = hydro.largest_rate(state)
+        rate = float(self._largest(self._rate)[0])
+        if not math.isfinite(rate):
+            raise self._no_gas()
+        dt = self.deck.cfl / rate if rate > 0.0 else math.inf
+        if math.isnan(self._first_dt):
+            self._first_dt = dt
+        if not SHORTEST * self._first_dt < dt < math.inf:
+            raise DataError(
+                f"The time step has gone from {self._first_dt:.3g} to {dt:.3g} at time "
+                f"{self.time:.6g}: the flow is faster than the mesh can follow. Take a smaller cfl "
+                f"than {self.deck.cfl:g}, fewer levels, or another initial state."
+            )
+        if self.deck.flow:
+            hydro.step(state, dt, self._exchange)
+        clock.switch(Phase.REST)
+        return dt
+
+    def _no_gas(self) -> DataError:
+        """Say on every rank where the state is none of a gas."""
+        row = self._hydro.flaw(self.state)
+        patch = self.mesh.patch
+        mine = None
+        if row >= 0:
+            width = self.deck.spacing / 2.0 ** int(patch.level[row])
+            x, y = (int(patch.i[row]) + 0.5) * width, (int(patch.j[row]) + 0.5) * width
+            values = ", ".join(f"{value:.4g}" for value in self.state[row])
+            mine = f"the cell at ({x:.4f}, {y:.4f}) holds {values}"
+        found = [text for text in self._communicator.allgather(mine) if text]
+        where = found[0] if found else "no cell is flawed, but its speed is not finite"
+        return DataError(
+            f"At time {self.time:.6g} {where} (density, momenta, energy): density and pressure "
+            f"must be above zero. Take a smaller cfl than {self.deck.cfl:g}, or another initial "
+            "state."
+        )

@@ -1,0 +1,46 @@
+"""Cells as they cross a wall: to a checkpoint and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cells:
+    """Cells in the order of a mesh.
+
+    Attributes
+    ----------
+    i, j : int32 arrays, shape (cell,)
+        In cells of their own level.
+    level : int8 array, shape (cell,)
+        0 for cells of the base mesh.
+    """
+
+    i: NDArray[np.int32]
+    j: NDArray[np.int32]
+    level: NDArray[np.int8]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blocks:
+    """How many cells a rank has in each block of the domain.
+
+    A block that is cut by the border of two ranks is given by both.
+
+    Attributes
+    ----------
+    block : int64 array, shape (block of this rank,)
+        Row by row over the domain.
+    owner : int32 array, shape (block of this rank,)
+        This rank.
+    load : int64 array, shape (block of this rank,)
+        Cells.
+    """
+
+    block: NDArray[np.int64]
+    owner: NDArray[np.int32]
+    load: NDArray[np.int64]

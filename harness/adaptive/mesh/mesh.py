@@ -1,0 +1,269 @@
+"""The adaptive mesh of a rank: divide and combine, balance, connect."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.errors import DataError, UsageError
+from hindmost.harness.adaptive.mesh.adapt import Adapted, Adaption
+from hindmost.harness.adaptive.mesh.balance import Balanced, balance
+from hindmost.harness.adaptive.mesh.cells import Blocks, Cells
+from hindmost.harness.adaptive.mesh.connection import Connection
+from hindmost.harness.adaptive.mesh.exchange import EXCHANGES
+from hindmost.harness.adaptive.mesh.order import tables_of
+from hindmost.harness.adaptive.mesh.part import Part
+from hindmost.harness.adaptive.mesh.patch import Exchange, Patch
+from hindmost.harness.adaptive.mesh.split import check_ranks, gathered_splits
+from hindmost.harness.adaptive.mesh.start import base_part, check_cells, check_order
+from hindmost.harness.runfile.contents import Edges
+
+State = NDArray[np.float64]
+
+
+class Mesh:
+    """Square cells on ranks, each rank with a run of cells along an order.
+
+    A cycle calls `adapt`, `balance` and `connect`, in this order; in between, `patch` and
+    `exchange` are those of before. States handed in are given up: what comes back may lie in
+    their memory. So may a new `patch` in that of an old one.
+
+    Parameters
+    ----------
+    communicator : MPI communicator
+    base : (int, int)
+        Columns and rows of the base mesh.
+    levels : int
+        How often a base cell may divide; 0 for a mesh that stays.
+    order : str
+        See `ORDERS`.
+    threshold : float
+        Cells are moved when the most of a rank over the mean of all is above it.
+    exchange : str
+        See `EXCHANGES`.
+    most_cells : int or None
+        Nothing divides if all ranks would come to have more cells than this.
+
+    Attributes
+    ----------
+    epoch : int
+        Raised by every `connect` to a changed mesh.
+
+    Raises
+    ------
+    UsageError
+        More ranks than base cells, sizes that overflow keys, an unknown order or exchange, or a
+        threshold below 1.
+    """
+
+    def __init__(
+        self,
+        communicator: Any,
+        base: tuple[int, int],
+        levels: int,
+        *,
+        order: str = "curve",
+        threshold: float = 1.02,
+        exchange: str = "persistent",
+        most_cells: int | None = None,
+    ) -> None:
+        self._prepare(communicator, base, levels, order, threshold, exchange, most_cells)
+        cells = base_part(self._tables, communicator.rank, communicator.size)
+        self._part = Part(communicator, self._tables, levels, cells)
+        self._part.link()
+        self._renew()
+
+    @classmethod
+    def from_cells(
+        cls,
+        communicator: Any,
+        base: tuple[int, int],
+        levels: int,
+        cells: Cells,
+        state: State,
+        *,
+        order: str = "curve",
+        threshold: float = 1.02,
+        exchange: str = "persistent",
+        most_cells: int | None = None,
+        keep: bool = False,
+    ) -> tuple[Mesh, State]:
+        """Return a mesh of given cells, and the state with room for ghosts. Collective.
+
+        Parameters
+        ----------
+        cells : Cells
+            Those that this rank has read: any number, the ranks' one after the other in order.
+        state : float64 array, shape (cell, column)
+        keep : bool
+            Every rank keeps the cells that it has read, which begin with a base cell.
+
+        Raises
+        ------
+        DataError
+            The cells do not tile the domain in that order, or neighbours differ by two levels.
+        """
+        mesh = cls.__new__(cls)
+        mesh._prepare(communicator, base, levels, order, threshold, exchange, most_cells)
+        check_cells(communicator, cells, base, levels)
+        part = mesh._part = Part(communicator, mesh._tables, levels, cells)
+        read, key = part.cells(), part.store.cells.key[: part.owned]
+        check_order(communicator, key, read.level, levels, order)
+        counts = part.counts()
+        if keep:
+            splits = np.concatenate([[0], np.cumsum(counts)])
+        else:
+            splits = gathered_splits(communicator, counts, part.begins())
+        state, _ = part.move(np.ascontiguousarray(state, np.float64), counts, splits)
+        mesh._renew()
+        return mesh, mesh.connect(state)
+
+    def _prepare(
+        self,
+        communicator: Any,
+        base: tuple[int, int],
+        levels: int,
+        order: str,
+        threshold: float,
+        exchange: str,
+        most_cells: int | None,
+    ) -> None:
+        if not threshold >= 1.0:
+            raise UsageError(
+                f"A balance threshold of {threshold}; it is the most cells of a rank over the "
+                "mean of all: at least 1."
+            )
+        self._tables = tables_of(order, base, levels)
+        check_ranks(communicator.size, base)
+        self.communicator = communicator
+        self.base = base
+        self.levels = levels
+        self.order = order
+        self.threshold = threshold
+        self.most_cells = most_cells
+        self.epoch = -1
+        self._connection = Connection(EXCHANGES[exchange])
+        self._adaption = Adaption()
+
+    @property
+    def patch(self) -> Patch:
+        """The rank's part, as of the last `connect`."""
+        return self._connection.patch
+
+    @property
+    def exchange(self) -> Exchange:
+        """What fills ghosts, as of the last `connect`."""
+        return self._connection.exchange
+
+    @property
+    def owned(self) -> int:
+        """Cells of this rank now, also before they are connected."""
+        return self._part.owned
+
+    def adapt(self, flags: NDArray[np.int8], state: State) -> tuple[State, Adapted]:
+        """Divide and combine cells as flagged, as far as neighbours allow. Collective.
+
+        Neighbours across a face differ by at most one level: cells are divided beyond the flags,
+        and not combined, until they do. Four siblings combine if all are flagged. What results
+        depends neither on the number of ranks nor on the order.
+
+        Parameters
+        ----------
+        flags : int8 array, shape (owned,)
+            -1: may combine, 0: stays, 1: divides.
+        state : float64 array, shape (at least owned, column), densities
+
+        Returns
+        -------
+        float64 array, shape (owned cell now, column)
+        Adapted
+
+        Raises
+        ------
+        DataError
+            Flags or a state of another mesh, or the mesh was adapted and not connected since.
+        """
+        owned = self._part.owned
+        flags = np.ascontiguousarray(flags, np.int8)
+        state = np.ascontiguousarray(state, np.float64)
+        if flags.shape != (owned,) or state.ndim != 2 or state.shape[0] < owned:
+            raise DataError(
+                f"Flags of shape {flags.shape} and a state of shape {state.shape} for {owned} "
+                "cells; flags are (owned,) and a state is (at least owned, columns)."
+            )
+        if self._part.changed:
+            raise DataError("The mesh changed and its faces are not known; call connect first.")
+        return self._adaption.run(self._part, self._connection, flags, state, self.most_cells)
+
+    def balance(self, state: State) -> tuple[State, Balanced]:
+        """Move runs of cells if the ranks' numbers of cells differ too much. Collective.
+
+        Parameters
+        ----------
+        state : float64 array, shape (at least owned, column)
+
+        Returns
+        -------
+        float64 array, shape (owned cell now, column)
+        Balanced
+        """
+        return balance(self._part, np.ascontiguousarray(state, np.float64), self.threshold)
+
+    def connect(self, state: State) -> State:
+        """Find ghosts, faces and walls if the mesh changed. Collective.
+
+        Parameters
+        ----------
+        state : float64 array, shape (at least owned, column)
+
+        Returns
+        -------
+        float64 array, shape (owned + ghosts, column)
+            The ghosts are not filled yet.
+        """
+        if self._part.changed:
+            self._renew()
+        rows = self.patch.owned + self.patch.ghosts
+        if state.shape[0] == rows and state.flags.c_contiguous:
+            return state
+        return self._part.store.widen_state(state, self._part.owned, rows)
+
+    def cells(self) -> Cells:
+        """Return the cells of this rank, in order."""
+        return self._part.cells()
+
+    def edges(self, columns: int) -> Edges:
+        """Return from whom how many bytes come in one exchange of so many numbers a cell."""
+        source, many = self._connection.incoming()
+        target = np.full(source.size, self.communicator.rank, np.int32)
+        return Edges(source=source, target=target, bytes=8 * columns * many)
+
+    def blocks(self, side: int = 1) -> Blocks:
+        """Return how many of this rank's cells are in each block of side x side base cells.
+
+        Raises
+        ------
+        UsageError
+            A side below 1.
+        """
+        if side < 1:
+            raise UsageError(f"Blocks of {side} base cells a side; at least 1.")
+        return self._part.blocks(side)
+
+    def locate(self, i: int, j: int, level: int) -> int:
+        """Return the owned row of the cell that covers a place, -1 if it is not here.
+
+        Parameters
+        ----------
+        i, j, level : int
+            A square of the domain, in cells of that level.
+        """
+        return self._part.locate(i, j, level)
+
+    def _renew(self) -> None:
+        """Connect the cells anew."""
+        self._connection.renew(self._part)
+        self._part.changed = False
+        self.epoch += 1

@@ -1,0 +1,102 @@
+"""Orders of the base mesh: along them cells are numbered, and cut into the parts of the ranks.
+
+The key of a cell is that of its base cell, then Morton's within it, at the finest level. So the
+cells into which a cell divides follow each other in every order, and nothing is ever sorted again.
+A base cell's key is the sum of what its column and what its row give; an order is two tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.errors import UsageError
+from hindmost.registry import Registry
+
+Tables = tuple[NDArray[np.int64], NDArray[np.int64]]
+INDEX_BITS = 31
+"""Indices of cells are int32."""
+KEY_BITS = 62
+"""Keys are int64, and one beyond the last is needed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """An order of the base cells.
+
+    Attributes
+    ----------
+    name : str
+    tables : function
+        Of the numbers of columns and rows; returns what each column, shape (nx,), and each row,
+        shape (ny,), adds to the key of a base cell.
+    """
+
+    name: str
+    tables: Callable[[int, int], Tables]
+
+
+def along_curve(nx: int, ny: int) -> Tables:
+    """Return the tables of Morton's curve, over squares side by side where the mesh is long."""
+    bits = min((nx - 1).bit_length(), (ny - 1).bit_length())
+    columns, rows = np.arange(nx, dtype=np.int64), np.arange(ny, dtype=np.int64)
+    within = (1 << bits) - 1
+    # Only the longer side has indices beyond the square; they count the squares.
+    return (
+        spread(columns & within, bits) + (columns >> bits << 2 * bits),
+        (spread(rows & within, bits) << 1) + (rows >> bits << 2 * bits),
+    )
+
+
+def along_rows(nx: int, ny: int) -> Tables:
+    """Return the tables of SAGE's order: row after row, so that a part is a slab."""
+    return np.arange(nx, dtype=np.int64), np.arange(ny, dtype=np.int64) * nx
+
+
+def spread(number: NDArray[np.int64], bits: int) -> NDArray[np.int64]:
+    """Return numbers with a zero before each of their lowest bits."""
+    apart = np.zeros_like(number)
+    for bit in range(bits):
+        apart |= (number >> bit & 1) << 2 * bit
+    return apart
+
+
+ORDERS: Registry[Order] = Registry(
+    "order", (Order(name="curve", tables=along_curve), Order(name="slab", tables=along_rows))
+)
+"""Orders that ``--order`` knows."""
+
+
+def tables_of(name: str, base: tuple[int, int], levels: int) -> Tables:
+    """Return the tables of an order for a base mesh.
+
+    Parameters
+    ----------
+    name : str
+        See `ORDERS`.
+    base : (int, int)
+        Columns and rows of the base mesh.
+    levels : int
+        How often a base cell may divide.
+
+    Raises
+    ------
+    UsageError
+        An unknown order, no cell, or so many that indices or keys overflow.
+    """
+    nx, ny = base
+    if nx < 1 or ny < 1 or levels < 0:
+        raise UsageError(
+            f"A base mesh of {nx} x {ny} cells and {levels} levels; at least 1 x 1 and 0."
+        )
+    longest = (max(nx, ny) - 1).bit_length() + levels
+    bits = 2 * levels + (nx - 1).bit_length() + (ny - 1).bit_length()
+    if longest > INDEX_BITS or bits > KEY_BITS:
+        raise UsageError(
+            f"A base mesh of {nx} x {ny} cells and {levels} levels needs indices of {longest} bits "
+            f"and keys of {bits}; at most {INDEX_BITS} and {KEY_BITS}: take fewer cells or levels."
+        )
+    return ORDERS[name].tables(nx, ny)

@@ -1,0 +1,99 @@
+"""Where the time of a cycle goes: wall and processor time of each phase, exclusive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import IntEnum
+from time import monotonic_ns, thread_time_ns
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.harness.adaptive.mesh.patch import Exchange
+from hindmost.harness.runfile.bodies import PHASES as BODY_PHASES
+
+
+class Phase(IntEnum):
+    """Phases of a cycle; the values are places in the run file's ``phase``."""
+
+    HALO = BODY_PHASES.index("halo")
+    REDUCTION = BODY_PHASES.index("wait")
+    POST = BODY_PHASES.index("post")
+    REST = BODY_PHASES.index("local")
+    HYDRO = 4
+    HEAT = 5
+    ADAPTION = 6
+    BALANCE = 7
+    CHECKPOINT = 8
+
+
+NAMES = (*BODY_PHASES, *(phase.name.lower() for phase in Phase if phase >= len(BODY_PHASES)))
+"""As they stand in run files: a reduction is a wait, what is in no phase is local."""
+
+
+class PhaseClock:
+    """Puts every instant into one phase; a switch costs two readings of clocks, about a us."""
+
+    def __init__(self) -> None:
+        self._wall = [0] * len(Phase)
+        self._cpu = [0] * len(Phase)
+        self._now = Phase.REST
+        self._wall_at, self._cpu_at = monotonic_ns(), thread_time_ns()
+
+    def switch(self, phase: Phase) -> Phase:
+        """Go over to a phase and return the one before."""
+        wall, cpu, before = monotonic_ns(), thread_time_ns(), self._now
+        self._wall[before] += wall - self._wall_at
+        self._cpu[before] += cpu - self._cpu_at
+        self._wall_at, self._cpu_at, self._now = wall, cpu, phase
+        return before
+
+    def take(self) -> tuple[int, list[int], list[int]]:
+        """Return now, and wall and processor time by phase since the last take; nanoseconds."""
+        self.switch(self._now)
+        taken = self._wall_at, self._wall, self._cpu
+        self._wall, self._cpu = [0] * len(Phase), [0] * len(Phase)
+        return taken
+
+
+class TimedExchange:
+    """An exchange whose time is halo, whatever phase it is called in; it counts messages."""
+
+    def __init__(self, exchange: Exchange, clock: PhaseClock) -> None:
+        self._exchange = exchange
+        self._clock = clock
+        self.messages_sent = 0
+        self.sent_bytes = 0
+
+    @property
+    def messages(self) -> int:
+        """Messages that this rank sends in one exchange."""
+        return self._exchange.messages
+
+    def bytes_sent(self, columns: int) -> int:
+        """Return the bytes that this rank sends in one exchange of so many numbers a cell."""
+        return self._exchange.bytes_sent(columns)
+
+    def fill(self, field: NDArray[np.float64]) -> None:
+        """Fill the ghost rows of a field."""
+        before = self._clock.switch(Phase.HALO)
+        self._exchange.fill(field)
+        self._clock.switch(before)
+        self.messages_sent += self._exchange.messages
+        self.sent_bytes += self._exchange.bytes_sent(field.shape[1])
+
+
+def timed_reduction(communicator: Any, operation: Any, clock: PhaseClock) -> Callable[[Any], Any]:
+    """Return an all-reduction in place whose time is reduction, in whatever phase it is called."""
+    import mpi4py.MPI as MPI
+
+    in_place = MPI.IN_PLACE
+
+    def reduce(values: NDArray[Any]) -> NDArray[Any]:
+        before = clock.switch(Phase.REDUCTION)
+        communicator.Allreduce(in_place, values, operation)
+        clock.switch(before)
+        return values
+
+    return reduce

@@ -1,0 +1,205 @@
+"""Loops of the first-order scheme: rates, primitive variables, fluxes, update.
+
+Fluxes are computed in blocks: gather, compute on vectors, scatter. Each cell's sum is taken in the
+order of the face lists, so a block's size changes no bit.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.harness.adaptive.physics.loops.gas import contact_flux, wall_pressure
+from hindmost.models.compiled import compiled
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.int32]
+Levels = NDArray[np.int8]
+BLOCK = 128
+"""Faces computed at a time."""
+vectors = partial(compiled, division="numpy")
+
+
+@vectors
+def largest_rate(state: Array, owned: int, level: Levels, per_width: Array, gamma: float) -> float:
+    """Return the largest (|u| + |v| + 2 c) / width of the first rows; infinite for a flaw.
+
+    Parameters
+    ----------
+    per_width : float64 array, shape (levels,)
+        One over the width of a cell of a level.
+    """
+    largest = 0.0
+    sound = np.empty(BLOCK)
+    for first in range(0, owned, BLOCK):
+        size = min(BLOCK, owned - first)
+        for k in range(size):
+            row = np.uint64(first + k)  # unsigned: no test for rows from the end
+            rho = state[row, 0]
+            inverse = 1.0 / rho
+            u = state[row, 1] * inverse
+            v = state[row, 2] * inverse
+            p = (gamma - 1.0) * (state[row, 3] - 0.5 * rho * (u * u + v * v))
+            speed = abs(u) + abs(v) + 2.0 * math.sqrt(gamma * p * inverse)
+            sound[k] = speed if (rho > 0.0) & (p > 0.0) else math.inf
+        for k in range(size):
+            rate = sound[k] * per_width[np.uint64(level[np.uint64(first + k)])]
+            if not rate <= largest:  # a NaN as well
+                largest = rate if rate > 0.0 else math.inf
+    return largest
+
+
+@vectors
+def primitive(state: Array, rows: int, gamma: float, gas: Array, change: Array) -> None:
+    """Find velocities and pressures of the first rows, and clear the changes.
+
+    Parameters
+    ----------
+    state, gas, change : float64 array, shape (at least rows, 4)
+        Density, momenta, energy; density, velocities, pressure; zeros.
+    """
+    for row in range(rows):
+        rho = state[row, 0]
+        inverse = 1.0 / rho
+        u = state[row, 1] * inverse
+        v = state[row, 2] * inverse
+        gas[row, 0] = rho
+        gas[row, 1] = u
+        gas[row, 2] = v
+        gas[row, 3] = (gamma - 1.0) * (state[row, 3] - 0.5 * rho * (u * u + v * v))
+        for column in range(4):
+            change[row, column] = 0.0
+
+
+@vectors
+def flux_block(work: Array, size: int, gamma: float) -> None:
+    """Turn gathered sides and lengths of faces into fluxes, in the first four parts of `work`."""
+    for k in range(size):
+        a, b, c, d = contact_flux(
+            gamma,
+            work[k],
+            work[k + BLOCK],
+            work[k + 2 * BLOCK],
+            work[k + 3 * BLOCK],
+            work[k + 4 * BLOCK],
+            work[k + 5 * BLOCK],
+            work[k + 6 * BLOCK],
+            work[k + 7 * BLOCK],
+        )
+        length = work[k + 8 * BLOCK]
+        work[k] = a * length
+        work[k + BLOCK] = b * length
+        work[k + 2 * BLOCK] = c * length
+        work[k + 3 * BLOCK] = d * length
+
+
+@vectors
+def scatter(work: Array, lower: Rows, upper: Rows, normal: int, change: Array) -> None:
+    """Take a block's fluxes from the cells below and give them to those above."""
+    across = 3 - normal
+    for k in range(lower.size):
+        a = work[k]
+        b = work[k + BLOCK]
+        c = work[k + 2 * BLOCK]
+        d = work[k + 3 * BLOCK]
+        low = np.uint64(lower[k])
+        high = np.uint64(upper[k])
+        change[low, 0] -= a
+        change[low, normal] -= b
+        change[low, across] -= c
+        change[low, 3] -= d
+        change[high, 0] += a
+        change[high, normal] += b
+        change[high, across] += c
+        change[high, 3] += d
+
+
+@vectors
+def add_fluxes(
+    gas: Array, lower: Rows, upper: Rows, level: Levels, length: Array, normal: int, gamma: float,
+    work: Array, change: Array,
+) -> None:  # fmt: skip
+    """Add the fluxes of all faces across one axis to the changes of their cells.
+
+    Parameters
+    ----------
+    gas : float64 array, shape (row, 4)
+    lower, upper, level : int32, int32 and int8 array, shape (face,)
+    length : float64 array, shape (levels,)
+        Of faces of a level.
+    normal : int
+        Column of the normal velocity.
+    work : float64 array, shape (9 * BLOCK,)
+    """
+    across = 3 - normal
+    for first in range(0, lower.size, BLOCK):
+        size = min(BLOCK, lower.size - first)
+        for k in range(size):
+            face = np.uint64(first + k)
+            low = np.uint64(lower[face])
+            high = np.uint64(upper[face])
+            work[k] = gas[low, 0]
+            work[k + BLOCK] = gas[low, normal]
+            work[k + 2 * BLOCK] = gas[low, across]
+            work[k + 3 * BLOCK] = gas[low, 3]
+            work[k + 4 * BLOCK] = gas[high, 0]
+            work[k + 5 * BLOCK] = gas[high, normal]
+            work[k + 6 * BLOCK] = gas[high, across]
+            work[k + 7 * BLOCK] = gas[high, 3]
+            work[k + 8 * BLOCK] = length[np.uint64(level[face])]
+        flux_block(work, size, gamma)
+        last = first + size
+        scatter(work, lower[first:last], upper[first:last], normal, change)
+
+
+@vectors
+def add_walls(
+    gas: Array, cell: Rows, side: Levels, level: Levels, length: Array, gamma: float, change: Array
+) -> None:
+    """Add the pressure of reflecting walls; nothing else passes them.
+
+    Parameters
+    ----------
+    cell, side : int32 and int8 array, shape (wall,)
+    level : int8 array, shape (row,)
+    """
+    for wall in range(cell.size):
+        row = np.uint64(cell[wall])
+        column = 1 + side[wall] // 2
+        sign = 1.0 if side[wall] % 2 == 1 else -1.0
+        pressure = wall_pressure(gamma, gas[row, 0], sign * gas[row, column], gas[row, 3])
+        change[row, column] -= sign * pressure * length[np.uint64(level[row])]
+
+
+@vectors
+def update(state: Array, change: Array, owned: int, level: Levels, per_area: Array) -> None:
+    """Add the changes to the owned rows.
+
+    Parameters
+    ----------
+    per_area : float64 array, shape (levels,)
+        Time step over the area of a cell of a level.
+    """
+    for row in range(owned):
+        scale = per_area[np.uint64(level[row])]
+        for column in range(4):
+            state[row, column] += scale * change[row, column]
+
+
+@vectors
+def first_order_step(
+    state: Array, owned: int, level: Levels,
+    x_lower: Rows, x_upper: Rows, x_level: Levels,
+    y_lower: Rows, y_upper: Rows, y_level: Levels,
+    wall_cell: Rows, wall_side: Levels,
+    length: Array, per_area: Array, gamma: float, gas: Array, work: Array, change: Array,
+) -> None:  # fmt: skip
+    """Advance the owned rows by one step; see the loops above for the arrays."""
+    primitive(state, level.size, gamma, gas, change)
+    add_fluxes(gas, x_lower, x_upper, x_level, length, 1, gamma, work, change)
+    add_fluxes(gas, y_lower, y_upper, y_level, length, 2, gamma, work, change)
+    add_walls(gas, wall_cell, wall_side, level, length, gamma, change)
+    update(state, change, owned, level, per_area)

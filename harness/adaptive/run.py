@@ -1,0 +1,288 @@
+"""One run of the kernel on the ranks: cycle after cycle, each foreseen, recorded and judged."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hindmost.errors import DataError
+from hindmost.harness.adaptive.checkpoint import Setting, write_checkpoint
+from hindmost.harness.adaptive.decks import write_deck
+from hindmost.harness.adaptive.foresight import (
+    OF_MODELS,
+    Decision,
+    Foresight,
+    no_predictions,
+)
+from hindmost.harness.adaptive.interference import Neighbours, Schedule
+from hindmost.harness.adaptive.kernel import Kernel
+from hindmost.harness.adaptive.log import CycleLog, CycleTimes
+from hindmost.harness.adaptive.phases import Phase, PhaseClock
+from hindmost.harness.runfile.contents import RankRun
+from hindmost.harness.runfile.cycles import Blocks
+from hindmost.models.dynamic.verdict import Verdict
+from hindmost.models.dynamic.work import Spent, Work
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What a run is to do.
+
+    Attributes
+    ----------
+    cycles : int
+        To be done in all, those before a checkpoint that the run goes on from included.
+    blocks : bool
+        Keep load and owner of the blocks of every mesh.
+    interfere : Schedule or None
+    checkpoint : Path or None
+        Where checkpoints go; None for none.
+    begin_s : float
+        When the command started, on the monotonic clock: elapsed time counts from there.
+    """
+
+    cycles: int
+    blocks: bool = False
+    interfere: Schedule | None = None
+    checkpoint: Path | None = None
+    begin_s: float = field(default_factory=time.monotonic)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How a run ended.
+
+    Attributes
+    ----------
+    rank : RankRun
+        What this rank recorded.
+    began : datetime
+    first_cycle, cycles : int
+        Cycles that were done before, and in all.
+    stopped : str
+        Why the run ended before its last cycle; empty if it did not.
+    failure : DataError or None
+        What ended it, if it failed.
+    verdicts : tuple of Verdict
+        Cycles that stood out, on rank 0.
+    errors_percent : dict of str to float
+        Of the predictors, on rank 0.
+    checkpoints : tuple of dict
+        Cycle, seconds and bytes of each, on rank 0.
+    foresight_s : float
+        What predicting, deciding and judging took in all, on rank 0.
+    """
+
+    rank: RankRun
+    began: datetime
+    first_cycle: int
+    cycles: int
+    stopped: str = ""
+    failure: DataError | None = None
+    verdicts: tuple[Verdict, ...] = ()
+    errors_percent: dict[str, float]
+    checkpoints: tuple[dict[str, float], ...] = ()
+    foresight_s: float = 0.0
+
+
+class Runner:
+    """Drives a kernel; making and calling it is collective.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    clock : PhaseClock
+        That of the kernel.
+    communicator : MPI.Intracomm
+    wanted : Wanted
+    foresight : Foresight
+        Rank 0's is asked.
+    first_cycle : int
+        Cycles that were done before.
+    report : callable
+        Told, on rank 0, what a person wants to know at once.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        clock: PhaseClock,
+        communicator: Any,
+        wanted: Wanted,
+        foresight: Foresight,
+        *,
+        first_cycle: int = 0,
+        report: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._kernel, self._clock, self._communicator = kernel, clock, communicator
+        self._wanted, self._foresight, self._report = wanted, foresight, report
+        self._first = self._done = first_cycle
+        self._epoch = self._number = -1
+        self._checkpoints: list[dict[str, float]] = []
+        self._orders = np.zeros(2)
+        self._most = np.zeros(3)
+        self._total = np.zeros(1)
+        self._iterations = 0.0
+        self._foresight_s = 0.0
+
+    def run(self) -> Ended:
+        """Do the cycles and return what was recorded, also of a run that failed."""
+        neighbours = self._neighbours()
+        began = datetime.now(UTC)
+        stopped, failure = "", None
+        try:
+            self._log = CycleLog(self._communicator, self._clock)
+            while self._done < self._wanted.cycles and not stopped:
+                stopped = self._cycle(neighbours)
+            self._clock.switch(Phase.REST)
+        except DataError as error:  # on all ranks alike
+            failure = error
+        finally:
+            if neighbours is not None:
+                neighbours.end()
+        root = self._communicator.rank == 0
+        names = self._communicator.bcast(self._foresight.names if root else None)
+        rows = self._log.cycles
+        return Ended(
+            rank=self._log.rank_run(
+                self._foresight.predictions(rows) if root else no_predictions(rows, names)
+            ),
+            began=began,
+            first_cycle=self._first,
+            cycles=self._done,
+            stopped=stopped,
+            failure=failure,
+            verdicts=tuple(self._foresight.verdicts),
+            errors_percent=self._foresight.errors_percent() if rows > 1 and root else {},
+            checkpoints=tuple(self._checkpoints),
+            foresight_s=self._foresight_s,
+        )
+
+    def save(self) -> None:
+        """Write a checkpoint, if there is a place for it."""
+        path = self._wanted.checkpoint
+        if path is None:
+            return
+        before = self._clock.switch(Phase.CHECKPOINT)
+        begin = time.monotonic()
+        mesh, kernel = self._kernel.mesh, self._kernel
+        counts = self._communicator.allgather(mesh.patch.owned)
+        setting = Setting(
+            cycle=self._done,
+            time=kernel.time,
+            deck=write_deck(kernel.deck),
+            choices=kernel.choices.to_json(),
+            base=mesh.base,
+            cells=tuple(counts),
+        )
+        size = write_checkpoint(path, setting, mesh.cells(), kernel.state, self._communicator)
+        seconds = time.monotonic() - begin
+        self._clock.switch(before)
+        self._foresight.saved(seconds, sum(counts))
+        self._checkpoints.append({"cycle": self._done, "seconds": seconds, "bytes": size})
+
+    def _cycle(self, neighbours: Neighbours | None) -> str:
+        """Do a cycle and what comes before it; return why to stop instead, if so."""
+        if neighbours is not None:
+            neighbours.before(self._done)
+        work = self._work()
+        decision = self._decide(work)
+        if decision.checkpoint or decision.stop:
+            self.save()
+        if decision.stop:
+            return decision.why or "rank 0 stopped the run"
+        done = self._kernel.cycle()
+        times = self._log.add_cycle(done.counts, self._number)
+        self._done += 1
+        self._iterations = done.counts["heat_iterations"]
+        if self._communicator.rank == 0:
+            self._judge(times, done.counts)
+        return ""
+
+    def _work(self) -> Work:
+        """Return what the next cycle will have to do; collective."""
+        from mpi4py import MPI
+
+        mesh, deck = self._kernel.mesh, self._kernel.deck
+        patch = mesh.patch
+        if mesh.epoch != self._epoch:
+            self._epoch = mesh.epoch
+            self._number += 1
+            self._most[:] = patch.owned, patch.ghosts, mesh.exchange.messages
+            self._total[0] = patch.owned
+            self._communicator.Allreduce(MPI.IN_PLACE, self._most, MPI.MAX)
+            self._communicator.Allreduce(MPI.IN_PLACE, self._total, MPI.SUM)
+            blocks = self._blocks() if self._wanted.blocks else None
+            self._log.add_mesh(self._number, mesh.edges(columns=4), blocks)
+        cells, ghosts, messages = self._most.tolist()
+        return Work(
+            cells=cells,
+            total=float(self._total[0]),
+            steps=deck.steps,
+            iterations=self._iterations,
+            adapts=True,
+            ghosts=ghosts,
+            messages=messages,
+        )
+
+    def _decide(self, work: Work) -> Decision:
+        """Return what rank 0 decides, on every rank."""
+        decision = Decision()
+        if self._communicator.rank == 0:
+            now = time.monotonic()
+            decision = self._foresight.before(work, now - self._wanted.begin_s)
+            self._orders[:] = decision.stop, decision.checkpoint
+            self._foresight_s += time.monotonic() - now
+        self._communicator.Bcast(self._orders)
+        stop, checkpoint = self._orders.tolist()
+        return Decision(stop=bool(stop), checkpoint=bool(checkpoint), why=decision.why)
+
+    def _judge(self, times: CycleTimes, counts: dict[str, int]) -> None:
+        """Let rank 0 learn what the cycle took, and tell what stands out."""
+        spent = Spent(
+            seconds=times.seconds,
+            phases_s=tuple(times.phases_s[phase] for phase in OF_MODELS),
+            iterations=float(counts["heat_iterations"]),
+            divided=counts["divided"],
+            combined=counts["combined"],
+            moved=counts["moved"],
+            disturbed=times.disturbed,
+        )
+        now = time.monotonic()
+        verdict = self._foresight.after(spent)
+        self._foresight_s += time.monotonic() - now
+        if verdict.change:
+            self._report(f"cycle {self._first + verdict.cycle}: {verdict.words}")
+
+    def _blocks(self) -> Blocks | None:
+        """Gather load and owner of all blocks on rank 0."""
+        mine = self._kernel.mesh.blocks()
+        parts = self._communicator.gather((mine.block, mine.owner, mine.load))
+        if parts is None:
+            return None
+        place, owner, load = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return Blocks(
+            place=place,
+            owner=owner,
+            load=load.astype(np.float64),
+            epoch=np.full(load.size, self._number, np.int32),
+        )
+
+    def _neighbours(self) -> Neighbours | None:
+        """Start the neighbours of this node on its first rank; collective."""
+        if self._wanted.interfere is None:
+            return None
+        from mpi4py import MPI
+
+        here = self._communicator.Split_type(MPI.COMM_TYPE_SHARED)
+        first = here.rank == 0
+        here.Free()
+        neighbours = Neighbours(self._wanted.interfere) if first else None
+        self._communicator.Barrier()
+        return neighbours

@@ -1,0 +1,37 @@
+"""MPI alone, for what measures a machine: neither PETSc nor the recorder is needed."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from hindmost.errors import MissingError
+from hindmost.harness.runfile.provenance import THREAD_VARIABLES
+
+
+def start() -> Any:
+    """Start MPI and return a communicator of all ranks, hindmost's own.
+
+    Returns
+    -------
+    MPI.Intracomm
+
+    Raises
+    ------
+    MissingError
+        mpi4py cannot be had, or finds no MPI.
+    """
+    for variable in THREAD_VARIABLES:
+        os.environ.setdefault(variable, "1")  # one rank, one core
+    try:
+        import mpi4py
+
+        mpi4py.rc.threads = False  # as a C program has it: no locks inside MPI
+        from mpi4py import MPI
+
+    except (ImportError, RuntimeError) as error:
+        raise MissingError(
+            f"To measure a machine hindmost needs mpi4py with an MPI ({error}). 'make demo' sets "
+            "up an environment with both; into an own one: pip install mpi4py mpich."
+        ) from error
+    return MPI.COMM_WORLD.Dup()

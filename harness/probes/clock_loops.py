@@ -1,0 +1,115 @@
+"""Compiled loops that read the clock themselves; importing this module imports numba.
+
+The clock is the C library's ``clock_gettime``, called from compiled code: some 20 ns a reading,
+where Python's ``time.monotonic_ns`` would itself be a detour. A symbol, unlike the address that
+ctypes gives, can be kept in numba's cache.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from hindmost.models.compiled import part
+
+clock_gettime: Any = types.ExternalFunction(
+    "clock_gettime", types.int32(types.int32, types.voidptr)
+)
+MONOTONIC = int(getattr(time, "CLOCK_MONOTONIC_RAW", time.CLOCK_MONOTONIC))
+"""Not slewed by the time service, where the system has such a clock."""
+GIGA = 1_000_000_000
+
+
+@part
+def now(spec: NDArray[np.int64]) -> int:
+    """Return the clock in nanoseconds; ``spec`` has room for seconds and nanoseconds."""
+    clock_gettime(MONOTONIC, spec.ctypes)
+    return spec[0] * GIGA + spec[1]  # type: ignore[no-any-return]
+
+
+@part
+def work(units: int, seed: int) -> int:
+    """Do so many units of work that no compiler can shorten (xorshift)."""
+    x = np.uint64(seed)
+    for _ in range(units):
+        x ^= x << np.uint64(13)
+        x ^= x >> np.uint64(7)
+        x ^= x << np.uint64(17)
+    return x  # type: ignore[return-value]  # numba's unsigned integer
+
+
+def least_gap(spec: NDArray[np.int64], readings: int) -> int:
+    """Return the least time between two readings of the clock in a loop, nanoseconds."""
+    least = GIGA
+    before = now(spec)
+    for _ in range(readings):
+        this = now(spec)
+        if this - before < least:
+            least = this - before
+        before = this
+    return least
+
+
+def find_detours(
+    spec: NDArray[np.int64],
+    threshold: int,
+    duration: int,
+    start: NDArray[np.int64],
+    gap: NDArray[np.int64],
+) -> tuple[int, int, int]:
+    """Read the clock until ``duration`` has passed and keep every gap above the threshold.
+
+    Parameters
+    ----------
+    threshold, duration : int
+        Nanoseconds.
+    start, gap : int64 array, shape (room,), nanoseconds
+        Filled: since the begin of the loop, and from reading to reading.
+
+    Returns
+    -------
+    (int, int, int)
+        Gaps found, how long the loop ran, and the clock when it began; it ends early when there is
+        no room left.
+    """
+    found = 0
+    begin = now(spec)
+    before = begin
+    while before - begin < duration and found < start.size:
+        this = now(spec)
+        if this - before > threshold:
+            start[found] = before - begin
+            gap[found] = this - before
+            found += 1
+        before = this
+    return found, before - begin, begin
+
+
+def fixed_work(spec: NDArray[np.int64], units: int, taken: NDArray[np.int64]) -> int:
+    """Do the same work again and again, and keep how long each took, in nanoseconds."""
+    seed = 88172645463325252
+    before = now(spec)
+    for quantum in range(taken.size):
+        seed = work(units, seed)
+        this = now(spec)
+        taken[quantum] = this - before
+        before = this
+    return seed
+
+
+def fixed_time(spec: NDArray[np.int64], units: int, window: int, done: NDArray[np.int64]) -> int:
+    """Count in windows of the same length (nanoseconds) how often the work could be done."""
+    seed = 88172645463325252
+    end = now(spec)
+    for quantum in range(done.size):
+        end += window
+        count = 0
+        while now(spec) < end:
+            seed = work(units, seed)
+            count += 1
+        done[quantum] = count
+    return seed

@@ -1,0 +1,203 @@
+"""The machine file: what the models take, the raw samples beside it, and where each comes from.
+
+JSON: the fields of `Machine`, then ``samples`` and ``provenance``, each with a key for every probe.
+A probe replaces its own section and leaves the others, whole or not at all: the file is written
+under another name, flushed, and renamed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hindmost.errors import DataError, UsageError
+from hindmost.harness.probes.sections.section import Outcome
+from hindmost.models.dynamic.machine import Machine
+
+IDENTITY = ("host", "cpu_model", "cores")
+"""What makes a machine the same one."""
+
+
+def read_document(path: Path) -> dict[str, Any] | None:
+    """Return the content of a machine file, None where there is none.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, or is not a machine's.
+    """
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path} is no machine file: {error}.") from error
+    read_machine(path, document)
+    return document  # type: ignore[no-any-return]  # an object, or it would be no machine
+
+
+def read_machine(path: Path, document: Any) -> Machine:
+    """Return the machine of a document, with the path in the error if it is none."""
+    try:
+        return Machine.from_json(document)
+    except DataError as error:
+        raise type(error)(f"{path}: {error}") from error
+
+
+def load_machine(path: Path) -> Machine:
+    """Read a machine file.
+
+    Raises
+    ------
+    DataError
+        There is no such file, or it is not a machine's.
+    """
+    document = read_document(path)
+    if document is None:
+        raise DataError(f"{path} does not exist; 'hindmost probe all --out {path}' writes it.")
+    return read_machine(path, document)
+
+
+def check_place(path: Path) -> None:
+    """Refuse a place where no file can be written, before anything is measured.
+
+    Raises
+    ------
+    UsageError
+        The folder is missing or cannot be written, or the place is a folder.
+    """
+    folder = path.parent
+    if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise UsageError(
+            f"{path}: the machine file cannot be written there; --out names a file in a folder "
+            "that exists and can be written."
+        )
+
+
+def check_same_machine(path: Path, document: Mapping[str, Any], here: Mapping[str, Any]) -> None:
+    """Refuse to mix measurements of different machines.
+
+    Parameters
+    ----------
+    here : mapping
+        This machine's ``host``, ``cpu_model`` and ``cores``.
+
+    Raises
+    ------
+    UsageError
+        A section of the file was measured elsewhere.
+    """
+    for section, origin in document.get("provenance", {}).items():
+        there = origin.get("environment", {}).get("machine", {})
+        unlike = [key for key in IDENTITY if key in there and there[key] != here.get(key)]
+        if unlike:
+            told = ", ".join(f"{key} {there[key]} (here {here.get(key)})" for key in unlike)
+            raise UsageError(
+                f"{path} is of another machine: its '{section}' was measured on {told}. Name "
+                "another file with --out, or mix the two with --force, as for nodes of one "
+                "cluster."
+            )
+
+
+def updated(
+    document: Mapping[str, Any] | None,
+    machine: Machine,
+    outcomes: Mapping[str, Outcome],
+    provenance: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Return a document with the sections that were measured, the others as they were.
+
+    A reading of the speed alone does not replace the one that belongs to a curve of grind times.
+
+    Parameters
+    ----------
+    document : mapping or None
+        The file as it is.
+    machine : Machine
+        Name and ranks per node, where there is no file yet.
+    outcomes : mapping
+        Section -> outcome.
+    provenance : mapping
+        Of these outcomes.
+    """
+    if document is not None:
+        before = Machine.from_json(document)
+        cores = max(before.ranks_per_node, machine.ranks_per_node)
+        machine = replace(before, ranks_per_node=cores)
+    for name, outcome in outcomes.items():
+        if name == "speed" and machine.grind:
+            continue
+        machine = replace(machine, **outcome.changes)
+    kept = dict(document or {})
+    samples = {name: outcome.samples for name, outcome in outcomes.items()}
+    return {
+        **kept,
+        **machine.to_json(),
+        "provenance": {**kept.get("provenance", {}), **dict.fromkeys(outcomes, provenance)},
+        "samples": {**kept.get("samples", {}), **samples},
+    }
+
+
+def write_document(path: Path, document: Mapping[str, Any]) -> None:
+    """Write the file whole, or leave the one that is there.
+
+    Raises
+    ------
+    DataError
+        The disk does not take it.
+    """
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", dir=path.parent, prefix=f".{path.name}.", suffix=".part", delete=False,
+            encoding="utf-8",
+        ) as file:  # fmt: skip
+            part = Path(file.name)
+            try:
+                file.write(text_of(document))
+                file.flush()
+                os.fsync(file.fileno())
+                part.chmod(0o644 & ~current_umask())
+                part.replace(path)
+            except BaseException:
+                part.unlink(missing_ok=True)
+                raise
+    except OSError as error:
+        raise DataError(
+            f"{path} could not be written ({error.strerror}); what was there is as it was."
+        ) from error
+
+
+def text_of(document: Mapping[str, Any]) -> str:
+    """Return JSON whose raw samples take one line each, and whose other parts can be read."""
+    lines = []
+    for key, value in document.items():
+        if key == "samples":
+            parts = [
+                f"{json.dumps(name)}: {json.dumps(shortened(each))}" for name, each in value.items()
+            ]
+            text = "{\n    " + ",\n    ".join(parts) + "\n  }" if parts else "{}"
+        else:
+            text = json.dumps(value, indent=2, ensure_ascii=False).replace("\n", "\n  ")
+        lines.append(f"  {json.dumps(key)}: {text}")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def shortened(value: Any) -> Any:
+    """Return samples with six digits of every number that is not whole: no clock gives more."""
+    if isinstance(value, float):
+        return float(f"{value:.6g}")
+    if isinstance(value, Mapping):
+        return {key: shortened(part) for key, part in value.items()}
+    return [shortened(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+def current_umask() -> int:
+    """Return which permissions new files of this process do not get."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,216 @@
+"""What a rank loses to others: detours of a loop that only reads the clock, FWQ and FTQ.
+
+- *Selfish detours*: a gap between two readings of more than 9 times the least gap is a detour; its
+  length is the gap less the least gap. 9 is the usual factor of this benchmark: caches and the
+  clock itself stay below it, an interrupt does not.
+- *FWQ*, fixed work quanta: the same work is timed again and again; the share lost is
+  1 - least / mean.
+- *FTQ*, fixed time quanta: work is counted in windows of equal length; the share lost is
+  1 - mean / most.
+
+FWQ and FTQ also see a core that gets slower, in frequency or by what it shares; detours do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.harness.probes.meeting import in_turn, sleepy_barrier
+from hindmost.models.compiled import compiled
+from hindmost.models.dynamic.machine import Noise
+
+FACTOR = 9
+"""Of the least gap: above it a gap is a detour."""
+READINGS = 100_000
+"""Of the clock, to find the least gap."""
+ROOM = 500_000
+"""Detours that a rank can keep."""
+QUANTILES = (0.5, 0.9, 0.99, 1.0)
+EDGES_NS = 2.0 ** np.arange(6, 33)
+"""Bins of the histogram of detours, 64 ns to 4.3 s."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoiseEffort:
+    """How long to look.
+
+    Attributes
+    ----------
+    detours_s, fwq_s, ftq_s : float
+        How long each loop runs, seconds.
+    quantum_s : float
+        Work of FWQ and window of FTQ, seconds.
+    """
+
+    detours_s: float = 10.0
+    fwq_s: float = 5.0
+    ftq_s: float = 5.0
+    quantum_s: float = 1e-3
+
+
+QUICK = NoiseEffort(detours_s=0.3, fwq_s=0.2, ftq_s=0.2, quantum_s=2e-4)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detours:
+    """The detours of one rank.
+
+    Attributes
+    ----------
+    begin_ns : int
+        The host's monotonic clock when the loop began: ranks of one host can be laid side by side.
+    least_gap_s, threshold_s, elapsed_s : float
+    start_s, length_s : float64 array, shape (detour,), seconds
+        Since the begin of the loop; the gap less the least gap.
+    """
+
+    begin_ns: int
+    least_gap_s: float
+    threshold_s: float
+    elapsed_s: float
+    start_s: NDArray[np.float64]
+    length_s: NDArray[np.float64]
+
+    @property
+    def per_s(self) -> float:
+        """Detours a second."""
+        return self.length_s.size / self.elapsed_s
+
+    @property
+    def share(self) -> float:
+        """The share of the time that is lost, 0 to 1."""
+        return float(self.length_s.sum()) / self.elapsed_s
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankNoise:
+    """What one rank lost.
+
+    Attributes
+    ----------
+    detours : Detours
+    fwq_s : float64 array, shape (quantum,), seconds
+        How long the same work took.
+    ftq : int64 array, shape (window,)
+        How often the work could be done in a window.
+    """
+
+    detours: Detours
+    fwq_s: NDArray[np.float64]
+    ftq: NDArray[np.int64]
+
+    @property
+    def fwq_share(self) -> float:
+        """The share of the time that FWQ lost."""
+        return 1 - float(self.fwq_s.min() / self.fwq_s.mean())
+
+    @property
+    def ftq_share(self) -> float:
+        """The share of the work that FTQ could not do."""
+        return 1 - float(self.ftq.mean() / self.ftq.max())
+
+
+def measure_noise(communicator: Any, effort: NoiseEffort) -> RankNoise:
+    """Look at the noise on every rank at once; collective.
+
+    Returns
+    -------
+    RankNoise
+        This rank's.
+    """
+    in_turn(communicator, compile_loops)
+    sleepy_barrier(communicator)
+    communicator.Barrier()
+    detours = find_detours(effort.detours_s)
+    units = units_per_second()
+    communicator.Barrier()
+    fwq = fixed_work_quanta(effort, units)
+    communicator.Barrier()
+    return RankNoise(detours=detours, fwq_s=fwq, ftq=fixed_time_quanta(effort, units))
+
+
+def compile_loops() -> None:
+    """Run every loop for a moment."""
+    find_detours(1e-6)
+    brief = NoiseEffort(detours_s=1e-6, fwq_s=1e-5, ftq_s=1e-5, quantum_s=1e-5)
+    units = units_per_second()
+    fixed_work_quanta(brief, units)
+    fixed_time_quanta(brief, units)
+
+
+def find_detours(seconds: float) -> Detours:
+    """Look for detours on this rank."""
+    from hindmost.harness.probes import clock_loops as loops
+
+    spec = np.zeros(2, np.int64)
+    start, gap = (np.zeros(ROOM, np.int64) for _ in range(2))
+    start[:], gap[:] = 1, 1  # pages are there before the loop writes to them
+    least = max(compiled(loops.least_gap)(spec, READINGS), 1)
+    found, elapsed, begin = compiled(loops.find_detours)(
+        spec, FACTOR * least, round(seconds * 1e9), start, gap
+    )
+    return Detours(
+        begin_ns=begin,
+        least_gap_s=least * 1e-9,
+        threshold_s=FACTOR * least * 1e-9,
+        elapsed_s=max(elapsed, 1) * 1e-9,
+        start_s=start[:found] * 1e-9,
+        length_s=(gap[:found] - least) * 1e-9,
+    )
+
+
+def units_per_second() -> float:
+    """Return how many units of work this rank does in a second, at its best."""
+    from hindmost.harness.probes import clock_loops as loops
+
+    taken = np.zeros(50, np.int64)
+    units = 20_000
+    compiled(loops.fixed_work)(np.zeros(2, np.int64), units, taken)
+    return float(units / (taken.min() * 1e-9))
+
+
+def fixed_work_quanta(effort: NoiseEffort, units: float) -> NDArray[np.float64]:
+    """Time the same work again and again, in seconds."""
+    from hindmost.harness.probes import clock_loops as loops
+
+    taken = np.ones(max(round(effort.fwq_s / effort.quantum_s), 1), np.int64)
+    compiled(loops.fixed_work)(
+        np.zeros(2, np.int64), max(round(units * effort.quantum_s), 1), taken
+    )
+    return taken * 1e-9
+
+
+def fixed_time_quanta(effort: NoiseEffort, units: float) -> NDArray[np.int64]:
+    """Count what can be done in windows; a piece of work takes a thousandth of a window."""
+    from hindmost.harness.probes import clock_loops as loops
+
+    done = np.ones(max(round(effort.ftq_s / effort.quantum_s), 1), np.int64)
+    compiled(loops.fixed_time)(
+        np.zeros(2, np.int64),
+        max(round(units * effort.quantum_s / 1000), 1),
+        round(effort.quantum_s * 1e9),
+        done,
+    )
+    return done
+
+
+def summary(ranks: Sequence[RankNoise]) -> Noise:
+    """Return the noise of the machine: mean rate and share over ranks, quantiles of all detours."""
+    lengths = np.concatenate([rank.detours.length_s for rank in ranks])
+    quantiles = np.quantile(lengths, QUANTILES, method="higher") if lengths.size else ()
+    return Noise(
+        detours_per_s=float(np.mean([rank.detours.per_s for rank in ranks])),
+        share=float(np.mean([rank.detours.share for rank in ranks])),
+        detour_quantiles_s=tuple(float(each) for each in quantiles),
+    )
+
+
+def histogram(ranks: Sequence[RankNoise]) -> NDArray[np.int64]:
+    """Count the detours of all ranks between `EDGES_NS`."""
+    lengths = np.concatenate([rank.detours.length_s for rank in ranks]) * 1e9
+    return np.histogram(lengths, EDGES_NS)[0]

@@ -1,0 +1,93 @@
+"""The section ``noise``: what ranks lose to others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hindmost.harness.probes.noise import (
+    EDGES_NS,
+    QUICK,
+    NoiseEffort,
+    RankNoise,
+    histogram,
+    measure_noise,
+    summary,
+)
+from hindmost.harness.probes.sections.section import Outcome, Section, Setting
+from hindmost.harness.probes.sections.words import seconds
+
+MOST_RANKS = 64
+"""Ranks whose raw values are kept, evenly over all; summaries are kept of every rank."""
+
+
+def take(setting: Setting) -> Outcome | None:
+    """Look at the noise on every rank; collective."""
+    effort = QUICK if setting.quick else NoiseEffort()
+    mine = measure_noise(setting.communicator, effort)
+    everybody = setting.communicator.gather(mine)
+    return None if everybody is None else described(everybody, effort)
+
+
+def described(ranks: Sequence[RankNoise], effort: NoiseEffort) -> Outcome:
+    """Sum up and tell."""
+    noise = summary(ranks)
+    kept = {int(each) for each in np.linspace(0, len(ranks) - 1, min(len(ranks), MOST_RANKS))}
+    samples = {
+        "quantum_s": effort.quantum_s,
+        "histogram": {"edges_ns": EDGES_NS.tolist(), "detours": histogram(ranks).tolist()},
+        "ranks": [rank_samples(rank, each, rank in kept) for rank, each in enumerate(ranks)],
+    }
+    shares = [each.detours.share for each in ranks]
+    rows = [
+        ("detours a second and rank", f"{noise.detours_per_s:.4g}"),
+        ("share lost to detours", f"{percent(noise.share)} ({percent(min(shares))} to "
+         f"{percent(max(shares))} by rank)"),
+        ("share lost, FWQ", percent(float(np.mean([each.fwq_share for each in ranks])))),
+        ("share lost, FTQ", percent(float(np.mean([each.ftq_share for each in ranks])))),
+    ]  # fmt: skip
+    if noise.detour_quantiles_s:
+        told = ", ".join(seconds(each) for each in noise.detour_quantiles_s)
+        rows.append(("detours, quantiles 0.5, 0.9, 0.99, 1", told))
+    return Outcome(changes={"noise": noise}, samples=samples, rows=tuple(rows))
+
+
+def rank_samples(rank: int, noise: RankNoise, raw: bool) -> dict[str, Any]:
+    """Return what is kept of a rank; raw values are whole nanoseconds."""
+    detours = noise.detours
+    kept: dict[str, Any] = {
+        "rank": rank,
+        "detours_per_s": detours.per_s,
+        "share": detours.share,
+        "fwq_share": noise.fwq_share,
+        "ftq_share": noise.ftq_share,
+        "begin_ns": detours.begin_ns,
+        "least_gap_s": detours.least_gap_s,
+        "threshold_s": detours.threshold_s,
+        "elapsed_s": detours.elapsed_s,
+    }
+    if raw:
+        kept["detour_start_ns"] = nanoseconds(detours.start_s)
+        kept["detour_length_ns"] = nanoseconds(detours.length_s)
+        kept["fwq_ns"] = nanoseconds(noise.fwq_s)
+        kept["ftq"] = noise.ftq.tolist()
+    return kept
+
+
+def nanoseconds(values_s: Any) -> list[int]:
+    """Return times as whole nanoseconds."""
+    return [int(each) for each in np.rint(np.asarray(values_s) * 1e9)]
+
+
+def percent(share: float) -> str:
+    """Write a share in percent."""
+    return f"{100 * share:.3g} %"
+
+
+NOISE = Section(
+    name="noise",
+    summary="selfish detours, fixed work and fixed time quanta on every rank",
+    take=take,
+)

@@ -1,0 +1,43 @@
+"""The section ``speed``: the reference kernel, on one rank alone and on all at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hindmost.harness.probes.meeting import among, in_turn
+from hindmost.harness.probes.sections.section import Outcome, Section, Setting
+from hindmost.harness.probes.sections.words import seconds
+from hindmost.harness.probes.speed import readings, warm_up
+
+
+def take(setting: Setting) -> Outcome | None:
+    """Read the speed; collective."""
+    communicator = setting.communicator
+    alone = readings_alone(communicator)
+    communicator.Barrier()
+    together = communicator.gather(readings())
+    if together is None:
+        return None
+    medians = [float(np.median(each)) for each in together]
+    own = float(np.median(alone))
+    rows = [("reference kernel, one rank", seconds(own))]
+    samples = {"alone_s": list(alone), "together_s": [list(each) for each in together]}
+    if len(medians) > 1:
+        told = f"{seconds(max(medians))} on the slowest, {seconds(min(medians))} on the quickest"
+        rows.append((f"reference kernel, {len(medians)} ranks at once", told))
+    return Outcome(changes={"speed_s": own}, samples=samples, rows=tuple(rows))
+
+
+def readings_alone(communicator: Any) -> tuple[float, ...]:
+    """Read the speed of the first rank while the others sleep; collective."""
+    in_turn(communicator, warm_up)
+    with among(communicator, [0]) as alone:
+        mine = readings() if alone is not None else ()
+    return communicator.bcast(mine)  # type: ignore[no-any-return]
+
+
+SPEED = Section(
+    name="speed", summary="a reference kernel, for the state the machine is in", take=take
+)

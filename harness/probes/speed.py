@@ -1,0 +1,134 @@
+"""How fast a rank computes now: a reference kernel of fixed work, for the state of the machine.
+
+Time per cell does not carry over from one state of a machine to another (frequency, neighbours in
+its caches), so a curve of grind times is scaled by the ratio of two readings of this kernel. Its
+work is like a finite-volume code's: fluxes over the faces of 5,000 cells, which fit into a core's
+own cache, and one pass over arrays which do not.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.harness.probes.meeting import in_turn
+from hindmost.models.compiled import compiled
+
+CELLS = (100, 50)
+STREAM = 2**20
+"""Doubles in each of two arrays: 16 MiB together."""
+SWEEPS = 20
+"""Over all faces, in one reading."""
+READINGS = 25
+CAP_S = 0.25
+"""No reading begins after so long."""
+
+
+def sweep_and_stream(
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
+    state: NDArray[np.float64],
+    change: NDArray[np.float64],
+    sweeps: int,
+    source: NDArray[np.float64],
+    target: NDArray[np.float64],
+) -> None:
+    """Add up Rusanov fluxes of an ideal gas over all faces, so many times; then pass over arrays.
+
+    Parameters
+    ----------
+    left, right : int32 array, shape (face,)
+        The cells of a face.
+    state, change : float64 array, shape (cell, 4)
+        Density, momenta and energy; the sum of the fluxes.
+    source, target : float64 array, shape (any,)
+    """
+    for _ in range(sweeps):
+        for face in range(left.size):
+            a, b = left[face], right[face]
+            ra, rb = state[a, 0], state[b, 0]
+            ua, ub = state[a, 1] / ra, state[b, 1] / rb
+            va, vb = state[a, 2] / ra, state[b, 2] / rb
+            pa = 0.4 * (state[a, 3] - 0.5 * ra * (ua * ua + va * va))
+            pb = 0.4 * (state[b, 3] - 0.5 * rb * (ub * ub + vb * vb))
+            fastest = max(abs(ua) + np.sqrt(1.4 * pa / ra), abs(ub) + np.sqrt(1.4 * pb / rb))
+            f0 = 0.5 * (ra * ua + rb * ub - fastest * (rb - ra))
+            f1 = 0.5 * (ra * ua * ua + pa + rb * ub * ub + pb - fastest * (rb * ub - ra * ua))
+            f2 = 0.5 * (ra * ua * va + rb * ub * vb - fastest * (rb * vb - ra * va))
+            f3 = 0.5 * (
+                ua * (state[a, 3] + pa)
+                + ub * (state[b, 3] + pb)
+                - fastest * (state[b, 3] - state[a, 3])
+            )
+            change[a, 0] -= f0
+            change[a, 1] -= f1
+            change[a, 2] -= f2
+            change[a, 3] -= f3
+            change[b, 0] += f0
+            change[b, 1] += f1
+            change[b, 2] += f2
+            change[b, 3] += f3
+    for k in range(source.size):
+        target[k] = source[k] + 0.5 * target[k]
+
+
+@cache
+def arrays() -> tuple[Any, ...]:
+    """Return what the kernel works on, made once a process: the same on every machine."""
+    columns, rows = CELLS
+    cell = np.arange(columns * rows, dtype=np.int32).reshape(rows, columns)
+    left = np.concatenate([cell[:, :-1].ravel(), cell[:-1].ravel()])
+    right = np.concatenate([cell[:, 1:].ravel(), cell[1:].ravel()])
+    order = np.argsort(left, kind="stable")  # cells one after the other, as a code has it
+    random = np.random.default_rng(1)
+    state = np.column_stack(
+        [random.uniform(0.9, 1.1, cell.size) for _ in range(3)] + [np.full(cell.size, 4.0)]
+    )
+    change = np.zeros_like(state)
+    return left[order], right[order], state, change, SWEEPS, np.ones(STREAM), np.ones(STREAM)
+
+
+def warm_up() -> None:
+    """Compile the kernel and touch its arrays; once a process."""
+    compiled(sweep_and_stream)(*arrays())
+
+
+def readings() -> tuple[float, ...]:
+    """Return what the kernel takes on this rank, again and again, in seconds; at most 0.3 s."""
+    kernel, with_what = compiled(sweep_and_stream), arrays()
+    warm_up()
+    found: list[float] = []
+    end = time.perf_counter() + CAP_S
+    while len(found) < READINGS and (not found or time.perf_counter() < end):
+        with_what[3][:] = 0
+        begin = time.perf_counter()
+        kernel(*with_what)
+        found.append(time.perf_counter() - begin)
+    return tuple(found)
+
+
+def speed(communicator: Any = None) -> float:
+    """Return what the reference kernel takes now, in seconds; less is faster.
+
+    Parameters
+    ----------
+    communicator : MPI.Intracomm, optional
+        Collective with it: all ranks compute at once, as they will in a run, and the slowest
+        rank's median counts. Without it, this process alone.
+
+    Notes
+    -----
+    Ranks of a node share caches and memory: compare with a reading of as many ranks per node.
+    """
+    if communicator is None:
+        return float(np.median(readings()))
+    from mpi4py import MPI
+
+    in_turn(communicator, warm_up)
+    communicator.Barrier()
+    slowest: float = communicator.allreduce(float(np.median(readings())), op=MPI.MAX)
+    return slowest

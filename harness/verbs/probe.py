@@ -1,0 +1,252 @@
+"""``hindmost probe``: what a machine can do, measured and kept in a machine file."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from hindmost.errors import HindmostError, UsageError
+from hindmost.harness import mpi
+from hindmost.harness.launch import check_size, crowding_warnings, place
+from hindmost.harness.probes.grind import OWN_KERNEL, cell_counts
+from hindmost.harness.probes.machine_file import (
+    IDENTITY,
+    check_place,
+    check_same_machine,
+    read_document,
+    updated,
+    write_document,
+)
+from hindmost.harness.probes.meeting import nodes_of
+from hindmost.harness.probes.sections import SECTIONS
+from hindmost.harness.probes.sections.section import Outcome, Section, Setting
+from hindmost.harness.runfile.provenance import (
+    environment,
+    load_of_host,
+    mpi_library,
+    scheduler,
+)
+from hindmost.harness.together import (
+    end_before_meeting,
+    on_root,
+    perform_together,
+    reporter,
+)
+from hindmost.harness.verbs.doctor import QUIET_LOAD
+from hindmost.models.dynamic.machine import Machine
+
+ALL = "all"
+QUICK_CELLS = "1400,20000"
+
+EXAMPLES = """\
+examples:
+  mpiexec -n 2 hindmost probe all --out machine.json
+  mpiexec -n 2 hindmost probe network --out machine.json
+  hindmost probe noise --quick
+  hindmost probe checkpoint --dir /scratch/me --out machine.json
+  mpiexec -n 4 hindmost probe grind --kernel mycode.kernels:measure --cells 1000,10000,100000
+
+Start as many ranks as a run will have on a node; ranks on two nodes for the network across nodes.
+A file that is there keeps the sections that are not measured again.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.epilog = EXAMPLES
+    told = "; ".join(f"{section.name}: {section.summary}" for section in SECTIONS)
+    parser.description = f"Measures a machine for the models of run time. {told}."
+    parser.add_argument("probe", choices=(*SECTIONS.names, ALL), help="what to measure")
+    parser.add_argument("--out", type=Path, help="machine file to write or to update")
+    parser.add_argument("--json", action="store_true", help="print JSON, without raw samples")
+    parser.add_argument(
+        "--quick", action="store_true", help="a few seconds in all, for a first look"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of random orders (%(default)s)")
+    parser.add_argument("--name", help="the machine's name in a new file (the host's)")
+    parser.add_argument(
+        "--force", action="store_true", help="update a file although it is of another machine"
+    )
+    parser.add_argument(
+        "--dir", type=Path, default=Path(), help="where checkpoints are written (here)"
+    )
+    parser.add_argument("--cells", default="", help="cells a rank for grind, as in 1400,4800,80000")
+    parser.add_argument(
+        "--kernel",
+        default=OWN_KERNEL,
+        metavar="MODULE:FUNCTION",
+        help="what grind measures: a function of cells and communicator that returns seconds per "
+        "cell of each phase (%(default)s)",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What the probes found, on rank 0.
+
+    Attributes
+    ----------
+    outcomes : dict
+        Section -> outcome.
+    provenance : dict
+    machine : Machine
+        Name and ranks per node.
+    """
+
+    outcomes: dict[str, Outcome]
+    provenance: dict[str, Any]
+    machine: Machine
+
+
+def perform(arguments: argparse.Namespace) -> int:
+    """Measure; on a failure all ranks end, with one message."""
+    mine = place()
+    try:
+        cells = cell_counts(arguments.cells or (QUICK_CELLS if arguments.quick else ""))
+        if arguments.seed < 0:
+            raise UsageError(f"--seed {arguments.seed} is negative; seeds are 0 or more.")
+        communicator = mpi.start()
+        check_size(communicator.size, mpi_library(), mine)
+    except HindmostError as error:
+        return end_before_meeting(mine.rank, error)
+    return perform_together(communicator, lambda: probe_together(arguments, cells, communicator))
+
+
+def probe_together(arguments: argparse.Namespace, cells: tuple[int, ...], communicator: Any) -> int:
+    """Measure on ranks that have met; collective."""
+    report = reporter(communicator.rank)
+    # Of their own: a rank that fails meets the others where no probe waits.
+    probes = communicator.Dup()
+    setting = Setting(
+        communicator=probes,
+        nodes=tuple(nodes_of(probes)),
+        quick=arguments.quick,
+        seed=arguments.seed,
+        folder=arguments.dir,
+        cells=cells,
+        kernel=arguments.kernel,
+    )
+    document = on_root(probes, lambda: file_to_update(arguments))
+    chosen = possible(arguments.probe, setting, report)
+    for warning in (*crowding_warnings(probes), *load_warnings()):
+        report(f"warning: {warning}")
+    found = measure(chosen, setting, arguments.name, report)
+    if found is not None:
+        keep_and_tell(found, arguments, document, report)
+    probes.Barrier()
+    return 0
+
+
+def file_to_update(arguments: argparse.Namespace) -> dict[str, Any] | None:
+    """Return the file that is there, after a look whether it can be updated."""
+    if arguments.out is None:
+        return None
+    check_place(arguments.out)
+    document = read_document(arguments.out)
+    if document is not None and not arguments.force:
+        here = environment("", 1)["machine"]
+        check_same_machine(arguments.out, document, {key: here[key] for key in IDENTITY})
+    return document
+
+
+def possible(name: str, setting: Setting, report: Callable[[str], None]) -> list[Section]:
+    """Return the probes that were asked for; of all, those that can be had here."""
+    if name != ALL:
+        SECTIONS[name].check(setting)
+        return [SECTIONS[name]]
+    chosen = []
+    for section in SECTIONS:
+        try:
+            section.check(setting)
+        except HindmostError as error:
+            report(f"warning: {section.name} is left out: {error}")
+        else:
+            chosen.append(section)
+    return chosen
+
+
+def load_warnings() -> list[str]:
+    """Say that something else is running here."""
+    load, cores = load_of_host(), os.cpu_count() or 1
+    if load <= QUIET_LOAD * cores:
+        return []
+    return [
+        f"load {load:.2f} on {cores} core{'s' if cores > 1 else ''} before the first probe: "
+        "something else is running, and is measured as well"
+    ]
+
+
+def measure(
+    sections: list[Section], setting: Setting, name: str | None, report: Callable[[str], None]
+) -> Found | None:
+    """Take the probes one after the other; collective, and only rank 0 has the result."""
+    communicator = setting.communicator
+    hosts = communicator.gather((platform.node(), os.sched_getaffinity(0)))
+    load, begun = load_of_host(), datetime.now(UTC)
+    outcomes = {}
+    for section in sections:
+        report(f"{section.name} ...")
+        outcome = section.take(setting)
+        if outcome is not None:
+            outcomes[section.name] = outcome
+    if hosts is None:
+        return None
+    own = environment("", communicator.size)
+    here = platform.node()
+    cores = set().union(*(cores for host, cores in hosts if host == here))
+    return Found(
+        outcomes=outcomes,
+        machine=Machine(name=name or here, ranks_per_node=max(len(cores), 1)),
+        provenance={
+            "date": begun.isoformat(timespec="seconds"),
+            "load_before": load,
+            "load_after": load_of_host(),
+            "ranks": communicator.size,
+            "ranks_per_node": setting.ranks_here,
+            "hosts": sorted({host for host, _ in hosts}),
+            "mpi_library": mpi_library(),
+            "quick": setting.quick,
+            "seed": setting.seed,
+            "environment": own,
+            "scheduler": scheduler(),
+        },
+    )
+
+
+def keep_and_tell(
+    found: Found,
+    arguments: argparse.Namespace,
+    document: dict[str, Any] | None,
+    report: Callable[[str], None],
+) -> None:
+    """Write the file and print what was found."""
+    new = updated(document, found.machine, found.outcomes, found.provenance)
+    warnings = [text for outcome in found.outcomes.values() for text in outcome.warnings]
+    if document is not None and document.get("grind") and set(found.outcomes) == {"speed"}:
+        warnings.append(
+            "speed_s stays what it was when grind was measured; this reading is in the samples"
+        )
+    if arguments.out is not None:
+        write_document(arguments.out, new)
+    for warning in warnings:
+        report(f"warning: {warning}")
+    if arguments.json:
+        told = {key: value for key, value in new.items() if key != "samples"}
+        probes = list(found.outcomes)
+        print(json.dumps({"version": 1, "probes": probes, "machine": told}, indent=2))
+        return
+    ranks = found.provenance["ranks"]
+    for name, outcome in found.outcomes.items():
+        print(f"{name} ({'1 rank' if ranks == 1 else f'{ranks} ranks'})")
+        width = max(len(label) for label, _ in outcome.rows)
+        for label, value in outcome.rows:
+            print(f"  {label:{width}}  {value}")
+    if arguments.out is not None:
+        print(arguments.out)

@@ -1,0 +1,103 @@
+"""Time per cell against cells: the piecewise curves of the paper's figure 1."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from dataclasses import dataclass
+from statistics import median
+
+from hindmost.errors import DataError
+from hindmost.models.dynamic.machine import GrindPoint, Machine
+
+
+@dataclass(frozen=True, slots=True)
+class GrindCurve:
+    """Linear in the logarithm of cells between points; beyond the ends it stays as it is there.
+
+    Attributes
+    ----------
+    log_cells : tuple of float
+        Rising.
+    seconds : tuple of float
+        Per cell.
+    """
+
+    log_cells: tuple[float, ...]
+    seconds: tuple[float, ...]
+
+    def seconds_per_cell(self, cells: float) -> float:
+        """Return the time per cell at so many cells a rank."""
+        points, times = self.log_cells, self.seconds
+        if cells <= 0.0:
+            return times[0]
+        place = math.log(cells)
+        after = bisect_right(points, place)
+        if after == 0:
+            return times[0]
+        if after == len(points):
+            return times[-1]
+        low, high = points[after - 1], points[after]
+        share = (place - low) / (high - low)
+        return times[after - 1] + share * (times[after] - times[after - 1])
+
+
+def curve(points: tuple[GrindPoint, ...], phase: str, ranks_per_node: int) -> GrindCurve | None:
+    """Return the curve of a phase with so many ranks at work on a node.
+
+    Points of the same cells are repeats, of which the median is taken. Between numbers of ranks
+    that were measured the curves are interpolated, beyond them the nearest stands: more ranks a
+    node slow each other down by their use of memory, T_memcon.
+
+    Returns
+    -------
+    GrindCurve or None
+        None where the phase was not measured.
+    """
+    counts = sorted({point.ranks_per_node for point in points if point.phase == phase})
+    if not counts:
+        return None
+    low = max((count for count in counts if count <= ranks_per_node), default=counts[0])
+    high = min((count for count in counts if count >= ranks_per_node), default=counts[-1])
+    first, last = (measured(points, phase, count) for count in (low, high))
+    if high == low:
+        return first
+    share = (ranks_per_node - low) / (high - low)
+    places = tuple(sorted({*first.log_cells, *last.log_cells}))
+    times = []
+    for place in places:
+        cells = math.exp(place)
+        times.append(
+            (1.0 - share) * first.seconds_per_cell(cells) + share * last.seconds_per_cell(cells)
+        )
+    return GrindCurve(places, tuple(times))
+
+
+def measured(points: tuple[GrindPoint, ...], phase: str, ranks_per_node: int) -> GrindCurve:
+    """Return the curve through the medians at this number of ranks a node."""
+    at: dict[float, list[float]] = {}
+    for point in points:
+        if point.phase == phase and point.ranks_per_node == ranks_per_node:
+            at.setdefault(point.cells, []).append(point.seconds_per_cell)
+    cells = sorted(at)
+    return GrindCurve(
+        tuple(math.log(count) for count in cells), tuple(median(at[count]) for count in cells)
+    )
+
+
+def curve_of(machine: Machine, phase: str, ranks_per_node: int) -> GrindCurve:
+    """Return the curve of a machine.
+
+    Raises
+    ------
+    DataError
+        The phase was not measured.
+    """
+    found = curve(machine.grind, phase, ranks_per_node)
+    if found is None:
+        has = ", ".join(sorted({point.phase for point in machine.grind})) or "none"
+        raise DataError(
+            f"The machine '{machine.name}' has no grind curve of the phase '{phase}'; it has: "
+            f"{has}. Measure it with `hindmost probe grind`."
+        )
+    return found

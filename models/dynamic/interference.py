@@ -1,0 +1,268 @@
+"""A sequential test, cycle by cycle: a slower machine, other work, or noise.
+
+The test runs on x = log(measured / baseline). The baseline must not follow the change: the offline
+model, by which the paper recognizes a machine below its usual performance (section 4), or any other
+that learns from undisturbed cycles only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Sequence
+from statistics import median
+
+from hindmost.errors import UsageError
+from hindmost.models.dynamic.blame import moved_phases, moved_work, where, work_behind
+from hindmost.models.dynamic.spread import Spread
+from hindmost.models.dynamic.verdict import Kind, Verdict
+from hindmost.models.dynamic.work import Work
+
+
+class Interference:
+    """A CUSUM test on clipped logarithms of measured over baseline.
+
+    Parameters
+    ----------
+    scale : float, optional
+        Robust standard deviation of x in an undisturbed run; learnt from its begin if not given.
+    start : int
+        Cycles that are taken for undisturbed at the begin, and in which nothing is found.
+    smallest : float
+        Slowdowns below this factor are not looked for.
+    usual : float, optional
+        Measured over baseline on an undisturbed machine, where that is known: then the first cycles
+        are judged as well, and a run that begins on a slow machine says so. Learnt if not given.
+
+    Notes
+    -----
+    With z the deviation of x from its running level, clipped at c, the sums
+    g = max(0, g + z - k), and alike for -z, are held against h = 1.5 (c - k): one cycle alone never
+    reaches h, however slow, and two do if they come near c. k and c grow with the scale, which is
+    taken larger where neighbouring cycles are correlated, and with the tail of undisturbed
+    cycles; c stays below log 1.85, so that a twofold slowdown takes two cycles.
+    """
+
+    def __init__(
+        self,
+        *,
+        scale: float | None = None,
+        start: int = 8,
+        smallest: float = 1.1,
+        usual: float | None = None,
+    ) -> None:
+        if start < 2 or smallest <= 1.0 or (scale is not None and scale <= 0.0):
+            raise UsageError(
+                f"start = {start}, smallest = {smallest:g}, scale = {scale}; start must be at "
+                "least 2, smallest above 1, and scale above 0."
+            )
+        if usual is not None and usual <= 0.0:
+            raise UsageError(f"usual = {usual:g}; measured over baseline must be above 0.")
+        self._start, self._reference = 0 if usual is not None else start, math.log(smallest)
+        self._spread = Spread(scale)
+        self._centre = 0.0 if usual is None else math.log(usual)
+        self._shift = 0.0
+        self._up = self._down = 0.0
+        self._pending: list[float] = []
+        self._places: deque[float] = deque(maxlen=16)
+        self._plain: list[float] = []
+        self._adapting: deque[float] = deque(maxlen=9)
+        self._phases: deque[tuple[float, ...]] = deque(maxlen=16)
+        self._since_up = self._since_down = self._since_shift = 0
+        self._works: dict[bool, tuple[Work, float, float]] = {}
+        self.cycle = -1
+
+    @property
+    def slower(self) -> bool:
+        """Whether the machine is held to be slower than it was."""
+        return self._shift > 0.0
+
+    @property
+    def suspicious(self) -> bool:
+        """Whether this cycle is not to be learnt from as undisturbed."""
+        return self._shift != 0.0 or self._since_up > 0 or self._since_down > 0
+
+    def observe(
+        self,
+        measured_s: float,
+        baseline_s: float,
+        *,
+        work: Work | None = None,
+        iterations: float = 0.0,
+        phases_s: Sequence[float] = (),
+        baseline_phases_s: Sequence[float] = (),
+    ) -> Verdict:
+        """Take a cycle and judge.
+
+        Parameters
+        ----------
+        measured_s, baseline_s : float
+            Of the cycle; the baseline with the iterations that were done.
+        work : Work, optional
+            What it did; without it changes of the work are not named.
+        iterations : float
+            Of the heat solver.
+        phases_s, baseline_phases_s : sequences of float
+            In the order of `PHASES`; they tell a slower machine from work the baseline misses.
+        """
+        self.cycle += 1
+        adapts = work is not None and work.adapts
+        place = self._placed(math.log(measured_s / baseline_s), adapts)
+        self._places.append(place)
+        self._phases.append(
+            tuple(
+                math.log(took / should) if took > 0.0 and should > 0.0 else math.nan
+                for took, should in zip(phases_s, baseline_phases_s, strict=False)
+            )
+        )
+        if self.cycle < self._start:
+            self._centre = median(self._plain or self._places)
+            self._spread.observe(place - self._centre)
+            self._remember(work, iterations, measured_s)
+            return self._verdict(Kind.STEADY, place, "too early to judge.")
+        reference, clip = self._bounds()
+        off = place - self._centre - self._shift
+        clipped = min(clip, max(-clip, off))
+        self._since_up = self._since_up + 1 if self._up > 0.0 or clipped > reference else 0
+        self._since_down = self._since_down + 1 if self._down > 0.0 or clipped < -reference else 0
+        self._up = max(0.0, self._up + clipped - reference)
+        self._down = max(0.0, self._down - clipped - reference)
+        bound = 1.5 * (clip - reference)
+        if self._up >= bound or self._down >= bound:
+            verdict = self._changed(
+                place, self._since_up if self._up >= bound else self._since_down
+            )
+            self._remember(work, iterations, measured_s)
+            return verdict
+        self._settle(off, reference)
+        verdict = self._unchanged(place, off, clip, work, iterations, measured_s)
+        self._remember(work, iterations, measured_s)
+        return verdict
+
+    def pass_over(self, why: str) -> Verdict:
+        """Take a cycle for which there is no baseline, and judge nothing."""
+        self.cycle += 1
+        return self._verdict(Kind.STEADY, self._centre + self._shift, why)
+
+    def _placed(self, place: float, adapts: bool) -> float:
+        """Return the logarithm as if the baseline were as right with adaption as without."""
+        early = self.cycle < self._start
+        if not adapts:
+            if early:
+                self._plain.append(place)
+            return place
+        if not early or self._plain:
+            if early:
+                self._centre = median(self._plain)
+            usual = self._centre + self._shift
+            known = median(self._adapting) if self._adapting else place - usual
+            if not self.suspicious:
+                self._adapting.append(place - usual)
+            return place - known
+        return place
+
+    def _bounds(self) -> tuple[float, float]:
+        """Return k and c, in logarithms."""
+        spread = self._spread
+        reference = max(self._reference, 1.5 * spread.scale, spread.tail(0.95))
+        clip = max(math.log(1.7), 5.0 * spread.scale, spread.tail(0.98) + spread.scale)
+        clip = min(clip, math.log(1.85))
+        return min(reference, 0.5 * clip), clip
+
+    def _settle(self, off: float, reference: float) -> None:
+        """Let the level follow what is not suspicious, and refine a new state."""
+        quiet = self._up == 0.0 and self._down == 0.0
+        if self._shift == 0.0:
+            self._pending.append(off)  # what may be the begin of a change is not yet undisturbed
+            if quiet:
+                for each in self._pending:
+                    self._spread.observe(each)
+                self._pending.clear()
+                self._centre += 0.05 * min(reference, max(-reference, off))
+        elif self._since_shift < 9:
+            self._since_shift += 1
+            last = list(self._places)[-self._since_shift :]
+            self._shift = median(last) - self._centre
+        elif quiet:
+            self._shift += 0.05 * min(reference, max(-reference, off))
+
+    def _changed(self, place: float, since: int) -> Verdict:
+        """Begin a new state: how large, since when, and whether machine or work made it."""
+        near = max(3.0 * self._spread.scale, math.log(1.07))
+        keep = 1
+        for before in list(self._places)[-2 : -max(1, since) - 1 : -1]:
+            if abs(before - place) > near:
+                break  # the change came in the midst of that cycle
+            keep += 1
+        last = list(self._places)[-keep:]
+        new, old = median(last) - self._centre, self._shift
+        self._up = self._down = 0.0
+        self._since_up = self._since_down = 0
+        self._pending.clear()
+        self._since_shift = keep
+        step = math.exp(new - old)
+        phases = moved_phases(self._phases, keep)
+        blame = work_behind(phases, new - old)
+        if blame:
+            self._centre += new - old
+            words = f"the work changed: {blame}."
+            return self._verdict(Kind.WORK, place, words, keep=keep, step=step)
+        self._shift = 0.0 if abs(new) <= max(self._reference, 3.0 * self._spread.scale) else new
+        if new > old:
+            words = f"the machine is {math.exp(new):.2f} times as slow as it was, {where(phases)}."
+            return self._verdict(Kind.SLOWER, place, words, keep=keep, step=step)
+        if old <= 0.0:
+            words = f"the machine is faster than it was: {math.exp(new):.2f} times the usual time."
+        elif self._shift == 0.0:
+            words = f"the machine is as fast as before, after {math.exp(old):.2f} times the time."
+        else:
+            words = (
+                f"the machine is at {math.exp(new):.2f} times the time, after {math.exp(old):.2f}."
+            )
+        return self._verdict(Kind.FASTER, place, words, keep=keep, step=step)
+
+    def _unchanged(
+        self,
+        place: float,
+        off: float,
+        clip: float,
+        work: Work | None,
+        iterations: float,
+        measured_s: float,
+    ) -> Verdict:
+        if abs(off) > max(0.6 * clip, 4.0 * self._spread.scale):
+            return self._verdict(
+                Kind.NOISE,
+                place,
+                f"this cycle alone took {math.exp(off):.2f} times the usual time.",
+            )
+        if work is not None and work.adapts in self._works:
+            before, before_iterations, before_s = self._works[work.adapts]
+            moved = math.log(measured_s / before_s)
+            if abs(moved) > max(math.log(1.15), 4.0 * self._spread.scale):
+                parts = moved_work(before, before_iterations, work, iterations)
+                if parts:
+                    words = f"the work changed ({parts}), and the time with it."
+                    return self._verdict(Kind.WORK, place, words)
+        if self.slower:
+            return self._verdict(
+                Kind.STEADY, place, f"still {math.exp(self._shift):.2f} times as slow."
+            )
+        return self._verdict(Kind.STEADY, place, "as expected.")
+
+    def _remember(self, work: Work | None, iterations: float, measured_s: float) -> None:
+        if work is not None:
+            self._works[work.adapts] = (work, iterations, measured_s)
+
+    def _verdict(
+        self, kind: Kind, place: float, words: str, *, keep: int = 0, step: float = 1.0
+    ) -> Verdict:
+        return Verdict(
+            kind=kind,
+            cycle=self.cycle,
+            factor=math.exp(place - self._centre),
+            level=math.exp(self._shift),
+            keep=keep,
+            step=step,
+            words=words[0].upper() + words[1:],
+        )

@@ -1,0 +1,51 @@
+"""The test for interference with a baseline under it: the offline model, or levels kept apart."""
+
+from __future__ import annotations
+
+from hindmost.models.dynamic.interference import Interference
+from hindmost.models.dynamic.offline import OfflineModel
+from hindmost.models.dynamic.shape_level import ShapeLevel
+from hindmost.models.dynamic.verdict import Kind, Verdict
+from hindmost.models.dynamic.work import Spent, Work
+
+
+class Judge:
+    """Judges every cycle.
+
+    Parameters
+    ----------
+    model : OfflineModel, optional
+        The baseline; without it the levels of undisturbed cycles are.
+    test : Interference, optional
+        One with its defaults if not given.
+    """
+
+    def __init__(self, model: OfflineModel | None = None, test: Interference | None = None) -> None:
+        self._model = model
+        self._levels = ShapeLevel(name="baseline") if model is None else None
+        self._test = Interference() if test is None else test
+
+    def observe(self, spent: Spent, work: Work) -> Verdict:
+        """Take a cycle and return the verdict."""
+        iterations = spent.iterations or work.iterations
+        levels = self._levels
+        parts: tuple[float, ...] = ()
+        if self._model is not None:
+            parts = self._model.phases_s(work, iterations)
+        elif levels is not None:
+            parts = levels.expected_phases_s(work, iterations)
+        if levels is not None and not levels.knows(work):
+            levels.observe(spent, work)
+            return self._test.pass_over("the first of its kind: nothing to judge it by.")
+        verdict = self._test.observe(
+            spent.seconds,
+            sum(parts) or spent.seconds,
+            work=work,
+            iterations=iterations,
+            phases_s=spent.phases_s,
+            baseline_phases_s=parts,
+        )
+        # What stands out must not become what is usual.
+        if levels is not None and not self._test.suspicious and verdict.kind is not Kind.NOISE:
+            levels.observe(spent, work)
+        return verdict

@@ -1,0 +1,216 @@
+"""The offline model: machine, application and pattern, measured apart, make the time of a cycle.
+
+T_cycle = T_comp + T_memcon + T_GScomm + T_allreduce + T_divide + T_combine + T_load (section 2, and
+the model of SAGE that it refers to). T_memcon is in the grind curve of the ranks that share a node.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hindmost.errors import UsageError
+from hindmost.models.dynamic.application import Application
+from hindmost.models.dynamic.geometry import Curve, Pattern, Surface, contention
+from hindmost.models.dynamic.grind import curve_of
+from hindmost.models.dynamic.machine import Machine
+from hindmost.models.dynamic.network import allreduce_s, link_between
+from hindmost.models.dynamic.work import PHASES, Work
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseTimes:
+    """The time of each phase of a cycle, in seconds."""
+
+    hydro: float = 0.0
+    halo: float = 0.0
+    heat: float = 0.0
+    reduction: float = 0.0
+    adaption: float = 0.0
+    balance: float = 0.0
+
+    @property
+    def phases_s(self) -> tuple[float, ...]:
+        """All, in the order of `PHASES`."""
+        return tuple(getattr(self, phase) for phase in PHASES)
+
+    @property
+    def seconds(self) -> float:
+        """The whole cycle."""
+        return sum(self.phases_s)
+
+
+class OfflineModel:
+    """The time of a cycle from what was measured before the run.
+
+    Parameters
+    ----------
+    machine : Machine
+        The only one of the three that changes with the machine.
+    application : Application
+    pattern : Pattern
+    ranks : int
+    speed_s : float, optional
+        What the reference kernel takes now. Computation is scaled by its ratio to what it took when
+        the grind curves were measured: curves do not transfer between states of a machine's load.
+
+    Raises
+    ------
+    DataError
+        The machine lacks a grind curve that the application needs.
+    UsageError
+        Fewer than one rank, or several on a machine without a network.
+    """
+
+    def __init__(
+        self,
+        *,
+        machine: Machine,
+        application: Application,
+        pattern: Pattern | None = None,
+        ranks: int = 1,
+        speed_s: float | None = None,
+    ) -> None:
+        if ranks < 1:
+            raise UsageError(f"{ranks} ranks; at least 1 is needed.")
+        if ranks > 1 and machine.network is None:
+            raise UsageError(
+                f"{ranks} ranks, but the machine '{machine.name}' has no network; measure it with "
+                "`hindmost probe network`, or take 1 rank."
+            )
+        self.machine, self.application, self.ranks = machine, application, ranks
+        self.pattern: Pattern = Curve() if pattern is None else pattern
+        self.on_node = min(ranks, machine.ranks_per_node)
+        self.pace = 1.0
+        if speed_s is not None and machine.speed_s is not None:
+            self.pace = speed_s / machine.speed_s
+        self._hydro = curve_of(machine, "hydro", self.on_node)
+        needs_heat = application.iterations > 0
+        measured = {point.phase for point in machine.grind}
+        has_heat = needs_heat or "heat" in measured
+        self._heat = curve_of(machine, "heat", self.on_node) if has_heat else None
+        has_adaption = "adaption" in measured
+        self._adaption = curve_of(machine, "adaption", self.on_node) if has_adaption else None
+        self._reduction_s = allreduce_s(machine, ranks, application.reduction_bytes)
+        network = machine.network
+        across = ranks > machine.ranks_per_node
+        self._link = self._one_way = None
+        if network is not None:
+            self._link = link_between(network, across=across, both_ways=True)
+            self._one_way = link_between(network, across=across, both_ways=False)
+
+    def phase_times(
+        self,
+        work: Work,
+        *,
+        iterations: float | None = None,
+        divided: float | None = None,
+        combined: float | None = None,
+        moved: float | None = None,
+    ) -> PhaseTimes:
+        """Return the time of each phase.
+
+        Parameters
+        ----------
+        iterations : float, optional
+            Of the heat solver, where more is known than ``work`` says.
+        divided, combined, moved : float, optional
+            Cells, once they are known; the application's shares stand for them before.
+        """
+        cells = work.cells
+        hydro, halo, heat, reduction, adaption, balance = self.phases_s(
+            work, work.iterations if iterations is None else iterations
+        )
+        if work.adapts:
+            app = self.application
+            if divided is not None:
+                adaption += self.pace * app.divide_s * (divided - app.divided_share * cells)
+            if combined is not None:
+                adaption += self.pace * app.combine_s * (combined - app.combined_share * cells)
+            if moved is not None:
+                balance = app.balance_s + self._load_s(moved)
+        return PhaseTimes(
+            hydro=hydro,
+            halo=halo,
+            heat=heat,
+            reduction=reduction,
+            adaption=adaption,
+            balance=balance,
+        )
+
+    def phases_s(self, work: Work, iterations: float) -> tuple[float, ...]:
+        """Return the times in the order of `PHASES`, quickly: this runs inside the cycle loop."""
+        cells, steps, app, pace = work.cells, work.steps, self.application, self.pace
+        hydro = pace * cells * steps * self._hydro.seconds_per_cell(cells)
+        heat = 0.0
+        if iterations and self._heat is not None:
+            heat = pace * cells * iterations * self._heat.seconds_per_cell(cells)
+        adaption = balance = 0.0
+        if work.adapts:
+            if self._adaption is not None:
+                adaption = cells * self._adaption.seconds_per_cell(cells)
+            adaption += cells * (
+                app.divided_share * app.divide_s + app.combined_share * app.combine_s
+            )
+            adaption *= pace
+            balance = app.balance_s + self._load_s(app.moved_share * cells)
+        reduction = app.reductions.of(steps, iterations) * self._reduction_s
+        return hydro, self._halo_s(work, iterations), heat, reduction, adaption, balance
+
+    def explain(self, work: Work | None = None) -> str:
+        """Say in words what a cycle consists of, and with ``work`` how long each part takes."""
+        work = self.application.work(1.0, self.ranks) if work is None else work
+        times = self.phase_times(work)
+        surface = self._surface(work)
+        scaled = "" if self.pace == 1.0 else f", {self.pace:.2f} times the time of the probe"
+        words = [
+            f"{self.application.name} on {self.ranks} rank{'s' * (self.ranks > 1)} of "
+            f"{self.machine.name}, {self.on_node} a node: a cycle of {work.cells:,.0f} cells, "
+            f"{work.steps} steps and {work.iterations:.0f} heat iterations takes "
+            f"{1e3 * times.seconds:.3g} ms.",
+            f"Computation follows the grind curve with {self.on_node} at work on a node{scaled}: "
+            f"hydro {1e3 * times.hydro:.3g} ms, heat {1e3 * times.heat:.3g} ms.",
+        ]
+        if self.ranks > 1:
+            factor = contention(surface, self.ranks, self.machine.ranks_per_node)
+            words.append(
+                f"In the {self.pattern.name} order {surface.cells:,.0f} cells come from "
+                f"{surface.messages:.0f} ranks in each of {surface.directions} directions, from up "
+                f"to {surface.distance} ranks away, and {factor:.0f} messages share a node's way "
+                f"out: halo {1e3 * times.halo:.3g} ms, reductions {1e3 * times.reduction:.3g} ms."
+            )
+        if work.adapts:
+            words.append(
+                f"The mesh is adapted ({1e3 * times.adaption:.3g} ms) and balanced "
+                f"({1e3 * times.balance:.3g} ms)."
+            )
+        return " ".join(words)
+
+    def _surface(self, work: Work) -> Surface:
+        if work.ghosts > 0.0:  # counted in the mesh: better than any formula
+            known = max(1.0, work.messages)
+            return Surface(work.ghosts, known, min(self.ranks - 1, round(known)), 1)
+        return self.pattern.surface(work.cells, self.ranks)
+
+    def _halo_s(self, work: Work, iterations: float) -> float:
+        if self.ranks == 1 or self._link is None:
+            return 0.0
+        surface = self._surface(work)
+        if surface.messages == 0.0:
+            return 0.0
+        each = surface.cells / surface.messages
+        total = 0.0
+        for exchange in self.application.exchanges:
+            count = exchange.count.of(work.steps, iterations)
+            if count:
+                directions = surface.directions
+                if exchange.directions is not None:
+                    directions = min(directions, exchange.directions)
+                message_s = self._link.time_s(each * exchange.bytes_per_cell)
+                total += count * directions * surface.messages * message_s
+        return contention(surface, self.ranks, self.machine.ranks_per_node) * total
+
+    def _load_s(self, moved: float) -> float:
+        """T_load: one message with all cells that move."""
+        if self._one_way is None or self.ranks == 1 or moved <= 0.0:
+            return 0.0
+        return self._one_way.time_s(moved * self.application.bytes_moved)

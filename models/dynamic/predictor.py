@@ -1,0 +1,195 @@
+"""Predict the next pass of any loop, and decide by it: for codes of your own."""
+
+from __future__ import annotations
+
+import math
+from typing import SupportsFloat
+
+from hindmost.errors import UsageError
+from hindmost.models.dynamic.checkpoint_rule import CheckpointCost, CheckpointDecision, decide
+from hindmost.models.dynamic.forecast import Forecast, forecast
+from hindmost.models.dynamic.judge import Judge
+from hindmost.models.dynamic.limits import LimitDecision, TimeLimit
+from hindmost.models.dynamic.offline import OfflineModel
+from hindmost.models.dynamic.predictors import make
+from hindmost.models.dynamic.ratios import Ratios
+from hindmost.models.dynamic.verdict import Verdict
+from hindmost.models.dynamic.work import Spent, Work
+
+
+class Predictor:
+    """Watches a loop: what a pass took, what the next will take, and what to do before it.
+
+    Parameters
+    ----------
+    method : str
+        One of `hindmost.models.dynamic.predictors.PREDICTORS`, or ``online-N``.
+    level : float
+        Of the intervals, between 0 and 1.
+    model : OfflineModel, optional
+        Of a probed machine.
+    time_limit_s : float, optional
+        Of the run, from the making of this object, by the times that are observed.
+    risk : float
+        That the run overruns its limit.
+    mtbf_s : float, optional
+        Mean time between failures; checkpoints are due by it.
+    checkpoint : CheckpointCost, optional
+        What is known of the time of a checkpoint; it is learnt from those that are observed.
+    restarts : bool
+        Whether to forget what was before a change of the machine.
+
+    Examples
+    --------
+    >>> predictor = Predictor(time_limit_s=3600.0)
+    >>> for cells in (1000, 1200, 1500):
+    ...     if not predictor.time_left_for(cells):
+    ...         break
+    ...     verdict = predictor.observe(1e-3 * cells, cells)
+    >>> round(predictor.predict(2000).seconds, 6)
+    2.0
+    """
+
+    def __init__(
+        self,
+        method: str = "shape-level",
+        *,
+        level: float = 0.9,
+        model: OfflineModel | None = None,
+        time_limit_s: float | None = None,
+        risk: float = 0.01,
+        margin_s: float = 0.0,
+        mtbf_s: float | None = None,
+        checkpoint: CheckpointCost | None = None,
+        restarts: bool = True,
+    ) -> None:
+        if not 0.0 < level < 1.0:
+            raise UsageError(f"An interval at the level {level:g}; it must lie between 0 and 1.")
+        if mtbf_s is not None and not mtbf_s > 0.0:
+            raise UsageError(f"A mean time between failures of {mtbf_s:g} s; it must be above 0.")
+        self._predictor = make(method, model)
+        self._judge = Judge(model)
+        self._restarts = restarts
+        self._level, self._mtbf_s = level, mtbf_s
+        self._ratios = Ratios()
+        self._checkpoint = CheckpointCost() if checkpoint is None else checkpoint
+        self._limit = None
+        if time_limit_s is not None:
+            self._limit = TimeLimit(time_limit_s, risk=risk, margin_s=margin_s)
+        self.elapsed_s = 0.0
+        """Of all cycles and checkpoints that were observed."""
+        self.since_checkpoint_s = 0.0
+        """Computed since the last checkpoint."""
+
+    def predict(self, work: Work | SupportsFloat) -> Forecast:
+        """Return what a cycle with this work will take; a number is a number of cells."""
+        return forecast(self._predictor.predict_s(as_work(work)), self._ratios, self._level)
+
+    def observe(self, spent: Spent | SupportsFloat, work: Work | SupportsFloat) -> Verdict:
+        """Take what a cycle took, in seconds or as `Spent`, and judge it.
+
+        Raises
+        ------
+        UsageError
+            A time that is not finite or not above 0.
+        """
+        if not isinstance(spent, Spent):
+            spent = Spent(seconds=float(spent))
+        if not (math.isfinite(spent.seconds) and spent.seconds > 0.0):
+            raise UsageError(f"A cycle took {spent.seconds:g} s; it must be finite and above 0.")
+        done = as_work(work)
+        predicted_s = self._predictor.predict_s(done)
+        if math.isfinite(predicted_s) and predicted_s > 0.0:
+            self._ratios.observe(spent.seconds / predicted_s)
+        verdict = self._judge.observe(spent, done)
+        self._predictor.observe(spent, done)
+        if self._restarts and verdict.change:
+            self._predictor.restart(verdict.keep, verdict.step)
+        self.elapsed_s += spent.seconds
+        self.since_checkpoint_s += spent.seconds
+        return verdict
+
+    def observe_checkpoint(self, seconds: float, work: Work | SupportsFloat) -> None:
+        """Take what a checkpoint took; the time since the last one begins anew."""
+        self._checkpoint.observe(seconds, as_work(work).cells)
+        self.elapsed_s += seconds
+        self.since_checkpoint_s = 0.0
+
+    def checkpoint_due(
+        self,
+        work: Work | SupportsFloat,
+        *,
+        checkpoint_s: float | None = None,
+        interval: str = "optimum",
+        rounding: str = "nearest",
+    ) -> CheckpointDecision:
+        """Decide whether to write a checkpoint before a cycle with this work.
+
+        Parameters
+        ----------
+        checkpoint_s : float, optional
+            What it would take, until one was observed.
+        interval : str
+            One of `hindmost.models.dynamic.checkpoints.INTERVALS`.
+        rounding : str
+            ``nearest``, or ``down`` as in the paper.
+
+        Raises
+        ------
+        UsageError
+            No mean time between failures was given to this object.
+        """
+        if self._mtbf_s is None:
+            raise UsageError(
+                "Checkpoints are due by the mean time between failures, and none was given; make "
+                "the Predictor with mtbf_s."
+            )
+        done = as_work(work)
+        return decide(
+            since_s=self.since_checkpoint_s,
+            next_s=self._predictor.predict_s(done),
+            checkpoint_s=self._checkpoint.predict_s(done.cells, default_s=checkpoint_s or 0.0),
+            mtbf_s=self._mtbf_s,
+            interval=interval,
+            rounding=rounding,
+        )
+
+    def time_left_for(
+        self,
+        work: Work | SupportsFloat,
+        *,
+        elapsed_s: float | None = None,
+        checkpoint_s: float | None = None,
+    ) -> LimitDecision:
+        """Decide whether a cycle with this work, and a checkpoint after it, ends before the limit.
+
+        Ask once before each cycle: a cycle that may start adds its risk to what is taken already.
+
+        Parameters
+        ----------
+        elapsed_s : float, optional
+            Since the begin of the run, where more time passed than was observed.
+        checkpoint_s : float, optional
+            What a checkpoint takes, until one was observed; 0 for none.
+
+        Raises
+        ------
+        UsageError
+            No time limit was given to this object.
+        """
+        if self._limit is None:
+            raise UsageError(
+                "There is no time limit to keep; make the Predictor with time_limit_s."
+            )
+        done = as_work(work)
+        return self._limit.decide(
+            elapsed_s=self.elapsed_s if elapsed_s is None else elapsed_s,
+            predicted_s=self._predictor.predict_s(done),
+            ratios=self._ratios,
+            checkpoint_s=self._checkpoint.predict_s(done.cells, default_s=checkpoint_s or 0.0),
+        )
+
+
+def as_work(work: Work | SupportsFloat) -> Work:
+    """Return a plain number as the work of that many cells."""
+    return work if isinstance(work, Work) else Work(cells=float(work))

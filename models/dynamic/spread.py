@@ -1,0 +1,68 @@
+"""How undisturbed cycles spread: a robust scale, their tail, and how much neighbours share."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, insort
+from collections import deque
+
+WINDOW = 200
+LEAST = 0.01
+"""No machine repeats a cycle better than this; smaller scales come from few cycles."""
+
+
+class Spread:
+    """The last deviations of undisturbed cycles.
+
+    Parameters
+    ----------
+    scale : float, optional
+        Known standard deviation; learnt from the median of absolute deviations if not given.
+    """
+
+    __slots__ = ("_known", "_last", "_product", "_recent", "_sizes", "_square")
+
+    def __init__(self, scale: float | None = None) -> None:
+        self._known = scale
+        self._recent: deque[float] = deque()
+        self._sizes: list[float] = []
+        self._last = 0.0
+        self._product = 0.0
+        self._square = 1e-8
+
+    def observe(self, off: float) -> None:
+        """Take a deviation."""
+        size = abs(off)
+        self._recent.append(size)
+        insort(self._sizes, size)
+        if len(self._recent) > WINDOW:
+            del self._sizes[bisect_left(self._sizes, self._recent.popleft())]
+        reach = 3.0 * self._raw()
+        clipped = min(reach, max(-reach, off))
+        self._product += 0.03 * (clipped * self._last - self._product)
+        self._square += 0.03 * (clipped * clipped - self._square)
+        self._last = clipped
+
+    @property
+    def correlation(self) -> float:
+        """Of neighbouring deviations, 0 to 0.8."""
+        return min(0.8, max(0.0, self._product / self._square))
+
+    @property
+    def scale(self) -> float:
+        """Standard deviation that sums of deviations behave by: larger where neighbours agree."""
+        shared = self.correlation
+        return self._raw() * math.sqrt((1.0 + shared) / (1.0 - shared))
+
+    def tail(self, share: float) -> float:
+        """Return the size that this share of deviations stays below; 0 below 20 of them."""
+        sizes = self._sizes
+        if len(sizes) < 20:
+            return 0.0
+        return sizes[min(len(sizes) - 1, math.ceil(share * len(sizes)))]
+
+    def _raw(self) -> float:
+        if self._known is not None:
+            return self._known
+        sizes = self._sizes
+        return max(LEAST, 1.4826 * sizes[len(sizes) // 2]) if sizes else LEAST

@@ -1,0 +1,303 @@
+"""The mesh on one rank against brute force: faces, walls, 2:1, siblings, sums."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from tests.harness.adaptive.mesh.brute import faces_of_pairs, flags_of_places, squares, walls_of
+
+from hindmost.errors import DataError, UsageError
+from hindmost.harness.adaptive.mesh.cells import Cells
+from hindmost.harness.adaptive.mesh.mesh import Mesh
+from hindmost.harness.adaptive.mesh.order import ORDERS
+from hindmost.harness.adaptive.mesh.patch import Faces
+
+MPI = pytest.importorskip("mpi4py.MPI")
+
+
+def start(
+    base: tuple[int, int] = (4, 3), levels: int = 3, order: str = "curve", most: int | None = None
+) -> Mesh:
+    return Mesh(MPI.COMM_SELF, base, levels, order=order, most_cells=most)
+
+
+def adapted(mesh: Mesh, flags: NDArray[Any], state: NDArray[np.float64]) -> NDArray[np.float64]:
+    state, _ = mesh.adapt(flags.astype(np.int8), state)
+    state, _ = mesh.balance(state)
+    return mesh.connect(state)
+
+
+def assert_faces(mesh: Mesh) -> None:
+    """Compare with all pairs of cells; and neighbours differ by at most one level."""
+    patch = mesh.patch
+    cells = squares(patch)
+    pairs = faces_of_pairs(cells, mesh.levels)
+    for name, faces in (("x", patch.x_faces), ("y", patch.y_faces)):
+        found = [
+            (cells[a], cells[b], int(level))
+            for a, b, level in zip(faces.lower, faces.upper, faces.level, strict=True)
+        ]
+        assert len(found) == len(set(found))
+        assert set(found) == pairs[name]
+        assert all(abs(a[2] - b[2]) <= 1 for a, b, _ in found)
+        order = list(zip(faces.lower.tolist(), faces.upper.tolist(), strict=True))
+        assert order == sorted(order)
+    walls = [
+        (cells[c], int(side)) for c, side in zip(patch.walls.cell, patch.walls.side, strict=True)
+    ]
+    assert len(walls) == len(set(walls))
+    assert set(walls) == walls_of(cells, mesh.base)
+    assert (np.diff(patch.walls.cell) >= 0).all()
+
+
+def assert_tiles(mesh: Mesh) -> None:
+    """Every place of the domain is covered once: areas sum to it, and no two cells overlap."""
+    finest = mesh.levels
+    covered = np.zeros((mesh.base[0] << finest, mesh.base[1] << finest), np.int64)
+    for i, j, level in squares(mesh.patch):
+        size = 1 << (finest - level)
+        covered[i * size : (i + 1) * size, j * size : (j + 1) * size] += 1
+    assert (covered == 1).all()
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    base=st.tuples(st.integers(1, 5), st.integers(1, 5)),
+    levels=st.integers(0, 4),
+    order=st.sampled_from(ORDERS.names),
+    seeds=st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=5),
+)
+def test_random_flags(base: tuple[int, int], levels: int, order: str, seeds: list[int]) -> None:
+    mesh = start(base, levels, order)
+    state = mesh.connect(np.ones((base[0] * base[1], 1)))
+    for seed in seeds:
+        random = np.random.default_rng(seed)
+        divide = random.choice([0.02, 0.2, 0.6])
+        odds = [(1 - divide) * 0.8, (1 - divide) * 0.2, divide]
+        before = squares(mesh.patch)
+        flags = random.choice(np.array([-1, 0, 1], np.int8), p=odds, size=len(before))
+        state = adapted(mesh, flags, state)
+        assert_tiles(mesh)
+        assert_faces(mesh)
+        after = set(squares(mesh.patch))
+        for (i, j, level), flag in zip(before, flags.tolist(), strict=True):
+            if flag > 0 and level < levels:
+                assert (2 * i, 2 * j, level + 1) in after
+            if flag == 0:
+                assert (i // 2, j // 2, level - 1) not in after
+
+
+def test_the_least_that_neighbours_need_is_done() -> None:
+    """One corner divides thrice: the mesh that results is drawn by hand."""
+    mesh = start((2, 1), 3)
+    state = mesh.connect(np.ones((2, 1)))
+    for _ in range(3):
+        cells = squares(mesh.patch)
+        # The cell left of the middle of the domain, at the bottom.
+        at = [cells.index((i, 0, level)) for i, level in ((0, 0), (1, 1), (3, 2))
+              if (i, 0, level) in cells]  # fmt: skip
+        flags = np.zeros(len(cells), np.int8)
+        flags[at] = 1
+        state = adapted(mesh, flags, state)
+    count = dict.fromkeys(range(4), 0)
+    for _, _, level in squares(mesh.patch):
+        count[level] += 1
+    # Left: of four, the lower right one divides; of its four again the lower right one. It has
+    # size 1/8, so its right neighbour has 1/4, and the rest of the right base cell 1/2.
+    # The one above the divided 1/2 touches only cells of 1/4.
+    assert count == {0: 0, 1: 3 + 3, 2: 3 + 4, 3: 4}
+
+
+def test_siblings_combine_together_or_not_at_all() -> None:
+    mesh = start((1, 1), 2)
+    state = adapted(mesh, np.ones(1), mesh.connect(np.array([[3.0]])))
+    state[:] = [[1.0], [2.0], [4.0], [8.0]]
+    three = np.array([-1, -1, -1, 0])
+    state, did = mesh.adapt(three.astype(np.int8), state)
+    assert (did.divided, did.combined) == (0, 0)
+    epoch = mesh.epoch
+    state = mesh.connect(state)
+    assert mesh.epoch == epoch
+    state, did = mesh.adapt(np.full(4, -1, np.int8), state)
+    assert (did.divided, did.combined) == (0, 1)
+    assert mesh.connect(state).tolist() == [[3.75]]
+    assert mesh.epoch == epoch + 1
+
+
+def test_sums_stay() -> None:
+    """Exactly: densities of few digits, whose means and sums are exact in binary."""
+    base = (6, 5)
+    mesh = start(base, 3)
+    random = np.random.default_rng(2)
+    state = mesh.connect(random.integers(0, 1024, (30, 4)).astype(float))
+
+    def totals() -> list[Fraction]:
+        level = mesh.patch.level.tolist()
+        return [
+            sum((Fraction(value) / 4**depth for value, depth in zip(column, level, strict=True)),
+                Fraction(0))
+            for column in state.T.tolist()
+        ]  # fmt: skip
+
+    expected = totals()
+    divided = combined = 0
+    for cycle in range(12):
+        state, did = mesh.adapt(flags_of_places(mesh.patch, base, cycle), state)
+        state = mesh.connect(state)
+        divided, combined = divided + did.divided, combined + did.combined
+        assert totals() == expected
+    assert divided > 100
+    assert combined > 50
+
+
+def test_curve_and_slab_hold_the_same_cells() -> None:
+    base = (7, 5)
+    meshes = [start(base, 3, order) for order in ORDERS.names]
+    for cycle in range(8):
+        for mesh in meshes:
+            state = mesh.connect(np.zeros((mesh.patch.owned, 1)))
+            adapted(mesh, flags_of_places(mesh.patch, base, cycle), state)
+        curve, slab = (squares(mesh.patch) for mesh in meshes)
+        assert set(curve) == set(slab)
+    assert curve != slab
+    rows = [j >> level for _, j, level in slab]
+    assert rows == sorted(rows)
+
+
+def test_morton_numbers_a_square_quadrant_by_quadrant() -> None:
+    i, j = (np.array(index) for index in zip(*[
+        (0, 0), (1, 0), (0, 1), (1, 1), (2, 0), (3, 0), (2, 1), (3, 1),
+        (0, 2), (1, 2), (0, 3), (1, 3), (2, 2), (3, 2), (2, 3), (3, 3),
+    ], strict=True))  # fmt: skip
+    cells = start((4, 4), 0).cells()
+    assert (cells.i.tolist(), cells.j.tolist()) == (i.tolist(), j.tolist())
+
+
+def test_nothing_divides_beyond_the_most_cells() -> None:
+    mesh = start((4, 4), 2, most=40)
+    state = mesh.connect(np.zeros((16, 1)))
+    flags = np.zeros(16, np.int8)
+    flags[:8] = 1
+    state, did = mesh.adapt(flags, state)
+    state = mesh.connect(state)
+    assert (mesh.patch.owned, did.held) == (40, False)
+    flags = np.where(mesh.patch.level > 0, -1, 0).astype(np.int8)
+    flags[-1] = 1
+    flags[:4] = 0
+    state, did = mesh.adapt(flags, state)
+    # Seven groups combine and make room, so one cell may divide after all.
+    assert (did.divided, did.combined, did.held) == (1, 7, False)
+    state = mesh.connect(state)
+    state, did = mesh.adapt(np.ones(mesh.patch.owned, np.int8), state)
+    assert (did.divided, did.combined, did.held) == (0, 0, True)
+
+
+def test_every_cell_is_found_where_it_is() -> None:
+    mesh = start((5, 3), 3)
+    adapted(mesh, flags_of_places(mesh.patch, (5, 3), 2), mesh.connect(np.zeros((15, 1))))
+    cells = squares(mesh.patch)
+    assert [mesh.locate(*cell) for cell in cells] == list(range(len(cells)))
+    fine = mesh.levels
+    for row, (i, j, level) in enumerate(cells):
+        inside = ((i + 1 << fine - level) - 1, (j + 1 << fine - level) - 1, fine)
+        assert mesh.locate(*inside) == row
+
+
+def test_blocks_hold_all_cells() -> None:
+    base = (5, 4)
+    mesh = start(base, 2)
+    adapted(mesh, flags_of_places(mesh.patch, base, 3), mesh.connect(np.zeros((20, 1))))
+    loads: dict[int, int] = {}
+    for i, j, level in squares(mesh.patch):
+        block = (j >> level) // 2 * 3 + (i >> level) // 2
+        loads[block] = loads.get(block, 0) + 1
+    blocks = mesh.blocks(side=2)
+    assert dict(zip(blocks.block.tolist(), blocks.load.tolist(), strict=True)) == loads
+    assert mesh.blocks().block.tolist() == list(range(20))
+
+
+def test_a_mesh_of_given_cells() -> None:
+    base = (6, 4)
+    mesh = start(base, 3)
+    state = mesh.connect(np.arange(24.0)[:, None])
+    for cycle in range(4):
+        state = adapted(mesh, flags_of_places(mesh.patch, base, cycle), state)
+    again, states = Mesh.from_cells(MPI.COMM_SELF, base, 3, mesh.cells(), state)
+    assert squares(again.patch) == squares(mesh.patch)
+    np.testing.assert_array_equal(states, state)
+    faces: list[Faces] = [mesh.patch.x_faces, again.patch.x_faces]
+    np.testing.assert_array_equal(faces[0].lower, faces[1].lower)
+
+
+def damaged(cells: Cells, what: str) -> Cells:
+    i, j, level = cells.i.copy(), cells.j.copy(), cells.level.copy()
+    if what == "one lost":
+        return Cells(i=i[1:], j=j[1:], level=level[1:])
+    if what == "two swapped":
+        i[[0, 1]], j[[0, 1]] = i[[1, 0]], j[[1, 0]]
+    if what == "outside":
+        i[3] = 99
+    if what == "one twice":
+        i[1], j[1] = i[0], j[0]
+    return Cells(i=i, j=j, level=level)
+
+
+@pytest.mark.parametrize(
+    ("what", "word"),
+    [("one lost", "cover"), ("two swapped", "follow"), ("outside", "outside"),
+     ("one twice", "follow")],
+)  # fmt: skip
+def test_given_cells_that_are_no_mesh(what: str, word: str) -> None:
+    cells = damaged(start((4, 4), 1).cells(), what)
+    with pytest.raises(DataError, match=word):
+        Mesh.from_cells(MPI.COMM_SELF, (4, 4), 1, cells, np.zeros((cells.level.size, 1)))
+
+
+def test_given_cells_of_unlike_neighbours() -> None:
+    level = np.array([2] * 16 + [0], np.int8)
+    i, j = np.append(np.arange(16) % 4, 1), np.append(np.arange(16) // 4, 0)
+    order = np.append(np.argsort([x & 1 | (y & 1) << 1 | (x & 2) << 1 | (y & 2) << 2
+                                  for x, y in zip(i[:16], j[:16], strict=True)]), 16)  # fmt: skip
+    cells = Cells(i=i[order].astype(np.int32), j=j[order].astype(np.int32), level=level)
+    with pytest.raises(DataError, match="finer by two levels"):
+        Mesh.from_cells(MPI.COMM_SELF, (2, 1), 2, cells, np.zeros((17, 1)))
+
+
+@pytest.mark.parametrize(
+    ("base", "levels", "more", "word"),
+    [
+        ((0, 4), 1, {}, "0 x 4"),
+        ((4, 4), -1, {}, "-1 levels"),
+        ((4, 4), 30, {}, "at most 31"),
+        ((4, 4), 2, {"order": "hilbert"}, "curve, slab"),
+        ((4, 4), 2, {"exchange": "magic"}, "persistent, nonblocking"),
+        ((4, 4), 2, {"threshold": 0.9}, "at least 1"),
+    ],
+)
+def test_what_is_refused(
+    base: tuple[int, int], levels: int, more: dict[str, Any], word: str
+) -> None:
+    with pytest.raises(UsageError, match=word):
+        Mesh(MPI.COMM_SELF, base, levels, **more)
+
+
+def test_nothing_is_compiled_and_no_mpi_started_on_import() -> None:
+    code = (
+        "import sys, hindmost.harness.adaptive.mesh.mesh, hindmost.harness.adaptive.mesh.warm\n"
+        "sys.exit(len({'numba', 'mpi4py'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_flags_of_another_mesh_are_refused() -> None:
+    mesh = start()
+    with pytest.raises(DataError, match="12 cells"):
+        mesh.adapt(np.zeros(11, np.int8), np.zeros((12, 1)))

@@ -1,0 +1,77 @@
+"""Flags of jumps that are put there by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.harness.adaptive.meshes import NoExchange, Team, TeamMate, two_levels, uniform
+
+from hindmost.errors import UsageError
+from hindmost.harness.adaptive.mesh.patch import Patch
+from hindmost.harness.adaptive.physics.criterion import Criterion
+
+GAMMA = 1.4
+
+
+def state_of(rho: NDArray[np.float64], p: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.column_stack([rho, 3 * rho, -rho, p / (GAMMA - 1) + 5 * rho])
+
+
+def criterion(**changed: float) -> Criterion:
+    fields = {"divide": 0.1, "combine": 0.02, "levels": 1, "buffer": 0, "temperature": False}
+    return Criterion(**(fields | changed))  # type: ignore[arg-type]
+
+
+def flags(mesh: Patch, state: NDArray[np.float64], which: Criterion) -> list[int]:
+    result: list[int] = which.flags(mesh, state, gamma=GAMMA, exchange=NoExchange()).tolist()
+    return result
+
+
+@pytest.mark.parametrize("quantity", ["density", "pressure"])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_both_sides_of_a_jump_divide(quantity: str, sign: int) -> None:
+    mesh = uniform(6, 1)
+    jumping = np.array([1, 1, 1, 1.2, 1.2, 1.2])[::sign]
+    one = np.ones(6)
+    state = state_of(jumping, one) if quantity == "density" else state_of(one, jumping)
+    assert flags(mesh, state, criterion()) == [0, 0, 1, 1, 0, 0]
+    assert flags(mesh, state, criterion(divide=0.2001)) == [0] * 6
+    assert flags(mesh, state, criterion(levels=0)) == [0] * 6
+    assert flags(mesh, state, criterion(buffer=1)) == [0, 1, 1, 1, 1, 0]
+
+
+def test_where_nothing_jumps_fine_cells_combine() -> None:
+    mesh = two_levels(3, 1, lambda i, j: i < 2)
+    rho = np.ones(mesh.owned)
+    rho[mesh.i + 2 * (1 - mesh.level) > 2] = 1.05  # between the thresholds: these cells keep
+    assert mesh.level.tolist() == [1] * 8 + [0]
+    assert flags(mesh, state_of(rho, rho**0), criterion()) == [-1, -1, -1, -1, 0, 0, 0, 0, 0]
+
+
+def test_temperature_counts_only_if_asked() -> None:
+    mesh = uniform(4, 1)
+    rho, p = np.array([1, 1, 1.06, 1.06]), np.array([1, 1, 0.95, 0.95])
+    state = state_of(rho, p)  # jumps: density 0.06, pressure 0.053, temperature 0.116
+    assert flags(mesh, state, criterion()) == [0] * 4
+    assert flags(mesh, state, criterion(temperature=True)) == [0, 1, 1, 0]
+
+
+def test_ranks_agree() -> None:
+    mesh = two_levels(8, 8, lambda i, j: i > 3 and j < 5)
+    random = np.random.default_rng(9)
+    state = state_of(*(1 + 0.12 * random.random((2, mesh.owned)) ** 8))
+    which = criterion(levels=2, buffer=1)
+    expected = flags(mesh, state, which)
+    assert {-1, 0, 1} <= set(flags(mesh, state, criterion(levels=2)))
+
+    def task(its: Patch, rows: NDArray[np.int32], mate: TeamMate) -> None:
+        mine = which.flags(its, state[rows], gamma=GAMMA, exchange=mate)
+        assert mine.tolist() == [expected[row] for row in rows[: its.owned]]
+
+    Team(mesh, (np.arange(mesh.owned) % 3).astype(np.int32)).run(task)
+
+
+def test_thresholds_in_the_wrong_order() -> None:
+    with pytest.raises(UsageError, match=r"above 0.1 and combine below 0.2"):
+        criterion(combine=0.2)

@@ -1,0 +1,154 @@
+"""Decks: what they allow, how they scale, and their text."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import fields, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.harness.adaptive.meshes import uniform
+
+from hindmost.errors import UsageError
+from hindmost.harness.adaptive.decks import DECKS, Deck, find_deck, parse_base, parse_deck
+from hindmost.harness.adaptive.physics.riemann import Gas, exact_solution
+
+LEAST = """\
+name = "mine"
+summary = "a tube of my own"
+start = "sod"
+
+columns = 10
+rows = 4
+spacing = 0.1
+levels = 1
+steps = 5
+"""
+
+
+@pytest.mark.parametrize("name", DECKS.names)
+def test_a_deck_survives_its_text(name: str) -> None:
+    deck = DECKS[name]
+    text = deck.to_toml()
+    assert set(tomllib.loads(text)) == {field.name for field in fields(Deck)}
+    assert parse_deck(text, "text") == deck
+
+
+def test_odd_text_survives() -> None:
+    deck = replace(DECKS["sod"], summary='the "tube"\nof Größe \\ 3', spacing=1e-7, cfl=1.0)
+    assert parse_deck(deck.to_toml(), "text") == deck
+
+
+def test_fields_that_are_not_named_are_filled_in(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(LEAST + "divide = 1\n", encoding="utf-8")
+    deck = find_deck(str(file))
+    assert (deck.columns, deck.spacing, deck.heat, deck.gamma) == (10, 0.1, False, 1.4)
+    assert isinstance(deck.divide, float)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("steps = 5", "step = 5", r"mine, line 9: Unknown field 'step'; choose from: name, .*st"),
+        ("steps = 5", "steps = 0", r"mine, line 9: steps: 0; allowed is 1 to"),
+        ("steps = 5", "steps = 5.0", r"mine, line 9: steps = 5.0; a whole number is wanted"),
+        ("steps = 5", "steps = true", r"mine, line 9: steps = true; a whole number is wanted"),
+        ("steps = 5", "", r"mine: steps missing"),
+        ("steps = 5", "steps = = 5", r"mine: not a deck in TOML: .*line 9"),
+        ("steps = 5", "steps = 5\n[heat]\non = 1", r"mine, line 10: heat = .*true or false is"),
+        ('"sod"', '"tube"', r"mine, line 3: start: Unknown start 'tube'; choose from: blast-and-"),
+        ('"sod"', "3", r"mine, line 3: start = 3; text in quotes is wanted"),
+        ('"mine"', '"my deck/1"', r"mine, line 1: name: 'my deck/1'; letters, digits"),
+        ("= 0.1", "= nan", r"mine, line 7: spacing: nan; allowed is a positive number"),
+        ("= 0.1", "= inf", r"spacing: inf; allowed is a positive number"),
+        ("levels = 1", "levels = 11", r"mine, line 8: levels: 11; allowed is 0 to 10"),
+        ("rows = 4", "rows = 40000", r"rows: 40000; allowed is 1 to 32768"),
+        ("levels = 1", "levels = 1\ncfl = 1.5", r"line 9: cfl: 1.5; allowed is above 0, at most 1"),
+        ("levels = 1", "levels = 1\ngamma = 1", r"gamma: 1.0; allowed is above 1, at most 5"),
+        ("levels = 1", "levels = 1\nheat = true", r"conductivity: 0.0; .*above 0 with heat = true"),
+        ("levels = 1", "levels = 1\nflow = false", r"flow: false, and heat: false"),
+        ("levels = 1", "levels = 1\ncombine = 0.2", r"combine: 0.2; allowed is 0 to below div"),
+        ("levels = 1", "levels = 1\nbuffer = -1", r"buffer: -1; allowed is 0 to 8"),
+        ("levels = 1", "levels = 1\ngrowth = 0.5", r"growth: 0.5; allowed is a number of at"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_told_with_its_line(old: str, new: str, message: str) -> None:
+    assert old in LEAST
+    with pytest.raises(UsageError, match=message):
+        parse_deck(LEAST.replace(old, new), "mine")
+
+
+def test_a_name_or_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"'timing-d'; choose from: timing-a, .*ends in \.toml"):
+        find_deck("timing-d")
+    with pytest.raises(UsageError, match=r"none\.toml cannot be read: No such file"):
+        find_deck(str(tmp_path / "none.toml"))
+    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UsageError, match="it is not UTF-8 text"):
+        find_deck(str(tmp_path / "binary.toml"))
+
+
+@pytest.mark.parametrize(
+    ("name", "ranks", "base"),
+    [
+        ("timing-a", 1, (64, 64)),
+        ("timing-a", 2, (128, 64)),
+        ("timing-a", 4, (128, 128)),
+        ("timing-a", 6, (192, 128)),
+        ("timing-a", 7, (448, 64)),
+        ("timing-c", 2, (288, 560)),
+        ("sod", 4, (128, 64)),
+        ("sod", 8, (128, 128)),
+    ],
+)
+def test_shares_are_put_together_nearly_square(
+    name: str, ranks: int, base: tuple[int, int]
+) -> None:
+    deck = DECKS[name]
+    assert deck.base(ranks) == base
+    assert deck.most_cells(base) == 3.5 * ranks * deck.columns * deck.rows
+
+
+def test_a_base_mesh_that_is_fixed() -> None:
+    assert parse_base("512x256") == (512, 256)
+    for text in ("512", "0x3", "3x-1", "axb", "1x2x3", "²x3"):
+        with pytest.raises(UsageError, match="two sizes are wanted, as in 512x256"):
+            parse_base(text)
+
+
+@pytest.mark.parametrize("name", DECKS.names)
+def test_every_deck_begins_with_a_gas(name: str) -> None:
+    deck = DECKS[name]
+    mesh = uniform(deck.columns, deck.rows)
+    state = deck.state(deck.base(1), mesh.i, mesh.j, mesh.level)
+    rho, mx, my, energy = state.T
+    assert state.shape == (mesh.owned, 4)
+    assert state.flags.c_contiguous
+    assert (rho > 0).all()
+    assert (energy > 0.5 * (mx**2 + my**2) / rho).all()
+
+
+def test_the_state_is_told_by_place_whatever_the_level() -> None:
+    deck = DECKS["timing-a"]
+    coarse, fine = (
+        deck.state((64, 64), *(np.array([n], kind) for n, kind in zip(cell, kinds, strict=True)))
+        for kinds in [(np.int32, np.int32, np.int8)]
+        for cell in [(36, 26, 0), (36 * 4 + 1, 26 * 4 + 2, 2)]
+    )
+    assert (coarse == fine).all()  # both in the hot disc
+    assert coarse[0, 3] > 100
+
+
+def test_the_shock_of_the_timing_decks_is_one_shock() -> None:
+    deck = DECKS["timing-a"]
+    mesh = uniform(64, 64)
+    rho, mx, _, energy = deck.state((64, 64), mesh.i, mesh.j, mesh.level)[0]
+    behind = Gas(density=rho, velocity=mx / rho, pressure=0.4 * (energy - 0.5 * mx * mx / rho))
+    ahead = Gas(density=1.0, velocity=0.0, pressure=1.0)
+    speed = 2 * np.sqrt(1.4)  # Mach 2
+    ray = speed * np.array([0.2, 0.999, 1.001])
+    density, _, pressure = exact_solution(behind, ahead, gamma=1.4, ray=ray)
+    assert density == pytest.approx([8 / 3, 8 / 3, 1], rel=1e-12)
+    assert pressure == pytest.approx([4.5, 4.5, 1], rel=1e-12)

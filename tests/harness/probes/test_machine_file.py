@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import errno
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hindmost.errors import DataError, UnknownSchemaError, UsageError
+from hindmost.harness.probes.machine_file import (
+    check_place,
+    check_same_machine,
+    load_machine,
+    read_document,
+    updated,
+    write_document,
+)
+from hindmost.harness.probes.sections.section import Outcome
+from hindmost.models.dynamic.machine import GrindPoint, Machine, Noise
+
+HERE = {"host": "büro", "cpu_model": "fast", "cores": 4}
+NEW = Machine(name="büro", ranks_per_node=2)
+NOISE = Noise(detours_per_s=10.0, share=0.01, detour_quantiles_s=(1e-6, 2e-6, 3e-6, 4e-6))
+POINT = GrindPoint(phase="hydro", ranks_per_node=1, cells=1400.0, seconds_per_cell=3e-8)
+
+
+def outcome(samples: Any = None, **changes: Any) -> Outcome:
+    return Outcome(changes=changes, samples=samples or {}, rows=())
+
+
+def origin(**machine: Any) -> dict[str, Any]:
+    return {"date": "2026-01-02", "environment": {"machine": {**HERE, **machine}}}
+
+
+def test_a_probe_replaces_its_own_section(tmp_path: Path) -> None:
+    path = tmp_path / "machine.json"
+    first = updated(
+        None, NEW, {"noise": outcome({"ranks": [1]}, noise=NOISE), "speed": outcome(speed_s=1.0)},
+        origin(),
+    )  # fmt: skip
+    first["note"] = "of the user's own"
+    write_document(path, first)
+    second = updated(
+        read_document(path),
+        Machine(name="other", ranks_per_node=4),
+        {"speed": outcome({"alone_s": [2.0, 2.0000001234]}, speed_s=2.0)},
+        origin(date="later"),
+    )
+    write_document(path, second)
+    machine = load_machine(path)
+    assert machine == Machine(name="büro", ranks_per_node=4, noise=NOISE, speed_s=2.0)
+    content = json.loads(path.read_text(encoding="utf-8"))
+    assert content["samples"] == {"noise": {"ranks": [1]}, "speed": {"alone_s": [2.0, 2.0]}}
+    assert content["provenance"]["noise"] == origin()
+    assert content["provenance"]["speed"] == origin(date="later")
+    assert content["note"] == "of the user's own"
+    assert [each.name for each in tmp_path.iterdir()] == ["machine.json"]
+
+
+def test_the_speed_of_a_curve_stays_with_it() -> None:
+    first = updated(None, NEW, {"grind": outcome(grind=(POINT,), speed_s=1.0)}, origin())
+    later = updated(first, NEW, {"speed": outcome({"alone_s": [3.0]}, speed_s=3.0)}, origin())
+    assert later["speed_s"] == 1.0
+    assert later["samples"]["speed"] == {"alone_s": [3.0]}
+    again = updated(
+        later, NEW, {"speed": outcome(speed_s=5.0), "grind": outcome(grind=(), speed_s=4.0)},
+        origin(),
+    )  # fmt: skip
+    assert again["speed_s"] == 4.0
+
+
+@pytest.mark.parametrize(
+    ("unlike", "word"),
+    [({"host": "elsewhere"}, "elsewhere"), ({"cpu_model": "slow"}, "slow"), ({"cores": 8}, "8")],
+)
+def test_machines_are_not_mixed(tmp_path: Path, unlike: dict[str, Any], word: str) -> None:
+    document = updated(None, NEW, {"speed": outcome(speed_s=1.0)}, origin(**unlike))
+    with pytest.raises(UsageError, match=f"speed.*{word}.*--force"):
+        check_same_machine(tmp_path / "m.json", document, HERE)
+    same = updated(None, NEW, {"speed": outcome(speed_s=1.0)}, origin())
+    check_same_machine(tmp_path / "m.json", same, HERE)
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("not json", DataError),
+        ("[]", DataError),
+        ('{"schema": "another"}', DataError),
+        ('{"schema": "hindmost-machine", "version": 99}', UnknownSchemaError),
+        ("\udcff", DataError),
+    ],
+)
+def test_foreign_files_are_refused(tmp_path: Path, text: str, error: type[Exception]) -> None:
+    path = tmp_path / "machine.json"
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(error, match=r"machine\.json"):
+        read_document(path)
+
+
+def test_no_file_yet(tmp_path: Path) -> None:
+    assert read_document(tmp_path / "absent.json") is None
+    with pytest.raises(DataError, match="probe all"):
+        load_machine(tmp_path / "absent.json")
+
+
+def test_a_full_disk_leaves_the_file_that_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "machine.json"
+    write_document(path, NEW.to_json())
+    before = path.read_bytes()
+
+    def full(file: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(DataError, match="No space left"):
+        write_document(path, {**NEW.to_json(), "name": "other"})
+    assert path.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == ["machine.json"]
+
+
+def test_places_are_looked_at_first(tmp_path: Path) -> None:
+    check_place(tmp_path / "machine.json")
+    for wrong in (tmp_path, tmp_path / "absent" / "machine.json"):
+        with pytest.raises(UsageError, match="--out"):
+            check_place(wrong)

@@ -1,0 +1,177 @@
+"""Noise of which the truth is known: a signal handler that spins and books what it took."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hindmost.harness.probes.noise import (
+    EDGES_NS,
+    FACTOR,
+    Detours,
+    NoiseEffort,
+    RankNoise,
+    histogram,
+    summary,
+)
+from hindmost.harness.probes.sections.noise import described
+
+PERIOD_US = 4000
+LENGTH_NS = 100_000
+QUANTUM_S = 5e-4
+
+# In a process of its own: the signals go to its main thread, and to nobody else's.
+PROGRAM = """
+import ctypes, json, sys
+import numpy as np
+from hindmost.harness.probes import noise
+injector = ctypes.CDLL(sys.argv[1])
+for name in ("injector_count", "injector_total_ns", "injector_begin_ns", "injector_end_ns"):
+    getattr(injector, name).restype = ctypes.c_int64
+injector.injector_begin_ns.argtypes = injector.injector_end_ns.argtypes = (ctypes.c_int64,)
+injector.injector_start.argtypes = (ctypes.c_int64, ctypes.c_int64)
+noise.compile_loops()
+quantum = float(sys.argv[4])
+effort = noise.NoiseEffort(detours_s=1.0, fwq_s=0.5, ftq_s=0.5, quantum_s=quantum)
+units = noise.units_per_second()
+
+def around(look):
+    first, before = injector.injector_count(), injector.injector_total_ns()
+    found = look()
+    return found, range(first, injector.injector_count()), injector.injector_total_ns() - before
+
+injector.injector_start(int(sys.argv[2]), int(sys.argv[3]))
+detours, numbers, _ = around(lambda: noise.find_detours(effort.detours_s))
+fwq, _, fwq_total = around(lambda: noise.fixed_work_quanta(effort, units))
+ftq, _, ftq_total = around(lambda: noise.fixed_time_quanta(effort, units))
+injector.injector_stop()
+booked = [(injector.injector_begin_ns(k), injector.injector_end_ns(k)) for k in numbers]
+print(json.dumps({
+    "booked_ns": [each for each in booked if each[0] >= detours.begin_ns],
+    "fwq_total_ns": fwq_total, "ftq_total_ns": ftq_total,
+    "begin_ns": detours.begin_ns, "elapsed_s": detours.elapsed_s,
+    "share": detours.share, "per_s": detours.per_s,
+    "least_gap_s": detours.least_gap_s, "threshold_s": detours.threshold_s,
+    "start_s": detours.start_s.tolist(), "length_s": detours.length_s.tolist(),
+    "fwq_s": fwq.tolist(), "ftq": ftq.tolist(),
+}))
+"""
+
+
+@pytest.fixture(scope="module")
+def injected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("no C compiler for the injector")
+    library = tmp_path_factory.mktemp("injector") / "injector.so"
+    source = Path(__file__).with_name("injector.c")
+    subprocess.run([compiler, "-O2", "-shared", "-fPIC", "-o", library, source], check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, library, str(PERIOD_US), str(LENGTH_NS), str(QUANTUM_S)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_every_injected_detour_is_found(injected: dict[str, Any]) -> None:
+    booked = np.array(injected["booked_ns"])  # (detour, begin and end)
+    assert len(booked) > 50, "the timer fires 250 times a second, less while others have the core"
+    begin = np.rint(np.array(injected["start_s"]) * 1e9) + injected["begin_ns"]
+    length = np.array(injected["length_s"]) * 1e9
+    end = begin + length + injected["least_gap_s"] * 1e9
+    which = np.searchsorted(begin, booked[:, 0], side="right") - 1
+    # The last may lie behind the loop's end.
+    inside = booked[:, 1] < injected["begin_ns"] + 1e9 * injected["elapsed_s"]
+    assert inside.sum() >= len(booked) - 1
+    which, booked = which[inside], booked[inside]
+    assert which.min() >= 0
+    assert (begin[which] <= booked[:, 0]).all()
+    assert (end[which] >= booked[:, 1]).all()
+    # A busy host makes most of them longer, or puts two into one gap; never all.
+    longer = length[which] - (booked[:, 1] - booked[:, 0])
+    assert 0 <= longer.min() < LENGTH_NS
+
+
+def test_the_injected_share_is_lost(injected: dict[str, Any]) -> None:
+    booked = np.array(injected["booked_ns"])
+    truth = 1e-9 * np.sum(booked[:-1, 1] - booked[:-1, 0]) / injected["elapsed_s"]
+    assert truth > 0.005
+    assert injected["share"] >= truth
+    lost = sum(injected["length_s"]) / injected["elapsed_s"]
+    assert injected["share"] == pytest.approx(lost)
+    assert injected["per_s"] == pytest.approx(len(injected["length_s"]) / injected["elapsed_s"])
+
+
+def test_gaps_that_are_none_are_left_out(injected: dict[str, Any]) -> None:
+    assert injected["threshold_s"] == pytest.approx(FACTOR * injected["least_gap_s"])
+    assert min(injected["length_s"]) > (FACTOR - 1) * injected["least_gap_s"]
+    assert max(injected["start_s"]) <= injected["elapsed_s"]
+    assert sum(injected["length_s"]) < injected["elapsed_s"]
+
+
+def test_fixed_work_takes_longer_by_what_was_injected(injected: dict[str, Any]) -> None:
+    taken = np.array(injected["fwq_s"])
+    assert np.sum(taken - taken.min()) >= 0.95e-9 * injected["fwq_total_ns"]
+
+
+def test_fixed_time_leaves_less_work(injected: dict[str, Any]) -> None:
+    done = np.array(injected["ftq"])
+    lost_s = np.sum(1 - done / done.max()) * QUANTUM_S
+    assert lost_s >= 0.9e-9 * injected["ftq_total_ns"]
+
+
+def rank_noise(lengths_s: list[float], elapsed_s: float) -> RankNoise:
+    return RankNoise(
+        detours=Detours(
+            begin_ns=0,
+            least_gap_s=2e-8,
+            threshold_s=18e-8,
+            elapsed_s=elapsed_s,
+            start_s=np.linspace(0, elapsed_s / 2, len(lengths_s)),
+            length_s=np.array(lengths_s),
+        ),
+        fwq_s=np.array([1.0, 1.0, 2.0]),
+        ftq=np.array([10, 10, 7]),
+    )
+
+
+def test_ranks_are_put_together() -> None:
+    ranks = [rank_noise([1e-3] * 10, 1.0), rank_noise([1e-6] * 90, 2.0)]
+    noise = summary(ranks)
+    assert noise.detours_per_s == pytest.approx((10 + 45) / 2)
+    assert noise.share == pytest.approx((0.01 + 45e-6) / 2)
+    assert noise.detour_quantiles_s == pytest.approx((1e-6, 1e-3, 1e-3, 1e-3))
+    counted = histogram(ranks)
+    assert counted.sum() == 100
+    assert counted[np.searchsorted(EDGES_NS, 1e6) - 1] == 10
+    assert ranks[0].fwq_share == pytest.approx(0.25)
+    assert ranks[0].ftq_share == pytest.approx(0.1)
+
+
+def test_a_rank_without_detours() -> None:
+    outcome = described([rank_noise([], 1.0)], NoiseEffort())
+    assert outcome.changes["noise"].detours_per_s == 0
+    assert outcome.changes["noise"].detour_quantiles_s == ()
+    assert ("share lost to detours", "0 % (0 % to 0 % by rank)") in outcome.rows
+
+
+def test_raw_values_of_many_ranks_are_thinned_out() -> None:
+    outcome = described([rank_noise([1e-6], 1.0)] * 200, NoiseEffort())
+    kept = outcome.samples["ranks"]
+    assert len(kept) == 200
+    raw = [each["rank"] for each in kept if "detour_length_ns" in each]
+    assert len(raw) == 64
+    assert (raw[0], raw[-1]) == (0, 199)
+    assert kept[0]["detour_length_ns"] == [1000]

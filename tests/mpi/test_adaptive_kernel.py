@@ -1,0 +1,182 @@
+"""The kernel on ranks: the same to the bit on 1, 2 and 4, conserving, and going on as it was."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.conftest import Ranks
+
+pytestmark = pytest.mark.mpi
+
+PROGRAM = """
+import hashlib, json, math
+from dataclasses import replace
+from pathlib import Path
+import numpy as np
+from mpi4py import MPI
+from hindmost.harness.adaptive.beginning import begin, go_on
+from hindmost.harness.adaptive.checkpoint import Setting, read_setting, write_checkpoint
+from hindmost.harness.adaptive.decks.deck import Deck
+from hindmost.harness.adaptive.kernel import Choices
+from hindmost.harness.adaptive.phases import PhaseClock
+
+ranks = MPI.COMM_WORLD.Dup()
+BASE = (24, 16)
+FLOW = Deck(
+    name="small", summary="", start="blast-and-shock", columns=24, rows=16, spacing=0.04,
+    levels=2, steps=3, buffer=0, growth=16.0, divide=0.3, combine=0.1,
+)
+WARM = replace(FLOW, heat=True, conductivity=0.02)
+
+def gathered(kernel):
+    owned = kernel.mesh.patch.owned
+    levels = np.concatenate(ranks.allgather(kernel.mesh.cells().level))
+    state = np.concatenate(ranks.allgather(kernel.state[:owned].copy()))
+    return levels, state
+
+def digest(array):
+    return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
+
+def totals(kernel):
+    levels, state = gathered(kernel)
+    area = kernel.deck.spacing ** 2 / 4.0 ** levels
+    return [math.fsum(area * state[:, column]) for column in (0, 3)]
+
+def made(deck, **choices):
+    return begin(deck, Choices(**choices), BASE, ranks, PhaseClock())
+
+def told(kernel, cycles):
+    before, levels, counts = totals(kernel), [], []
+    for _ in range(cycles):
+        counts.append(kernel.cycle().counts)
+        levels.append(digest(gathered(kernel)[0]))
+    after = totals(kernel)
+    final = gathered(kernel)
+    summed = {name: ranks.allreduce(sum(row[name] for row in counts)) for name in counts[0]}
+    return {
+        "levels": levels,
+        "state": digest(final[1]),
+        "drift": [abs(a - b) / abs(b) for a, b in zip(after, before)],
+        "column": final[1][:, 3].tolist(),
+        "counts": summed,
+        "now": kernel.mesh.patch.owned,
+    }
+"""
+
+MANY = (
+    PROGRAM
+    + """
+found = {
+    "flow": told(made(FLOW), 20),
+    "slab": told(made(FLOW, order="slab", exchange="nonblocking", threshold=1.3), 20),
+    "second": told(made(FLOW, scheme=2), 10),
+    "warm": told(made(WARM), 15),
+    "fixed": told(made(WARM, sums="fixed"), 15),
+}
+if ranks.rank == 0:
+    print(json.dumps(found))
+"""
+)
+
+
+@pytest.fixture(scope="module")
+def on_ranks(module_ranks: Ranks) -> dict[int, dict[str, Any]]:
+    found = {}
+    for count in (1, 2, 4):
+        done = module_ranks(count, script=MANY)
+        assert done.returncode == 0, done.stderr
+        found[count] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.parametrize("count", [2, 4])
+@pytest.mark.parametrize("what", ["flow", "second", "fixed"])
+def test_ranks_change_nothing_to_the_bit(
+    on_ranks: dict[int, dict[str, Any]], count: int, what: str
+) -> None:
+    alone, many = on_ranks[1][what], on_ranks[count][what]
+    assert len(set(alone["levels"])) > 5  # the mesh did adapt
+    assert many["levels"] == alone["levels"]
+    assert many["state"] == alone["state"]
+    assert many["counts"]["divided"] == alone["counts"]["divided"] > 0
+    assert many["counts"]["combined"] == alone["counts"]["combined"] > 0
+    assert many["counts"]["cells"] == alone["counts"]["cells"]
+    assert many["counts"]["ghosts"] > alone["counts"]["ghosts"] == 0
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_the_slab_order_computes_the_same(on_ranks: dict[int, dict[str, Any]], count: int) -> None:
+    curve, slab = on_ranks[count]["flow"], on_ranks[count]["slab"]
+    for name in ("divided", "combined", "cells"):
+        assert slab["counts"][name] == curve["counts"][name]
+    np.testing.assert_array_equal(np.sort(slab["column"]), np.sort(curve["column"]))
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_heat_has_the_same_mesh_and_nearly_the_same_fields(
+    on_ranks: dict[int, dict[str, Any]], count: int
+) -> None:
+    alone, many = on_ranks[1]["warm"], on_ranks[count]["warm"]
+    assert alone["counts"]["heat_iterations"] > 0
+    assert many["levels"] == alone["levels"]
+    np.testing.assert_allclose(many["column"], alone["column"], rtol=1e-10)
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_mass_and_energy_stay(on_ranks: dict[int, dict[str, Any]], count: int) -> None:
+    for found in on_ranks[count].values():
+        assert max(found["drift"]) <= 1e-14
+
+
+def test_mass_and_energy_stay_for_200_cycles(ranks: Ranks) -> None:
+    done = ranks(
+        2,
+        script=PROGRAM + "found = told(made(WARM), 200)\n"
+        "if ranks.rank == 0: print(json.dumps(found['drift']))\n",
+    )
+    assert done.returncode == 0, done.stderr
+    assert max(json.loads(done.stdout)) <= 1e-14
+
+
+SAVING = """
+kernel = made(DECK, sums=SUMS)
+for cycle in range(12):
+    if cycle == 6:
+        setting = Setting(
+            cycle=6, time=kernel.time, deck="", choices={}, base=BASE,
+            cells=tuple(ranks.allgather(kernel.mesh.patch.owned)),
+        )
+        write_checkpoint(Path("state.h5"), setting, kernel.mesh.cells(), kernel.state, ranks)
+    kernel.cycle()
+levels, state = gathered(kernel)
+if ranks.rank == 0:
+    print(json.dumps([kernel.time, digest(levels), digest(state)]))
+"""
+
+GOING_ON = """
+setting = read_setting(Path("state.h5"))
+kernel = go_on(Path("state.h5"), setting, DECK, Choices(sums=SUMS), ranks, PhaseClock())
+for cycle in range(setting.cycle, 12):
+    kernel.cycle()
+levels, state = gathered(kernel)
+if ranks.rank == 0:
+    print(json.dumps([kernel.time, digest(levels), digest(state)]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("deck", "sums", "others"), [("FLOW", "plain", 4), ("WARM", "plain", 2), ("WARM", "fixed", 1)]
+)
+def test_a_checkpoint_goes_on_as_it_was(ranks: Ranks, deck: str, sums: str, others: int) -> None:
+    head = f"{PROGRAM}DECK, SUMS = {deck}, {sums!r}\n"
+    saved = ranks(2, script=head + SAVING)
+    assert saved.returncode == 0, saved.stderr
+    gone_on = ranks(others, script=head + GOING_ON)
+    assert gone_on.returncode == 0, gone_on.stderr
+    assert json.loads(gone_on.stdout) == json.loads(saved.stdout)
+
+
+"""To the bit, on as many ranks; and on others where nothing depends on the ranks."""

@@ -1,0 +1,217 @@
+"""Probes on real ranks: what they leave in the machine file, and how they fail."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.conftest import Ranks
+
+from hindmost.harness.probes.machine_file import load_machine
+
+pytestmark = pytest.mark.mpi
+
+STENCIL = """
+import time
+import numpy as np
+from hindmost.models.compiled import compiled
+
+def smooth(values, new):
+    for k in range(1, values.size - 1):
+        new[k] = 0.25 * values[k - 1] + 0.5 * values[k] + 0.25 * values[k + 1]
+
+def measure(cells, communicator):
+    values, new, loop = np.ones(cells), np.ones(cells), compiled(smooth)
+    loop(values, new)
+    begin = time.perf_counter()
+    loop(values, new)
+    return {"hydro": (time.perf_counter() - begin) / cells}
+
+def fails(cells, communicator):
+    if communicator.rank == communicator.size - 1:
+        raise ArithmeticError("the density is negative")
+    return measure(cells, communicator)
+"""
+
+
+@pytest.fixture
+def kernel(tmp_path: Path) -> dict[str, str]:
+    """Return an environment in which the module ``stencil`` can be imported."""
+    folder = tmp_path / "kernel"
+    folder.mkdir()
+    (folder / "stencil.py").write_text(STENCIL)
+    paths = [str(folder), os.environ.get("PYTHONPATH", "")]
+    return {"PYTHONPATH": os.pathsep.join(path for path in paths if path)}
+
+
+def messages(stderr: str) -> list[str]:
+    """Return what hindmost says beside progress and warnings."""
+    said = [line for line in stderr.splitlines() if line.startswith("hindmost: ")]
+    return [line for line in said if not line.endswith("...") and ": warning: " not in line]
+
+
+def test_all_probes_fill_the_machine_file(
+    ranks: Ranks, kernel: dict[str, str], tmp_path: Path
+) -> None:
+    words = ("--kernel", "stencil:measure", "--cells", "500,2000", "--out", "machine.json")
+    done = ranks(2, "probe", "all", "--quick", *words, environment=kernel)
+    assert done.returncode == 0, done.stderr
+    machine = load_machine(tmp_path / "machine.json")
+    network = machine.network
+    assert network is not None
+    assert network.within.pieces[0].from_bytes == 0
+    assert network.across is None
+    assert {each.ranks for each in network.allreduce} == {2}
+    assert min(each.seconds for each in network.allreduce) > 0
+    assert [(each.phase, each.ranks_per_node, each.cells) for each in machine.grind] == [
+        ("hydro", 1, 500.0), ("hydro", 1, 2000.0), ("hydro", 2, 500.0), ("hydro", 2, 2000.0),
+    ]  # fmt: skip
+    assert machine.noise is not None
+    assert 0 <= machine.noise.share < 1
+    assert machine.speed_s is not None
+    assert machine.checkpoint_bytes_per_s is not None
+    for unit in ("GB/s", " s", "%"):
+        assert unit in done.stdout
+
+    content = json.loads((tmp_path / "machine.json").read_text())
+    sections = {"speed", "noise", "network", "grind", "checkpoint"}
+    assert set(content["samples"]) == set(content["provenance"]) == sections
+    assert [each["rank"] for each in content["samples"]["noise"]["ranks"]] == [0, 1]
+    sizes = content["samples"]["network"]["within"]["sizes"]
+    assert [each["bytes"] for each in sizes][:3] == [0, 2, 4]
+    assert all(len(each["seconds"]) >= 3 for each in sizes)
+    busy = content["samples"]["grind"]["sizes"][-1]["phases"]["hydro"]
+    assert [len(repeats) for repeats in busy] == [2, 2]  # by rank
+    origin = content["provenance"]["network"]
+    assert origin["ranks"] == 2
+    assert origin["mpi_library"]
+    assert {"host", "cpu_model", "cores"} <= set(origin["environment"]["machine"])
+    assert not list(tmp_path.glob("*.part"))
+
+    again = ranks(1, "probe", "speed", "--quick", "--json", "--out", "machine.json")
+    assert again.returncode == 0, again.stderr
+    assert "speed_s stays" in again.stderr
+    told = json.loads(again.stdout)
+    assert told["version"] == 1
+    assert told["probes"] == ["speed"]
+    assert load_machine(tmp_path / "machine.json") == machine
+    later = json.loads((tmp_path / "machine.json").read_text())
+    assert later["provenance"]["speed"]["ranks"] == 1
+    assert later["samples"]["network"] == content["samples"]["network"]
+
+
+def test_one_rank_leaves_out_the_network(ranks: Ranks, tmp_path: Path) -> None:
+    done = ranks(1, "probe", "network", "--quick")
+    assert done.returncode == 2, done.stderr
+    assert len(messages(done.stderr)) == 1, done.stderr
+    assert "mpiexec -n 2 hindmost probe network" in messages(done.stderr)[0]
+
+
+BAD: dict[str, tuple[list[str], int, str]] = {
+    "a kernel that is not there": (["grind", "--kernel", "stencil:absent"], 4, "PYTHONPATH"),
+    "another machine's file": (["speed", "--out", "elsewhere.json"], 2, "--force"),
+    "no place for checkpoints": (["checkpoint", "--quick", "--dir", "absent"], 2, "--dir"),
+    "a kernel that fails on one rank": (
+        ["grind", "--quick", "--kernel", "stencil:fails", "--cells", "100"],
+        3,
+        "ArithmeticError: the density is negative",
+    ),
+}  # fmt: skip
+
+ELSEWHERE: dict[str, Any] = {
+    "schema": "hindmost-machine",
+    "version": 1,
+    "name": "elsewhere",
+    "ranks_per_node": 2,
+    "provenance": {"speed": {"environment": {"machine": {"host": "elsewhere"}}}},
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_has_one_message(
+    ranks: Ranks, kernel: dict[str, str], tmp_path: Path, name: str
+) -> None:
+    words, status, word = BAD[name]
+    (tmp_path / "elsewhere.json").write_text(json.dumps(ELSEWHERE))
+    done = ranks(2, "probe", *words, environment=kernel)
+    assert done.returncode == status, done.stderr
+    assert len(messages(done.stderr)) == 1, done.stderr
+    assert word in done.stderr
+    assert json.loads((tmp_path / "elsewhere.json").read_text()) == ELSEWHERE
+
+
+COLD_CACHE = """
+import json, sys
+from hindmost.harness import mpi
+from hindmost.harness.probes import clock_loops, noise, speed
+from hindmost.harness.probes.meeting import in_turn
+from hindmost.models.compiled import compiled
+communicator = mpi.start()
+before = json.dumps(sorted({"petsc4py"} & set(sys.modules)))
+in_turn(communicator, noise.compile_loops)
+in_turn(communicator, speed.warm_up)
+loops = (clock_loops.find_detours, clock_loops.fixed_work, clock_loops.fixed_time,
+         clock_loops.least_gap, speed.sweep_and_stream)
+
+def counts():
+    stats = [compiled(loop).stats for loop in loops]
+    return [(sum(each.cache_hits.values()), sum(each.cache_misses.values())) for each in stats]
+
+warm = counts()
+noise.measure_noise(communicator, noise.NoiseEffort(detours_s=0.01, fwq_s=0.01, ftq_s=0.01))
+speed.speed(communicator)
+found = communicator.gather((warm, counts(), before))
+if communicator.rank == 0:
+    print(json.dumps(found))
+"""
+
+
+def test_rank_0_compiles_and_the_others_find_it(ranks: Ranks, tmp_path: Path) -> None:
+    cold = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    done = ranks(2, script=COLD_CACHE, environment=cold)
+    assert done.returncode == 0, done.stderr
+    for rank, (warm, after, petsc) in enumerate(json.loads(done.stdout)):
+        assert all(tuple(each) == ((0, 1) if rank == 0 else (1, 0)) for each in warm)
+        assert after == warm, "nothing is compiled while something is measured"
+        assert petsc == "[]"
+
+
+NODES = """
+import json, time
+from hindmost.harness import mpi
+from hindmost.harness.probes import network
+from hindmost.harness.probes.meeting import among
+from hindmost.harness.probes.sampling import Effort
+communicator = mpi.start()
+network.nodes_of = lambda communicator: [0, 0, 2]  # two nodes of which one is made up
+effort = Effort(cap_s=0.0, least=1, most=3, batch_s=1e-6)
+times = network.measure_network(communicator, effort, messages=(0, 8, 1000), reductions=(8, 64))
+begin = time.thread_time()
+with among(communicator, [1]) as alone:
+    if alone is not None:
+        time.sleep(1.0)
+asleep_s = time.thread_time() - begin
+everybody = communicator.gather((
+    [(pair.sort.name, pair.sort.ranks, [len(each.seconds) for each in pair.both_ways])
+     for pair in times.pairs],
+    [(each.ranks, [timed.size for timed in each.timed]) for each in times.reductions],
+    asleep_s,
+))
+if communicator.rank == 0:
+    print(json.dumps(everybody))
+"""
+
+
+def test_pairs_across_nodes_and_ranks_that_sleep(ranks: Ranks) -> None:
+    done = ranks(3, script=NODES)
+    assert done.returncode == 0, done.stderr
+    everybody = json.loads(done.stdout)
+    assert len(everybody) == 3
+    for pairs, reductions, asleep_s in everybody:
+        assert [pair[:2] for pair in pairs] == [["within", [0, 1]], ["across", [0, 2]]]
+        assert all(min(pair[2]) >= 1 for pair in pairs)
+        assert reductions == [[2, [8, 64]], [3, [8, 64]]]
+        assert asleep_s < 0.5, "who has no work leaves the core to those who have"
