@@ -81,8 +81,10 @@ class StudyFolder:
                 f"{path} holds a study that was submitted; 'hindmost resume {path}' goes on with "
                 "it, and --folder takes another place."
             )
-        strange = [each.name for each in path.iterdir()] if path.is_dir() else []
-        if set(strange) - {"study.toml", "scripts", "runs", "allocations", ".lock"}:
+        ours = {"study.toml", "scripts", "runs", "allocations"}  # of a submission that was cut off
+        names = sorted(each.name for each in path.iterdir()) if path.is_dir() else []
+        strange = [name for name in names if name not in ours and not name.startswith(".")]
+        if strange:
             raise UsageError(f"{path} holds other files ({strange[0]}); --folder takes another.")
         for inside in (folder.path, folder.scripts, folder.runs):
             inside.mkdir(parents=True, exist_ok=True)

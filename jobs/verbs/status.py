@@ -101,6 +101,13 @@ def next_step(state: StudyState, folder: Path) -> str:
     if counts[RunState.RUNNING] or counts[RunState.WAITING]:
         return f"wait; hindmost status {folder}"
     if counts[RunState.LEFT]:
+        failed = [
+            each for each in state.allocations
+            if each.job and each.job.state is JobState.FAILED and each.counts[RunState.LEFT]
+        ]  # fmt: skip
+        if failed:  # its script or its driver did not get far enough to say more
+            read = folder / "output" / f"{failed[0].allocation.id}-*"
+            return f"read {read}; hindmost resume {folder}"
         return f"hindmost resume {folder}"
     if counts[RunState.FAILED]:
         first = state.failures[0].run

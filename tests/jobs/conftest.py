@@ -117,6 +117,17 @@ def writes(number: int, *, seconds: float = 0.0, then: str = "") -> tuple[str, .
     return ("sh", "-c", f'sleep {seconds}; echo {number} > "$0"/r{number}.txt; {then}', "{out}")
 
 
+def fingerprint(study: StudyFolder) -> dict[str, tuple[bytes, int]]:
+    """Return contents and time of every file of the runs that are done."""
+    found = {}
+    for run, record in study.records().items():
+        if record.done is not None:
+            for name in (*record.done.files, f"outcome-{record.done.attempt}.json"):
+                path = study.run(run) / name
+                found[f"{run}/{name}"] = (path.read_bytes(), path.stat().st_mtime_ns)
+    return found
+
+
 Make = Callable[..., StudyFolder]
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.jobs.conftest import Make, NoLauncher, writes
+from tests.jobs.conftest import Make, NoLauncher, fingerprint, writes
 
 from hindmost.jobs import durable
 from hindmost.jobs.drive.driver import drive
@@ -22,17 +22,6 @@ from hindmost.jobs.outcome import Cause
 
 Start = Callable[..., "subprocess.Popen[bytes]"]
 MOST_ROUNDS = 60
-
-
-def fingerprint(study: StudyFolder) -> dict[str, tuple[bytes, int]]:
-    """Return contents and time of every file of the runs that are done."""
-    found = {}
-    for run, record in study.records().items():
-        if record.done is not None:
-            for name in (*record.done.files, f"outcome-{record.done.attempt}.json"):
-                path = study.run(run) / name
-                found[f"{run}/{name}"] = (path.read_bytes(), path.stat().st_mtime_ns)
-    return found
 
 
 def expect_all(study: StudyFolder) -> None:

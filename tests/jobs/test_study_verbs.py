@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import time
 from dataclasses import replace
@@ -11,14 +10,23 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import BIN
-from tests.jobs.conftest import Make, NoLauncher, PretendedScheduler, plan_of, writes
+from tests.jobs.conftest import (
+    Make,
+    NoLauncher,
+    PretendedScheduler,
+    fingerprint,
+    plan_of,
+    writes,
+)
 
 import hindmost
 from hindmost.cli import main
 from hindmost.errors import UsageError
 from hindmost.jobs.drive.driver import drive
 from hindmost.jobs.folder import StudyFolder
+from hindmost.jobs.schedulers.local import LOCAL
 from hindmost.jobs.schedulers.scheduler import JobState, Scheduler
+from hindmost.jobs.state import RunState, state_of
 from hindmost.jobs.verbs import cancel, resume, status, submit
 from hindmost.registry import Registry
 
@@ -55,6 +63,9 @@ def test_from_submission_to_collection(
     assert json.loads(told(capsys))["cancelled"] == ["job-1"]
     assert main(["status", folder]) == 75
     assert f"next: hindmost resume {folder}" in told(capsys)
+    scheduler.set("job-1", JobState.FAILED)
+    assert main(["status", folder]) == 75
+    assert f"next: read {folder}/output/a0-*; hindmost resume {folder}" in told(capsys)
     with pytest.raises(UsageError, match="No run of"):
         main(["collect", folder])
     drive(study, "a0", NoLauncher())
@@ -131,7 +142,10 @@ def test_a_refused_script_leaves_the_others_to_resume(
 def test_the_line_of_post_processing_is_done_when_all_is_there(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    commands = [writes(0), ("sh", "-c", 'test -e ../../../../mended && echo 1 > "$0"/r1.txt', "{out}")]
+    commands = [
+        writes(0),
+        ("sh", "-c", 'test -e ../../../../mended && echo 1 > "$0"/r1.txt', "{out}"),
+    ]
     plan = replace(plan_of(commands, max_retries=0), collect="ls {runs}/*.txt > {runs}/listed")
     study = StudyFolder.create(tmp_path / "my study", plan, b"")
     drive(study, "a0", NoLauncher())
@@ -146,48 +160,44 @@ def test_the_line_of_post_processing_is_done_when_all_is_there(
 
 
 @pytest.mark.mpi
-def test_a_real_study_on_this_machine(tmp_path: Path) -> None:
-    environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")}
+def test_a_real_study_on_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
     def ask(*words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [BIN / "hindmost", *words], capture_output=True, text=True, check=False,
-            timeout=LIMIT_S, cwd=tmp_path, env=environment,
+            timeout=LIMIT_S, cwd=tmp_path,
         )  # fmt: skip
 
-    def until(condition: str) -> None:
+    def wait(*states: RunState) -> None:
         end = time.monotonic() + LIMIT_S
-        while json.loads(ask("status", "small", "--json").stdout)["counts"][condition] == 0:
+        study = StudyFolder.open(tmp_path / "small")
+        while any(state_of(study, LOCAL).counts[each] for each in states):
             assert time.monotonic() < end
-            time.sleep(0.2)
+            time.sleep(0.1)
 
-    (tmp_path / "study.toml").write_text(STUDY)
+    (tmp_path / "study.toml").write_text(STUDY.replace("repeats = 2", "repeats = 1"))
     done = ask("submit", "study.toml")
     assert done.returncode == 0, done.stderr
-    until("done")
+    end = time.monotonic() + LIMIT_S
+    while not (before := fingerprint(StudyFolder.open(tmp_path / "small"))):
+        assert time.monotonic() < end
+        time.sleep(0.02)
     ask("cancel", "small")
-    before = {
-        path: (path.read_bytes(), path.stat().st_mtime_ns)
-        for path in (tmp_path / "small" / "runs").glob("*/*.h5")
-    }
-    assert before
-    while (left := ask("status", "small")).returncode == 75:
-        if "hindmost resume" in left.stdout:
-            assert ask("resume", "small").returncode == 0
-        time.sleep(0.2)
-    assert left.returncode == 0, left.stdout
-    for path, contents in before.items():
-        assert (path.read_bytes(), path.stat().st_mtime_ns) == contents
+    wait(RunState.RUNNING, RunState.WAITING)
+    assert ask("resume", "small").returncode == 0
+    wait(RunState.RUNNING, RunState.WAITING, RunState.LEFT)
+    assert before.items() <= fingerprint(StudyFolder.open(tmp_path / "small")).items()
     assert ask("collect", "small").returncode == 0
     fitted = json.loads(ask("fit", "small/collected", "--quick", "--json").stdout)
-    assert len(fitted["runs"]) == 4
-    plan = json.loads((tmp_path / "small" / "plan.json").read_text())
-    runs = {each["id"]: each for each in plan["runs"]}
+    assert sorted(run["solver"] for run in fitted["runs"]) == ["gmres", "pgmres"]
+    plan = StudyFolder.open(tmp_path / "small").plan
     for path in (tmp_path / "small" / "collected").glob("*.h5"):
         run = hindmost.open(path)
-        planned = runs[run.header.scheduler["HINDMOST_RUN_ID"]]
-        assert run.header.solver == planned["configuration"]["solver"]
-        assert run.header.ranks == planned["ranks"] == 2
-        assert run.header.scheduler["HINDMOST_BLOCK"] == str(planned["block"])
-        assert run.header.scheduler["HINDMOST_ALLOCATION"] == planned["allocation"]
-        assert run.header.scheduler["HINDMOST_STUDY_SHA256"] == plan["study_sha256"]
+        told = run.header.scheduler
+        (planned,) = (each for each in plan.runs if each.id == told["HINDMOST_RUN_ID"])
+        assert run.header.solver == planned.configuration["solver"]
+        assert run.header.ranks == planned.ranks == 2
+        assert told["HINDMOST_BLOCK"] == str(planned.block)
+        assert told["HINDMOST_ALLOCATION"] == planned.allocation
+        assert told["HINDMOST_STUDY_SHA256"] == plan.study_sha256
