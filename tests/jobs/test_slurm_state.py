@@ -90,6 +90,20 @@ def test_accounts_tell_what_slurm_forgot(tmp_path: Path, monkeypatch: pytest.Mon
     assert "no such job" in found["9"].reason
 
 
+def test_a_new_job_does_not_take_after_the_one_around(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = tmp_path / "seen"
+    commands(tmp_path, monkeypatch, sbatch=f"env > {seen}; echo 1", squeue=f"env > {seen}")
+    for name in ("SLURM_JOB_ID", "SLURM_CONF", "SLURM_NTASKS", "SQUEUE_FORMAT", "HINDMOST_JOB_ID"):
+        monkeypatch.setenv(name, "1")
+    monkeypatch.setenv("SBATCH_ACCOUNT", "e00")
+    SLURM.submit(tmp_path / "a")
+    names = {line.split("=")[0] for line in seen.read_text().splitlines()}
+    assert {"SLURM_CONF", "SBATCH_ACCOUNT"} <= names
+    assert not {"SLURM_JOB_ID", "SLURM_NTASKS", "SQUEUE_FORMAT", "HINDMOST_JOB_ID"} & names
+
+
 def test_many_jobs_are_asked_for_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = tmp_path / "calls"
     commands(tmp_path, monkeypatch, squeue=f"echo x >> {log}", sacct=f"echo x >> {log}; exit 1")
