@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -49,13 +50,15 @@ def append_durably(path: Path, line: str) -> None:
 
 
 @contextmanager
-def locked(path: Path, who: str) -> Iterator[bool]:
+def locked(path: Path, who: str, *, patience_s: float = 0.0) -> Iterator[bool]:
     """Hold the lock of a file.
 
     Parameters
     ----------
     who : str
         What to tell a person when another process holds it.
+    patience_s : float
+        How long to try: `is_locked` holds it for a moment.
 
     Yields
     ------
@@ -69,22 +72,26 @@ def locked(path: Path, who: str) -> Iterator[bool]:
     """
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
-        yield take(handle, who)
+        yield take(handle, who, time.monotonic() + patience_s)
     finally:
         os.close(handle)  # the kernel lets go of the lock, as it does when a process dies
 
 
-def take(handle: int, who: str) -> bool:
+def take(handle: int, who: str, until: float) -> bool:
     """Take the lock of an open file; False where the file system has none."""
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise UsageError(who) from None
-    except OSError as error:
-        if error.errno in NO_LOCKS:
-            return False
-        raise
-    return True
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                raise UsageError(who) from None
+            time.sleep(0.05)
+        except OSError as error:
+            if error.errno in NO_LOCKS:
+                return False
+            raise
+        else:
+            return True
 
 
 def is_locked(path: Path) -> bool:

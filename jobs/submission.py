@@ -61,7 +61,12 @@ def submit(
     write_scripts(study, scheduler)
     for name in allocations:
         job = scheduler.submit(study.script(name))
-        yield study.add_job(name, job, scheduler.name)
+        try:
+            added = study.add_job(name, job, scheduler.name)
+        except OSError:  # a job that nobody knows of would be submitted once more
+            scheduler.cancel([job])
+            raise
+        yield added
 
 
 def resume(study: StudyFolder, scheduler: Scheduler, *, again: bool = False) -> Resumption:

@@ -48,6 +48,7 @@ SCHEDULER_VARIABLES = (
     # What the driver of a study says: which of its runs this is, and in which job.
     "HINDMOST_STUDY",
     "HINDMOST_STUDY_SHA256",
+    "HINDMOST_SCRIPT_SHA256",
     "HINDMOST_RUN_ID",
     "HINDMOST_BLOCK",
     "HINDMOST_BLOCK_SPLIT",

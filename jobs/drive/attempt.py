@@ -49,6 +49,8 @@ class Surroundings:
     study : StudyFolder
     allocation, job : str
     nodes : tuple of str
+    script_sha256 : str
+        Of the allocation's script; empty if it is not there.
     launcher : Launcher
     deadline : Deadline
     signals : Signals
@@ -60,6 +62,7 @@ class Surroundings:
     allocation: str
     job: str
     nodes: tuple[str, ...]
+    script_sha256: str
     launcher: Launcher
     deadline: Deadline
     signals: Signals
@@ -186,6 +189,7 @@ def environment_of(run: PlannedRun, number: int, here: Surroundings) -> dict[str
         **plan.machine.environment,
         "HINDMOST_STUDY": plan.study,
         "HINDMOST_STUDY_SHA256": plan.study_sha256,
+        "HINDMOST_SCRIPT_SHA256": here.script_sha256,
         "HINDMOST_ALLOCATION": here.allocation,
         "HINDMOST_JOB_ID": here.job,
         "HINDMOST_NODES": ",".join(here.nodes),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter, deque
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 
 from hindmost.errors import UsageError
 from hindmost.jobs.drive import running
@@ -21,6 +23,8 @@ from hindmost.jobs.outcomes import RunRecord, Standing, standing
 from hindmost.jobs.plan.plan import Allocation, PlannedRun
 
 FAILED_FOR_GOOD = 1
+PATIENCE_S = 2.0
+"""With the lock: whoever asks for the status of a study holds it for a moment."""
 GRACE_S = 10.0
 """Between TERM and KILL: a rank writes its file within."""
 
@@ -66,7 +70,7 @@ def drive(
     study.allocation(name).mkdir(parents=True, exist_ok=True)
     who = f"Another driver is at work on allocation {name} of {study.path}; its log is there."
     log = Log(study, name)
-    with locked(study.driver_lock(name), who) as held, Signals() as signals:
+    with locked(study.driver_lock(name), who, patience_s=PATIENCE_S) as held, Signals() as signals:
         if not held:
             log("the file system has no locks: nothing keeps a second driver away")
         here = Surroundings(
@@ -74,6 +78,7 @@ def drive(
             allocation=name,
             job=job_here(study.plan.machine.scheduler),
             nodes=nodes_here(study.plan.machine.scheduler),
+            script_sha256=sha256_of(study.script(name)),
             launcher=launcher,
             deadline=deadline or deadline_here(allocation.walltime_s, allocation.stop_before_s),
             signals=signals,
@@ -91,6 +96,11 @@ def drive(
         status = status_of(allocation, study)
         log(f"ends with {status}: {why}")
     return status
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file; empty if it is not there."""
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
 
 
 def do_runs(allocation: Allocation, here: Surroundings, log: Callable[[str], None]) -> str:

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,8 +15,10 @@ import pytest
 from tests.jobs.conftest import Make, NoLauncher, writes
 
 from hindmost.errors import MissingError, UsageError
+from hindmost.jobs.drive import process
 from hindmost.jobs.drive.deadline import Deadline
 from hindmost.jobs.drive.driver import drive
+from hindmost.jobs.durable import locked
 from hindmost.jobs.folder import StudyFolder
 from hindmost.jobs.outcome import Cause
 from hindmost.jobs.outcomes import Standing
@@ -92,11 +95,39 @@ def test_runs_are_done_in_order_and_say_where(make: Make) -> None:
     ],
 )  # fmt: skip
 def test_every_end_has_its_cause(
-    make: Make, command: tuple[str, ...], expected: list[Cause], status: int
+    make: Make,
+    monkeypatch: pytest.MonkeyPatch,
+    command: tuple[str, ...],
+    expected: list[Cause],
+    status: int,
 ) -> None:
+    monkeypatch.setattr(process, "TOLD_WITHIN_S", 0.05)
     study = make([command])
     assert drive_here(study) == status
     assert causes(study) == expected
+
+
+def test_ranks_that_were_told_before_the_driver_were_stopped(make: Make) -> None:
+    study = make([("sh", "-c", "(sleep 0.1; kill -TERM $PPID) & exit 1")])
+    assert drive_here(study) == 75
+    assert causes(study) == [Cause.STOPPED]
+
+
+def test_asking_for_the_status_keeps_no_driver_away(make: Make) -> None:
+    study = make([writes(0)])
+    study.driver_lock("a0").touch()
+    asking = threading.Event()
+
+    def ask() -> None:
+        with locked(study.driver_lock("a0"), ""):
+            asking.set()
+            time.sleep(0.3)
+
+    other = threading.Thread(target=ask)
+    other.start()
+    asking.wait()
+    assert drive_here(study) == 0
+    other.join()
 
 
 def test_a_crash_is_tried_again_after_the_others(make: Make) -> None:
@@ -169,11 +200,14 @@ def test_term_stops_the_running_one_gently(
     assert causes(study, "run-1") == []
 
 
-def test_a_second_driver_is_refused(make: Make, start_driver: Start) -> None:
+def test_a_second_driver_is_refused(
+    make: Make, start_driver: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
     study = make([("sleep", "30")])
     driver = start_driver(study)
     wait_for(lambda: is_running(study))
     assert study.has_driver("a0")
+    monkeypatch.setattr("hindmost.jobs.drive.driver.PATIENCE_S", 0.1)
     with pytest.raises(UsageError, match="Another driver is at work on allocation a0"):
         drive_here(study)
     driver.terminate()

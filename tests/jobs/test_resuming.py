@@ -136,6 +136,22 @@ def test_a_scheduler_that_cannot_be_asked_lets_nothing_be_submitted(
     assert len(scheduler.submitted) == 1
 
 
+def test_a_job_that_cannot_be_written_down_is_cancelled(
+    make: Make, scheduler: PretendedScheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = make([writes(n) for n in range(2)], allocations=2)
+
+    def full(path: Path, line: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("hindmost.jobs.folder.append_durably", full)
+        with pytest.raises(OSError, match="No space left"):
+            begin(study, scheduler)
+    assert scheduler.cancelled == ["job-1"]
+    assert len(resume(study, scheduler).submitted) == 2
+
+
 def test_jobs_that_ended_are_not_cancelled(make: Make, scheduler: PretendedScheduler) -> None:
     study = make([writes(n) for n in range(3)], allocations=3)
     begin(study, scheduler)

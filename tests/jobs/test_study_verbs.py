@@ -6,6 +6,7 @@ import json
 import subprocess
 import time
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -201,3 +202,5 @@ def test_a_real_study_on_this_machine(tmp_path: Path, monkeypatch: pytest.Monkey
         assert told["HINDMOST_BLOCK"] == str(planned.block)
         assert told["HINDMOST_ALLOCATION"] == planned.allocation
         assert told["HINDMOST_STUDY_SHA256"] == plan.study_sha256
+        script = tmp_path / "small" / "scripts" / f"{planned.allocation}.sh"
+        assert told["HINDMOST_SCRIPT_SHA256"] == sha256(script.read_bytes()).hexdigest()
