@@ -26,9 +26,15 @@ class Deadline:
     end_s: float
     stop_before_s: float
 
-    def fits(self, limit_s: float) -> bool:
-        """Tell whether a run that takes so long ends in time."""
-        return time.monotonic() + limit_s <= self.end_s - self.stop_before_s
+    def fits(self, limit_s: float, *, whole: bool = False) -> bool:
+        """Tell whether a run that takes so long ends in time.
+
+        Parameters
+        ----------
+        whole : bool
+            Up to the end itself, with nothing left before it.
+        """
+        return limit_s <= self.left_s - (0.0 if whole else self.stop_before_s)
 
     @property
     def left_s(self) -> float:

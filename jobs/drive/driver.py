@@ -116,12 +116,17 @@ def do_runs(allocation: Allocation, here: Surroundings, log: Callable[[str], Non
         if is_left(study, records[each], forgiven.get(each, 0))
     )
     refuse_too_short(allocation, waiting, here)
+    begun = False
     while waiting:
         if here.signals.no_more:
             return "a signal asked to begin no more runs"
         run = waiting.popleft()
-        if not here.deadline.fits(run.limit_s):
+        # A plan may leave no time for the start of a job: the first run, which would be the first
+        # of every later job too, only has to end before the allocation does.
+        needed_s = run.limit_s if begun else run.limit_s + here.grace_s
+        if not here.deadline.fits(needed_s, whole=not begun):
             return f"run {run.id} may not end in time"
+        begun = True
         record = records[run.id]
         log(f"run {run.id}, attempt {record.attempts + 1}")
         outcome = attempt(run, record.attempts + 1, here)

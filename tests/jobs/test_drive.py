@@ -156,9 +156,11 @@ def test_nothing_that_a_run_started_outlives_it(make: Make, tmp_path: Path) -> N
 
 def test_no_run_is_begun_that_may_not_end_in_time(make: Make) -> None:
     study = make([writes(n) for n in range(3)], limit_s=30.0)
-    near = Deadline(end_s=time.monotonic() + 40.0, stop_before_s=20.0)
-    assert drive_here(study, deadline=near) == 75
-    assert standings_of(study, study.records()) == dict.fromkeys(study.planned, Standing.LEFT)
+    for seconds, done in ((20.0, 0), (40.0, 1), (51.0, 3)):
+        near = Deadline(end_s=time.monotonic() + seconds, stop_before_s=20.0)
+        assert drive_here(study, deadline=near) == (0 if done == 3 else 75)
+        standings = standings_of(study, study.records())
+        assert list(standings.values()).count(Standing.DONE) == done
 
 
 def test_a_wall_time_too_short_for_any_run_is_refused(make: Make) -> None:
@@ -168,10 +170,10 @@ def test_a_wall_time_too_short_for_any_run_is_refused(make: Make) -> None:
 
 
 def test_the_end_of_the_allocation_stops_a_run_that_goes_on(make: Make) -> None:
-    study = make([("sleep", "60")], limit_s=1.0)
-    soon = Deadline(end_s=time.monotonic() + 1.6, stop_before_s=0.0)
-    assert drive_here(study, deadline=soon, grace_s=0.8) == 75
-    assert causes(study) == [Cause.STOPPED]
+    study = make([("sleep", "0.6"), ("sleep", "60")], limit_s=1.2)
+    soon = Deadline(end_s=time.monotonic() + 2.6, stop_before_s=0.0)
+    assert drive_here(study, deadline=soon, grace_s=1.2) == 75
+    assert [causes(study, run) for run in study.planned] == [[Cause.DONE], [Cause.STOPPED]]
 
 
 def test_usr1_lets_the_running_one_end_and_begins_no_other(make: Make, start_driver: Start) -> None:
