@@ -13,6 +13,8 @@ from hindmost.jobs.study.study import Limits, Pack, PackBy
 
 MINUTE_S = 60.0
 """Schedulers count walltime in minutes."""
+START_S = 60.0
+"""What a job may take until its first run begins: modules, imports, a slow file system."""
 LABEL = 20
 """Characters of a label at most."""
 
@@ -66,7 +68,8 @@ def pack(
         The same, each with its allocation.
     list of Allocation
         A walltime is what is needed for each run to be begun, with its whole limit left, if those
-        before it take what is expected of them; and the time that is kept before the end.
+        before it take what is expected of them; and the times that are kept for the start and
+        before the end.
     """
     by_key: dict[tuple[str, ...], list[PlannedRun]] = {}
     for run in runs:
@@ -87,7 +90,7 @@ def pack(
 
 def boxes(members: Sequence[PlannedRun], by: Pack, limits: Limits) -> list[tuple[_Box, set[str]]]:
     """Fill allocations with the runs of one key; return each with the ids of split runs."""
-    room_s = limits.job_s - limits.stop_before_s
+    room_s = limits.job_s - limits.stop_before_s - START_S
     most = by.runs or len(members)
     filled = [_Box()]
     split: set[str] = set()
@@ -129,7 +132,7 @@ def label(key: tuple[str, ...]) -> str:
 
 def allocation_of(name: str, box: _Box, limits: Limits) -> Allocation:
     """Return a filled allocation."""
-    minutes = math.ceil((box.needed_s + limits.stop_before_s) / MINUTE_S)
+    minutes = math.ceil((START_S + box.needed_s + limits.stop_before_s) / MINUTE_S)
     return Allocation(
         id=name,
         runs=tuple(run.id for run in box.runs),
