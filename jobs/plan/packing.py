@@ -14,7 +14,8 @@ from hindmost.jobs.study.study import Limits, Pack, PackBy
 MINUTE_S = 60.0
 """Schedulers count walltime in minutes."""
 START_S = 60.0
-"""What a job may take until its first run begins: modules, imports, a slow file system."""
+"""What a job may take until its first run begins (modules, imports, a slow file system), kept where
+the longest walltime leaves room for it."""
 LABEL = 20
 """Characters of a label at most."""
 
@@ -90,7 +91,7 @@ def pack(
 
 def boxes(members: Sequence[PlannedRun], by: Pack, limits: Limits) -> list[tuple[_Box, set[str]]]:
     """Fill allocations with the runs of one key; return each with the ids of split runs."""
-    room_s = limits.job_s - limits.stop_before_s - START_S
+    room_s = limits.job_s - limits.stop_before_s
     most = by.runs or len(members)
     filled = [_Box()]
     split: set[str] = set()
