@@ -90,8 +90,8 @@ class CollectivesExperiment:
         for size in self.sizes:
             if not 0 < size <= LARGEST or size % ITEM_BYTES:
                 raise UsageError(
-                    f"--bytes {size}: a size is a positive multiple of {ITEM_BYTES}, the bytes of a "
-                    f"double, and at most {LARGEST:,}."
+                    f"--bytes {size}: a size is a positive multiple of {ITEM_BYTES}, the bytes of "
+                    f"a double, and at most {LARGEST:,}."
                 )
         for name, least in (("calls", 1), ("repeats", 1), ("warmup", 0)):
             if getattr(self, name) < least:
@@ -155,8 +155,8 @@ def perform(
         )
         if block.late:
             report(
-                f"warning: {case.name}: of {experiment.calls} calls {block.late} began late on some "
-                "rank and are kept, as too many did: the machine is busy or has too few cores"
+                f"warning: {case.name}: of {experiment.calls} calls {block.late} began late on "
+                "some rank and are kept, as too many did: the machine is busy or has too few cores"
             )
         header = describe(experiment, case, number, block, origins, communicator.size)
         files.append(write_run(folder, header, block.rank, communicator))

@@ -61,7 +61,7 @@ class Collective:
     summary : str
         What ``--bytes`` is of it.
     blocks : callable
-        From the number of ranks: how many blocks of so many bytes a rank sends and receives at most.
+        From the number of ranks: how many blocks of so many bytes the buffers of a rank have.
     prepare : callable
         From communicator and doubles of a block, to buffers and call; collective.
     sized : bool
@@ -259,9 +259,8 @@ OPERATIONS: Registry[Collective] = Registry(
 
 def refuse_wrong(communicator: Any, prepared: Prepared, name: str) -> None:
     """Raise a DataError on all ranks if one of them got a wrong result; collective."""
-    wrong = [
-        rank for rank, right in enumerate(communicator.allgather(prepared.right())) if not right
-    ]
+    rights = communicator.allgather(prepared.right())
+    wrong = [rank for rank, right in enumerate(rights) if not right]
     if wrong:
         raise DataError(
             f"{name} gave a wrong result on rank {wrong[0]}"

@@ -32,8 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.epilog = EXAMPLES
     parser.description = (
-        "Times MPI's collectives on all ranks, as mpi4py calls them: each at each size, in shuffled "
-        "order, every call by itself."
+        "Times MPI's collectives on all ranks, as mpi4py calls them: each at each size, in "
+        "shuffled order, every call by itself."
     )
     told = "; ".join(f"{each.name}: {each.summary}" for each in OPERATIONS)
     parser.add_argument(
