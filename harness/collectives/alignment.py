@@ -31,7 +31,7 @@ from hindmost.harness.recorder.clock import ClockReading, significant
 FIRST_MARGIN_NS = 50_000
 LARGEST_MARGIN_NS = 20_000_000
 """From when the last rank came until the call; doubled when the news came too late to a rank."""
-LATE_NS = 2_000
+LATE_NS = 500
 """A rank that begins so much after the instant is late: the system had taken its core away."""
 IN_TIME, HELD_UP, TOLD_TOO_LATE = range(3)
 """How a rank began a call, the worst last."""

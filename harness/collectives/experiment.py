@@ -148,11 +148,7 @@ def perform(
     files = []
     for number, case in enumerate(order, 1):
         report(f"run {number} of {len(order)}: {case.name}")
-        prepared = case.collective.prepare(communicator, case.size // ITEM_BYTES)
-        refuse_wrong(communicator, prepared, case.name)
-        block = record_block(
-            communicator, aligning, prepared, calls=experiment.calls, warmup=experiment.warmup
-        )
+        block = run_case(experiment, case, communicator, aligning)
         if block.late:
             report(
                 f"warning: {case.name}: of {experiment.calls} calls {block.late} began late on "
@@ -162,6 +158,23 @@ def perform(
         files.append(write_run(folder, header, block.rank, communicator))
     aligning.Free()
     return files
+
+
+def run_case(
+    experiment: CollectivesExperiment, case: Case, communicator: Any, aligning: Any
+) -> Block:
+    """Run a collective at a size, in buffers that end with it; collective.
+
+    Raises
+    ------
+    DataError
+        It gave a wrong result.
+    """
+    prepared = case.collective.prepare(communicator, case.size // ITEM_BYTES)
+    refuse_wrong(communicator, prepared, case.name)
+    return record_block(
+        communicator, aligning, prepared, calls=experiment.calls, warmup=experiment.warmup
+    )
 
 
 def refuse_too_large(cases: list[Case], communicator: Any) -> None:

@@ -95,7 +95,10 @@ def summed(ranks: int, doubles: int, first: float) -> Doubles:
 
 def side_by_side(blocks: int, doubles: int, first: Callable[[int], float]) -> Doubles:
     """Return blocks of patterns, shape (block, double)."""
-    return np.stack([pattern(doubles, first(block)) for block in range(blocks)])
+    filled = np.empty((blocks, doubles))
+    for block in range(blocks):  # in place: these can be the largest arrays of a run
+        filled[block] = pattern(doubles, first(block))
+    return filled
 
 
 def _doubles(buffer: Doubles) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
 
 RANKS = (2, 4, 8, 16, 32, 64)
-GROWTH = {
+GROWTH: dict[str, tuple[Callable[[int], float], list[int]]] = {
     "allreduce-8B": (lambda p: 2e-6 + 1e-6 * np.log2(p), [0, 1]),
     "allreduce-65536B": (lambda p: 30e-6 + 5e-6 * np.log2(p), [0, 1]),
     "alltoall-1024B": (lambda p: 1e-6 + 3e-6 * p, [1, 0]),
