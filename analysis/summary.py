@@ -27,6 +27,8 @@ class RunSummary:
         ``minimum``, ``median``, ``quantile_99`` and ``maximum`` of all bodies, to 0.01 %.
     phase_share : dict of str to float
         Share of each phase in the time of all bodies.
+    between : str
+        What lies between cycles of bodies: restarts, unless the run says another word.
     instructions, cycles : float or None
         Of all bodies on all ranks, in user mode; None where they were not counted.
     load : list of float or None
@@ -46,6 +48,7 @@ class RunSummary:
     bodies: int
     kinds: dict[str, int]
     restarts: int
+    between: str
     complete: bool
     solve_time_s: float
     body_s: dict[str, float]
@@ -79,14 +82,14 @@ class RunSummary:
             self.file + ("" if self.complete else "  (INCOMPLETE: records were lost)"),
             f"  {self.solver} on {self.workload}, {ranks}{hosts}, {when(self.t0_utc)}",
             f"  solve time  {seconds(self.solve_time_s)} for {self.iterations} iterations: "
-            f"{self.bodies} bodies ({kinds}), {self.restarts} restarts",
+            f"{self.bodies} bodies ({kinds}), {self.restarts} {self.between}",
             f"  a body      {body['median']} (median); fastest {body['minimum']}, "
             f"99 % below {body['quantile_99']}, slowest {body['maximum']}",
             f"  its time    {shares}; MPI that fits no phase {100 * self.mpi_other_share:.1f} %",
             *self._counted_line(),
             f"  disturbed   {self.context_switches} involuntary context switches{self._load()}",
             *self._balance_line(),
-            f"  stack       PETSc {self.petsc}, {self.mpi_library}",
+            f"  stack       {f'PETSc {self.petsc}, ' if self.petsc else ''}{self.mpi_library}",
             f"  machine     {self.machine}{self._binding()}",
         ]
         return "\n".join(lines)
@@ -140,6 +143,7 @@ def summarise_run(run: Run) -> RunSummary:
         bodies=run.bodies,
         kinds={kind.name.lower(): int(kinds[kind]) for kind in BodyKind if kinds[kind]},
         restarts=run.restarts,
+        between=str(header.spec.get("between", "restarts")),
         complete=header.complete,
         solve_time_s=run.solve_time_s,
         body_s=body,

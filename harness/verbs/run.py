@@ -39,7 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "workload",
         help=f"the linear system: {workloads}. Or 'adaptive', for the adaptive-mesh kernel: see "
-        "'hindmost run adaptive --help'",
+        "'hindmost run adaptive --help'. Or 'collectives', for MPI's collectives by themselves: "
+        "see 'hindmost run collectives --help'",
     )
     parser.add_argument(
         "--solver",

@@ -34,6 +34,7 @@ VERBS = {
 
 BRANCHES = {
     ("run", "adaptive"): "hindmost.harness.verbs.run_adaptive",
+    ("run", "collectives"): "hindmost.harness.verbs.run_collectives",
 }
 """Verbs whose next word makes them another: the module for both words."""
 
