@@ -7,10 +7,10 @@ was asked for, and instructions and processor cycles where they were counted::
     computation scaling = (t / s of the reference) / (t / s)
                         = instruction scaling x IPC scaling x frequency scaling (x counted share)
 
-For strong scaling s is the same in all runs and drops out; for weak scaling it grows with the ranks.
-POP counts in useful work only. Where a recording counts whole bodies, waiting included, as a rank
-does that spins in MPI, the share of the counted time that is work is a factor of its own, and the
-other three are told as counted.
+For strong scaling s is the same in all runs and drops out; for weak scaling it grows with the
+ranks. POP counts in useful work only. Where a recording counts whole bodies, waiting included, as a
+rank does that spins in MPI, the share of the counted time that is work is a factor of its own, and
+the other three are told as counted.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The field's standard efficiencies of a parallel run, as factors and as seconds lost.
 
 After POP, the Performance Optimisation and Productivity centre of excellence: "POP standard metrics
-for performance analysis of parallel applications" (pop-coe.eu) and C. Rosas, J. Gimenez, J. Labarta,
-"Scalability prediction for fundamental performance factors", Supercomputing Frontiers and
-Innovations 1(2), 2014. With the local work t_p of rank p, the run time T and the time I that the run
-would take on an ideal network, on which a message costs nothing::
+for performance analysis of parallel applications" (pop-coe.eu), and C. Rosas, J. Gimenez and
+J. Labarta, "Scalability prediction for fundamental performance factors", Supercomputing Frontiers
+and Innovations 1(2), 2014. With the local work t_p of rank p, the run time T and the time I that
+the run would take on an ideal network, on which a message costs nothing::
 
     parallel efficiency = mean_p t_p / T = load balance x communication efficiency
       load balance      = mean_p t_p / max_p t_p
@@ -15,6 +15,7 @@ would take on an ideal network, on which a message costs nothing::
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,8 +26,7 @@ from hindmost.errors import DataError
 
 ROUNDING = 1e-9
 """Share by which a mean may lie above its maximum."""
-LOSSES = ("load_balance", "serialisation", "transfer")
-LOSSES_UNSPLIT = ("load_balance", "communication")
+DIGITS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,13 +131,15 @@ class Efficiencies:
 
     def explain(self) -> str:
         """Say it in a sentence: what of the run's time is lost to what."""
+        whole = self.run_time_s
         lost = [
-            f"{told(seconds)} to {name.replace('_', ' ')}" for name, seconds in self.lost_s.items()
+            f"{told(seconds, whole)} to {name.replace('_', ' ')}"
+            for name, seconds in self.lost_s.items()
         ]
         ranks = "1 rank" if self.ranks == 1 else f"{self.ranks} ranks"
         return (
-            f"Of {told(self.run_time_s)} on {ranks}, {', '.join(lost[:-1])} and {lost[-1]} are "
-            f"lost; {told(self.mean_local_s)} are work: parallel efficiency "
+            f"Of {told(whole, whole)} on {ranks}, {', '.join(lost[:-1])} and {lost[-1]} are lost; "
+            f"{told(self.mean_local_s, whole)} are work: parallel efficiency "
             f"{100.0 * self.parallel:.1f} %."
         )
 
@@ -169,6 +171,8 @@ def ratio(part: float, whole: float) -> float:
     return part / whole if whole > 0.0 else 1.0
 
 
-def told(seconds: float) -> str:
-    """Write seconds in three digits."""
-    return f"{seconds:.3g} s" if abs(seconds) < 1000.0 else f"{seconds:.0f} s"
+def told(seconds: float, whole_s: float) -> str:
+    """Write a part of a time to as many decimals as show three digits of the whole."""
+    decimals = max(DIGITS - 1 - math.floor(math.log10(whole_s)), 0)
+    rounded = round(seconds, decimals) + 0.0  # no minus before nothing
+    return f"{rounded:.{decimals}f} s"

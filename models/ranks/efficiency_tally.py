@@ -1,11 +1,11 @@
 """The efficiencies of a run and of its parts, counted block by block.
 
-Bodies are what is looked at; restarts and what precedes and follows all bodies are left out. The run
-time T is summed over restart cycles: each lasts from the begin of the first rank to the end of the
-last. Parts are windows of bodies, nodes, and places in the restart cycle. A window is walked through
-by itself, ranks standing together at its begin, as when a trace is cut. A place, which is a single
-body of every cycle, is no stretch of time: T and I are there what the body takes the slowest rank,
-summed over cycles, on the clock and on the ideal network.
+Bodies are what is looked at; restarts and what precedes and follows all bodies are left out. The
+run time T is summed over restart cycles: each lasts from the begin of the first rank to the end of
+the last. Parts are windows of bodies, nodes, and places in the restart cycle. A window is walked
+through by itself, ranks standing together at its begin, as when a trace is cut. A place, which is a
+single body of every cycle, is no stretch of time: T and I are there what the bodies at it take the
+rank that they take longest, summed over cycles, on the clock and on the ideal network.
 """
 
 from __future__ import annotations
@@ -166,6 +166,8 @@ class PlaceTally:
 
     def result(self, with_events: bool) -> dict[int, Efficiencies]:
         """Return the efficiencies by place."""
+        if self._local.shape[1] == 1:  # waits for nobody, whether its events are known or not
+            self._ideal, with_events = self._local, True
         return {
             place: Efficiencies.of_ranks(
                 self._local[place],

@@ -1,4 +1,4 @@
-"""Run time, local work and ideal time of stretches of a run, summed over the stretches of a part."""
+"""Run time, local work and ideal time of stretches of a run, summed over those of a part."""
 
 from __future__ import annotations
 
@@ -105,6 +105,8 @@ class StretchTally:
         """Return those of a part of the run, or of some of its ranks in it."""
         local = self.local[part] if ranks is None else self.local[part, ranks]
         ideal_s = None if self._network is None else float(self.ideal[part])
+        if self.local.shape[1] == 1:  # waits for nobody, whether its events are known or not
+            ideal_s = float(local[0])
         return Efficiencies.of_ranks(local, float(self.run_time[part]), ideal_s)
 
 

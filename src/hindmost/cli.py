@@ -15,6 +15,10 @@ VERBS = {
     "probe": ("hindmost.harness.verbs.probe", "measure what this machine can do"),
     "show": ("hindmost.analysis.verbs.show", "say what is in run files"),
     "check": ("hindmost.analysis.verbs.check", "say whether runs are good enough to conclude from"),
+    "efficiency": (
+        "hindmost.analysis.verbs.efficiency",
+        "say how much of the ranks' time is work, and what takes the rest",
+    ),
     "fit": ("hindmost.analysis.verbs.fit", "hold models of the noise against the solve time"),
     "predict": ("hindmost.analysis.verbs.predict", "say how long a later solve will take"),
     "scale": ("hindmost.analysis.verbs.scale", "model how kernels grow, and rank them"),

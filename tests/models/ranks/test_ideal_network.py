@@ -172,10 +172,9 @@ def test_parts_add_up_and_blocks_do_not_matter() -> None:
     assert sum(each.efficiencies.run_time_s for each in parts.windows) == pytest.approx(
         whole.run_time_s
     )
-    assert sum(each.run_time_s for each in parts.places.values()) == pytest.approx(whole.run_time_s)
-    assert sum(each.ideal_s or 0.0 for each in parts.places.values()) == pytest.approx(
-        whole.ideal_s
-    )
+    places = parts.places.values()
+    assert sum(each.run_time_s for each in places) == pytest.approx(whole.run_time_s)
+    assert sum(each.ideal_s or 0.0 for each in places) == pytest.approx(whole.ideal_s)
     mean = sum(each.ranks * each.parallel for each in parts.nodes.values()) / 4
     assert mean == pytest.approx(whole.parallel)
     assert whole.ideal_s == pytest.approx(work.max(axis=1).sum())
@@ -206,6 +205,12 @@ def test_without_events_nothing_is_split() -> None:
     assert parts.whole.ideal_s is None
     assert parts.whole.communication == pytest.approx(0.5)
     assert parts.places == {}
+    # One rank waits for nobody: what it does not work is transfer.
+    alone = BodyBlock(
+        start=block.start[:, :1], duration=block.duration[:, :1], local=block.local[:, :1]
+    )
+    whole = tallied(alone, (np.arange(6) % 3).astype(np.int32)).whole
+    assert (whole.serialisation, whole.transfer) == (pytest.approx(1.0), pytest.approx(0.5))
 
 
 def test_events_that_do_not_fit_together_are_refused() -> None:
