@@ -40,7 +40,7 @@ ON_PAGE = (
     "phases",
     "phases-over-time",
     "efficiency",
-    "efficiency-in-cycle",
+    "efficiency-cycle",
 )
 """Figures of the median run of every configuration."""
 

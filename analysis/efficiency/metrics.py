@@ -51,7 +51,8 @@ class Grade(StrEnum):
 
     @classmethod
     def of(cls, value: float) -> Grade:
-        """Return the grade of an efficiency."""
+        """Return the grade of an efficiency as it is told, in tenths of a percent."""
+        value = round(value, 3)
         return cls.GOOD if value >= GOOD else cls.FAIR if value >= FAIR else cls.POOR
 
     @property

@@ -168,7 +168,7 @@ RUN_FIGURES = (
         make=of_run.make_efficiencies,
     ),
     RunFigure(
-        name="efficiency-in-cycle",
+        name="efficiency-cycle",
         heading="Efficiencies through the restart cycle",
         summary="the same by place in the restart cycle",
         caption="The same of all bodies at a place of the restart cycle. GMRES has more work from "

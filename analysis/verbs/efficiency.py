@@ -20,8 +20,8 @@ examples:
   hindmost efficiency runs/laplacian-1d-gmres-p2-0.h5 --windows 8
   hindmost efficiency runs/ --places --json
 
-Load balance, serialisation, transfer and computation scaling as POP defines them; repeats are told by
-the one of median solve time. docs/efficiencies.md has the formulas.
+Load balance, serialisation, transfer and computation scaling as POP defines them; of repeats the
+one of median solve time is told. docs/efficiencies.md has the formulas.
 """
 JSON_VERSION = 1
 WIDTH = 100

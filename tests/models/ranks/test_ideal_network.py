@@ -1,4 +1,4 @@
-"""The run on an ideal network: pipelines reckoned by hand, and the recursion with all costs at 0."""
+"""The run on an ideal network: cases reckoned by hand, and the recursion with all costs at 0."""
 
 from __future__ import annotations
 
@@ -206,8 +206,9 @@ def test_without_events_nothing_is_split() -> None:
     assert parts.whole.communication == pytest.approx(0.5)
     assert parts.places == {}
     # One rank waits for nobody: what it does not work is transfer.
+    one = slice(0, 1)
     alone = BodyBlock(
-        start=block.start[:, :1], duration=block.duration[:, :1], local=block.local[:, :1]
+        start=block.start[:, one], duration=block.duration[:, one], local=block.local[:, one]
     )
     whole = tallied(alone, (np.arange(6) % 3).astype(np.int32)).whole
     assert (whole.serialisation, whole.transfer) == (pytest.approx(1.0), pytest.approx(0.5))
