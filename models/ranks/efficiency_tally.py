@@ -206,4 +206,4 @@ def window_borders(position: NDArray[np.int32], windows: int) -> NDArray[np.intp
     places = cycles if cycles.size >= windows else np.arange(bodies)
     steps = np.linspace(0, places.size, min(windows, places.size) + 1)[:-1].astype(np.intp)
     first = places[steps]
-    return np.unique(np.concatenate([[0], first[1:], [bodies]])).astype(np.intp)
+    return np.asarray(np.unique(np.concatenate([[0], first[1:], [bodies]])), np.intp)

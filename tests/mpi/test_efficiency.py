@@ -1,4 +1,4 @@
-"""The efficiencies of solves on two real ranks: identities, and no run faster than the ideal one."""
+"""The efficiencies of solves on real ranks: identities, and no run faster than the ideal one."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from hindmost.models.ranks.efficiencies import Efficiencies
 pytestmark = pytest.mark.mpi
 
 SOLVERS = ("gmres", "pgmres", "pipebcgs")
-CLOCK_S = 2e-6
-"""By which two ranks' clocks may differ at the begin and end of a stretch."""
+ROUNDING_S = 1e-6
+"""Of single precision, in all work of a stretch."""
 
 
 @pytest.fixture(scope="module")
@@ -56,12 +56,14 @@ def assert_identities_hold(here: Efficiencies, clocks_s: float) -> None:
 def test_no_run_is_faster_than_on_an_ideal_network(recorded: dict[str, Run], solver: str) -> None:
     run = recorded[solver]
     of = efficiencies_of(run, windows=5)
+    uncertainty_s = 2.0 * float(run.variable("clock_uncertainty").max())
+    clocks_s = (run.restarts + 1) * (uncertainty_s + ROUNDING_S)
     # Every cycle is measured from the first rank's begin to the last one's end.
-    assert_identities_hold(of.whole, CLOCK_S * (run.restarts + 1))
+    assert_identities_hold(of.whole, clocks_s)
     for window in of.windows:
-        assert_identities_hold(window.efficiencies, CLOCK_S * (run.restarts + 1))
+        assert_identities_hold(window.efficiencies, clocks_s)
     assert sum(window.last - window.first for window in of.windows) == run.bodies
-    assert of.whole.run_time_s <= run.solve_time_s + CLOCK_S * (run.restarts + 1)
+    assert of.whole.run_time_s <= run.solve_time_s + clocks_s
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

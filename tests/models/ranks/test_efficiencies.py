@@ -82,7 +82,7 @@ def test_factors_multiply_and_losses_sum(local: list[float], wait: float, cost: 
 def test_times_that_cannot_be_are_refused(times: dict[str, float]) -> None:
     usual = {"run_time_s": 4.0, "mean_local_s": 1.0, "max_local_s": 2.0}
     with pytest.raises(DataError):
-        Efficiencies(ranks=2, **{**usual, **times})  # type: ignore[arg-type]
+        Efficiencies(ranks=2, **{**usual, **times})
 
 
 def test_a_rank_without_work_loses_nothing_by_balance() -> None:
