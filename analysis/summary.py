@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hindmost.analysis.efficiency.of_run import efficiencies_of, is_quick
+from hindmost.analysis.efficiency.of_run import quick_efficiencies
 from hindmost.analysis.tables.terminal import seconds
 from hindmost.errors import DataError
 from hindmost.harness.runfile.bodies import BodyKind
@@ -37,8 +37,8 @@ class RunSummary:
     cpusets : list of str
         Cores that ranks may use, each once; empty where the file does not say.
     efficiency : Efficiencies or None
-        Of all bodies; None where a large run would have to be read for it: see
-        ``hindmost efficiency``, after which it is known.
+        Of all bodies; ``hindmost efficiency`` knows more of large runs, of which this knows only
+        what needs no walk through their events, or nothing, until that was asked.
     balance_s : float
         The most that lead-in, bodies, restarts and lead-out miss the solve time by, on any rank.
     """
@@ -177,16 +177,14 @@ def summarise_run(run: Run) -> RunSummary:
         mpi_library=mpi_name(header.mpi_library),
         machine=f"{machine.get('host')}: {machine.get('cores')} cores, {machine.get('cpu_model')}",
         t0_utc=header.t0_utc,
-        efficiency=quick_efficiency(run),
+        efficiency=efficiency_of(run),
     )
 
 
-def quick_efficiency(run: Run) -> Efficiencies | None:
+def efficiency_of(run: Run) -> Efficiencies | None:
     """Return the efficiencies of a run if they are known, or known in no time."""
-    if not is_quick(run):
-        return None
     try:
-        return efficiencies_of(run).whole
+        return quick_efficiencies(run)
     except DataError:  # a run without bodies or without work is shown all the same
         return None
 

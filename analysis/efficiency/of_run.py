@@ -15,6 +15,7 @@ from hindmost.models.events import EventKind
 from hindmost.models.ranks.computation import Computation
 from hindmost.models.ranks.efficiencies import Efficiencies
 from hindmost.models.ranks.efficiency_tally import EfficiencyTally, Window
+from hindmost.models.ranks.ideal_network import FEW
 from hindmost.models.ranks.stretches import BodyBlock
 
 KIND = "efficiencies"
@@ -142,14 +143,28 @@ def efficiencies_of(run: Run, windows: int = WINDOWS) -> RunEfficiencies:
     return RunEfficiencies.from_kept(run, told)
 
 
-def is_quick(run: Run) -> bool:
-    """Tell whether the efficiencies of a run are there, or are computed in no time."""
-    small = run.bodies * run.header.ranks <= MOST_IN_MEMORY
-    return small or is_kept(run, KIND, {"windows": WINDOWS})
+def quick_efficiencies(run: Run) -> Efficiencies | None:
+    """Return what is known of a run as a whole, or known in no time; nothing is kept.
+
+    Of more than a few events communication is not split, unless `efficiencies_of` did that before;
+    of a run that fills memory nothing is said.
+    """
+    if is_kept(run, KIND, {"windows": WINDOWS}):
+        return efficiencies_of(run).whole
+    if run.bodies * run.header.ranks > MOST_IN_MEMORY:
+        return None
+    few = run.has("event_work") and np.prod(run.shape("event_work")) <= FEW
+    return compute(run, windows=1, split=bool(few)).whole
 
 
-def compute(run: Run, windows: int = WINDOWS) -> RunEfficiencies:
-    """Compute the efficiencies of a run file, block by block."""
+def compute(run: Run, windows: int = WINDOWS, *, split: bool = True) -> RunEfficiencies:
+    """Compute the efficiencies of a run file, block by block.
+
+    Parameters
+    ----------
+    split : bool
+        Walk through the events, where there are any, to tell serialisation from transfer.
+    """
     run.verify()
     edges = run.edges
     tally = EfficiencyTally(
@@ -157,7 +172,7 @@ def compute(run: Run, windows: int = WINDOWS) -> RunEfficiencies:
         run.hosts,
         edges.source,
         edges.target,
-        with_events=run.has("event_kind"),
+        with_events=split and run.has("event_kind"),
         windows=windows,
     )
     counts = Counts(run)

@@ -96,15 +96,22 @@ class EfficiencyTally:
             network = IdealNetwork(ranks, edge_source, edge_target) if with_events else None
             return StretchTally(ranks, meetings(position, cuts), parts, network)
 
-        self._whole = tally(first[:0], np.zeros(bodies, np.intp))
         self._windows = tally(first, part)
+        # Windows that begin with cycles cut nothing: the run is their sum, and is walked once.
+        cycles = meetings(position, first[:0])
+        self._whole = (
+            self._windows
+            if np.array_equal(cycles, meetings(position, first))
+            else tally(first[:0], np.zeros(bodies, np.intp))
+        )
         self._places = PlaceTally(position, ranks) if repeats(position) else None
         self._with_events = with_events
 
     def add(self, first: int, block: BodyBlock) -> None:
         """Count the bodies from the first on; blocks come in the order of the run."""
         ended = self._whole.add(first, block)
-        self._windows.add(first, block)
+        if self._windows is not self._whole:
+            self._windows.add(first, block)
         if self._places is not None:
             self._places.add(first, block, ended)
 
@@ -112,17 +119,17 @@ class EfficiencyTally:
         """Return the efficiencies, all bodies having come."""
         names = np.array(self._nodes)
         return RunParts(
-            whole=self._whole.efficiencies(0),
+            whole=self._whole.efficiencies(slice(None)),
             windows=tuple(
                 Window(
                     first=int(self._borders[at]),
                     last=int(self._borders[at + 1]),
-                    efficiencies=self._windows.efficiencies(at),
+                    efficiencies=self._windows.efficiencies(slice(at, at + 1)),
                 )
                 for at in range(self._borders.size - 1)
             ),
             nodes={
-                name: self._whole.efficiencies(0, np.flatnonzero(names == name))
+                name: self._whole.efficiencies(slice(None), np.flatnonzero(names == name))
                 for name in dict.fromkeys(self._nodes)
             },
             places=self._places.result(self._with_events) if self._places is not None else {},

@@ -24,6 +24,9 @@ from hindmost.models.stochastic.replay import (
     SEND,
 )
 
+FEW = 100_000
+"""Events of all ranks up to which numba, half a second to import, is not worth it."""
+
 
 class Meeting(IntEnum):
     """What happens before a body."""
@@ -87,7 +90,8 @@ class IdealNetwork:
             More reductions are pending than any solver posts: the events do not fit together.
         """
         ended = np.empty(rest.shape)
-        compiled(walk_ideal)(
+        walk = walk_ideal if work.size <= FEW else compiled(walk_ideal)
+        walk(
             np.ascontiguousarray(kind),
             np.ascontiguousarray(work),
             np.ascontiguousarray(rest),

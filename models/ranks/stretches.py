@@ -101,13 +101,15 @@ class StretchTally:
             if ended is not None:
                 self.ideal[part] += ended[end - 1].max()
 
-    def efficiencies(self, part: int, ranks: NDArray[np.intp] | None = None) -> Efficiencies:
-        """Return those of a part of the run, or of some of its ranks in it."""
-        local = self.local[part] if ranks is None else self.local[part, ranks]
-        ideal_s = None if self._network is None else float(self.ideal[part])
+    def efficiencies(self, parts: slice, ranks: NDArray[np.intp] | None = None) -> Efficiencies:
+        """Return those of some parts of the run together, or of some of its ranks in them."""
+        local = self.local[parts].sum(axis=0)
+        if ranks is not None:
+            local = local[ranks]
+        ideal_s = None if self._network is None else float(self.ideal[parts].sum())
         if self.local.shape[1] == 1:  # waits for nobody, whether its events are known or not
             ideal_s = float(local[0])
-        return Efficiencies.of_ranks(local, float(self.run_time[part]), ideal_s)
+        return Efficiencies.of_ranks(local, float(self.run_time[parts].sum()), ideal_s)
 
 
 def meetings(position: NDArray[np.int32], borders: NDArray[np.intp]) -> NDArray[np.uint8]:

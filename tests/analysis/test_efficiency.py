@@ -15,6 +15,8 @@ from tests.conftest import cycle_values, run_values
 import hindmost
 from hindmost.analysis.efficiency.metrics import Grade, share
 from hindmost.analysis.efficiency.of_run import compute, efficiencies_of
+from hindmost.analysis.efficiency.scaling import efficiencies_over_ranks
+from hindmost.analysis.page.efficiencies import run_parts, scaling_parts
 from hindmost.cli import main
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.contents import Header
@@ -94,6 +96,26 @@ def test_what_was_kept_is_read_again(run_file: Path) -> None:
     assert efficiencies_of(run, 4) == replace(first, run=run)
     kept.write_text(kept.read_text().replace('"node-0"', '"from-the-file"'))
     assert list(efficiencies_of(run, 4).nodes) == ["from-the-file"]
+
+
+def test_show_tells_what_is_known_in_no_time(
+    run_file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def line() -> str:
+        assert main(["show", str(run_file)]) == 0
+        found = re.search(r"^  efficiency  .*$", capsys.readouterr().out, re.MULTILINE)
+        return found[0] if found else ""
+
+    split = line()
+    told = re.sub(r"[\d.]+ %", "N", split)
+    assert told == "  efficiency  N = load balance N x serialisation N x transfer N"
+    assert not (run_file.parent / ".hindmost").exists()
+    monkeypatch.setattr("hindmost.analysis.efficiency.of_run.FEW", 100)
+    assert re.search(r"load balance [\d.]+ % x communication [\d.]+ %$", line())
+    monkeypatch.setattr("hindmost.analysis.efficiency.of_run.MOST_IN_MEMORY", 100)
+    assert line() == ""
+    efficiencies_of(hindmost.open(run_file))
+    assert line() == split
 
 
 def test_nodes_share_the_efficiency_of_the_run(
@@ -177,14 +199,17 @@ def test_the_table_has_the_usual_rows_in_their_order(
 
 def test_the_page_has_tables_that_are_read_without_colour(tmp_path: Path, header: Header) -> None:
     folder = scaled(tmp_path / "runs", header, {1: 300, 3: 300})
-    out = tmp_path / "page.html"
-    assert main(["report", "--quick", str(folder), "--out", str(out)]) == 0
-    page = out.read_text()
-    section = page.split("Efficiencies over numbers of ranks")[1].split("<h2>")[0]
-    assert '<span class="level-3">transfer efficiency</span>' in section
-    assert re.search(r'class="grade poor">3\d\.\d %<span class="mark">!</span>', section)
-    for heading in ("Efficiencies in the course of the solve", "Efficiencies through the restart"):
-        assert page.count(f"<h3>{heading}") == 1  # a single rank has nothing to lose to others
+    runs = [hindmost.open(path) for path in sorted(folder.glob("*.h5"))]
+    html = "".join(part.html() for part in scaling_parts(efficiencies_over_ranks(runs)))
+    assert "<h2>Efficiencies over numbers of ranks</h2>" in html
+    assert '<span class="level-3">transfer efficiency</span>' in html
+    assert re.search(r'class="grade poor">3\d\.\d %<span class="mark">!</span>', html)
+    assert not scaling_parts(efficiencies_over_ranks(runs[:1]))
+    alone, of = map(efficiencies_of, runs)
+    of = replace(of, nodes={"<b>": of.whole, "c": alone.whole})
+    html = "".join(part.html() for part in run_parts([of], of))
+    assert "&lt;b&gt; (3)" in html
+    assert "Of the ranks on a node" in html
 
 
 @pytest.mark.parametrize(

@@ -146,13 +146,16 @@ def test_agrees_with_the_recursion_whose_costs_are_all_0(
     assert parts.whole.max_local_s <= replay.elapsed_s * (1 + 1e-12)
 
 
-def test_parts_add_up_and_blocks_do_not_matter() -> None:
+def test_parts_add_up_and_neither_blocks_nor_compiling_matter(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     random = np.random.default_rng(5)
     work = random.exponential(1.0, (37, 4, 2))
     position = (np.arange(37) % 10).astype(np.int32)
     block = run_of(work, [REDUCE, REDUCE], 0.25)
     nodes = ["a", "a", "a", "b"]
     parts = tallied(block, position, line(4), windows=3, nodes=nodes)
+    monkeypatch.setattr("hindmost.models.ranks.ideal_network.FEW", 0)
     again = tallied(block, position, line(4), windows=3, nodes=nodes, rows=7)
     for one, other in (
         (parts.whole, again.whole),
