@@ -9,6 +9,7 @@ import numpy as np
 
 from hindmost.analysis.cache import is_kept, kept
 from hindmost.analysis.runs import MOST_IN_MEMORY
+from hindmost.errors import DataError
 from hindmost.harness.runfile.bodies import WAITING
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.events import EventKind
@@ -165,6 +166,8 @@ def compute(run: Run, windows: int = WINDOWS, *, split: bool = True) -> RunEffic
     split : bool
         Walk through the events, where there are any, to tell serialisation from transfer.
     """
+    if run.bodies == 0:
+        raise DataError(f"{run.path} holds no bodies, so nothing can be said of their time.")
     run.verify()
     edges = run.edges
     tally = EfficiencyTally(

@@ -17,8 +17,9 @@ from hindmost.analysis.efficiency.metrics import Grade, share
 from hindmost.analysis.efficiency.of_run import compute, efficiencies_of
 from hindmost.analysis.efficiency.scaling import efficiencies_over_ranks
 from hindmost.analysis.page.efficiencies import run_parts, scaling_parts
+from hindmost.analysis.summary import efficiency_of
 from hindmost.cli import main
-from hindmost.errors import UsageError
+from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
 
@@ -226,6 +227,14 @@ def test_the_page_has_tables_that_are_read_without_colour(tmp_path: Path, header
 def test_grades_have_marks(value: float, grade: Grade, text: str) -> None:
     assert Grade.of(value) is grade
     assert share(value) == text
+
+
+def test_of_a_run_without_bodies_nothing_is_said(run_file: Path) -> None:
+    run = hindmost.open(run_file)
+    run.bodies = 0
+    with pytest.raises(DataError, match="holds no bodies"):
+        compute(run)
+    assert efficiency_of(run) is None
 
 
 def test_no_windows_are_refused(run_file: Path) -> None:
