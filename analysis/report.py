@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 
 from hindmost.analysis.comparison import ComparedSolver, comparable, compare_solvers
+from hindmost.analysis.efficiency.of_run import efficiencies_of
+from hindmost.analysis.efficiency.scaling import efficiencies_over_ranks
 from hindmost.analysis.figures.chart import Chart
 from hindmost.analysis.figures.choice import Choice
 from hindmost.analysis.figures.heat_map import HeatMap
@@ -18,6 +20,7 @@ from hindmost.analysis.figures.units import several
 from hindmost.analysis.fits import FittedGroup
 from hindmost.analysis.page.charts import LiveChart
 from hindmost.analysis.page.document import document
+from hindmost.analysis.page.efficiencies import run_parts, scaling_parts
 from hindmost.analysis.page.parts import Column, Heading, Paragraph, Part, Table
 from hindmost.analysis.summary import RunSummary, mpi_name, summarise_run, when
 from hindmost.analysis.tables.models import LEGEND, character, refusals
@@ -29,7 +32,16 @@ PICTURE_DPI = 110
 """Of pictures that stand where no script runs."""
 LAWS = 5
 """Families that are shown of each ranking."""
-ON_PAGE = ("map", "work", "histogram", "cycle", "phases", "phases-over-time")
+ON_PAGE = (
+    "map",
+    "work",
+    "histogram",
+    "cycle",
+    "phases",
+    "phases-over-time",
+    "efficiency",
+    "efficiency-cycle",
+)
 """Figures of the median run of every configuration."""
 
 
@@ -39,6 +51,8 @@ def report_page(groups: Sequence[FittedGroup]) -> str:
     parts: list[Part] = []
     for members in comparable(groups):
         parts += comparison(members, numbers)
+    kernels = efficiencies_over_ranks([each.run for fitted in groups for each in fitted.runs])
+    parts += scaling_parts(kernels)
     for fitted in groups:
         parts += section(fitted, numbers)
     runs = sum(len(fitted.runs) for fitted in groups)
@@ -121,6 +135,7 @@ def section(fitted: FittedGroup, numbers: Iterator[int]) -> list[Part]:
         runs_table([summarise_run(each.run) for each in fitted.runs]),
     ]
     middle = fitted.median_run.run
+    parts += run_parts([efficiencies_of(each.run) for each in fitted.runs], efficiencies_of(middle))
     if len(fitted.runs) > 1:
         drawn = f"Drawn from {middle.path.name}, the run of median solve time."
         parts.append(Paragraph(drawn, quiet=True))

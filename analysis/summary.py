@@ -9,9 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from hindmost.analysis.efficiency.of_run import quick_efficiencies
 from hindmost.analysis.tables.terminal import seconds
+from hindmost.errors import DataError
 from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.reader import Run
+from hindmost.models.ranks.efficiencies import Efficiencies
 
 BALANCED_S = 1e-6
 """How closely the parts of a solve sum to its time."""
@@ -35,6 +38,9 @@ class RunSummary:
         Of the busiest host before and after the solve.
     cpusets : list of str
         Cores that ranks may use, each once; empty where the file does not say.
+    efficiency : Efficiencies or None
+        Of all bodies; ``hindmost efficiency`` knows more of large runs, of which this knows only
+        what needs no walk through their events, or nothing, until that was asked.
     balance_s : float
         The most that lead-in, bodies, restarts and lead-out miss the solve time by, on any rank.
     """
@@ -64,10 +70,12 @@ class RunSummary:
     mpi_library: str
     machine: str
     t0_utc: str
+    efficiency: Efficiencies | None
 
     def to_json(self) -> dict[str, Any]:
         """Return what ``hindmost show --json`` says of a run."""
-        return asdict(self)
+        told = None if self.efficiency is None else self.efficiency.to_json()
+        return {**asdict(self), "efficiency": told}
 
     def text(self) -> str:
         """Return the lines that ``hindmost show`` prints."""
@@ -86,6 +94,7 @@ class RunSummary:
             f"  a body      {body['median']} (median); fastest {body['minimum']}, "
             f"99 % below {body['quantile_99']}, slowest {body['maximum']}",
             f"  its time    {shares}; MPI that fits no phase {100 * self.mpi_other_share:.1f} %",
+            *self._efficiency_line(),
             *self._counted_line(),
             f"  disturbed   {self.context_switches} involuntary context switches{self._load()}",
             *self._balance_line(),
@@ -93,6 +102,19 @@ class RunSummary:
             f"  machine     {self.machine}{self._binding()}",
         ]
         return "\n".join(lines)
+
+    def _efficiency_line(self) -> list[str]:
+        """Return a line on the efficiencies where they are known, else none."""
+        if self.efficiency is None:
+            return []
+        names = ["load_balance", "serialisation", "transfer"]
+        if self.efficiency.transfer is None:
+            names[1:] = ["communication"]
+        factors = " x ".join(
+            f"{name.replace('_', ' ')} {100 * getattr(self.efficiency, name):.1f} %"
+            for name in names
+        )
+        return [f"  efficiency  {100 * self.efficiency.parallel:.1f} % = {factors}"]
 
     def _counted_line(self) -> list[str]:
         """Return a line on instructions and cycles where they were counted, else none."""
@@ -159,7 +181,16 @@ def summarise_run(run: Run) -> RunSummary:
         mpi_library=mpi_name(header.mpi_library),
         machine=f"{machine.get('host')}: {machine.get('cores')} cores, {machine.get('cpu_model')}",
         t0_utc=header.t0_utc,
+        efficiency=efficiency_of(run),
     )
+
+
+def efficiency_of(run: Run) -> Efficiencies | None:
+    """Return the efficiencies of a run if they are known, or known in no time."""
+    try:
+        return quick_efficiencies(run)
+    except DataError:  # a run without bodies or without work is shown all the same
+        return None
 
 
 def load_around(run: Run) -> list[float] | None:

@@ -15,6 +15,10 @@ VERBS = {
     "probe": ("hindmost.harness.verbs.probe", "measure what this machine can do"),
     "show": ("hindmost.analysis.verbs.show", "say what is in run files"),
     "check": ("hindmost.analysis.verbs.check", "say whether runs are good enough to conclude from"),
+    "efficiency": (
+        "hindmost.analysis.verbs.efficiency",
+        "say how much of the ranks' time is work",
+    ),
     "fit": ("hindmost.analysis.verbs.fit", "hold models of the noise against the solve time"),
     "predict": ("hindmost.analysis.verbs.predict", "say how long a later solve will take"),
     "scale": ("hindmost.analysis.verbs.scale", "model how kernels grow, and rank them"),
@@ -71,6 +75,14 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message} (see: {self.prog} --help)")
 
 
+class Help(argparse.RawDescriptionHelpFormatter):
+    """The help of the command: argparse forgets that verbs stand further in than options."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog)
+        self._action_max_length = max(map(len, VERBS)) + 2 * self._indent_increment
+
+
 def main(words: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
     words = list(sys.argv[1:] if words is None else words)
@@ -79,7 +91,7 @@ def main(words: Sequence[str] | None = None) -> int:
         prog="hindmost",
         description="Measures and models where parallel iterations lose time.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=Help,
     )
     parser.add_argument("--version", action="store_true", help="say which version this is")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")

@@ -1,0 +1,1 @@
+"""What the ranks of a run have in common, and who holds the others up."""
