@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -111,7 +111,7 @@ class Replays:
             for k in range(cycles.size)
         ]
         panel = replayed(self.runs[0], spents, model=model)
-        errors = {name: value for name, value in panel.errors_percent(FIRST).items()}
+        errors = panel.errors_percent(FIRST)
         if model is None and "offline" in self.predictors:
             fastest = min(self.runs, key=lambda each: each.spec.get("speed_s") or np.inf)
             said = fastest.prediction("offline")[FIRST:]
@@ -188,21 +188,3 @@ def undisturbed(groups: Iterable[Replays]) -> list[Replays]:
     """Return the groups beside which no neighbour was made to run."""
     return [each for each in groups if not each.runs[0].disturbed_on_purpose]
 
-
-def only(run: AdaptiveRun, cycles: slice) -> AdaptiveRun:
-    """Return some cycles of a run."""
-    return replace(
-        run,
-        first_cycle=run.first_cycle + (cycles.start or 0),
-        seconds=run.seconds[cycles],
-        checkpoint_s=run.checkpoint_s[cycles],
-        phases_s=run.phases_s[cycles],
-        least_s=run.least_s[cycles],
-        predicted=run.predicted[cycles],
-        works=run.works[cycles],
-        spents=run.spents[cycles],
-        cells=run.cells[cycles],
-        divided=run.divided[cycles],
-        combined=run.combined[cycles],
-        moved=run.moved[cycles],
-    )
