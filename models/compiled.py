@@ -9,6 +9,10 @@ from typing import Any, TypeVar
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+LOOPS: dict[str, Any] = {}
+"""What was asked for as compiled so far, by module and name."""
+
+
 @cache
 def compiled(loop: Callable[..., Any], *, division: str = "python") -> Any:
     """Compile a loop for one core, once a machine where numba finds a place to keep it.
@@ -25,10 +29,18 @@ def compiled(loop: Callable[..., Any], *, division: str = "python") -> Any:
     """
     import numba  # half a second, which commands that compile nothing do not wait for
 
+    options: dict[str, Any] = {"nogil": True, "error_model": division}
     try:
-        return numba.njit(cache=True, nogil=True, error_model=division)(loop)
+        made = numba.njit(cache=True, **options)(loop)
     except RuntimeError:  # neither the package's folder nor the user's cache can be written
-        return numba.njit(nogil=True, error_model=division)(loop)
+        made = numba.njit(**options)(loop)
+    LOOPS[f"{loop.__module__}.{loop.__qualname__}"] = made
+    return made
+
+
+def signatures() -> dict[str, int]:
+    """Return for every loop for how many types of arguments it was compiled or fetched."""
+    return {name: len(loop.signatures) for name, loop in LOOPS.items()}
 
 
 def part(function: Function) -> Function:

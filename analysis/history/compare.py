@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from hindmost.analysis.history.direction import more_and_less
 from hindmost.analysis.history.pairing import pair_series
 from hindmost.analysis.history.ratio import (
     LEVEL,
@@ -19,6 +20,7 @@ from hindmost.analysis.history.ratio import (
 )
 from hindmost.analysis.history.records import History, NightlySeries, SeriesName
 from hindmost.errors import DataError
+from hindmost.models.significance import p_words
 
 ALPHA = 0.05
 FEW = 3
@@ -62,6 +64,11 @@ class ComparedSeries:
         return ", ".join(part for part in parts if part)
 
     @property
+    def by_spread(self) -> bool:
+        """Whether single results are held against the standard errors that their files give."""
+        return self.pairs == (1, 1) and self.ratio.interval is not None
+
+    @property
     def is_significant(self) -> bool:
         """Whether the two differ, at 5 % for all series together."""
         return self.p_adjusted is not None and self.p_adjusted < ALPHA
@@ -75,7 +82,7 @@ class ComparedSeries:
     def words(self) -> str:
         """Say it as ``1.17x slower (1.12 to 1.22), p = 0.002``."""
         ratio = self.ratio
-        larger, smaller = ("slower", "faster") if self.first.unit == "s" else ("larger", "smaller")
+        larger, smaller = more_and_less(self.first.unit)
         factor = ratio.value if ratio.value >= 1.0 else 1.0 / ratio.value
         told = f"{times(factor)}x {larger if ratio.value >= 1.0 else smaller}"
         if factor < 1.0005:
@@ -85,10 +92,12 @@ class ComparedSeries:
         low, high = ratio.interval
         if ratio.value < 1.0:
             low, high = 1.0 / high, 1.0 / low
-        told += f" ({times(low)} to {times(high)}), p = {ratio.p_value:.2g}"
+        told += f" ({times(low)} to {times(high)}), {p_words(ratio.p_value)}"
         if not self.is_significant:
             told = f"no difference seen: {told}"
-        if min(self.pairs) < FEW and np.isfinite(ratio.freedom):
+        if self.by_spread and ratio.freedom < FEW - 1:
+            told += "; few repeats"
+        if min(self.pairs) < FEW and not self.by_spread:
             told += f"; few data ({self.pairs[0]} and {self.pairs[1]})"
         return told
 
@@ -216,8 +225,14 @@ def compare_series(
         spreads = float(first.spread[0]), float(second.spread[0])
         if all(np.isfinite(spreads)) and max(spreads) > 0.0:
             values = float(pairs.first[0]), float(pairs.second[0])
-            return pairs.by, sizes, ratio_by_spread(*values, spreads, level)
+            freedoms = freedom_of(first), freedom_of(second)
+            return pairs.by, sizes, ratio_by_spread(*values, spreads, freedoms, level)
     return pairs.by, sizes, unpaired_ratio(pairs.first, pairs.second, level)
+
+
+def freedom_of(series: NightlySeries) -> float:
+    """Return the degrees of freedom of the spread of a single result."""
+    return float("inf") if series.freedom is None else float(series.freedom[0])
 
 
 def times(factor: float) -> str:

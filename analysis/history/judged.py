@@ -9,13 +9,15 @@ from typing import Any
 from hindmost.analysis.history.acknowledgements import Acknowledgement
 from hindmost.analysis.history.labels import SECONDS_A_DAY
 from hindmost.analysis.history.records import NightlySeries
-from hindmost.models.changepoint import Change, Detection, Event
+from hindmost.models.changepoint import Change, Detection, Event, Trend
 
 PASS, WARN, FAIL = "pass", "warn", "fail"
 BADGES = (FAIL, WARN, PASS)
 """Verdicts, the worst first."""
 UNDONE = 0.5
 """A slowdown is undone when the last level has come back by more than this share of it."""
+DRIFT = 0.05
+"""A series that drifts up to now warns where it is worse by more than this share, for certain."""
 WITHIN = 2
 """Observations that a change may have moved since it was noted as known."""
 
@@ -89,11 +91,46 @@ class Judged:
         day = since / SECONDS_A_DAY
         return tuple(change for change in reversed(self.detection.changes) if change.time > day)
 
-    def status(self, since: float) -> str:
-        """Return the worst verdict on the changes after a time (seconds since 1970, UTC)."""
-        badges = {self.badge(change) for change in self.recent(since)}
+    def drift(self, since: float) -> Trend | None:
+        """Return the drift that goes on after a time (seconds since 1970, UTC).
+
+        None if there is none, or if its interval holds 0: such a drift is not told.
+        """
+        trends, times = self.detection.trends, self.detection.times
+        if not trends or times[-1] <= since / SECONDS_A_DAY:
+            return None
+        low, high = trends[-1].effect_interval
+        goes_on = trends[-1].stop == self.detection.observations
+        return trends[-1] if goes_on and not low <= 0.0 <= high else None
+
+    def drifts_badly(self, since: float) -> bool:
+        """Tell whether a drift goes on whose whole interval is worse than `DRIFT`.
+
+        One in whose dates a note lies, which is about no change, is known.
+        """
+        trend = self.drift(since)
+        if trend is None:
+            return False
+        low, high = trend.effect_interval
+        # As of a loss in what should be large: the share by which it would have to be made up.
+        worse = low if self.series.smaller_is_better else -high / (1.0 + high)
+        if worse <= DRIFT:
+            return False
+        first, last = self.labels[trend.start], self.labels[trend.stop - 1]
+        return not any(note.covers(first, last) and self.meant(note) is None for note in self.known)
+
+    def is_suspected(self, since: float) -> bool:
+        """Tell whether the method suspects a change after a time (seconds since 1970, UTC)."""
         day = since / SECONDS_A_DAY
-        if any(self.detection.times[place] > day for place in self.detection.suspects):
+        return any(self.detection.times[place] > day for place in self.detection.suspects)
+
+    def status(self, since: float) -> str:
+        """Return the worst verdict on what is after a time (seconds since 1970, UTC).
+
+        That of its changes; "warn" for a change that is suspected, and for a drift for the worse.
+        """
+        badges = {self.badge(change) for change in self.recent(since)}
+        if self.is_suspected(since) or self.drifts_badly(since):
             badges.add(WARN)
         return worst(badges)
 

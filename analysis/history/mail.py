@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import smtplib
 import sys
 from collections.abc import Sequence
 from email.message import EmailMessage
@@ -25,10 +24,8 @@ from hindmost.analysis.history.words import (
     more_on,
     scope,
 )
-from hindmost.errors import DataError, MissingError, UsageError
+from hindmost.errors import DataError, UsageError
 
-TIMEOUT_S = 30.0
-SMTP_PORT = 25
 MOST_FINDINGS = 30
 COLOURS = {FAIL: "#b3261e", WARN: "#8a5a00", PASS: "#2e6b34"}
 
@@ -155,50 +152,3 @@ def write(message: EmailMessage, path: Path | None) -> None:
         path.write_bytes(data)
     except OSError as error:
         raise DataError(f"{path} cannot be written: {error.strerror or error}.") from error
-
-
-def send(message: EmailMessage, server: str) -> None:
-    """Hand a message to a mail server that takes it without a login, as a site's own does.
-
-    Parameters
-    ----------
-    message : EmailMessage
-    server : str
-        ``host`` or ``host:port``.
-
-    Raises
-    ------
-    UsageError
-        The server's name is none.
-    MissingError
-        The server cannot be reached, or refuses the message.
-    """
-    host, port = host_and_port(server)
-    try:
-        with smtplib.SMTP(host, port, timeout=TIMEOUT_S) as connection:
-            refused = connection.send_message(message)
-    except (OSError, smtplib.SMTPException) as error:
-        raise MissingError(
-            f"The mail server {host}, port {port}, did not take the mail ({error}): check --smtp, "
-            "--to and --from, or write it with --mail for 'sendmail -t'."
-        ) from error
-    if refused:
-        raise MissingError(
-            f"The mail server {host} refused {', '.join(refused)}; the others get the mail."
-        )
-
-
-def host_and_port(server: str) -> tuple[str, int]:
-    """Split ``host:port``; an IPv6 address stands in brackets.
-
-    Raises
-    ------
-    UsageError
-        It is neither.
-    """
-    host, separator, number = server.rpartition(":")
-    if not separator or server.endswith("]"):
-        host, number = server, str(SMTP_PORT)
-    if not host or not number.isdigit() or not 0 < int(number) < 65536:
-        raise UsageError(f"--smtp {server}: give HOST or HOST:PORT, as mail.example.org:25.")
-    return host.strip("[]"), int(number)

@@ -50,13 +50,24 @@ def merge(kept: NightlySeries | None, given: NightlySeries | None) -> NightlySer
     order = np.argsort(times, kind="stable")
     commits = (*kept.commits, *(given.commits[place] for place in new))
     parts = (*kept.commit_parts, *(given.commit_parts[place] for place in new))
+
+    def joined(
+        mine: NDArray[np.float64] | None, theirs: NDArray[np.float64] | None, unknown: float
+    ) -> NDArray[np.float64] | None:
+        if mine is None and theirs is None:
+            return None
+        first = np.full(kept.times.size, unknown) if mine is None else mine
+        second = np.full(given.times.size, unknown) if theirs is None else theirs
+        return frozen(np.concatenate([first, second[new]])[order])
+
     return replace(
         given,
         times=frozen(times[order]),
         values=frozen(np.concatenate([kept.values, given.values[new]])[order]),
         commits=tuple(commits[place] for place in order),
         commit_parts=tuple(parts[place] for place in order),
-        spread=joined(kept, given, new, order),
+        spread=joined(kept.spread, given.spread, np.nan),
+        freedom=joined(kept.freedom, given.freedom, np.inf),
     )
 
 
@@ -70,18 +81,8 @@ def part(series: NightlySeries, chosen: NDArray[np.bool_]) -> NightlySeries:
         commits=tuple(series.commits[place] for place in places),
         commit_parts=tuple(series.commit_parts[place] for place in places),
         spread=None if series.spread is None else frozen(series.spread[chosen]),
+        freedom=None if series.freedom is None else frozen(series.freedom[chosen]),
     )
-
-
-def joined(
-    kept: NightlySeries, given: NightlySeries, new: list[int], order: NDArray[np.intp]
-) -> NDArray[np.float64] | None:
-    """Return the spreads of both, NaN where one has none; None if neither has."""
-    if kept.spread is None and given.spread is None:
-        return None
-    mine = np.full(kept.times.size, np.nan) if kept.spread is None else kept.spread
-    theirs = np.full(given.times.size, np.nan) if given.spread is None else given.spread
-    return frozen(np.concatenate([mine, theirs[new]])[order])
 
 
 def frozen(array: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -79,15 +79,18 @@ def unpaired_ratio(
     difference = float(logs[1].mean() - logs[0].mean())
     if not f or not g:
         return ratio_from(difference, 0.0, 0.0, level)
-    error = float(np.hypot(a, b))
-    freedom = error**4 / (a**4 / f + b**4 / g) if error > 0.0 else f + g
-    return ratio_from(difference, error, freedom, level, max(r, s))
+    freedom = welch_freedom((a, b), (f, g))
+    return ratio_from(difference, float(np.hypot(a, b)), freedom, level, max(r, s))
 
 
 def ratio_by_spread(
-    first: float, second: float, spreads: tuple[float, float], level: float = LEVEL
+    first: float,
+    second: float,
+    spreads: tuple[float, float],
+    freedoms: tuple[float, float] = (np.inf, np.inf),
+    level: float = LEVEL,
 ) -> Ratio:
-    """Compare two single results by the standard errors that their files give.
+    """Compare two single results by the standard errors that their files give, as Welch's test.
 
     Parameters
     ----------
@@ -95,11 +98,35 @@ def ratio_by_spread(
         Above zero.
     spreads : (float, float)
         Standard errors, in the unit of the results.
+    freedoms : (float, float)
+        Their degrees of freedom, as repeats - 1.
     level : float
         Of the interval.
     """
-    error = float(np.hypot(spreads[0] / first, spreads[1] / second))
-    return ratio_from(float(np.log(second / first)), error, np.inf, level)
+    errors = spreads[0] / first, spreads[1] / second
+    freedom = welch_freedom(errors, freedoms)
+    difference = float(np.log(second) - np.log(first))
+    return ratio_from(difference, float(np.hypot(*errors)), freedom, level)
+
+
+def welch_freedom(errors: tuple[float, float], freedoms: tuple[float, float]) -> float:
+    """Return the degrees of freedom of a difference (Welch 1947; Satterthwaite 1946).
+
+    Parameters
+    ----------
+    errors : (float, float)
+        Standard errors of both sides.
+    freedoms : (float, float)
+        Above zero; may be infinite.
+    """
+    error = float(np.hypot(*errors))
+    if error <= 0.0:
+        return freedoms[0] + freedoms[1]
+    # Shares first: the fourth power of a small error is no number.
+    spent = sum(
+        (each / error) ** 4 / freedom for each, freedom in zip(errors, freedoms, strict=True)
+    )
+    return 1.0 / spent if spent > 0.0 else np.inf
 
 
 def error_of_mean(logs: NDArray[np.float64]) -> tuple[float, float, float]:

@@ -56,6 +56,9 @@ class NightlySeries:
     spread : float64 array, shape (observation,), or None
         Standard error of each value, in the series' unit; NaN where it is unknown, None where it is
         unknown everywhere. Read-only.
+    freedom : float64 array, shape (observation,), or None
+        Degrees of freedom of each spread, infinite where nothing is said of them; None where that
+        is so everywhere. Read-only.
     """
 
     name: SeriesName
@@ -66,20 +69,20 @@ class NightlySeries:
     commits: tuple[str, ...]
     commit_parts: tuple[Mapping[str, str], ...]
     spread: NDArray[np.float64] | None
+    freedom: NDArray[np.float64] | None = None
 
     def __eq__(self, other: object) -> bool:
         """Compare everything; unknown spreads are alike."""
         if not isinstance(other, NightlySeries):
             return NotImplemented
-        mine, theirs = self.spread, other.spread
         return (
             (self.name, self.unit, self.smaller_is_better)
             == (other.name, other.unit, other.smaller_is_better)
             and np.array_equal(self.times, other.times)
             and np.array_equal(self.values, other.values)
             and self.commit_parts == other.commit_parts
-            and (mine is None) == (theirs is None)
-            and (mine is None or theirs is None or np.array_equal(mine, theirs, equal_nan=True))
+            and alike(self.spread, other.spread)
+            and alike(self.freedom, other.freedom)
         )
 
     __hash__ = None  # type: ignore[assignment]  # arrays have none
@@ -87,6 +90,13 @@ class NightlySeries:
     def __repr__(self) -> str:
         """Say what the series is."""
         return f"<NightlySeries {self.name}: {len(self.values)} observations>"
+
+
+def alike(mine: NDArray[np.float64] | None, theirs: NDArray[np.float64] | None) -> bool:
+    """Tell whether two arrays that may be missing are equal."""
+    if mine is None or theirs is None:
+        return mine is theirs
+    return np.array_equal(mine, theirs, equal_nan=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from hindmost.analysis.history.acknowledgements import replace_file
-from hindmost.analysis.history.merging import KeptSeries, frozen
-from hindmost.analysis.history.records import FailedRun, NightlySeries, SeriesName
+from hindmost.analysis.history.labels import BETWEEN
+from hindmost.analysis.history.merging import KeptSeries
+from hindmost.analysis.history.records import FailedRun, SeriesName
 from hindmost.analysis.history.state import HistoryState
-from hindmost.errors import DamagedFileError, DataError, UnknownSchemaError
-from hindmost.models.changepoint import Event
-from hindmost.models.changepoint.events import Verdict
+from hindmost.analysis.history.state_fields import (
+    FIRST_TIME,
+    LAST_TIME,
+    Fields,
+    damaged,
+    damaged_file,
+)
+from hindmost.analysis.history.state_series import CommitTable, commits_from, kept_from, kept_to
+from hindmost.errors import DataError, UnknownSchemaError
+from hindmost.models.changepoint import METHODS
 
 VERSION = 1
 KIND = "hindmost-history-state"
+NEEDED = (
+    *("kind", "version", "method", "settings", "only_between"),
+    *("parents", "commits", "failures", "series"),
+)
+PLAIN = {int, float, str, bool, type(None)}
 
 
 def read_state(path: Path) -> HistoryState:
@@ -40,36 +50,80 @@ def read_state(path: Path) -> HistoryState:
         record = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise damaged(path, error) from error
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError, ValueError) as error:
+        raise damaged_file(path, error) from error
     if not isinstance(record, dict) or record.get("kind") != KIND:
         raise DataError(f"{path} is no state of a history: name another file with --state.")
-    if not isinstance(record.get("version"), int):
-        raise damaged(path, "it has no version")
+    if type(record.get("version")) is not int or record["version"] < 1:
+        raise damaged(path, "version", record.get("version"), "a whole number from 1 on")
     if record["version"] > VERSION:
         raise UnknownSchemaError(
             f"{path} has version {record['version']}, and this hindmost reads up to {VERSION}: use "
             "the one that wrote it, or a newer one."
         )
-    try:
-        series = [kept_from(each, record["commits"]) for each in record["series"]]
-        return HistoryState(
-            method=str(record["method"]),
-            settings=dict(record["settings"]),
-            only_between=record["only_between"],
-            series={each.series.name: each for each in series},
-            parents=dict(record["parents"]),
-            failures=tuple(FailedRun(**each) for each in record["failures"]),
-        )
-    except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise damaged(path, repr(error)) from error
+    return state_from(record, path)
 
 
-def damaged(path: Path, why: object) -> DamagedFileError:
-    """Return the error of a state that is cut off or altered."""
-    return DamagedFileError(
-        f"{path} is damaged ({why}): take it from a backup, or remove it to begin "
-        "anew, which loses the log of revisions."
+def state_from(record: dict[str, Any], path: Path) -> HistoryState:
+    """Read what `write_state` wrote.
+
+    Raises
+    ------
+    DamagedFileError
+        It is not what was written.
+    """
+    fields = Fields(record, path, "", NEEDED)
+    table = commits_from(fields.items("commits"), path)
+    series: dict[SeriesName, KeptSeries] = {}
+    for at, each in enumerate(fields.items("series")):
+        kept = kept_from(each, table, path, f"series[{at}]")
+        if kept.series.name in series:
+            raise damaged_file(path, f"series[{at}] is {kept.series.name}, as is one before")
+        series[kept.series.name] = kept
+    return HistoryState(
+        method=fields.choice("method", ("", *METHODS)),
+        settings=settings_from(fields),
+        only_between=fields.choice("only_between", (None, *BETWEEN)),
+        series=series,
+        parents=parents_from(fields),
+        failures=tuple(
+            failure_from(each, path, f"failures[{at}]")
+            for at, each in enumerate(fields.items("failures"))
+        ),
+    )
+
+
+def settings_from(fields: Fields) -> dict[str, Any]:
+    """Return the settings of a method: plain values by name."""
+    settings = fields.record["settings"]
+    if type(settings) is not dict or not set(map(type, settings.values())) <= PLAIN:
+        raise fields.wrong("settings", "an object of numbers, texts, true or false")
+    return settings
+
+
+def parents_from(fields: Fields) -> dict[str, str]:
+    """Return which timer is a part of which; none is a part of itself."""
+    parents = fields.texts("parents")
+    whole: set[str] = set()
+    for timer in parents:
+        above = {timer}
+        while (timer := parents.get(timer, "")) and timer not in whole:
+            if timer in above:
+                raise damaged_file(fields.path, f"in parents, {timer!r} is a part of itself")
+            above.add(timer)
+        whole |= above
+    return parents
+
+
+def failure_from(record: Any, path: Path, place: str) -> FailedRun:
+    """Read a failed run."""
+    fields = Fields(record, path, place, ("time", "machine", "case", "reason", "file"))
+    return FailedRun(
+        time=fields.number("time", FIRST_TIME, LAST_TIME),
+        machine=fields.text("machine"),
+        case=fields.text("case"),
+        reason=fields.text("reason"),
+        file=fields.text("file"),
     )
 
 
@@ -95,84 +149,3 @@ def write_state(path: Path, state: HistoryState) -> None:
         "series": series,
     }
     replace_file(path, json.dumps(record, allow_nan=False, separators=(",", ":")) + "\n")
-
-
-class CommitTable:
-    """Commits that were measured, each once, by number."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[tuple[str, tuple[tuple[str, str], ...]], int] = {}
-        self._known: dict[int, tuple[Mapping[str, str], int]] = {}
-
-    def number(self, text: str, parts: Mapping[str, str]) -> int:
-        """Return the number of some commits; many observations share one mapping."""
-        known = self._known.get(id(parts))
-        if known is None or known[0] is not parts:
-            key = (text, tuple(parts.items()))
-            known = parts, self._numbers.setdefault(key, len(self._numbers))
-            self._known[id(parts)] = known
-        return known[1]
-
-    def records(self) -> list[dict[str, Any]]:
-        """Return them as plain data, in the order of their numbers."""
-        return [{"text": text, "parts": dict(parts)} for text, parts in self._numbers]
-
-
-def kept_to(kept: KeptSeries, table: CommitTable) -> dict[str, Any]:
-    """Return a series as plain data; its commits go into a table that all series share."""
-    series = kept.series
-    return {
-        "machine": series.name.machine,
-        "case": series.name.case,
-        "timer": series.name.timer,
-        "unit": series.unit,
-        "smaller_is_better": series.smaller_is_better,
-        "times": series.times.tolist(),
-        "values": series.values.tolist(),
-        "commits": list(map(table.number, series.commits, series.commit_parts)),
-        "spread": None
-        if series.spread is None
-        else [None if np.isnan(each) else each for each in series.spread.tolist()],
-        "verdicts": [verdict.to_json() for verdict in kept.verdicts],
-        "log": [event.to_json() for event in kept.log],
-    }
-
-
-def kept_from(record: Mapping[str, Any], table: list[Mapping[str, Any]]) -> KeptSeries:
-    """Read what `kept_to` wrote.
-
-    Raises
-    ------
-    KeyError, IndexError, TypeError, ValueError
-        It is not what was written.
-    """
-    times = frozen(np.array(record["times"], np.float64))
-    values = frozen(np.array(record["values"], np.float64))
-    commits = [table[number] for number in record["commits"]]
-    spread = record["spread"]
-    series = NightlySeries(
-        name=SeriesName(machine=record["machine"], case=record["case"], timer=record["timer"]),
-        unit=record["unit"],
-        smaller_is_better=bool(record["smaller_is_better"]),
-        times=times,
-        values=values,
-        commits=tuple(each["text"] for each in commits),
-        commit_parts=tuple(each["parts"] for each in commits),
-        spread=None if spread is None else frozen(np.array(spread, np.float64)),
-    )
-    lengths = {times.shape, values.shape, (len(commits),)}
-    if len(lengths) > 1 or not np.all(np.isfinite(times)) or np.any(np.diff(times) < 0.0):
-        raise ValueError(f"the observations of {series.name} do not fit together")
-    kept = KeptSeries(
-        series=series,
-        verdicts=tuple(Verdict.from_json(each) for each in record["verdicts"]),
-        log=tuple(Event(**each) for each in record["log"]),
-    )
-    places = [
-        *(each.index for each in kept.verdicts),
-        *(end for each in kept.verdicts for end in each.interval),
-        *(each.at for each in kept.log),
-    ]
-    if any(not 0 <= place < times.size for place in places):
-        raise ValueError(f"a verdict on {series.name} lies outside its observations")
-    return kept

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from hindmost.analysis.history.records import History, NightlySeries, SeriesName
 from hindmost.analysis.history.state import HistoryState
 from hindmost.errors import DataError, UsageError
 from hindmost.models.changepoint import Detection, Event, detect
+from hindmost.models.significance import p_number
 
 __all__ = ["FAIL", "PASS", "WARN", "HistoryStudy", "Judged", "judge_history"]
 LAST_DAYS = 10.0
@@ -70,13 +72,25 @@ class HistoryStudy:
         return self.until - self.last_days * SECONDS_A_DAY
 
     def status(self, since: float | None = None) -> str:
-        """Return the worst verdict on all changes after a time, the recent ones by default."""
+        """Return the worst verdict on all after a time; by default, on the last days.
+
+        A run that failed is at least "warn": its case was not measured.
+        """
         after = self.since if since is None else since
-        return worst({each.status(after) for each in self.judged})
+        badges = {each.status(after) for each in self.judged}
+        return worst({*badges, *([WARN] if self.failed_cases(after) else [])})
+
+    def failed_cases(self, since: float) -> Counter[tuple[str, str]]:
+        """Return how many runs of a machine and case failed after a time."""
+        return Counter(
+            (each.machine, each.case) for each in self.history.failures if each.time > since
+        )
 
     def by_case(self) -> dict[tuple[str, str], str]:
-        """Return the worst verdict of every machine and case on its recent changes."""
-        badges: dict[tuple[str, str], set[str]] = {}
+        """Return the worst verdict of every machine and case, as `status` does of all."""
+        badges: dict[tuple[str, str], set[str]] = {
+            case: {WARN} for case in self.failed_cases(self.since)
+        }
         for each in self.judged:
             name = each.series.name
             badges.setdefault((name.machine, name.case), set()).add(each.status(self.since))
@@ -93,7 +107,7 @@ class HistoryStudy:
                 str(each.series.name),
                 f"{change.before:.4g} → {change.after:.4g} {each.series.unit}",
                 f"{100.0 * change.effect:+.1f} %",
-                f"{change.p_value:.2g}",
+                p_number(change.p_value),
             )
             for each, change in rows[:SHOWN]
         ]

@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from hindmost.analysis.history.causes import Cause, Finding
+from hindmost.analysis.history.direction import worse_noun
 from hindmost.analysis.history.judged import BADGES, FAIL, WARN, Judged
 from hindmost.analysis.history.labels import SECONDS_A_DAY, date_of
 from hindmost.analysis.history.records import SeriesName
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.tables.terminal import seconds
+from hindmost.models.significance import p_words
 
 MOST_FINDINGS = 30
 MOST_SERIES = 20
@@ -25,29 +27,34 @@ def headline(study: HistoryStudy) -> str:
     badges = Counter(each.badge(change) for each, change in changes)
     known = sum(each.acknowledgement(change) is not None for each, change in changes)
     failing = [case for case, badge in study.by_case().items() if badge == FAIL]
+
+    def worse(badge: str) -> str:
+        units = {each.series.unit for each, change in changes if each.badge(change) == badge}
+        one, several = worse_noun(units)
+        return f"{badges[badge]} {one if badges[badge] == 1 else several}"
+
     told = []
     if badges[FAIL]:
-        told.append(
-            f"{counted(badges[FAIL], 'slowdown')} confirmed in {counted(len(failing), 'case')}"
-        )
+        told.append(f"{worse(FAIL)} confirmed in {counted(len(failing), 'case')}")
     if badges[WARN]:
-        told.append(f"{counted(badges[WARN], 'slowdown')} seen, not yet confirmed")
-    suspected = sum(study_warns(each, study.since) for each in study.judged)
+        told.append(f"{worse(WARN)} seen, not yet confirmed")
+    suspected = sum(each.is_suspected(study.since) for each in study.judged)
     if suspected:
         told.append(f"{counted(suspected, 'series')} suspected")
+    drifting = sum(each.drifts_badly(study.since) for each in study.judged)
+    if drifting:
+        verb = "drifts" if drifting == 1 else "drift"
+        told.append(f"{drifting} series {verb} for the worse")
+    failed = study.failed_cases(study.since)
+    if failed:
+        runs = counted(failed.total(), "failed run")
+        told.append(f"{runs} of {counted(len(failed), 'case')}")
     others = len(changes) - badges[FAIL] - badges[WARN] - known
     if others:
         told.append(f"{counted(others, 'change')} for the better or undone")
     if known:
         told.append(f"{counted(known, 'change')} known")
     return f"{study.status()}: {', '.join(told) or 'no change'}"
-
-
-def study_warns(judged: Judged, since: float) -> bool:
-    """Tell whether a series warns without a change that could be shown."""
-    return judged.status(since) == WARN and not any(
-        judged.badge(change) == WARN for change in judged.recent(since)
-    )
 
 
 def scope(study: HistoryStudy) -> str:
@@ -101,7 +108,7 @@ def finding_words(finding: Finding) -> str:
     return (
         f"{named(series.name)}: {quantity(change.before, series.unit)} -> "
         f"{quantity(change.after, series.unit)}, {100.0 * change.effect:+.1f} % "
-        f"({low:+.1f} to {high:+.1f} %), p = {change.p_value:.1g}, on {finding.date}{when}"
+        f"({low:+.1f} to {high:+.1f} %), {p_words(change.p_value, 1)}, on {finding.date}{when}"
     )
 
 
@@ -141,15 +148,14 @@ def everything_within(finding: Finding) -> Iterator[Finding]:
 
 def failure_line(study: HistoryStudy) -> str:
     """Say which runs failed in the last days; empty if none did."""
-    failed = Counter(
-        ", ".join(part for part in (each.machine, each.case) if part)
-        for each in study.history.failures
-        if each.time > study.since
-    )
+    failed = study.failed_cases(study.since)
     if not failed:
         return ""
-    total = sum(failed.values())
-    names = [f"{case} ({count})" for case, count in failed.most_common(MOST_CASES)]
+    total = failed.total()
+    names = [
+        f"{', '.join(part for part in case if part)} ({count})"
+        for case, count in failed.most_common(MOST_CASES)
+    ]
     left = more(len(failed) - MOST_CASES)
     days = f"in the last {study.last_days:.3g} days"
     return f"{counted(total, 'run')} failed {days}: {'; '.join(names)}{left}"
@@ -168,13 +174,9 @@ def ranked_series(study: HistoryStudy) -> list[Judged]:
 
 
 def drift_lines(study: HistoryStudy) -> Iterator[str]:
-    """Yield the series that drift up to now, those for the worse first."""
+    """Yield the series that certainly drift up to now, those for the worse first."""
     drifting = [
-        (each, trend)
-        for each in study.judged
-        for trend in each.detection.trends
-        if trend.stop == each.detection.observations
-        and each.detection.times[-1] > study.since / SECONDS_A_DAY
+        (each, trend) for each in study.judged if (trend := each.drift(study.since)) is not None
     ]
     drifting.sort(key=lambda row: -row[1].effect * (1 if row[0].series.smaller_is_better else -1))
     for each, trend in drifting[:MOST_DRIFTS]:

@@ -39,6 +39,7 @@ def regime_statistics(judged: Judged, level: float) -> list[dict[str, Any]]:
             "intervals": [mean_interval(regime, level, shown) for shown in SHOWN_LEVELS],
             "deviation": five(100.0 * regime.deviation),
             "trend": int(regime.trend),
+            **({"switching": 1} if regime.switching else {}),
             "normality": normality(regime, judged.series.values, outlying),
         }
         for regime in judged.detection.regimes
@@ -48,13 +49,13 @@ def regime_statistics(judged: Judged, level: float) -> list[dict[str, Any]]:
 def mean_interval(regime: Regime, level: float, shown: float) -> list[float]:
     """Return the interval of a regime's mean at another level than it was computed at.
 
-    It is symmetric in the logarithm, and as wide as Student's law says of the regime's nights; the
-    detection's width already knows of correlated nights.
+    It is symmetric in the logarithm, and Student's law of the regime's own degrees of freedom gives
+    its width: these, and the detection's width, know of correlated nights.
     """
     from scipy.special import stdtrit
 
-    freedom = max(regime.n - 1, 1)
-    wider = stdtrit(freedom, 0.5 + 0.5 * shown) / stdtrit(freedom, 0.5 + 0.5 * level)
+    ends = stdtrit(regime.freedom, [0.5 + 0.5 * shown, 0.5 + 0.5 * level])
+    wider = float(ends[0] / ends[1])
     reach = wider * 0.5 * math.log(regime.interval[1] / regime.interval[0])
     middle = 0.5 * math.log(regime.interval[1] * regime.interval[0])
     return [five(math.exp(middle - reach)), five(math.exp(middle + reach))]

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from hindmost.analysis.history.causes import Cause, Finding, group_changes
+from hindmost.analysis.history.judged import WARN
 from hindmost.analysis.history.labels import date_of
 from hindmost.analysis.history.records import FailedRun
 from hindmost.analysis.history.study import HistoryStudy
@@ -21,6 +22,7 @@ from hindmost.analysis.page.history_verdicts import (
     series_badge,
 )
 from hindmost.analysis.page.parts import Column, Folded, Heading, Html, Paragraph, Part, Table
+from hindmost.models.significance import p_number
 
 MOST_ROWS = 14
 """Of a group of changes that stands open."""
@@ -33,13 +35,23 @@ def summary(study: HistoryStudy) -> list[Part]:
         name = judged.series.name
         badge = series_badge(judged, study.since)
         cases.setdefault((name.machine, name.case), Counter())[badge] += 1
-    worst = sorted(cases.items(), key=lambda item: ([-item[1][badge] for badge in BADGES], item[0]))
+    failed = study.failed_cases(study.since)
+    for case in failed:
+        cases.setdefault(case, Counter())
+
+    def rank(item: tuple[tuple[str, str], Counter[str]]) -> tuple[int, list[int], tuple[str, str]]:
+        case, counts = item
+        verdict = BADGES.index(case_badge(counts, failed[case]))
+        return verdict, [-counts[badge] for badge in BADGES], case
+
+    worst = sorted(cases.items(), key=rank)
     rows = [
         (
             machine,
             case,
-            badge_html(next(badge for badge in BADGES if counts[badge])),
+            badge_html(case_badge(counts, failed[machine, case])),
             *(str(counts[badge]) if counts[badge] else "" for badge in BADGES),
+            str(failed[machine, case] or ""),
         )
         for (machine, case), counts in worst
     ]
@@ -50,6 +62,7 @@ def summary(study: HistoryStudy) -> list[Part]:
             Column("case", "name"),
             Column("verdict"),
             *(Column(badge, "right") for badge in BADGES),
+            Column("failed runs", "right"),
         ),
         rows=rows,
     )
@@ -61,6 +74,12 @@ def summary(study: HistoryStudy) -> list[Part]:
         Paragraph(Html(f"{counted(len(study.judged), 'series')}: {series or 'none'}.")),
         Folded(f"Verdicts of {counted(len(cases), 'case')}", [table]),
     ]
+
+
+def case_badge(counts: Counter[str], failed: int) -> str:
+    """Return the verdict on a case: its worst series', and at least "warn" if runs failed."""
+    found = {badge for badge in BADGES if counts[badge]} | ({WARN} if failed else set())
+    return next(badge for badge in BADGES if badge in found)
 
 
 def events(study: HistoryStudy) -> list[Part]:
@@ -126,7 +145,7 @@ def finding_rows(finding: Finding, within: Sequence[Finding] = ()) -> Iterator[t
         finding.date,
         factor_words(judged, change.before, change.after),
         f"{100.0 * change.effect:+.1f} % ({low:+.1f} to {high:+.1f})",
-        f"{change.p_value:.1g}",
+        p_number(change.p_value, 1),
         "; ".join([*note_words(finding), *told]),
     )
     for each in finding.within:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from html import escape
 from urllib.parse import quote
 
+from hindmost.analysis.history.direction import more_and_less
 from hindmost.analysis.history.judged import FAIL, PASS, WARN, Judged
 from hindmost.analysis.history.records import SeriesName
 from hindmost.analysis.history.study import HistoryStudy
@@ -19,7 +20,7 @@ BADGES = (FAIL, WARN, KNOWN, PASS)
 """The worst first."""
 MEANINGS: Mapping[str, str] = {
     FAIL: "a confirmed slowdown",
-    WARN: "seen, but not yet confirmed",
+    WARN: "a slowdown that is seen but not yet confirmed, a drift, or a run that failed",
     KNOWN: "someone has noted it as known",
     PASS: "no change, one for the better, or one undone since",
 }
@@ -49,9 +50,9 @@ def address_of(name: SeriesName) -> str:
 
 
 def factor_words(judged: Judged, before: float, after: float) -> str:
-    """Write a change as a factor: ``1.17x slower``; ``higher`` of what is no time."""
+    """Write a change as a factor: ``1.17x slower``; ``larger`` of what is no time."""
     factor = max(before, after) / min(before, after)
-    pair = ("slower", "faster") if judged.series.unit == "s" else ("higher", "lower")
+    pair = more_and_less(judged.series.unit)
     return f"{factor:.3g}x {pair[0] if after > before else pair[1]}"
 
 

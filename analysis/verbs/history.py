@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -40,7 +43,8 @@ examples:
   hindmost history tonight.json --state history.state --mail - --to team@example.org | sendmail -t
   hindmost history ack nightly/ --case 'green-*' --date 2021-07-17 --reason "new compiler"
 
-A verdict is fail (a confirmed slowdown), warn (one that is seen, but not yet confirmed) or pass.
+A verdict is fail (a confirmed slowdown), warn (one that is seen, but not yet confirmed; a run that
+failed; a drift that goes on and is worse by more than 5 %, for certain) or pass.
 Exit status 1 if a slowdown newer than --since is confirmed and not noted as known. 'ack' notes
 changes as known, in a plain TOML file beside the data that a repository can keep.
 """
@@ -99,7 +103,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     mailing.add_argument(
         "--mail", metavar="FILE|-", help="write the summary as a mail, for 'sendmail -t'"
     )
-    mailing.add_argument("--smtp", metavar="HOST:PORT", help="send it to this mail server")
+    mailing.add_argument(
+        "--smtp",
+        metavar="SERVER",
+        help="send it to this mail server: HOST:PORT, or with TLS and a login smtps://USER@HOST "
+        "or smtp+starttls://USER@HOST; the password is in HINDMOST_SMTP_PASSWORD",
+    )
+    mailing.add_argument(
+        "--smtp-password-file", type=Path, metavar="FILE", help="or in the first line of this file"
+    )
     mailing.add_argument("--to", action="append", metavar="ADDRESS", help="may be repeated")
     mailing.add_argument("--from", dest="sender", metavar="ADDRESS")
     noting = parser.add_argument_group("with 'ack'")
@@ -109,12 +121,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def perform(arguments: argparse.Namespace) -> int:
     """Judge and tell, or note a change as known."""
+    with no_collection():
+        return judge_and_tell(arguments)
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """Keep Python from looking for cycles: a state is a million objects, and none are in any."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+def judge_and_tell(arguments: argparse.Namespace) -> int:
+    """Do what `perform` does."""
     if arguments.file[0] == ACK:
         return acknowledge(arguments)
     if arguments.date is not None or arguments.reason is not None:
         raise UsageError("--date and --reason belong to 'hindmost history ack'; see its --help.")
     if arguments.smtp and not (arguments.to and arguments.sender):
         raise UsageError("--smtp needs --to and --from: who gets the mail, and who sends it.")
+    if arguments.smtp_password_file and not arguments.smtp:
+        raise UsageError("--smtp-password-file needs --smtp: the server to log in to.")
+    if arguments.smtp:
+        from hindmost.analysis.history.mail_server import mail_server, password_for
+
+        # A name that is none should not wait for the nights to be judged.
+        password_for(mail_server(arguments.smtp), arguments.smtp_password_file)
     if arguments.json and arguments.mail == "-":
         raise UsageError("--json and --mail - both write to stdout: name a file for the mail.")
     if arguments.alpha is not None and not 0.0 < arguments.alpha < 1.0:
@@ -237,10 +274,12 @@ def tell(study: HistoryStudy, causes: tuple[Cause, ...]) -> None:
 
 def deliver(arguments: argparse.Namespace, study: HistoryStudy, causes: tuple[Cause, ...]) -> None:
     """Write the mail, or send it."""
-    from hindmost.analysis.history.mail import compose, send, write
+    from hindmost.analysis.history.mail import compose, write
+    from hindmost.analysis.history.mail_server import mail_server, password_for, send
 
     message = compose(study, causes, sender=arguments.sender, recipients=arguments.to or ())
     if arguments.mail:
         write(message, None if arguments.mail == "-" else Path(arguments.mail))
     if arguments.smtp:
-        send(message, arguments.smtp)
+        server = mail_server(arguments.smtp)
+        send(message, server, password_for(server, arguments.smtp_password_file))

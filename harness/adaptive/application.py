@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from hindmost.harness.adaptive.decks.deck import Deck
-
 from hindmost.harness.adaptive.kernel import Choices
 from hindmost.models.dynamic.application import Application, Count, Exchange
 from hindmost.models.dynamic.geometry import PATTERNS, Pattern

@@ -10,11 +10,11 @@ import numpy as np
 from hindmost.harness.adaptive.phases import Phase
 from hindmost.harness.runfile.cycles import Predictions
 from hindmost.models.dynamic.checkpoint_rule import CheckpointCost, decide
-from hindmost.models.dynamic.interference import Kind, Verdict
 from hindmost.models.dynamic.limits import TimeLimit
 from hindmost.models.dynamic.offline import OfflineModel
 from hindmost.models.dynamic.panel import Panel
 from hindmost.models.dynamic.ratios import Ratios
+from hindmost.models.dynamic.verdict import Kind, Verdict
 from hindmost.models.dynamic.work import Spent, Work
 
 OF_MODELS = (

@@ -13,6 +13,7 @@ import numpy as np
 
 from hindmost.errors import DataError
 from hindmost.harness.adaptive.checkpoint import Setting, write_checkpoint
+from hindmost.harness.adaptive.decks import write_deck
 from hindmost.harness.adaptive.foresight import (
     OF_MODELS,
     Decision,
@@ -25,7 +26,7 @@ from hindmost.harness.adaptive.log import CycleLog, CycleTimes
 from hindmost.harness.adaptive.phases import Phase, PhaseClock
 from hindmost.harness.runfile.contents import RankRun
 from hindmost.harness.runfile.cycles import Blocks
-from hindmost.models.dynamic.interference import Verdict
+from hindmost.models.dynamic.verdict import Verdict
 from hindmost.models.dynamic.work import Spent, Work
 
 
@@ -119,7 +120,7 @@ class Runner:
         self._kernel, self._clock, self._communicator = kernel, clock, communicator
         self._wanted, self._foresight, self._report = wanted, foresight, report
         self._first = self._done = first_cycle
-        self._epoch = -1
+        self._epoch = self._number = -1
         self._checkpoints: list[dict[str, float]] = []
         self._orders = np.zeros(2)
         self._most = np.zeros(3)
@@ -170,7 +171,7 @@ class Runner:
         setting = Setting(
             cycle=self._done,
             time=kernel.time,
-            deck=kernel.deck.to_toml(),
+            deck=write_deck(kernel.deck),
             choices=kernel.choices.to_json(),
             base=mesh.base,
             cells=tuple(counts),
@@ -192,7 +193,7 @@ class Runner:
         if decision.stop:
             return decision.why or "rank 0 stopped the run"
         done = self._kernel.cycle()
-        times = self._log.add_cycle(done.counts, self._epoch)
+        times = self._log.add_cycle(done.counts, self._number)
         self._done += 1
         self._iterations = done.counts["heat_iterations"]
         if self._communicator.rank == 0:
@@ -207,12 +208,13 @@ class Runner:
         patch = mesh.patch
         if mesh.epoch != self._epoch:
             self._epoch = mesh.epoch
+            self._number += 1
             self._most[:] = patch.owned, patch.ghosts, mesh.exchange.messages
             self._total[0] = patch.owned
             self._communicator.Allreduce(MPI.IN_PLACE, self._most, MPI.MAX)
             self._communicator.Allreduce(MPI.IN_PLACE, self._total, MPI.SUM)
             blocks = self._blocks() if self._wanted.blocks else None
-            self._log.add_mesh(self._epoch, mesh.edges(columns=4), blocks)
+            self._log.add_mesh(self._number, mesh.edges(columns=4), blocks)
         cells, ghosts, messages = self._most.tolist()
         return Work(
             cells=cells,
@@ -262,7 +264,7 @@ class Runner:
             place=place,
             owner=owner,
             load=load.astype(np.float64),
-            epoch=np.full(load.size, self._epoch, np.int32),
+            epoch=np.full(load.size, self._number, np.int32),
         )
 
     def _neighbours(self) -> Neighbours | None:

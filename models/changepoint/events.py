@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from hindmost.models.changepoint.results import Change, Detection
+from hindmost.models.significance import p_words
 
 SEEN, CONFIRMED, MOVED, RESIZED, WITHDRAWN = "seen", "confirmed", "moved", "resized", "withdrawn"
+KINDS = (SEEN, CONFIRMED, MOVED, RESIZED, WITHDRAWN)
 WITHIN = 2
 """Observations that a verdict may move and still be the same."""
 
@@ -62,10 +64,14 @@ class Verdict:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain data."""
-        record = asdict(self)
-        record["interval"] = list(self.interval)
-        record["effect_interval"] = list(self.effect_interval)
-        return record
+        return {  # asdict copies every value, and a history has thousands of verdicts
+            "index": self.index,
+            "interval": list(self.interval),
+            "effect": self.effect,
+            "effect_interval": list(self.effect_interval),
+            "confirmed": self.confirmed,
+            "since": self.since,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +116,15 @@ class Event:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain data."""
-        return asdict(self)
+        return {
+            "kind": self.kind,
+            "at": self.at,
+            "time": self.time,
+            "index": self.index,
+            "effect": self.effect,
+            "was": self.was,
+            "reason": self.reason,
+        }
 
 
 def pair(verdicts: Sequence[Verdict], changes: Sequence[Change]) -> dict[int, int]:
@@ -199,7 +213,7 @@ def compare_verdicts(
 def differences(old: Verdict | None, change: Change) -> list[tuple[str, str]]:
     """Tell in what a change differs from its verdict, and why."""
     if old is None:
-        found = [(SEEN, f"p = {change.p_value:.2g}, {change.before:.4g} s to {change.after:.4g} s")]
+        found = [(SEEN, f"{p_words(change.p_value)}, {change.before:.4g} to {change.after:.4g}")]
         return [*found, *confirmation(change)] if change.confirmed else found
     told = []
     if change.index != old.index:
@@ -251,7 +265,12 @@ def why_withdrawn(old: Verdict, detection: Detection) -> str:
                 "explains the same observations better now"
             )
     regime = next(r for r in detection.regimes if r.start <= old.index < r.stop)
+    if regime.switching:
+        return (
+            f"observations {regime.start} to {regime.stop - 1} switch between two levels again and "
+            "again: one regime now, with two modes"
+        )
     return (
         f"the observations since lie on both levels: {regime.start} to {regime.stop - 1} are one "
-        f"regime now, of {regime.mean:.4g} s with {100.0 * regime.deviation:.1f} % of noise"
+        f"regime now, of {regime.mean:.4g} with {100.0 * regime.deviation:.1f} % of noise"
     )

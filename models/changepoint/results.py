@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hindmost.models.significance import p_words
+
 Labels = Sequence[Any]
 PASS, WARN, FAIL = "pass", "warn", "fail"
 RECENT = 10.0
@@ -77,7 +79,7 @@ class Change:
         return (
             f"{factor:.3g}x {'slower' if self.effect > 0 else 'faster'} from observation "
             f"{self.index} on: {self.before:.4g} s to {self.after:.4g} s, "
-            f"{100.0 * self.effect:+.1f} % ({low:+.1f} to {high:+.1f} %); p = {self.p_value:.2g}; "
+            f"{100.0 * self.effect:+.1f} % ({low:+.1f} to {high:+.1f} %); {p_words(self.p_value)}; "
             f"the change lies {where} ({100.0 * self.level:g} %); {state}."
         )
 
@@ -114,8 +116,12 @@ class Regime:
         Observations that are no outliers.
     deviation : float
         Relative standard deviation of the noise.
+    freedom : float
+        Degrees of freedom of Student's law that the interval is of.
     trend : bool
         Whether it is a straight line.
+    switching : bool
+        Whether it switches between two levels again and again: the mean is that of both.
     """
 
     start: int
@@ -124,7 +130,9 @@ class Regime:
     interval: tuple[float, float]
     n: int
     deviation: float
+    freedom: float
     trend: bool = False
+    switching: bool = False
 
     def to_json(self, labels: Labels) -> dict[str, Any]:
         """Return its figures."""
@@ -137,6 +145,7 @@ class Regime:
             "observations": self.n,
             "deviation": self.deviation,
             "trend": self.trend,
+            "switching": self.switching,
         }
 
 
@@ -270,6 +279,11 @@ class Detection:
         lines = [
             *(change.explain() for change in self.changes),
             *(trend.explain() for trend in self.trends),
+            *(
+                f"Observations {each.start} to {each.stop - 1} switch between two levels."
+                for each in self.regimes
+                if each.switching
+            ),
             *(run.explain() for run in self.outliers),
         ]
         if not self.changes and not self.trends:

@@ -7,7 +7,7 @@ Lognormal times of 60 to 365 nights with a coefficient of variation of 1 to 10 %
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ INJECTED = (0.05, 0.50)
 OUTLIERS = (0.02, 0.05)
 FACTOR = (1.3, 3.0)
 DRIFT = (0.05, 0.50)
+MODES = (0.05, 0.50)
+DWELL = (5.0, 30.0)
 SHORTEST = 3
 """Nights in a segment, at least."""
 SHORT = (3, 10)
@@ -104,6 +106,18 @@ def with_drift(random: np.random.Generator) -> NightlySeries:
     nights = draw_length(random)
     rise = float(random.choice((-1.0, 1.0)) * np.log1p(random.uniform(*DRIFT)))
     return assemble("drift", random, nights, np.zeros(0, np.int64), rise=rise)
+
+
+def with_two_modes(random: np.random.Generator) -> NightlySeries:
+    """Draw noise and outliers on a machine that switches between two modes; no shift.
+
+    They are 5 to 50 % apart, and one lasts 5 to 30 nights in the mean.
+    """
+    series = assemble("two modes", random, draw_length(random), np.zeros(0, np.int64))
+    switches = random.random(series.values.size) < 1.0 / random.uniform(*DWELL)
+    height = 1.0 + random.uniform(*MODES)
+    modes = np.where(np.cumsum(switches) % 2 == 1, height, 1.0)
+    return replace(series, values=series.values * modes)
 
 
 def draw_length(random: np.random.Generator) -> int:
@@ -277,5 +291,6 @@ KINDS: dict[str, Callable[[np.random.Generator], NightlySeries]] = {
     "noise": without_change,
     "drift": with_drift,
     "small shifts": with_small_shifts,
+    "two modes": with_two_modes,
 }
 """By the name that `draw_nightly` takes."""

@@ -13,7 +13,7 @@ the timer is what it measures: time, memory, peakmemory, or track. null is a fai
 parameters, NaN was skipped. ``benchmarks.json`` beside the machines says units; without it they
 follow from the benchmarks' names. It also says the version of each benchmark: results of another
 version measured something else and are left out, as asv does. The standard error is that of asv's
-99 % interval.
+99 % interval, with the degrees of freedom of its repeats.
 """
 
 from __future__ import annotations
@@ -26,8 +26,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from scipy import special
+
 from hindmost.analysis.history.readers.dates import seconds_since_1970
 from hindmost.analysis.history.readers.measured import Found, HistoryFormat, Measured, Source
+from hindmost.analysis.history.readers.repetitions import HUGE, Spread
 from hindmost.analysis.history.records import FailedRun
 from hindmost.analysis.readers.json_numbers import load
 from hindmost.analysis.readers.json_shape import expect, member
@@ -46,8 +49,8 @@ KINDS = {
 }
 """Timer and unit by how the name of a benchmark begins."""
 
-DEVIATIONS_OF_99 = 2.5758293035489004
-"""Half of a 99 % interval in standard errors."""
+UPPER_99 = 0.995
+"""Upper end of a 99 % interval."""
 
 Described = dict[str, dict[str, Any]]
 
@@ -104,11 +107,18 @@ def _at(values: Any, at: int) -> Any:
     return values[at] if isinstance(values, list) and at < len(values) else None
 
 
-def _error(columns: dict[str, Any], at: int) -> float:
+def _spread(columns: dict[str, Any], at: int) -> Spread:
+    """Return the spread whose 99 % interval is that of the file.
+
+    asv widens its interval where repeats are few, so the quantile it is divided by is Student's.
+    """
     low, high = (_at(columns.get(f"stats_ci_99_{end}"), at) for end in "ab")
     if type(low) is not float or type(high) is not float or not math.isfinite(high - low):
-        return math.nan
-    return (high - low) / (2.0 * DEVIATIONS_OF_99)
+        return Spread(math.nan)
+    repeats = _at(columns.get("stats_repeat"), at)
+    known = type(repeats) in (int, float) and 1 < repeats < HUGE
+    freedom = float(repeats) - 1.0 if known else math.inf
+    return Spread(0.5 * (high - low) / float(special.stdtrit(freedom, UPPER_99)), freedom)
 
 
 def _benchmark(
@@ -153,7 +163,7 @@ def _benchmark(
             values={timer: value},
             commits=file.commits,
             units={timer: unit},
-            spreads={timer: _error(columns, at)},
+            spreads={timer: _spread(columns, at)},
         )
 
 

@@ -16,7 +16,7 @@ from hindmost.analysis.history.readers.measured import HistoryFormat, Source
 from hindmost.analysis.history.readers.nightly import NIGHTLY
 from hindmost.analysis.history.readers.places import machine_of
 from hindmost.analysis.history.readers.pytest_benchmark import PYTEST_BENCHMARK
-from hindmost.analysis.history.readers.run_files import RUNS
+from hindmost.analysis.history.readers.runs import RUNS
 from hindmost.analysis.history.readers.table import TABLE
 from hindmost.analysis.history.records import History
 from hindmost.analysis.readers.head import head_of

@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.history.readers.commits import words
 from hindmost.analysis.history.readers.measured import Found, Measured
+from hindmost.analysis.history.readers.repetitions import Spread
 from hindmost.analysis.history.readers.timers import find_parents
 from hindmost.analysis.history.readers.units import plain_unit, smaller_is_better
 from hindmost.analysis.history.records import FailedRun, History, NightlySeries, SeriesName
 from hindmost.analysis.readers.remarks import Remarks, some
 from hindmost.errors import DataError, UsageError
 
+UNKNOWN = Spread(math.nan)
 Key = tuple[str, str, str]
 """Machine, case and timer."""
 
@@ -39,6 +41,7 @@ class _Observation(NamedTuple):
     value: float
     commits: _Commits
     spread: float
+    freedom: float
     unit: str
     file: str
 
@@ -81,11 +84,19 @@ class Gathering:
             if name not in self._units:
                 self._units[name] = plain_unit(name)
             unit, factor = self._units[name]
-            spread = run.spreads.get(timer, math.nan) * factor
+            told = run.spreads.get(timer, UNKNOWN)
+            spread = told.error * factor
             if not 0.0 <= spread < math.inf:
                 spread = math.nan
             observation = _Observation(
-                run.time, self._number, value * factor, commits, spread, unit, run.file
+                run.time,
+                self._number,
+                value * factor,
+                commits,
+                spread,
+                told.freedom,
+                unit,
+                run.file,
             )
             if not 0.0 < observation.value < math.inf:  # beyond what a float can hold
                 self._judge(observation.value, f"{run.file}: {run.case}, {timer}")
@@ -196,6 +207,8 @@ class Gathering:
                 again[each.file, there.file] += 1
         kept = list(first.values())
         spread = _frozen([each.spread for each in kept])
+        known = np.isfinite(spread)
+        freedom = _frozen([each.freedom for each in kept])
         return NightlySeries(
             name=name,
             unit=unit,
@@ -204,7 +217,8 @@ class Gathering:
             values=_frozen([each.value for each in kept]),
             commits=tuple(each.commits.text for each in kept),
             commit_parts=tuple(each.commits.parts for each in kept),
-            spread=spread if np.isfinite(spread).any() else None,
+            spread=spread if known.any() else None,
+            freedom=freedom if np.isfinite(freedom[known]).any() else None,
         )
 
 

@@ -24,7 +24,13 @@ from typing import Any
 from hindmost.analysis.history.readers.commits import commits_in
 from hindmost.analysis.history.readers.dates import seconds_since_1970
 from hindmost.analysis.history.readers.measured import Found, HistoryFormat, Measured, Source
-from hindmost.analysis.history.readers.repetitions import HUGE, all_good, first_bad, summarise
+from hindmost.analysis.history.readers.repetitions import (
+    HUGE,
+    Spread,
+    all_good,
+    first_bad,
+    summarise,
+)
 from hindmost.analysis.history.records import FailedRun
 from hindmost.analysis.readers.json_numbers import load
 from hindmost.analysis.readers.json_shape import expect, member
@@ -69,10 +75,10 @@ def _timers(entry: Entry) -> list[str]:
     ]
 
 
-def _of_repetitions(entries: list[Entry]) -> tuple[dict[str, Any], dict[str, float]]:
+def _of_repetitions(entries: list[Entry]) -> tuple[dict[str, Any], dict[str, Spread]]:
     """Return values and standard errors; a single number as it stands, also if it is none."""
     values: dict[str, Any] = {}
-    spreads: dict[str, float] = {}
+    spreads: dict[str, Spread] = {}
     for timer in _timers(entries[0]):
         each = [entry.get(timer) for entry in entries]
         good = all_good(each)
@@ -83,18 +89,18 @@ def _of_repetitions(entries: list[Entry]) -> tuple[dict[str, Any], dict[str, flo
     return values, spreads
 
 
-def _of_aggregates(entries: list[Entry]) -> tuple[dict[str, Any], dict[str, float]]:
+def _of_aggregates(entries: list[Entry]) -> tuple[dict[str, Any], dict[str, Spread]]:
     """Return means, and standard errors if there are standard deviations."""
     by_kind = {_aggregate(entry): entry for entry in entries}
     if "mean" not in by_kind:
         return {}, {}
     mean, deviation = by_kind["mean"], by_kind.get("stddev", {})
     count = mean.get("repetitions")
-    spreads: dict[str, float] = {}
+    spreads: dict[str, Spread] = {}
     for timer in _timers(mean):
         value = deviation.get(timer)
         if type(value) is float and isinstance(count, int) and 1 < count < HUGE:
-            spreads[timer] = value / math.sqrt(count)
+            spreads[timer] = Spread(value / math.sqrt(count), count - 1.0)
     return {timer: mean[timer] for timer in _timers(mean)}, spreads
 
 

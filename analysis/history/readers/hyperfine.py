@@ -29,7 +29,7 @@ from typing import Any
 from hindmost.analysis.history.readers.dates import seconds_since_1970
 from hindmost.analysis.history.readers.measured import Found, HistoryFormat, Measured, Source
 from hindmost.analysis.history.readers.places import date_of
-from hindmost.analysis.history.readers.repetitions import all_good, first_bad, summarise
+from hindmost.analysis.history.readers.repetitions import Spread, all_good, first_bad, summarise
 from hindmost.analysis.history.records import FailedRun
 from hindmost.analysis.readers.json_numbers import load
 from hindmost.analysis.readers.json_shape import expect, member
@@ -122,7 +122,7 @@ def _read(source: Source, remarks: Remarks) -> Iterator[Found]:
             )
             continue
         values: dict[str, Any] = {}
-        spreads: dict[str, float] = {}
+        spreads: dict[str, Spread] = {}
         measurements = _measurements(entry, where)
         for timer, (each, _) in measurements.items():
             good = all_good(each)

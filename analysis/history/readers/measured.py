@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from hindmost.analysis.history.readers.repetitions import Spread
 from hindmost.analysis.history.records import FailedRun
 from hindmost.analysis.readers.remarks import Remarks
 
@@ -44,7 +45,7 @@ class Measured:
     units : mapping
         Timer to unit; seconds for those that are not in it.
     spreads : mapping
-        Timer to standard error in the same unit, for those where it is known.
+        Timer to standard error in the same unit and its degrees of freedom, where it is known.
     parents : mapping
         Timer to parent, if the format knows.
     """
@@ -56,7 +57,7 @@ class Measured:
     values: Mapping[str, Any]
     commits: Mapping[str, str] = field(default_factory=dict)
     units: Mapping[str, str] = field(default_factory=dict)
-    spreads: Mapping[str, float] = field(default_factory=dict)
+    spreads: Mapping[str, Spread] = field(default_factory=dict)
     parents: Mapping[str, str] = field(default_factory=dict)
 
 

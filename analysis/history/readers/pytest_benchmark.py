@@ -9,8 +9,8 @@
      "datetime": "2021-01-24T05:34:11.283492+00:00"}
 
 The value is the median of the rounds in seconds. Its standard error is that of normal rounds with
-the same quartiles, or the same standard deviation where there are none; a mean stands in for a
-median that is missing.
+the same quartiles, or the same standard deviation where there are none, or too few rounds for
+quartiles to tell; a mean stands in for a median that is missing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,13 @@ from typing import Any
 from hindmost.analysis.history.readers.commits import commits_in
 from hindmost.analysis.history.readers.dates import seconds_since_1970
 from hindmost.analysis.history.readers.measured import Found, HistoryFormat, Measured, Source
-from hindmost.analysis.history.readers.repetitions import HUGE, NORMAL_QUARTILES, OF_A_MEDIAN
+from hindmost.analysis.history.readers.repetitions import (
+    HUGE,
+    NORMAL_QUARTILES,
+    OF_QUARTILES,
+    Spread,
+    error_of_median,
+)
 from hindmost.analysis.history.records import FailedRun
 from hindmost.analysis.readers.json_numbers import load
 from hindmost.analysis.readers.json_shape import expect, member
@@ -32,6 +38,8 @@ from hindmost.analysis.readers.lines import read_text
 from hindmost.analysis.readers.remarks import Remarks
 
 TIMER = "time"
+FEW_ROUNDS = 10
+"""Rounds up to which their standard deviation is believed rather than their quartiles."""
 
 
 def _commits(data: dict[str, Any]) -> dict[str, str]:
@@ -54,15 +62,20 @@ def _number(stats: dict[str, Any], name: str) -> float:
     return float(value)
 
 
-def _value(stats: dict[str, Any]) -> tuple[Any, float]:
-    """Return the value of a benchmark and its standard error."""
-    rounds = _number(stats, "rounds")
-    root = math.sqrt(rounds) if rounds > 1 else math.nan
+def _value(stats: dict[str, Any]) -> tuple[Any, Spread]:
+    """Return the value of a benchmark and its spread."""
+    rounds, deviation = _number(stats, "rounds"), _number(stats, "stddev")
+    if not rounds > 1:
+        value = stats.get("mean") if stats.get("median") is None else stats["median"]
+        return value, Spread(math.nan)
+    freedom = rounds - 1.0
     if stats.get("median") is None:
-        return stats.get("mean"), _number(stats, "stddev") / root
+        return stats.get("mean"), Spread(deviation / math.sqrt(rounds), freedom)
     between = _number(stats, "iqr")
-    deviation = between / NORMAL_QUARTILES if between > 0 else _number(stats, "stddev")
-    return stats["median"], OF_A_MEDIAN * deviation / root
+    if between > 0 and (rounds > FEW_ROUNDS or math.isnan(deviation)):
+        deviation = between / NORMAL_QUARTILES
+        freedom = max(OF_QUARTILES * freedom, 1.0)
+    return stats["median"], Spread(error_of_median(deviation, rounds), freedom)
 
 
 def _read(source: Source, remarks: Remarks) -> Iterator[Found]:

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
 from hindmost.analysis.history.readers.dates import seconds_since_1970
-from hindmost.analysis.history.readers.measured import Found, HistoryFormat, Measured, Source
-from hindmost.analysis.history.readers.repetitions import NORMAL_QUARTILES, OF_A_MEDIAN
+from hindmost.analysis.history.readers.measured import Found, Measured, Source
+from hindmost.analysis.history.readers.repetitions import NORMAL_QUARTILES, OF_A_MEDIAN, Spread
 from hindmost.analysis.history.records import FailedRun
 from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.run_metrics import iteration_times, measure
@@ -67,7 +66,8 @@ def _error_of_median(run: Run) -> float:
     return max(medians)[1]
 
 
-def _read(source: Source, remarks: Remarks) -> Iterator[Found]:
+def read_run(source: Source, remarks: Remarks) -> Iterator[Found]:
+    """Yield the results of a run file."""
     run = open_run(source.path)
     time = seconds_since_1970(run.header.t0_utc, f"{run.path}: t0_utc")
     machine, case = _machine(run), _case(run)
@@ -87,18 +87,6 @@ def _read(source: Source, remarks: Remarks) -> Iterator[Found]:
         file=str(run.path),
         values=values,
         commits=_commits(run),
-        spreads={ITERATION: _error_of_median(run)},
+        spreads={ITERATION: Spread(_error_of_median(run))},
         parents=dict.fromkeys((ITERATION, *parts), SOLVE),
     )
-
-
-def _recognises(path: Path, head: bytes) -> bool:
-    return head.startswith(b"\x89HDF\r\n\x1a\n")
-
-
-RUNS = HistoryFormat(
-    name="runs",
-    looks_like="run files (*.h5) that 'hindmost run' or hindmost.record wrote",
-    recognises=_recognises,
-    read=_read,
-)

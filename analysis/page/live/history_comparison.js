@@ -61,8 +61,8 @@ class ComparisonPanel {
     this.histogram = new Histogram("Log ratio since the last change", result.last.inside, signed);
     byId("pair-histogram").append(this.histogram.element, make("p", { class: "quiet" },
       "Nights that have both are paired by date; where a night has several runs, by the mean of their logarithms. Borders are the " +
-      `changes of either series at which the ratio changes, too (Welch's test below ${BORDER_LEVEL}, the least certain taken away first); ` +
-      "a change of the ratio alone is not looked for. Outliers of either are left out."));
+      `changes of either series at which the ratio changes, too (Welch's test below ${BORDER_LEVEL}, the least certain taken away first), ` +
+      `and those that the ratio has alone (the same test times the number of places, ${FEWEST_BESIDE} nights on both sides). Outliers of either are left out.`));
     this.draw();
   }
   draw() {

@@ -13,7 +13,7 @@ class NightlySeries {
     this.logs = this.values.map(Math.log);
   }
   get newest() { return this.changes.length ? this.times[this.changes[this.changes.length - 1].index] : -Infinity; }
-  get word() { return this.unit === "s" ? ["slower", "faster"] : ["higher", "lower"]; }
+  get word() { return this.unit === "s" ? ["slower", "faster"] : ["larger", "smaller"]; }
   level(i) { return this.regimes.find((regime) => regime.start <= i && i < regime.stop); }
   inside(regime) {
     const places = Array.from({ length: regime.stop - regime.start }, (_, i) => regime.start + i);

@@ -3,6 +3,8 @@
 const PAIR_LEVEL = 0.99;
 const BORDER_LEVEL = 0.001; // a border stays when Welch's test of its two sides is below
 const FEWEST_PAIRS = 3;
+const FEWEST_BESIDE = 7; // nights on both sides of a change that the ratio alone has
+const MOST_BESIDE = 40; // and those that are looked at: farther ones may be beyond another change
 
 function nightly(series) { // day -> mean of the logarithms of its runs, and whether one is an outlier
   const nights = new Map();
@@ -23,12 +25,30 @@ function paired(first, second) {
   }
   return pairs;
 }
-function bordersOf(pairs, first, second) { // changes of either that the ratio has, too
+function ownChanges(pairs, from = 0, to = pairs.length) { // of the ratio itself, by binary segmentation
+  const plain = [];
+  for (let i = from; i < to; i++) if (!pairs[i].hollow) plain.push(i);
+  const values = plain.map((i) => pairs[i].y), places = values.length - 2 * FEWEST_BESIDE + 1;
+  const beside = (k) => [values.slice(Math.max(k - MOST_BESIDE, 0), k), values.slice(k, k + MOST_BESIDE)];
+  let best = -1, at = 0;
+  for (let k = FEWEST_BESIDE; k < FEWEST_BESIDE + places; k++) {
+    const far = Math.abs(welchTest(...beside(k)).t);
+    if (far > best) [best, at] = [far, k];
+  }
+  if (!at) return [];
+  const sides = beside(at), means = sides.map((side) => moments(side).mean);
+  const related = correlation(sides.flatMap((side, i) => side.map((value) => value - means[i])));
+  if (welch(...sides, (1 + related) / (1 - related)) * places >= BORDER_LEVEL) return []; // Bonferroni: the place was looked for
+  return [...ownChanges(pairs, from, plain[at]), plain[at], ...ownChanges(pairs, plain[at], to)];
+}
+function bordersOf(pairs, first, second) { // changes of either that the ratio has, too, and those that it has alone
   const places = new Set();
   for (const series of [first, second]) for (const change of series.changes) {
     const at = pairs.findIndex((pair) => pair.x >= Math.floor(series.times[change.index]));
     if (at > 0) places.add(at);
   }
+  const told = [...places];
+  for (const at of ownChanges(pairs)) if (told.every((place) => Math.abs(place - at) >= FEWEST_PAIRS)) places.add(at);
   const borders = [...places].sort((a, b) => a - b);
   const part = (from, to) => pairs.slice(from, to).filter((pair) => !pair.hollow).map((pair) => pair.y);
   while (borders.length) { // take the least certain one away until all are certain

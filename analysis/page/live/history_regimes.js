@@ -19,7 +19,7 @@ function regimesPart(series, chosenLevel) {
       return histogram.element;
     });
     return make("article", { class: "regime" },
-      make("h4", {}, dates(series, [regime.start, regime.stop - 1]), regime.trend ? " (trend)" : ""),
+      make("h4", {}, dates(series, [regime.start, regime.stop - 1]), regime.trend ? " (trend)" : regime.switching ? " (switches between two levels)" : ""),
       make("p", {}, `mean ${written(regime.mean)}${unit}, ${level} interval ${written(low)} to ${written(high)}; ` +
         `noise ${times(regime.deviation)} %, ${regime.n} nights${inside.length < regime.stop - regime.start ? ` and ${outliers(regime.stop - regime.start - inside.length)}` : ""}`),
       make("div", { class: "histograms" }, ...unfolded));

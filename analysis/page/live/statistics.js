@@ -53,11 +53,14 @@ function meanOf(values, level) { // the mean with its interval, and the t-test a
   const reach = studentQuantile(level, freedom) * error, t = mean / error;
   return { n, mean, related, low: mean - reach, high: mean + reach, t, freedom, p: twoSided(t, freedom) };
 }
-function welch(first, second) { // the p-value that two means are one
+function welchTest(first, second) { // Welch's statistic and its degrees of freedom
   const [a, b] = [first, second].map(moments), [u, v] = [a.variance / a.n, b.variance / b.n];
-  if (!(u + v > 0)) return a.mean === b.mean ? 1 : 0;
   const freedom = (u + v) ** 2 / (u * u / Math.max(a.n - 1, 1) + v * v / Math.max(b.n - 1, 1));
-  return twoSided((a.mean - b.mean) / Math.sqrt(u + v), freedom);
+  return u + v > 0 ? { t: (a.mean - b.mean) / Math.sqrt(u + v), freedom } : { t: a.mean === b.mean ? 0 : Infinity, freedom: a.n + b.n - 2 };
+}
+function welch(first, second, inflation = 1) { // the p-value that two means are one; correlated nights count as fewer
+  const { t, freedom } = welchTest(first, second);
+  return Number.isFinite(t) ? twoSided(t / Math.sqrt(inflation), Math.max(freedom / inflation, 1)) : 0;
 }
 function correlation(values) { // of each value with the next, where it is seen; as hindmost compare takes it
   const { n, mean, variance } = moments(values);

@@ -9,7 +9,7 @@ from hindmost.harness.adaptive.decks.checks import GAUSSIAN, SEDOV, SOD
 from hindmost.harness.adaptive.decks.deck import Deck, parse_base
 from hindmost.harness.adaptive.decks.text import parse_deck, read_deck, write_deck
 from hindmost.harness.adaptive.decks.timing import TIMING_A, TIMING_B, TIMING_C
-from hindmost.harness.registry import Registry
+from hindmost.registry import Registry
 
 __all__ = ["DECKS", "Deck", "find_deck", "parse_base", "parse_deck", "read_deck", "write_deck"]
 

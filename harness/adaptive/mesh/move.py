@@ -7,20 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.adaptive.mesh.keys import key_loop
-from hindmost.harness.adaptive.mesh.order import Tables
 from hindmost.harness.adaptive.mesh.store import Store
-from hindmost.models.compiled import compiled
 
 TAG = 73
-"""And the next three."""
+"""And the next four."""
 
 
 def move_cells(
     communicator: Any,
     store: Store,
-    tables: Tables,
-    levels: int,
     state: NDArray[np.float64],
     counts: NDArray[np.int64],
     splits: NDArray[np.int64],
@@ -48,8 +43,8 @@ def move_cells(
     owned = int(splits[rank + 1] - splits[rank])
     cells, new = store.cells, store.next_cells(owned)
     moved_state = store.next_state(state, owned)
-    before: list[NDArray[Any]] = [cells.i, cells.j, cells.level, state]
-    after: list[NDArray[Any]] = [new.i, new.j, new.level, moved_state]
+    before: list[NDArray[Any]] = [cells.i, cells.j, cells.level, cells.key, state]
+    after: list[NDArray[Any]] = [new.i, new.j, new.level, new.key, moved_state]
 
     requests = []
     for peer, first, last in overlaps(splits[rank : rank + 2], old):
@@ -73,8 +68,6 @@ def move_cells(
         from mpi4py import MPI
 
         MPI.Request.Waitall(requests)
-    columns, rows = tables
-    compiled(key_loop)(columns, rows, levels, 0, owned, new.i, new.j, new.level, new.key)
     store.turn()
     return moved_state, sent
 

@@ -72,9 +72,7 @@ class Part:
 
         See `move_cells`.
         """
-        state, sent = move_cells(
-            self.communicator, self.store, self.tables, self.levels, state, counts, splits
-        )
+        state, sent = move_cells(self.communicator, self.store, state, counts, splits)
         self.owned = state.shape[0]
         self.link()
         return state, sent

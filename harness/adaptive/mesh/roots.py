@@ -87,7 +87,7 @@ def link_roots(
     root, side_of = np.concatenate(far_root), np.concatenate(far_side)
     of = np.concatenate(far_key)
     ghost_key, ghost = np.unique(of, return_inverse=True)
-    owner: NDArray[np.intp] = np.searchsorted(first_key, ghost_key, side="right") - 1
+    owner = np.asarray(np.searchsorted(first_key, ghost_key, side="right")) - 1
     peers = np.unique(owner).astype(np.int32)
 
     first = int(np.searchsorted(ghost_key, key[0]))

@@ -201,5 +201,6 @@ def regime_of(begin: int, end: int, moments: tuple[float, float, int], level: fl
         mean=float(np.exp(mean)),
         interval=(float(np.exp(mean - reach)), float(np.exp(mean + reach))),
         n=count,
+        freedom=max(count - 1.0, 1.0),
         deviation=relative(float(np.sqrt(variance))),
     )

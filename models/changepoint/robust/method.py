@@ -23,6 +23,8 @@ from hindmost.models.changepoint.robust.settings import DEFAULTS, RobustSettings
 
 LEVEL = 0.95
 CONFIRMATIONS = 3
+LINE, SWITCHING = 1, 2
+"""Kinds of segments, as the loops number them; these are imported where numba may be."""
 WITHIN = 2
 """Nights that a change may move from one pass to the next and still be the same."""
 POSITIVE = (
@@ -34,6 +36,7 @@ POSITIVE = (
     "alpha",
     "noise_floor",
     "prior_nights",
+    "switches",
     "fineness",
     "passes",
 )
@@ -89,7 +92,8 @@ def detect_robustly(
     seen = times_seen(series, steps[:, 0], chosen, confirmations)
     half = 0.5 + 0.5 * level
     reach = (special.stdtrit(steps[:, 4], half) * steps[:, 3]).tolist()
-    reach_of_mean = (special.stdtrit(segments[:, 4], half) * segments[:, 3]).tolist()
+    known = freedom_of_means(segments, float(rho))
+    reach_of_mean = (special.stdtrit(known, half) * segments[:, 3]).tolist()
     places = max(int(np.count_nonzero(series.may_change)) - 1, 1)
     return Detection(
         method="robust",
@@ -100,8 +104,10 @@ def detect_robustly(
             for row, width, count in zip(steps.tolist(), reach, seen, strict=True)
         ),
         regimes=tuple(
-            regime_of(row, width, bool(kind))
-            for row, width, kind in zip(segments.tolist(), reach_of_mean, kinds, strict=True)
+            regime_of(row, width, freedom, int(kind))
+            for row, width, freedom, kind in zip(
+                segments.tolist(), reach_of_mean, known.tolist(), kinds, strict=True
+            )
         ),
         outliers=tuple(
             OutlierRun(start=begin, stop=end, effect=relative(effect))
@@ -112,7 +118,7 @@ def detect_robustly(
         trends=tuple(
             trend_of(row, describe.slope_error(int(row[6]), row[5], rho), level)
             for row, kind in zip(segments, kinds, strict=True)
-            if kind
+            if kind == LINE
         ),
         correlation=float(rho),
     )
@@ -207,7 +213,27 @@ def change_of(
     )
 
 
-def regime_of(row: list[float], reach: float, trend: bool) -> Regime:
+def freedom_of_means(segments: NDArray[np.float64], rho: float) -> NDArray[np.float64]:
+    """Return the degrees of freedom of the segments' levels.
+
+    The variance of a segment is drawn towards that of all nights, which counts for some nights in
+    it; it cannot be known better than all nights tell, and correlated nights tell as much as fewer.
+
+    Parameters
+    ----------
+    segments : float64 array, shape (segment, 8)
+        Of `describe_segments`.
+    rho : float
+        AR(1) coefficient of the noise. A variance of n such nights is known as well as one of
+        n (1 - rho^2) / (1 + rho^2) independent ones (Bartlett, JRSS 98 (1935)).
+    """
+    shared = float(segments[:, 6].sum()) - len(segments)
+    fewer = (1.0 - rho**2) / (1.0 + rho**2)
+    freedom: NDArray[np.float64] = np.maximum(np.minimum(segments[:, 4], shared) * fewer, 1.0)
+    return freedom
+
+
+def regime_of(row: list[float], reach: float, freedom: float, kind: int) -> Regime:
     """Turn a row of `describe_segments` into a regime; its level is known to ``reach``."""
     return Regime(
         start=int(row[0]),
@@ -215,8 +241,10 @@ def regime_of(row: list[float], reach: float, trend: bool) -> Regime:
         mean=math.exp(row[2]),
         interval=(math.exp(row[2] - reach), math.exp(row[2] + reach)),
         n=int(row[6]),
+        freedom=freedom,
         deviation=relative(row[5]),
-        trend=trend,
+        trend=kind == LINE,
+        switching=kind == SWITCHING,
     )
 
 

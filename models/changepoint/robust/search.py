@@ -17,6 +17,7 @@ from hindmost.models.changepoint.robust.noise import (
 )
 from hindmost.models.changepoint.robust.partition import level_grid, partition
 from hindmost.models.changepoint.robust.settings import RobustSettings
+from hindmost.models.changepoint.robust.switching import join_switching
 from hindmost.models.compiled import compiled
 
 EQUAL_AT = 0.01
@@ -163,7 +164,7 @@ def find_segments(
     Returns
     -------
     starts, kinds : int64 arrays, shape (segment,)
-        The first observation of each, and whether it is a level or a line.
+        The first observation of each, and whether it is a level, a line or a switching.
     sigma : float64 array, shape (observation,)
         The standard deviation of the noise.
     rho : float
@@ -221,6 +222,7 @@ def find_segments(
             y, starts, kinds, wide, fitted, settings.above, settings.below, may_change
         )
     starts, kinds, came_back = revert(y, starts, kinds, day, sigma, rho, settings)
+    starts, kinds, sigma = join_switching(y, starts, kinds, sigma, rho, settings)
     return starts, kinds, sigma, rho, came_back
 
 

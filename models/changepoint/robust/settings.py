@@ -45,6 +45,8 @@ class RobustSettings(NamedTuple):
         not.
     equal : float
         Levels are equal when they differ by less than this share of the run's height.
+    switches : int
+        Changes in a row between the same two levels from which on they are the modes of one regime.
     fineness : float
         Standard deviations between the levels that are tried.
     passes : int
@@ -61,13 +63,14 @@ class RobustSettings(NamedTuple):
     noise_floor: float = 0.003
     prior_nights: float = 40.0
     prior_segment: float = 10.0
-    wander: float = 0.12
+    wander: float = 0.2
     slope_penalty: float = 2.0
     shortest_trend: int = 30
     longest_run: int = 6
     certain_run: int = 3
     scatter: float = 2.0
     equal: float = 0.33
+    switches: int = 4
     fineness: float = 0.3
     passes: int = 2
 

@@ -106,3 +106,31 @@ def test_tests_of_means_agree_with_scipy_and_with_compare(browser: Browser) -> N
             (ratio.value, *ratio.interval), rel=1e-9
         )
         assert (got["p"], got["freedom"]) == pytest.approx((ratio.p_value, ratio.freedom), rel=1e-9)
+
+
+def own_changes(browser: Browser, logs: list[float]) -> list[int]:
+    code = "".join((LIVE / name).read_text() for name in ("statistics.js", "history_pairs.js"))
+    pairs = json.dumps([{"y": value, "hollow": False} for value in logs])
+    found = browser.evaluate(f"(() => {{ {code}\nreturn ownChanges({pairs}); }})()")
+    return [int(each) for each in found]
+
+
+def test_a_change_of_the_ratio_alone_is_found(browser: Browser) -> None:
+    random = np.random.default_rng(11)
+    logs = random.normal(0.0, 0.02, 160) + 0.04 * (np.arange(160) >= 90)
+    (place,) = own_changes(browser, logs.tolist())
+    assert abs(place - 90) <= 4
+    back = logs - 0.06 * (np.arange(160) >= 130)
+    assert len(own_changes(browser, back.tolist())) == 2
+
+
+@pytest.mark.parametrize("related", [0.0, 0.5])
+def test_ratios_of_noise_alone_change_hardly_ever(browser: Browser, related: float) -> None:
+    random = np.random.default_rng(12)
+    changed = 0
+    for _ in range(60):
+        logs = random.normal(0.0, 0.02, 150)
+        for night in range(1, 150):
+            logs[night] += related * logs[night - 1]
+        changed += bool(own_changes(browser, logs.tolist()))
+    assert changed <= (1 if related == 0.0 else 3)

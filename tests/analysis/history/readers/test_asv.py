@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 
 import pytest
+from scipy import stats
 from tests.analysis.history.readers.writing import by_name, write_asv
 
 from hindmost.analysis.history.readers.find import read_history
@@ -30,7 +31,8 @@ def test_parameters_are_cases(tmp_path: Path) -> None:
     assert small.values.tolist() == [2.5e-6, 2.5e-6]
     assert (small.unit, track.unit) == ("s", "things")
     # From a 99 % interval of 2e-6 to 3e-6.
-    assert small.spread == pytest.approx([1e-6 / (2 * 2.5758293035489004)] * 2)
+    assert small.spread == pytest.approx([1e-6 / (2 * stats.t.ppf(0.995, 2))] * 2)
+    assert small.freedom == pytest.approx([2.0] * 2)
     assert (large.spread, track.spread) == (None, None)
     assert small.commits == ("d" * 12, "c3b9" * 3)
     assert history.warnings == ()

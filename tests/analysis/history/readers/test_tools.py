@@ -52,7 +52,7 @@ def test_google_benchmark(tmp_path: Path) -> None:
     real = found["blake", "sums: sum/10", "real_time"]
     assert (real.unit, real.times.tolist()) == ("s", [NIGHT_S])
     assert real.values == pytest.approx([588.5e-9])
-    error = np.std([588.5, 2205, 564.5], ddof=1) / math.sqrt(3) * math.sqrt(math.pi / 2) * 1e-9
+    error = np.std([588.5, 2205, 564.5], ddof=1) / math.sqrt(3) * 1.16018 * 1e-9
     assert real.spread == pytest.approx([error])
     assert real.commits == ("6177ebf",)
     copy = found["blake", "sums: copy", "bytes_per_second"]
@@ -108,14 +108,17 @@ def test_google_benchmarks_that_failed(tmp_path: Path) -> None:
 
 def test_pytest_benchmark(tmp_path: Path) -> None:
     (series,) = read(
-        tmp_path, session("2021-01-24T05:34:11.250000"), session("2021-01-23T05:34:11+00:00")
+        tmp_path,
+        session("2021-01-24T05:34:11.250000", rounds=36),
+        session("2021-01-23T05:34:11+00:00"),
     ).series
     assert series.name.machine == "blake"
     assert (series.name.case, series.name.timer) == ("test_b.py::test_sort[10]", "time")
     assert series.times.tolist() == [NIGHT_S - 86400, NIGHT_S + 0.25]
     assert series.values.tolist() == [2.0, 2.0]
-    # Quartiles of a normal law of deviation 1, 4 rounds.
-    assert series.spread == pytest.approx([math.sqrt(math.pi / 2) / 2] * 2)
+    # Of 4 rounds the standard deviation, 9; of 36 the quartiles of a normal law of deviation 1.
+    assert series.spread == pytest.approx([1.09216 * 9 / 2, math.sqrt(math.pi / 2) / 6])
+    assert series.freedom == pytest.approx([3.0, 0.37 * 35])
     assert series.commits[0] == "albany aaaaaaaaaaaa"
     assert series.commit_parts[0] == {"albany": "a" * 40}
 
@@ -137,7 +140,7 @@ def test_pytest_benchmark_with_sorted_keys_and_little_in_it(tmp_path: Path) -> N
     history = read_history([tmp_path / "a.json", tmp_path / "b.json"], format="pytest-benchmark")
     (series,) = history.series
     assert series.values.tolist() == [2.0, 2.5]
-    assert series.spread == pytest.approx([math.sqrt(math.pi / 2) * 3 / 2, 3 / 2])
+    assert series.spread == pytest.approx([1.09216 * 3 / 2, 3 / 2])
     assert {each.reason for each in history.failures} == {"no statistics"}
 
 
@@ -148,7 +151,7 @@ def test_hyperfine(tmp_path: Path) -> None:
     assert series.name.case == "sleep 0.1 (threads=8)"
     assert (series.name.machine, series.name.timer) == ("", "time")
     assert (series.times.tolist(), series.values.tolist()) == ([NIGHT_S], [0.5])
-    error = math.sqrt(math.pi / 2) * np.std([0.5, 0.25, 4.0], ddof=1) / math.sqrt(3)
+    error = 1.16018 * np.std([0.5, 0.25, 4.0], ddof=1) / math.sqrt(3)
     assert series.spread == pytest.approx([error])
     assert history.warnings == ()
 

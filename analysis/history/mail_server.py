@@ -1,0 +1,210 @@
+"""Mail servers: how they are named, and how a message is handed to one."""
+
+from __future__ import annotations
+
+import os
+import smtplib
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
+from email.message import EmailMessage
+from pathlib import Path
+
+from hindmost.errors import DataError, MissingError, UsageError
+
+TIMEOUT_S = 30.0
+PASSWORD = "HINDMOST_SMTP_PASSWORD"  # the name of the variable, and no password
+"""Variable of the environment that holds the password."""
+
+
+def open_plain(host: str, port: int) -> smtplib.SMTP:
+    """Connect without encryption, as to a site's own server."""
+    return smtplib.SMTP(host, port, timeout=TIMEOUT_S)
+
+
+def open_tls(host: str, port: int) -> smtplib.SMTP:
+    """Connect with encryption from the first byte on (RFC 8314, section 3)."""
+    context = ssl.create_default_context()
+    return smtplib.SMTP_SSL(host, port, timeout=TIMEOUT_S, context=context)
+
+
+def open_starttls(host: str, port: int) -> smtplib.SMTP:
+    """Connect, and ask for encryption before anything else is said (RFC 3207)."""
+    connection = open_plain(host, port)
+    try:
+        connection.starttls(context=ssl.create_default_context())
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """A way to connect.
+
+    Attributes
+    ----------
+    port : int
+        Where none is named.
+    connect : callable
+        Takes host and port.
+    encrypted : bool
+    """
+
+    port: int
+    connect: Callable[[str, int], smtplib.SMTP]
+    encrypted: bool
+
+
+WAYS = {
+    "smtp": Way(port=25, connect=open_plain, encrypted=False),
+    "smtp+starttls": Way(port=587, connect=open_starttls, encrypted=True),
+    "smtps": Way(port=465, connect=open_tls, encrypted=True),
+}
+"""By the word before ``://``; the first one is meant where there is none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MailServer:
+    """A mail server.
+
+    Attributes
+    ----------
+    host : str
+    port : int
+    way : Way
+    user : str
+        Who logs in; empty where the server takes mails without.
+    """
+
+    host: str
+    port: int
+    way: Way
+    user: str = ""
+
+    def __str__(self) -> str:
+        """Name it for a person."""
+        return f"{self.host}, port {self.port}"
+
+
+def mail_server(words: str) -> MailServer:
+    """Return the server that is named; an IPv6 address stands in brackets.
+
+    Parameters
+    ----------
+    words : str
+        ``host``, ``host:port``, or ``smtps://user@host:port`` with one of `WAYS`.
+
+    Raises
+    ------
+    UsageError
+        It is none of these, has a password in it, or would send one without encryption.
+    """
+    scheme, separator, rest = words.rpartition("://")
+    name = scheme if separator else next(iter(WAYS))
+    if name not in WAYS:
+        raise UsageError(f"--smtp {name}://...: choose {', '.join(f'{way}://' for way in WAYS)}.")
+    way = WAYS[name]
+    user, at, place = rest.rpartition("@")
+    if ":" in user:
+        raise UsageError(
+            "--smtp has a password in it, which others on this machine can read in the list of "
+            f"processes: leave it out, and set {PASSWORD} or give --smtp-password-file."
+        )
+    host, colon, number = place.rpartition(":")
+    if not colon or place.endswith("]"):
+        host, number = place, str(way.port)
+    if not host or (at and not user) or not number.isdecimal() or not 0 < int(number) < 65536:
+        raise UsageError(
+            f"--smtp {words}: give HOST or HOST:PORT, as mail.example.org:25, or "
+            "smtps://USER@HOST:PORT."
+        )
+    if user and not way.encrypted:
+        raise UsageError(
+            f"--smtp {words} would send the password of {user} as plain text: use smtps:// or "
+            "smtp+starttls://."
+        )
+    return MailServer(host=host.strip("[]"), port=int(number), way=way, user=user)
+
+
+def password_for(server: MailServer, file: Path | None) -> str:
+    """Return the password of who logs in: the first line of a file, or of the environment.
+
+    Empty for a server without a login.
+
+    Raises
+    ------
+    UsageError
+        There is none, or there is a file for a server without a login.
+    DataError
+        The file cannot be read, or has no password in it.
+    """
+    if not server.user:
+        if file is not None:
+            raise UsageError(
+                "--smtp-password-file is for a server with a login: --smtp smtps://USER@HOST."
+            )
+        return ""
+    if file is None:
+        if not os.environ.get(PASSWORD):
+            raise UsageError(
+                f"There is no password for {server.user}: set {PASSWORD}, or give "
+                "--smtp-password-file."
+            )
+        return os.environ[PASSWORD]
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise DataError(f"{file} cannot be read: {reason}.") from error
+    if not lines or not lines[0]:
+        raise DataError(f"{file} has no password in its first line.")
+    return lines[0]
+
+
+def send(message: EmailMessage, server: MailServer, password: str = "") -> None:
+    """Hand a message to a mail server.
+
+    Parameters
+    ----------
+    message : EmailMessage
+    server : MailServer
+    password : str
+        Of the server's user.
+
+    Raises
+    ------
+    MissingError
+        The server cannot be reached or trusted, or refuses the login or the message.
+    """
+    try:
+        with server.way.connect(server.host, server.port) as connection:
+            if server.user:
+                connection.login(server.user, password)
+            refused = connection.send_message(message)
+    except ssl.SSLCertVerificationError as error:
+        raise MissingError(
+            f"The certificate of the mail server {server} is not to be trusted "
+            f"({error.verify_message}): name it by the host that the certificate is for, and if a "
+            "site's own authority signed it, name the file of that one in SSL_CERT_FILE."
+        ) from error
+    except smtplib.SMTPAuthenticationError as error:
+        raise MissingError(
+            f"The mail server {server} refused the login of {server.user} ({error.smtp_code}): "
+            f"check the name in --smtp and the password in {PASSWORD} or --smtp-password-file."
+        ) from error
+    except UnicodeError:  # its message would show the password
+        raise MissingError(
+            f"The login of {server.user} at {server} has other signs than those of ASCII, and "
+            "mail servers take no others."
+        ) from None
+    except (OSError, smtplib.SMTPException) as error:
+        raise MissingError(
+            f"The mail server {server} did not take the mail ({error}): check --smtp, "
+            "--to and --from, or write it with --mail for 'sendmail -t'."
+        ) from error
+    if refused:
+        raise MissingError(
+            f"The mail server {server.host} refused {', '.join(refused)}; the others get the mail."
+        )

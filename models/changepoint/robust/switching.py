@@ -1,0 +1,131 @@
+"""Times that switch between two levels again and again are no row of changes; needs numba.
+
+A machine may have two modes, as of where pages or ranks happen to lie, and stay in one for a
+while. What returned to both levels that often will do so again: all of it is one regime, and its
+noise is the spread of both.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.models.changepoint.robust.comparison import compare
+from hindmost.models.changepoint.robust.level import moments_of
+from hindmost.models.changepoint.robust.line import LEVEL, LINE
+from hindmost.models.changepoint.robust.settings import RobustSettings
+from hindmost.models.compiled import compiled
+
+SWITCHING = 2
+"""Kind of such a segment, beside `line.LEVEL` and `line.LINE`."""
+
+
+@compiled
+def last_switch(
+    levels: NDArray[np.float64],
+    counts: NDArray[np.int64],
+    kinds: NDArray[np.int64],
+    first: int,
+    equal: float,
+) -> int:
+    """Return the last of the segments that alternate between the levels of a segment and its next.
+
+    Parameters
+    ----------
+    levels : float64 array, shape (segment,)
+    counts, kinds : int64 arrays, shape (segment,)
+    first : int
+        The first segment.
+    equal : float
+        Levels are equal when they differ by less than this share of the difference of the two.
+    """
+    last = first
+    mode, weight = np.zeros(2), np.zeros(2)
+    for s in range(first, levels.size):
+        side = (s - first) % 2
+        if kinds[s] != LEVEL:
+            break
+        apart = equal * abs(mode[0] - mode[1])
+        if weight[side] > 0.0 and abs(levels[s] - mode[side]) >= apart:
+            break
+        weight[side] += counts[s]
+        mode[side] += (levels[s] - mode[side]) * counts[s] / weight[side]
+        last = s
+    return last
+
+
+@compiled
+def join_switching(
+    y: NDArray[np.float64],
+    starts: NDArray[np.int64],
+    kinds: NDArray[np.int64],
+    sigma: NDArray[np.float64],
+    rho: float,
+    settings: RobustSettings,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Join segments that alternate between two levels, and test the changes beside them anew.
+
+    Parameters
+    ----------
+    y, sigma : float64 arrays, shape (observation,)
+    starts, kinds : int64 arrays, shape (segment,)
+    rho : float
+    settings : RobustSettings
+
+    Returns
+    -------
+    starts, kinds : int64 arrays, shape (segment,)
+    sigma : float64 array, shape (observation,)
+    """
+    n, size = y.size, starts.size
+    if size <= settings.switches:
+        return starts, kinds, sigma
+    levels, counts = np.zeros(size), np.zeros(size, np.int64)
+    for s in range(size):
+        end = starts[s + 1] if s + 1 < size else n
+        levels[s] = moments_of(y, starts[s], end, sigma[starts[s]], settings.above)[0]
+        counts[s] = end - starts[s]
+    kept = np.ones(size, np.bool_)
+    kinds, noise = kinds.copy(), sigma.copy()
+    s = 0
+    while s < size:
+        last = last_switch(levels, counts, kinds, s, settings.equal)
+        if last - s < settings.switches:
+            s += 1
+            continue
+        end = starts[last + 1] if last + 1 < size else n
+        spread = np.std(y[starts[s] : end])
+        for i in range(starts[s], end):
+            noise[i] = max(noise[i], spread)
+        kept[s + 1 : last + 1] = False
+        kinds[s] = SWITCHING
+        s = last + 1
+    starts, kinds = starts[kept], kinds[kept]
+    s = 1
+    while s < starts.size:
+        end = starts[s + 1] if s + 1 < starts.size else n
+        beside = kinds[s - 1] == SWITCHING or kinds[s] == SWITCHING
+        if beside and kinds[s - 1] != LINE and kinds[s] != LINE:
+            difference, _, _, p = compare(
+                y,
+                (starts[s - 1], starts[s]),
+                (starts[s], end),
+                noise,
+                rho,
+                settings.above,
+                settings.prior_nights,
+                settings.wander,
+            )
+            if p > settings.alpha or abs(difference) < settings.least:
+                begin = starts[s - 1]
+                spread = np.std(y[begin:end])
+                for i in range(begin, end):
+                    noise[i] = max(noise[i], spread)
+                rest = np.ones(starts.size, np.bool_)
+                rest[s] = False
+                kinds[s - 1] = SWITCHING
+                starts, kinds = starts[rest], kinds[rest]
+                s = max(s - 1, 1)
+                continue
+        s += 1
+    return starts, kinds, noise

@@ -1,0 +1,101 @@
+"""What is no change and still no reason to pass: drifts that go on, and runs that failed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.analysis.history.planted import FIRST, NIGHTS, day, history, noise, series, stepped
+
+from hindmost.analysis.history.acknowledgements import Acknowledgement
+from hindmost.analysis.history.judged import DRIFT
+from hindmost.analysis.history.only import only
+from hindmost.analysis.history.records import FailedRun
+from hindmost.analysis.history.study import FAIL, PASS, WARN, HistoryStudy, judge_history
+from hindmost.analysis.history.words import drift_lines, failure_line, headline
+from hindmost.analysis.page.history_tables import summary
+from hindmost.models.changepoint import Trend
+
+LONG = 90
+
+
+def drifting(by: float) -> NDArray[np.float64]:
+    """Return a series that drifts by a share, from its first night to its last."""
+    return np.asarray(noise(3, LONG) * np.exp(np.linspace(0.0, np.log1p(by), LONG)), np.float64)
+
+
+def failed(night: int, case: str = "ice") -> FailedRun:
+    time = FIRST.timestamp() + night * 86400.0
+    return FailedRun(time=time, machine="blake", case=case, reason="did not pass", file="f")
+
+
+def with_interval(study: HistoryStudy, low: float, high: float) -> HistoryStudy:
+    """Return a study whose one series drifts up to now, as far as an interval says."""
+    (judged,) = study.judged
+    size = judged.detection.observations
+    trend = Trend(
+        start=0, stop=size, effect=0.5 * (low + high), effect_interval=(low, high), p_value=0.01
+    )
+    detection = replace(judged.detection, changes=(), trends=(trend,))
+    return replace(study, judged=(replace(judged, detection=detection),))
+
+
+def test_a_drift_for_the_worse_warns() -> None:
+    study = judge_history(history(series(drifting(0.3))))
+    (trend,) = study.judged[0].detection.trends
+    assert trend.effect_interval[0] < 0.3 < trend.effect_interval[1]
+    assert study.status() == WARN
+    assert study.by_case() == {("blake", "ice"): WARN}
+    assert "1 series drifts for the worse" in headline(study)
+    assert judge_history(history(series(drifting(-0.3)))).status() == PASS
+    rate = series(drifting(0.3), unit="MB/s", smaller_is_better=False)
+    assert judge_history(history(rate)).status() == PASS
+    loss = series(drifting(-0.3), unit="MB/s", smaller_is_better=False)
+    assert judge_history(history(loss)).status() == WARN
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "told", "status"),
+    [
+        (-0.01, 0.4, False, PASS),
+        (0.0, 0.4, False, PASS),
+        (DRIFT - 0.01, 0.4, True, PASS),
+        (DRIFT + 0.01, 0.4, True, WARN),
+        (-0.4, -0.2, True, PASS),
+    ],
+)
+def test_a_drift_is_told_if_it_is_one_and_warns_beyond_the_limit(
+    low: float, high: float, told: bool, status: str
+) -> None:
+    study = with_interval(judge_history(history(series(noise(0, NIGHTS)))), low, high)
+    assert bool(list(drift_lines(study))) == told
+    assert study.status() == status
+
+
+def test_a_drift_that_ended_or_is_known_does_not_warn() -> None:
+    ended = history(series(drifting(0.3)), series(noise(0, 3 * LONG), case="goes on"))
+    assert judge_history(ended).status() == PASS
+    note = Acknowledgement(date=day(LONG // 2), case="ice", reason="grows with the data")
+    study = judge_history(history(series(drifting(0.3))), acknowledged=[note])
+    assert study.status() == PASS
+
+
+def test_failed_runs_of_the_last_days_warn() -> None:
+    quiet = series(noise(0, NIGHTS))
+    study = judge_history(history(quiet, failures=(failed(NIGHTS - 1), failed(NIGHTS - 2, "sea"))))
+    assert study.status() == WARN
+    assert study.by_case() == {("blake", "ice"): WARN, ("blake", "sea"): WARN}
+    assert headline(study) == "warn: 2 failed runs of 2 cases"
+    assert failure_line(study).startswith("2 runs failed")
+    page = "".join(part.html() for part in summary(study))
+    assert page.count(">warn</span>") == 2
+    chosen = only(study, case="ice")
+    assert [each.case for each in chosen.history.failures] == ["ice"]
+    assert judge_history(history(quiet, failures=(failed(5),))).status() == PASS
+
+
+def test_a_slowdown_is_worse_than_a_failed_run() -> None:
+    study = judge_history(history(series(stepped(0)), failures=(failed(NIGHTS - 1),)))
+    assert study.by_case() == {("blake", "ice"): FAIL}

@@ -1,0 +1,263 @@
+"""``hindmost run adaptive`` on real ranks: what it records, when it stops, how it fails."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.conftest import Ranks
+
+import hindmost
+from hindmost.harness.adaptive.checkpoint import read_setting
+from hindmost.harness.adaptive.decks import write_deck
+from hindmost.harness.adaptive.decks.timing import TIMING_B
+from hindmost.harness.runfile.reader import Run
+
+pytestmark = pytest.mark.mpi
+
+SMALL = ("--base", "24x16", "--steps", "4")
+LIVELY = replace(
+    TIMING_B, name="lively", columns=12, rows=16, spacing=1 / 24, steps=3, divide=0.3, combine=0.1,
+    buffer=0, growth=16.0,
+)  # fmt: skip
+"""A small deck whose mesh changes in every cycle."""
+
+
+def only_run(folder: Path) -> Run:
+    [file] = folder.glob("*.h5")
+    run = hindmost.open(file)
+    run.verify()
+    return run
+
+
+@pytest.fixture(scope="module")
+def recorded(module_ranks: Ranks, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp("runs")
+    deck = folder / "lively.toml"
+    deck.write_text(write_deck(LIVELY))
+    done = module_ranks(
+        2, "run", "adaptive", "--deck", deck, "--cycles", "12", "--blocks", "--out", folder
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [str(folder / "adaptive-lively-p2-0.h5")]
+    assert "mean error of the predictions: online-all" in done.stderr
+    return only_run(folder)
+
+
+def test_every_cycle_is_recorded_on_every_rank(recorded: Run) -> None:
+    assert recorded.bodies == 12
+    parts = recorded.durations.sum(axis=0) + recorded.lead_in + recorded.lead_out
+    np.testing.assert_allclose(parts, recorded.solve_time, atol=1e-6)
+    for phase in ("hydro", "halo", "heat", "wait", "adaption", "balance"):
+        assert (recorded.phase(phase) > 0).all()
+    for name in ("cells", "faces", "ghosts", "messages", "bytes", "heat_iterations"):
+        assert (recorded.variable(name) > 0).all()
+    cpu, wall = recorded.variable("phase_cpu"), recorded.variable("phase_duration")
+    assert 0 < cpu.sum() < 1.1 * wall.sum()
+    iterations = recorded.variable("heat_iterations")
+    assert (iterations[:, 0] == iterations[:, 1]).all()
+
+
+def test_cells_are_those_that_divided_and_combined(recorded: Run) -> None:
+    cells, divided, combined = (
+        recorded.variable(name).sum(axis=1) for name in ("cells", "divided", "combined")
+    )
+    assert divided.sum() > 0
+    np.testing.assert_array_equal(np.diff(cells), (3 * divided - 3 * combined)[:-1])
+
+
+def test_edges_and_blocks_follow_the_mesh(recorded: Run) -> None:
+    epoch, edges = recorded.variable("epoch"), recorded.edges
+    assert edges.epoch is not None
+    assert epoch[0] == 0
+    assert set(edges.epoch) == set(epoch)
+    ghosts = recorded.variable("ghosts")
+    place, load, owner, of = (
+        recorded.variable(f"block_{name}") for name in ("place", "load", "owner", "epoch")
+    )
+    cells = recorded.variable("cells")
+    for cycle, mesh in enumerate(epoch):
+        sent = {
+            (int(s), int(t)): int(b)
+            for s, t, b, e in zip(edges.source, edges.target, edges.bytes, edges.epoch, strict=True)
+            if e == mesh
+        }
+        assert sent == {(1, 0): 32 * ghosts[cycle, 0], (0, 1): 32 * ghosts[cycle, 1]}
+        assert sorted(place[of == mesh]) == list(range(24 * 16))
+        for rank in (0, 1):
+            assert load[(of == mesh) & (owner == rank)].sum() == cells[cycle, rank]
+
+
+def test_predictions_stand_before_their_cycles(recorded: Run) -> None:
+    place = recorded.predictors.index("online-all")
+    predicted = recorded.variable("predicted")
+    assert np.isnan(predicted[0]).all()
+    assert np.isfinite(predicted[1:]).all()
+    seconds = recorded.durations[:, 0] - recorded.phase("checkpoint")[:, 0]
+    cells = recorded.variable("cells").max(axis=1)
+    for cycle in range(1, 12):
+        time_per_cell = seconds[:cycle].sum() / cells[:cycle].sum()
+        expected = time_per_cell * cells[cycle]
+        assert predicted[cycle, place] == pytest.approx(expected, rel=1e-6)
+        last = seconds[cycle - 1] / cells[cycle - 1] * cells[cycle]
+        assert predicted[cycle, recorded.predictors.index("online-1")] == pytest.approx(last)
+
+
+def test_a_time_limit_stops_with_a_checkpoint_that_goes_on(ranks: Ranks, tmp_path: Path) -> None:
+    state = tmp_path / "state.h5"
+    words = ("run", "adaptive", "--checkpoint", state, "--time-limit", "20s")
+    done = ranks(
+        2, *words, "--deck", "timing-a", *SMALL, "--cycles", "1000000", "--out", tmp_path / "first"
+    )
+    assert done.returncode == 75, done.stderr
+    assert "Stop: " in done.stderr
+    run = only_run(tmp_path / "first")
+    assert run.header.complete
+    assert 1 < run.bodies < 10**6
+    setting = read_setting(state)
+    assert setting.cycle == run.bodies
+    cycles = str(setting.cycle + 3)
+    done = ranks(
+        2, "run", "adaptive", "--restart", state, "--cycles", cycles, "--out", tmp_path / "second"
+    )
+    assert done.returncode == 0, done.stderr
+    second = only_run(tmp_path / "second")
+    assert second.bodies == 3
+    assert second.header.spec["first_cycle"] == setting.cycle
+    before, now = run.variable("cells").sum(axis=1)[-1], second.variable("cells").sum(axis=1)[0]
+    changed = (run.variable("divided") - run.variable("combined")).sum(axis=1)[-1]
+    assert now == before + 3 * changed
+
+
+def test_checkpoints_come_by_the_time_between_failures(ranks: Ranks, tmp_path: Path) -> None:
+    done = ranks(
+        1, "run", "adaptive", "--deck", "timing-a", "--base", "24x16", "--steps", "60",
+        "--cycles", "150", "--mtbf", "0.2s", "--checkpoint", tmp_path / "state.h5", "--out", tmp_path / "runs",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    run = only_run(tmp_path / "runs")
+    written = run.header.spec["checkpoints"]
+    assert written
+    assert all(each["bytes"] > 0 and each["seconds"] > 0 for each in written)
+    spent = run.phase("checkpoint")[:, 0]
+    assert [int(each["cycle"]) for each in written] == np.flatnonzero(spent > 0).tolist()
+    assert read_setting(tmp_path / "state.h5").cycle == written[-1]["cycle"]
+
+
+POISONED = """
+import sys
+from hindmost.harness.adaptive.kernel import Kernel
+from hindmost.__main__ import main
+real, count = Kernel.cycle, [0]
+def cycle(self):
+    count[0] += 1
+    if count[0] == AT + 9 and self.mesh.communicator.rank == self.mesh.communicator.size - 1:
+        self.state[3] = POISON
+    return real(self)
+Kernel.cycle = cycle
+sys.argv = ["hindmost", *WORDS]
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize(
+    ("poison", "said"),
+    [
+        ("float('nan')", "holds nan, nan, nan, nan (density, momenta, energy)"),
+        ("[1.0, 1e11, 0.0, 1e30]", "The time step has gone from"),
+    ],
+)
+def test_a_state_that_fails_leaves_the_cycles_before_it(
+    ranks: Ranks, tmp_path: Path, poison: str, said: str
+) -> None:
+    words = ["run", "adaptive", "--deck", "timing-a", *SMALL, "--cycles", "20"]
+    words += ["--out", str(tmp_path / "runs")]
+    script = f"POISON, AT, WORDS = {poison}, 5, {words!r}\n" + POISONED
+    done = ranks(2, script=script)
+    assert done.returncode == 3, done.stderr
+    assert said in done.stderr
+    assert done.stderr.count("hindmost: At time") + done.stderr.count("hindmost: The time") == 1
+    assert "Traceback" not in done.stderr
+    run = only_run(tmp_path / "runs")
+    assert not run.header.complete
+    assert run.bodies > 2
+    assert said[:20] in run.header.spec["failure"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--deck", "nothing"), "Unknown deck 'nothing'; choose from: timing-a"),
+        (("--deck", "timing-a", "--base", "1x1"), "2 ranks for a base mesh of 1 x 1 cells"),
+        (("--deck", "timing-a", "--order", "hilbert"), "choose from: curve, slab"),
+        (("--deck", "timing-a", "--scheme", "3"), "choose from: 1, 2"),
+        (("--deck", "timing-a", "--time-limit", "soon"), "a duration is"),
+        (("--deck", "timing-a", "--mtbf", "1h"), "say where they go with --checkpoint"),
+        (("--deck", "timing-a", "--interfere", "x"), "is no stretch of cycles"),
+        ((), "Say either --deck"),
+    ],
+)
+def test_what_cannot_be_run_is_said_once(
+    ranks: Ranks, tmp_path: Path, words: tuple[str, ...], said: str
+) -> None:
+    done = ranks(2, "run", "adaptive", *words, "--cycles", "3", "--out", tmp_path / "runs")
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.count(said) == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_a_neighbour_works_when_the_schedule_says(ranks: Ranks, tmp_path: Path) -> None:
+    done = ranks(
+        1, "run", "adaptive", "--deck", "timing-a", *SMALL, "--cycles", "12",
+        "--interfere", "4-7@0", "--out", tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    run = only_run(tmp_path)
+    assert run.header.spec["interfere"] == {"spans": [[4, 7]], "cores": [0]}
+    assert not [line for line in done.stderr.splitlines() if "defect" in line]
+
+
+COUNTED = """
+import sys, json
+from hindmost.harness.adaptive import run as room
+from hindmost.models.compiled import signatures
+from hindmost.__main__ import main
+real = room.Runner.run
+def run(self):
+    before = signatures()
+    ended = real(self)
+    if signatures() != before:
+        late = set(signatures().items()) - set(before.items())
+        sys.stderr.write(f"compiled in the run: {late}\\n")
+    return ended
+room.Runner.run = run
+sys.argv = ["hindmost", *WORDS]
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("deck", ["timing-b"])
+def test_nothing_is_compiled_in_the_run_cold_or_warm(
+    ranks: Ranks, tmp_path: Path, deck: str
+) -> None:
+    words = ["run", "adaptive", "--deck", deck, *SMALL, "--cycles", "8", "--out", str(tmp_path)]
+    script = f"WORDS = {words!r}\n" + COUNTED
+    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    for start in ("cold", "warm"):
+        done = ranks(2, script=script, environment=cache)
+        assert done.returncode == 0, done.stderr
+        assert "compiled in the run" not in done.stderr, start
+        written = {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*.nbc")}
+        assert written
+        if start == "cold":
+            first = written
+    assert written == first  # the warm start compiled nothing
+
+
+def test_json_of_the_spec_is_finite(recorded: Run) -> None:
+    text = json.dumps(recorded.header.spec, allow_nan=False)
+    assert math.isfinite(json.loads(text)["speed_s"])
