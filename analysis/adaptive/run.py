@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.analysis.runs import ADAPTIVE
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.dynamic.work import PHASES, Spent, Work
 
-WORKLOAD = "adaptive"
 CHECKPOINT = "checkpoint"
 IN_FILES = {"reduction": "wait"}
 """Phases of the models that run files know by another name."""
@@ -130,7 +130,7 @@ class AdaptiveRun:
 
 def is_adaptive(run: Run) -> bool:
     """Tell whether a run is one of the adaptive kernel."""
-    return run.header.workload == WORKLOAD
+    return run.header.workload == ADAPTIVE
 
 
 def read_adaptive(run: Run) -> AdaptiveRun:

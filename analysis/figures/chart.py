@@ -25,6 +25,8 @@ LINE_WIDTH = 1.4
 THIN = 0.8
 """Width of steps that are too many for more."""
 POINT_SIZE = 3.5
+MARKERS = ("o", "s", "^", "D", "v", "P")
+"""Of the series of points of a chart, in their order."""
 MANY_STEPS = 150
 MOST_TICKS = 16
 """Up to so many things are each numbered on the axis that counts them."""
@@ -127,13 +129,14 @@ class Chart:
 
     def draw(self, axes: Axes) -> Axes:
         """Draw on matplotlib's axes and return them."""
-        fills, lines = 0, 0
+        fills, lines, points = 0, 0, 0
         for series in self.series:
             if series.filled:
                 draw_fill(axes, series, FILLS[fills % len(FILLS)])
                 fills += 1
             elif series.look == "points":
-                draw_points(axes, series)
+                draw_points(axes, series, points)
+                points += 1
             else:
                 draw_line(axes, series, lines)
                 lines += 1
@@ -223,16 +226,16 @@ def draw_line(axes: Axes, series: Series, number: int) -> None:
         axes.plot(series.x, series.y, color=colour, ls=style, lw=LINE_WIDTH, label=series.name)
 
 
-def draw_points(axes: Axes, series: Series) -> None:
-    """Draw open circles, above all lines."""
+def draw_points(axes: Axes, series: Series, number: int = 0) -> None:
+    """Draw open marks above all lines, in the look of the number-th points of a chart."""
     axes.plot(
         series.x,
         series.y,
         ls="none",
-        marker="o",
+        marker=MARKERS[number % len(MARKERS)],
         ms=POINT_SIZE,
         mfc="white",
-        mec=LINES[0],
+        mec=LINES[number % len(LINES)],
         mew=THIN,
         zorder=4,
         clip_on=False,

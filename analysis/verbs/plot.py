@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
+from hindmost.analysis.adaptive.baseline import read_machine
 from hindmost.analysis.figures.choice import Choice, Position
 from hindmost.analysis.figures.columns import write_csv
 from hindmost.analysis.figures.run_figures import (
@@ -22,7 +23,7 @@ from hindmost.harness.runfile.reader import Run
 
 NAMES = [figure.name for figure in (*RUN_FIGURES, *TOGETHER_FIGURES)]
 FIGURES = "\n".join(
-    f"  {figure.name:17}{figure.summary}{' *' if figure.usual else ''}"
+    f"  {figure.name:19}{figure.summary}{' *' if figure.usual else ''}"
     for figure in (*RUN_FIGURES, *TOGETHER_FIGURES)
 )
 DESCRIPTION = f"""\
@@ -38,6 +39,7 @@ examples:
   hindmost plot runs/laplacian-1d-pgmres-p2-0.h5 --figure ranks --rank 0 --rank 1
   hindmost plot runs/laplacian-1d-gmres-p2-0.h5 --figure map --position all --width half
   hindmost plot here/run.h5 there/run.h5 --figure overlay --figure ecdf
+  hindmost plot runs/adaptive-timing-a-p2-0.h5 --figure predicted --figure grind --machine m.json
 
 Bodies and places of the restart cycle are counted from 0. Figures of one run are named after its
 file, those of several after the figure.
@@ -65,6 +67,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="middle",
         metavar="PLACE",
         help="of the restart cycle, for map and work: a number, middle or all (%(default)s)",
+    )
+    parser.add_argument(
+        "--machine",
+        type=Path,
+        metavar="FILE",
+        help="for grind: a machine file, whose curves are drawn beside what the run took",
     )
     parser.add_argument("--out", type=Path, help="folder for the figures (beside each run file)")
     parser.add_argument(
@@ -104,7 +112,10 @@ def perform(arguments: argparse.Namespace) -> int:
         raise UsageError("No run file is named: hindmost plot FILE... (or --list for the figures)")
     runs = find_runs(arguments.file, complete=True)
     choice = Choice(
-        ranks=tuple(arguments.rank or ()), body=arguments.iteration, position=arguments.position
+        ranks=tuple(arguments.rank or ()),
+        body=arguments.iteration,
+        position=arguments.position,
+        machine=read_machine(arguments.machine) if arguments.machine else None,
     )
     drawn = contents(runs, choice, arguments.figure or (), arguments.width)
     for target, height_inches, content in drawn:
