@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from hindmost.analysis.adaptive.limits import DECIDES
 from hindmost.analysis.adaptive.paper import MTBF_S
 from hindmost.analysis.adaptive.run import AdaptiveRun
+from hindmost.models.dynamic.application import Application
 from hindmost.models.dynamic.checkpoints import INTERVALS
+from hindmost.models.dynamic.machine import Machine
 from hindmost.models.dynamic.simulate import Plan, best_plan, plan_by_rule
 
 USUAL_SHARE = 0.005
@@ -75,7 +77,11 @@ class CheckpointStudy:
 
 
 def study_checkpoints(
-    run: AdaptiveRun, *, mtbf_s: float = MTBF_S, checkpoint_s: float | None = None
+    run: AdaptiveRun,
+    *,
+    mtbf_s: float = MTBF_S,
+    checkpoint_s: float | None = None,
+    machine: Machine | None = None,
 ) -> CheckpointStudy:
     """Plan the checkpoints of a run by every rule, from what was predicted before each cycle.
 
@@ -85,8 +91,10 @@ def study_checkpoints(
         Mean time between failures; the paper's 10 min if not given.
     checkpoint_s : float, optional
         What one takes; in proportion to the cells of those that the run wrote if not given.
+    machine : Machine, optional
+        Gives it where the run wrote none.
     """
-    cost, assumed = costs(run, checkpoint_s)
+    cost, assumed = costs(run, checkpoint_s, machine)
     predicted = run.prediction(DECIDES) if DECIDES in run.predictors else run.seconds
     best = best_plan(run.seconds, cost, mtbf_s)
     least = 100.0 * best.expected_waste(mtbf_s)
@@ -111,7 +119,9 @@ def of_cost(interval: str, mtbf_s: float, checkpoint_s: float) -> float:
     return INTERVALS[interval](checkpoint_s, mtbf_s, 0.0)
 
 
-def costs(run: AdaptiveRun, checkpoint_s: float | None) -> tuple[NDArray[np.float64], bool]:
+def costs(
+    run: AdaptiveRun, checkpoint_s: float | None, machine: Machine | None
+) -> tuple[NDArray[np.float64], bool]:
     """Return what a checkpoint takes after each cycle, and whether that is assumed."""
     cells = run.total_cells.astype(np.float64)
     if checkpoint_s is not None:
@@ -122,4 +132,8 @@ def costs(run: AdaptiveRun, checkpoint_s: float | None) -> tuple[NDArray[np.floa
     ]
     if rates:
         return float(np.median(rates)) * cells, False
+    if machine is not None and machine.checkpoint_bytes_per_s and "application" in run.spec:
+        kept = Application.from_json(run.spec["application"]).bytes_kept
+        latency_s = machine.checkpoint_latency_s or 0.0
+        return latency_s + cells * kept / machine.checkpoint_bytes_per_s, False
     return np.full(cells.size, USUAL_SHARE * float(run.seconds.sum())), True

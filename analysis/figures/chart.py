@@ -28,6 +28,9 @@ POINT_SIZE = 3.5
 MARKERS = ("o", "s", "^", "D", "v", "P")
 """Of the series of points of a chart, in their order."""
 MANY_STEPS = 150
+LETTERS_AN_INCH = 14
+HANDLE_LETTERS = 7
+"""What the look of a series takes beside its name in a legend."""
 MOST_TICKS = 16
 """Up to so many things are each numbered on the axis that counts them."""
 
@@ -154,7 +157,7 @@ class Chart:
         if self.stacked:
             axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), reverse=True)
         elif self.legend_below:
-            axes.figure.legend(loc="outside lower left")
+            axes.figure.legend(loc="outside lower left", ncols=self._columns_that_fit(axes))
         elif len(self.series) > 1:
             axes.legend(loc="best")
         return axes
@@ -167,6 +170,11 @@ class Chart:
         if self.x_ticks:
             axes.set_xticks(self.x_ticks, [f"{place:.6g}" for place in self.x_ticks])
             axes.set_xticks([], minor=True)
+
+    def _columns_that_fit(self, axes: Axes) -> int:
+        """Return how many names of the legend stand beside each other below the axes."""
+        longest = max(len(series.name) for series in self.series)
+        return max(1, int(size_inches(axes)[0] * LETTERS_AN_INCH / (longest + HANDLE_LETTERS)))
 
     def _draw_marks(self, axes: Axes) -> None:
         """Draw a thin line at every mark, and the name of those that have room."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hindmost.analysis.adaptive.checkpoints import study_checkpoints
 from hindmost.analysis.adaptive.run import read_adaptive
 from hindmost.analysis.figures.adaptive.checkpoints import accumulated
 from hindmost.analysis.figures.adaptive.grind import time_per_cell
@@ -30,7 +31,8 @@ def make_grind(run: Run, choice: Choice) -> Chart:
 
 def make_checkpoints(run: Run, choice: Choice) -> Chart:
     """Make the chart of accumulated time and checkpoints."""
-    return accumulated(read_adaptive(run))
+    read = read_adaptive(run)
+    return accumulated(read, study_checkpoints(read, machine=choice.machine))
 
 
 def make_cells(run: Run, choice: Choice) -> Chart:
