@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from hindmost.analysis.adaptive.cycle_summary import AdaptiveSummary, summarise_cycles
 from hindmost.analysis.tables.terminal import seconds
 from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.reader import Run
@@ -35,6 +36,8 @@ class RunSummary:
         Cores that ranks may use, each once; empty where the file does not say.
     balance_s : float
         The most that lead-in, bodies, restarts and lead-out miss the solve time by, on any rank.
+    adaptive : AdaptiveSummary or None
+        What an adaptive run has beside.
     """
 
     file: str
@@ -61,6 +64,7 @@ class RunSummary:
     mpi_library: str
     machine: str
     t0_utc: str
+    adaptive: AdaptiveSummary | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return what ``hindmost show --json`` says of a run."""
@@ -76,20 +80,26 @@ class RunSummary:
         hosts = f" on {self.hosts} hosts" if self.hosts > 1 else ""
         ranks = "1 rank" if self.ranks == 1 else f"{self.ranks} ranks"
         lines = [
-            self.file + ("" if self.complete else "  (INCOMPLETE: records were lost)"),
+            self.file + ("" if self.complete else f"  (INCOMPLETE: {self._why_incomplete()})"),
             f"  {self.solver} on {self.workload}, {ranks}{hosts}, {when(self.t0_utc)}",
             f"  solve time  {seconds(self.solve_time_s)} for {self.iterations} iterations: "
             f"{self.bodies} bodies ({kinds}), {self.restarts} restarts",
             f"  a body      {body['median']} (median); fastest {body['minimum']}, "
             f"99 % below {body['quantile_99']}, slowest {body['maximum']}",
             f"  its time    {shares}; MPI that fits no phase {100 * self.mpi_other_share:.1f} %",
+            *(self.adaptive.lines() if self.adaptive else ()),
             *self._counted_line(),
             f"  disturbed   {self.context_switches} involuntary context switches{self._load()}",
             *self._balance_line(),
-            f"  stack       PETSc {self.petsc}, {self.mpi_library}",
+            f"  stack       {'' if self.adaptive else f'PETSc {self.petsc}, '}{self.mpi_library}",
             f"  machine     {self.machine}{self._binding()}",
         ]
         return "\n".join(lines)
+
+    def _why_incomplete(self) -> str:
+        """Say why a run is."""
+        failed = self.adaptive.failure if self.adaptive else ""
+        return failed.rstrip(".") or "records were lost"
 
     def _counted_line(self) -> list[str]:
         """Return a line on instructions and cycles where they were counted, else none."""
@@ -155,6 +165,7 @@ def summarise_run(run: Run) -> RunSummary:
         mpi_library=mpi_name(header.mpi_library),
         machine=f"{machine.get('host')}: {machine.get('cores')} cores, {machine.get('cpu_model')}",
         t0_utc=header.t0_utc,
+        adaptive=summarise_cycles(run),
     )
 
 

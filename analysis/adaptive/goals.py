@@ -46,7 +46,7 @@ def goals_of(study: Study) -> list[Goal]:
 
 def errors(study: Study) -> Iterator[Goal]:
     """Judge errors of predictions on at most two ranks."""
-    calm = [each for each in study.calm if each.replays.ranks <= FEW]
+    calm = [each for each in study.judged if each.replays.ranks <= FEW]
     known = [each for each in calm if DECIDES in each.raw]
     if known:
         raw = average([each.mean_raw(DECIDES) for each in known])

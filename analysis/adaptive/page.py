@@ -28,12 +28,12 @@ SAYS = (
     "without checkpoints, and without the first cycle."
 )
 RAW = (
-    "Raw: as each run made its predictions; the mean over replays, and their range. The floor is "
-    "what no prediction can better: the mean distance of a replay from the median of all replays "
-    "of the same cycle."
+    "Raw errors in percent, as each run made its predictions: mean and half the range of replays. "
+    "The floor is what no prediction can better: the mean distance of a replay from the median of "
+    "all replays of the same cycle."
 )
 DENOISED = (
-    "Denoised: every cycle is the fastest of its replays, and the predictors run over these times "
+    "Denoised errors in percent: every cycle is the fastest of its replays, and the predictors run over these times "
     "anew. These figures say what the models miss when the machine does not disturb them; they "
     "are not to be set beside raw ones."
 )
@@ -59,9 +59,9 @@ def adaptive_parts(study: Study, machine: Machine | None, numbers: Iterator[int]
         Paragraph(RAW, quiet=True),
         *denoised(study.errors),
         Heading("Beside the paper's tables 3 and 4"),
-        tables.paper_table(study.calm),
+        tables.paper_table(study.judged),
         Paragraph(
-            "Rows of this machine are raw; online is the paper's model, the time per cell over all "
+            "Errors in percent. Rows of this machine are raw; online is the paper's model, the time per cell over all "
             "cycles before. The paper's: Mathis and Kerbyson, Dynamic Performance Prediction of "
             "an Adaptive Mesh Application, IPDPS 2006, on SAGE.",
             quiet=True,
@@ -91,7 +91,7 @@ def denoised(errors: Sequence[Errors]) -> list[Part]:
 def side_by_side(study: Study, machine: Machine | None, numbers: Iterator[int]) -> list[Part]:
     """Return figures 2 and 3: decks in rows, ranks in columns."""
     decks: dict[str, list[Replays]] = {}
-    for each in study.calm:
+    for each in study.judged:
         decks.setdefault(each.replays.deck, []).append(each.replays)
     parts: list[Part] = []
     for groups in decks.values():
@@ -190,7 +190,8 @@ def figure_parts(
                 caption=f"{figure.heading}. {figure.caption}",
             )
         ]
-    return [live_chart(content, figure.heading, figure.caption, numbers, height=height)]
+    heading = f"{figure.heading}: {run.title}"
+    return [live_chart(content, heading, figure.caption, numbers, height=height)]
 
 
 def with_load(figure: RunFigure, run: AdaptiveRun) -> RunFigure:

@@ -50,7 +50,9 @@ class Replays:
         words = [f"{name} {value}" for name, value in choices.items() if USUAL.get(name) != value]
         if first.disturbed_on_purpose:
             words.append("with a neighbour")
-        return ", ".join([first.title, f"{first.seconds.size} cycles", *words])
+        base = first.spec.get("base")
+        size = [f"{base[0]} x {base[1]} base cells"] if base else []
+        return ", ".join([first.title, *size, f"{first.seconds.size} cycles", *words])
 
     @property
     def middle(self) -> AdaptiveRun:

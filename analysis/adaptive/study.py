@@ -71,9 +71,13 @@ class Study:
 
     @property
     def calm(self) -> tuple[Errors, ...]:
-        """Errors of the runs that were not disturbed on purpose, in the kernel's usual way."""
-        groups = undisturbed(each.replays for each in self.errors)
-        return tuple(each for each in self.errors if each.replays in groups)
+        """Errors of the runs that were not disturbed on purpose."""
+        return tuple(each for each in self.errors if not each.replays.runs[0].disturbed_on_purpose)
+
+    @property
+    def judged(self) -> tuple[Errors, ...]:
+        """Of these, the ones that were replayed, so that there is a floor; all if none were."""
+        return tuple(each for each in self.calm if each.floor is not None) or self.calm
 
 
 def study_runs(

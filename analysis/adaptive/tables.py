@@ -38,8 +38,8 @@ def raw_table(errors: Sequence[Errors]) -> Table:
         columns=(
             Column("runs"),
             Column("replays", RIGHT),
-            *(Column(f"{name}, %", RIGHT) for name in names),
-            Column("floor, %", RIGHT),
+            *(Column(name, RIGHT) for name in names),
+            Column("floor", RIGHT),
             Column("load"),
         ),
         rows=[
@@ -56,12 +56,12 @@ def raw_table(errors: Sequence[Errors]) -> Table:
 
 
 def span(values: list[float]) -> str:
-    """Write the mean of errors, and their range where there are several."""
+    """Write the mean of errors, and half their range where there are several."""
     if not values:
         return NOTHING
     if len(values) == 1:
         return percent(values[0])
-    return f"{np.mean(values):.1f} ({min(values):.1f} to {max(values):.1f})"
+    return f"{np.mean(values):.1f} ± {0.5 * (max(values) - min(values)):.1f}"
 
 
 def denoised_table(errors: Sequence[Errors]) -> Table:
@@ -72,7 +72,7 @@ def denoised_table(errors: Sequence[Errors]) -> Table:
         columns=(
             Column("runs"),
             Column("replays", RIGHT),
-            *(Column(f"{name}, denoised %", RIGHT) for name in names),
+            *(Column(name, RIGHT) for name in names),
             Column("load"),
         ),
         rows=[
@@ -106,7 +106,7 @@ def paper_table(errors: Sequence[Errors]) -> Table:
         for ranks in sorted({ranks for _, ranks in here})
     ]
     rows += [
-        (name, str(ranks), *(f"{value:.3g}" for pair in pairs for value in pair))
+        (name, str(ranks), *(printed(value) for pair in pairs for value in pair))
         for name, table in paper.TABLES.items()
         for ranks, pairs in table.items()
     ]
@@ -115,13 +115,18 @@ def paper_table(errors: Sequence[Errors]) -> Table:
             Column("machine"),
             Column("PEs", RIGHT),
             *(
-                Column(f"{deck} {model}, %", RIGHT)
+                Column(f"{deck} {model}", RIGHT)
                 for deck in paper.DECKS
                 for model in ("online", "offline")
             ),
         ),
         rows=rows,
     )
+
+
+def printed(value: float) -> str:
+    """Write an error as the paper prints it: mostly with one digit."""
+    return f"{value:.1f}" if round(value, 1) == value else f"{value:.2f}"
 
 
 def phase_table(rows: Sequence[PhaseRow]) -> Table:
