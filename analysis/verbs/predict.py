@@ -21,6 +21,8 @@ examples:
   hindmost predict runs/
   hindmost predict runs/laplacian-1d-gmres-p2-*.h5 --iterations 20000
   hindmost predict runs/ --restart 60 --json
+
+'hindmost predict adaptive --help' says how to run the adaptive kernel within a time budget.
 """
 JSON_VERSION = 1
 

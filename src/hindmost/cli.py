@@ -27,6 +27,7 @@ VERBS = {
 
 BRANCHES = {
     ("run", "adaptive"): "hindmost.harness.verbs.run_adaptive",
+    ("predict", "adaptive"): "hindmost.harness.verbs.predict_adaptive",
 }
 """Verbs whose next word makes them another: the module for both words."""
 
