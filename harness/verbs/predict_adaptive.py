@@ -85,7 +85,7 @@ def perform(arguments: argparse.Namespace) -> int:
         f"{deck.name} on {arguments.ranks} rank{'s' * (arguments.ranks > 1)} of {machine.name}, "
         f"{arguments.cycles} cycles in {arguments.budget}:"
     )
-    for choice in choices[:SHOWN]:
+    for choice in best_of_each_size(choices)[:SHOWN]:
         print(f"  {choice.explain()}")
     if choices[0].fits:
         print(f"Take the first: hindmost run adaptive {command(choices[0], known, deck, arguments)}")
@@ -94,6 +94,14 @@ def perform(arguments: argparse.Namespace) -> int:
     for remark in remarks(known, arguments):
         print(remark)
     return 0
+
+
+def best_of_each_size(choices: tuple[Choice, ...]) -> list[Choice]:
+    """Return the first choice of every number of cells."""
+    first: dict[float, Choice] = {}
+    for choice in choices:
+        first.setdefault(choice.cells, choice)
+    return list(first.values())
 
 
 def known_of(arguments: argparse.Namespace) -> Experience:
@@ -141,8 +149,9 @@ def command(
     """Return the options of ``hindmost run adaptive`` that make a choice."""
     columns, rows = base_of(choice, known, deck, arguments.ranks)
     name = arguments.deck or deck.name
+    steps = f"--steps {deck.steps} " if arguments.run is not None else ""
     return (
-        f"--deck {name} --cycles {arguments.cycles} --base {columns}x{rows} "
+        f"--deck {name} --cycles {arguments.cycles} --base {columns}x{rows} {steps}"
         f"--order {choice.order} --threshold {1.0 + choice.threshold:g}"
     )
 
