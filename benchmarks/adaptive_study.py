@@ -63,9 +63,7 @@ class Size:
 
 
 FULL = Size(cycles=200, repeats=5)
-QUICK = Size(
-    cycles=40, repeats=2, words=("--base", "32x32", "--steps", "2"), probe=("--quick",)
-)
+QUICK = Size(cycles=40, repeats=2, words=("--base", "32x32", "--steps", "2"), probe=("--quick",))
 """To see that all of it works; its figures say nothing."""
 
 

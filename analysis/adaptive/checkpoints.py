@@ -107,7 +107,9 @@ def study_checkpoints(
             Planned(name=rule.name, plan=plan, waste_percent=waste, above_percent=waste - least)
         )
     planned.append(
-        Planned(name="least waste, known afterwards", plan=best, waste_percent=least, above_percent=0)
+        Planned(
+            name="least waste, known afterwards", plan=best, waste_percent=least, above_percent=0
+        )
     )
     return CheckpointStudy(
         mtbf_s=mtbf_s, checkpoint_s=cost, assumed=assumed, planned=tuple(planned)

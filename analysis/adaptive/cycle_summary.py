@@ -77,9 +77,7 @@ class AdaptiveSummary:
         if self.stopped:
             rows.append(("stopped", self.stopped))
         return [
-            textwrap.fill(
-                text, WIDTH, initial_indent=f"  {head:11} ", subsequent_indent=" " * 14
-            )
+            textwrap.fill(text, WIDTH, initial_indent=f"  {head:11} ", subsequent_indent=" " * 14)
             for head, text in rows
         ]
 

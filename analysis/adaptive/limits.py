@@ -70,7 +70,9 @@ def simulate_limits(
         There is no run.
     """
     if not runs:
-        raise DataError("No run is there to set limits to; record some with `hindmost run adaptive`.")
+        raise DataError(
+            "No run is there to set limits to; record some with `hindmost run adaptive`."
+        )
     random = np.random.default_rng(seed)
     over, unused = 0, []
     shares = [limits // len(runs) + (k < limits % len(runs)) for k in range(len(runs))]

@@ -102,7 +102,9 @@ class Replays:
             return {}
         cycles = denoised(self.replayed_s)
         phases = np.stack([each.phases_s for each in self.runs]).min(axis=0)
-        rest = np.stack([each.seconds - each.phases_s.sum(axis=1) for each in self.runs]).min(axis=0)
+        rest = np.stack([each.seconds - each.phases_s.sum(axis=1) for each in self.runs]).min(
+            axis=0
+        )
         scale = cycles / (phases.sum(axis=1) + np.maximum(rest, 0.0))
         spents = [
             Spent(
@@ -189,4 +191,3 @@ def likeness(run: AdaptiveRun) -> tuple[str, ...]:
 def undisturbed(groups: Iterable[Replays]) -> list[Replays]:
     """Return the groups beside which no neighbour was made to run."""
     return [each for each in groups if not each.runs[0].disturbed_on_purpose]
-

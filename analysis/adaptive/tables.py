@@ -213,5 +213,7 @@ def goal_table(goals: Sequence[Goal]) -> Table:
             Column("wanted", "wide"),
             Column("reached"),
         ),
-        rows=[(each.what, each.measured, each.wanted, "yes" if each.met else "NO") for each in goals],
+        rows=[
+            (each.what, each.measured, each.wanted, "yes" if each.met else "NO") for each in goals
+        ],
     )

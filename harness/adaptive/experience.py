@@ -69,4 +69,3 @@ def experience_of(run: Run) -> Experience:
         ),
         growth=float(total.mean() / (base[0] * base[1])),
     )
-

@@ -88,7 +88,9 @@ def perform(arguments: argparse.Namespace) -> int:
     for choice in best_of_each_size(choices)[:SHOWN]:
         print(f"  {choice.explain()}")
     if choices[0].fits:
-        print(f"Take the first: hindmost run adaptive {command(choices[0], known, deck, arguments)}")
+        print(
+            f"Take the first: hindmost run adaptive {command(choices[0], known, deck, arguments)}"
+        )
     else:
         print("Nothing is within the budget: take fewer cycles, or fewer cells with --cells.")
     for remark in remarks(known, arguments):
@@ -143,9 +145,7 @@ def cells_of(text: str | None) -> tuple[float, ...]:
         raise UsageError(f"--cells {text}: numbers are wanted, as in 4000,80000.") from error
 
 
-def command(
-    choice: Choice, known: Experience, deck: Deck, arguments: argparse.Namespace
-) -> str:
+def command(choice: Choice, known: Experience, deck: Deck, arguments: argparse.Namespace) -> str:
     """Return the options of ``hindmost run adaptive`` that make a choice."""
     columns, rows = base_of(choice, known, deck, arguments.ranks)
     name = arguments.deck or deck.name
