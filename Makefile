@@ -3,12 +3,14 @@
 #   make demo              set up what is missing, run the demonstration on 2 ranks
 #   make test              set up what is missing, run every check and test
 #   make test-recorder     only the tests of set-up and of what runs on the ranks
+#   make test-slurm        what takes minutes of a private Slurm: time limits, nodes that die, accounts
 #   make bench-recorder    measure what recording costs a solve (about 3 min, wants an idle machine)
 #   make bench-show        time 'hindmost show' on a file of 41 million bodies (1.3 GB of disk)
 #   make bench-stochastic  measure what fitting laws to 41 million times takes (about 1 min, 2 GB)
 #   make bench-scaling     hold scaling models against known truth (some 10 min; EXTRAP=PYTHON adds Extra-P)
 #   make bench-5-million   the experiment of the paper on segments: 5.2 million data sets (minutes)
 #   make bench-changepoints  hold change points against known truth (some min)
+#   make bench-adaptive    hold the adaptive kernel's loops against C and numpy (some min, idle machine)
 #   make scaling-cases     measure the case studies of docs/scaling-cases.md again (idle machine)
 #   make study-adaptive    predict the adaptive kernel on this machine: the paper's tables and figures
 #                          (idle machine; QUICK=1: a tiny one, to see that it works)
@@ -23,15 +25,18 @@ RANKS ?= 2
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: bench-recorder bench-scaling bench-5-million bench-changepoints bench-show bench-stochastic demo test test-recorder validate check \
+.PHONY: bench-adaptive bench-recorder bench-scaling bench-5-million bench-changepoints bench-show bench-stochastic demo test test-recorder test-slurm validate check \
     scaling-cases study-adaptive \
-    lint types contracts clean setup-demo setup-test
+    lint types contracts clean setup-demo setup-test setup-slurm
 
 setup-demo:
 	@$(PYTHON) setup --stack $(STACK) --extras plot
 
 setup-test:
-	@$(PYTHON) setup --stack $(STACK) --extras dev
+	@$(PYTHON) setup --stack $(STACK) --extras dev --slurm if-possible
+
+setup-slurm:
+	@$(PYTHON) setup --stack $(STACK) --extras dev --slurm accounts
 
 demo: setup-demo
 	@rm -f demo/*.h5 demo/*.part demo/*.png demo/*.html
@@ -50,6 +55,9 @@ test: setup-test check
 
 test-recorder: setup-test
 	@$(BIN)/python -m pytest tests/harness tests/mpi tests/setup
+
+test-slurm: setup-slurm
+	@$(BIN)/python -m pytest tests/jobs/slurm -m slurm_slow
 
 bench-recorder: setup-demo
 	@for solver in gmres pgmres; do for ranks in 1 2; do \
@@ -71,6 +79,9 @@ bench-5-million: setup-demo
 
 bench-changepoints: setup-demo
 	@$(BIN)/python benchmarks/changepoints.py
+
+bench-adaptive: setup-demo
+	@$(BIN)/python -m benchmarks.adaptive
 
 scaling-cases: setup-demo
 	@sh examples/scaling/refresh.sh

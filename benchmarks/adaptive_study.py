@@ -167,12 +167,12 @@ def show(title: str, table: Table) -> None:
     for row in table.rows:
         printed.add_row(*row)
     print_table(printed)
-    print()
+    sys.stdout.write("\n")
 
 
 def say(text: str) -> None:
     """Say what is going on."""
-    print(text, file=sys.stderr, flush=True)
+    sys.stderr.write(f"{text}\n")
 
 
 def main(words: Sequence[str] | None = None) -> int:

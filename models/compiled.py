@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -14,7 +14,7 @@ LOOPS: dict[str, Any] = {}
 
 
 @cache
-def compiled(loop: Callable[..., Any], *, division: str = "python") -> Any:
+def compiled(loop: Callable[..., Any], *, division: Literal["python", "numpy"] = "python") -> Any:
     """Compile a loop for one core, once a machine where numba finds a place to keep it.
 
     The compiled loop releases the interpreter's lock, so that threads may run it side by side.

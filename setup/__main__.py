@@ -14,6 +14,7 @@ if sys.version_info < (3, 11):  # noqa: UP036  # before anything that an older P
     sys.exit(f"hindmost needs Python 3.11 or later; this is {sys.version.split()[0]}")
 
 import ownsite
+import slurm
 import source
 import system
 from choice import SetupError, choose
@@ -27,6 +28,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="setup", description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--stack", default="auto", help="auto, site, system or source")
     parser.add_argument("--extras", default="plot", help="what else to install: plot, dev")
+    parser.add_argument(
+        "--slurm",
+        choices=slurm.CHOICES,
+        default="no",
+        help="a Slurm for tests: no, if-possible, or with all that keeps accounts",
+    )
     arguments = parser.parse_args()
     try:
         choice = choose(arguments.stack or "auto", established())
@@ -35,6 +42,7 @@ def main() -> int:
         PREPARE[choice.stack](environment)
         environment.make_current()
         install_hindmost(environment, arguments.extras)
+        slurm.prepare(environment, arguments.slurm)
     except SetupError as error:
         print(f"set-up: {error}", file=sys.stderr)
         return 4

@@ -19,6 +19,14 @@ SYSTEM_PACKAGES = (
     "python3-venv",
     "gcc",
 )
+SLURM_PACKAGES = (
+    "slurmctld",
+    "slurmd",
+    "slurm-client",
+    "munge",
+    "slurm-wlm-basic-plugins",
+)
+SLURM_ACCOUNT_PACKAGES = ("slurmdbd", "mariadb-server")
 SOURCE_PACKAGES = ("build-essential", "libopenblas-dev")
 
 

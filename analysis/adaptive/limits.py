@@ -1,4 +1,4 @@
-"""Time limits, simulated on recorded cycles: how often a run overruns, and what it leaves unused."""
+"""Time limits, simulated on recorded cycles: how often a run overruns, and what it leaves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a neighbour came: how soon the run noticed, and how soon its predictions were right again."""
+"""Where a neighbour came: how soon a run noticed, and how right it then predicted."""
 
 from __future__ import annotations
 

@@ -23,8 +23,8 @@ EVERY_GROUP = ("interference", "grind", "checkpoints", "phases-over-cycles", "ce
 """Figures of the middle run of every group; measured against predicted times stand together."""
 MOST_VERDICTS = 20
 SAYS = (
-    "A 2-D kernel of one material on an adaptive mesh, which is not SAGE. Every cycle was predicted "
-    "before it ran; errors are mean absolute ones, in percent of what the cycle took on rank 0, "
+    "A 2-D kernel of one material on an adaptive mesh, which is not SAGE. Every cycle was "
+    "predicted before it ran; errors are mean absolute ones, in percent of what the cycle took on rank 0, "
     "without checkpoints, and without the first cycle."
 )
 RAW = (
@@ -33,8 +33,8 @@ RAW = (
     "all replays of the same cycle."
 )
 DENOISED = (
-    "Denoised errors in percent: every cycle is the fastest of its replays, and the predictors run over these times "
-    "anew. These figures say what the models miss when the machine does not disturb them; they "
+    "Denoised errors in percent: every cycle is the fastest of its replays, and the "
+    "predictors run over these times anew. These figures say what the models miss when the machine does not disturb them; they "
     "are not to be set beside raw ones."
 )
 PHASES = (
@@ -61,8 +61,8 @@ def adaptive_parts(study: Study, machine: Machine | None, numbers: Iterator[int]
         Heading("Beside the paper's tables 3 and 4"),
         tables.paper_table(study.judged),
         Paragraph(
-            "Errors in percent. Rows of this machine are raw; online is the paper's model, the time per cell over all "
-            "cycles before. The paper's: Mathis and Kerbyson, Dynamic Performance Prediction of "
+            "Errors in percent. Rows of this machine are raw; online is the paper's "
+            "model, the time per cell over all cycles before. The paper's: Mathis and Kerbyson, Dynamic Performance Prediction of "
             "an Adaptive Mesh Application, IPDPS 2006, on SAGE.",
             quiet=True,
         ),
@@ -70,7 +70,7 @@ def adaptive_parts(study: Study, machine: Machine | None, numbers: Iterator[int]
         Heading("What predictions are for, and what they reach"),
         tables.goal_table(goals_of(study)),
         Paragraph(
-            "Limits, alarms and slowdowns are simulated on the recorded cycles of undisturbed runs.",
+            "Limits, alarms and slowdowns are simulated on recorded cycles of undisturbed runs.",
             quiet=True,
         ),
     ]

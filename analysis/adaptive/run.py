@@ -1,4 +1,4 @@
-"""An adaptive run as the analysis takes it: what each cycle did, took, and was predicted to take."""
+"""An adaptive run as the analysis takes it: what each cycle did, took, and was to take."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything that is said of a set of adaptive runs, computed once, for the page and for terminals."""
+"""Everything that is said of adaptive runs, computed once, for the page and for terminals."""
 
 from __future__ import annotations
 

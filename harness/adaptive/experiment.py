@@ -254,6 +254,7 @@ def describe(
             "stopped": ended.stopped,
             "failure": str(ended.failure) if ended.failure else "",
             "checkpoints": list(ended.checkpoints),
+            "foresight_s": ended.foresight_s,
             "verdicts": [
                 {
                     "cycle": ended.first_cycle + each.cycle,

@@ -13,7 +13,6 @@ from hindmost.models.dynamic.checkpoint_rule import CheckpointCost, decide
 from hindmost.models.dynamic.limits import TimeLimit
 from hindmost.models.dynamic.offline import OfflineModel
 from hindmost.models.dynamic.panel import Panel
-from hindmost.models.dynamic.ratios import Ratios
 from hindmost.models.dynamic.verdict import Kind, Verdict
 from hindmost.models.dynamic.work import Spent, Work
 
@@ -26,8 +25,6 @@ OF_MODELS = (
     Phase.BALANCE,
 )
 """Phases of a cycle in the order in which the models have them."""
-DECIDES = "shape-level"
-"""The predictor that decisions are taken from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,9 +92,8 @@ class Foresight:
     ) -> None:
         self._orders = orders
         self._panel = Panel(names, model=model)
-        self._place = self._panel.names.index(DECIDES)
+        self._place = self._panel.names.index(self._panel.decides)
         self._cost = CheckpointCost() if cost is None else cost
-        self._ratios = Ratios()
         self._limit = None
         if orders.time_limit_s is not None:
             self._limit = TimeLimit(orders.time_limit_s, risk=orders.risk)
@@ -129,7 +125,7 @@ class Foresight:
             left = self._limit.decide(
                 elapsed_s=elapsed_s,
                 predicted_s=self._next_s,
-                ratios=self._ratios,
+                ratios=self._panel.ratios,
                 checkpoint_s=save_s,
             )
             if not left:
@@ -152,8 +148,6 @@ class Foresight:
 
     def after(self, spent: Spent) -> Verdict:
         """Take what the cycle took."""
-        if math.isfinite(self._next_s):
-            self._ratios.observe(spent.seconds / self._next_s)
         self._since_s += spent.seconds
         return self._panel.observe(spent)
 

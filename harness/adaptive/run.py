@@ -75,6 +75,8 @@ class Ended:
         Of the predictors, on rank 0.
     checkpoints : tuple of dict
         Cycle, seconds and bytes of each, on rank 0.
+    foresight_s : float
+        What predicting, deciding and judging took in all, on rank 0.
     """
 
     rank: RankRun
@@ -86,6 +88,7 @@ class Ended:
     verdicts: tuple[Verdict, ...] = ()
     errors_percent: dict[str, float]
     checkpoints: tuple[dict[str, float], ...] = ()
+    foresight_s: float = 0.0
 
 
 class Runner:
@@ -126,6 +129,7 @@ class Runner:
         self._most = np.zeros(3)
         self._total = np.zeros(1)
         self._iterations = 0.0
+        self._foresight_s = 0.0
 
     def run(self) -> Ended:
         """Do the cycles and return what was recorded, also of a run that failed."""
@@ -157,6 +161,7 @@ class Runner:
             verdicts=tuple(self._foresight.verdicts),
             errors_percent=self._foresight.errors_percent() if rows > 1 and root else {},
             checkpoints=tuple(self._checkpoints),
+            foresight_s=self._foresight_s,
         )
 
     def save(self) -> None:
@@ -230,26 +235,28 @@ class Runner:
         """Return what rank 0 decides, on every rank."""
         decision = Decision()
         if self._communicator.rank == 0:
-            elapsed = time.monotonic() - self._wanted.begin_s
-            decision = self._foresight.before(work, elapsed)
+            now = time.monotonic()
+            decision = self._foresight.before(work, now - self._wanted.begin_s)
             self._orders[:] = decision.stop, decision.checkpoint
+            self._foresight_s += time.monotonic() - now
         self._communicator.Bcast(self._orders)
         stop, checkpoint = self._orders.tolist()
         return Decision(stop=bool(stop), checkpoint=bool(checkpoint), why=decision.why)
 
     def _judge(self, times: CycleTimes, counts: dict[str, int]) -> None:
         """Let rank 0 learn what the cycle took, and tell what stands out."""
-        verdict = self._foresight.after(
-            Spent(
-                seconds=times.seconds,
-                phases_s=tuple(times.phases_s[phase] for phase in OF_MODELS),
-                iterations=float(counts["heat_iterations"]),
-                divided=counts["divided"],
-                combined=counts["combined"],
-                moved=counts["moved"],
-                disturbed=times.disturbed,
-            )
+        spent = Spent(
+            seconds=times.seconds,
+            phases_s=tuple(times.phases_s[phase] for phase in OF_MODELS),
+            iterations=float(counts["heat_iterations"]),
+            divided=counts["divided"],
+            combined=counts["combined"],
+            moved=counts["moved"],
+            disturbed=times.disturbed,
         )
+        now = time.monotonic()
+        verdict = self._foresight.after(spent)
+        self._foresight_s += time.monotonic() - now
         if verdict.change:
             self._report(f"cycle {self._first + verdict.cycle}: {verdict.words}")
 

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from hindmost.errors import HindmostError, MissingError
 from hindmost.harness.runfile.provenance import cpu_model, installed, read_text
 from hindmost.harness.stack import current_stack
+from hindmost.profiles import profile_names, profiles_path
 
 EXAMPLES = """\
 examples:
@@ -169,6 +170,24 @@ def look_at_frequency() -> Finding:
     )
 
 
+def look_at_machines() -> Finding:
+    """Say which file has the user's own machines for studies, and which they are."""
+    path = profiles_path()
+    try:
+        names = profile_names(path)
+    except HindmostError as error:
+        return Finding(subject="machines", verdict="note", text=str(error))
+    if not path.exists():
+        return Finding(
+            subject="machines",
+            verdict="ok",
+            text=f"no {path}: studies run here, or on machines of their own",
+        )
+    return Finding(
+        subject="machines", verdict="ok", text=f"{path}: {', '.join(names) or 'no [machine.NAME]'}"
+    )
+
+
 LOOKS: tuple[Callable[[], Finding], ...] = (
     look_at_package,
     look_at_recorder,
@@ -178,4 +197,5 @@ LOOKS: tuple[Callable[[], Finding], ...] = (
     look_at_clock,
     look_at_cores,
     look_at_frequency,
+    look_at_machines,
 )

@@ -29,8 +29,8 @@ EXAMPLES = """\
 examples:
   hindmost predict adaptive --machine machine.json --deck timing-a --ranks 2 --cycles 200 \\
                             --budget 10m
-  hindmost predict adaptive --machine machine.json --run runs/adaptive-timing-b-p2-0.h5 --ranks 16 \\
-                            --cycles 5000 --budget 2h --json
+  hindmost predict adaptive --machine machine.json --run runs/adaptive-timing-b-p2-0.h5 \\
+                            --ranks 16 --cycles 5000 --budget 2h --json
 
 A deck alone does not say how many iterations its heat needs, how its cells grow and how fast its
 ranks go out of balance; an earlier run does (--run), on any number of ranks.
@@ -117,8 +117,8 @@ def known_of(arguments: argparse.Namespace) -> Experience:
         )
         if deck.heat and arguments.iterations is None:
             raise UsageError(
-                f"How many iterations the heat of '{deck.name}' needs in a cycle is not to be known "
-                "from the deck: say --iterations, or give an earlier run with --run."
+                f"How many iterations the heat of '{deck.name}' needs in a cycle cannot be known from "
+                "the deck: say --iterations, or give an earlier run with --run."
             )
     if arguments.iterations is None:
         return known

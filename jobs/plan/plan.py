@@ -29,6 +29,11 @@ class PlannedRun:
         After which the run is stopped.
     allocation : str
         Id of the allocation that does it.
+    split : bool
+        The configurations of its block that share its allocation's key are in several allocations:
+        they were not compared on the same nodes.
+    expected_s : float or None
+        How long it will take at the quantile of an estimate; None where nothing like it was run.
     """
 
     id: str
@@ -40,6 +45,8 @@ class PlannedRun:
     command: tuple[str, ...]
     limit_s: float
     allocation: str
+    split: bool = False
+    expected_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,14 +82,15 @@ class Plan:
     study : str
         Its name.
     study_sha256 : str
-        Of the study file.
+        Of the study file, and of what was set instead on the command line.
     machine : Machine
     seed : int
     max_retries : int
     runs : tuple of PlannedRun
     allocations : tuple of Allocation
     collect : str
-        The line of post-processing that the study names; may be empty.
+        The line of post-processing that the study names, with ``{runs}`` for the folder of the
+        collected run files; may be empty.
     """
 
     study: str

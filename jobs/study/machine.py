@@ -35,6 +35,10 @@ class Machine:
     scratch : str
         Folder for files while a run writes them; empty for the study's own. Variables of the
         environment are resolved on the machine.
+    oversubscribe : bool
+        More ranks than cores are allowed.
+    environment : dict of str to str
+        Variables for the runs.
     python : str
         The interpreter that has hindmost there; empty for the one that renders.
     """
@@ -57,4 +61,5 @@ class Machine:
     setup: tuple[str, ...] = ()
     scratch: str = ""
     python: str = ""
+    oversubscribe: bool = False
     environment: dict[str, str] = field(default_factory=dict)

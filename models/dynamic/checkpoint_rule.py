@@ -9,6 +9,7 @@ from statistics import median
 
 from hindmost.errors import UsageError
 from hindmost.models.dynamic.checkpoints import INTERVALS
+from hindmost.models.dynamic.machine import Machine
 
 ROUNDINGS = ("nearest", "down")
 
@@ -56,6 +57,12 @@ class CheckpointCost:
         self._known = self._latency_s + self._per_cell_s > 0.0
         self._first = (self._latency_s, self._per_cell_s)
         self._seen: deque[tuple[float, float]] = deque(maxlen=32)
+
+    @classmethod
+    def of_machine(cls, machine: Machine, bytes_per_cell: float) -> CheckpointCost:
+        """Return the cost on a probed machine; nothing is known where checkpoints were not."""
+        rate = machine.checkpoint_bytes_per_s
+        return cls(machine.checkpoint_latency_s, bytes_per_cell / rate if rate else None)
 
     def observe(self, seconds: float, cells: float) -> None:
         """Take a checkpoint that was written."""

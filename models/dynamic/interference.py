@@ -1,8 +1,8 @@
 """A sequential test, cycle by cycle: a slower machine, other work, or noise.
 
-The test runs on x = log(measured / baseline): the baseline is the offline model, or any other that
-does not follow the change (section 4: "the offline model can be used to recognize when the system
-is not achieving its optimal performance level").
+The test runs on x = log(measured / baseline). The baseline must not follow the change: the offline
+model, by which the paper recognizes a machine below its usual performance (section 4), or any other
+that learns from undisturbed cycles only.
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ class Interference:
         Cycles that are taken for undisturbed at the begin, and in which nothing is found.
     smallest : float
         Slowdowns below this factor are not looked for.
+    usual : float, optional
+        Measured over baseline on an undisturbed machine, where that is known: then the first cycles
+        are judged as well, and a run that begins on a slow machine says so. Learnt if not given.
 
     Notes
     -----
@@ -41,20 +44,29 @@ class Interference:
     """
 
     def __init__(
-        self, *, scale: float | None = None, start: int = 8, smallest: float = 1.1
+        self,
+        *,
+        scale: float | None = None,
+        start: int = 8,
+        smallest: float = 1.1,
+        usual: float | None = None,
     ) -> None:
         if start < 2 or smallest <= 1.0 or (scale is not None and scale <= 0.0):
             raise UsageError(
                 f"start = {start}, smallest = {smallest:g}, scale = {scale}; start must be at "
                 "least 2, smallest above 1, and scale above 0."
             )
-        self._start, self._reference = start, math.log(smallest)
+        if usual is not None and usual <= 0.0:
+            raise UsageError(f"usual = {usual:g}; measured over baseline must be above 0.")
+        self._start, self._reference = 0 if usual is not None else start, math.log(smallest)
         self._spread = Spread(scale)
-        self._centre = 0.0
+        self._centre = 0.0 if usual is None else math.log(usual)
         self._shift = 0.0
         self._up = self._down = 0.0
         self._pending: list[float] = []
         self._places: deque[float] = deque(maxlen=16)
+        self._plain: list[float] = []
+        self._adapting: deque[float] = deque(maxlen=9)
         self._phases: deque[tuple[float, ...]] = deque(maxlen=16)
         self._since_up = self._since_down = self._since_shift = 0
         self._works: dict[bool, tuple[Work, float, float]] = {}
@@ -94,7 +106,8 @@ class Interference:
             In the order of `PHASES`; they tell a slower machine from work the baseline misses.
         """
         self.cycle += 1
-        place = math.log(measured_s / baseline_s)
+        adapts = work is not None and work.adapts
+        place = self._placed(math.log(measured_s / baseline_s), adapts)
         self._places.append(place)
         self._phases.append(
             tuple(
@@ -103,7 +116,7 @@ class Interference:
             )
         )
         if self.cycle < self._start:
-            self._centre = median(self._places)
+            self._centre = median(self._plain or self._places)
             self._spread.observe(place - self._centre)
             self._remember(work, iterations, measured_s)
             return self._verdict(Kind.STEADY, place, "too early to judge.")
@@ -125,6 +138,28 @@ class Interference:
         verdict = self._unchanged(place, off, clip, work, iterations, measured_s)
         self._remember(work, iterations, measured_s)
         return verdict
+
+    def pass_over(self, why: str) -> Verdict:
+        """Take a cycle for which there is no baseline, and judge nothing."""
+        self.cycle += 1
+        return self._verdict(Kind.STEADY, self._centre + self._shift, why)
+
+    def _placed(self, place: float, adapts: bool) -> float:
+        """Return the logarithm as if the baseline were as right with adaption as without."""
+        early = self.cycle < self._start
+        if not adapts:
+            if early:
+                self._plain.append(place)
+            return place
+        if not early or self._plain:
+            if early:
+                self._centre = median(self._plain)
+            usual = self._centre + self._shift
+            known = median(self._adapting) if self._adapting else place - usual
+            if not self.suspicious:
+                self._adapting.append(place - usual)
+            return place - known
+        return place
 
     def _bounds(self) -> tuple[float, float]:
         """Return k and c, in logarithms."""
@@ -176,8 +211,14 @@ class Interference:
         if new > old:
             words = f"the machine is {math.exp(new):.2f} times as slow as it was, {where(phases)}."
             return self._verdict(Kind.SLOWER, place, words, keep=keep, step=step)
-        again = "as fast as before" if self._shift == 0.0 else f"at {math.exp(new):.2f} times"
-        words = f"the machine is {again}, after {math.exp(old):.2f} times the usual time."
+        if old <= 0.0:
+            words = f"the machine is faster than it was: {math.exp(new):.2f} times the usual time."
+        elif self._shift == 0.0:
+            words = f"the machine is as fast as before, after {math.exp(old):.2f} times the time."
+        else:
+            words = (
+                f"the machine is at {math.exp(new):.2f} times the time, after {math.exp(old):.2f}."
+            )
         return self._verdict(Kind.FASTER, place, words, keep=keep, step=step)
 
     def _unchanged(

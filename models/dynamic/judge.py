@@ -34,6 +34,9 @@ class Judge:
             parts = self._model.phases_s(work, iterations)
         elif levels is not None:
             parts = levels.expected_phases_s(work, iterations)
+        if levels is not None and not levels.knows(work):
+            levels.observe(spent, work)
+            return self._test.pass_over("the first of its kind: nothing to judge it by.")
         verdict = self._test.observe(
             spent.seconds,
             sum(parts) or spent.seconds,

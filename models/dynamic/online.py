@@ -38,14 +38,17 @@ class Online:
     ----------
     window : int or None
         Cycles that are looked back on; None for all.
+    forgets : bool
+        Whether the window begins anew when the machine has changed, as the paper's does not.
     """
 
-    __slots__ = ("_cells", "_past", "_seconds", "name", "window")
+    __slots__ = ("_cells", "_forgets", "_past", "_seconds", "name", "window")
 
-    def __init__(self, window: int | None = None) -> None:
+    def __init__(self, window: int | None = None, *, forgets: bool = False) -> None:
         if window is not None and window < 1:
             raise UsageError(f"A window of {window} cycles; it must be at least 1, or all.")
-        self.name = f"online-{'all' if window is None else window}"
+        self.name = "online-since" if forgets else f"online-{'all' if window is None else window}"
+        self._forgets = forgets
         self.window = window
         self._past: deque[tuple[float, float]] = deque(maxlen=window or 64)
         self._seconds = self._cells = 0.0
@@ -66,7 +69,9 @@ class Online:
         self._sum()
 
     def restart(self, keep: int, factor: float) -> None:
-        """Begin the window anew with the last cycles."""
+        """Begin the window anew with the last cycles, if this predictor forgets."""
+        if not self._forgets:
+            return
         last = list(self._past)[-max(1, keep) :]
         self._past.clear()
         self._past.extend(last)

@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
+from hindmost.models.dynamic.forecast import Forecast, forecast
 from hindmost.models.dynamic.interference import Interference
 from hindmost.models.dynamic.judge import Judge
 from hindmost.models.dynamic.offline import OfflineModel
 from hindmost.models.dynamic.predictors import all_names, make
+from hindmost.models.dynamic.ratios import Ratios
 from hindmost.models.dynamic.verdict import Verdict
 from hindmost.models.dynamic.work import Spent, Work
 
@@ -26,10 +28,12 @@ class Panel:
     model : OfflineModel, optional
         Where the machine was probed.
     restarts : bool
-        Whether predictors forget what was before a change that the test for interference finds. The
-        paper's online model does not: its figure 5 is made with False.
+        Whether ``online-since`` and ``shape-level`` forget what was before a change that the test
+        for interference finds. The paper's predictors never do.
     interference : Interference, optional
         The test; one with its defaults if not given.
+    decides : str, optional
+        The predictor that decisions are taken by; ``shape-level`` if it is there, else the first.
 
     Notes
     -----
@@ -44,9 +48,21 @@ class Panel:
         model: OfflineModel | None = None,
         restarts: bool = True,
         interference: Interference | None = None,
+        decides: str | None = None,
     ) -> None:
         self.names = tuple(all_names(model) if names is None else names)
         self._predictors = [make(name, model) for name in self.names]
+        if not self.names:
+            raise UsageError("A panel needs at least one predictor; it was given none.")
+        usual = "shape-level" if "shape-level" in self.names else self.names[0]
+        self.decides = usual if decides is None else decides
+        if self.decides not in self.names:
+            raise UsageError(
+                f"No predictor '{self.decides}' to decide by; choose from: {', '.join(self.names)}."
+            )
+        self._column = self.names.index(self.decides)
+        self.ratios = Ratios()
+        """Of the predictor that decisions are taken by, one step ahead: for `TimeLimit`."""
         self._restarts = restarts
         self._judge = Judge(model, interference)
         self._rows: list[tuple[float, ...]] = []
@@ -82,6 +98,18 @@ class Panel:
         self._works.append(work)
         return row
 
+    def forecast(self, level: float = 0.9) -> Forecast:
+        """Return the last row's prediction to decide by, with its interval.
+
+        Raises
+        ------
+        UsageError
+            No row was predicted yet.
+        """
+        if not self._rows:
+            raise UsageError("Nothing was predicted yet; call predict first.")
+        return forecast(self._rows[-1][self._column], self.ratios, level)
+
     def observe(self, spent: Spent) -> Verdict:
         """Take the cycle that was predicted last, and judge it.
 
@@ -95,6 +123,9 @@ class Panel:
             raise UsageError(f"Cycle {k} was not predicted; call predict before observe.")
         work = self._works[k]
         self._measured.append(spent.seconds)
+        predicted_s = self._rows[k][self._column]
+        if predicted_s > 0.0:  # not where nothing was known
+            self.ratios.observe(spent.seconds / predicted_s)
         verdict = self._judge.observe(spent, work)
         self.verdicts.append(verdict)
         for predictor in self._predictors:

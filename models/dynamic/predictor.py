@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import SupportsFloat
 
 from hindmost.errors import UsageError
 from hindmost.models.dynamic.checkpoint_rule import CheckpointCost, CheckpointDecision, decide
+from hindmost.models.dynamic.forecast import Forecast, forecast
 from hindmost.models.dynamic.judge import Judge
 from hindmost.models.dynamic.limits import LimitDecision, TimeLimit
 from hindmost.models.dynamic.offline import OfflineModel
@@ -14,26 +15,6 @@ from hindmost.models.dynamic.predictors import make
 from hindmost.models.dynamic.ratios import Ratios
 from hindmost.models.dynamic.verdict import Verdict
 from hindmost.models.dynamic.work import Spent, Work
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Forecast:
-    """What the next cycle will take.
-
-    Attributes
-    ----------
-    seconds : float
-        NaN where nothing is known yet.
-    low_s, high_s : float
-        The cycle lies between them with the probability ``level``, by how far the predictions
-        before were off.
-    level : float
-    """
-
-    seconds: float
-    low_s: float
-    high_s: float
-    level: float
 
 
 class Predictor:
@@ -100,17 +81,11 @@ class Predictor:
         self.since_checkpoint_s = 0.0
         """Computed since the last checkpoint."""
 
-    def predict(self, work: Work | float) -> Forecast:
+    def predict(self, work: Work | SupportsFloat) -> Forecast:
         """Return what a cycle with this work will take; a number is a number of cells."""
-        seconds = self._predictor.predict_s(as_work(work))
-        if not math.isfinite(seconds):
-            return Forecast(seconds=seconds, low_s=0.0, high_s=math.inf, level=self._level)
-        low, high = self._ratios.interval(self._level)
-        return Forecast(
-            seconds=seconds, low_s=low * seconds, high_s=high * seconds, level=self._level
-        )
+        return forecast(self._predictor.predict_s(as_work(work)), self._ratios, self._level)
 
-    def observe(self, spent: Spent | float, work: Work | float) -> Verdict:
+    def observe(self, spent: Spent | SupportsFloat, work: Work | SupportsFloat) -> Verdict:
         """Take what a cycle took, in seconds or as `Spent`, and judge it.
 
         Raises
@@ -134,7 +109,7 @@ class Predictor:
         self.since_checkpoint_s += spent.seconds
         return verdict
 
-    def observe_checkpoint(self, seconds: float, work: Work | float) -> None:
+    def observe_checkpoint(self, seconds: float, work: Work | SupportsFloat) -> None:
         """Take what a checkpoint took; the time since the last one begins anew."""
         self._checkpoint.observe(seconds, as_work(work).cells)
         self.elapsed_s += seconds
@@ -142,7 +117,7 @@ class Predictor:
 
     def checkpoint_due(
         self,
-        work: Work | float,
+        work: Work | SupportsFloat,
         *,
         checkpoint_s: float | None = None,
         interval: str = "optimum",
@@ -181,7 +156,7 @@ class Predictor:
 
     def time_left_for(
         self,
-        work: Work | float,
+        work: Work | SupportsFloat,
         *,
         elapsed_s: float | None = None,
         checkpoint_s: float | None = None,
@@ -215,6 +190,6 @@ class Predictor:
         )
 
 
-def as_work(work: Work | float) -> Work:
+def as_work(work: Work | SupportsFloat) -> Work:
     """Return a plain number as the work of that many cells."""
     return work if isinstance(work, Work) else Work(cells=float(work))

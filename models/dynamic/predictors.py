@@ -27,10 +27,12 @@ PREDICTORS: dict[str, Maker] = {
     "online-all": lambda model: Online(),
     "online-10": lambda model: Online(10),
     "online-1": lambda model: Online(1),
+    "online-since": lambda model: Online(forgets=True),
     "offline": make_offline,
     "shape-level": ShapeLevel,
 }
-"""What makes each predictor; ``online-N`` is made for any N as well."""
+"""What makes each predictor; ``online-N`` is made for any N as well. The paper's are online-all,
+online-1 and offline; online-since begins its window anew when the machine has changed."""
 
 
 def make(name: str, model: OfflineModel | None = None) -> CyclePredictor:

@@ -68,10 +68,11 @@ class Ratios:
         n = len(order)
         count = max(1, math.ceil(TAIL * n))
         begin = order[n - count] if n else 0.0
-        if n and place <= begin:
-            return min(1.0, (n - bisect_right(order, place) + 1) / (n + 1))
-        share = (count + 1) / (n + 1) if n else 1.0
-        return min(1.0, share) * math.exp(-max(0.0, place - begin) / self._scale(begin, count))
+        if n and place < order[-1]:
+            return (n - bisect_right(order, place) + 1) / (n + 1)
+        share = min(1.0, (count + 1) / (n + 1)) if n else 1.0
+        beyond = share * math.exp(-max(0.0, place - begin) / self._scale(begin, count))
+        return min(beyond, 1.0 / (n + 1))
 
     def _bound(self, risk: float, *, lower: bool) -> float:
         """Return the bound of the larger ratios, or of the inverse of the smaller."""

@@ -19,6 +19,7 @@ from hindmost.models.dynamic.work import PHASES, Spent, Work
 Shape = Callable[[Work, float], tuple[float, ...]]
 """What each phase of a cycle should take, in the order of `PHASES`, in any unit of its own."""
 
+HYDRO, ADAPTION = PHASES.index("hydro"), PHASES.index("adaption")
 SOME_S = 1e-9
 """Stands for a phase that took no time at all: a logarithm must exist."""
 
@@ -60,6 +61,12 @@ class ShapeLevel:
     def predict_s(self, work: Work) -> float:
         """Return the time of the next cycle."""
         return self.expected_s(work, self._iterations.predict(work.iterations))
+
+    def knows(self, work: Work) -> bool:
+        """Return whether a cycle like this one was observed: with adaption, or without."""
+        if self._phases:
+            return self._levels[ADAPTION if work.adapts else HYDRO].known
+        return self._whole[work.adapts].known
 
     def expected_s(self, work: Work, iterations: float) -> float:
         """Return what a cycle with so many iterations would take at the present level."""

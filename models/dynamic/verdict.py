@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -54,3 +55,40 @@ class Verdict:
     def explain(self) -> str:
         """Say it in a sentence."""
         return f"Cycle {self.cycle}: {self.words}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Period:
+    """Cycles in a row for which the machine is held to be in one state.
+
+    Attributes
+    ----------
+    begin, end : int
+        First cycle, and one past the last.
+    level : float
+        1 when undisturbed, 2 when everything takes twice as long.
+    """
+
+    begin: int
+    end: int
+    level: float
+
+
+def periods(verdicts: Sequence[Verdict]) -> tuple[Period, ...]:
+    """Return the states of the machine that the verdicts of a run tell apart, in order.
+
+    A change that was found some cycles after it came is put where it came; changes of the work
+    begin no period.
+    """
+    if not verdicts:
+        return ()
+    found: list[Period] = []
+    begin, level = 0, verdicts[0].level
+    for place, verdict in enumerate(verdicts):
+        if verdict.change and verdict.kind is not Kind.WORK:
+            end = max(begin + 1, place - verdict.keep + 1)
+            found.append(Period(begin=begin, end=end, level=level))
+            begin = end
+        level = verdict.level
+    found.append(Period(begin=begin, end=len(verdicts), level=level))
+    return tuple(found)

@@ -22,6 +22,7 @@ VERBS = {
     "compare": ("hindmost.analysis.verbs.compare", "say how much faster one result is"),
     "plot": ("hindmost.analysis.verbs.plot", "draw run files"),
     "report": ("hindmost.analysis.verbs.report", "write one HTML page on run files"),
+    "plan": ("hindmost.jobs.verbs.plan", "say what a study comes to on a machine"),
     "doctor": ("hindmost.harness.verbs.doctor", "say what this machine has and what it lacks"),
 }
 

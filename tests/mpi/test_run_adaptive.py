@@ -136,7 +136,8 @@ def test_a_time_limit_stops_with_a_checkpoint_that_goes_on(ranks: Ranks, tmp_pat
 def test_checkpoints_come_by_the_time_between_failures(ranks: Ranks, tmp_path: Path) -> None:
     done = ranks(
         1, "run", "adaptive", "--deck", "timing-a", "--base", "24x16", "--steps", "60",
-        "--cycles", "150", "--mtbf", "0.2s", "--checkpoint", tmp_path / "state.h5", "--out", tmp_path / "runs",
+        "--cycles", "150", "--mtbf", "0.2s", "--checkpoint", tmp_path / "state.h5",
+        "--out", tmp_path / "runs",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     run = only_run(tmp_path / "runs")

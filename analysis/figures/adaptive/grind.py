@@ -1,4 +1,4 @@
-"""Time per cell against cells: what runs took, and the piecewise curve of the machine (figure 1)."""
+"""Time per cell against cells: what a run took, and the machine's piecewise curve (figure 1)."""
 
 from __future__ import annotations
 

@@ -30,11 +30,9 @@ class Start:
     gas: Callable[[Array, Array, tuple[float, float]], Array]
 
 
-def columns(
-    x: Array, rho: Array | float, u: Array | float, v: Array | float, p: Array | float
-) -> Array:
+def columns(x: Array, *fields: Array | float) -> Array:
     """Return quantities side by side, shape (place, 4)."""
-    return np.column_stack([np.broadcast_to(field, x.shape) for field in (rho, u, v, p)])
+    return np.column_stack([np.broadcast_to(field, x.shape) for field in fields])
 
 
 def sod(x: Array, y: Array, extent: tuple[float, float]) -> Array:
@@ -61,8 +59,7 @@ def blast_and_shock(x: Array, y: Array, extent: tuple[float, float]) -> Array:
     The shock comes from the left at Mach 2, for a ratio of specific heats of 1.4 (Rankine and
     Hugoniot). The heavy discs move slowly, so that there is something to resolve for long.
     """
-    width, height = extent
-    behind = x < 0.08 * width
+    behind = x < 0.08 * extent[0]
     near = disc(x, y, extent, 0.55, 0.4, 0.03)
     heavy = disc(x, y, extent, 0.3, 0.7, 0.06) | disc(x, y, extent, 0.8, 0.75, 0.05)
     rho = np.where(heavy, 20.0, np.where(behind, 8 / 3, 1.0))

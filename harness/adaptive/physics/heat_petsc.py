@@ -101,7 +101,7 @@ class PetscHeat:
 
 
 def global_rows(patch: Patch, first: int, exchange: Exchange) -> NDArray[np.int64]:
-    """Number the rows of a patch over all ranks, shape (owned + ghosts,).
+    """Return the numbers of a patch's rows over all ranks, shape (owned + ghosts,).
 
     Ghosts learn their numbers as a field; doubles hold them exactly up to 2**53.
     """

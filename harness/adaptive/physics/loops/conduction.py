@@ -9,9 +9,6 @@ import numpy as np
 
 from hindmost.harness.adaptive.physics.loops.first_order import Array, Levels, Rows, vectors
 
-STRIP = 512
-"""Rows at a time: several short loops over a strip that stays in the nearest cache."""
-
 
 @vectors
 def freeze(
@@ -101,18 +98,12 @@ def advance(
     w: Array, p: Array, s: Array, x: Array, r: Array, u: Array,
 ) -> None:  # fmt: skip
     """Take a step of Chronopoulos and Gear's conjugate gradients (1989), before u's exchange."""
-    for first in range(0, owned, STRIP):
-        last = min(owned, first + STRIP)
-        for row in range(first, last):
-            p[row] = u[row] + beta * p[row]
-        for row in range(first, last):
-            s[row] = w[row] + beta * s[row]
-        for row in range(first, last):
-            x[row] += alpha * p[row]
-        for row in range(first, last):
-            r[row] -= alpha * s[row]
-        for row in range(first, last):
-            u[row] = inverse[row] * r[row]
+    for row in range(owned):
+        p[row] = u[row] + beta * p[row]
+        s[row] = w[row] + beta * s[row]
+        x[row] += alpha * p[row]
+        r[row] -= alpha * s[row]
+        u[row] = inverse[row] * r[row]
 
 
 @vectors

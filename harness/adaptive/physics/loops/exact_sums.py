@@ -77,10 +77,12 @@ def exact_dots(
     for first in range(0, owned, TERMS):
         size = min(TERMS, owned - first)
         for k in range(size):
-            terms[k] = a[first + k] * c[first + k]
+            row = np.uint64(first + k)
+            terms[k] = a[row] * c[row]
         add_terms(bits, size, bins[0])
         for k in range(size):
-            terms[k] = b[first + k] * c[first + k]
+            row = np.uint64(first + k)
+            terms[k] = b[row] * c[row]
         add_terms(bits, size, bins[1])
 
 

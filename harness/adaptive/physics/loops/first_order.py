@@ -37,7 +37,7 @@ def largest_rate(state: Array, owned: int, level: Levels, per_width: Array, gamm
     for first in range(0, owned, BLOCK):
         size = min(BLOCK, owned - first)
         for k in range(size):
-            row = first + k
+            row = np.uint64(first + k)  # unsigned: no test for rows from the end
             rho = state[row, 0]
             inverse = 1.0 / rho
             u = state[row, 1] * inverse
@@ -46,7 +46,7 @@ def largest_rate(state: Array, owned: int, level: Levels, per_width: Array, gamm
             speed = abs(u) + abs(v) + 2.0 * math.sqrt(gamma * p * inverse)
             sound[k] = speed if (rho > 0.0) & (p > 0.0) else math.inf
         for k in range(size):
-            rate = sound[k] * per_width[np.uint64(level[first + k])]
+            rate = sound[k] * per_width[np.uint64(level[np.uint64(first + k)])]
             if not rate <= largest:  # a NaN as well
                 largest = rate if rate > 0.0 else math.inf
     return largest
@@ -105,7 +105,7 @@ def scatter(work: Array, lower: Rows, upper: Rows, normal: int, change: Array) -
         b = work[k + BLOCK]
         c = work[k + 2 * BLOCK]
         d = work[k + 3 * BLOCK]
-        low = np.uint64(lower[k])  # unsigned: no test for rows from the end
+        low = np.uint64(lower[k])
         high = np.uint64(upper[k])
         change[low, 0] -= a
         change[low, normal] -= b
@@ -138,8 +138,9 @@ def add_fluxes(
     for first in range(0, lower.size, BLOCK):
         size = min(BLOCK, lower.size - first)
         for k in range(size):
-            low = np.uint64(lower[first + k])
-            high = np.uint64(upper[first + k])
+            face = np.uint64(first + k)
+            low = np.uint64(lower[face])
+            high = np.uint64(upper[face])
             work[k] = gas[low, 0]
             work[k + BLOCK] = gas[low, normal]
             work[k + 2 * BLOCK] = gas[low, across]
@@ -148,7 +149,7 @@ def add_fluxes(
             work[k + 5 * BLOCK] = gas[high, normal]
             work[k + 6 * BLOCK] = gas[high, across]
             work[k + 7 * BLOCK] = gas[high, 3]
-            work[k + 8 * BLOCK] = length[np.uint64(level[first + k])]
+            work[k + 8 * BLOCK] = length[np.uint64(level[face])]
         flux_block(work, size, gamma)
         last = first + size
         scatter(work, lower[first:last], upper[first:last], normal, change)

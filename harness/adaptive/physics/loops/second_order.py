@@ -59,7 +59,7 @@ def limit(sides: Array, rows: int, first: int, slopes: Array) -> None:
             product = below * above
             total = below + above
             slope = 2.0 * product / (total if product > 0.0 else 1.0)
-            slopes[row, first + column] = slope if product > 0.0 else 0.0
+            slopes[row, np.uint64(first + column)] = slope if product > 0.0 else 0.0
             sides[row, column] = 0.0
             sides[row, 4 + column] = 0.0
 
@@ -138,10 +138,11 @@ def add_limited_fluxes(
     for first in range(0, lower.size, BLOCK):
         size = min(BLOCK, lower.size - first)
         for k in range(size):
-            low = np.uint64(lower[first + k])
-            high = np.uint64(upper[first + k])
-            a = 0.25 * lower_shift[first + k]
-            b = 0.25 * upper_shift[first + k]
+            face = np.uint64(first + k)
+            low = np.uint64(lower[face])
+            high = np.uint64(upper[face])
+            a = 0.25 * lower_shift[face]
+            b = 0.25 * upper_shift[face]
             for place, column in ((0, 0), (1, normal), (2, across), (3, 3)):
                 work[k + place * BLOCK] = (
                     gas[low, column]
@@ -153,7 +154,7 @@ def add_limited_fluxes(
                     - 0.5 * slopes[high, along + column]
                     + b * slopes[high, aside + column]
                 )
-            work[k + 8 * BLOCK] = length[np.uint64(level[first + k])]
+            work[k + 8 * BLOCK] = length[np.uint64(level[face])]
         flux_block(work, size, gamma)
         last = first + size
         scatter(work, lower[first:last], upper[first:last], normal, change)

@@ -24,7 +24,8 @@ def criterion(**changed: float) -> Criterion:
 
 
 def flags(mesh: Patch, state: NDArray[np.float64], which: Criterion) -> list[int]:
-    return which.flags(mesh, state, gamma=GAMMA, exchange=NoExchange()).tolist()
+    result: list[int] = which.flags(mesh, state, gamma=GAMMA, exchange=NoExchange()).tolist()
+    return result
 
 
 @pytest.mark.parametrize("quantity", ["density", "pressure"])

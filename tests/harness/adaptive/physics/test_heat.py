@@ -200,7 +200,7 @@ def test_a_state_that_is_no_gas_is_told() -> None:
     for sums in ("plain", "fixed"):
         state = rough(mesh)
         state[3, 3] = np.nan
-        with pytest.raises(DataError, match="does not converge.*no gas"):
+        with pytest.raises(DataError, match=r"does not converge.*no gas"):
             heat(mesh, 1.0, sums=sums).step(state, 1.0)
 
 

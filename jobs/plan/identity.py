@@ -1,0 +1,56 @@
+"""Stable ids of runs, and the order of blocks."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import re
+from collections.abc import Mapping, MutableSequence
+from typing import Any
+
+from hindmost.jobs.plan.plan import Value
+
+DIGITS = 10
+"""Of the hash; 10,000 configurations with one head meet by chance once in 20,000 studies."""
+HEAD = 24
+"""Characters of the head at most."""
+_WHO = ("solver", "deck", "operation", "problem")
+"""Names whose values tell runs apart best, for a person."""
+_SIZES = {"ranks": "p", "unknowns": "u"}
+
+
+def run_id(configuration: Mapping[str, Value], block: int) -> str:
+    """Return the id of a run, such as ``gmres-p2-u100000-r03-1a2b3c4d5e``.
+
+    It depends on the configuration and on the repeat only: not on what else is swept, on the
+    order of names, the seed or the machine.
+    """
+    text = json.dumps(dict(configuration), sort_keys=True, separators=(",", ":"))
+    digest = hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
+    return f"{head(configuration)}-r{block:02d}-{digest}"
+
+
+def head(configuration: Mapping[str, Value]) -> str:
+    """Return what a person knows a configuration by."""
+    texts = [name for name in sorted(configuration) if isinstance(configuration[name], str)]
+    named = [name for name in _WHO if name in configuration] + texts
+    parts = [slug(str(configuration[named[0]]))[:HEAD]] if named else ["run"]
+    parts += [f"{letter}{configuration[n]}" for n, letter in _SIZES.items() if n in configuration]
+    return "-".join(slug(part) or "run" for part in parts)
+
+
+def slug(text: str) -> str:
+    """Return a text that can be in the name of a file."""
+    return re.sub(r"[^A-Za-z0-9_.]+", "-", text).strip("-.")
+
+
+def shuffle(values: MutableSequence[Any], stream: random.Random) -> None:
+    """Shuffle in place (Fisher and Yates).
+
+    Python promises the same numbers from one seed for `random.Random.random` only, so a shuffle
+    of its own keeps an order the same on every version.
+    """
+    for last in range(len(values) - 1, 0, -1):
+        other = int(stream.random() * (last + 1))
+        values[last], values[other] = values[other], values[last]

@@ -1,0 +1,175 @@
+"""Slurm: sbatch queues, squeue and sacct tell, scancel cancels.
+
+squeue knows a job until some minutes after its end (``MinJobAge``); sacct knows it for ever, but
+only where the site keeps accounts. A job that neither knows is UNKNOWN.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from hindmost.errors import MissingError, UsageError
+from hindmost.jobs.schedulers.calls import Answer, batches, call
+from hindmost.jobs.schedulers.scheduler import Job, JobState, Script
+from hindmost.jobs.schedulers.script import (
+    OUTPUT,
+    clock,
+    directives,
+    fill_template,
+    line,
+    quoted,
+)
+from hindmost.jobs.schedulers.slurm_state import job
+
+LONGEST_WARNING_S = 65535
+"""The most that ``--signal`` takes."""
+
+_SQUEUE_FIELDS = ("JobID", "State", "Reason", "exit_code", "NodeList")
+_SACCT_FIELDS = ("JobIDRaw", "State", "Reason", "ExitCode", "NodeList")
+
+
+class Slurm:
+    """Jobs of Slurm, 20.11 and later."""
+
+    name = "slurm"
+
+    def render(self, script: Script) -> str:
+        """Return the script: the same text for the same allocation, to the byte.
+
+        Raises
+        ------
+        UsageError
+            A value has a line break, or a name is no name of a variable.
+        """
+        machine, allocation = script.machine, script.allocation
+        # Slurm reads quotes in directives as a shell does, and a percent sign as a placeholder.
+        place = str(script.folder / OUTPUT / allocation.id).replace("%", "%%") + "-%j.out"
+        warning_s = min(max(1, math.ceil(allocation.stop_before_s)), LONGEST_WARNING_S)
+
+        def option(name: str, value: str) -> str:
+            return f"--{name}={quoted(value, name)}" if value else ""
+
+        head = directives(
+            script,
+            "#SBATCH",
+            option("job-name", f"{script.study}-{allocation.id}"),
+            option("output", place),
+            option("partition", machine.partition),
+            option("account", machine.account),
+            option("qos", machine.qos),
+            option("constraint", machine.constraint),
+            f"--nodes={allocation.nodes}",
+            f"--ntasks-per-node={allocation.ranks_per_node}",
+            "--exclusive" if machine.exclusive else "",
+            f"--time={clock(allocation.walltime_s)}",
+            f"--signal=B:USR1@{warning_s}",
+            "--no-requeue",
+        )
+        return fill_template("slurm.sh", script, directives=head)
+
+    def submit(self, path: Path) -> str:
+        """Submit a script and return the id of its job.
+
+        Raises
+        ------
+        UsageError
+            Slurm refused it.
+        MissingError
+            sbatch is not there or did not answer; the job may be queued all the same.
+        """
+        answer = call("sbatch", "--parsable", "--", line(str(path), "The path of a script"))
+        id = answer.out.strip().split(";")[0]
+        if answer.status or not id.isdigit():
+            raise UsageError(
+                f"sbatch refused {path}: {answer.complaint}. Correct the machine or the limits in "
+                "the study, or the script itself."
+            )
+        return id
+
+    def look(self, ids: Sequence[str]) -> dict[str, Job]:
+        """Say what became of jobs; one that Slurm does not know is UNKNOWN.
+
+        Raises
+        ------
+        MissingError
+            Slurm does not answer: nothing is known of any job.
+        """
+        found: dict[str, Job] = {}
+        for batch in batches(ids):
+            found |= _squeue(batch)
+        for batch in batches([id for id in ids if id not in found]):
+            found |= _sacct(batch)
+        return {id: found[id] for id in ids}
+
+    def cancel(self, ids: Sequence[str]) -> None:
+        """Cancel jobs; those that ended, and those that Slurm does not know, are left as they are.
+
+        Raises
+        ------
+        MissingError
+            Slurm does not answer, or does not let the jobs be cancelled.
+        """
+        for batch in batches(ids):
+            # Its exit status tells nothing: it is 0 for ids that never were.
+            answer = call("scancel", *batch)
+            denied = [each for each in answer.err.splitlines() if _matters(each)]
+            if denied:
+                raise MissingError(
+                    f"scancel: {denied[0].strip()}. Try again, or ask who runs Slurm here."
+                )
+
+
+def _matters(complaint: str) -> bool:
+    """Tell whether a complaint of scancel is more than that there is nothing to cancel."""
+    harmless = ("Invalid job id", "already completing or completed", "Job/step already")
+    return bool(complaint.strip()) and not any(each in complaint for each in harmless)
+
+
+def _squeue(ids: list[str]) -> dict[str, Job]:
+    """Ask for jobs that Slurm has in memory, the ended ones among them."""
+    fields = ",".join(f"{name}:|" for name in _SQUEUE_FIELDS)
+    answer = call("squeue", "--noheader", "--states=all", f"--jobs={','.join(ids)}", "-O", fields)
+    if answer.status and "Invalid job id" not in answer.err:  # a single id that it has not got
+        raise MissingError(f"squeue: {answer.complaint}. Slurm does not answer; ask again later.")
+    found = {}
+    for each in answer.out.splitlines():
+        row = [value.strip() for value in each.split("|")]
+        if len(row) > len(_SQUEUE_FIELDS) and row[0] in ids:
+            # As wait() has it: the signal below, the status above.
+            ended = int(row[3]) if row[3].isdigit() else 0
+            status, signal = ended >> 8 & 255, ended & 127
+            found[row[0]] = job(row[0], row[1], row[2], status, signal, row[4])
+    return found
+
+
+def _sacct(ids: list[str]) -> dict[str, Job]:
+    """Ask for jobs in the site's accounts, and say why where they tell nothing."""
+    words = ("--parsable2", "--noheader", "--allocations", f"--format={','.join(_SACCT_FIELDS)}")
+    if shutil.which("sacct") is None:
+        answer = Answer(status=1, out="", err="not installed")
+    else:
+        answer = call("sacct", *words, f"--jobs={','.join(ids)}")
+    nothing = answer.complaint if answer.status else "no such job"
+    found = {id: _unknown(id, f"Slurm does not know it (sacct: {nothing})") for id in ids}
+    for each in answer.out.splitlines():
+        row = each.split("|")
+        if len(row) != len(_SACCT_FIELDS) or row[0] not in ids:
+            continue
+        status, _, signal = row[3].partition(":")
+        told = job(row[0], row[1], row[2], int(status or 0), int(signal or 0), row[4])
+        if told.state in (JobState.PENDING, JobState.STUCK, JobState.RUNNING):
+            # squeue has not got it: its end did not reach the accounts.
+            told = _unknown(row[0], f"sacct says {row[1]}, but Slurm does not know it")
+        found[told.id] = told
+    return found
+
+
+def _unknown(id: str, reason: str) -> Job:
+    return Job(id=id, state=JobState.UNKNOWN, reason=reason)
+
+
+SLURM = Slurm()
+"""Slurm as studies name it."""

@@ -1,0 +1,1 @@
+"""Studies that come with hindmost, found by name: ``hindmost plan gmres-noise``."""

@@ -1,0 +1,1 @@
+"""The parts of the commented study that ``hindmost plan --example`` prints."""

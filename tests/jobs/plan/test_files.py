@@ -1,0 +1,88 @@
+"""Plans as files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hindmost.errors import DataError, UnknownSchemaError
+from hindmost.jobs.plan.files import read, text_of, write
+from hindmost.jobs.plan.make import make_plan
+from hindmost.jobs.plan.plan import Plan
+from hindmost.jobs.study.document import parse_document
+from hindmost.jobs.study.examples import example
+from hindmost.jobs.study.read import study_of
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    study = study_of(parse_document(example("slurm"), "study.toml"), replacements=["repeats=2"])
+    return make_plan(study, expectation=lambda run: 12.5 if run.ranks == 2 else None)
+
+
+def test_a_plan_comes_back_and_its_text_does(plan: Plan, tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    write(plan, path)
+    assert read(path) == plan
+    assert path.read_text() == text_of(plan) == text_of(read(path))
+    assert [each.name for each in tmp_path.iterdir()] == ["plan.json"]
+    document = json.loads(path.read_text())
+    assert (document["schema"], document["version"]) == ("hindmost-plan", 1)
+    lines = path.read_text().splitlines()
+    assert sum(line.startswith("  {") for line in lines) == len(plan.runs) + len(plan.allocations)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "word"),
+    [
+        ('"limit_s": 120.0', '"limit_s": "120"', "runs[0]: 'limit_s' is '120'"),
+        ('"limit_s": 120.0, ', "", "runs[0] lacks 'limit_s'"),
+        ('"limit_s": 120.0', '"limit": 1, "limit_s": 120.0', "runs[0] has 'limit'"),
+        ('"ranks": 2', '"ranks": null', "'configuration' is None"),
+        ('"study": "example"', '"study": true', "the plan: 'study' is True"),
+        ('"launcher": "srun", ', "", "machine lacks 'launcher'"),
+        ('"machine": {', '"machine": 3, "x": {', "machine is not an object"),
+        ('"version": 1', '"version": 0', "version is 0"),
+        ('"version": 1', '"version": true', "version is True"),
+        ('"id": "a000-p1"', '"id": "a00-p1"', "do not name each other"),
+        ("hindmost-plan", "plan", "not a plan of hindmost"),
+        ("}\n", "", "not the JSON of a plan"),
+    ],
+)
+def test_what_is_no_plan(plan: Plan, tmp_path: Path, old: str, new: str, word: str) -> None:
+    path = tmp_path / "plan.json"
+    text = text_of(plan)
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(DataError) as caught:
+        read(path)
+    assert word in str(caught.value)
+    assert str(caught.value).startswith(str(path))
+
+
+def test_newer_and_absent_plans(plan: Plan, tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    with pytest.raises(DataError, match="cannot be read"):
+        read(path)
+    path.write_text(text_of(plan).replace('"version": 1', '"version": 2'))
+    with pytest.raises(UnknownSchemaError, match="version 2"):
+        read(path)
+
+
+@given(cut=st.floats(0, 1, exclude_max=True), flip=st.integers(0, 255))
+def test_damage_is_refused_or_harmless(
+    plan: Plan, tmp_path_factory: pytest.TempPathFactory, cut: float, flip: int
+) -> None:
+    data = bytearray(text_of(plan).encode())
+    data[int(cut * len(data))] = flip
+    path = tmp_path_factory.getbasetemp() / "damaged.json"
+    path.write_bytes(data)
+    try:
+        found = read(path)
+    except DataError:
+        return
+    assert isinstance(found, Plan)

@@ -1,0 +1,107 @@
+"""Conditions, against Python's own reading of the same text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hindmost.jobs.plan.plan import Value
+from hindmost.jobs.study.expression import ConditionError, parse_condition
+
+NAMES: dict[str, Value] = {
+    "ranks": 16,
+    "unknowns": 1000000,
+    "solver": "gmres",
+    "fine": True,
+    "tolerance": 1e-8,
+}
+
+NUMBERS = st.sampled_from(["ranks", "unknowns", "tolerance", "16", "-3", "8e6", ".5", "1_000_000"])
+TEXTS = st.sampled_from(["solver", '"gmres"', "'pgmres'", '"and"', "')'"])
+SIGN = st.sampled_from(["<", "<=", ">", ">=", "==", "!="])
+
+
+@st.composite
+def comparisons(draw: st.DrawFn) -> str:
+    atoms = draw(st.sampled_from([NUMBERS, TEXTS]))
+    text = draw(atoms)
+    for _ in range(draw(st.integers(1, 2))):
+        text += f" {draw(SIGN)}{draw(st.sampled_from(['', '  ']))}{draw(atoms)}"
+    return text
+
+
+CONDITIONS = st.recursive(
+    comparisons() | st.just("fine"),
+    lambda inner: (
+        st.tuples(inner, st.sampled_from(["and", "or"]), inner).map(" ".join)
+        | inner.map(lambda text: f"( {text})")
+        | inner.map(lambda text: f"not {text}")
+    ),
+    max_leaves=8,
+)
+
+
+@given(CONDITIONS)
+def test_a_condition_means_what_it_means_in_python(text: str) -> None:
+    assert parse_condition(text, NAMES).holds(NAMES) == bool(eval(text, {}, dict(NAMES)))
+
+
+def test_words_for_true_and_false() -> None:
+    assert parse_condition("fine == true and not false", NAMES).holds(NAMES)
+
+
+@pytest.mark.parametrize("text", ["solver == 16", "fine == 1", "1 == true"])
+def test_values_of_two_sorts_are_unequal(text: str) -> None:
+    assert not parse_condition(text, NAMES).holds(NAMES)
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "word"),
+    [
+        ("ranks > ", 8, "the end where a name, a number or a text should be"),
+        ("rnks > 2", 1, "did you mean ranks?"),
+        ("ranks > 2 and solvr == 'x'", 15, "did you mean solver?"),
+        ("ranks >> 2", 8, "'>' where a name"),
+        ("ranks = 2", 7, "'=' cannot be read"),
+        ("(ranks > 2", 11, "where '\\)' should be"),
+        ("ranks > 2)", 10, "where 'and', 'or' or the end"),
+        ("ranks 2", 7, "'2' where 'and'"),
+        ("__import__('os')", 1, "not set by the sweep"),
+        ("ranks.real > 1", 6, "cannot be read"),
+        ("ranks > 2x", 9, "cannot be read"),
+        ("solver == 'gmres", 11, "cannot be read"),
+        ("", 1, "the end where"),
+        ("and", 1, "'and' where"),
+        ("not " * 60 + "fine", 201, "nested more than"),
+        ("(" * 1000, 51, "nested more than"),
+    ],
+)
+def test_errors_have_their_column(text: str, column: int, word: str) -> None:
+    with pytest.raises(ConditionError, match=word) as caught:
+        parse_condition(text, NAMES)
+    assert caught.value.column == column
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "word"),
+    [
+        ("fine and ranks", 10, "neither true nor false"),
+        ("ranks < 2 or solver > 3", 21, "in no order"),
+        ("fine > false", 6, "in no order"),
+    ],
+)
+def test_what_cannot_be_told(text: str, column: int, word: str) -> None:
+    with pytest.raises(ConditionError, match=word) as caught:
+        parse_condition(text, NAMES).holds(NAMES)
+    assert caught.value.column == column
+
+
+@given(st.text(max_size=20) | st.text("()<>=! andortnks'\"1.e-", max_size=30))
+def test_any_text_is_a_condition_or_refused(text: str) -> None:
+    column = 1
+    try:
+        parse_condition(text, NAMES).holds(NAMES)
+    except ConditionError as error:
+        column = error.column
+    assert 1 <= column <= len(text) + 1

@@ -1,0 +1,263 @@
+"""Study files: what is read, and where errors stand."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from hindmost import profiles
+from hindmost.errors import DataError, UnknownSchemaError, UsageError
+from hindmost.jobs.study.document import parse_document
+from hindmost.jobs.study.read import COMMAND, read_study, study_of
+from hindmost.jobs.study.study import Order, PackBy, Study
+from hindmost.jobs.study.sweep import configurations
+
+DRAFT = """\
+schema = 1
+[study]
+name = "gmres-noise"
+seed = 20261121
+repeats = 20
+order = "random-blocks"
+[machine.local]
+scheduler = "local"
+launcher = "mpiexec"
+launch_args = ["-bind-to", "core"]
+cores_per_node = 2
+[machine.site-a]
+scheduler = "slurm"
+launcher = "srun"
+launch_args = ["--mpi=pmi2", "--exact", "--cpu-bind=cores"]
+partition = "standard"
+account = "e00"
+exclusive = true
+cores_per_node = 128
+scratch = "$SCRATCH"
+setup = ["module load cray-python"]
+[sweep]
+ranks = [2, 16, 128, 256]
+solver = ["gmres", "pgmres"]
+iterations = 5000
+problem = [{name = "laplacian-1d", unknowns = 1e6}, {name = "diagonal", unknowns = 1e7}]
+exclude = ["ranks > 128 and unknowns < 8e6"]
+[pack]
+by = "ranks"
+[limits]
+job = "02:00:00"
+run = "5m"
+stop_before = "10m"
+max_retries = 2
+"""
+
+
+def read(text: str, *replacements: str) -> Study:
+    return study_of(parse_document(text, "study.toml"), replacements=replacements)
+
+
+def test_the_draft_is_read() -> None:
+    study = read(DRAFT)
+    assert (study.name, study.seed, study.repeats) == ("gmres-noise", 20261121, 20)
+    assert study.order is Order.RANDOM_BLOCKS
+    assert study.pack.by is PackBy.RANKS
+    assert (study.limits.job_s, study.limits.run_s, study.limits.stop_before_s) == (7200, 300, 600)
+    assert study.command == COMMAND
+    assert study.names == ("ranks", "solver", "iterations", "problem", "unknowns")
+    site = study.machines["site-a"]
+    assert (site.scheduler, site.launcher, site.cores_per_node) == ("slurm", "srun", 128)
+    assert site.launch_args == ("--mpi=pmi2", "--exact", "--cpu-bind=cores")
+    assert study.only_machine == ""
+
+
+def test_the_sweep_is_the_product_without_what_is_excluded() -> None:
+    found = configurations(read(DRAFT))
+    brute = {
+        (ranks, solver, problem, unknowns)
+        for ranks in (2, 16, 128, 256)
+        for solver in ("gmres", "pgmres")
+        for problem, unknowns in (("laplacian-1d", 10**6), ("diagonal", 10**7))
+        if not (ranks > 128 and unknowns < 8e6)
+    }
+    names = ("ranks", "solver", "problem", "unknowns")
+    assert {tuple(each[name] for name in names) for each in found} == brute
+    assert len(found) == len(brute) == 14
+    assert all(type(each["unknowns"]) is int for each in found)
+
+
+def test_only_keeps_what_fulfils_all() -> None:
+    text = DRAFT.replace("exclude =", "only = ['ranks < 100', 'solver == \"gmres\"']\nexclude =")
+    found = configurations(read(text))
+    assert {(each["ranks"], each["solver"]) for each in found} == {(2, "gmres"), (16, "gmres")}
+
+
+ERRORS = [
+    ('launcher = "srun"', 'launcher = "srum"', "14:12", "machine.site-a.launcher = 'srum': did you "
+     "mean srun? choose from: mpiexec, srun, template."),
+    ("seed =", "sead =", "4:1", "'sead' is no key of study: did you mean seed?"),
+    ("seed = 20261121", "seed = -1", "4:8", "study.seed = -1: it has to be at least 0"),
+    ("seed = 20261121", "seed = true", "4:8", "study.seed = true: it has to be a whole number"),
+    ('"random-blocks"', '"random"', "6:9", "did you mean random-blocks?"),
+    ("[pack]", "[packs]", "28:2", "'packs' is no key of a study: did you mean pack?"),
+    ('"--exact"', "false", "15:30", "launch_args[1] = false: it has to be a text"),
+    ('job = "02:00:00"', "job = 120", "31:7", "limits.job = 120: a duration is"),
+    ('run = "5m"', 'run = "5h"', "32:7", "longer together than limits.job"),
+    ("ranks > 128 and", "ranks >> 128 and", "27:20", "character 8: '>' where a name"),
+    ("ranks > 128 and", "rank > 128 and", "27:13", "did you mean ranks"),
+    ("unknowns < 8e6", "solver < 8e6", "27:36", "they are in no order"),
+    ("ranks > 128 and unknowns < 8e6", "ranks > 0", None, "leave none of 16 configurations"),
+    ("[2, 16,", "[2, 0,", "23:13", "sweep.ranks[1] = 0: ranks has to be a whole number"),
+    ("[2, 16,", "[2, 2,", "23:13", "it stands in the list before"),
+    ("[2, 16, 128, 256]", "[]", "23:9", "an empty list"),
+    ("ranks = [2, 16, 128, 256]\n", "", "22:2", "sweep.ranks is missing"),
+    ("unknowns = 1e7", "unknown = 1e7", "26:53", "all have to set the same names"),
+    ("unknowns = 1e7", "unknowns = [1]", "26:84", "it has to be a text, a number"),
+    ("unknowns = 1e7", "unknowns = inf", "26:84", "finite"),
+    ("iterations = 5000\n", "", "22:2", "the sweep does not set 'iterations'"),
+    ("[pack]\n", "[run]\ncommand = ['x', 'a {solvr}']\n[pack]\n", "29:17", "did you mean solver?"),
+    ('by = "ranks"', 'by = ["solver", "size"]', "29:17", "the sweep does not set it"),
+    ("cores_per_node = 128\n", "", "12:10", "machine.site-a.cores_per_node is missing"),
+    ('scheduler = "slurm"\n', "", "12:10", "machine.site-a.scheduler is missing: choose from"),
+    ('account = "e00"', 'place = "scatter"', "17:9", "only pbs knows it"),
+    ('account = "e00"', 'account = "a\\nb"', "17:11", "one line that can be printed"),
+    ('account = "e00"', 'environment = {"A B" = "1"}', "17:24", "cannot be a variable"),
+    ('scheduler = "local"', 'scheduler = "local"\nnodes = 2', "9:9", "one node"),
+    ('launcher = "mpiexec"', 'launcher = "srun"', "9:12", "srun starts ranks under slurm"),
+    ('launcher = "mpiexec"', 'launcher = "template"', "7:10", "launch_template is missing"),
+    ("[machine.local]", "[machine.'a b']", "7:10", "names have letters, digits"),
+    ('name = "gmres-noise"', 'name = "a/b"', "3:8", "letters, digits, dots"),
+    ("repeats = 20", "repeats = ", "5:11", "not TOML: Invalid value"),
+    ("max_retries = 2\n", "max_retries = '", "34:16", "not TOML"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "place", "word"), ERRORS)
+def test_errors_say_where(old: str, new: str, place: str | None, word: str) -> None:
+    assert DRAFT.count(old) >= 1
+    with pytest.raises(DataError, match=re.escape(word)) as caught:
+        read(DRAFT.replace(old, new, 1))
+    if place is not None:
+        assert str(caught.value).startswith(f"study.toml:{place}: ")
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_newer_schema_is_refused_by_name() -> None:
+    with pytest.raises(UnknownSchemaError, match=r"study.toml:1:10: schema = 2"):
+        read(DRAFT.replace("schema = 1", "schema = 2"))
+
+
+def test_set_replaces_values() -> None:
+    study = read(DRAFT, "ranks=1,2", "repeats=3", "solver=cg")
+    found = configurations(study)
+    assert {each["ranks"] for each in found} == {1, 2}
+    assert {each["solver"] for each in found} == {"cg"}
+    assert study.repeats == 3
+    assert study.sha256 != read(DRAFT).sha256
+
+
+def test_set_takes_a_name_out_of_tables() -> None:
+    found = configurations(read(DRAFT, "unknowns=1e4,2e4", "ranks=2", "solver=cg"))
+    pairs = [(each["problem"], each["unknowns"]) for each in found]
+    assert sorted(pairs) == [
+        (problem, size) for problem in ("diagonal", "laplacian-1d") for size in (10000, 20000)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("rank=2", "did you mean ranks?"),
+        ("ranks", "NAME=VALUE"),
+        ("ranks=", "NAME=VALUE"),
+        ("ranks=0", "at least 1"),
+        ("ranks=two", "whole number"),
+        ("repeats=0", "repeats is a whole number"),
+        ("unknowns=inf", "not finite"),
+    ],
+)
+def test_what_cannot_be_set(text: str, word: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(word)):
+        read(DRAFT, text)
+
+
+def test_a_name_and_what_a_table_sets_meet() -> None:
+    text = DRAFT.replace("iterations = 5000", "iterations = 5000\nunknowns = 5")
+    with pytest.raises(DataError, match=r"study.toml:27:11: .*'unknowns' is set by 'unknowns'"):
+        read(text)
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    path = tmp_path / "config" / "hindmost" / "machines.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        '[machine.site-a]\nscheduler = "slurm"\naccount = "mine"\ncores_per_node = 4\nqos = "low"\n'
+        '[machine.site-b]\nscheduler = "pbs"\ncores_per_node = 36\n'
+    )
+    return path
+
+
+def test_machines_of_ones_own_join_and_the_study_wins(own: Path, tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(DRAFT)
+    machines = read_study(file).machines
+    assert set(machines) == {"local", "site-a", "site-b"}
+    site = machines["site-a"]
+    assert (site.account, site.cores_per_node, site.qos) == ("e00", 128, "low")
+    assert machines["site-b"].launcher == "mpiexec"
+    assert (profiles.profiles_path(), profiles.profile_names(own)) == (own, ("site-a", "site-b"))
+
+
+def test_errors_in_ones_own_machines_name_that_file(own: Path, tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(DRAFT)
+    own.write_text("[machine.x]\nscheduler = 'slum'\n")
+    with pytest.raises(DataError, match=r"machines.toml:2:13: .*did you mean slurm"):
+        read_study(file)
+    own.write_text("[machines.x]\n")
+    with pytest.raises(DataError, match=r"machines.toml:1:2: .*did you mean machine"):
+        read_study(file)
+
+
+def test_doctor_reads_the_same_names(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from hindmost.harness.verbs.doctor import look_at_machines
+
+    assert look_at_machines().text == f"{own}: site-a, site-b"
+    own.write_text("machine = 3")
+    assert look_at_machines().verdict == "note"
+    own.write_text("machine = ")
+    assert "cannot be read as TOML" in look_at_machines().text
+    own.unlink()
+    assert look_at_machines().text.startswith(f"no {own}")
+    monkeypatch.setenv("XDG_CONFIG_HOME", "relative")
+    monkeypatch.setenv("HOME", "/home/somebody")
+    assert profiles.profiles_path() == Path("/home/somebody/.config/hindmost/machines.toml")
+
+
+def test_files_that_are_none(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"did you mean gmres-noise\?"):
+        read_study("gmres-nois")
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_study(tmp_path / "none.toml")
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_study(tmp_path)
+    binary = tmp_path / "binary.toml"
+    binary.write_bytes(b"a = 1\n\xff")
+    with pytest.raises(DataError, match=r"binary.toml:2: not UTF-8"):
+        read_study(binary)
+
+
+def test_a_folder_hides_no_study_that_comes_along(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gmres-noise").mkdir()
+    assert read_study("gmres-noise", profiles=tmp_path / "none").name == "gmres-noise"
+    assert read_study("gmres-noise.toml", profiles=tmp_path / "none").repeats == 10
+    (tmp_path / "gmres-noise.toml").write_text(DRAFT)
+    assert read_study("gmres-noise.toml", profiles=tmp_path / "none").repeats == 20
+
+
+def test_lines_that_end_as_on_windows_and_a_byte_order_mark() -> None:
+    assert read("\ufeff" + DRAFT.replace("\n", "\r\n")).sha256 == read(DRAFT).sha256

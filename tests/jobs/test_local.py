@@ -1,0 +1,160 @@
+"""Jobs without a scheduler: in their order, never two at once, and none that is taken for done."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hindmost.errors import UsageError
+from hindmost.jobs.schedulers import local as module
+from hindmost.jobs.schedulers.local import LOCAL
+from hindmost.jobs.schedulers.local_jobs import process, processes_of, read_process, state_folder
+from hindmost.jobs.schedulers.scheduler import JobState
+
+GOING_ON = {JobState.PENDING, JobState.RUNNING}
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr(module, "GRACE_S", 1.0)
+    yield
+    if state_folder().is_dir():
+        LOCAL.cancel([folder.name for folder in state_folder().iterdir() if folder.is_dir()])
+
+
+def submit(tmp_path: Path, *commands: str) -> str:
+    path = tmp_path / "scripts" / f"{len(list(tmp_path.rglob('*.sh')))}.sh"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("\n".join(("#!/bin/bash", *commands, "")))
+    return LOCAL.submit(path)
+
+
+def state(id: str) -> JobState:
+    return LOCAL.look([id])[id].state
+
+
+def wait(*ids: str, until: JobState | None = None) -> list[JobState]:
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        states = [job.state for job in LOCAL.look(ids).values()]
+        if all(each is until if until else each not in GOING_ON for each in states):
+            break
+        time.sleep(0.02)
+    return states
+
+
+def test_ends(tmp_path: Path) -> None:
+    commands = ("exit 0", "exit 75", "exit 7", "kill -KILL $$", "nonesuch")
+    ids = [submit(tmp_path, command) for command in commands]
+    assert wait(*ids) == [
+        JobState.COMPLETED,
+        JobState.LEFT,
+        JobState.FAILED,
+        JobState.FAILED,
+        JobState.FAILED,
+    ]
+    assert LOCAL.look(ids)[ids[3]].reason == "exit -9"
+    LOCAL.cancel(ids)  # what ended stays as it is
+    assert state(ids[0]) is JobState.COMPLETED
+
+
+def test_one_after_another_in_order(tmp_path: Path) -> None:
+    (tmp_path / "output").mkdir()
+    log = tmp_path / "log"
+    ids = [
+        submit(tmp_path, f"echo {number} begins >> {log}; sleep 0.1; echo {number} ends >> {log}")
+        for number in range(3)
+    ]
+    assert set(wait(*ids)) == {JobState.COMPLETED}
+    assert log.read_text() == "".join(f"{number} begins\n{number} ends\n" for number in range(3))
+
+
+def test_what_a_job_prints_goes_to_the_study(tmp_path: Path) -> None:
+    (tmp_path / "output").mkdir()
+    id = submit(tmp_path, "echo to out; echo $HINDMOST_JOB_ID >&2")
+    wait(id)
+    assert (tmp_path / "output" / f"0-{id}.out").read_text() == f"to out\n{id}\n"
+
+
+def test_cancelling(tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    running = submit(
+        tmp_path, f"trap 'echo told > {told}; exit 75' TERM", "while :; do sleep 0.05; done"
+    )
+    waiting = submit(tmp_path, "exit 0")
+    wait(running, until=JobState.RUNNING)
+    assert state(waiting) is JobState.PENDING
+    LOCAL.cancel([waiting])
+    LOCAL.cancel([running])
+    assert wait(running, waiting) == [JobState.CANCELLED, JobState.CANCELLED]
+    assert told.read_text() == "told\n"
+
+
+def test_what_does_not_listen_is_killed_wherever_it_went(tmp_path: Path) -> None:
+    # Ranks of Open MPI are in a session of their own.
+    id = submit(tmp_path, "trap '' TERM", "setsid sleep 60 &", "wait; sleep 60")
+    wait(id, until=JobState.RUNNING)
+    while len(processes_of(id)) < 2:
+        time.sleep(0.02)
+    LOCAL.cancel([id])
+    assert state(id) is JobState.CANCELLED
+    assert processes_of(id) == []
+
+
+def test_a_keeper_that_was_killed_leaves_its_script_alone(tmp_path: Path) -> None:
+    go, log = tmp_path / "go", tmp_path / "log"
+    first = submit(tmp_path, f"while [ ! -e {go} ]; do sleep 0.05; done; echo 1 >> {log}")
+    second = submit(tmp_path, f"echo 2 >> {log}")
+    wait(first, until=JobState.RUNNING)
+    keeper = read_process(state_folder() / first, "submitted")
+    assert keeper is not None
+    os.kill(keeper.pid, signal.SIGKILL)
+    assert state(first) is JobState.RUNNING
+    assert state(second) is JobState.PENDING  # the script holds the lock as well
+    go.touch()
+    assert wait(second) == [JobState.COMPLETED]
+    assert log.read_text() == "1\n2\n"
+    # Nobody saw how it ended: it is no success.
+    assert state(first) is JobState.FAILED
+    assert "killed" in LOCAL.look([first])[first].reason
+
+
+def test_a_number_that_another_process_got(tmp_path: Path) -> None:
+    id = submit(tmp_path, "sleep 0.3")
+    wait(id)
+    folder = state_folder() / id
+    (folder / "ended.json").unlink()
+    mine = process(os.getpid())
+    assert mine is not None
+    assert mine.alive
+    told = (folder / "started.json").read_text()
+    for event in ("submitted", "started"):
+        found = read_process(folder, event)
+        assert found is not None
+        text = (folder / f"{event}.json").read_text()
+        (folder / f"{event}.json").write_text(
+            text.replace(f'"pid": {found.pid}', f'"pid": {os.getpid()}')
+        )
+    assert state(id) is JobState.FAILED
+    for event in ("submitted", "started"):
+        text = told.replace(mine.boot, "an earlier start of the machine")
+        (folder / f"{event}.json").write_text(text)
+    assert state(id) is JobState.NODE_FAILED
+
+
+def test_unknown_jobs(tmp_path: Path) -> None:
+    for id in ("20200101T000000.000000", "", "..", "a/b", "."):
+        assert state(id) is JobState.UNKNOWN
+    elsewhere = state_folder().parent / "other-host" / "20200101T000000.000001"
+    elsewhere.mkdir(parents=True)
+    job = LOCAL.look([elsewhere.name])[elsewhere.name]
+    assert (job.state, "other-host" in job.reason) == (JobState.UNKNOWN, True)
+    LOCAL.cancel([elsewhere.name])
+    with pytest.raises(UsageError, match="There is no script"):
+        LOCAL.submit(tmp_path / "none.sh")

@@ -1,0 +1,128 @@
+"""Studies that come with hindmost, and the examples: each is read and planned on two cores."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.conftest import ROOT
+
+from hindmost.cli import VERBS
+from hindmost.harness.krylov.experiment import Experiment
+from hindmost.jobs.plan.make import make_plan
+from hindmost.jobs.plan.plan import Plan
+from hindmost.jobs.schedulers import SCHEDULERS
+from hindmost.jobs.study.document import parse_document
+from hindmost.jobs.study.examples import example
+from hindmost.jobs.study.read import read_study, shipped_studies, study_of
+
+SHIPPED = {
+    "adaptive-decks", "collectives", "gmres-noise", "solvers", "static-scaling", "strong-scaling",
+}  # fmt: skip
+
+
+def on_two_cores(name: str, tmp_path: Path) -> Plan:
+    study = read_study(name, profiles=tmp_path / "none", replacements=["ranks=1,2"])
+    local = replace(study.machines["local"], cores_per_node=2)
+    return make_plan(replace(study, machines={"local": local}), "local")
+
+
+def test_all_are_there() -> None:
+    assert set(shipped_studies()) == SHIPPED
+
+
+@pytest.mark.parametrize("name", sorted(SHIPPED))
+def test_a_study_plans_on_two_cores(name: str, tmp_path: Path) -> None:
+    plan = on_two_cores(name, tmp_path)
+    assert plan.study == name
+    assert {run.ranks for run in plan.runs} == {1, 2}
+    assert {run.nodes for run in plan.runs} == {1}
+    assert not any(run.split for run in plan.runs)
+    assert all(any("{out}" in word for word in run.command) for run in plan.runs)
+
+
+@pytest.mark.parametrize("name", sorted(SHIPPED))
+def test_a_study_plans_as_it_is_on_a_cluster(name: str, tmp_path: Path) -> None:
+    profiles = tmp_path / "machines.toml"
+    profiles.write_text("[machine.site]\nscheduler = 'slurm'\ncores_per_node = 64\n")
+    plan = make_plan(read_study(name, profiles=profiles))
+    assert plan.machine.name == "site"
+    assert max(run.nodes for run in plan.runs) == -(-max(run.ranks for run in plan.runs) // 64)
+    assert not any(run.split for run in plan.runs)
+
+
+@pytest.mark.parametrize("name", sorted(SHIPPED))
+def test_the_line_of_post_processing_is_a_shell_s_and_names_verbs(
+    name: str, tmp_path: Path
+) -> None:
+    line = on_two_cores(name, tmp_path).collect
+    assert "{runs}" in line
+    subprocess.run(["sh", "-n", "-c", line.replace("{runs}", "runs")], check=True)
+    assert set(re.findall(r"\bhindmost (\w+)", line)) <= set(VERBS)
+
+
+@pytest.mark.parametrize("name", ["gmres-noise", "solvers", "static-scaling", "strong-scaling"])
+def test_runs_of_krylov_solvers_can_be_done(name: str, tmp_path: Path) -> None:
+    for run in on_two_cores(name, tmp_path).runs:
+        given = dict(zip(run.command[3::2], run.command[4::2], strict=True))
+        Experiment(
+            workload=run.command[2],
+            solvers=(given["--solver"],),
+            unknowns=int(given["--unknowns"]),
+            iterations=int(given["--iterations"]),
+            repeats=1,
+            warmup=1,
+            seed=0,
+        ).check()
+
+
+def test_the_collectives_are_measured_and_gathered(tmp_path: Path) -> None:
+    plan = on_two_cores("collectives", tmp_path)
+    assert (ROOT / plan.runs[0].command[1]).exists()
+    data = (ROOT / "examples/scaling/data/collectives.txt").read_text()
+    for ranks in (16, 128):
+        (tmp_path / f"collectives-p{ranks}-0.txt").write_text(data)
+    (tmp_path / "bin").mkdir()
+    for tool in ("python", "hindmost"):
+        (tmp_path / "bin" / tool).write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+        (tmp_path / "bin" / tool).chmod(0o755)
+    done = subprocess.run(
+        [str(shutil.which("sh")), "-c", plan.collect.replace("{runs}", ".")],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        env={**os.environ, "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"},
+    )
+    assert done.stdout.split() == [
+        "examples/scaling/over_ranks.py", "./over-ranks.jsonl", "128=./collectives-p128-0.txt",
+        "16=./collectives-p16-0.txt", "scale", "./over-ranks.jsonl",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("scheduler", SCHEDULERS.names)
+def test_an_example_of_a_scheduler_can_be_planned(scheduler: str) -> None:
+    plan = make_plan(study_of(parse_document(example(scheduler), "example.toml")))
+    assert plan.machine.scheduler == scheduler
+    assert len(plan.runs) == 5 * 2 * 2 * 3
+
+
+def test_the_whole_example_has_every_scheduler() -> None:
+    study = study_of(parse_document(example(), "example.toml"))
+    assert {each.scheduler for each in study.machines.values()} == set(SCHEDULERS.names)
+    for name in study.machines:
+        assert make_plan(study, name).machine.name == name
+
+
+def test_the_example_names_every_key() -> None:
+    from hindmost.jobs.study.machines import _KEYS
+
+    words = set(re.findall(r"^(\w+) =|(?<=\[)(\w+)\]", example(), re.MULTILINE))
+    named = {word for pair in words for word in pair if word}
+    assert set(_KEYS) - {"launch_template"} <= named
+    assert {"study", "run", "sweep", "pack", "limits", "collect"} <= named

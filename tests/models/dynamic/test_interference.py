@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from hindmost.errors import UsageError
+from hindmost.models.dynamic.interference import Interference
+from hindmost.models.dynamic.offline import OfflineModel
+from hindmost.models.dynamic.panel import Panel
+from hindmost.models.dynamic.verdict import Kind, Verdict, periods
+from hindmost.models.dynamic.work import Work
+from hindmost.models.synthetic.cycles import CycleLaw, draw_cycles
+
+LAWS = {
+    "quiet": CycleLaw(),
+    "two ranks": CycleLaw(message_s=5e-6, noise=0.03, phase_noise=0.02, spikes=0.06, steps=8),
+    "correlated": CycleLaw(noise=0.03, correlation=0.8),
+    "loaded": CycleLaw(noise=0.05, phase_noise=0.03, spikes=0.1, spike=0.3),
+}
+
+
+def undisturbed(law: CycleLaw, cycles: int, seed: int) -> NDArray[np.float64]:
+    """Return logarithms of measured over true times, in blocks that are drawn again."""
+    random = np.random.default_rng(seed)
+    drawn = [draw_cycles(law, 10 * seed + k) for k in range(2)]
+    pool = np.concatenate([np.log(one.seconds / one.denoised) for one in drawn])
+    blocks = random.integers(0, pool.size - 10, math.ceil(cycles / 10))
+    logs: NDArray[np.float64] = pool[blocks[:, None] + np.arange(10)].ravel()[:cycles]
+    return logs
+
+
+def judged(test: Interference, logs: NDArray[np.float64]) -> list[Verdict]:
+    return [test.observe(math.exp(value), 1.0) for value in logs]
+
+
+@pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
+def test_at_most_one_false_alarm_in_1000_cycles(law: CycleLaw) -> None:
+    verdicts = judged(Interference(), undisturbed(law, 20_000, 1))
+    assert sum(verdict.kind == Kind.SLOWER for verdict in verdicts) <= 20
+
+
+@pytest.mark.parametrize(("freedom", "scale"), [(1.5, 0.02), (2.0, 0.02), (3.0, 0.05)])
+def test_heavy_tails_raise_no_alarm(freedom: float, scale: float) -> None:
+    random = np.random.default_rng(7)
+    logs = np.clip(scale * random.standard_t(freedom, 20_000), -0.5, 3.0)
+    assert sum(verdict.kind == Kind.SLOWER for verdict in judged(Interference(), logs)) <= 20
+
+
+@pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
+def test_a_twofold_slowdown_is_found_within_two_cycles_and_its_end_too(law: CycleLaw) -> None:
+    begins, ends, levels = [], [], []
+    for seed in range(60):
+        logs = undisturbed(law, 100, seed + 1)
+        logs[60:80] += math.log(2.0)
+        verdicts = judged(Interference(), logs)
+        begins.append(any(verdicts[k].kind == Kind.SLOWER for k in (60, 61)))
+        ends.append(any(verdicts[k].kind == Kind.FASTER for k in (80, 81, 82)))
+        if begins[-1] and ends[-1]:
+            levels.append(verdicts[75].level)
+    assert np.mean(begins) >= 0.99
+    assert np.mean(ends) >= 0.97
+    assert np.median(levels) == pytest.approx(2.0, rel=0.06)
+
+
+def test_a_slowdown_is_found_from_the_twelfth_cycle_on() -> None:
+    for begin in (12, 15, 20, 30):
+        logs = undisturbed(LAWS["quiet"], 60, 3)
+        logs[begin:] += math.log(2.0)
+        kinds = [verdict.kind for verdict in judged(Interference(), logs)]
+        assert Kind.SLOWER in kinds[begin : begin + 2]
+
+
+def test_a_small_slowdown_takes_longer_but_is_found() -> None:
+    logs = undisturbed(LAWS["quiet"], 200, 4)
+    logs[100:] += math.log(1.3)
+    verdicts = judged(Interference(), logs)
+    found = [verdict.cycle for verdict in verdicts if verdict.kind == Kind.SLOWER]
+    assert len(found) == 1
+    assert 102 <= found[0] <= 108
+    assert verdicts[-1].level == pytest.approx(1.3, rel=0.05)
+
+
+def test_one_slow_cycle_is_noise_however_slow() -> None:
+    logs = undisturbed(replace(LAWS["quiet"], spikes=0.0), 100, 2)
+    logs[40] += math.log(50.0)
+    logs[70] += math.log(3.0)
+    verdicts = judged(Interference(), logs)
+    assert [verdict.cycle for verdict in verdicts if verdict.kind == Kind.NOISE] == [40, 70]
+    assert not any(verdict.change for verdict in verdicts)
+    assert "this cycle alone" in verdicts[40].explain().lower()
+
+
+def test_a_cycle_in_whose_midst_the_change_came_is_not_kept() -> None:
+    logs = np.zeros(60)
+    logs[40] = math.log(1.4)
+    logs[41:] = math.log(2.0)
+    changes = [verdict for verdict in judged(Interference(), logs) if verdict.change]
+    assert [(change.kind, change.keep <= change.cycle - 40) for change in changes] == [
+        (Kind.SLOWER, True)
+    ]
+    assert changes[0].step == pytest.approx(2.0)
+
+
+def run(
+    law: CycleLaw, model: OfflineModel, *, heat: float = 1.0, all_phases: float = 1.0
+) -> list[Verdict]:
+    """Return the verdicts on cycles whose heat, or everything, takes longer from cycle 60 on."""
+    cycles = draw_cycles(law, 0)
+    panel = Panel(("shape-level",), model=model)
+    for k, (work, spent) in enumerate(zip(cycles.work, cycles.spent, strict=True)):
+        phases = list(spent.phases_s)
+        if k >= 60:
+            phases = [all_phases * part for part in phases]
+            phases[2] *= heat
+        panel.predict(work)
+        panel.observe(replace(spent, phases_s=tuple(phases), seconds=sum(phases)))
+    return panel.verdicts
+
+
+def test_work_that_the_baseline_misses_is_told_from_a_slower_machine(
+    model_of: Callable[..., OfflineModel],
+) -> None:
+    law = CycleLaw(spikes=0.0, adapts_every=0, growth=1.0, heat_s=40e-9)
+    work = [verdict for verdict in run(law, model_of(law), heat=3.0) if verdict.change]
+    assert [verdict.kind for verdict in work] == [Kind.WORK]
+    assert "heat takes" in work[0].explain()
+    slow = [verdict for verdict in run(law, model_of(law), all_phases=2.0) if verdict.change]
+    assert [verdict.kind for verdict in slow] == [Kind.SLOWER]
+    assert "for the same work" in slow[0].explain()
+
+
+def test_adaption_that_comes_late_or_that_the_baseline_misjudges_is_no_alarm(
+    model_of: Callable[..., OfflineModel],
+) -> None:
+    law = CycleLaw(spikes=0.0, adapts_every=12, adaption_s=900e-9)
+    wrong = model_of(replace(law, adaption_s=90e-9))  # adaption takes ten times what it should
+    for model in (None, wrong):
+        slowdown = np.where(np.arange(200) < 150, 1.0, 2.0)
+        cycles = draw_cycles(law, 2, slowdown=slowdown)
+        panel = Panel(("shape-level",), model=model)
+        for work, spent in zip(cycles.work, cycles.spent, strict=True):
+            panel.predict(work)
+            panel.observe(spent)
+        odd = [verdict for verdict in panel.verdicts if verdict.kind == Kind.NOISE]
+        assert [verdict.cycle for verdict in odd] in ([], [150])
+        changes = [verdict.cycle for verdict in panel.verdicts if verdict.change]
+        assert changes == [151]
+
+
+def test_known_work_that_changes_is_named_and_raises_no_alarm() -> None:
+    test = Interference()
+    random = np.random.default_rng(1)
+    verdicts = []
+    for k in range(60):
+        cells = 4096.0 if k < 40 else 8192.0
+        took = 1e-6 * cells * math.exp(0.01 * random.standard_normal())
+        verdicts.append(test.observe(took, 1e-6 * cells, work=Work(cells=cells), iterations=20.0))
+    assert [verdict.cycle for verdict in verdicts if verdict.kind == Kind.WORK] == [40]
+    assert "cells 4,096 to 8,192" in verdicts[40].explain()
+    assert not any(verdict.change for verdict in verdicts)
+
+
+def test_a_run_that_begins_on_a_slow_machine_says_so_where_the_usual_is_known() -> None:
+    logs = undisturbed(LAWS["quiet"], 60, 3) + math.log(2.0)
+    verdicts = judged(Interference(usual=1.0), logs)
+    assert verdicts[1].kind == Kind.SLOWER
+    assert not any(verdict.change for verdict in judged(Interference(), logs))
+    calm = undisturbed(LAWS["quiet"], 2000, 5)
+    assert not any(verdict.change for verdict in judged(Interference(usual=1.0), calm))
+
+
+def test_intermittent_interference_comes_out_as_periods() -> None:
+    logs = undisturbed(replace(LAWS["quiet"], spikes=0.0), 140, 6)
+    for begin in (40, 80):
+        logs[begin : begin + 20] += math.log(2.0)
+    found = periods(judged(Interference(), logs))
+    assert [(one.begin, one.end) for one in found] == [
+        (0, 40), (40, 60), (60, 80), (80, 100), (100, 140)
+    ]  # fmt: skip
+    assert [one.level for one in found] == pytest.approx([1, 2, 1, 2, 1], rel=0.05)
+    assert periods([]) == ()
+
+
+def test_settings_that_cannot_be() -> None:
+    with pytest.raises(UsageError, match="smallest above 1"):
+        Interference(smallest=1.0)
+    with pytest.raises(UsageError, match="above 0"):
+        Interference(usual=0.0)

@@ -1,0 +1,67 @@
+"""Set-up's Slurm for tests: installed where that may be done, else one line says how to get it."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from tests.conftest import ROOT
+
+
+@pytest.fixture
+def slurm(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(ROOT / "setup"))
+    return importlib.import_module("slurm")
+
+
+def prepare(slurm: ModuleType, monkeypatch: pytest.MonkeyPatch, wanted: str, **answers: Any) -> Any:
+    """Return the packages that were installed, on a machine that is only pretended."""
+    installed: list[str] = []
+    for name, answer in {"is_debian": True, "missing": ["munge"], **answers}.items():
+        monkeypatch.setattr(slurm, name, lambda *_, answer=answer: answer)
+    monkeypatch.setattr(
+        slurm, "install_packages", lambda _, packages, **__: installed.extend(packages)
+    )
+    slurm.prepare(None, wanted)
+    return installed
+
+
+def test_what_is_installed(
+    slurm: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert prepare(slurm, monkeypatch, "no", may_install=True) == []
+    assert prepare(slurm, monkeypatch, "if-possible", may_install=True, missing=[]) == []
+    assert capsys.readouterr().out == ""
+    assert "slurmctld" in prepare(slurm, monkeypatch, "if-possible", may_install=True)
+    assert "slurmdbd" in prepare(slurm, monkeypatch, "accounts", may_install=True)
+
+
+def test_without_rights_one_line_says_how(
+    slurm: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert prepare(slurm, monkeypatch, "if-possible", may_install=False) == []
+    said = capsys.readouterr().out
+    assert said.count("\n") == 1
+    assert "sudo apt-get install -y --no-install-recommends slurmctld slurmd" in said
+
+
+def test_failure_is_no_reason_to_stop(
+    slurm: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise slurm.SetupError("no network")
+
+    monkeypatch.setattr(slurm, "is_debian", lambda: True)
+    monkeypatch.setattr(slurm, "missing", lambda packages: list(packages))
+    monkeypatch.setattr(slurm, "may_install", lambda: True)
+    monkeypatch.setattr(slurm, "install_packages", fail)
+    slurm.prepare(None, "if-possible")
+    assert "no network" in capsys.readouterr().out
+
+
+def test_the_line_of_the_tests_names_the_same_packages(slurm: ModuleType) -> None:
+    told = (Path(__file__).parent.parent / "jobs" / "slurm" / "conftest.py").read_text()
+    assert all(package in told for package in slurm.SLURM_PACKAGES)
