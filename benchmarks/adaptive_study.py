@@ -129,9 +129,9 @@ def conclude(folder: Path, machine_file: Path, size: Size) -> None:
         title = study.errors[place].replays.title
         show(f"Offline, phase by phase: {title}", tables.phase_table(rows))
     for place, found in study.checkpoints.items():
-        title = study.errors[place].replays.title
-        show(f"Checkpoints, a failure every {found.mtbf_s:g} s: {title}",
-             tables.checkpoint_table(found))  # fmt: skip
+        if study.errors[place] in study.calm:
+            title = f"a failure every {found.mtbf_s:g} s: {study.errors[place].replays.title}"
+            show(f"Checkpoints, {title}", tables.checkpoint_table(found))
     if study.onsets:
         show("Neighbours", tables.onset_table(study.onsets))
     show("What is to be reached", tables.goal_table(goals_of(study)))

@@ -134,7 +134,8 @@ def drawn(off: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.f
     """Return a run of blocks drawn from a run, which is taken to go round."""
     begins = random.integers(0, off.size, -(-LENGTH // BLOCK))
     places = (begins[:, None] + np.arange(BLOCK)).ravel()[:LENGTH]
-    return off[places % off.size]
+    chosen: NDArray[np.float64] = off[places % off.size]
+    return chosen
 
 
 def changes(off: NDArray[np.float64]) -> Iterator[tuple[int, Kind]]:

@@ -18,6 +18,7 @@ OFFLINE = {1: 4.0, 2: 5.0}
 OVERRUNS, UNUSED = 5, 1.5
 WASTE = 0.5
 FALSE, DELAY, RECOVERED = 1.0, 2, 5.0
+FORESIGHT = 0.1
 FEW = 2
 """Ranks up to which the goals of errors hold."""
 
@@ -40,7 +41,7 @@ class Goal:
 
 def goals_of(study: Study) -> list[Goal]:
     """Return what the runs allow to be judged."""
-    looks = (errors, limits, checkpoints, alarms, onsets)
+    looks = (errors, foresight, limits, checkpoints, alarms, onsets)
     return [goal for look in looks for goal in look(study)]
 
 
@@ -86,6 +87,23 @@ def offline_errors(calm: list[Errors], ranks: int) -> list[float]:
         for each in calm
         if each.replays.ranks == ranks and "offline" in each.raw
     ]
+
+
+def foresight(study: Study) -> Iterator[Goal]:
+    """Judge what predicting took, of the time of the cycles."""
+    shares = [
+        100.0 * float(run.spec["foresight_s"]) / float(run.seconds.sum())
+        for each in study.calm
+        for run in each.replays.runs
+        if run.spec.get("foresight_s")
+    ]
+    if shares:
+        yield Goal(
+            what="time that predicting and deciding takes, of the cycles: the worst run",
+            measured=f"{max(shares):.3f} %",
+            wanted=f"at most {FORESIGHT:g} %",
+            met=max(shares) <= FORESIGHT,
+        )
 
 
 def limits(study: Study) -> Iterator[Goal]:

@@ -49,7 +49,7 @@ class Replays:
         choices = first.spec.get("choices", {})
         words = [f"{name} {value}" for name, value in choices.items() if USUAL.get(name) != value]
         if first.disturbed_on_purpose:
-            words.append("with a neighbour")
+            words.append(f"a neighbour {first.neighbour_words}")
         base = first.spec.get("base")
         size = [f"{base[0]} x {base[1]} base cells"] if base else []
         return ", ".join([first.title, *size, f"{first.seconds.size} cycles", *words])

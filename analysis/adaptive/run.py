@@ -99,6 +99,15 @@ class AdaptiveRun:
         return ran
 
     @property
+    def neighbour_words(self) -> str:
+        """When the neighbour ran."""
+        spans = (self.spec.get("interfere") or {}).get("spans", ())
+        return " and ".join(
+            f"from cycle {first} on" if last is None else f"in cycles {first} to {last}"
+            for first, last in spans
+        )
+
+    @property
     def verdicts(self) -> list[dict[str, Any]]:
         """Cycles that stood out: cycle, kind and words."""
         return list(self.spec.get("verdicts", ()))

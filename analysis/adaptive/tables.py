@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -192,7 +193,7 @@ def onset_table(onsets: Sequence[Onset]) -> Table:
         ),
         rows=[
             (
-                each.run.run.path.name,
+                str(Path(each.run.run.path.parent.name, each.run.run.path.name)),
                 str(each.cycle),
                 str(each.length),
                 f"{each.factor:.2f}",

@@ -12,7 +12,7 @@ from typing import Any
 from hindmost.durations import parse_duration
 from hindmost.errors import UsageError
 from hindmost.harness.adaptive.application import application_of
-from hindmost.harness.adaptive.decks import DECKS, Deck, find_deck, parse_deck
+from hindmost.harness.adaptive.decks import DECKS, Deck, find_deck, parse_deck, write_deck
 from hindmost.harness.adaptive.experience import Experience, experience_of
 from hindmost.harness.adaptive.kernel import Choices
 from hindmost.harness.probes.machine_file import load_machine
@@ -113,7 +113,7 @@ def known_of(arguments: argparse.Namespace) -> Experience:
     else:
         deck = find_deck(arguments.deck)
         known = Experience(
-            deck=deck.to_toml(), application=application_of(deck, Choices()), growth=1.0
+            deck=write_deck(deck), application=application_of(deck, Choices()), growth=1.0
         )
         if deck.heat and arguments.iterations is None:
             raise UsageError(

@@ -25,10 +25,8 @@ def time_per_cell(run: AdaptiveRun, machine: Machine | None = None) -> Chart:
         Its curves are drawn for one rank, and for as many as the run had on a node.
     """
     cells = run.cells[:, 0].astype(np.float64)
-    order = np.argsort(cells, kind="stable")
     each = NS * run.phases_s[:, HYDRO] / (cells * run.steps)
-    points = Series(name="measured in the run", look="points", x=cells[order], y=each[order])
-    series, highest = [points], worth_showing(each)[1]
+    curves, highest = [], worth_showing(each)[1]
     if machine is not None:
         for on_node in sorted({1, min(run.ranks, machine.ranks_per_node)}):
             found = curve(machine.grind, "hydro", on_node)
@@ -40,15 +38,18 @@ def time_per_cell(run: AdaptiveRun, machine: Machine | None = None) -> Chart:
                     x=np.exp(found.log_cells),
                     y=NS * np.asarray(found.seconds),
                 )
-                series.append(probed)
+                curves.append(probed)
                 highest = max(highest, float(probed.y.max()))
     top = ROOM * highest
-    beyond = int(np.count_nonzero(each > top))
+    order = np.argsort(cells, kind="stable")
+    shown = order[each[order] <= top]
+    points = Series(name="measured in the run", look="points", x=cells[shown], y=each[shown])
+    beyond = cells.size - shown.size
     return Chart(
         title=run.title,
         x=Quantity("cells of a rank"),
         y=Quantity("hydro time per cell and step", "ns"),
-        series=tuple(series),
+        series=(points, *curves),
         y_limits=(0.0, top),
         note=f"{beyond} of {each.size} cycles lie beyond" if beyond else "",
         marks={},

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from hindmost.analysis.adaptive.replays import replayed
 from hindmost.analysis.adaptive.run import AdaptiveRun
 from hindmost.analysis.figures.adaptive.lines import times_over_cycles
 from hindmost.analysis.figures.chart import Chart
@@ -17,7 +14,12 @@ SHOWN = {
 }
 """Predictors that are drawn, and how they are called in figures."""
 NEIGHBOUR = "neighbour runs"
-FIGURE_5 = ("online-all", "online-1")
+DISTURBED = {
+    "online-all": "online, all cycles",
+    "online-1": "online, last cycle",
+    "offline": "offline",
+    "shape-level": "shape times level",
+}
 
 
 def predicted_times(run: AdaptiveRun) -> Chart:
@@ -42,8 +44,8 @@ def predicted_times(run: AdaptiveRun) -> Chart:
 def interference(run: AdaptiveRun) -> Chart:
     """Make the chart of a run that was disturbed on purpose (figure 5).
 
-    The paper's online model never forgets, so it is run anew over the recorded cycles without the
-    test for interference; ``shape times level`` is as it was in the run, with it.
+    The paper's online model never forgets, whatever the test for interference finds; ``shape times
+    level`` begins anew then.
 
     Raises
     ------
@@ -55,14 +57,8 @@ def interference(run: AdaptiveRun) -> Chart:
             f"{run.run.path}: no neighbour was made to run; `hindmost run adaptive --interfere` "
             "does that."
         )
-    panel = replayed(run, names=FIGURE_5, restarts=False)
-    said = dict(zip(FIGURE_5, panel.predicted.T, strict=True))
-    times = {
-        "measured": run.seconds,
-        "online, all cycles": np.asarray(said["online-all"]),
-        "online, last cycle": np.asarray(said["online-1"]),
-    }
-    for name in ("offline", "shape-level"):
+    times = {"measured": run.seconds}
+    for name, words in DISTURBED.items():
         if name in run.predictors:
-            times[SHOWN[name]] = run.prediction(name)
+            times[words] = run.prediction(name)
     return times_over_cycles(run, times, title=run.title, fill=NEIGHBOUR)
