@@ -24,8 +24,8 @@ EVERY_GROUP = ("interference", "grind", "checkpoints", "phases-over-cycles", "ce
 MOST_VERDICTS = 20
 SAYS = (
     "A 2-D kernel of one material on an adaptive mesh, which is not SAGE. Every cycle was "
-    "predicted before it ran; errors are mean absolute ones, in percent of what the cycle took on rank 0, "
-    "without checkpoints, and without the first cycle."
+    "predicted before it ran; errors are mean absolute ones, in percent of what the cycle took on "
+    "rank 0, without checkpoints, and without the first cycle."
 )
 RAW = (
     "Raw errors in percent, as each run made its predictions: mean and half the range of replays. "
@@ -34,8 +34,8 @@ RAW = (
 )
 DENOISED = (
     "Denoised errors in percent: every cycle is the fastest of its replays, and the "
-    "predictors run over these times anew. These figures say what the models miss when the machine does not disturb them; they "
-    "are not to be set beside raw ones."
+    "predictors run over these times anew. These figures say what the models miss when the "
+    "machine does not disturb them; they are not to be set beside raw ones."
 )
 PHASES = (
     "The offline model phase by phase, with the heat iterations that were done. Halo and reduction "
@@ -62,8 +62,8 @@ def adaptive_parts(study: Study, machine: Machine | None, numbers: Iterator[int]
         tables.paper_table(study.judged),
         Paragraph(
             "Errors in percent. Rows of this machine are raw; online is the paper's "
-            "model, the time per cell over all cycles before. The paper's: Mathis and Kerbyson, Dynamic Performance Prediction of "
-            "an Adaptive Mesh Application, IPDPS 2006, on SAGE.",
+            "model, the time per cell over all cycles before. The paper's: Mathis and Kerbyson, "
+            "Dynamic Performance Prediction of an Adaptive Mesh Application, on SAGE.",
             quiet=True,
         ),
         *side_by_side(study, machine, numbers),

@@ -1,7 +1,7 @@
 """What the paper on dynamic prediction measured, to stand beside what is measured here.
 
-M. M. Mathis, D. J. Kerbyson, Dynamic Performance Prediction of an Adaptive Mesh Application,
-IPDPS 2006: tables 3 (AlphaServer ES40) and 4 (Itanium-2), average errors of the online and the
+M. M. Mathis, D. J. Kerbyson, Dynamic Performance Prediction of an Adaptive Mesh Application:
+tables 3 (AlphaServer ES40) and 4 (Itanium-2), average errors of the online and the
 offline model in percent, by deck and processors.
 """
 

@@ -117,8 +117,8 @@ def known_of(arguments: argparse.Namespace) -> Experience:
         )
         if deck.heat and arguments.iterations is None:
             raise UsageError(
-                f"How many iterations the heat of '{deck.name}' needs in a cycle cannot be known from "
-                "the deck: say --iterations, or give an earlier run with --run."
+                f"How many iterations the heat of '{deck.name}' needs in a cycle cannot be known "
+                "from the deck: say --iterations, or give an earlier run with --run."
             )
     if arguments.iterations is None:
         return known

@@ -140,7 +140,7 @@ def write_adaptive(
 
 
 def off_by(cycles: Cycles, percent: float) -> NDArray[np.float64]:
-    """Return predictions that are off by so much, now above and now below; the first is not known."""
+    """Return predictions that are off by so much, now above, now below; the first is not known."""
     sign = np.where(np.arange(cycles.seconds.size) % 2 == 0, 1.0, -1.0)
     said = cycles.seconds * (1.0 + 0.01 * percent * sign)
     said[0] = np.nan

@@ -21,6 +21,7 @@ from hindmost.models.dynamic.panel import Panel
 from hindmost.models.synthetic.cycles import CycleLaw, Cycles, draw_cycles
 
 LAW = CycleLaw(cycles=60, adapts_every=1, iterations=(0.0, 0.0))
+QUIET = replace(LAW, noise=0.0, phase_noise=0.0, spikes=0.0, wander=0.0, drift=0.0)
 
 
 def scaled(cycles: Cycles, factor: float) -> Cycles:
@@ -110,8 +111,7 @@ def test_the_floor_and_denoised_errors_of_replays_that_differ_by_a_factor(
 
 
 def test_phases_are_held_against_their_own_measurement(tmp_path: Path, header: Header) -> None:
-    quiet = replace(LAW, noise=0.0, phase_noise=0.0, spikes=0.0, wander=0.0, drift=0.0)
-    cycles = draw_cycles(replace(quiet, hydro_s=1.1 * quiet.hydro_s), 4)
+    cycles = draw_cycles(replace(QUIET, hydro_s=1.1 * QUIET.hydro_s), 4)
     run = read_adaptive(
         open_run(write_adaptive(tmp_path, header, cycles, predicted={"offline": cycles.seconds}))
     )

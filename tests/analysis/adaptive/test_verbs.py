@@ -1,4 +1,4 @@
-"""What the verbs make of adaptive runs: show, check, plot, report; and what fit and predict refuse."""
+"""What the verbs make of adaptive runs: show, check, plot, report; what fit, predict refuse."""
 
 from __future__ import annotations
 
