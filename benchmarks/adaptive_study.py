@@ -23,9 +23,9 @@ from hindmost.analysis.adaptive.paper import DECKS
 from hindmost.analysis.adaptive.replays import group_replays
 from hindmost.analysis.adaptive.run import AdaptiveRun, read_adaptive
 from hindmost.analysis.adaptive.study import study_runs
+from hindmost.analysis.figures.adaptive.figures import ADAPTIVE_FIGURES
 from hindmost.analysis.figures.choice import Choice
 from hindmost.analysis.figures.columns import write_csv
-from hindmost.analysis.figures.run_figures import RUN_FIGURES
 from hindmost.analysis.figures.style import new_figure, save
 from hindmost.analysis.page.document import write_page
 from hindmost.analysis.page.parts import Table
@@ -147,7 +147,7 @@ def draw(runs: Sequence[AdaptiveRun], machine: Machine, folder: Path) -> int:
     count = 0
     for group in group_replays(runs):
         run = group.middle.run
-        for figure in RUN_FIGURES:
+        for figure in ADAPTIVE_FIGURES:
             content = made(partial(figure.make, run, choice), asked=False)
             if figure.name not in FIGURES or content is None:
                 continue

@@ -10,8 +10,9 @@ from hindmost.analysis.adaptive.goals import goals_of
 from hindmost.analysis.adaptive.replays import Replays
 from hindmost.analysis.adaptive.run import AdaptiveRun
 from hindmost.analysis.adaptive.study import Errors, Study
+from hindmost.analysis.figures.adaptive.figures import ADAPTIVE_FIGURES
 from hindmost.analysis.figures.choice import Choice
-from hindmost.analysis.figures.run_figures import RUN_FIGURES, RunFigure
+from hindmost.analysis.figures.run_figures import RunFigure
 from hindmost.analysis.page.charts import LiveChart
 from hindmost.analysis.page.draw import drawn, live_chart
 from hindmost.analysis.page.parts import Beside, Column, Heading, Paragraph, Part, Picture, Table
@@ -175,7 +176,7 @@ def figure_parts(
     name: str, run: AdaptiveRun, machine: Machine | None, numbers: Iterator[int]
 ) -> list[Part]:
     """Return a figure with the load of the machine in its caption; nothing if there is none."""
-    figure = next(each for each in RUN_FIGURES if each.name == name)
+    figure = next(each for each in ADAPTIVE_FIGURES if each.name == name)
     try:
         content = figure.make(run.run, Choice(machine=machine))
     except UsageError:

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from hindmost.analysis.adaptive.baseline import read_machine
+from hindmost.analysis.figures.adaptive.figures import ADAPTIVE_FIGURES
 from hindmost.analysis.figures.choice import Choice, Position
 from hindmost.analysis.figures.columns import write_csv
 from hindmost.analysis.figures.run_figures import (
@@ -21,10 +22,11 @@ from hindmost.analysis.runs import find_runs
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.reader import Run
 
-NAMES = [figure.name for figure in (*RUN_FIGURES, *TOGETHER_FIGURES)]
+OF_ONE_RUN = (*RUN_FIGURES, *ADAPTIVE_FIGURES)
+NAMES = [figure.name for figure in (*OF_ONE_RUN, *TOGETHER_FIGURES)]
 FIGURES = "\n".join(
     f"  {figure.name:19}{figure.summary}{' *' if figure.usual else ''}"
-    for figure in (*RUN_FIGURES, *TOGETHER_FIGURES)
+    for figure in (*OF_ONE_RUN, *TOGETHER_FIGURES)
 )
 DESCRIPTION = f"""\
 Draws figures of every run, and of all files together.
@@ -138,7 +140,7 @@ def contents(
 ) -> Iterator[tuple[Path, float, Content]]:
     """Yield what is to be drawn: its place without suffix, its height in inches, its numbers."""
     for run in runs:
-        for figure in RUN_FIGURES:
+        for figure in OF_ONE_RUN:
             if figure.name in names or (figure.usual and not names):
                 content = made(partial(figure.make, run, choice), asked=bool(names))
                 if content is not None:

@@ -143,7 +143,8 @@ def test_the_papers_tables_come_to_the_averages_that_are_known_of_them() -> None
 
 def test_a_study_of_calm_runs_judges_only_what_was_replayed(tmp_path: Path, header: Header) -> None:
     runs = []
-    for seed, spec in enumerate(({}, {"repeat": 1}, {"interfere": {"spans": [[20, None]]}})):
+    specs: list[dict[str, object]] = [{}, {"repeat": 1}, {"interfere": {"spans": [[20, None]]}}]
+    for seed, spec in enumerate(specs):
         cycles = draw_cycles(LAW, 5)
         noisy = scaled(cycles, 1.0 + 0.01 * seed)
         said = {"shape-level": off_by(noisy, 4.0), "online-all": off_by(noisy, 6.0)}

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from tests.analysis.adaptive.files import APPLICATION, write_adaptive, write_machine
 
 from hindmost.cli import main
@@ -86,8 +87,8 @@ def test_imbalance_is_what_adaptions_add(tmp_path: Path, header: Header) -> None
         header, path, bodies = run.header, run.path, 30
 
         @staticmethod
-        def variable(name: str) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
-            return {"cells": cells, "moved": moved}.get(name, moved)
+        def variable(name: str) -> NDArray[np.int64]:
+            return cells if name == "cells" else moved
 
     known = experience_of(Unbalanced)  # type: ignore[arg-type]
     over = cells.max(axis=1) / cells.mean(axis=1) - 1.0
