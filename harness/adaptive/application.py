@@ -25,15 +25,16 @@ def application_of(deck: Deck, choices: Choices) -> Application:
         exchanges.append(Exchange(count=Count(per_step=1.0), bytes_per_cell=SLOPES_BYTES))
     rings = float(deck.buffer)
     heat = 1.0 if deck.heat else 0.0
+    solves = deck.heats * heat
     exchanges.append(
         Exchange(
-            count=Count(per_cycle=rings + 3.0 * heat, per_iteration=heat), bytes_per_cell=DOUBLE
+            count=Count(per_cycle=rings + 3.0 * solves, per_iteration=heat), bytes_per_cell=DOUBLE
         )
     )
     return Application(
         name=deck.name,
         exchanges=tuple(exchanges),
-        reductions=Count(per_cycle=2.0 * heat, per_step=1.0, per_iteration=heat),
+        reductions=Count(per_cycle=2.0 * solves, per_step=1.0, per_iteration=heat),
         steps=deck.steps,
         adapts_every=1,
         bytes_moved=STATE_BYTES + PLACE_BYTES,

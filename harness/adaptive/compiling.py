@@ -26,7 +26,7 @@ def compile_everything(deck: Deck, choices: Choices, communicator: Any, petsc: A
     """
     from mpi4py import MPI
 
-    small = replace(deck, steps=STEPS)
+    small = replace(deck, steps=STEPS, heats=1)
     alone = replace(choices, heat="own")  # PETSc compiles nothing
     restless = replace(choices, threshold=1.0)  # cells move whenever they can
 

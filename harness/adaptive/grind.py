@@ -59,6 +59,7 @@ def kernel_of(cells: int, communicator: Any, clock: PhaseClock) -> Kernel:
             columns=whole,
             rows=whole,
             steps=max(1, CELL_STEPS // cells),
+            heats=1,
             spacing=1.0 / whole,
         )
         kernel = begin(deck, Choices(), deck.base(communicator.size), communicator, clock)

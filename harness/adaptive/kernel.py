@@ -164,14 +164,16 @@ class Kernel:
             The state is none of a gas, or the time step goes to zero: on all ranks alike.
         """
         clock, patch, exchange = self._clock, self.mesh.patch, self._exchange
-        lasted = 0.0
-        for _ in range(self.deck.steps):
-            lasted += self._step()
         iterations = 0
-        if self._heat is not None:
-            clock.switch(Phase.HEAT)
-            iterations = self._heat.step(self.state, lasted)
-        self.time += lasted
+        for _ in range(self.deck.heats):
+            lasted = 0.0
+            for _ in range(self.deck.steps // self.deck.heats):
+                lasted += self._step()
+            if self._heat is not None:
+                clock.switch(Phase.HEAT)
+                iterations += self._heat.step(self.state, lasted)
+                clock.switch(Phase.REST)
+            self.time += lasted
         counts = {
             "cells": patch.owned,
             "faces": patch.x_faces.level.size + patch.y_faces.level.size,

@@ -8,6 +8,7 @@ object, which keeps in memory what the disk would not take, until `check` raises
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -94,3 +95,13 @@ class Disk:
     def close(self) -> None:
         """Close the file."""
         os.close(self._file)
+
+
+def sync_folder(folder: Path) -> None:
+    """See a renamed file safe on the disk, where the file system can sync a folder."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):
+            os.fsync(handle)
+    finally:
+        os.close(handle)

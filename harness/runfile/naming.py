@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.contents import Header
+from hindmost.harness.runfile.disk import sync_folder as sync_folder
 from hindmost.harness.runfile.schema import SUFFIX
 
 
@@ -73,13 +73,3 @@ def unwritable(path: Path, error: OSError) -> DataError:
         f"{path} cannot be written: {error.strerror}. Nothing was left there; "
         "make room or choose another folder with --out."
     )
-
-
-def sync_folder(folder: Path) -> None:
-    """See a renamed file safe on the disk, where the file system can sync a folder."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        with suppress(OSError):
-            os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -45,6 +45,17 @@ SCHEDULER_VARIABLES = (
     "PBS_NUM_NODES",
     "PBS_NUM_PPN",
     "PBS_ARRAY_INDEX",
+    # What the driver of a study says: which of its runs this is, and in which job.
+    "HINDMOST_STUDY",
+    "HINDMOST_STUDY_SHA256",
+    "HINDMOST_SCRIPT_SHA256",
+    "HINDMOST_RUN_ID",
+    "HINDMOST_BLOCK",
+    "HINDMOST_BLOCK_SPLIT",
+    "HINDMOST_ATTEMPT",
+    "HINDMOST_ALLOCATION",
+    "HINDMOST_JOB_ID",
+    "HINDMOST_NODES",
 )
 """What is kept of a batch system's variables: never all of them, for some hold credentials."""
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")

@@ -73,9 +73,14 @@ def call(*words: str, limit_s: float = CALL_LIMIT_S) -> Answer:
 
 
 def _environment() -> dict[str, str]:
-    """Return this process's environment without what would change the form of an answer."""
+    """Return this process's environment without what would change an answer, or a new job."""
     own_taste = ("SQUEUE_", "SACCT_", "SCANCEL_", "SLURM_TIME_FORMAT", "SLURM_BITSTR_LEN")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(own_taste)}
+    kept.pop("HINDMOST_JOB_ID", None)
+    if "SLURM_JOB_ID" in kept:
+        # Inside a job: its numbers of nodes, tasks and memory are not those of the next one.
+        site = {"SLURM_CONF", "SLURM_CLUSTERS"}
+        kept = {name: kept[name] for name in kept if name in site or name[:6] != "SLURM_"}
     return {**kept, "LC_ALL": "C"}
 
 

@@ -159,7 +159,11 @@ def _sacct(ids: list[str]) -> dict[str, Job]:
         if len(row) != len(_SACCT_FIELDS) or row[0] not in ids:
             continue
         status, _, signal = row[3].partition(":")
-        told = job(row[0], row[1], row[2], int(status or 0), int(signal or 0), row[4])
+        reason, nodes = row[2], row[4].replace("None assigned", "")
+        if (row[1], reason) == ("CANCELLED", "Dependency"):
+            # By nobody: accounts keep less of the reason than squeue, but who cancelled.
+            reason = "DependencyNeverSatisfied"
+        told = job(row[0], row[1], reason, int(status or 0), int(signal or 0), nodes)
         if told.state in (JobState.PENDING, JobState.STUCK, JobState.RUNNING):
             # squeue has not got it: its end did not reach the accounts.
             told = _unknown(row[0], f"sacct says {row[1]}, but Slurm does not know it")

@@ -23,6 +23,12 @@ VERBS = {
     "plot": ("hindmost.analysis.verbs.plot", "draw run files"),
     "report": ("hindmost.analysis.verbs.report", "write one HTML page on run files"),
     "plan": ("hindmost.jobs.verbs.plan", "say what a study comes to on a machine"),
+    "submit": ("hindmost.jobs.verbs.submit", "submit a study to a machine, or to this one"),
+    "status": ("hindmost.jobs.verbs.status", "say how a study stands, and what to do next"),
+    "resume": ("hindmost.jobs.verbs.resume", "submit what is left of a study"),
+    "cancel": ("hindmost.jobs.verbs.cancel", "cancel the jobs of a study"),
+    "collect": ("hindmost.jobs.verbs.collect", "put the run files of a study into one folder"),
+    "drive": ("hindmost.jobs.verbs.drive", "do the runs of an allocation; scripts call it"),
     "doctor": ("hindmost.harness.verbs.doctor", "say what this machine has and what it lacks"),
 }
 
@@ -41,7 +47,7 @@ examples:
   hindmost report runs/*.h5 --out runs/report.html
 
 'hindmost VERB --help' says more of each. Exit status: 0 done, 1 a finding, 2 usage, 3 bad data,
-4 the environment lacks something, 130 interrupted.
+4 the environment lacks something, 75 work is left, 130 interrupted.
 """
 
 

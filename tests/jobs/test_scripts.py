@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -59,8 +60,8 @@ def test_a_shell_gets_every_value_as_it_is(machine: Machine, value: str) -> None
     ],
     ids=str,
 )
-def test_line_breaks_are_refused(machine: Machine, changes: dict[str, object]) -> None:
-    bad = replace(machine, **changes)  # type: ignore[arg-type]
+def test_line_breaks_are_refused(machine: Machine, changes: dict[str, Any]) -> None:
+    bad = replace(machine, **changes)
     with pytest.raises(UsageError, match=r"control character|no name of a variable"):
         SCHEDULERS[machine.scheduler].render(script(bad))
 
@@ -68,7 +69,8 @@ def test_line_breaks_are_refused(machine: Machine, changes: dict[str, object]) -
 @pytest.mark.parametrize("machine", [ARCHER, CIRRUS], ids=lambda machine: machine.scheduler)
 @pytest.mark.parametrize("field", ["partition", "account"])
 def test_line_breaks_in_directives_are_refused(machine: Machine, field: str) -> None:
-    bad = replace(machine, **{field: "a\n#SBATCH --qos=high"})
+    breaks: dict[str, Any] = {field: "a\n#SBATCH --qos=high"}
+    bad = replace(machine, **breaks)
     with pytest.raises(UsageError, match="control character"):
         SCHEDULERS[machine.scheduler].render(script(bad))
     bad = replace(machine, directives=("#SBATCH --mem=0",))

@@ -79,13 +79,29 @@ def test_accounts_tell_what_slurm_forgot(tmp_path: Path, monkeypatch: pytest.Mon
         monkeypatch,
         squeue="echo '5|RUNNING|None|0|n0|'",
         sacct="printf '%s\\n' '6|FAILED|NonZeroExitCode|75:0|n1' '7|CANCELLED by 0|None|0:15|n1' "
-        "'8|RUNNING|None|0:0|n1' '99|COMPLETED|None|0:0|n1'",
+        "'8|RUNNING|None|0:0|n1' '10|CANCELLED|Dependency|0:0|None assigned' "
+        "'11|CANCELLED by 0|Dependency|0:0|None assigned' '99|COMPLETED|None|0:0|n1'",
     )
-    found = SLURM.look(["5", "6", "7", "8", "9"])
+    found = SLURM.look(["5", "6", "7", "8", "9", "10", "11"])
     states = [job.state.name for job in found.values()]
-    assert states == ["RUNNING", "LEFT", "CANCELLED", "UNKNOWN", "UNKNOWN"]
+    assert states[:5] == ["RUNNING", "LEFT", "CANCELLED", "UNKNOWN", "UNKNOWN"]
+    assert states[5:] == ["DEPENDENCY", "CANCELLED"]
     assert "sacct says RUNNING" in found["8"].reason
     assert "no such job" in found["9"].reason
+
+
+def test_a_new_job_does_not_take_after_the_one_around(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = tmp_path / "seen"
+    commands(tmp_path, monkeypatch, sbatch=f"env > {seen}; echo 1", squeue=f"env > {seen}")
+    for name in ("SLURM_JOB_ID", "SLURM_CONF", "SLURM_NTASKS", "SQUEUE_FORMAT", "HINDMOST_JOB_ID"):
+        monkeypatch.setenv(name, "1")
+    monkeypatch.setenv("SBATCH_ACCOUNT", "e00")
+    SLURM.submit(tmp_path / "a")
+    names = {line.split("=")[0] for line in seen.read_text().splitlines()}
+    assert {"SLURM_CONF", "SBATCH_ACCOUNT"} <= names
+    assert not {"SLURM_JOB_ID", "SLURM_NTASKS", "SQUEUE_FORMAT", "HINDMOST_JOB_ID"} & names
 
 
 def test_many_jobs_are_asked_for_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,6 +35,8 @@ class Deck:
         Whether steps move the gas.
     heat : bool
         Whether a cycle conducts heat over the time of its steps.
+    heats : int
+        How often it does so in a cycle, each time after as many steps.
     gamma : float
         Ratio of specific heats.
     specific_heat, conductivity : float
@@ -64,6 +66,7 @@ class Deck:
     steps: int
     flow: bool = True
     heat: bool = False
+    heats: int = 1
     gamma: float = 1.4
     specific_heat: float = 2.5
     conductivity: float = 0.0
@@ -83,6 +86,11 @@ class Deck:
             self._check(field, 1 <= getattr(self, field) <= 1 << 15, "1 to 32768")
         self._check("levels", 0 <= self.levels <= MOST_LEVELS, f"0 to {MOST_LEVELS}")
         self._check("steps", 1 <= self.steps <= 10**6, "1 to 1000000")
+        self._check(
+            "heats",
+            1 <= self.heats <= self.steps and self.steps % self.heats == 0,
+            f"a divisor of steps ({self.steps})",
+        )
         self._check("buffer", 0 <= self.buffer <= 8, "0 to 8")
         for field in ("spacing", "specific_heat"):
             self._check(field, 0 < getattr(self, field) < math.inf, "a positive number")

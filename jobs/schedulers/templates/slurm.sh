@@ -5,6 +5,9 @@ $directives
 # --signal tells the driver in time, and only it; --no-requeue, because a second start on other nodes
 # would mix them in what is compared.
 
+# A warning that comes before the driver listens must not end the job.
+trap '' USR1
+
 # What this machine needs.
 $setup
 

@@ -62,20 +62,22 @@ class Cluster:
     ) -> None:
         daemons.stop_orphans()
         daemons.ROOT.mkdir(exist_ok=True)
-        self.nodes = nodes
         self.folder = Path(tempfile.mkdtemp(dir=daemons.ROOT))
         (self.folder / "owner").write_text(f"{os.getpid()} {daemons.start_of(os.getpid())}")
         self.environment = daemons.environment(self.folder)
         self._guard = daemons.guard(self.folder)
         self._started: dict[str, subprocess.Popen[bytes]] = {}
         self.ports = free_ports(3 + nodes)
-        for name in ("log", "state", "munge", *(f"spool/n{node}" for node in range(nodes))):
+        # A node's cgroup has its name, and all Slurms of this machine share them.
+        prefix = f"n{self.ports[0]}-" if cgroups else "n"
+        self.nodes = [f"{prefix}{node}" for node in range(nodes)]
+        for name in ("log", "state", "munge", *(f"spool/{node}" for node in self.nodes)):
             (self.folder / name).mkdir(parents=True)
         (self.folder / "slurm.conf").write_text(
             slurm_conf(
                 self.folder,
                 self.ports,
-                nodes=nodes,
+                nodes=self.nodes,
                 accounts=accounts,
                 cgroups=cgroups,
                 min_job_age_s=min_job_age_s,
@@ -104,9 +106,9 @@ class Cluster:
         if accounts:
             self._start_accounts()
         self._spawn("slurmctld", "-D")
-        for node in range(self.nodes):
-            self.start_node(f"n{node}")
-        self._wait("the nodes", lambda: self.idle_nodes() == self.nodes)
+        for node in self.nodes:
+            self.start_node(node)
+        self._wait("the nodes", lambda: self.idle_nodes() == len(self.nodes))
 
     def _start_accounts(self) -> None:
         data, socket_ = self.folder / "db", self.folder / "db.socket"
@@ -214,6 +216,11 @@ class Cluster:
             if each.stdin is not None:
                 each.stdin.close()
             each.wait(timeout=10)
+        for node in self.nodes:
+            for group in Path("/sys/fs/cgroup").glob(f"*/slurm_{node}"):
+                for inner in sorted((*group.glob("**/"), group), reverse=True):
+                    with suppress(OSError):
+                        inner.rmdir()
 
 
 def free_ports(count: int) -> list[int]:

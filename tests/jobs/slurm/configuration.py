@@ -12,7 +12,7 @@ def slurm_conf(
     folder: Path,
     ports: list[int],
     *,
-    nodes: int,
+    nodes: list[str],
     accounts: bool,
     cgroups: bool,
     min_job_age_s: int,
@@ -74,10 +74,10 @@ def slurm_conf(
             f"AccountingStoragePass={folder}/munge.socket",
         ]
     lines += [
-        f"NodeName=n{node} NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[3 + node]} "
+        f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} "
         f"CPUs={cpus} Boards=1 SocketsPerBoard=1 CoresPerSocket={cpus} ThreadsPerCore=1 "
         "RealMemory=1000 State=UNKNOWN"
-        for node in range(nodes)
+        for node, port in zip(nodes, ports[3:], strict=True)
     ]
     return "\n".join(lines) + "\n"
 

@@ -9,31 +9,44 @@ from pathlib import Path
 import pytest
 from tests.jobs.slurm.cluster import CannotStartError, Cluster, lacking
 
+# The packages as in setup/choice.py.
 INSTALL = (
     "sudo apt-get install --no-install-recommends slurmctld slurmd slurm-client munge "
     "slurm-wlm-basic-plugins"
 )
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_itemcollected(item: pytest.Item) -> None:
     """Let one process start the Slurm of all tests, where tests run in several processes."""
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("slurm"))
+    if item.config.pluginmanager.hasplugin("xdist"):
+        item.add_marker(pytest.mark.xdist_group("slurm"))
+
+
+@pytest.hookimpl(trylast=True)  # after the choice of tests
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Let one test say for all that there is no Slurm."""
+    ours = [item for item in items if Path(__file__).parent in item.path.parents]
+    if ours and lacking() and not in_ci():
+        reason = f"a real Slurm is not installed (for {len(ours)} tests); to get it: {INSTALL}"
+        ours[0].add_marker(pytest.mark.skip(reason=reason))
+        silent = set(ours[1:])
+        items[:] = [item for item in items if item not in silent]
+        config.hook.pytest_deselected(items=ours[1:])
+
+
+def in_ci() -> bool:
+    """Tell whether a Slurm that does not start is a failure."""
+    return os.environ.get("CI", "").lower() in ("true", "1")
 
 
 def start(**choices: bool | int) -> Cluster:
     """Start a Slurm, or skip; in CI a Slurm that does not start is a failure."""
-    ci = os.environ.get("CI", "").lower() in ("true", "1")
-    missing = lacking()
-    if missing and not ci:
-        pytest.skip(f"a real Slurm is not installed (no {missing[0]}); to get it: {INSTALL}")
-    if missing:
+    if missing := lacking():
         pytest.fail(f"CI wants a real Slurm, and there is no {', '.join(missing)}: {INSTALL}")
     try:
         return Cluster(**choices)  # type: ignore[arg-type]
     except CannotStartError as error:
-        if ci or os.geteuid() == 0:
+        if in_ci() or os.geteuid() == 0:
             pytest.fail(f"Slurm does not start: {error}")
         pytest.skip(f"Slurm does not start without root: {str(error).splitlines()[0]}")
 

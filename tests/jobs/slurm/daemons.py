@@ -18,7 +18,8 @@ from contextlib import suppress
 from pathlib import Path
 
 ROOT = Path(tempfile.gettempdir()) / f"hindmost-slurm-{os.geteuid()}"
-PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
+PATH = os.environ.get("HINDMOST_TEST_SLURM_PATH") or f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
+"""Where Slurm's programs are looked for; a test looks elsewhere."""
 
 STOP_LIMIT_S = 10.0
 

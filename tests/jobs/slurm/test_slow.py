@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.jobs.scripts import script
 from tests.jobs.slurm.cluster import ACCOUNT_PROGRAMS, CannotStartError, Cluster, lacking
 from tests.jobs.slurm.conftest import start
 from tests.jobs.slurm.waiting import submit, wait
 
 from hindmost.jobs.schedulers.scheduler import JobState
 from hindmost.jobs.schedulers.slurm import SLURM
+from hindmost.jobs.study.machine import Machine
 
 pytestmark = pytest.mark.slurm_slow
 
@@ -22,7 +24,8 @@ FORGOTTEN_S = 150.0
 
 Start = Callable[..., Cluster]
 
-DRIVER = """
+DRIVER = """\
+#!/usr/bin/env -S python3 -u
 import signal, sys, time
 begun = time.time()
 def told(number, frame):
@@ -52,24 +55,50 @@ def another(monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
         each.stop()
 
 
-def driver(folder: Path, *, leaves: bool) -> str:
-    """Write a driver that tells of its signals, and return the command that becomes it."""
-    path = folder / f"driver-{leaves}.py"
-    path.write_text(DRIVER.format(leaves=leaves))
-    return f"exec python3 -u {path}"
+def submit_driver(folder: Path, *, leaves: bool) -> str:
+    """Submit our script with a driver that tells of its signals in the interpreter's place."""
+    study = folder / f"leaves-{leaves}"
+    (study / "output").mkdir(parents=True)
+    stands_for_python = study / "python"
+    stands_for_python.write_text(DRIVER.format(leaves=leaves))
+    stands_for_python.chmod(0o755)
+    machine = Machine(
+        name="test",
+        scheduler="slurm",
+        launcher="srun",
+        exclusive=False,
+        python=str(stands_for_python),
+    )
+    path = study / "script.sh"
+    path.write_text(
+        SLURM.render(
+            script(
+                machine,
+                folder=study,
+                id="a",
+                nodes=1,
+                ranks_per_node=1,
+                walltime_s=60.0,
+                stop_before_s=20.0,
+            )
+        )
+    )
+    return SLURM.submit(path)
 
 
 def test_time_limits(slurm: Cluster, tmp_path: Path) -> None:
-    limits = ("--time=1", "--signal=B:USR1@20")
-    folder = tmp_path / "x"
-    stubborn = submit(folder, driver(tmp_path, leaves=False), *limits)
-    leaving = submit(folder, driver(tmp_path, leaves=True), *limits)
+    stubborn = submit_driver(tmp_path, leaves=False)
+    leaving = submit_driver(tmp_path, leaves=True)
     found = wait([stubborn, leaving], 150.0)
     assert found[stubborn].state is JobState.TIME_LIMIT, found
     assert found[leaving].state is JobState.LEFT, found
     # The warning reaches the driver, which took the shell's place, before the end does.
-    for id, words in ((stubborn, ["ready", "SIGUSR1", "SIGTERM"]), (leaving, ["ready", "SIGUSR1"])):
-        lines = (folder / f"{id}.out").read_text().splitlines()
+    for id, leaves, words in (
+        (stubborn, False, ["ready", "SIGUSR1", "SIGTERM"]),
+        (leaving, True, ["ready", "SIGUSR1"]),
+    ):
+        output = tmp_path / f"leaves-{leaves}" / "output" / f"a-{id}.out"
+        lines = output.read_text().splitlines()
         said = [line.split()[0] for line in lines if line.startswith(("ready", "SIG"))]
         assert said == words, lines
 
@@ -79,7 +108,6 @@ def test_a_node_that_dies(another: Start, tmp_path: Path) -> None:
     id = submit(tmp_path / "x", "exec sleep 200", "--nodelist=n1", "--no-requeue")
     wait([id], while_in=frozenset({JobState.PENDING}))
     cluster.kill_node("n1")
-    cluster.call("scontrol", "update", "NodeName=n1", "State=DOWN", "Reason=test")
     job = wait([id], 90.0)[id]
     assert job.state is JobState.NODE_FAILED, job
     assert "exit 0:0" in job.reason  # which is why the exit status is not asked

@@ -1,0 +1,185 @@
+"""The run files of a study in one flat folder, as every other verb takes them."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from hindmost.errors import UsageError
+from hindmost.jobs.durable import write_durably
+from hindmost.jobs.folder import StudyFolder
+from hindmost.jobs.outcome import Outcome
+from hindmost.jobs.plan.plan import PlannedRun, Value
+
+VERSION = 1
+TABLE = "collected.json"
+NO_LINKS = frozenset({errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP, errno.ENOSYS})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collected:
+    """A file that was collected.
+
+    Attributes
+    ----------
+    file : str
+        Its name in the flat folder.
+    source : str
+        Relative to the folder of the study.
+    run : str
+    configuration : dict of str to Value
+    block, ranks, attempt : int
+    allocation, job : str
+    nodes : tuple of str
+    split : bool
+        Runs that it is compared with were done in another allocation, or by another job: perhaps
+        on other nodes, and at another time.
+    """
+
+    file: str
+    source: str
+    run: str
+    configuration: dict[str, Value]
+    block: int
+    ranks: int
+    attempt: int
+    allocation: str
+    job: str
+    nodes: tuple[str, ...]
+    split: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collection:
+    """What was collected.
+
+    Attributes
+    ----------
+    folder : Path
+    files : tuple of Collected
+    missing : tuple of str
+        Runs that are not done.
+    """
+
+    folder: Path
+    files: tuple[Collected, ...]
+    missing: tuple[str, ...]
+
+
+def collect(study: StudyFolder, folder: Path) -> Collection:
+    """Bring the files of all runs that are done into one folder, by links where possible.
+
+    Collecting again adds what was done meanwhile and leaves the rest as it is.
+
+    Parameters
+    ----------
+    folder : Path
+        Made if it is not there.
+
+    Raises
+    ------
+    UsageError
+        Another file has the name of one of the study's.
+    """
+    records = study.records()
+    done = {run: record.done for run, record in records.items()}
+    split = split_blocks(study.plan.runs, done)
+    folder.mkdir(parents=True, exist_ok=True)
+    files: list[Collected] = []
+    for run in study.plan.runs:
+        outcome = done[run.id]
+        if outcome is None:
+            continue
+        for name in outcome.files:
+            source = study.run(run.id) / name
+            target = folder / flat_name(name, run.id)
+            bring(source, target)
+            files.append(
+                Collected(
+                    file=target.name,
+                    source=str(source.relative_to(study.path)),
+                    run=run.id,
+                    configuration=run.configuration,
+                    block=run.block,
+                    ranks=run.ranks,
+                    attempt=outcome.attempt,
+                    allocation=outcome.allocation,
+                    job=outcome.job,
+                    nodes=outcome.nodes,
+                    split=run.split or (run.allocation, run.block) in split,
+                )
+            )
+    missing = tuple(run for run, outcome in done.items() if outcome is None)
+    found = Collection(folder=folder, files=tuple(files), missing=missing)
+    write_durably(folder / TABLE, table_of(study, found))
+    return found
+
+
+def split_blocks(
+    runs: Iterable[PlannedRun], done: dict[str, Outcome | None]
+) -> frozenset[tuple[str, int]]:
+    """Return the blocks of an allocation, as (allocation, block), that several jobs did."""
+    jobs: defaultdict[tuple[str, int], set[str]] = defaultdict(set)
+    for run in runs:
+        if outcome := done[run.id]:
+            jobs[run.allocation, run.block].add(outcome.job)
+    return frozenset(place for place, found in jobs.items() if len(found) > 1)
+
+
+def flat_name(name: str, run: str) -> str:
+    """Return the name of a run's file among those of all runs.
+
+    Examples
+    --------
+    >>> flat_name("diagonal-cg-p2-0.h5", "cg-p2-b0")
+    'diagonal-cg-p2-0-cg-p2-b0.h5'
+    """
+    path = Path(name)
+    return f"{path.stem}-{run}{path.suffix}"
+
+
+def bring(source: Path, target: Path) -> None:
+    """Link a file, or copy it where links cannot be; one that is there already is left."""
+    if target.exists():
+        if target.samefile(source) or same_contents(source, target):
+            return
+        raise UsageError(f"{target} exists and is another file; --out takes another folder.")
+    try:
+        target.hardlink_to(source)
+    except OSError as error:
+        if error.errno not in NO_LINKS:
+            raise
+        part = target.with_name(f"{target.name}.part")
+        shutil.copy2(source, part)
+        part.replace(target)
+
+
+def same_contents(first: Path, second: Path) -> bool:
+    """Tell whether two files are equal to the byte."""
+    if first.stat().st_size != second.stat().st_size:
+        return False
+    with first.open("rb") as left, second.open("rb") as right:
+        while block := left.read(1 << 20):
+            if block != right.read(len(block)):
+                return False
+    return True
+
+
+def table_of(study: StudyFolder, found: Collection) -> str:
+    """Return the table of what was collected, as JSON."""
+    answer = {
+        "version": VERSION,
+        "study": study.plan.study,
+        "study_sha256": study.plan.study_sha256,
+        "machine": study.plan.machine.name,
+        "folder": os.fspath(study.path),
+        "files": [asdict(each) for each in found.files],
+        "missing": list(found.missing),
+    }
+    return json.dumps(answer, indent=1, allow_nan=False) + "\n"

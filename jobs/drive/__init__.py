@@ -1,0 +1,1 @@
+"""The driver: runs one after another inside an allocation."""

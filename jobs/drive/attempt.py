@@ -1,0 +1,200 @@
+"""One attempt at a run: its folder, its processes, its files, and last of all its outcome."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from hindmost.errors import HindmostError
+from hindmost.harness.runfile.disk import sync_folder
+from hindmost.jobs.drive import running
+from hindmost.jobs.drive.cause import cause_of, disk_is_full, memory_kills
+from hindmost.jobs.drive.deadline import Deadline
+from hindmost.jobs.drive.process import Ended, perform
+from hindmost.jobs.drive.results import (
+    OUTPUT,
+    check_run_files,
+    last_words,
+    move,
+    publish,
+    scratch_folder,
+    sweep,
+    written_files,
+)
+from hindmost.jobs.drive.signals import Signals
+from hindmost.jobs.folder import StudyFolder
+from hindmost.jobs.launchers.launcher import Launcher
+from hindmost.jobs.outcome import Cause, Outcome
+from hindmost.jobs.outcomes import write_outcome
+from hindmost.jobs.plan.plan import PlannedRun
+
+COMMAND = "hindmost"
+OUT = "{out}"
+
+
+class DiskFullError(OSError):
+    """There is no room for what a run leaves: no run is begun until there is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What all attempts of a driver share.
+
+    Attributes
+    ----------
+    study : StudyFolder
+    allocation, job : str
+    nodes : tuple of str
+    script_sha256 : str
+        Of the allocation's script; empty if it is not there.
+    launcher : Launcher
+    deadline : Deadline
+    signals : Signals
+    grace_s : float
+        Between TERM and KILL.
+    """
+
+    study: StudyFolder
+    allocation: str
+    job: str
+    nodes: tuple[str, ...]
+    script_sha256: str
+    launcher: Launcher
+    deadline: Deadline
+    signals: Signals
+    grace_s: float
+
+
+def attempt(run: PlannedRun, number: int, here: Surroundings) -> Outcome:
+    """Do a run once.
+
+    Parameters
+    ----------
+    number : int
+        Of the attempt, from 1.
+
+    Raises
+    ------
+    DiskFullError
+        There was no room; what became of the run is written down if there was room for that.
+    """
+    study, machine = here.study, here.study.plan.machine
+    home = study.run(run.id)
+    home.mkdir(parents=True, exist_ok=True)
+    sweep(home)
+    place = scratch_folder(machine.scratch, home, study.plan.study, number)
+    out, output = place / "out", place / OUTPUT
+    out.mkdir()
+    kills = memory_kills()
+
+    def begun(process: int) -> None:
+        running.note(
+            study, here.allocation, run=run.id, attempt=number, job=here.job, nodes=here.nodes,
+            folder=place,
+        )  # fmt: skip
+
+    try:
+        ended = perform(
+            words_of(run, out, here),
+            folder=place,
+            environment=environment_of(run, number, here),
+            output=output,
+            limit_s=run.limit_s,
+            left_s=here.deadline.left_s - here.grace_s,
+            grace_s=here.grace_s,
+            signals=here.signals,
+            begun=begun,
+        )
+        outcome = conclude(run, number, ended, here, out, output, memory_kills() - kills)
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+    return outcome
+
+
+def conclude(
+    run: PlannedRun,
+    number: int,
+    ended: Ended,
+    here: Surroundings,
+    out: Path,
+    output: Path,
+    kills: int,
+) -> Outcome:
+    """Bring an attempt's files home and write its outcome."""
+    home = here.study.run(run.id)
+    said = last_words(output)
+    cause = cause_of(ended, said=said, memory_kills=kills)
+    files: tuple[str, ...] = ()
+    if cause is Cause.DONE:
+        try:
+            written = written_files(out)
+            check_run_files(written, run.ranks)
+            files = publish(written, home)
+            if not files and any(OUT in word for word in run.command):
+                cause, said = Cause.FAILED, f"The run ended well but wrote no file.\n{said}"
+        except HindmostError as error:
+            cause, said = Cause.FAILED, str(error)
+    full = cause in (Cause.FAILED, Cause.CRASHED) and disk_is_full(home, said)
+    if not full and cause in (Cause.FAILED, Cause.CRASHED):
+        full = disk_is_full(out)
+    if full:
+        cause = Cause.STOPPED
+    with suppress(FileNotFoundError):
+        move(output, home / OUTPUT)
+    sync_folder(home)
+    shutil.rmtree(out.parent, ignore_errors=True)  # before the outcome: nobody comes back for it
+    outcome = Outcome(
+        run=run.id,
+        cause=cause,
+        status=ended.status,
+        attempt=number,
+        seconds=ended.seconds,
+        allocation=here.allocation,
+        job=here.job,
+        nodes=here.nodes,
+        files=files,
+        message="" if cause is Cause.DONE else said,
+    )
+    write_outcome(home, outcome)
+    running.clear(here.study, here.allocation)
+    if full:
+        raise DiskFullError(f"No room on the disk: {said}")
+    return outcome
+
+
+def words_of(run: PlannedRun, out: Path, here: Surroundings) -> list[str]:
+    """Return the words of a run: the launcher's, then its command's."""
+    launching = here.launcher.words(
+        here.study.plan.machine,
+        ranks=run.ranks,
+        ranks_per_node=run.ranks_per_node,
+        nodes=run.nodes,
+    )
+    # The hindmost of this driver, which need not be on PATH where the ranks start.
+    ours = run.command[0] == COMMAND
+    first = (sys.executable, "-m", COMMAND) if ours else run.command[:1]
+    return [*launching, *first, *(word.replace(OUT, str(out)) for word in run.command[1:])]
+
+
+def environment_of(run: PlannedRun, number: int, here: Surroundings) -> dict[str, str]:
+    """Return the environment of a run: where it belongs goes into its run files."""
+    plan = here.study.plan
+    return {
+        "OMP_NUM_THREADS": "1",
+        **os.environ,
+        **plan.machine.environment,
+        "HINDMOST_STUDY": plan.study,
+        "HINDMOST_STUDY_SHA256": plan.study_sha256,
+        "HINDMOST_SCRIPT_SHA256": here.script_sha256,
+        "HINDMOST_ALLOCATION": here.allocation,
+        "HINDMOST_JOB_ID": here.job,
+        "HINDMOST_NODES": ",".join(here.nodes),
+        "HINDMOST_RUN_ID": run.id,
+        "HINDMOST_BLOCK": str(run.block),
+        "HINDMOST_BLOCK_SPLIT": str(int(run.split)),
+        "HINDMOST_ATTEMPT": str(number),
+    }

@@ -1,0 +1,117 @@
+"""Why a run ended: from its exit status, who ended it, and what memory and disk say."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from hindmost.errors import DataError, MissingError, UsageError
+from hindmost.jobs.drive.process import NOT_FOUND, Ended, EndedBy
+from hindmost.jobs.durable import DISK_FULL
+from hindmost.jobs.outcome import Cause
+
+WORK_IS_LEFT = 75
+NOT_EXECUTABLE = 126
+INTERRUPTED, TERMINATED = 128 + 2, 128 + 15
+
+CAUSES = {
+    0: Cause.DONE,
+    UsageError.exit_status: Cause.FAILED,
+    DataError.exit_status: Cause.FAILED,
+    MissingError.exit_status: Cause.FAILED,
+    NOT_EXECUTABLE: Cause.FAILED,
+    NOT_FOUND: Cause.FAILED,
+    WORK_IS_LEFT: Cause.STOPPED,
+    INTERRUPTED: Cause.STOPPED,
+    TERMINATED: Cause.STOPPED,
+}
+"""Exit statuses that say something; any other is a crash, which may not happen again."""
+
+ENDED_BY = {EndedBy.LIMIT: Cause.RUN_LIMIT, EndedBy.DRIVER: Cause.STOPPED}
+
+OUT_OF_MEMORY = ("oom_kill event", "oom-kill", "out of memory")
+"""What srun, PETSc and kernels say, in small letters."""
+NODE_FAILURE = ("node failure", "node_fail")
+"""What srun says, in small letters."""
+GROUPS, MOUNT = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
+PROBE_BYTES = 1 << 20
+
+
+def cause_of(ended: Ended, *, said: str, memory_kills: int) -> Cause:
+    """Say why a run ended.
+
+    Parameters
+    ----------
+    said : str
+        The last words of the run.
+    memory_kills : int
+        Processes that the kernel killed for want of memory meanwhile.
+    """
+    if ended.by in ENDED_BY:
+        return ENDED_BY[ended.by]
+    status = 128 - ended.status if ended.status < 0 else ended.status
+    cause = CAUSES.get(status, Cause.CRASHED)
+    if cause is not Cause.CRASHED:
+        return cause
+    words = said.lower()
+    if memory_kills > 0 or any(each in words for each in OUT_OF_MEMORY):
+        return Cause.MEMORY
+    if any(each in words for each in NODE_FAILURE):
+        return Cause.NODE_FAILED
+    return Cause.CRASHED
+
+
+def memory_kills() -> int:
+    """Count the processes of this job that the kernel killed for want of memory."""
+    with suppress(OSError, ValueError):
+        for line in GROUPS.read_text().splitlines():
+            _, controllers, inside = line.split(":", 2)
+            if "memory" in controllers.split(","):  # version 1: each group counts its own
+                files = [*(MOUNT / "memory" / of_job(inside)).rglob("memory.oom_control")]
+            elif controllers == "":  # version 2: a group counts those beneath it as well
+                files = [MOUNT / of_job(inside) / "memory.events"]
+            else:
+                continue
+            if any(file.is_file() for file in files):
+                return sum(count_in(file) for file in files if file.is_file())
+    return 0
+
+
+def of_job(inside: str) -> str:
+    """Return the group of the whole job, where Slurm made one: steps are groups beneath it."""
+    parts = inside.strip("/").split("/")
+    for place, part in enumerate(parts):
+        if part.startswith("job_"):
+            return "/".join(parts[: place + 1])
+    return "/".join(parts)
+
+
+def count_in(file: Path) -> int:
+    """Return the count of kills in a file of the kernel."""
+    for line in file.read_text().splitlines():
+        name, _, count = line.partition(" ")
+        if name == "oom_kill":
+            return int(count)
+    return 0
+
+
+def disk_is_full(folder: Path, said: str = "") -> bool:
+    """Tell whether a run failed because there was no room on the disk.
+
+    A run that ends removes what it had begun, so that there may be room again: its words count.
+    """
+    if any(os.strerror(number) in said for number in DISK_FULL):
+        return True
+    probe = folder / f".probe-{os.getpid()}"
+    try:
+        with probe.open("wb") as file:
+            file.write(bytes(PROBE_BYTES))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        return error.errno in DISK_FULL
+    finally:
+        with suppress(OSError):
+            probe.unlink()
+    return False

@@ -1,0 +1,71 @@
+"""When the allocation ends, and whether another run fits before that."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+END_VARIABLE = "SLURM_JOB_END_TIME"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deadline:
+    """The end of an allocation, on this process's monotonic clock.
+
+    Attributes
+    ----------
+    end_s : float
+        When the scheduler ends it.
+    stop_before_s : float
+        What is to be left before the end.
+    """
+
+    end_s: float
+    stop_before_s: float
+
+    def fits(self, limit_s: float, *, whole: bool = False) -> bool:
+        """Tell whether a run that takes so long ends in time.
+
+        Parameters
+        ----------
+        whole : bool
+            Up to the end itself, with nothing left before it.
+        """
+        return limit_s <= self.left_s - (0.0 if whole else self.stop_before_s)
+
+    @property
+    def left_s(self) -> float:
+        """What is left until the end."""
+        return self.end_s - time.monotonic()
+
+
+def deadline_here(
+    walltime_s: float, stop_before_s: float, environment: Mapping[str, str] = os.environ
+) -> Deadline:
+    """Return the end of the allocation around this process.
+
+    It is the wall time after the script began, or what Slurm says, whichever comes first: a
+    scheduler's signal before the end comes tens of seconds early, or late.
+
+    Parameters
+    ----------
+    walltime_s, stop_before_s : float
+        As the plan has them.
+    """
+    left_s = walltime_s - age_s()
+    said = environment.get(END_VARIABLE, "")
+    if said.isdigit():
+        left_s = min(left_s, int(said) - time.time())
+    return Deadline(end_s=time.monotonic() + left_s, stop_before_s=stop_before_s)
+
+
+def age_s() -> float:
+    """Return how long this process exists: since the script began, where that became the driver."""
+    try:
+        began = int(Path("/proc/self/stat").read_text().rsplit(")", 1)[1].split()[19])
+    except (OSError, ValueError, IndexError):
+        return 0.0
+    return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - began / os.sysconf("SC_CLK_TCK"))

@@ -1,0 +1,206 @@
+"""The folder of a study on disk.
+
+::
+
+    study.toml                       the study as it was submitted, to the byte
+    plan.json                        its runs and allocations
+    scripts/ALLOCATION.sh            what is submitted; may be edited
+    jobs.jsonl                       which job did which allocation, a line each
+    again.jsonl                      attempts that 'resume --again' forgave
+    runs/RUN/outcome-ATTEMPT.json    how an attempt ended; written last
+    runs/RUN/*.h5, output.txt        its run files, and what the last attempt said
+    allocations/ALLOCATION/          driver.log, and running.json while a run is going
+    .lock                            held while a verb changes the folder
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from hindmost.errors import DataError, UsageError
+from hindmost.jobs.durable import append_durably, is_locked, locked, write_durably
+from hindmost.jobs.outcomes import RunRecord, read_records
+from hindmost.jobs.plan import files as plan_files
+from hindmost.jobs.plan.plan import Allocation, Plan, PlannedRun
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submitted:
+    """A job that was submitted.
+
+    Attributes
+    ----------
+    allocation, job, scheduler : str
+    when : str
+        ISO 8601, UTC.
+    """
+
+    allocation: str
+    job: str
+    scheduler: str
+    when: str
+
+
+class StudyFolder:
+    """The folder of a study that was submitted.
+
+    Parameters
+    ----------
+    path : Path
+        Made absolute.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.resolve()
+        self.study_file = self.path / "study.toml"
+        self.plan_file = self.path / "plan.json"
+        self.jobs_file = self.path / "jobs.jsonl"
+        self.again_file = self.path / "again.jsonl"
+        self.scripts = self.path / "scripts"
+        self.runs = self.path / "runs"
+
+    @classmethod
+    def create(cls, path: Path, plan: Plan, study: bytes) -> StudyFolder:
+        """Make the folder of a study; its plan is written last.
+
+        Raises
+        ------
+        UsageError
+            There is a study, or something else, in it.
+        """
+        folder = cls(path)
+        if folder.plan_file.exists():
+            raise UsageError(
+                f"{path} holds a study that was submitted; 'hindmost resume {path}' goes on with "
+                "it, and --folder takes another place."
+            )
+        ours = {"study.toml", "scripts", "runs", "allocations"}  # of a submission that was cut off
+        names = sorted(each.name for each in path.iterdir()) if path.is_dir() else []
+        strange = [name for name in names if name not in ours and not name.startswith(".")]
+        if strange:
+            raise UsageError(f"{path} holds other files ({strange[0]}); --folder takes another.")
+        for inside in (folder.path, folder.scripts, folder.runs):
+            inside.mkdir(parents=True, exist_ok=True)
+        for allocation in plan.allocations:
+            folder.allocation(allocation.id).mkdir(parents=True, exist_ok=True)
+        write_durably(folder.study_file, study.decode())
+        plan_files.write(plan, folder.plan_file)
+        return folder
+
+    @classmethod
+    def open(cls, path: Path) -> StudyFolder:
+        """Open the folder of a study, or raise a UsageError."""
+        folder = cls(path)
+        if not folder.plan_file.is_file():
+            raise UsageError(
+                f"{path} is not the folder of a study: it has no plan.json. "
+                "'hindmost submit STUDY.toml' makes one."
+            )
+        return folder
+
+    @cached_property
+    def plan(self) -> Plan:
+        """What is to be done."""
+        return plan_files.read(self.plan_file)
+
+    @cached_property
+    def planned(self) -> dict[str, PlannedRun]:
+        """The runs by their ids."""
+        return {run.id: run for run in self.plan.runs}
+
+    def allocation(self, name: str) -> Path:
+        """Return the folder of an allocation."""
+        return self.path / "allocations" / name
+
+    def find_allocation(self, name: str) -> Allocation:
+        """Return an allocation of the plan, or raise a UsageError."""
+        for allocation in self.plan.allocations:
+            if allocation.id == name:
+                return allocation
+        names = ", ".join(allocation.id for allocation in self.plan.allocations[:8])
+        raise UsageError(f"{self.path} has no allocation '{name}'; it has: {names}.")
+
+    def script(self, allocation: str) -> Path:
+        """Return the path of an allocation's script."""
+        return self.scripts / f"{allocation}.sh"
+
+    def run(self, name: str) -> Path:
+        """Return the folder of a run."""
+        return self.runs / name
+
+    def records(self, ids: tuple[str, ...] | None = None) -> dict[str, RunRecord]:
+        """Read what the folders of runs hold: of all, if none are named."""
+        return read_records(self.runs, tuple(self.planned) if ids is None else ids)
+
+    @contextmanager
+    def changing(self) -> Iterator[bool]:
+        """Hold the folder, so that no other verb changes it; see `locked`."""
+        who = (
+            f"Another 'hindmost submit', 'resume' or 'cancel' is at work on {self.path}; "
+            "wait for it."
+        )
+        with locked(self.path / ".lock", who) as held:
+            yield held
+
+    def driver_lock(self, allocation: str) -> Path:
+        """Return the file that the driver of an allocation locks."""
+        return self.allocation(allocation) / ".lock"
+
+    def has_driver(self, allocation: str) -> bool:
+        """Tell whether a driver is at work on an allocation, as far as locks reach."""
+        lock = self.driver_lock(allocation)
+        return lock.exists() and is_locked(lock)
+
+    def add_job(self, allocation: str, job: str, scheduler: str) -> Submitted:
+        """Write down which job does an allocation."""
+        added = Submitted(allocation=allocation, job=job, scheduler=scheduler, when=now())
+        append_durably(self.jobs_file, json.dumps(asdict(added)))
+        return added
+
+    def jobs(self) -> tuple[Submitted, ...]:
+        """Return the jobs that were submitted, in their order."""
+        return tuple(Submitted(**line) for line in read_lines(self.jobs_file))
+
+    def forgive(self, run: str, attempt: int) -> None:
+        """Write down that attempts up to one are not held against a run."""
+        append_durably(self.again_file, json.dumps({"run": run, "attempt": attempt, "when": now()}))
+
+    def forgiven(self) -> dict[str, int]:
+        """Return the attempts up to which runs are forgiven."""
+        return {line["run"]: line["attempt"] for line in read_lines(self.again_file)}
+
+
+def now() -> str:
+    """Return the time: ISO 8601, UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """Return the objects of a file of JSON lines; a line that was cut off is none.
+
+    Raises
+    ------
+    DataError
+        A line is no JSON object and is not cut off either.
+    """
+    if not path.exists():
+        return []
+    found = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        try:
+            each = json.loads(line)
+        except ValueError:
+            if line.startswith("{") and not line.endswith("}"):
+                continue
+            raise DataError(f"{path}, line {number}: no JSON: {line[:40]!r}.") from None
+        if not isinstance(each, dict):
+            raise DataError(f"{path}, line {number}: no JSON object: {line[:40]!r}.")
+        found.append(each)
+    return found

@@ -1,0 +1,71 @@
+"""What the kernel says of memory, as the files of its two versions of groups have it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hindmost.jobs.drive import cause
+from hindmost.jobs.drive.cause import cause_of, memory_kills
+from hindmost.jobs.drive.process import Ended, EndedBy
+from hindmost.jobs.outcome import Cause
+
+
+@pytest.mark.parametrize(
+    ("groups", "counts", "expected"),
+    [
+        ("0::/slurm/job_7/step_batch\n", {"slurm/job_7/memory.events": 2}, 2),
+        ("0::/user.slice\n", {"user.slice/memory.events": 1, "memory.events": 9}, 1),
+        (
+            "5:cpu:/\n4:memory:/slurm/uid_0/job_7/step_batch/task_0\n0::/\n",
+            {
+                "memory/slurm/uid_0/job_7/memory.oom_control": 0,
+                "memory/slurm/uid_0/job_7/step_batch/task_0/memory.oom_control": 1,
+                "memory/slurm/uid_0/job_7/step_3/memory.oom_control": 2,
+                "memory/slurm/uid_0/job_8/memory.oom_control": 9,
+            },
+            3,
+        ),
+        ("4:memory:/nowhere\n", {}, 0),
+        ("", {}, 0),
+    ],
+)
+def test_kills_of_the_whole_job_are_counted(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    groups: str,
+    counts: dict[str, int],
+    expected: int,
+) -> None:
+    (tmp_path / "cgroup").write_text(groups)
+    for name, count in counts.items():
+        file = tmp_path / "fs" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"oom_kill_disable 0\nunder_oom 0\noom 5\noom_kill {count}\n")
+    monkeypatch.setattr(cause, "GROUPS", tmp_path / "cgroup")
+    monkeypatch.setattr(cause, "MOUNT", tmp_path / "fs")
+    assert memory_kills() == expected
+
+
+@pytest.mark.parametrize(
+    ("status", "by", "kills", "expected"),
+    [
+        (-9, EndedBy.ITSELF, 1, Cause.MEMORY),
+        (137, EndedBy.ITSELF, 1, Cause.MEMORY),
+        (-9, EndedBy.ITSELF, 0, Cause.CRASHED),
+        (0, EndedBy.ITSELF, 1, Cause.DONE),
+        (2, EndedBy.ITSELF, 1, Cause.FAILED),
+        (-9, EndedBy.LIMIT, 0, Cause.RUN_LIMIT),
+        (0, EndedBy.LIMIT, 0, Cause.RUN_LIMIT),
+        (-9, EndedBy.DRIVER, 0, Cause.STOPPED),
+        (-15, EndedBy.ITSELF, 0, Cause.STOPPED),
+        (-2, EndedBy.ITSELF, 0, Cause.STOPPED),
+        (-11, EndedBy.ITSELF, 0, Cause.CRASHED),
+    ],
+)
+def test_who_ended_a_run_comes_before_its_status(
+    status: int, by: EndedBy, kills: int, expected: Cause
+) -> None:
+    ended = Ended(status=status, by=by, seconds=1.0)
+    assert cause_of(ended, said="", memory_kills=kills) is expected

@@ -1,0 +1,125 @@
+"""What outcomes come to, what nodes are called, and files that are not what they should be."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from hindmost.errors import DataError
+from hindmost.jobs.drive.deadline import Deadline, age_s, deadline_here
+from hindmost.jobs.drive.nodes import expand, job_here, nodes_here
+from hindmost.jobs.outcome import Cause, Outcome
+from hindmost.jobs.outcomes import RunRecord, Standing, read_record, standing, write_outcome
+
+C = Cause
+
+
+def outcome(cause: Cause, attempt: int = 1, files: tuple[str, ...] = ()) -> Outcome:
+    return Outcome(
+        run="r", cause=cause, status=0, attempt=attempt, seconds=1.5, allocation="a", job="7",
+        nodes=("n0", "n1"), files=files, message="büro",
+    )  # fmt: skip
+
+
+def record(*causes: Cause) -> RunRecord:
+    numbers = count(1)
+    return RunRecord(outcomes=tuple(outcome(cause, next(numbers)) for cause in causes))
+
+
+@pytest.mark.parametrize(
+    ("causes", "expected"),
+    [
+        ((), Standing.LEFT),
+        ((C.DONE,), Standing.DONE),
+        ((C.STOPPED,) * 9, Standing.LEFT),
+        ((C.CRASHED, C.CRASHED), Standing.LEFT),
+        ((C.CRASHED, C.NODE_FAILED, C.CRASHED), Standing.GIVEN_UP),
+        ((C.CRASHED, C.STOPPED, C.STOPPED, C.CRASHED), Standing.LEFT),
+        ((C.CRASHED, C.CRASHED, C.CRASHED, C.DONE), Standing.DONE),
+        ((C.MEMORY,), Standing.GIVEN_UP),
+        ((C.FAILED,), Standing.GIVEN_UP),
+        ((C.RUN_LIMIT,), Standing.GIVEN_UP),
+        ((C.STOPPED, C.MEMORY), Standing.GIVEN_UP),
+    ],
+)
+def test_a_run_is_done_again_or_not_by_its_causes(
+    causes: tuple[Cause, ...], expected: Standing
+) -> None:
+    assert standing(record(*causes), max_retries=2) is expected
+
+
+def test_what_is_forgiven_does_not_count() -> None:
+    failed = record(C.CRASHED, C.FAILED)
+    assert standing(failed, max_retries=0, forgiven=2) is Standing.LEFT
+    assert standing(failed, max_retries=0, forgiven=1) is Standing.GIVEN_UP
+
+
+def test_outcomes_are_read_as_they_were_written(tmp_path: Path) -> None:
+    for attempt, cause in enumerate(Cause, 1):
+        write_outcome(tmp_path, outcome(cause, attempt))
+    assert [each.cause for each in read_record(tmp_path).outcomes] == list(Cause)
+    assert read_record(tmp_path).outcomes[0] == outcome(C.DONE)
+    assert read_record(tmp_path / "nowhere") == RunRecord()
+
+
+def test_a_run_whose_file_is_gone_is_not_done(tmp_path: Path) -> None:
+    write_outcome(tmp_path, outcome(C.DONE, files=("x.h5",)))
+    assert read_record(tmp_path).done is None
+    (tmp_path / "x.h5").touch()
+    assert read_record(tmp_path).done == outcome(C.DONE, files=("x.h5",))
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"version": 1}', '{"version": 2}'])
+def test_what_is_no_outcome_is_told(tmp_path: Path, text: str) -> None:
+    (tmp_path / "outcome-1.json").write_text(text)
+    with pytest.raises(DataError, match=r"outcome-1\.json"):
+        read_record(tmp_path)
+
+
+NODE_LISTS = [
+    ("n0", ["n0"]),
+    ("n[0-2]", ["n0", "n1", "n2"]),
+    ("nid[008-010,012],login1", ["nid008", "nid009", "nid010", "nid012", "login1"]),
+    ("r[1-2]n[1-2]", ["r1n1", "r1n2", "r2n1", "r2n2"]),
+    ("a[9-11]-ib", ["a9-ib", "a10-ib", "a11-ib"]),
+]
+
+
+@pytest.mark.parametrize(("names", "expected"), NODE_LISTS)
+def test_lists_of_nodes(names: str, expected: list[str]) -> None:
+    assert list(expand(names)) == expected
+    if shutil.which("scontrol"):
+        asked = ["scontrol", "show", "hostnames", names]
+        told = subprocess.run(asked, capture_output=True, text=True, check=False)
+        if told.returncode == 0:
+            assert told.stdout.split() == expected
+
+
+def test_job_and_nodes_are_those_of_the_machines_scheduler(tmp_path: Path) -> None:
+    nodes = tmp_path / "nodes"
+    nodes.write_text("b\nb\na\na\n")
+    environment = {
+        "SLURM_JOB_ID": "1", "SLURM_JOB_NODELIST": "n[0-1]",
+        "PBS_JOBID": "2.server", "PBS_NODEFILE": str(nodes), "HINDMOST_JOB_ID": "3",
+    }  # fmt: skip
+    jobs = [job_here(each, environment) for each in ("slurm", "pbs", "local")]
+    assert jobs == ["1", "2.server", "3"]
+    assert nodes_here("slurm", environment) == ("n0", "n1")
+    assert nodes_here("pbs", environment) == ("b", "a")
+    assert len(nodes_here("local", environment)) == 1
+    assert job_here("slurm", {}).startswith("process-")
+
+
+def test_the_deadline_is_the_first_of_wall_time_and_what_slurm_says() -> None:
+    import time
+
+    assert deadline_here(1e6, 0.0, {}).left_s == pytest.approx(1e6 - age_s(), abs=5.0)
+    soon = deadline_here(1e6, 30.0, {"SLURM_JOB_END_TIME": str(int(time.time()) + 100)})
+    assert soon.left_s == pytest.approx(100.0, abs=5.0)
+    assert soon.fits(50.0)
+    assert not soon.fits(80.0)
+    assert not Deadline(end_s=time.monotonic() - 1.0, stop_before_s=0.0).fits(0.0)
