@@ -29,7 +29,8 @@ SAYS = (
     "rank 0, without checkpoints, and without the first cycle."
 )
 RAW = (
-    "Raw errors in percent, as each run made its predictions: mean and half the range of replays. "
+    "Raw errors in percent, as each run made its predictions: mean and half the range of replays; "
+    "load before and after, the highest of the replays. "
     "The floor is what no prediction can better: the mean distance of a replay from the median of "
     "all replays of the same cycle."
 )
@@ -42,6 +43,10 @@ PHASES = (
     "The offline model phase by phase, with the heat iterations that were done. Halo and reduction "
     "hold on rank 0 what it waited for others; on the rank that spends least in a phase hardly any "
     "waiting is left, and that is what the model means by communication."
+)
+WASTE = (
+    "Waste is the expected wall time above the computed one, with failures at random; the last column "
+    "is what lies above the least waste there is, in points of percent."
 )
 
 
@@ -62,9 +67,10 @@ def adaptive_parts(study: Study, machine: Machine | None, numbers: Iterator[int]
         Heading("Beside the paper's tables 3 and 4"),
         tables.paper_table(study.judged),
         Paragraph(
-            "Errors in percent. Rows of this machine are raw; online is the paper's "
-            "model, the time per cell over all cycles before. The paper's: Mathis and Kerbyson, "
-            "Dynamic Performance Prediction of an Adaptive Mesh Application, on SAGE.",
+            "Errors in percent; a, b, c are timing-a, -b and -c. Rows of this machine are raw; "
+            "online is the paper's model, the time per cell over all cycles before. The paper's: "
+            "Mathis and Kerbyson, Dynamic Performance Prediction of an Adaptive Mesh Application, "
+            "on SAGE.",
             quiet=True,
         ),
         *side_by_side(study, machine, numbers),
@@ -76,7 +82,12 @@ def adaptive_parts(study: Study, machine: Machine | None, numbers: Iterator[int]
         ),
     ]
     if study.onsets:
-        parts += [tables.onset_table(study.onsets)]
+        parts += [
+            tables.onset_table(study.onsets),
+            Paragraph(
+                "Errors are those of shape-level from the fourth disturbed cycle on.", quiet=True
+            ),
+        ]
     for place, each in enumerate(study.errors):
         parts += group_parts(study, place, each, machine, numbers)
     return parts
@@ -127,7 +138,10 @@ def group_parts(
     for name in names:
         parts += figure_parts(name, run, machine, numbers)
         if name == "checkpoints":
-            parts.append(tables.checkpoint_table(study.checkpoints[place]))
+            parts += [
+                tables.checkpoint_table(study.checkpoints[place]),
+                Paragraph(WASTE, quiet=True),
+            ]
     return parts
 
 

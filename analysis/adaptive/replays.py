@@ -55,6 +55,13 @@ class Replays:
         return ", ".join([first.title, *size, f"{first.seconds.size} cycles", *words])
 
     @property
+    def label(self) -> str:
+        """The same in few words, for tables."""
+        first = self.runs[0]
+        beside = f", neighbour {first.neighbour_words}" if first.disturbed_on_purpose else ""
+        return f"{first.deck}, {first.ranks} rank{'s' * (first.ranks > 1)}{beside}"
+
+    @property
     def middle(self) -> AdaptiveRun:
         """The run whose whole time is the median, or the one below it."""
         order = np.argsort([each.seconds.sum() for each in self.runs], kind="stable")

@@ -27,6 +27,11 @@ def load_text(load: tuple[float, float] | Sequence[float] | None) -> str:
     return "unknown" if load is None else f"{load[0]:.1f} before, {load[1]:.1f} after"
 
 
+def load_cell(load: tuple[float, float] | None) -> str:
+    """Write the load before and after a run for a table."""
+    return "unknown" if load is None else f"{load[0]:.1f}, {load[1]:.1f}"
+
+
 def percent(value: float | None) -> str:
     """Write an error; nothing where there is none."""
     return NOTHING if value is None or not np.isfinite(value) else f"{value:.1f}"
@@ -37,19 +42,19 @@ def raw_table(errors: Sequence[Errors]) -> Table:
     names = list(dict.fromkeys(name for each in errors for name in each.raw))
     return Table(
         columns=(
-            Column("runs"),
+            Column("runs", "wide"),
             Column("replays", RIGHT),
-            *(Column(name, RIGHT) for name in names),
+            Column("load", RIGHT),
             Column("floor", RIGHT),
-            Column("load"),
+            *(Column(name, RIGHT) for name in names),
         ),
         rows=[
             (
-                each.replays.title,
+                each.replays.label,
                 str(len(each.replays.runs)),
-                *(span(each.raw.get(name, [])) for name in names),
+                load_cell(each.load),
                 percent(each.floor),
-                load_text(each.load),
+                *(span(each.raw.get(name, [])) for name in names),
             )
             for each in errors
         ],
@@ -71,17 +76,17 @@ def denoised_table(errors: Sequence[Errors]) -> Table:
     names = list(dict.fromkeys(name for each in shown for name in each.denoised))
     return Table(
         columns=(
-            Column("runs"),
+            Column("runs", "wide"),
             Column("replays", RIGHT),
+            Column("load", RIGHT),
             *(Column(name, RIGHT) for name in names),
-            Column("load"),
         ),
         rows=[
             (
-                each.replays.title,
+                each.replays.label,
                 str(len(each.replays.runs)),
+                load_cell(each.load),
                 *(percent(each.denoised.get(name)) for name in names),
-                load_text(each.load),
             )
             for each in shown
         ],
@@ -91,7 +96,8 @@ def denoised_table(errors: Sequence[Errors]) -> Table:
 def paper_table(errors: Sequence[Errors]) -> Table:
     """Return tables 3 and 4 of the paper with what was measured here above them.
 
-    ``online`` is the paper's model: time per cell over all cycles before.
+    ``online`` is the paper's model: time per cell over all cycles before; a, b and c are the decks
+    timing-a, timing-b and timing-c.
     """
     here = {(each.replays.deck, each.replays.ranks): each for each in reversed(errors)}
     rows = [
@@ -116,7 +122,7 @@ def paper_table(errors: Sequence[Errors]) -> Table:
             Column("machine"),
             Column("PEs", RIGHT),
             *(
-                Column(f"{deck} {model}", RIGHT)
+                Column(f"{deck[-1]} {model}", RIGHT)
                 for deck in paper.DECKS
                 for model in ("online", "offline")
             ),
@@ -164,7 +170,7 @@ def checkpoint_table(study: CheckpointStudy) -> Table:
             Column("checkpoints", RIGHT),
             Column("after cycles", "wide"),
             Column("waste, %", RIGHT),
-            Column("above the least, points", RIGHT),
+            Column("points above", RIGHT),
         ),
         rows=[
             (
@@ -189,7 +195,7 @@ def onset_table(onsets: Sequence[Onset]) -> Table:
             Column("for", RIGHT),
             Column("times the time", RIGHT),
             Column("found after cycles", RIGHT),
-            Column("error from the 4th on, %", RIGHT),
+            Column("error then, %", RIGHT),
         ),
         rows=[
             (
