@@ -45,8 +45,8 @@ PHASES = (
     "waiting is left, and that is what the model means by communication."
 )
 WASTE = (
-    "Waste is the expected wall time above the computed one, with failures at random; the last column "
-    "is what lies above the least waste there is, in points of percent."
+    "Waste is the expected wall time above the computed one, with failures at random; the last "
+    "column is what lies above the least waste there is, in points of percent."
 )
 
 

@@ -27,7 +27,7 @@ LAW = CycleLaw(cycles=30, adapts_every=1, iterations=(20.0, 20.0), wobble=0.0, g
 
 def recorded(folder: Path, header: Header) -> Path:
     cycles = draw_cycles(LAW, 1)
-    deck = replace(DECKS["timing-b"], steps=20)
+    deck = replace(DECKS["timing-b"], steps=20, heats=1)
     return write_adaptive(
         folder, header, cycles, predicted={"offline": cycles.seconds},
         spec={"deck": write_deck(deck), "base": [64, 32]},
