@@ -13,6 +13,9 @@ from hindmost.jobs.study.study import Limits, Pack, PackBy
 
 MINUTE_S = 60.0
 """Schedulers count walltime in minutes."""
+START_S = 60.0
+"""What a job may take until its first run begins (modules, imports, a slow file system), kept where
+the longest walltime leaves room for it."""
 LABEL = 20
 """Characters of a label at most."""
 
@@ -66,7 +69,8 @@ def pack(
         The same, each with its allocation.
     list of Allocation
         A walltime is what is needed for each run to be begun, with its whole limit left, if those
-        before it take what is expected of them; and the time that is kept before the end.
+        before it take what is expected of them; and the times that are kept for the start and
+        before the end.
     """
     by_key: dict[tuple[str, ...], list[PlannedRun]] = {}
     for run in runs:
@@ -129,7 +133,7 @@ def label(key: tuple[str, ...]) -> str:
 
 def allocation_of(name: str, box: _Box, limits: Limits) -> Allocation:
     """Return a filled allocation."""
-    minutes = math.ceil((box.needed_s + limits.stop_before_s) / MINUTE_S)
+    minutes = math.ceil((START_S + box.needed_s + limits.stop_before_s) / MINUTE_S)
     return Allocation(
         id=name,
         runs=tuple(run.id for run in box.runs),

@@ -151,7 +151,7 @@ def test_solvers_are_compared_in_one_allocation() -> None:
         assert len({run.ranks for run in runs}) == 1
         assert len({run.block for run in runs}) * 3 == len(runs)
     assert not any(run.split for run in plan.runs)
-    assert [each.walltime_s for each in plan.allocations] == [47 * 60, 17 * 60] * 3
+    assert [each.walltime_s for each in plan.allocations] == [48 * 60, 18 * 60] * 3
     longer = make_plan(study(job=62)).allocations
     assert [(len(each.runs), each.walltime_s) for each in longer] == [(12, 62 * 60)] * 3
 
@@ -270,8 +270,9 @@ def test_machines_are_chosen_or_refused() -> None:
 
 def test_core_hours_by_hand() -> None:
     plan = make_plan(study(repeats=1, by='"ranks"'))
-    # Three allocations of 3 runs of 5 min and 2 min at the end; nodes of 4 cores, 1, 1 and 2.
-    assert cost_of(plan).most == pytest.approx((1 + 1 + 2) * 4 * 17 / 60)
+    # Three allocations of 3 runs of 5 min, 1 min for the start and 2 at the end; nodes of 4 cores,
+    # 1, 1 and 2.
+    assert cost_of(plan).most == pytest.approx((1 + 1 + 2) * 4 * 18 / 60)
     assert cost_of(plan).expected == pytest.approx((1 + 1 + 2) * 4 * 15 / 60)
     shared = replace(plan, machine=replace(plan.machine, exclusive=False))
-    assert cost_of(shared).most == pytest.approx((2 + 4 + 8) * 17 / 60)
+    assert cost_of(shared).most == pytest.approx((2 + 4 + 8) * 18 / 60)
