@@ -12,6 +12,8 @@
 #   make bench-changepoints  hold change points against known truth (some min)
 #   make bench-adaptive    hold the adaptive kernel's loops against C and numpy (some min, idle machine)
 #   make scaling-cases     measure the case studies of docs/scaling-cases.md again (idle machine)
+#   make study-adaptive    predict the adaptive kernel on this machine: the paper's tables and figures
+#                          (idle machine; QUICK=1: a tiny one, to see that it works)
 #   make validate          hold the models against real and simulated runs (about 10 min, idle machine)
 #   make check             lint, types, import contracts
 #   make clean             remove what the demonstration made
@@ -24,7 +26,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .PHONY: bench-adaptive bench-recorder bench-scaling bench-5-million bench-changepoints bench-show bench-stochastic demo test test-recorder test-slurm validate check \
-    scaling-cases \
+    scaling-cases study-adaptive \
     lint types contracts clean setup-demo setup-test setup-slurm
 
 setup-demo:
@@ -83,6 +85,9 @@ bench-adaptive: setup-demo
 
 scaling-cases: setup-demo
 	@sh examples/scaling/refresh.sh
+
+study-adaptive: setup-demo
+	@$(BIN)/python benchmarks/adaptive_study.py $(if $(QUICK),--quick --out study-adaptive-quick)
 
 validate: setup-demo
 	@$(BIN)/python benchmarks/validation.py

@@ -101,10 +101,44 @@ def find_runs(paths: Iterable[Path], *, complete: bool = False) -> list[Run]:
 
 def incomplete(run: Run) -> str:
     """Say why a run is of no use to models."""
+    failure = run.header.spec.get("failure")
+    if failure:
+        return f"{run.path} is incomplete: {failure}"
     return (
         f"{run.path} is incomplete: records were lost, so its bodies are not the whole solve. "
         "Run again with --warmup 1."
     )
+
+
+ADAPTIVE = "adaptive"
+"""The workload whose iterations are cycles on a mesh that changes."""
+
+
+def not_alike(run: Run) -> str:
+    """Say why models of the noise are not for an adaptive run, and what is."""
+    return (
+        f"{run.path}: the cycles of an adaptive run do different work, so they do not follow one "
+        "law, and models of the noise do not hold. How well they were predicted: `hindmost report` "
+        "and `hindmost show`; how long a later run will take: `hindmost predict adaptive`."
+    )
+
+
+def alike_only(runs: Iterable[Run]) -> list[Run]:
+    """Leave adaptive runs out, with a warning; refuse if nothing else is there.
+
+    Raises
+    ------
+    UsageError
+        All are adaptive.
+    """
+    every = list(runs)
+    left = [run for run in every if run.header.workload != ADAPTIVE]
+    if every and not left:
+        raise UsageError(not_alike(every[0]))
+    for run in every:
+        if run not in left:
+            sys.stderr.write(f"hindmost: left out: {not_alike(run)}\n")
+    return left
 
 
 IN_TITLE = ("workload", "unknowns", "ranks", "iterations", "solver", "restart")
@@ -177,7 +211,11 @@ def solve_times(run: Run, *, by_node: bool = False) -> SolveTimes:
     ------
     DataError
         The run is incomplete.
+    UsageError
+        It is adaptive: its cycles do not do the same.
     """
+    if run.header.workload == ADAPTIVE:
+        raise UsageError(not_alike(run))
     if not run.header.complete:
         raise DataError(incomplete(run))
     run.verify()

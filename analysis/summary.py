@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from hindmost.analysis.adaptive.cycle_summary import AdaptiveSummary, summarise_cycles
 from hindmost.analysis.efficiency.of_run import quick_efficiencies
 from hindmost.analysis.tables.terminal import seconds
 from hindmost.errors import DataError
@@ -43,6 +44,8 @@ class RunSummary:
         what needs no walk through their events, or nothing, until that was asked.
     balance_s : float
         The most that lead-in, bodies, restarts and lead-out miss the solve time by, on any rank.
+    adaptive : AdaptiveSummary or None
+        What an adaptive run has beside.
     """
 
     file: str
@@ -71,6 +74,7 @@ class RunSummary:
     machine: str
     t0_utc: str
     efficiency: Efficiencies | None
+    adaptive: AdaptiveSummary | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return what ``hindmost show --json`` says of a run."""
@@ -87,7 +91,7 @@ class RunSummary:
         hosts = f" on {self.hosts} hosts" if self.hosts > 1 else ""
         ranks = "1 rank" if self.ranks == 1 else f"{self.ranks} ranks"
         lines = [
-            self.file + ("" if self.complete else "  (INCOMPLETE: records were lost)"),
+            self.file + ("" if self.complete else f"  (INCOMPLETE: {self._why_incomplete()})"),
             f"  {self.solver} on {self.workload}, {ranks}{hosts}, {when(self.t0_utc)}",
             f"  solve time  {seconds(self.solve_time_s)} for {self.iterations} iterations: "
             f"{self.bodies} bodies ({kinds}), {self.restarts} {self.between}",
@@ -95,6 +99,7 @@ class RunSummary:
             f"99 % below {body['quantile_99']}, slowest {body['maximum']}",
             f"  its time    {shares}; MPI that fits no phase {100 * self.mpi_other_share:.1f} %",
             *self._efficiency_line(),
+            *(self.adaptive.lines() if self.adaptive else ()),
             *self._counted_line(),
             f"  disturbed   {self.context_switches} involuntary context switches{self._load()}",
             *self._balance_line(),
@@ -115,6 +120,11 @@ class RunSummary:
             for name in names
         )
         return [f"  efficiency  {100 * self.efficiency.parallel:.1f} % = {factors}"]
+
+    def _why_incomplete(self) -> str:
+        """Say why a run is."""
+        failed = self.adaptive.failure if self.adaptive else ""
+        return failed.rstrip(".") or "records were lost"
 
     def _counted_line(self) -> list[str]:
         """Return a line on instructions and cycles where they were counted, else none."""
@@ -182,6 +192,7 @@ def summarise_run(run: Run) -> RunSummary:
         machine=f"{machine.get('host')}: {machine.get('cores')} cores, {machine.get('cpu_model')}",
         t0_utc=header.t0_utc,
         efficiency=efficiency_of(run),
+        adaptive=summarise_cycles(run),
     )
 
 

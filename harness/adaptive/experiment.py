@@ -234,6 +234,7 @@ def describe(
         spec={
             "deck": write_deck(kernel.deck),
             "choices": kernel.choices.to_json(),
+            "application": application_of(kernel.deck, kernel.choices).to_json(),
             "base": list(mesh.base),
             "cycles": experiment.cycles,
             "first_cycle": ended.first_cycle,

@@ -39,6 +39,7 @@ VERBS = {
 BRANCHES = {
     ("run", "adaptive"): "hindmost.harness.verbs.run_adaptive",
     ("run", "collectives"): "hindmost.harness.verbs.run_collectives",
+    ("predict", "adaptive"): "hindmost.harness.verbs.predict_adaptive",
 }
 """Verbs whose next word makes them another: the module for both words."""
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tests.conftest import run_values
 
+from hindmost.analysis.figures.adaptive.figures import ADAPTIVE_FIGURES
 from hindmost.analysis.figures.choice import Choice
 from hindmost.analysis.figures.run_figures import RUN_FIGURES
 from hindmost.analysis.figures.together import TOGETHER_FIGURES
@@ -28,7 +29,7 @@ def drawn(folder: Path) -> set[str]:
 def test_every_figure_is_listed_with_what_it_shows(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plot", "--list"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    names = [figure.name for figure in (*RUN_FIGURES, *TOGETHER_FIGURES)]
+    names = [figure.name for figure in (*RUN_FIGURES, *ADAPTIVE_FIGURES, *TOGETHER_FIGURES)]
     assert [line.split()[0] for line in lines] == names
     assert max(len(line) for line in lines) <= 100
 

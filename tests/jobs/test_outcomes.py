@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from hindmost.errors import DataError
-from hindmost.jobs.drive.deadline import Deadline, , deadline_here
+from hindmost.harness.runfile.provenance import process_age_s
+from hindmost.jobs.drive.deadline import Deadline, deadline_here
 from hindmost.jobs.drive.nodes import expand, job_here, nodes_here
 from hindmost.jobs.outcome import Cause, Outcome
 from hindmost.jobs.outcomes import RunRecord, Standing, read_record, standing, write_outcome

@@ -21,8 +21,8 @@ pytestmark = pytest.mark.mpi
 
 SMALL = ("--base", "24x16", "--steps", "4")
 LIVELY = replace(
-    TIMING_B, name="lively", heats=1, columns=12, rows=16, spacing=1 / 24, steps=3, divide=0.3, combine=0.1,
-    buffer=0, growth=16.0,
+    TIMING_B, name="lively", heats=1, columns=12, rows=16, spacing=1 / 24, steps=3, divide=0.3,
+    combine=0.1, buffer=0, growth=16.0,
 )  # fmt: skip
 """A small deck whose mesh changes in every cycle."""
 
