@@ -103,7 +103,7 @@ class RunSummary:
             *self._counted_line(),
             f"  disturbed   {self.context_switches} involuntary context switches{self._load()}",
             *self._balance_line(),
-            f"  stack       {f'PETSc {self.petsc}, ' if self.petsc else ''}{self.mpi_library}",
+            f"  stack       {f'PETSc {self.petsc}, ' if self.petsc and not self.adaptive else ''}{self.mpi_library}",
             f"  machine     {self.machine}{self._binding()}",
         ]
         return "\n".join(lines)
