@@ -2,9 +2,9 @@
 
 Initial centroids are drawn as k-means++ does (Arthur and Vassilvitskii, 2007), by a race: every
 rank draws an exponential time from a hash of its number, divided by its squared distance, and the
-first one wins; no process need know the vectors of another. Lloyd's iteration follows, of all starts
-at once, until centroids hardly move. What is summed lies on a grid on which sums are exact: labels and
-centroids are the same to the bit, however the ranks are spread.
+first one wins; no process need know the vectors of another. Lloyd's iteration follows, of all
+starts at once, until centroids hardly move. What is summed lies on a grid on which sums are exact:
+labels and centroids are the same to the bit, however the ranks are spread.
 """
 
 from __future__ import annotations
