@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,7 @@ WINDOWS = 4
 NODE_DEVIATIONS = 4.0
 """How many standard deviations of the other nodes a node is slower that stands out."""
 LEAST_NODES = 4
-NODE_WEIGHT = 4
+NODE_WEIGHT = 6
 """Its ranks, where one does, are so many times as many as those of another criterion."""
 CRITERIA = ("node", "unlike in a phase", "critical", "peaks", "waiting")
 """What counts beside the outliers of k-means, by default all."""
@@ -84,7 +85,7 @@ class BodiesOfRanks:
     def windows(self, count: int = WINDOWS) -> list[RankMetrics]:
         """Return the vectors in equal windows of the run."""
         edges = np.linspace(0, self.bodies, min(count, self.bodies) + 1).astype(int)
-        return [self.metrics(slice(a, b)) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+        return [self.metrics(slice(a, b)) for a, b in pairwise(edges)]
 
 
 def keep(

@@ -3,8 +3,8 @@
 In a body the rank with the most own work lets all others wait. What they wait is charged to it:
 ``charged``, the sum over the others of the last rank's work less theirs, which over all bodies is
 all waiting of the run. What it costs by itself is ``lost``: by how much the body would end earlier
-if this rank (or all ranks of its node) were as quick as the last of the rest. A slow node loses much,
-though none of its ranks does: the others of the node are as late.
+if this rank (or all ranks of its node) were as quick as the last of the rest. A slow node loses
+much, though none of its ranks does: the others of the node are as late.
 
 Where reductions overlap with work (pipelined solvers), a rank that is last in one body may catch up
 in the next, so both are upper limits there; `critical` walks from event to event.
@@ -71,6 +71,17 @@ class Lateness:
     def ranks(self) -> int:
         """Number of ranks."""
         return int(self.last.size)
+
+    @property
+    def chance(self) -> float:
+        """How likely it is that some rank is last so often by chance alone, at most 1.
+
+        Bonferroni's bound on a binomial law: every rank is last in 1 of P bodies.
+        """
+        from scipy import stats  # not on the ranks
+
+        tail = stats.binom.sf(int(self.last.max()) - 1, self.bodies, 1.0 / self.ranks)
+        return float(min(1.0, tail * self.ranks))
 
     @property
     def waiting_share(self) -> float:

@@ -50,7 +50,7 @@ def meet(
     work : float64 array, shape (iteration, rank), seconds
         Of the ranks of this process, waiting not included.
     """
-    bodies, ranks = work.shape
+    ranks = work.shape[1]
     ids = np.arange(ranks, dtype=np.int64) if ids is None else ids
     most = together.most(work.max(axis=1, initial=-np.inf))
     nobody = np.iinfo(np.int64).max

@@ -6,14 +6,15 @@ is left of the room is shared out evenly over criteria, each of which goes on do
 the ranks that are kept already:
 
 - ``outliers``: farthest from the centroids of k-means, in proportion to the clusters;
-- ``unlike in a phase``: the same in windows of the run, where they are farthest for their window;
-- ``node``: ranks of a node that is slower as a whole than the other nodes' spread allows, four
-  times as many as of the others;
+- ``node``: ranks of a node that is slower as a whole than the other nodes' spread allows, six times
+  as many as of the others;
+- ``unlike in a phase``: in windows of the run, farthest from their group for their window;
 - ``critical``: the most work in bodies in which the rank was last, its part of the critical path;
 - ``peaks``: work that comes in bodies now and then, beyond what the rank does in most;
 - ``waiting``: those that wait least.
 
-`keeping` puts the criteria of a run together. Every criterion is a score that a rank knows of itself, so the choice needs no gathering.
+`keeping` puts the criteria of a run together. Every criterion is a score that a rank knows of
+itself, so the choice needs no gathering.
 """
 
 from __future__ import annotations

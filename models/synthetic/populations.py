@@ -1,8 +1,9 @@
 """Populations of ranks with known culprits: what a choice of ranks is held against.
 
-A blocking solver on a box of ranks, one rank a subdomain: ranks inside have six neighbours, those on
-faces, edges and corners fewer, and less to do. Every rank has a level of its own, every node and every
-body its noise, and now and then a body of any rank is disturbed. On top of that comes the culprit.
+A blocking solver on a box of ranks, one rank a subdomain: ranks inside have six neighbours, those
+on faces, edges and corners fewer, and less to do. Every rank has a level of its own, every node and
+every body its noise, and now and then a body of any rank is disturbed. On top of that comes the
+culprit.
 """
 
 from __future__ import annotations
