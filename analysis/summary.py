@@ -33,6 +33,8 @@ class RunSummary:
         Of the busiest host before and after the solve.
     cpusets : list of str
         Cores that ranks may use, each once; empty where the file does not say.
+    kept_ranks : int or None
+        Ranks with full records, where not all have them.
     balance_s : float
         The most that lead-in, bodies, restarts and lead-out miss the solve time by, on any rank.
     """
@@ -61,6 +63,7 @@ class RunSummary:
     mpi_library: str
     machine: str
     t0_utc: str
+    kept_ranks: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return what ``hindmost show --json`` says of a run."""
@@ -75,6 +78,8 @@ class RunSummary:
         )
         hosts = f" on {self.hosts} hosts" if self.hosts > 1 else ""
         ranks = "1 rank" if self.ranks == 1 else f"{self.ranks} ranks"
+        if self.kept_ranks is not None:
+            ranks += f" (full records of {self.kept_ranks}; times of bodies below are of these)"
         lines = [
             self.file + ("" if self.complete else "  (INCOMPLETE: records were lost)"),
             f"  {self.solver} on {self.workload}, {ranks}{hosts}, {when(self.t0_utc)}",
@@ -155,6 +160,7 @@ def summarise_run(run: Run) -> RunSummary:
         mpi_library=mpi_name(header.mpi_library),
         machine=f"{machine.get('host')}: {machine.get('cores')} cores, {machine.get('cpu_model')}",
         t0_utc=header.t0_utc,
+        kept_ranks=run.columns if run.reduced else None,
     )
 
 

@@ -225,7 +225,7 @@ def remark_of(run: Run) -> str:
     if run.reduced:
         said.append(
             f"Full records of {run.columns} of {run.header.ranks} ranks were kept: all below is of "
-            "these, and those that nobody kept may have come later."
+            f"these. Of all ranks, {hindmost_of_all(run)}."
         )
     if run.header.synchronisation == "pipelined":
         said.append(
@@ -233,6 +233,14 @@ def remark_of(run: Run) -> str:
             "are upper limits."
         )
     return " ".join(said)
+
+
+def hindmost_of_all(run: Run) -> str:
+    """Say who was last most often in a run whose records were not all kept."""
+    last = run.variable("every_last")
+    rank = int(last.argmax())
+    kept = "kept" if rank in run.kept_ranks else "not kept"
+    return f"rank {rank} ({kept}) had the most work most often, in {last[rank]} bodies"
 
 
 def words(report: RankReport) -> str:

@@ -84,11 +84,10 @@ def in_proportion(
     while left > 0:
         open_ = quota < free
         exact = left * np.where(open_, sizes, 0) / sizes[open_].sum()
-        more = np.minimum(np.floor(exact).astype(np.int64), free - quota)
-        if not more.any():
-            order = np.argsort(-(exact - np.floor(exact)), kind="stable")
-            chosen = [each for each in order if open_[each]][:left]
-            more[chosen] = 1
+        more = np.floor(exact).astype(np.int64)
+        order = np.argsort(more - exact, kind="stable")
+        more[order[open_[order]][: left - int(more.sum())]] += 1
+        more = np.minimum(more, free - quota)
         quota += more
         left -= int(more.sum())
     return quota

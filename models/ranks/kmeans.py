@@ -44,7 +44,7 @@ class Clustering:
         Of the start that came out best.
     silhouette : float
         Mean over all ranks of (b - a) / max(a, b), with the distance a from the own centroid and b
-        from the next; 0 for one cluster.
+        from the next; 0 for one cluster, and for ranks that are alone in theirs.
     """
 
     labels: NDArray[np.int64]
@@ -243,7 +243,8 @@ def _finished(
     if len(order) > 1:
         distances[np.arange(len(points)), mine] = np.inf
         other = distances.min(axis=1)
-        apart = np.divide(other - own, other, out=np.zeros_like(own), where=other > 0)
+        several = (total[order] > 1)[mine]
+        apart = np.divide(other - own, other, out=np.zeros_like(own), where=several & (other > 0))
         summed = together.total(np.array([on_grid(apart, 2.0**-30).sum()]))
         silhouette = float(summed[0] / total.sum())
     return Clustering(
