@@ -9,6 +9,7 @@
 #   make bench-scaling     hold scaling models against known truth (some 10 min; EXTRAP=PYTHON adds Extra-P)
 #   make bench-5-million   the experiment of the paper on segments: 5.2 million data sets (minutes)
 #   make bench-changepoints  hold change points against known truth (some min)
+#   make bench-ranks       100,000 ranks streamed, k-means on ranks, culprits kept (some min, 5 GB of disk)
 #   make scaling-cases     measure the case studies of docs/scaling-cases.md again (idle machine)
 #   make validate          hold the models against real and simulated runs (about 10 min, idle machine)
 #   make check             lint, types, import contracts
@@ -22,7 +23,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .PHONY: bench-recorder bench-scaling bench-5-million bench-changepoints bench-show bench-stochastic demo test test-recorder validate check \
-    scaling-cases \
+    bench-ranks scaling-cases \
     lint types contracts clean setup-demo setup-test
 
 setup-demo:
@@ -69,6 +70,10 @@ bench-5-million: setup-demo
 
 bench-changepoints: setup-demo
 	@$(BIN)/python benchmarks/changepoints.py
+
+bench-ranks: setup-demo
+	@$(BIN)/python benchmarks/ranks_culprits.py
+	@$(BIN)/python benchmarks/ranks.py
 
 scaling-cases: setup-demo
 	@sh examples/scaling/refresh.sh

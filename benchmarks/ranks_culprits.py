@@ -41,8 +41,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=2000)
     parser.add_argument("--populations", type=int, default=5)
     arguments = parser.parse_args()
-    print("| population | ranks | at 5 % | k-means alone | at 1 % | k-means alone |")
-    print("|---|---|---|---|---|---|")
+    print("| population | ranks | at 5 % | k-means alone | at 1 % | k-means alone |")  # noqa: T201
+    print("|---|---|---|---|---|---|")  # noqa: T201
     idle: dict[tuple[str, int], list[list[float]]] = {}
     for kind in CULPRITS:
         for ranks in PAPER:
@@ -66,13 +66,13 @@ def main() -> None:
                             )
                 shares.append(row)
             mean = 100 * np.mean(shares, axis=0)
-            print(f"| {kind} | {ranks} | " + " | ".join(f"{each:.0f} %" for each in mean) + " |")
-    print()
-    print("| ranks | choice | top 5 | top 10 | top 20 | worst population |")
-    print("|---|---|---|---|---|---|")
+            print(f"| {kind} | {ranks} | " + " | ".join(f"{each:.0f} %" for each in mean) + " |")  # noqa: T201
+    print()  # noqa: T201
+    print("| ranks | choice | top 5 | top 10 | top 20 | worst population |")  # noqa: T201
+    print("|---|---|---|---|---|---|")  # noqa: T201
     for ranks, paper in PAPER.items():
         cells = " | ".join(f"{each} %" for each in paper)
-        print(f"| {ranks} | Lee (2009), NAMD | {cells} | |")
+        print(f"| {ranks} | Lee (2009), NAMD | {cells} | |")  # noqa: T201
         for name, title in (
             ("plain", "k-means alone"),
             ("without", "all criteria but waiting"),
@@ -81,7 +81,7 @@ def main() -> None:
             found = 100 * np.array(idle[name, ranks])
             cells = " | ".join(f"{each:.0f} %" for each in found.mean(axis=0))
             worst = ", ".join(f"{each:.0f}" for each in found.min(axis=0))
-            print(f"| {ranks} | {title} | {cells} | {worst} % |")
+            print(f"| {ranks} | {title} | {cells} | {worst} % |")  # noqa: T201
 
 
 if __name__ == "__main__":

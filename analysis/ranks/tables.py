@@ -1,9 +1,9 @@
 """Tables of metrics per rank, of whatever tool: CSV, CUBE, Caliper, TAU.
 
 A CSV has a row for every rank and a column for every metric, as ``rank,host,compute [s],bytes
-[byte]``; ``rank`` and ``host`` (or ``node``) may be left out. The unit says to which domain a metric
-belongs. Of profiles, the exclusive time of every call path, region or function is a metric; those
-beyond the largest `MOST_METRICS` are put together as ``others``. Threads of a rank are added.
+[byte]``; ``rank`` and ``host`` (or ``node``) may be left out. The unit says to which domain a
+metric belongs. Of profiles, the exclusive time of every call path, region or function is a metric;
+those beyond the largest `MOST_METRICS` are put together as ``others``. Threads of a rank are added.
 """
 
 from __future__ import annotations
@@ -104,7 +104,9 @@ def read_csv(path: Path) -> RankTable:
     rank_at = places.get("rank")
     host_at = places.get("host", places.get("node"))
     used = [at for at in range(len(columns)) if at not in (rank_at, host_at)]
-    numbers, hosts, values = [], [], []
+    numbers: list[int] = []
+    hosts: list[str] = []
+    values: list[list[float]] = []
     for line, fields in rows:
         if len(fields) != len(columns):
             raise DataError(

@@ -1,4 +1,4 @@
-"""Which ranks keep their full records: decided by all ranks together, before anything is written."""
+"""Which ranks keep their full records: decided by all together, before anything is written."""
 
 from __future__ import annotations
 

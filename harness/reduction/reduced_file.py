@@ -58,7 +58,7 @@ def write_reduced_run(
             "every_last": np.array([each[2] for each in of_all]),
             "every_waited": np.array([each[3] for each in of_all]),
         }
-    kept_only = communicator.Split(0 if kept.full else 1, communicator.rank)
+    kept_only: Any = communicator.Split(0 if kept.full else 1, communicator.rank)
     path = failure = None
     if kept.full:
         mine = replace(run, incoming=edges if communicator.rank == writer else none_of(edges))

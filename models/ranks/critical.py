@@ -10,6 +10,7 @@ noticing.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +48,7 @@ class CriticalPath:
 
 
 class PathSum:
-    """The critical path of a run, block by block; at the end of a block all ranks are taken to meet.
+    """The critical path of a run, block by block; at a block's end all ranks are taken to meet.
 
     Parameters
     ----------
@@ -76,7 +77,7 @@ class PathSum:
         borders = np.unique(
             np.concatenate([[0], np.flatnonzero(block.cycle_begins), [len(block.kind)]])
         )
-        for first, last in zip(borders[:-1], borders[1:], strict=True):
+        for first, last in pairwise(borders):
             compiled(walk_back)(
                 block.kind[first:last],
                 np.asarray(block.work[first:last], np.float64),
@@ -118,9 +119,9 @@ def walk_back(
     where = np.zeros(places, np.int64)
     clock, sent = np.zeros(ranks), np.zeros(ranks)
     sent_at = -1
-    posted, poster, posted_at = np.zeros(bodies * events), np.zeros(bodies * events, np.int32), (
-        np.zeros(bodies * events, np.int64)
-    )  # fmt: skip
+    posted = np.zeros(bodies * events)
+    poster = np.zeros(bodies * events, np.int32)
+    posted_at = np.zeros(bodies * events, np.int64)
     posts, completions = 0, 0
     for body in range(bodies):
         for event in range(events):

@@ -7,6 +7,7 @@ a thousand ranks take no more room than one.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +41,9 @@ class Histogram:
         """All that was counted."""
         return int(self.counts.sum()) + self.below + self.above
 
-    def with_more(self, durations: NDArray[np.floating], together: Together = ALONE) -> Histogram:
+    def with_more(
+        self, durations: NDArray[np.floating[Any]], together: Together = ALONE
+    ) -> Histogram:
         """Return the histogram with more durations counted in; collective.
 
         Parameters

@@ -13,6 +13,7 @@ in the next, so both are upper limits there; `critical` walks from event to even
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,7 +116,7 @@ class Sweep:
         self._node_last = np.zeros(len(self._nodes), np.int64)
         self._node_sums = np.zeros((2, len(self._nodes)))
 
-    def add(self, work: NDArray[np.floating]) -> None:
+    def add(self, work: NDArray[np.floating[Any]]) -> None:
         """Go through the next bodies.
 
         Parameters
@@ -184,7 +185,7 @@ class Sweep:
         )
 
 
-def lateness(work: NDArray[np.floating], hosts: list[str]) -> Lateness:
+def lateness(work: NDArray[np.floating[Any]], hosts: list[str]) -> Lateness:
     """Return who is hindmost in a run that lies in memory.
 
     Parameters
@@ -217,7 +218,7 @@ def sweep(
         who = -1
         summed = 0.0
         for rank in range(ranks):
-            value = np.float64(work[row, rank])
+            value = float(work[row, rank])
             summed += value
             if value > most:
                 most, second, who = value, most, rank
@@ -228,7 +229,7 @@ def sweep(
         node = node_of[who]
         centred = done + row - middle
         for rank in range(ranks):
-            value = np.float64(work[row, rank])
+            value = float(work[row, rank])
             if node_of[rank] != node and value > other_node:
                 other_node = value
             off = value - shift[rank]

@@ -13,6 +13,7 @@ with a reduction, and for others to the length of a body.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,8 +88,8 @@ class Slopes:
         if self.rise_share >= GRADUAL:
             said.append(
                 f"ranks begin one after another, over {100 * self.rise_share:.0f} % of a body "
-                f"(slope {1e-4 * self.upward:+.3g} % of the ranks a us): a hint at slow communication, "
-                f"{100 * self.late_begin_share:.1f} % of the time of all ranks"
+                f"(slope {1e-4 * self.upward:+.3g} % of the ranks a us): a hint at slow "
+                f"communication, {100 * self.late_begin_share:.1f} % of the time of all ranks"
             )
         if not said:
             return (
@@ -128,7 +129,7 @@ class ProfileSum:
     def add(
         self,
         start: NDArray[np.float64],
-        work: NDArray[np.floating],
+        work: NDArray[np.floating[Any]],
         duration: NDArray[np.float64],
     ) -> None:
         """Add bodies.

@@ -55,7 +55,7 @@ def exact_grid(largest: float, count: int) -> float:
     count : int
         How many are summed, on all processes.
     """
-    bound = max(largest, np.finfo(np.float64).tiny * 2.0**60) * max(count, 1)
+    bound = max(largest, 1e-280) * max(count, 1)
     return float(2.0 ** (np.ceil(np.log2(bound)) - 52))
 
 

@@ -91,4 +91,5 @@ class RankMetrics:
         }
         largest = np.array([of_domain[domain] for domain in self.domains])
         scale = np.divide(1.0, largest, out=np.zeros(metrics), where=largest > 0)
-        return (self.values - least) * scale
+        result: NDArray[np.float64] = (self.values - least) * scale
+        return result

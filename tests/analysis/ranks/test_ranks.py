@@ -100,7 +100,7 @@ def reduced_values(values: dict[str, object], kept: list[int]) -> dict[str, obje
             made[name] = np.asarray(each)[:, kept]
         elif name in ("instructions", "cycles"):
             made.pop(name)
-        elif name in ("host", "cpuset") or np.shape(each) == (RANKS,):
+        elif name in ("host", "cpuset") or np.asarray(each).shape == (RANKS,):
             made[name] = [list(np.asarray(each))[rank] for rank in kept]
     phases = np.asarray(values["phase_duration"])
     return made | {
@@ -125,12 +125,14 @@ def test_a_reduced_run_is_used_knowingly(
     text = words(report_run(run))
     assert "Full records of 3 of 24 ranks were kept" in text
     assert f"Of all ranks, rank {SLOW} (not kept) had the most work most often" in text
-    with pytest.raises(DataError, match="3 of 24 ranks .*no model is fitted"):
+    with pytest.raises(DataError, match=r"3 of 24 ranks .*no model is fitted"):
         solve_times(run)
     with pytest.raises(UsageError, match="Leave --keep out"):
         report_run(run, share=0.5)
     for kept in ([5, 2, 20], [2, 5, 24]):
-        wrong = write_whole(tmp_path, header, reduced_values(values, [2, 5, 20]) | {"kept_rank": kept})
+        wrong = write_whole(
+            tmp_path, header, reduced_values(values, [2, 5, 20]) | {"kept_rank": kept}
+        )
         with pytest.raises(DamagedFileError, match="'kept_rank' should ascend"):
             hindmost.open(wrong)
 

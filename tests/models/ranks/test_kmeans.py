@@ -17,11 +17,14 @@ from hindmost.models.ranks.vectors import RankMetrics
 Vectors = NDArray[np.float64]
 
 
-def blobs(ranks: int, metrics: int, groups: int, spread: float, seed: int) -> tuple[Vectors, Vectors]:
+def blobs(
+    ranks: int, metrics: int, groups: int, spread: float, seed: int
+) -> tuple[Vectors, NDArray[np.int64]]:
     random = np.random.default_rng(seed)
     centres = random.permutation(np.eye(metrics))[:groups] + 0.1 * random.random((groups, metrics))
     label = random.integers(0, groups, ranks)
-    return centres[label] + spread * random.standard_normal((ranks, metrics)), label
+    points: Vectors = centres[label] + spread * random.standard_normal((ranks, metrics))
+    return points, label
 
 
 def serial_reference(points: Vectors, centroids: Vectors) -> tuple[Vectors, Vectors]:
@@ -131,9 +134,8 @@ def test_normalisation_is_that_of_the_paper() -> None:
     values = np.array([[2.0, 10.0, 7.0], [4.0, 20.0, 7.0], [3.0, 30.0, 0.0]])
     found = metrics_of(values, ("time", "time", "bytes")).normalised()
     # (m - min_m) / max_d, the maximum over the domain
-    np.testing.assert_allclose(
-        found, [[0, 0, 1], [2 / 30, 10 / 30, 1], [1 / 30, 20 / 30, 0]], rtol=1e-15
-    )
+    wanted = np.array([[0.0, 0.0, 1.0], [2 / 30, 10 / 30, 1.0], [1 / 30, 20 / 30, 0.0]])
+    np.testing.assert_allclose(found, wanted, rtol=1e-15)
     assert not metrics_of(np.zeros((3, 2)), ("time", "bytes")).normalised().any()
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from hindmost.errors import DataError, UsageError
 from hindmost.models.events import EventKind
@@ -11,6 +12,8 @@ from hindmost.models.ranks.histogram import empty_histogram
 from hindmost.models.ranks.lateness import Sweep, lateness
 from hindmost.models.ranks.profile import ProfileSum
 from hindmost.models.stochastic.replay import EventBlock, Latencies, Replay, whole_bodies
+
+Values = NDArray[np.float64]
 
 
 def test_who_is_hindmost_by_hand() -> None:
@@ -56,9 +59,9 @@ def test_chance_is_told_from_a_culprit() -> None:
     work[:, 7] += 0.05
     found = lateness(work, ["n"] * 32)
     assert found.chance < 1e-3
-    assert {each.criterion: each for each in extrema_of(found, None)}[
-        "most often last"
-    ].ranks[0] == 7
+    assert {each.criterion: each for each in extrema_of(found, None)}["most often last"].ranks[
+        0
+    ] == 7
 
 
 def test_histograms_count_everything() -> None:
@@ -74,7 +77,7 @@ def test_histograms_count_everything() -> None:
         empty_histogram(1.0, 0.5)
 
 
-def profile_of(begin: np.ndarray, end: np.ndarray, bodies: int = 50) -> ProfileSum:
+def profile_of(begin: Values, end: Values, bodies: int = 50) -> ProfileSum:
     """Lay bodies of one second end to end; ranks work from begin to end."""
     start = np.arange(bodies)[:, None] + begin
     duration = np.broadcast_to(1.0 - begin, start.shape)
@@ -103,7 +106,7 @@ def test_profiles_hold_all_work_and_slopes_tell_imbalance_from_late_starts() -> 
     assert "No gradual slope" in profile_of(np.zeros(400), even).slopes().explain()
 
 
-def ring(ranks: int) -> tuple[np.ndarray, np.ndarray]:
+def ring(ranks: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     return np.arange(ranks, dtype=np.int32), ((np.arange(ranks) + 1) % ranks).astype(np.int32)
 
 

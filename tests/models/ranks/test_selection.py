@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from tests.models.ranks.spread import Spread, on_processes
 
 from hindmost.errors import UsageError
@@ -29,10 +30,8 @@ def test_the_largest_are_those_of_a_sorted_list(
     values = np.array(scores, np.float64)
     wanted = sorted(range(values.size), key=lambda at: (-values[at], at))[:count]
 
-    def part(spread: Spread) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-        return largest(
-            values[spread.mine], np.array([count]), ids=spread.mine, together=spread
-        )
+    def part(spread: Spread) -> NDArray[np.bool_]:
+        return largest(values[spread.mine], np.array([count]), ids=spread.mine, together=spread)
 
     found = np.concatenate(on_processes(processes, values.size, part))
     assert np.flatnonzero(found).tolist() == sorted(wanted)
@@ -64,7 +63,7 @@ def test_the_share_is_kept_exactly() -> None:
         ranks_to_keep(0.0, 10)
 
 
-def seen(population: Population, ranks: slice | np.ndarray = slice(None)) -> BodiesOfRanks:
+def seen(population: Population, ranks: slice | NDArray[np.int64] = slice(None)) -> BodiesOfRanks:
     return BodiesOfRanks(
         parts={"compute": population.compute_s[:, ranks], "send": population.send_s[:, ranks]},
         counts={
