@@ -22,6 +22,8 @@ from hindmost.models.ranks.selection import ranks_to_keep, select_plain
 from hindmost.models.ranks.vectors import RankMetrics
 
 BY_CHANCE = 0.01
+LEAST_FOR_SLOPES = 8
+"""Ranks whose sum is a curve and no staircase."""
 MOST_NAMED = 5
 """Ranks that a person is told by any criterion."""
 
@@ -108,7 +110,7 @@ class RankReport:
             found["profile"] = {
                 "edges_s": self.run.of_run.edges.tolist(),
                 "utilisation": self.run.of_run.utilisation.tolist(),
-                "body_edges_s": self.run.of_body.edges.tolist(),
+                "body_edges_share": self.run.of_body.edges.tolist(),
                 "body_utilisation": self.run.of_body.utilisation.tolist(),
                 "downward_per_s": slopes.downward,
                 "upward_per_s": slopes.upward,
@@ -245,9 +247,12 @@ def hindmost_of_all(run: Run) -> str:
 
 def words(report: RankReport) -> str:
     """Say it in a few lines."""
-    lines = [f"{report.file}: {report.numbers.size} ranks"]
+    count = report.numbers.size
+    lines = [f"{report.file}: {count} rank{'s' if count > 1 else ''}"]
     if report.remark:
         lines.append(f"  note: {report.remark}")
+    if count == 1:
+        return "\n".join([*lines, "  one rank has nobody to be compared with"])
     late = report.lateness
     if late is not None and late.ranks > 1 and late.bodies:
         lines += ["who is hindmost", *hindmost_lines(report, late)]
@@ -270,7 +275,7 @@ def words(report: RankReport) -> str:
             for at in sorted(most)
         )
         lines.append(f"  {size} like rank {exemplar}: {told}")
-    if report.run is not None:
+    if report.run is not None and count >= LEAST_FOR_SLOPES:
         lines += ["time profile of a body", f"  {report.run.slopes.explain()}"]
     if report.kept is not None:
         total = sum(len(each) for each in report.kept.values())

@@ -67,7 +67,7 @@ def look_at_run(run: Run, intervals: int = 200) -> RanksOfRun:
     columns = run.columns
     body = run.summary["body_s"]
     sweep = Sweep(run.hosts, run.bodies)
-    profile = ProfileSum(columns, run.solve_time_s, 1.5 * body["quantile_99"], intervals)
+    profile = ProfileSum(columns, run.solve_time_s, intervals)
     inside = edges_between(run)
     path = PathSum(columns, *inside, lag=run.header.lag)
     histogram = empty_histogram(0.1 * body["median"], 10.0 * body["quantile_99"])

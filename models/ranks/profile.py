@@ -1,10 +1,11 @@
 """Time profiles: how many ranks are at work in every interval, and the two slopes of Lee (2009).
 
 Activity is summed over the ranks on the common clock. A profile of a whole run would smear its
-bodies, so bodies are laid over each other as well: time since the body's first rank began, all
-bodies together. There the heuristics of the thesis are computed rather than looked for: ranks that
-end their work one after another make the curve fall gradually, which hints at load imbalance; ranks
-that begin one after another make it rise gradually, which hints at slow communication.
+bodies, so bodies are laid over each other as well: time since the body's first rank began, over the
+length of the body, all bodies together. There the heuristics of the thesis are computed rather than
+looked for: ranks that end their work one after another make the curve fall gradually, which hints
+at load imbalance; ranks that begin one after another make it rise gradually, which hints at slow
+communication.
 
 Own work is taken to come first in a body and waiting after it; that is right for bodies that end
 with a reduction, and for others to the length of a body.
@@ -33,7 +34,8 @@ class Profile:
 
     Attributes
     ----------
-    edges : float64 array, shape (interval + 1,), seconds
+    edges : float64 array, shape (interval + 1,)
+        Seconds; of bodies laid over each other, shares of a body.
     busy : float64 array, shape (interval,)
         Ranks at work, the mean over the interval.
     ranks : int
@@ -108,22 +110,20 @@ class ProfileSum:
     ranks : int
     end_s : float
         Where the last interval ends.
-    body_s : float
-        Length of the folded profile: a long body.
     intervals : int
         Of each profile.
     """
 
-    def __init__(self, ranks: int, end_s: float, body_s: float, intervals: int = 200) -> None:
-        if ranks < 1 or intervals < 1 or not (end_s > 0.0 and body_s > 0.0):
+    def __init__(self, ranks: int, end_s: float, intervals: int = 200) -> None:
+        if ranks < 1 or intervals < 1 or not end_s > 0.0:
             raise UsageError(
-                f"A profile of {ranks} ranks, {intervals} intervals, {end_s:g} s and bodies of "
-                f"{body_s:g} s; all must be above zero."
+                f"A profile of {ranks} ranks, {intervals} intervals and {end_s:g} s; all must be "
+                "above zero."
             )
         self._ranks = ranks
         self._run = np.zeros(intervals)
         self._folded = np.zeros(intervals)
-        self._run_step, self._body_step = end_s / intervals, body_s / intervals
+        self._run_step, self._body_step = end_s / intervals, 1.0 / intervals
         self._sums = np.zeros(4)
 
     def add(
@@ -174,16 +174,17 @@ class ProfileSum:
         full = np.flatnonzero(share >= HIGH * highest)
         some = np.flatnonzero(share >= LOW * highest)
         up, down = slice(some[0], full[0] + 1), slice(full[-1], some[-1] + 1)
-        rise_s = float(middle[full[0]] - middle[some[0]])
-        fall_s = float(middle[some[-1]] - middle[full[-1]])
+        rise = float(middle[full[0]] - middle[some[0]])
+        fall = float(middle[some[-1]] - middle[full[-1]])
+        per_s = 1.0 / mean if mean else 0.0
         whole = max(length * self._ranks, 1e-300)
         return Slopes(
-            rise_s=rise_s,
-            fall_s=fall_s,
-            rise_share=rise_s / mean if mean else 0.0,
-            fall_share=fall_s / mean if mean else 0.0,
-            upward=line_slope(middle[up], share[up]),
-            downward=line_slope(middle[down], share[down]),
+            rise_s=rise * mean,
+            fall_s=fall * mean,
+            rise_share=rise,
+            fall_share=fall,
+            upward=line_slope(middle[up], share[up]) * per_s,
+            downward=line_slope(middle[down], share[down]) * per_s,
             late_begin_share=float(late / whole),
             early_end_share=float(early / whole),
         )
@@ -216,8 +217,11 @@ def accumulate(
         for rank in range(start.shape[1]):
             first = min(first, start[body, rank])
             last = max(last, start[body, rank] + duration[body, rank])
+        length = last - first
+        if not length > 0.0:
+            continue
         sums[0] += 1.0
-        sums[1] += last - first
+        sums[1] += length
         for rank in range(start.shape[1]):
             begin = start[body, rank]
             end = begin + work[body, rank]
@@ -226,7 +230,8 @@ def accumulate(
             for which in range(2):
                 a, b, step, into = begin, end, run_step, run
                 if which == 1:
-                    a, b, step, into = begin - first, end - first, body_step, folded
+                    a, b = (begin - first) / length, (end - first) / length
+                    step, into = body_step, folded
                 at = max(int(a / step), 0)
                 while at < into.size and at * step < b:
                     into[at] += min(b, (at + 1) * step) - max(a, at * step)

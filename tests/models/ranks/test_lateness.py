@@ -81,7 +81,7 @@ def profile_of(begin: Values, end: Values, bodies: int = 50) -> ProfileSum:
     """Lay bodies of one second end to end; ranks work from begin to end."""
     start = np.arange(bodies)[:, None] + begin
     duration = np.broadcast_to(1.0 - begin, start.shape)
-    found = ProfileSum(begin.size, float(bodies), 1.0, 100)
+    found = ProfileSum(begin.size, float(bodies), 100)
     found.add(start, np.broadcast_to(end - begin, start.shape), np.ascontiguousarray(duration))
     return found
 
@@ -141,3 +141,14 @@ def test_of_whole_bodies_the_path_is_the_last_rank_of_each() -> None:
     path.add(whole_bodies(work, 0, np.zeros(30, bool)))
     wanted = np.bincount(work.argmax(axis=1), work.max(axis=1), minlength=5)
     np.testing.assert_allclose(path.result().seconds, wanted, rtol=1e-12)
+
+
+def test_bodies_of_different_length_do_not_pass_for_imbalance() -> None:
+    length = np.random.default_rng(0).uniform(1.0, 3.0, (60, 1))
+    start = np.cumsum(np.vstack([[0.0], length[:-1, 0:1]]), axis=0) * np.ones(16)
+    found = ProfileSum(16, float(length.sum()), 100)
+    found.add(start, 0.8 * length * np.ones(16), length * np.ones(16))
+    slopes = found.slopes()
+    assert slopes.fall_share < 0.02
+    assert slopes.early_end_share == pytest.approx(0.2)
+    assert "No gradual slope" in slopes.explain()
