@@ -2,8 +2,9 @@
 
 The silhouette of centroids needs only distances from centroids, which every process has of its own
 ranks: its cost is that of one more round of k-means, where that of pairs grows with the square of
-the ranks. A Bayesian criterion of spherical groups was tried and not taken: ranks along a line, as
-load imbalance leaves them, are to it ever more groups, the more ranks there are.
+the ranks. A Bayesian criterion of spherical groups of one variance would see ever more groups in
+ranks along a line, as load imbalance leaves them, the more ranks there are. Ranks along a line
+still pass for two groups or more here, which costs a choice of ranks nothing but exemplars.
 """
 
 from __future__ import annotations
