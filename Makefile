@@ -11,6 +11,7 @@
 #   make bench-5-million   the experiment of the paper on segments: 5.2 million data sets (minutes)
 #   make bench-changepoints  hold change points against known truth (some min)
 #   make bench-adaptive    hold the adaptive kernel's loops against C and numpy (some min, idle machine)
+#   make bench-ranks       100,000 ranks streamed, k-means on ranks, culprits kept (some min, 5 GB of disk)
 #   make scaling-cases     measure the case studies of docs/scaling-cases.md again (idle machine)
 #   make study-adaptive    predict the adaptive kernel on this machine: the paper's tables and figures
 #                          (idle machine; QUICK=1: a tiny one, to see that it works)
@@ -25,7 +26,7 @@ RANKS ?= 2
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: bench-adaptive bench-recorder bench-scaling bench-5-million bench-changepoints bench-show bench-stochastic demo test test-recorder test-slurm validate check \
+.PHONY: bench-adaptive bench-ranks bench-recorder bench-scaling bench-5-million bench-changepoints bench-show bench-stochastic demo test test-recorder test-slurm validate check \
     scaling-cases study-adaptive \
     lint types contracts clean setup-demo setup-test setup-slurm
 
@@ -82,6 +83,10 @@ bench-changepoints: setup-demo
 
 bench-adaptive: setup-demo
 	@$(BIN)/python -m benchmarks.adaptive
+
+bench-ranks: setup-demo
+	@$(BIN)/python benchmarks/ranks_culprits.py
+	@$(BIN)/python benchmarks/ranks.py
 
 scaling-cases: setup-demo
 	@sh examples/scaling/refresh.sh

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.reader import Run, open_run
+from hindmost.models.stochastic.replay import EventBlock, whole_bodies
 from hindmost.models.stochastic.times import Events, SolveTimes
 
 
@@ -141,6 +142,15 @@ def alike_only(runs: Iterable[Run]) -> list[Run]:
     return left
 
 
+def reduced(run: Run) -> str:
+    """Say why a run that kept some ranks only is of no use to models of waiting."""
+    return (
+        f"{run.path} has full records of {run.columns} of {run.header.ranks} ranks (run --keep): "
+        "who waits for whom cannot be told without the others, so no model is fitted. 'hindmost "
+        "ranks' and 'hindmost show' use what was kept; run without --keep to fit."
+    )
+
+
 IN_TITLE = ("workload", "unknowns", "ranks", "iterations", "solver", "restart")
 """Parts of a configuration that every title names."""
 
@@ -160,6 +170,26 @@ def group_runs(runs: Iterable[Run]) -> list[Group]:
         Group(tuple(members), remark)
         for members, remark in zip(groups.values(), remarks, strict=True)
     ]
+
+
+def solve_rows(run: Run, rows: slice) -> EventBlock:
+    """Return the events of some bodies of a run file; those of whole bodies where none were kept.
+
+    Works on the columns that the file has.
+    """
+    cycle_begins = np.asarray(run.position[rows] == 0)
+    if not run.has("event_kind"):
+        return whole_bodies(run.work_in(rows), run.header.lag, cycle_begins)
+    work, duration = run.variable("event_work", rows), run.variable("event_duration", rows)
+    rest = run.variable("duration", rows) - work.sum(axis=2, dtype=np.float64)
+    rest -= duration.sum(axis=2, dtype=np.float64)
+    return EventBlock(
+        kind=run.variable("event_kind", rows),
+        work=work,
+        duration=duration,
+        rest=np.maximum(rest, 0.0),
+        cycle_begins=cycle_begins,
+    )
 
 
 MOST_IN_MEMORY = 8 << 20
@@ -192,7 +222,7 @@ class WorkRows:
     @property
     def shape(self) -> tuple[int, ...]:
         """Bodies and ranks."""
-        return self.run.bodies, self.run.header.ranks
+        return self.run.bodies, self.run.columns
 
     def __getitem__(self, rows: slice) -> NDArray[Any]:
         """Read some rows."""
@@ -218,6 +248,8 @@ def solve_times(run: Run, *, by_node: bool = False) -> SolveTimes:
         raise UsageError(not_alike(run))
     if not run.header.complete:
         raise DataError(incomplete(run))
+    if run.reduced:
+        raise DataError(reduced(run))
     run.verify()
     edges = run.edges
     restarts = np.median(run.restart_durations, axis=1)

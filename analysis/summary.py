@@ -42,6 +42,8 @@ class RunSummary:
     efficiency : Efficiencies or None
         Of all bodies; ``hindmost efficiency`` knows more of large runs, of which this knows only
         what needs no walk through their events, or nothing, until that was asked.
+    kept_ranks : int or None
+        Ranks with full records, where not all have them.
     balance_s : float
         The most that lead-in, bodies, restarts and lead-out miss the solve time by, on any rank.
     adaptive : AdaptiveSummary or None
@@ -75,6 +77,7 @@ class RunSummary:
     t0_utc: str
     efficiency: Efficiencies | None
     adaptive: AdaptiveSummary | None = None
+    kept_ranks: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return what ``hindmost show --json`` says of a run."""
@@ -90,6 +93,8 @@ class RunSummary:
         )
         hosts = f" on {self.hosts} hosts" if self.hosts > 1 else ""
         ranks = "1 rank" if self.ranks == 1 else f"{self.ranks} ranks"
+        if self.kept_ranks is not None:
+            ranks += f" (full records of {self.kept_ranks}; times of bodies below are of these)"
         lines = [
             self.file + ("" if self.complete else f"  (INCOMPLETE: {self._why_incomplete()})"),
             f"  {self.solver} on {self.workload}, {ranks}{hosts}, {when(self.t0_utc)}",
@@ -103,10 +108,14 @@ class RunSummary:
             *self._counted_line(),
             f"  disturbed   {self.context_switches} involuntary context switches{self._load()}",
             *self._balance_line(),
-            f"  stack       {f'PETSc {self.petsc}, ' if self.petsc and not self.adaptive else ''}{self.mpi_library}",
+            f"  stack       {self._petsc()}{self.mpi_library}",
             f"  machine     {self.machine}{self._binding()}",
         ]
         return "\n".join(lines)
+
+    def _petsc(self) -> str:
+        """Return PETSc's version where it solved."""
+        return f"PETSc {self.petsc}, " if self.petsc and not self.adaptive else ""
 
     def _efficiency_line(self) -> list[str]:
         """Return a line on the efficiencies where they are known, else none."""
@@ -193,11 +202,14 @@ def summarise_run(run: Run) -> RunSummary:
         t0_utc=header.t0_utc,
         efficiency=efficiency_of(run),
         adaptive=summarise_cycles(run),
+        kept_ranks=run.columns if run.reduced else None,
     )
 
 
 def efficiency_of(run: Run) -> Efficiencies | None:
     """Return the efficiencies of a run if they are known, or known in no time."""
+    if run.reduced:
+        return None
     try:
         return quick_efficiencies(run)
     except DataError:  # a run without bodies or without work is shown all the same

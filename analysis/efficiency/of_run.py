@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hindmost.analysis.cache import is_kept, kept
-from hindmost.analysis.runs import MOST_IN_MEMORY
+from hindmost.analysis.runs import MOST_IN_MEMORY, reduced
 from hindmost.errors import DataError
 from hindmost.harness.runfile.bodies import WAITING
 from hindmost.harness.runfile.reader import Run
@@ -168,6 +168,8 @@ def compute(run: Run, windows: int = WINDOWS, *, split: bool = True) -> RunEffic
     """
     if run.bodies == 0:
         raise DataError(f"{run.path} holds no bodies, so nothing can be said of their time.")
+    if run.reduced:
+        raise DataError(reduced(run))
     run.verify()
     edges = run.edges
     tally = EfficiencyTally(

@@ -44,7 +44,7 @@ class Choice:
         UsageError
             A rank that the run has not.
         """
-        ranks = run.header.ranks
+        ranks = run.columns
         for rank in self.ranks:
             if not 0 <= rank < ranks:
                 raise UsageError(f"{run.path} has no rank {rank}; it has ranks 0 to {ranks - 1}.")

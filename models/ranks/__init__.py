@@ -1,1 +1,1 @@
-"""What the ranks of a run have in common, and who holds the others up."""
+"""Thousands of ranks, without anybody scanning them: groups, extremes, efficiencies, a choice."""

@@ -14,6 +14,7 @@ VERBS = {
     "run": ("hindmost.harness.verbs.run", "run solvers on ranks and record every iteration"),
     "probe": ("hindmost.harness.verbs.probe", "measure what this machine can do"),
     "show": ("hindmost.analysis.verbs.show", "say what is in run files"),
+    "ranks": ("hindmost.analysis.verbs.ranks", "say who is hindmost, and which ranks stand out"),
     "check": ("hindmost.analysis.verbs.check", "say whether runs are good enough to conclude from"),
     "efficiency": (
         "hindmost.analysis.verbs.efficiency",
