@@ -18,9 +18,10 @@ from hindmost.harness.adaptive.decks.deck import Deck
 from hindmost.harness.adaptive.foresight import Foresight, Orders
 from hindmost.harness.adaptive.interference import Schedule
 from hindmost.harness.adaptive.kernel import Choices, Kernel
-from hindmost.harness.adaptive.phases import PhaseClock
+from hindmost.harness.adaptive.phases import NAMES, PhaseClock
 from hindmost.harness.adaptive.run import Ended, Runner, Wanted
 from hindmost.harness.folders import prepare_folder
+from hindmost.harness.live.feed import FeedWanted, feed_if
 from hindmost.harness.probes.speed import speed
 from hindmost.harness.runfile import provenance
 from hindmost.harness.runfile.contents import Header
@@ -59,6 +60,8 @@ class AdaptiveExperiment:
         Steps a cycle, in place of the deck's.
     begin_s : float
         When the command started, on the monotonic clock.
+    live : bool
+        Write a live feed beside the run files.
     """
 
     deck: str
@@ -74,6 +77,7 @@ class AdaptiveExperiment:
     restart: Path | None = None
     steps: int | None = None
     begin_s: float = field(default_factory=time.monotonic)
+    live: bool = False
 
     def check(self) -> None:
         """Raise a UsageError if this cannot be run, before there are ranks."""
@@ -137,45 +141,56 @@ def perform(
     base = experiment.base or (deck.base(communicator.size) if setting is None else setting.base)
     report(f"{deck.name}: compiling what is not yet compiled")
     compile_everything(deck, choices, communicator, petsc)
-    runs = []
-    for repeat in range(experiment.repeats):
-        clock = PhaseClock()
-        speed_s = speed(communicator)
-        if setting is None or experiment.restart is None:
-            kernel = begin(deck, choices, base, communicator, clock, petsc)
-        else:
-            kernel = go_on(experiment.restart, setting, deck, choices, communicator, clock, petsc)
-        report(f"run {repeat + 1} of {experiment.repeats}: {deck.name}, {base[0]} x {base[1]}")
-        runner = Runner(
-            kernel,
-            clock,
-            communicator,
-            Wanted(
-                cycles=experiment.cycles,
-                blocks=experiment.blocks,
-                interfere=experiment.interfere,
-                checkpoint=experiment.checkpoint,
-                begin_s=experiment.begin_s,
-            ),
-            foresight_of(experiment, deck, choices, communicator.size, speed_s),
-            first_cycle=0 if setting is None else setting.cycle,
-            report=report,
-        )
-        ended = runner.run()
-        if ended.cycles == ended.first_cycle:
-            raise ended.failure or DataError(
-                f"No cycle was done: {ended.stopped or 'none was left to do'}."
+    runs: list[Done] = []
+    wanted = FeedWanted(workload=WORKLOAD, runs=experiment.repeats, phases=NAMES, own_totals=True)
+    with feed_if(experiment.live, folder, communicator, wanted, report) as feed:
+        for repeat in range(experiment.repeats):
+            clock = PhaseClock()
+            speed_s = speed(communicator)
+            if setting is None or experiment.restart is None:
+                kernel = begin(deck, choices, base, communicator, clock, petsc)
+            else:
+                kernel = go_on(
+                    experiment.restart, setting, deck, choices, communicator, clock, petsc
+                )
+            report(f"run {repeat + 1} of {experiment.repeats}: {deck.name}, {base[0]} x {base[1]}")
+            runner = Runner(
+                kernel,
+                clock,
+                communicator,
+                Wanted(
+                    cycles=experiment.cycles,
+                    blocks=experiment.blocks,
+                    interfere=experiment.interfere,
+                    checkpoint=experiment.checkpoint,
+                    begin_s=experiment.begin_s,
+                    feed=feed,
+                ),
+                foresight_of(experiment, deck, choices, communicator.size, speed_s),
+                first_cycle=0 if setting is None else setting.cycle,
+                report=report,
             )
-        header = describe(experiment, kernel, ended, origins, (repeat, speed_s))
-        file = write_run(folder, header, ended.rank, communicator)
-        runs.append(Done(file=file, ended=ended))
-        if ended.failure is not None:
-            raise DataError(
-                f"{ended.failure} The {ended.cycles - ended.first_cycle} cycles before it are in "
-                f"{file}, marked incomplete."
-            )
-        if ended.stopped:
-            break
+            if feed is not None:
+                feed.begin(deck.name, repeat + 1, experiment.cycles, done=runner.first_cycle)
+            ended = runner.run()
+            if feed is not None:
+                feed.finish()
+            if ended.cycles == ended.first_cycle:
+                raise ended.failure or DataError(
+                    f"No cycle was done: {ended.stopped or 'none was left to do'}."
+                )
+            header = describe(experiment, kernel, ended, origins, (repeat, speed_s))
+            file = write_run(folder, header, ended.rank, communicator)
+            if feed is not None:
+                feed.written(repeat + 1, file, ended.stopped)
+            runs.append(Done(file=file, ended=ended))
+            if ended.failure is not None:
+                raise DataError(
+                    f"{ended.failure} The {ended.cycles - ended.first_cycle} cycles before it are "
+                    f"in {file}, marked incomplete."
+                )
+            if ended.stopped:
+                break
     return runs
 
 

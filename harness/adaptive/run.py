@@ -24,6 +24,7 @@ from hindmost.harness.adaptive.interference import Neighbours, Schedule
 from hindmost.harness.adaptive.kernel import Kernel
 from hindmost.harness.adaptive.log import CycleLog, CycleTimes
 from hindmost.harness.adaptive.phases import Phase, PhaseClock
+from hindmost.harness.live.feed import LiveFeed
 from hindmost.harness.runfile.contents import RankRun
 from hindmost.harness.runfile.cycles import Blocks
 from hindmost.models.dynamic.verdict import Verdict
@@ -45,6 +46,8 @@ class Wanted:
         Where checkpoints go; None for none.
     begin_s : float
         When the command started, on the monotonic clock: elapsed time counts from there.
+    feed : LiveFeed or None
+        Told of every cycle.
     """
 
     cycles: int
@@ -52,6 +55,7 @@ class Wanted:
     interfere: Schedule | None = None
     checkpoint: Path | None = None
     begin_s: float = field(default_factory=time.monotonic)
+    feed: LiveFeed | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +131,11 @@ class Runner:
         self._total = np.zeros(1)
         self._iterations = 0.0
 
+    @property
+    def first_cycle(self) -> int:
+        """Cycles that were done before this run."""
+        return self._first
+
     def run(self) -> Ended:
         """Do the cycles and return what was recorded, also of a run that failed."""
         neighbours = self._neighbours()
@@ -195,6 +204,8 @@ class Runner:
         done = self._kernel.cycle()
         times = self._log.add_cycle(done.counts, self._number)
         self._done += 1
+        if self._wanted.feed is not None:
+            self._wanted.feed.step(self._done - self._first, self._log.last_ns)
         self._iterations = done.counts["heat_iterations"]
         if self._communicator.rank == 0:
             self._judge(times, done.counts)

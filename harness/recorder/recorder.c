@@ -109,6 +109,8 @@ static inline void mark(int letter) {
   keep(t, t, letter, 0);
 }
 
+#include "live.h"
+
 /* ---- what the caller uses ---- */
 
 void hindmost_memory(struct record *memory, int64_t capacity) {
@@ -156,6 +158,7 @@ int hindmost_arm(MPI_Fint communicator) {
   state->begin_ns = state->end_ns = now();
   state->iteration = 0;
   state->residual_norm = 0.0;
+  if (live.on) live_zero(state->begin_ns);
   state->armed = armed = 1;
   return error;
 }
@@ -233,6 +236,7 @@ int hindmost_monitor(void *ksp, int iteration, double norm, void *context) {
   state->iteration = iteration;
   state->residual_norm = norm;
   if (monitor_mark) mark(monitor_mark);
+  if (live.on) live_step(iteration, norm, now(), NULL);
   return 0;
 }
 

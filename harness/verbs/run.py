@@ -25,6 +25,7 @@ examples:
   mpiexec -n 2 hindmost run laplacian-1d --solver gmres --solver pgmres --out runs
   mpiexec -n 2 hindmost run diagonal --unknowns 1000 --solver pgmres --iterations 5000 --out runs
   mpiexec -n 2 hindmost run laplacian-1d --solver gmres --out runs -- -ksp_gmres_restart 50
+  mpiexec -n 2 hindmost run laplacian-1d --solver cg --iterations 200000 --live --out runs
 
 What follows '--' are PETSc options. Run files are named WORKLOAD-SOLVER-pRANKS-N.h5; an existing
 one is never overwritten.
@@ -69,6 +70,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="count instructions and cycles of every body; auto: where that needs no system call "
         "(%(default)s)",
     )
+    parser.add_argument(
+        "--live", action="store_true", help="write a feed beside them for 'hindmost watch'"
+    )
     parser.add_argument("--out", type=Path, required=True, help="folder for the run files")
 
 
@@ -85,6 +89,7 @@ def perform(arguments: argparse.Namespace) -> int:
         seed=arguments.seed,
         petsc_options=arguments.petsc_options,
         counters=CounterUse(arguments.counters),
+        live=arguments.live,
     )
     try:
         experiment.check()
