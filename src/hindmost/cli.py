@@ -14,6 +14,7 @@ VERBS = {
     "run": ("hindmost.harness.verbs.run", "run solvers on ranks and record every iteration"),
     "probe": ("hindmost.harness.verbs.probe", "measure what this machine can do"),
     "show": ("hindmost.analysis.verbs.show", "say what is in run files"),
+    "watch": ("hindmost.analysis.verbs.watch", "show a run while it goes on"),
     "check": ("hindmost.analysis.verbs.check", "say whether runs are good enough to conclude from"),
     "fit": ("hindmost.analysis.verbs.fit", "hold models of the noise against the solve time"),
     "predict": ("hindmost.analysis.verbs.predict", "say how long a later solve will take"),
