@@ -271,7 +271,8 @@ static void live_zero(int64_t t_ns) {
   memset(live.bins, 0, sizeof live.bins);
   memset(live.before_ns, 0, sizeof live.before_ns);
   live.last = -1;
-  live.begin_ns = live.last_ns = live.window_ns = live.polled_ns = t_ns;
+  live.begin_ns = live.last_ns = live.window_ns = t_ns;
+  live.polled_ns = INT64_MIN / 2; /* asked at once */
   live.norm = NAN;
   live.late = live.longest_ns = 0;
 }

@@ -162,6 +162,14 @@ class FeedReader:
         """Close the file."""
         self._file.close()
 
+    def __enter__(self) -> FeedReader:
+        """Return the reader."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Close the file."""
+        self.close()
+
 
 KINDS = {
     "head": ("schema", "version"),
