@@ -64,15 +64,15 @@ def perform(arguments: argparse.Namespace) -> int:
     path = find_feed(arguments.run)
     if arguments.web:
         return serve(path, arguments.port, control=arguments.control)
-    reader = FeedReader(path)
-    history = History(reader.head)
-    if arguments.once:
-        return look_once(history, reader, as_json=arguments.json)
-    if sys.stdout.isatty():
-        show_screen(history, reader)
-    else:
-        show_lines(history, reader)
-    return status_of(history)
+    with FeedReader(path) as reader:
+        history = History(reader.head)
+        if arguments.once:
+            return look_once(history, reader, as_json=arguments.json)
+        if sys.stdout.isatty():
+            show_screen(history, reader)
+        else:
+            show_lines(history, reader)
+        return status_of(history)
 
 
 def status_of(history: History) -> int:

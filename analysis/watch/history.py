@@ -193,7 +193,10 @@ class History:
 
 
 def merged(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """Return two successive frames as one: sums are added, heat and extrema keep the larger."""
+    """Return two successive frames as one: sums are added, heat and extrema keep the larger.
+
+    Where the viewers have chosen another metric in between, the heat is that of the later one.
+    """
     first = min(before["first_bin"], after["first_bin"])
     end = max(each["first_bin"] + len(each["bins"]) for each in (before, after))
     bins = [0] * (end - first)
@@ -210,7 +213,9 @@ def merged(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
             max(a, b, key=lambda pair: pair[1])
             for a, b in zip(before["extrema"], after["extrema"], strict=True)
         ],
-        "heat": [max(a, b) for a, b in zip(before["heat"], after["heat"], strict=True)],
+        "heat": [max(a, b) for a, b in zip(before["heat"], after["heat"], strict=True)]
+        if before["metric"] == after["metric"]
+        else after["heat"],
         "late": before["late"] + after["late"],
         "cost_ns": before["cost_ns"] + after["cost_ns"],
     }

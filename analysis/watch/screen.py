@@ -32,15 +32,16 @@ def screen(history: History, width: int, height: int) -> Group:
         bar(history, width),
     ]
     if history.frames:
-        rows = max(min(height - 17, MOST_ROWS), 1)
+        rows = max(min(height - 18, MOST_ROWS), 1)
         parts += [
             Rule("where the time goes, oldest to newest", align="left", style="dim"),
             *profile(history, inner),
-            Rule(heat_title(history), align="left", style="dim"),
+            Rule(heat_title(history, inner), align="left", style="dim"),
             *heat_map(history, inner, rows),
             Rule("iteration times of all ranks, last frame", align="left", style="dim"),
             *histogram(history.frames[-1], inner),
-            Text(who(history), overflow="ellipsis", no_wrap=True),
+            Text(hindmost_words(history), style="bold", overflow="ellipsis", no_wrap=True),
+            Text(extremes(history), overflow="ellipsis", no_wrap=True),
         ]
     said = ending(history)
     parts.append(
@@ -73,29 +74,36 @@ def profile(history: History, width: int) -> list[Text]:
     return rows
 
 
-def heat_title(history: History) -> str:
+def heat_title(history: History, width: int) -> str:
     """Say what the heat map shows."""
     metric = history.head["metrics"][history.frames[-1]["metric"]]
-    return f"share of {metric} by rank: low and dark is little, high and bright is much"
+    most = hottest(history.frames[-width:])
+    return f"share of {metric} by rank, from 0 (low, dark) to {most / 1000:.1%} (high, bright)"
+
+
+def hottest(frames: list[dict[str, Any]]) -> float:
+    """Return the largest share in frames of the last one's metric, in thousandths."""
+    metric = frames[-1]["metric"]
+    return max(1, *(max(each["heat"]) for each in frames if each["metric"] == metric))
 
 
 def heat_map(history: History, width: int, rows: int) -> list[Text]:
     """Return ranks downwards, frames to the right; what shares a letter: its maximum."""
     frames = history.frames[-width:]
+    full, metric = hottest(frames), frames[-1]["metric"]
     columns, ranks = history.head["columns"], history.head["ranks"]
     rows = min(rows, columns)
     drawn = []
     for row in range(rows):
         low, high = row * columns // rows, (row + 1) * columns // rows
-        first, last = low * ranks // columns, high * ranks // columns - 1
+        first, last = -(-low * ranks // columns), -(-high * ranks // columns) - 1
         label = f"{first}" if first == last else f"{first}-{last}"
         text = Text(f"{label:>{LABEL - 1}.{LABEL - 1}} ")
         for frame in frames:
-            most = max(frame["heat"][low:high]) / 1000
+            most = max(frame["heat"][low:high]) / full if frame["metric"] == metric else 0.0
             shade = SHADES[min(int(most * len(SHADES)), len(SHADES) - 1)]
-            text.append(
-                BLOCKS[max(round(8 * min(most, 1.0)), 1)], style=shade
-            )  # told without colours
+            # The height tells it where there are no colours.
+            text.append(BLOCKS[max(round(8 * min(most, 1.0)), 1)], style=shade)
         drawn.append(text)
     return drawn
 
@@ -114,12 +122,11 @@ def histogram(frame: dict[str, Any], width: int) -> list[Text]:
     return [Text(f"{low:>{LABEL - 1}} ") + Text(heights, style=FILLS[2]) + Text(f" {high}")]
 
 
-def who(history: History) -> str:
-    """Say who is hindmost, and who is extreme in the last frame."""
-    names = history.head["extrema"]
-    found = history.frames[-1]["extrema"]
-    extreme = ", ".join(
-        f"{name} {rank} ({seconds(value * 1e-9)})"
+def extremes(history: History) -> str:
+    """Say who is extreme in the last frame."""
+    names, found = history.head["extrema"], history.frames[-1]["extrema"]
+    words = (
+        f"{name.replace('-', ' ')} {rank} ({seconds(value * 1e-9)})"
         for name, (rank, value) in zip(names, found, strict=True)
     )
-    return "; ".join(filter(None, (hindmost_words(history), f"last frame: {extreme}")))
+    return f"last frame: {', '.join(words)}"

@@ -10,7 +10,7 @@ function mergeHalf() { // as the server does: old frames pair by pair
     const before = old[2 * i];
     return { ...after, window_ns: before.window_ns + after.window_ns,
       phase_ns: after.phase_ns.map((ns, k) => ns + before.phase_ns[k]),
-      heat: after.heat.map((share, k) => Math.max(share, before.heat[k])) };
+      heat: after.heat.map((share, k) => before.metric === after.metric ? Math.max(share, before.heat[k]) : share) };
   });
   frames = [...merged, ...frames.slice(half)];
 }
@@ -42,13 +42,13 @@ function draw() {
   byId("bar").style.width = `${last ? Math.min(100, 100 * last.iteration / Math.max(state.total, 1)) : 0}%`;
   profile.key(head);
   profile.show(head, frames);
-  ranks.key(head, last);
   ranks.show(head, frames);
+  ranks.key(head, last);
   const rows = state.hindmost.map((each) => [`rank ${each.rank}`, `${(each.share * 100).toFixed(1)} %`, duration(each.excess_s)]);
   const extrema = last ? last.extrema.map(([rank, ns], k) => [head.extrema[k].replaceAll("-", " "), `rank ${rank}`, duration(ns * 1e-9)]) : [];
   byId("hindmost").replaceChildren(
     table(["most work", "of the time>", "more than the mean, in all>"], rows),
-    table(["in the last frame", "rank>", "time>"], extrema));
+    table(["in the last frame", "", "time>"], extrema));
   if (last) drawTimes(byId("times"), head, last);
   document.documentElement.dataset.frames = String(received);
 }

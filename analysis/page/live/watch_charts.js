@@ -84,10 +84,16 @@ class Profile extends Timed {
 }
 
 class Ranks extends Timed {
+  show(head, frames) {
+    this.metric = frames.at(-1)?.metric;
+    this.full = Math.max(1, ...frames.filter((each) => each.metric === this.metric).map((each) => Math.max(...each.heat)));
+    super.show(head, frames);
+  }
   column(pen, frame, left, right) {
+    if (frame.metric !== this.metric) return; // viewers have chosen another since
     const { y, h } = this.box, step = h / frame.heat.length;
     frame.heat.forEach((share, row) => {
-      pen.fillStyle = shade(share / 1000);
+      pen.fillStyle = shade(share / this.full);
       pen.fillRect(left, y + h - (row + 1) * step, Math.max(right - left, 0.5) + 0.3, step + 0.3);
     });
   }
@@ -108,7 +114,7 @@ class Ranks extends Timed {
   }
   key(head, frame) {
     this.figure.querySelector(".legend").replaceChildren(
-      make("li", {}, `${frame ? head.metrics[frame.metric] : ""}: 0 % `, make("span", { class: "scale" }), " 100 %"),
+      make("li", {}, `${frame ? head.metrics[frame.metric] : ""}: 0 % `, make("span", { class: "scale" }), ` ${(this.full / 10).toFixed(1)} %`),
       make("li", { class: "axis" }, "rank upwards, time to the right"));
   }
 }
@@ -123,7 +129,7 @@ function drawTimes(figure, head, frame) { // bins of logarithms; counts, too, so
     const high = floor * Math.log1p(count) / most;
     pen.fillStyle = ink("--fill-2");
     if (count) pen.fillRect(10 + i * step, floor - high, Math.max(step - 1, 1), high);
-    if ((frame.first_bin + i) % (per * 2) === 0) {
+    if ((frame.first_bin + i) % (per * 2) === 0 && 10 + i * step < width - 60) {
       pen.fillStyle = ink("--quiet");
       pen.fillText(duration(edge(frame.first_bin + i) * 1e-9), 10 + i * step, height - 5);
     }

@@ -41,7 +41,7 @@ def connect(server: WatchServer, window: int = 0) -> socket.socket:
     if window:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window)
     client.settimeout(PATIENCE_S)
-    client.connect(server.server_address)  # type: ignore[arg-type]  # of IPv4
+    client.connect(server.server_address)
     return client
 
 
