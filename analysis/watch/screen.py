@@ -36,7 +36,7 @@ def screen(history: History, width: int, height: int) -> Group:
         parts += [
             Rule("where the time goes, oldest to newest", align="left", style="dim"),
             *profile(history, inner),
-            Rule(heat_title(history, inner), align="left", style="dim"),
+            Rule(Text(heat_title(history, inner)), align="left", style="dim"),
             *heat_map(history, inner, rows),
             Rule("iteration times of all ranks, last frame", align="left", style="dim"),
             *histogram(history.frames[-1], inner),

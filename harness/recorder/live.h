@@ -124,7 +124,9 @@ static void live_write(void) {
   }
   line[at++] = '}';
   line[at++] = '\n';
-  if (!live.broken && write(live.fd, line, (size_t)at) != at) live.broken = 1; /* the run goes on */
+  if (live.broken || write(live.fd, line, (size_t)at) == at) return;
+  live.broken = 1; /* a full disk: the run goes on, and what is torn ends with its line */
+  if (write(live.fd, "\n", 1) < 0) return;
 }
 
 /* ---- control: rank 0 looks whether a viewer wants another rate or metric ---- */
@@ -346,12 +348,40 @@ void hindmost_live_close(void) {
   PMPI_Comm_free(&live.comm);
 }
 
+/* ---- for measurements ---- */
+
 /* Mean cost, in nanoseconds, of an iteration without a frame. */
 double hindmost_live_step_cost_ns(int64_t count) {
   if (live.on || live.request != MPI_REQUEST_NULL) return -1;
   live_zero(now());
-  live.next = INT64_MAX;
+  live.next = live.test_at = INT64_MAX;
   int64_t begin_ns = now();
-  for (int64_t i = 0; i < count; i++) live_step(i, 1.0, now(), NULL);
+  for (int64_t i = 0; i < count; i++) live_step(i, 1.0, begin_ns + 1000 * i, NULL);
   return (double)(now() - begin_ns) / (double)count;
+}
+
+/* Mean cost, in nanoseconds, of joining the vectors of two ranks of so many columns. */
+double hindmost_live_join_cost_ns(int columns, int count) {
+  int before = live.columns, one = 1;
+  live.columns = columns < LIVE_COLUMNS ? columns : LIVE_COLUMNS;
+  int64_t begin_ns = now();
+  for (int i = 0; i < count; i++) live_join(&live.mine, &live.all, &one, NULL);
+  live.columns = before;
+  return (double)(now() - begin_ns) / (double)count;
+}
+
+/* Writes the line of a frame that a vector says, as if there were so many ranks. */
+void hindmost_live_write_as(int file, int size, int phases, const struct live_vector *vector,
+                            int64_t iteration, int64_t t_ns) {
+  if (live.open) return;
+  live.fd = file;
+  live.columns = size < LIVE_COLUMNS ? size : LIVE_COLUMNS;
+  live.phases = phases;
+  live.begin_ns = 0;
+  live.frame_ns = t_ns;
+  live.frame_iteration = iteration;
+  live.of = 2 * iteration;
+  live.frame_norm = 1e-3;
+  live.all = *vector;
+  live_write();
 }
