@@ -188,6 +188,7 @@ class History:
             ],
             "shares": self.shares(),
             "done": [line["file"] for line in self.done if "file" in line][-8:],
+            "stopped": next((line["stopped"] for line in self.done if line.get("stopped")), ""),
             "end": self.end,
         }
 

@@ -60,7 +60,9 @@ def ending(history: History) -> str:
     if end is None:
         return ""
     if end["status"] == "done":
-        return f"The run has ended; {len(history.done)} of {history.head['runs']} runs are written."
+        said = f"The run has ended; {len(history.done)} of {history.head['runs']} runs are written."
+        stopped = [line["stopped"] for line in history.done if line.get("stopped")]
+        return said + (f" Stopped early: {stopped[-1]}" if stopped else "")
     if end["status"] == "died":
         return (
             "The run was killed or has died: nobody writes its feed any more, and it did not "

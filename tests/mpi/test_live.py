@@ -16,7 +16,7 @@ from tests.conftest import BIN, Ranks
 
 import hindmost
 from hindmost.analysis.watch.server import WatchServer
-from hindmost.harness.runfile.feed import FeedReader, find_feed, parsed, write_control
+from hindmost.harness.runfile.feed import FeedReader, bin_edges_ns, find_feed, parsed, write_control
 
 pytestmark = pytest.mark.mpi
 
@@ -73,6 +73,9 @@ def test_frames_are_the_sums_and_extrema_of_what_ranks_did(ranks: Ranks, tmp_pat
         assert frame["phase_ns"] == [steps * each for each in per_step]
         assert sum(frame["bins"]) == 4 * steps
         _, least_wait, most_wait, most_halo, longest = frame["extrema"]
+        edges = bin_edges_ns(frame["first_bin"], len(frame["bins"]))
+        assert edges[1] > 2e6  # each has slept so long
+        assert edges[-2] <= longest[1] < edges[-1]
         assert least_wait == [0, 100.0 * steps]  # of equals, the first
         assert most_wait == [0, 100.0 * steps]
         assert most_halo == [3, 30.0 * steps]
@@ -80,6 +83,21 @@ def test_frames_are_the_sums_and_extrema_of_what_ranks_did(ranks: Ranks, tmp_pat
         assert len(frame["heat"]) == 4
         assert max(frame["heat"]) <= 1000
     assert len(frames) > 1
+
+
+FULL_DISK = """
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, (900, 900))
+"""
+
+
+def test_a_full_disk_ends_the_feed_and_not_the_run(ranks: Ranks, tmp_path: Path) -> None:
+    done = ranks(2, script=LOOP.replace("with LiveFeed", FULL_DISK + "with LiveFeed"))
+    assert done.returncode == 0, done.stderr
+    feed = tmp_path / "loop-p2-0.live.jsonl"
+    assert feed.stat().st_size == 900
+    with FeedReader(feed) as reader:
+        assert {line["kind"] for line in reader.read_lines()} <= {"solve", "frame"}
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,7 @@ function words() {
 function ending() {
   const { end } = state;
   if (!end) return "";
-  if (end.status === "done") return `The run has ended; written: ${state.done.join(", ")}`;
+  if (end.status === "done") return `The run has ended; written: ${state.done.join(", ")}${state.stopped && `. Stopped early: ${state.stopped}`}`;
   if (end.status === "died") return "The run was killed or has died: nobody writes its feed any more, and it did not say that it ended.";
   return `The run has failed: ${end.failure || "no reason given"}`;
 }
