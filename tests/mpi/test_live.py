@@ -168,7 +168,7 @@ def feed_with_frames(out: Path, process: subprocess.Popen[bytes]) -> Path:
 
 
 def test_viewers_and_their_wishes_leave_the_run_as_it_is(tmp_path: Path) -> None:
-    iterations, repeats = 4_000, 6
+    iterations, repeats = 4_000, 4
     asked = ("--iterations", str(iterations), "--repeats", str(repeats))
     with start(tmp_path, *asked) as process:
         feed = feed_with_frames(tmp_path, process)
