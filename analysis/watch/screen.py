@@ -84,7 +84,7 @@ def heat_title(history: History, width: int) -> str:
 def hottest(frames: list[dict[str, Any]]) -> float:
     """Return the largest share in frames of the last one's metric, in thousandths."""
     metric = frames[-1]["metric"]
-    return max(1, *(max(each["heat"]) for each in frames if each["metric"] == metric))
+    return float(max(1, *(max(each["heat"]) for each in frames if each["metric"] == metric)))
 
 
 def heat_map(history: History, width: int, rows: int) -> list[Text]:

@@ -11,6 +11,8 @@ import json
 import secrets
 import socket
 import threading
+import time
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
@@ -68,6 +70,7 @@ class WatchServer(ThreadingHTTPServer):
         self._token = secrets.token_urlsafe(32)
         self._control_token = secrets.token_urlsafe(32) if control else None
         self._room = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self.asking: dict[socket.socket, float] = {}
         head = self._hub.history.head
         self.pages = {
             allowed: watch_page(head, controls=allowed).encode() for allowed in (False, True)
@@ -134,6 +137,14 @@ class WatchServer(ThreadingHTTPServer):
         finally:
             self._room.release()
 
+    def service_actions(self) -> None:
+        """Cut off who has not put a whole request in time, byte by byte as it may come."""
+        for connection, since_s in list(self.asking.items()):
+            if time.monotonic() > since_s + REQUEST_S:
+                self.asking.pop(connection, None)
+                with suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing: a viewer that breaks off is none of the run's business."""
 
@@ -142,13 +153,20 @@ class Viewer(BaseHTTPRequestHandler):
     """One connection of a viewer."""
 
     protocol_version = "HTTP/1.0"
-    timeout = REQUEST_S
     server: WatchServer
 
     def setup(self) -> None:
         """Bound what waits to be sent: a slow reader is found out early."""
         super().setup()
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BYTES)
+        self.connection.settimeout(REQUEST_S)
+        self.server.asking[self.connection] = time.monotonic()
+
+    def finish(self) -> None:
+        """End the connection."""
+        self.server.asking.pop(self.connection, None)
+        with suppress(OSError):
+            super().finish()
 
     def do_GET(self) -> None:
         """Give the page or the events."""
@@ -202,6 +220,7 @@ class Viewer(BaseHTTPRequestHandler):
     def _stream(self) -> None:
         """Send the history, then news as they come, until either side ends it."""
         hub = self.server.hub
+        self.server.asking.pop(self.connection, None)
         self.send_response(200)
         for name, value in HEADERS.items():
             self.send_header(name, value)

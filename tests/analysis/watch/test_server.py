@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import socket
 import time
@@ -278,8 +279,33 @@ def test_connections_that_say_nothing_are_bounded(
     feed: Feed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(room, "MOST_CONNECTIONS", 5)
-    monkeypatch.setattr(room.Viewer, "timeout", 0.5)
+    monkeypatch.setattr(room, "REQUEST_S", 0.5)
     with WatchServer(feed.path) as server:
         silent = [connect(server) for _ in range(10)]
         assert [each.recv(1) for each in silent] == [b""] * 10
         assert status(ask(server, request(place(server)))) == 200
+
+
+def test_a_request_that_comes_byte_by_byte_is_cut_off(
+    feed: Feed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "REQUEST_S", 0.5)
+    with WatchServer(feed.path) as server:
+        client = connect(server)
+        client.settimeout(0.05)
+        end = time.monotonic() + PATIENCE_S
+        for letter in itertools.cycle(b"GET /aaaa"):
+            assert time.monotonic() < end
+            try:
+                client.send(bytes([letter]))
+                if not client.recv(1):
+                    break
+            except TimeoutError:
+                continue
+            except OSError:
+                break
+        viewer = Events(server)  # a viewer whose request is whole stays longer than that
+        assert viewer.frames(5) == list(range(5))
+        time.sleep(0.8)
+        feed.frames(1)
+        assert viewer.frames(1) == [5]

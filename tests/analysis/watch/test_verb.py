@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import io
 import json
+import re
+import subprocess
 import threading
 import time
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 from rich.console import Console
 from tests.analysis.watch.feeds import Feed, head
+from tests.conftest import BIN
 
 from hindmost.analysis.watch.history import History
 from hindmost.analysis.watch.screen import screen
@@ -92,3 +96,15 @@ def test_any_number_of_ranks_fits_on_one_screen(tmp_path: Path, width: int, heig
     assert max(map(len, lines)) <= width
     assert any("hindmost: rank 77, most work in 100%" in line for line in lines)
     wide.end()
+
+
+def test_a_page_is_served_until_it_is_told_to_end(feed: Feed) -> None:
+    words = [BIN / "hindmost", "watch", feed.path, "--web"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        address = process.stdout.readline().decode().strip()
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/[-\w]{43}/", address)
+        with urlopen(address) as page:
+            assert b"laplacian-1d, live" in page.read()
+        process.terminate()
+        assert process.wait(timeout=20) == 0
