@@ -113,7 +113,8 @@ static void live_write(void) {
     at = live_put(line, at, i ? ",[%.0f" : ",\"extrema\":[[%.0f", all->extreme[i][1]);
     at = live_put(line, at, ",%.0f]", value);
   }
-  at = live_put(line, at, "],\"metric\":%.0f", (double)live.metric);
+  at = live_put(line, at, "],\"period\":%.0f", (double)live.period);
+  at = live_put(line, at, ",\"metric\":%.0f", (double)live.metric);
   at = live_list(line, at, "heat", all->heat, live.columns, 1.0);
   at = live_put(line, at, ",\"late\":%.0f", all->late);
   at = live_put(line, at, ",\"cost_ns\":%.0f", all->spent_ns);

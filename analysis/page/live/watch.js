@@ -69,6 +69,7 @@ source.addEventListener("history", (event) => {
   ({ head, frames, state } = JSON.parse(event.data));
   received += frames.length;
   link("");
+  chosen();
   later();
 });
 source.addEventListener("news", (event) => {
@@ -81,6 +82,12 @@ source.addEventListener("news", (event) => {
 source.addEventListener("error", () => {
   link(over ? "" : "The page's server does not answer; the run is not touched by that. Trying again.");
 });
+function chosen() { // what the run does now, as another viewer may have asked
+  const last = frames.at(-1);
+  if (!last || !byId("period")) return;
+  byId("period").selectedIndex = last.period;
+  byId("metric").selectedIndex = last.metric;
+}
 function ask() {
   const content = { period_s: Number(byId("period").value), metric: byId("metric").value };
   byId("asked").textContent = "asking ...";

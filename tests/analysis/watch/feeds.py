@@ -46,6 +46,7 @@ def frame(
         "first_bin": 35,
         "bins": [100 * ranks],
         "extrema": [[last, 8 * MS], [last, 2 * MS], [0, 6 * MS], [0, 0], [1, MS // 10]],
+        "period": 0,
         "metric": 0,
         "heat": [800 if column == last else 400 for column in range(columns)],
         "late": 0,

@@ -99,7 +99,7 @@ def test_any_number_of_ranks_fits_on_one_screen(tmp_path: Path, width: int, heig
 
 
 def test_a_page_is_served_until_it_is_told_to_end(feed: Feed) -> None:
-    words = [BIN / "hindmost", "watch", feed.path, "--web"]
+    words = [str(BIN / "hindmost"), "watch", str(feed.path), "--web"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         address = process.stdout.readline().decode().strip()
