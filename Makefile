@@ -5,6 +5,7 @@
 #   make test-recorder     only the tests of set-up and of what runs on the ranks
 #   make test-slurm        what takes minutes of a private Slurm: time limits, nodes that die, accounts
 #   make bench-recorder    measure what recording costs a solve (about 3 min, wants an idle machine)
+#   make bench-live        measure what a live feed costs a solve (about 10 min, wants an idle machine)
 #   make bench-show        time 'hindmost show' on a file of 41 million bodies (1.3 GB of disk)
 #   make bench-stochastic  measure what fitting laws to 41 million times takes (about 1 min, 2 GB)
 #   make bench-scaling     hold scaling models against known truth (some 10 min; EXTRAP=PYTHON adds Extra-P)
@@ -26,7 +27,7 @@ RANKS ?= 2
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: bench-adaptive bench-ranks bench-recorder bench-scaling bench-5-million bench-changepoints bench-show bench-stochastic demo test test-recorder test-slurm validate check \
+.PHONY: bench-adaptive bench-ranks bench-live bench-recorder bench-scaling bench-5-million bench-changepoints bench-show bench-stochastic demo test test-recorder test-slurm validate check \
     scaling-cases study-adaptive \
     lint types contracts clean setup-demo setup-test setup-slurm
 
@@ -63,6 +64,11 @@ test-slurm: setup-slurm
 bench-recorder: setup-demo
 	@for solver in gmres pgmres; do for ranks in 1 2; do \
 	    $(BIN)/mpiexec -n $$ranks $(BIN)/python benchmarks/recorder.py $$solver || exit; done; done
+
+bench-live: setup-demo
+	@for solver in gmres pgmres; do for ranks in 1 2; do \
+	    $(BIN)/mpiexec -n $$ranks $(BIN)/python -m benchmarks.live $$solver || exit; done; done
+	@$(BIN)/python -m benchmarks.live sizes
 
 bench-show: setup-demo
 	@$(BIN)/python benchmarks/large_file.py

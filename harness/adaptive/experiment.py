@@ -17,9 +17,10 @@ from hindmost.harness.adaptive.decks.deck import Deck
 from hindmost.harness.adaptive.foresight import Foresight, Orders
 from hindmost.harness.adaptive.interference import Schedule
 from hindmost.harness.adaptive.kernel import Choices, Kernel
-from hindmost.harness.adaptive.phases import PhaseClock
+from hindmost.harness.adaptive.phases import NAMES, PhaseClock
 from hindmost.harness.adaptive.run import Ended, Runner, Wanted
 from hindmost.harness.folders import prepare_folder
+from hindmost.harness.live.feed import FeedWanted, feed_if
 from hindmost.harness.probes.speed import speed
 from hindmost.harness.runfile import provenance
 from hindmost.harness.runfile.contents import Header
@@ -57,6 +58,8 @@ class AdaptiveExperiment:
         Where checkpoints go, and the one to go on from.
     setting : Setting or None
         What the checkpoint says that is gone on from.
+    live : bool
+        Write a live feed beside the run files.
     """
 
     deck: Deck
@@ -71,6 +74,7 @@ class AdaptiveExperiment:
     checkpoint: Path | None = None
     restart: Path | None = None
     setting: Setting | None = None
+    live: bool = False
 
     def check(self) -> None:
         """Raise a UsageError if this cannot be run, before there are ranks."""
@@ -141,46 +145,61 @@ def perform(
         return []
     report(f"{deck.name}: compiling what is not yet compiled")
     compile_everything(deck, choices, communicator, petsc)
-    runs = []
-    for repeat in range(experiment.repeats):
-        clock = PhaseClock()
-        speed_s = speed(communicator)
-        if setting is None or experiment.restart is None:
-            kernel = begin(deck, choices, base, communicator, clock, petsc)
-        else:
-            kernel = go_on(experiment.restart, setting, deck, choices, communicator, clock, petsc)
-        report(f"run {repeat + 1} of {experiment.repeats}: {deck.name}, {base[0]} x {base[1]}")
-        runner = Runner(
-            kernel,
-            clock,
-            communicator,
-            Wanted(
-                cycles=experiment.cycles,
-                blocks=experiment.blocks,
-                interfere=experiment.interfere,
-                checkpoint=experiment.checkpoint,
-            ),
-            foresight_of(experiment, deck, choices, communicator.size, speed_s),
-            first_cycle=experiment.first_cycle,
-            report=report,
-        )
-        ended = runner.run()
-        if ended.cycles == ended.first_cycle:
-            if ended.failure is not None:
-                raise ended.failure
-            runs.append(Done(file=None, ended=ended))
-            break
-        header = describe(experiment, kernel, ended, origins, (repeat, speed_s))
-        file = write_run(folder, header, ended.rank, communicator)
-        runs.append(Done(file=file, ended=ended))
-        if ended.failure is not None:
-            raise DataError(
-                f"{ended.failure} The {ended.cycles - ended.first_cycle} cycles before it are in "
-                f"{file}, marked incomplete."
+    runs: list[Done] = []
+    wanted = FeedWanted(workload=WORKLOAD, runs=experiment.repeats, phases=NAMES, own_totals=True)
+    with feed_if(experiment.live, folder, communicator, wanted, report) as feed:
+        for repeat in range(experiment.repeats):
+            clock = PhaseClock()
+            speed_s = speed(communicator)
+            if setting is None or experiment.restart is None:
+                kernel = begin(deck, choices, base, communicator, clock, petsc)
+            else:
+                kernel = go_on(
+                    experiment.restart, setting, deck, choices, communicator, clock, petsc
+                )
+            report(f"run {repeat + 1} of {experiment.repeats}: {deck.name}, {base[0]} x {base[1]}")
+            runner = Runner(
+                kernel,
+                clock,
+                communicator,
+                Wanted(
+                    cycles=experiment.cycles,
+                    blocks=experiment.blocks,
+                    interfere=experiment.interfere,
+                    checkpoint=experiment.checkpoint,
+                    feed=feed,
+                ),
+                foresight_of(experiment, deck, choices, communicator.size, speed_s),
+                first_cycle=experiment.first_cycle,
+                report=report,
             )
-        if ended.stopped:
-            break
+            if feed is not None:
+                feed.begin(deck.name, repeat + 1, experiment.cycles, done=experiment.first_cycle)
+            ended = runner.run()
+            if feed is not None:
+                feed.finish()
+            file = None
+            if ended.cycles > ended.first_cycle:
+                header = describe(experiment, kernel, ended, origins, (repeat, speed_s))
+                file = write_run(folder, header, ended.rank, communicator)
+                if feed is not None:
+                    feed.written(repeat + 1, file, ended.stopped)
+            runs.append(Done(file=file, ended=ended))
+            if ended.failure is not None:
+                raise failure_with(file, ended, ended.failure)
+            if ended.stopped:
+                break
     return runs
+
+
+def failure_with(file: Path | None, ended: Ended, failure: DataError) -> DataError:
+    """Return a failure that says what is left of the run."""
+    if file is None:
+        return failure
+    return DataError(
+        f"{failure} The {ended.cycles - ended.first_cycle} cycles before it are in {file}, marked "
+        "incomplete."
+    )
 
 
 def foresight_of(

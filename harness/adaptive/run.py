@@ -27,6 +27,7 @@ from hindmost.harness.adaptive.kernel import Kernel
 from hindmost.harness.adaptive.log import CycleLog, CycleTimes
 from hindmost.harness.adaptive.phases import Phase, PhaseClock
 from hindmost.harness.adaptive.signals import StopRequests
+from hindmost.harness.live.feed import LiveFeed
 from hindmost.harness.runfile.contents import RankRun
 from hindmost.harness.runfile.cycles import Blocks
 from hindmost.harness.runfile.provenance import process_age_s
@@ -47,12 +48,15 @@ class Wanted:
     interfere : Schedule or None
     checkpoint : Path or None
         Where checkpoints go; None for none.
+    feed : LiveFeed or None
+        Told of every cycle.
     """
 
     cycles: int
     blocks: bool = False
     interfere: Schedule | None = None
     checkpoint: Path | None = None
+    feed: LiveFeed | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +142,11 @@ class Runner:
         self._iterations = 0.0
         self._foresight_s = 0.0
 
+    @property
+    def first_cycle(self) -> int:
+        """Cycles that were done before this run."""
+        return self._first
+
     def run(self) -> Ended:
         """Do the cycles and return what was recorded, also of a run that failed."""
         neighbours = self._neighbours()
@@ -214,6 +223,8 @@ class Runner:
         done = self._kernel.cycle()
         times = self._log.add_cycle(done.counts, self._number)
         self._done += 1
+        if self._wanted.feed is not None:
+            self._wanted.feed.step(self._done - self._first, self._log.last_ns)
         self._iterations = done.counts["heat_iterations"]
         if self._communicator.rank == 0:
             self._judge(times, done.counts)

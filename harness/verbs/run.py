@@ -25,6 +25,7 @@ examples:
   mpiexec -n 2 hindmost run laplacian-1d --solver gmres --solver pgmres --out runs
   mpiexec -n 2 hindmost run diagonal --unknowns 1000 --solver pgmres --iterations 5000 --out runs
   mpiexec -n 2 hindmost run laplacian-1d --solver gmres --out runs -- -ksp_gmres_restart 50
+  mpiexec -n 2 hindmost run laplacian-1d --solver cg --iterations 200000 --live --out runs
 
 What follows '--' are PETSc options. Run files are named WORKLOAD-SOLVER-pRANKS-N.h5; an existing
 one is never overwritten.
@@ -77,6 +78,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="keep full records of this share of the ranks only, chosen when a solve has ended, "
         "and profiles of all: 5%% (%(default)s)",
     )
+    parser.add_argument(
+        "--live", action="store_true", help="write a feed beside them for 'hindmost watch'"
+    )
     parser.add_argument("--out", type=Path, required=True, help="folder for the run files")
 
 
@@ -95,6 +99,7 @@ def perform(arguments: argparse.Namespace) -> int:
             petsc_options=arguments.petsc_options,
             counters=CounterUse(arguments.counters),
             keep=share_of(arguments.keep),
+            live=arguments.live,
         )
         experiment.check()
         parallel = petsc.start(arguments.petsc_options)

@@ -63,6 +63,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--repeats", type=int, default=1, help="replays of the same cycles (%(default)s)"
     )
     parser.add_argument("--blocks", action="store_true", help="keep load and owner of each block")
+    parser.add_argument(
+        "--live", action="store_true", help="write a feed beside them for 'hindmost watch'"
+    )
     kernel = parser.add_argument_group("how the kernel does it")
     kernel.add_argument("--base", metavar="NXxNY", help="base cells in all (the deck's a rank)")
     kernel.add_argument("--steps", type=int, help="steps of flow in a cycle (the deck's)")
@@ -163,6 +166,7 @@ def experiment_of(arguments: argparse.Namespace) -> AdaptiveExperiment:
         checkpoint=arguments.checkpoint,
         restart=arguments.restart,
         setting=setting,
+        live=arguments.live,
     )
 
 

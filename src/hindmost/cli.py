@@ -15,6 +15,7 @@ VERBS = {
     "probe": ("hindmost.harness.verbs.probe", "measure what this machine can do"),
     "show": ("hindmost.analysis.verbs.show", "say what is in run files"),
     "ranks": ("hindmost.analysis.verbs.ranks", "say who is hindmost, and which ranks stand out"),
+    "watch": ("hindmost.analysis.verbs.watch", "show a run while it goes on"),
     "check": ("hindmost.analysis.verbs.check", "say whether runs are good enough to conclude from"),
     "efficiency": (
         "hindmost.analysis.verbs.efficiency",
