@@ -1,5 +1,5 @@
 /* The live feed: what all ranks do now, reduced over them while the solve goes on, a line of JSON a
- * frame. Included by recorder.c, once; docs/adr/0005-live-feed.md says why it is done here.
+ * frame. Included by recorder.c, once; docs/adr/0006-live-feed.md says why it is done here.
  *
  * A frame is one non-blocking reduction of one vector. It starts on every rank at the same iteration,
  * which the frame before it has told all ranks, and is tested now and then in later iterations. Only
