@@ -6,7 +6,7 @@ from hindmost.models.dynamic.interference import Interference
 from hindmost.models.dynamic.offline import OfflineModel
 from hindmost.models.dynamic.shape_level import ShapeLevel
 from hindmost.models.dynamic.verdict import Kind, Verdict
-from hindmost.models.dynamic.work import Spent, Work
+from hindmost.models.dynamic.work import Spent, Work, iterations_done
 
 
 class Judge:
@@ -27,7 +27,7 @@ class Judge:
 
     def observe(self, spent: Spent, work: Work) -> Verdict:
         """Take a cycle and return the verdict."""
-        iterations = spent.iterations or work.iterations
+        iterations = iterations_done(spent, work)
         levels = self._levels
         parts: tuple[float, ...] = ()
         if self._model is not None:
