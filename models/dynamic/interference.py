@@ -65,8 +65,9 @@ class Interference:
         self._up = self._down = 0.0
         self._pending: list[float] = []
         self._places: deque[float] = deque(maxlen=16)
-        self._plain: list[float] = []
-        self._adapting: deque[float] = deque(maxlen=9)
+        self._early: tuple[list[float], list[float]] = ([], [])  # without and with adaption
+        self._carries: bool | None = None
+        self._others: deque[float] = deque(maxlen=9)
         self._phases: deque[tuple[float, ...]] = deque(maxlen=16)
         self._since_up = self._since_down = self._since_shift = 0
         self._works: dict[bool, tuple[Work, float, float]] = {}
@@ -116,7 +117,6 @@ class Interference:
             )
         )
         if self.cycle < self._start:
-            self._centre = median(self._plain or self._places)
             self._spread.observe(place - self._centre)
             self._remember(work, iterations, measured_s)
             return self._verdict(Kind.STEADY, place, "too early to judge.")
@@ -134,7 +134,7 @@ class Interference:
             )
             self._remember(work, iterations, measured_s)
             return verdict
-        self._settle(off, reference)
+        self._settle(off, reference, carries=adapts is self._carries)
         verdict = self._unchanged(place, off, clip, work, iterations, measured_s)
         self._remember(work, iterations, measured_s)
         return verdict
@@ -145,21 +145,26 @@ class Interference:
         return self._verdict(Kind.STEADY, self._centre + self._shift, why)
 
     def _placed(self, place: float, adapts: bool) -> float:
-        """Return the logarithm as if the baseline were as right with adaption as without."""
-        early = self.cycle < self._start
-        if not adapts:
-            if early:
-                self._plain.append(place)
+        """Return the logarithm as if the baseline were as right with adaption as without.
+
+        Cycles of the kind that most of the first are of, with adaption or without, carry the level
+        and are taken as they are; the others are set off by how far they usually lie from it.
+        """
+        if self.cycle < self._start:
+            self._early[adapts].append(place)
+            self._carries = len(self._early[True]) > len(self._early[False])
+            self._centre = median(self._early[self._carries])
+            others = self._early[not self._carries]
+            self._others = deque((other - self._centre for other in others), 9)
+        elif self._carries is None:
+            self._carries = adapts
+        if adapts is self._carries:
             return place
-        if not early or self._plain:
-            if early:
-                self._centre = median(self._plain)
-            usual = self._centre + self._shift
-            known = median(self._adapting) if self._adapting else place - usual
-            if not self.suspicious:
-                self._adapting.append(place - usual)
-            return place - known
-        return place
+        off = place - self._centre - self._shift
+        known = median(self._others) if self._others else off
+        if self.cycle >= self._start and not self.suspicious:
+            self._others.append(off)
+        return place - known
 
     def _bounds(self) -> tuple[float, float]:
         """Return k and c, in logarithms."""
@@ -169,7 +174,7 @@ class Interference:
         clip = min(clip, math.log(1.85))
         return min(reference, 0.5 * clip), clip
 
-    def _settle(self, off: float, reference: float) -> None:
+    def _settle(self, off: float, reference: float, *, carries: bool) -> None:
         """Let the level follow what is not suspicious, and refine a new state."""
         quiet = self._up == 0.0 and self._down == 0.0
         if self._shift == 0.0:
@@ -178,12 +183,13 @@ class Interference:
                 for each in self._pending:
                     self._spread.observe(each)
                 self._pending.clear()
-                self._centre += 0.05 * min(reference, max(-reference, off))
+                if carries:
+                    self._centre += 0.05 * min(reference, max(-reference, off))
         elif self._since_shift < 9:
             self._since_shift += 1
             last = list(self._places)[-self._since_shift :]
             self._shift = median(last) - self._centre
-        elif quiet:
+        elif quiet and carries:
             self._shift += 0.05 * min(reference, max(-reference, off))
 
     def _changed(self, place: float, since: int) -> Verdict:
