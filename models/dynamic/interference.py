@@ -15,8 +15,13 @@ from statistics import median
 from hindmost.errors import UsageError
 from hindmost.models.dynamic.blame import moved_phases, moved_work, where, work_behind
 from hindmost.models.dynamic.spread import Spread
+from hindmost.models.dynamic.states import change_of_machine
 from hindmost.models.dynamic.verdict import Kind, Verdict
 from hindmost.models.dynamic.work import Work
+
+
+REFINED = 9
+"""Cycles by which a new state is known well."""
 
 
 class Interference:
@@ -33,6 +38,9 @@ class Interference:
     usual : float, optional
         Measured over baseline on an undisturbed machine, where that is known: then the first cycles
         are judged as well, and a run that begins on a slow machine says so. Learnt if not given.
+    learns : bool
+        Whether the baseline learns work that it missed, once that is told. If not, the usual level
+        moves to where the missed work puts it, and back when that ends.
 
     Notes
     -----
@@ -50,6 +58,7 @@ class Interference:
         start: int = 8,
         smallest: float = 1.1,
         usual: float | None = None,
+        learns: bool = False,
     ) -> None:
         if start < 2 or smallest <= 1.0 or (scale is not None and scale <= 0.0):
             raise UsageError(
@@ -61,7 +70,9 @@ class Interference:
         self._start, self._reference = 0 if usual is not None else start, math.log(smallest)
         self._spread = Spread(scale)
         self._centre = 0.0 if usual is None else math.log(usual)
-        self._shift = 0.0
+        self._learns = learns
+        self._missed: float | None = None
+        self._shift = self._from = 0.0
         self._up = self._down = 0.0
         self._pending: list[float] = []
         self._places: deque[float] = deque(maxlen=16)
@@ -135,7 +146,9 @@ class Interference:
             self._remember(work, iterations, measured_s)
             return verdict
         self._settle(off, reference, carries=adapts is self._carries)
-        verdict = self._unchanged(place, off, clip, work, iterations, measured_s)
+        verdict = self._passed(place)
+        if verdict is None:
+            verdict = self._unchanged(place, off, clip, work, iterations, measured_s)
         self._remember(work, iterations, measured_s)
         return verdict
 
@@ -185,12 +198,26 @@ class Interference:
                 self._pending.clear()
                 if carries:
                     self._centre += 0.05 * min(reference, max(-reference, off))
-        elif self._since_shift < 9:
+        elif self._since_shift < REFINED:
             self._since_shift += 1
             last = list(self._places)[-self._since_shift :]
             self._shift = median(last) - self._centre
-        elif quiet and carries:
-            self._shift += 0.05 * min(reference, max(-reference, off))
+        else:
+            self._since_shift = REFINED + 1
+            if quiet and carries:
+                self._shift += 0.05 * min(reference, max(-reference, off))
+
+    def _passed(self, place: float) -> Verdict | None:
+        """Tell that a state turned out to be the usual one, once enough of it is seen."""
+        few = 0.5 * max(self._reference, self._spread.scale)
+        if self._since_shift < REFINED or not 0.0 < abs(self._shift) < few:
+            return None
+        step, kind = math.exp(-self._shift), Kind.FASTER if self._shift > 0.0 else Kind.SLOWER
+        self._shift = 0.0
+        if self._since_shift == REFINED and self._from != 0.0:
+            return None  # the way back was told already, and only its end was misjudged
+        words = "the machine is as it was before: what stood out has passed."
+        return self._verdict(kind, place, words, keep=REFINED, step=step)
 
     def _changed(self, place: float, since: int) -> Verdict:
         """Begin a new state: how large, since when, and whether machine or work made it."""
@@ -200,32 +227,29 @@ class Interference:
             if abs(before - place) > near:
                 break  # the change came in the midst of that cycle
             keep += 1
-        last = list(self._places)[-keep:]
-        new, old = median(last) - self._centre, self._shift
+        level, old = median(list(self._places)[-keep:]), self._shift
+        new = level - self._centre
         self._up = self._down = 0.0
         self._since_up = self._since_down = 0
         self._pending.clear()
-        self._since_shift = keep
+        self._since_shift, self._from = keep, old
         step = math.exp(new - old)
+        near = max(self._reference, 3.0 * self._spread.scale)
         phases = moved_phases(self._phases, keep)
         blame = work_behind(phases, new - old)
+        if self._missed is not None and abs(level - self._missed - old) <= near:
+            words = "the work is again what the baseline takes it for."
+            self._centre, self._missed = self._missed, None
+            return self._verdict(Kind.WORK, place, words, keep=keep, step=step)
         if blame:
-            self._centre += new - old
+            if not self._learns:
+                self._missed, self._centre = self._centre, self._centre + new - old
             words = f"the work changed: {blame}."
             return self._verdict(Kind.WORK, place, words, keep=keep, step=step)
-        self._shift = 0.0 if abs(new) <= max(self._reference, 3.0 * self._spread.scale) else new
-        if new > old:
-            words = f"the machine is {math.exp(new):.2f} times as slow as it was, {where(phases)}."
-            return self._verdict(Kind.SLOWER, place, words, keep=keep, step=step)
-        if old <= 0.0:
-            words = f"the machine is faster than it was: {math.exp(new):.2f} times the usual time."
-        elif self._shift == 0.0:
-            words = f"the machine is as fast as before, after {math.exp(old):.2f} times the time."
-        else:
-            words = (
-                f"the machine is at {math.exp(new):.2f} times the time, after {math.exp(old):.2f}."
-            )
-        return self._verdict(Kind.FASTER, place, words, keep=keep, step=step)
+        usual = abs(new) <= near
+        self._shift = 0.0 if usual else new
+        kind, words = change_of_machine(old, new, usual=usual, place=where(phases))
+        return self._verdict(kind, place, words, keep=keep, step=step)
 
     def _unchanged(
         self,

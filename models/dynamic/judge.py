@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 from hindmost.models.dynamic.interference import Interference
 from hindmost.models.dynamic.offline import OfflineModel
 from hindmost.models.dynamic.shape_level import ShapeLevel
@@ -23,7 +25,8 @@ class Judge:
     def __init__(self, model: OfflineModel | None = None, test: Interference | None = None) -> None:
         self._model = model
         self._levels = ShapeLevel(name="baseline") if model is None else None
-        self._test = Interference() if test is None else test
+        self._test = Interference(learns=model is None) if test is None else test
+        self._unlearnt: deque[tuple[Spent, Work]] = deque(maxlen=16)
 
     def observe(self, spent: Spent, work: Work) -> Verdict:
         """Take a cycle and return the verdict."""
@@ -46,6 +49,10 @@ class Judge:
             baseline_phases_s=parts,
         )
         # What stands out must not become what is usual.
-        if levels is not None and not self._test.suspicious and verdict.kind is not Kind.NOISE:
-            levels.observe(spent, work)
+        if levels is not None:
+            self._unlearnt.append((spent, work))
+            if verdict.change and verdict.kind is Kind.WORK:
+                levels.renew(list(self._unlearnt)[-verdict.keep :])
+            elif not self._test.suspicious and verdict.kind is not Kind.NOISE:
+                levels.observe(spent, work)
         return verdict

@@ -7,7 +7,7 @@ disturbed cycle does not move the level.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import exp
 
 from hindmost.models.dynamic.iterations import IterationForecast
@@ -113,6 +113,17 @@ class ShapeLevel:
         rest = spent.seconds - sum(spent.phases_s)
         if rest > 1e-3 * spent.seconds and work.steps:
             self._levels[-1].observe(rest / work.steps, disturbed)
+
+    def renew(self, cycles: Sequence[tuple[Spent, Work]]) -> None:
+        """Take cycles after which nothing before them counts, for the phases that they had."""
+        for spent, work in cycles:
+            self.observe(spent, work)
+        for phase, level in zip((*PHASES, "other"), self._levels, strict=True):
+            if phase not in ("adaption", "balance") or all(work.adapts for _, work in cycles):
+                level.restart(len(cycles))
+        for adapts, level in enumerate(self._whole):
+            if all(work.adapts == bool(adapts) for _, work in cycles):
+                level.restart(len(cycles))
 
     def restart(self, keep: int, factor: float) -> None:
         """Begin the levels anew with the last cycles; rare phases are scaled by the factor."""
