@@ -45,10 +45,10 @@ class Interference:
     Notes
     -----
     With z the deviation of x from its running level, clipped at c, the sums
-    g = max(0, g + z - k), and alike for -z, are held against h = 1.5 (c - k): one cycle alone never
+    g = max(0, g + z - k), and alike for -z, are held against h = 1.8 (c - k): one cycle alone never
     reaches h, however slow, and two do if they come near c. k and c grow with the scale, which is
     taken larger where neighbouring cycles are correlated, and with the tail of undisturbed
-    cycles; c stays below log 1.85, so that a twofold slowdown takes two cycles.
+    cycles; c stays below log 1.8, so that a twofold slowdown takes two cycles.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class Interference:
         self._since_down = self._since_down + 1 if self._down > 0.0 or clipped < -reference else 0
         self._up = max(0.0, self._up + clipped - reference)
         self._down = max(0.0, self._down - clipped - reference)
-        bound = 1.5 * (clip - reference)
+        bound = 1.8 * (clip - reference)
         if self._up >= bound or self._down >= bound:
             verdict = self._changed(
                 place, self._since_up if self._up >= bound else self._since_down
@@ -182,9 +182,9 @@ class Interference:
     def _bounds(self) -> tuple[float, float]:
         """Return k and c, in logarithms."""
         spread = self._spread
-        reference = max(self._reference, 1.5 * spread.scale, spread.tail(0.95))
+        reference = max(self._reference, 1.5 * spread.scale, spread.tail(0.97))
         clip = max(math.log(1.7), 5.0 * spread.scale, spread.tail(0.98) + spread.scale)
-        clip = min(clip, math.log(1.85))
+        clip = min(clip, math.log(1.8))
         return min(reference, 0.5 * clip), clip
 
     def _settle(self, off: float, reference: float, *, carries: bool) -> None:
