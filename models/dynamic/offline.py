@@ -6,6 +6,7 @@ the model of SAGE that it refers to). T_memcon is in the grind curve of the rank
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from hindmost.errors import UsageError
@@ -118,7 +119,7 @@ class OfflineModel:
         """
         cells = work.cells
         hydro, halo, heat, reduction, adaption, balance = self.phases_s(
-            work, work.iterations if iterations is None else iterations
+            work, self._expected(work) if iterations is None else iterations
         )
         if work.adapts:
             app = self.application
@@ -165,7 +166,7 @@ class OfflineModel:
         words = [
             f"{self.application.name} on {self.ranks} rank{'s' * (self.ranks > 1)} of "
             f"{self.machine.name}, {self.on_node} a node: a cycle of {work.cells:,.0f} cells, "
-            f"{work.steps} steps and {work.iterations:.0f} heat iterations takes "
+            f"{work.steps} steps and {self._expected(work):.0f} heat iterations takes "
             f"{1e3 * times.seconds:.3g} ms.",
             f"Computation follows the grind curve with {self.on_node} at work on a node{scaled}: "
             f"hydro {1e3 * times.hydro:.3g} ms, heat {1e3 * times.heat:.3g} ms.",
@@ -184,6 +185,10 @@ class OfflineModel:
                 f"({1e3 * times.balance:.3g} ms)."
             )
         return " ".join(words)
+
+    def _expected(self, work: Work) -> float:
+        """Return the iterations of a cycle; those of a usual one where nothing is known."""
+        return self.application.iterations if math.isnan(work.iterations) else work.iterations
 
     def _surface(self, work: Work) -> Surface:
         if work.ghosts > 0.0:  # counted in the mesh: better than any formula
