@@ -246,7 +246,7 @@ class Interference:
                 self._missed, self._centre = self._centre, self._centre + new - old
             words = f"the work changed: {blame}."
             return self._verdict(Kind.WORK, place, words, keep=keep, step=step)
-        usual = abs(new) <= near
+        usual = old != 0.0 and abs(new) <= near
         self._shift = 0.0 if usual else new
         kind, words = change_of_machine(old, new, usual=usual, place=where(phases))
         return self._verdict(kind, place, words, keep=keep, step=step)
