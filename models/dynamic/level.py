@@ -28,11 +28,18 @@ class Level:
     follows well are not correlated: where neighbours agree the level lags and its gain grows, where
     they alternate it follows noise and the gain falls. Disturbed cycles weigh a quarter, unless
     most are: then the mark says nothing.
+
+    Parameters
+    ----------
+    calm : bool
+        Whether the gain stays as it is and there is no trend: for a baseline, which is to follow
+        neither a slow change nor noise that lasts.
     """
 
     __slots__ = (
         "_apart",
         "_before",
+        "_calm",
         "_count",
         "_deviation",
         "_disturbed",
@@ -43,7 +50,8 @@ class Level:
         "value",
     )
 
-    def __init__(self) -> None:
+    def __init__(self, *, calm: bool = False) -> None:
+        self._calm = calm
         self.value = 0.0
         """What the next ratio is taken to be, a logarithm."""
         self._place = self._trend = 0.0
@@ -78,7 +86,7 @@ class Level:
             1e-4, self._deviation + 0.1 * (min(size, 3.0 * self._deviation) - self._deviation)
         )
         clipped = off if size < reach else math.copysign(reach, off)
-        if not light:
+        if not (light or self._calm):
             variance = 0.5 * math.pi * self._deviation**2  # of normal deviates of that mean size
             grown = self._gain * math.exp(ADAPTS * clipped * self._before / variance)
             self._gain = min(MOST_GAIN, max(LEAST_GAIN, grown))
@@ -88,7 +96,7 @@ class Level:
             step *= LIGHT
         self._place += self._trend + step
         self._trend *= LASTS
-        if self._count > RUN:
+        if self._count > RUN and not self._calm:
             self._trend += TREND * step
         self.value = self._place + LASTS * self._trend
 
