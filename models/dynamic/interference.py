@@ -19,7 +19,6 @@ from hindmost.models.dynamic.states import change_of_machine
 from hindmost.models.dynamic.verdict import Kind, Verdict
 from hindmost.models.dynamic.work import Work
 
-
 REFINED = 9
 """Cycles by which a new state is known well."""
 AGAIN = "the work is again what the baseline takes it for."
@@ -88,6 +87,11 @@ class Interference:
     def slower(self) -> bool:
         """Whether the machine is held to be slower than it was."""
         return self._shift > 0.0
+
+    @property
+    def usual(self) -> float:
+        """Measured over baseline on the undisturbed machine, as it is held to be now."""
+        return math.exp(self._centre)
 
     @property
     def suspicious(self) -> bool:
