@@ -19,9 +19,9 @@ from hindmost.models.dynamic.states import change_of_machine
 from hindmost.models.dynamic.verdict import Kind, Verdict
 from hindmost.models.dynamic.work import Work
 
-
 REFINED = 9
 """Cycles by which a new state is known well."""
+AGAIN = "the work is again what the baseline takes it for."
 
 
 class Interference:
@@ -38,9 +38,6 @@ class Interference:
     usual : float, optional
         Measured over baseline on an undisturbed machine, where that is known: then the first cycles
         are judged as well, and a run that begins on a slow machine says so. Learnt if not given.
-    learns : bool
-        Whether the baseline learns work that it missed, once that is told. If not, the usual level
-        moves to where the missed work puts it, and back when that ends.
 
     Notes
     -----
@@ -58,7 +55,6 @@ class Interference:
         start: int = 8,
         smallest: float = 1.1,
         usual: float | None = None,
-        learns: bool = False,
     ) -> None:
         if start < 2 or smallest <= 1.0 or (scale is not None and scale <= 0.0):
             raise UsageError(
@@ -70,7 +66,9 @@ class Interference:
         self._start, self._reference = 0 if usual is not None else start, math.log(smallest)
         self._spread = Spread(scale)
         self._centre = 0.0 if usual is None else math.log(usual)
-        self._learns = learns
+        self.learns = False
+        """Whether the baseline is taught work that it missed (`to_learn`), and the level moves back."""
+        self._of_work = False
         self._missed: float | None = None
         self._shift = self._from = 0.0
         self._up = self._down = 0.0
@@ -80,7 +78,8 @@ class Interference:
         self._carries: bool | None = None
         self._others: deque[float] = deque(maxlen=9)
         self._phases: deque[tuple[float, ...]] = deque(maxlen=16)
-        self._since_up = self._since_down = self._since_shift = 0
+        self._since_up = self._since_down = 0
+        self._seen = REFINED + 1
         self._works: dict[bool, tuple[Work, float, float]] = {}
         self.cycle = -1
 
@@ -90,9 +89,26 @@ class Interference:
         return self._shift > 0.0
 
     @property
+    def usual(self) -> float:
+        """Measured over baseline on the undisturbed machine, as it is held to be now."""
+        return math.exp(self._centre)
+
+    @property
     def suspicious(self) -> bool:
         """Whether this cycle is not to be learnt from as undisturbed."""
-        return self._shift != 0.0 or self._since_up > 0 or self._since_down > 0
+        unsettled = self._shift != 0.0 or (self.learns and self._missed is not None)
+        return unsettled or self._since_up > 0 or self._since_down > 0
+
+    @property
+    def to_learn(self) -> int:
+        """How many of the last cycles show work that the baseline missed and that lasts."""
+        lasts = self.learns and self._missed is not None and self._seen >= REFINED
+        return REFINED if lasts and self._shift == 0.0 and self._up == self._down == 0.0 else 0
+
+    def learnt(self) -> None:
+        """Take the baseline to know that work from now on."""
+        if self._missed is not None:
+            self._centre, self._missed = self._missed, None
 
     def observe(
         self,
@@ -189,32 +205,41 @@ class Interference:
 
     def _settle(self, off: float, reference: float, *, carries: bool) -> None:
         """Let the level follow what is not suspicious, and refine a new state."""
+        if self._seen < REFINED:
+            self._seen += 1
+            level = median(list(self._places)[-self._seen :])
+            if self._of_work:
+                self._centre = level - self._shift
+            else:
+                self._shift = level - self._centre
+            return
+        self._seen = REFINED + 1
         quiet = self._up == 0.0 and self._down == 0.0
-        if self._shift == 0.0:
-            self._pending.append(off)  # what may be the begin of a change is not yet undisturbed
-            if quiet:
-                for each in self._pending:
-                    self._spread.observe(each)
-                self._pending.clear()
-                if carries:
-                    self._centre += 0.05 * min(reference, max(-reference, off))
-        elif self._since_shift < REFINED:
-            self._since_shift += 1
-            last = list(self._places)[-self._since_shift :]
-            self._shift = median(last) - self._centre
-        else:
-            self._since_shift = REFINED + 1
-            if quiet and carries:
-                self._shift += 0.05 * min(reference, max(-reference, off))
+        step = 0.05 * min(reference, max(-reference, off)) if quiet and carries else 0.0
+        if self._shift != 0.0:
+            self._shift += step
+            return
+        self._pending.append(off)  # what may be the begin of a change is not yet undisturbed
+        if quiet:
+            for each in self._pending:
+                self._spread.observe(each)
+            self._pending.clear()
+            self._centre += step
 
     def _passed(self, place: float) -> Verdict | None:
-        """Tell that a state turned out to be the usual one, once enough of it is seen."""
+        """Tell that a state turned out to be an earlier one, once enough of it is seen."""
         few = 0.5 * max(self._reference, self._spread.scale)
-        if self._since_shift < REFINED or not 0.0 < abs(self._shift) < few:
+        if self._seen < REFINED:
+            return None
+        if self._missed is not None and abs(self._centre + self._shift - self._missed) < few:
+            step = math.exp(self._missed - self._centre - self._shift)
+            self._centre, self._shift, self._missed = self._missed, 0.0, None
+            return self._verdict(Kind.WORK, place, AGAIN, keep=REFINED, step=step)
+        if not 0.0 < abs(self._shift) < few:
             return None
         step, kind = math.exp(-self._shift), Kind.FASTER if self._shift > 0.0 else Kind.SLOWER
         self._shift = 0.0
-        if self._since_shift == REFINED and self._from != 0.0:
+        if self._seen == REFINED and self._from != 0.0:
             return None  # the way back was told already, and only its end was misjudged
         words = "the machine is as it was before: what stood out has passed."
         return self._verdict(kind, place, words, keep=REFINED, step=step)
@@ -232,22 +257,26 @@ class Interference:
         self._up = self._down = 0.0
         self._since_up = self._since_down = 0
         self._pending.clear()
-        self._since_shift, self._from = keep, old
+        self._seen, self._from = keep, old
         step = math.exp(new - old)
         near = max(self._reference, 3.0 * self._spread.scale)
         phases = moved_phases(self._phases, keep)
         blame = work_behind(phases, new - old)
         if self._missed is not None and abs(level - self._missed - old) <= near:
-            words = "the work is again what the baseline takes it for."
             self._centre, self._missed = self._missed, None
-            return self._verdict(Kind.WORK, place, words, keep=keep, step=step)
+            self._seen = REFINED
+            return self._verdict(Kind.WORK, place, AGAIN, keep=keep, step=step)
+        self._of_work = bool(blame)
         if blame:
-            if not self._learns:
-                self._missed, self._centre = self._centre, self._centre + new - old
+            if self._missed is None:
+                self._missed = self._centre
+            self._centre += new - old
             words = f"the work changed: {blame}."
             return self._verdict(Kind.WORK, place, words, keep=keep, step=step)
-        usual = abs(new) <= near
+        usual = old != 0.0 and abs(new) <= near
         self._shift = 0.0 if usual else new
+        if usual:
+            self._seen = REFINED
         kind, words = change_of_machine(old, new, usual=usual, place=where(phases))
         return self._verdict(kind, place, words, keep=keep, step=step)
 

@@ -24,8 +24,9 @@ class Judge:
 
     def __init__(self, model: OfflineModel | None = None, test: Interference | None = None) -> None:
         self._model = model
-        self._levels = ShapeLevel(name="baseline") if model is None else None
-        self._test = Interference(learns=model is None) if test is None else test
+        self._levels = ShapeLevel(name="baseline", calm=True) if model is None else None
+        self._test = Interference() if test is None else test
+        self._test.learns = model is None
         self._unlearnt: deque[tuple[Spent, Work]] = deque(maxlen=16)
 
     def observe(self, spent: Spent, work: Work) -> Verdict:
@@ -51,8 +52,9 @@ class Judge:
         # What stands out must not become what is usual.
         if levels is not None:
             self._unlearnt.append((spent, work))
-            if verdict.change and verdict.kind is Kind.WORK:
-                levels.renew(list(self._unlearnt)[-verdict.keep :])
+            if self._test.to_learn:
+                levels.renew(list(self._unlearnt)[-self._test.to_learn :])
+                self._test.learnt()
             elif not self._test.suspicious and verdict.kind is not Kind.NOISE:
                 levels.observe(spent, work)
         return verdict

@@ -40,6 +40,8 @@ class ShapeLevel:
     model : OfflineModel, optional
         Gives the shape; without it a phase costs so much per cell and step, per cell and iteration
         or per message, which the level learns.
+    calm : bool
+        Whether the levels are; see `Level`.
 
     Notes
     -----
@@ -49,12 +51,14 @@ class ShapeLevel:
 
     __slots__ = ("_iterations", "_levels", "_model", "_phases", "_shape", "_whole", "name")
 
-    def __init__(self, model: OfflineModel | None = None, *, name: str = "shape-level") -> None:
+    def __init__(
+        self, model: OfflineModel | None = None, *, name: str = "shape-level", calm: bool = False
+    ) -> None:
         self.name = name
         self._model = model
         self._shape: Shape = learnt_shape if model is None else model.phases_s
-        self._levels = tuple(Level() for _ in (*PHASES, "other"))
-        self._whole = (Level(), Level())  # without and with adaption
+        self._levels = tuple(Level(calm=calm) for _ in (*PHASES, "other"))
+        self._whole = (Level(calm=calm), Level(calm=calm))  # without and with adaption
         usual = 0.0 if model is None else model.application.iterations
         self._iterations = IterationForecast(usual)
         self._phases = False

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from hindmost.errors import DataError, UsageError
 from hindmost.models.dynamic.checkpoint_rule import CheckpointCost
 from hindmost.models.dynamic.floor import denoised, error_floor_percent, mean_error_percent
-from hindmost.models.dynamic.limits import TimeLimit
+from hindmost.models.dynamic.limits import TimeLimit, percent
 from hindmost.models.dynamic.offline import OfflineModel
 from hindmost.models.dynamic.predictor import Predictor
 from hindmost.models.dynamic.ratios import Ratios
@@ -97,6 +98,56 @@ def test_a_limit_reserves_the_checkpoint_and_the_margin() -> None:
         assert not stop
         assert stop.explain().startswith("Stop: ")
         assert stop.needed_s == pytest.approx(12.0 + sum(reserve.values()), rel=0.02)
+
+
+def test_what_comes_before_the_cycle_is_counted() -> None:
+    ratios = Ratios()
+    for _ in range(400):
+        ratios.observe(1.0)
+    ask = {"elapsed_s": 85.0, "predicted_s": 10.0, "ratios": ratios, "checkpoint_s": 2.0}
+    assert TimeLimit(100.0).decide(**ask)
+    late = TimeLimit(100.0).decide(**ask, before_s=5.0)
+    assert not late
+    assert late.needed_s == pytest.approx(17.0, rel=0.02)
+    predictor = Predictor(time_limit_s=100.0)
+    for _ in range(8):
+        predictor.observe(10.0, 100)
+    assert predictor.time_left_for(100)
+    assert not predictor.time_left_for(100, before_s=10.5)
+
+
+def test_a_cycle_of_which_nothing_is_known_needs_what_it_may_take() -> None:
+    ask = {"predicted_s": math.nan, "ratios": Ratios(), "checkpoint_s": 2.0}
+    assert TimeLimit(100.0).decide(elapsed_s=97.9, **ask)
+    stop = TimeLimit(100.0).decide(elapsed_s=97.9, unknown_s=5.0, **ask)
+    assert not stop
+    assert (stop.known, stop.needed_s) == (False, 7.0)
+    assert stop.explain() == (
+        "Stop: 2.1 s are left, and what a cycle takes is not known yet; one starts only if more "
+        "than 7 s are left."
+    )
+    assert TimeLimit(100.0).decide(elapsed_s=92.9, unknown_s=5.0, **ask)
+    predictor = Predictor(time_limit_s=1e-3)
+    assert predictor.time_left_for(100)
+    assert not predictor.time_left_for(100, unknown_s=1.0)
+
+
+def test_decisions_are_told_without_powers_of_ten() -> None:
+    ratios = Ratios()
+    for _ in range(40):
+        ratios.observe(1.0)
+    for left_s in (1e-9, 0.5, 0.99, 1.001, 1.1, 12345.0, 1e9):
+        limit = TimeLimit(2e9, risk=0.3)
+        words = limit.decide(elapsed_s=2e9 - left_s, predicted_s=1.0, ratios=ratios).explain()
+        assert not re.search(r"\de\+?\d|nan|inf", words)
+        assert words.endswith(").")
+    assert [percent(risk) for risk in (1.0, 0.996, 0.5, 0.0123, 1e-7, 0.0)] == [
+        "100 %", "above 99 %", "50 %", "1.2 %", "below 0.01 %", "below 0.01 %"
+    ]  # fmt: skip
+    limit = TimeLimit(10.0, risk=0.3)
+    limit.spent = 0.3
+    words = limit.decide(elapsed_s=9.5, predicted_s=1.0, ratios=ratios).explain()
+    assert "no risk is left to take" in words
 
 
 def test_bounds_of_ratios_are_those_of_the_sample_where_it_is_large() -> None:

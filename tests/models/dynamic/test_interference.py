@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -12,8 +12,9 @@ from hindmost.errors import UsageError
 from hindmost.models.dynamic.interference import Interference
 from hindmost.models.dynamic.offline import OfflineModel
 from hindmost.models.dynamic.panel import Panel
+from hindmost.models.dynamic.states import change_of_machine
 from hindmost.models.dynamic.verdict import Kind, Verdict, periods
-from hindmost.models.dynamic.work import Work
+from hindmost.models.dynamic.work import Spent, Work
 from hindmost.models.synthetic.cycles import CycleLaw, draw_cycles
 
 LAWS = {
@@ -38,10 +39,133 @@ def judged(test: Interference, logs: NDArray[np.float64]) -> list[Verdict]:
     return [test.observe(math.exp(value), 1.0) for value in logs]
 
 
+def steady(law: CycleLaw) -> CycleLaw:
+    return replace(law, growth=1.0, drift=0.0, wander=0.0, iterations=(20.0, 20.0))
+
+
+def bootstrapped(law: CycleLaw, cycles: int, seed: int) -> Iterator[tuple[Work, Spent]]:
+    """Yield undisturbed cycles of steady work, in blocks of ten that are drawn again."""
+    pool = draw_cycles(replace(steady(law), cycles=2000), seed)
+    for block in np.random.default_rng(seed).integers(0, 200, cycles // 10):
+        last = slice(10 * block, 10 * block + 10)
+        yield from zip(pool.work[last], pool.spent[last], strict=True)
+
+
+def watched(
+    cycles: Iterable[tuple[Work, Spent]], model: OfflineModel | None
+) -> tuple[list[Verdict], float]:
+    """Return what a panel says of cycles, and measured over baseline as it holds it to be usual."""
+    test = Interference()
+    panel = Panel(("online-1",), model=model, interference=test)
+    for work, spent in cycles:
+        panel.predict(work)
+        panel.observe(spent)
+    return panel.verdicts, test.usual
+
+
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
-def test_at_most_one_false_alarm_in_1000_cycles(law: CycleLaw) -> None:
-    verdicts = judged(Interference(), undisturbed(law, 20_000, 1))
-    assert sum(verdict.kind == Kind.SLOWER for verdict in verdicts) <= 20
+@pytest.mark.parametrize(("adapts_every", "probed"), [(1, False), (1, True), (5, False)])
+def test_at_most_one_change_in_1000_undisturbed_cycles_and_a_level_that_stays(
+    law: CycleLaw, adapts_every: int, probed: bool, model_of: Callable[..., OfflineModel]
+) -> None:
+    law = replace(law, adapts_every=adapts_every)
+    cycles = bootstrapped(law, 20_000, 1001)
+    verdicts, usual = watched(cycles, model_of(law, pace=1.1) if probed else None)
+    assert sum(verdict.change for verdict in verdicts) <= 20  # of any kind, and back again
+    assert usual == pytest.approx(1.0 / 1.1 if probed else 1.0, rel=0.06)
+
+
+@pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
+@pytest.mark.parametrize("adapts_every", [1, 5])
+@pytest.mark.parametrize("probed", [False, True])
+def test_a_panel_finds_a_twofold_slowdown_within_two_cycles(
+    law: CycleLaw, adapts_every: int, probed: bool, model_of: Callable[..., OfflineModel]
+) -> None:
+    law = replace(law, adapts_every=adapts_every, cycles=62)
+    model = model_of(law, pace=1.1) if probed else None
+    slowdown = np.where(np.arange(62) < 60, 1.0, 2.0)
+    found = []
+    for seed in range(1000, 1050):
+        drawn = draw_cycles(law, seed, slowdown=slowdown)
+        verdicts, _ = watched(zip(drawn.work, drawn.spent, strict=True), model)
+        found.append(any(verdict.kind == Kind.SLOWER for verdict in verdicts[60:]))
+    assert np.mean(found) >= 0.96
+
+
+@pytest.mark.parametrize("adapts_every", [1, 5])
+@pytest.mark.parametrize("begin", [6, 7, 8, 9, 12])
+def test_an_early_slowdown_is_told_as_slower(adapts_every: int, begin: int) -> None:
+    law = replace(LAWS["quiet"], adapts_every=adapts_every, cycles=30, spikes=0.0)
+    for seed in range(1000, 1010):
+        drawn = draw_cycles(law, seed, slowdown=np.where(np.arange(30) < begin, 1.0, 2.0))
+        verdicts, _ = watched(zip(drawn.work, drawn.spent, strict=True), None)
+        changes = [verdict for verdict in verdicts if verdict.change]
+        assert [change.kind for change in changes] == [Kind.SLOWER]
+        # Without a model the second cycle with adaption is the first that can be set off.
+        assert changes[0].cycle <= max(10, begin + 1) + (2 if adapts_every == 5 else 0)
+        # Slow cycles among the first eight have gone into the baseline that is learnt.
+        assert verdicts[-1].level == pytest.approx(2.0, rel=0.06 if begin >= 8 else 0.25)
+
+
+@pytest.mark.parametrize("adapts", [False, True])
+def test_right_skewed_times_move_no_level(adapts: bool) -> None:
+    random, test = np.random.default_rng(1), Interference()
+    work = Work(cells=1e4, adapts=adapts)
+    for value in 0.03 * random.exponential(size=20_000):
+        assert not test.observe(math.exp(value), 1.0, work=work).change
+    assert test.usual == pytest.approx(math.exp(0.03 * math.log(2.0)), abs=0.02)
+
+
+def test_missed_work_that_ends_leaves_the_level_where_it_was(
+    model_of: Callable[..., OfflineModel],
+) -> None:
+    law = replace(steady(LAWS["quiet"]), spikes=0.0, adapts_every=1, heat_s=80e-9, cycles=200)
+    for model in (None, model_of(law)):
+        drawn = draw_cycles(law, 1001)
+        cycles = []
+        for k, (work, spent) in enumerate(zip(drawn.work, drawn.spent, strict=True)):
+            phases = list(spent.phases_s)
+            phases[2] *= 3.0 if 60 <= k < 120 else 1.0
+            cycles.append((work, replace(spent, phases_s=tuple(phases), seconds=sum(phases))))
+        verdicts, usual = watched(cycles, model)
+        changes = [verdict for verdict in verdicts if verdict.change]
+        assert [change.kind for change in changes] == [Kind.WORK, Kind.WORK]
+        assert [60 <= changes[0].cycle <= 61, 120 <= changes[1].cycle <= 121] == [True, True]
+        assert usual == pytest.approx(1.0, rel=0.03)
+        assert {verdict.level for verdict in verdicts} == {1.0}
+
+
+def test_two_spikes_are_told_to_have_passed() -> None:
+    logs = undisturbed(replace(LAWS["quiet"], spikes=0.0), 120, 2)
+    logs[[60, 61]] += math.log(2.0)
+    changes = [verdict for verdict in judged(Interference(), logs) if verdict.change]
+    assert [change.kind for change in changes] == [Kind.SLOWER, Kind.FASTER]
+    assert changes[1].cycle <= 72
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "usual", "kind", "words"),
+    [
+        (0.0, 2.0, False, Kind.SLOWER, "2.00 times as slow as it was"),
+        (2.0, 3.0, False, Kind.SLOWER, "slower still: 3.00 times the time, after 2.00"),
+        (0.3, 0.5, False, Kind.SLOWER, "slower than it was: 0.50 times the usual time, after 0.30"),
+        (0.5, 2.0, False, Kind.SLOWER, "at 2.00 times the usual time, after 0.50"),
+        (0.5, 1.01, True, Kind.SLOWER, "as slow as before, after 0.50 times the time"),
+        (0.0, 0.5, False, Kind.FASTER, "faster than it was: 0.50 times the usual time"),
+        (0.5, 0.3, False, Kind.FASTER, "faster than it was: 0.30 times the usual time"),
+        (3.0, 2.0, False, Kind.FASTER, "at 2.00 times the time, after 3.00"),
+        (2.0, 0.5, False, Kind.FASTER, "faster than ever: 0.50 times the usual time, after 2.00"),
+        (2.0, 1.01, True, Kind.FASTER, "as fast as before, after 2.00 times the time"),
+    ],
+)
+def test_words_are_right_wherever_the_levels_lie(
+    old: float, new: float, usual: bool, kind: Kind, words: str
+) -> None:
+    level = math.log(old) if old else 0.0
+    told = change_of_machine(level, math.log(new), usual=usual, place="for the same work")
+    assert told[0] == kind
+    assert words in told[1]
+    assert told[1].endswith(".")
 
 
 @pytest.mark.parametrize(("freedom", "scale"), [(1.5, 0.02), (2.0, 0.02), (3.0, 0.05)])

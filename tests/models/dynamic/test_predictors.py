@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.models.dynamic.iterations import IterationForecast
@@ -14,7 +15,7 @@ from hindmost.models.dynamic.offline import OfflineModel
 from hindmost.models.dynamic.online import Online
 from hindmost.models.dynamic.panel import Panel
 from hindmost.models.dynamic.predictors import PREDICTORS, make
-from hindmost.models.dynamic.work import Spent, Work
+from hindmost.models.dynamic.work import Spent, Work, iterations_done
 from hindmost.models.synthetic.cycles import CycleLaw, Cycles, draw_cycles
 
 Model = Callable[..., OfflineModel]
@@ -99,6 +100,79 @@ def test_disturbed_cycles_weigh_less() -> None:
             level.observe(1.1 if spoilt else 1.0, spoilt and marked)
         ends.append(level.value)
     assert 0.0 < ends[1] < 0.6 * ends[0]
+
+
+def test_a_mark_that_most_cycles_bear_says_nothing() -> None:
+    plain, marked = Level(), Level()
+    for k in range(60):
+        ratio = 1.0 if k < 30 else 1.35
+        plain.observe(ratio)
+        marked.observe(ratio, True)
+    assert marked.value == plain.value == pytest.approx(math.log(1.35))
+
+
+def error_percent(ratios: NDArray[np.float64], marks: NDArray[np.bool_]) -> float:
+    level, errors = Level(), []
+    for ratio, mark in zip(ratios.tolist(), marks.tolist(), strict=True):
+        errors.append(abs(math.exp(level.value) / ratio - 1.0))
+        level.observe(ratio, mark)
+    return 100.0 * float(np.mean(errors[5:]))
+
+
+def online_percent(ratios: NDArray[np.float64], window: int) -> float:
+    sums = np.concatenate([[0.0], np.cumsum(ratios)])
+    k = np.arange(5, ratios.size)
+    first = np.maximum(0, k - window)
+    guess = (sums[k] - sums[first]) / (k - first)
+    return 100.0 * float(np.mean(np.abs(guess / ratios[k] - 1.0)))
+
+
+@pytest.mark.parametrize("marked", [False, True])
+@pytest.mark.parametrize("drift", [0.0, 0.002, 0.005, -0.005, 0.02])
+@pytest.mark.parametrize(("noise", "spikes"), [(0.01, 0.0), (0.03, 0.05), (0.05, 0.1)])
+def test_a_level_betters_every_window_in_drift_and_in_noise(
+    noise: float, spikes: float, drift: float, marked: bool
+) -> None:
+    level, online = [], []
+    for seed in range(1000, 1010):
+        random = np.random.default_rng(seed)
+        logs = drift * np.arange(200) + noise * random.standard_normal(200)
+        extra = (random.random(200) < spikes) * 0.2 * np.exp(0.7 * random.standard_normal(200))
+        ratios = np.exp(logs) * (1.0 + extra)
+        level.append(error_percent(ratios, np.full(200, marked)))
+        online.append([online_percent(ratios, window) for window in (1, 10, 200)])
+    assert np.mean(level) < 1.02 * np.min(np.mean(online, axis=0))
+
+
+def test_a_true_0_of_iterations_is_not_unknown(model_of: Model) -> None:
+    expected = Work(cells=4096.0, steps=20, iterations=50.0)
+    assert iterations_done(Spent(seconds=1.0), expected) == 50.0
+    assert iterations_done(Spent(seconds=1.0, iterations=0.0), expected) == 0.0
+    assert iterations_done(Spent(seconds=1.0), replace(expected, iterations=math.nan)) == 0.0
+    model = model_of(CycleLaw())
+    hydro_s = model.phases_s(expected, 0.0)
+    panel = Panel(model=model)
+    for _ in range(12):  # what was expected to solve did not: the time of hydro alone is as usual
+        panel.predict(expected)
+        spent = Spent(seconds=sum(hydro_s), phases_s=hydro_s, iterations=0.0)
+        assert panel.observe(spent).factor == pytest.approx(1.0)
+    assert panel.predict(expected)[panel.names.index("shape-level")] == pytest.approx(sum(hydro_s))
+
+
+def test_a_first_cycle_of_unknown_iterations_is_as_the_usual_one(model_of: Model) -> None:
+    model = model_of(CycleLaw())
+    application = replace(model.application, iterations=40.0)
+    model = OfflineModel(machine=model.machine, application=application)
+    first = Work(cells=4096.0, steps=20, iterations=math.nan)
+    truth_s = model.phase_times(replace(first, iterations=40.0)).seconds
+    assert model.phase_times(first).seconds == pytest.approx(truth_s)
+    assert "40 heat iterations" in model.explain(first)
+    for name in ("offline", "shape-level"):
+        assert make(name, model).predict_s(first) == pytest.approx(truth_s)
+    forecast = IterationForecast(40.0)
+    assert forecast.predict(0.0) == 0.0
+    forecast.observe(30.0)
+    assert forecast.predict(math.nan) == 30.0
 
 
 def test_a_drift_of_iterations_is_followed() -> None:
