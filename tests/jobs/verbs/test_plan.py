@@ -72,8 +72,8 @@ def test_the_plan_in_words(study: Path, capsys: pytest.CaptureFixture[str]) -> N
     printed = capsys.readouterr().out
     assert "small on two (slurm, srun, 4 cores a node)" in printed
     assert "12 runs: 3 blocks of 4 configurations, seed 0" in printed
-    # Two blocks of four 2 min and 1 min, then one: 17 and 9 min on 4 cores.
-    assert "at most 1.733 core-hours in 2 allocations" in printed
+    # Two blocks of four 2 min, 1 min before and 1 after, then one: 18 and 10 min on 4 cores.
+    assert "at most 1.867 core-hours in 2 allocations" in printed
     assert "0:17:00   scripts/a000.sh" in printed
     assert "--iterations 400 --out {out}" in printed
     assert sorted(study.parent.iterdir()) == before
@@ -85,7 +85,7 @@ def test_the_plan_as_json(study: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert len(found["runs"]) == 4
     assert found["machine"]["scheduler"] == "slurm"
     assert found["scripts"] == ["scripts/a000.sh"]
-    assert found["core_hours"]["most"] == pytest.approx(9 / 60 * 4)
+    assert found["core_hours"]["most"] == pytest.approx(10 / 60 * 4)
     assert found["estimate"] is None
 
 
