@@ -67,7 +67,7 @@ class Interference:
         self._spread = Spread(scale)
         self._centre = 0.0 if usual is None else math.log(usual)
         self.learns = False
-        """Whether the baseline is taught work that it missed (`to_learn`), and the level moves back."""
+        """Whether the baseline is taught the work that it missed, see `to_learn`."""
         self._of_work = False
         self._missed: float | None = None
         self._shift = self._from = 0.0
@@ -162,9 +162,9 @@ class Interference:
             self._remember(work, iterations, measured_s)
             return verdict
         self._settle(off, reference, carries=adapts is self._carries)
-        verdict = self._passed(place)
-        if verdict is None:
-            verdict = self._unchanged(place, off, clip, work, iterations, measured_s)
+        verdict = self._passed(place) or self._unchanged(
+            place, off, clip, work, iterations, measured_s
+        )
         self._remember(work, iterations, measured_s)
         return verdict
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -104,7 +105,12 @@ def test_what_comes_before_the_cycle_is_counted() -> None:
     ratios = Ratios()
     for _ in range(400):
         ratios.observe(1.0)
-    ask = {"elapsed_s": 85.0, "predicted_s": 10.0, "ratios": ratios, "checkpoint_s": 2.0}
+    ask: dict[str, Any] = {
+        "elapsed_s": 85.0,
+        "predicted_s": 10.0,
+        "ratios": ratios,
+        "checkpoint_s": 2.0,
+    }
     assert TimeLimit(100.0).decide(**ask)
     late = TimeLimit(100.0).decide(**ask, before_s=5.0)
     assert not late
@@ -117,7 +123,7 @@ def test_what_comes_before_the_cycle_is_counted() -> None:
 
 
 def test_a_cycle_of_which_nothing_is_known_needs_what_it_may_take() -> None:
-    ask = {"predicted_s": math.nan, "ratios": Ratios(), "checkpoint_s": 2.0}
+    ask: dict[str, Any] = {"predicted_s": math.nan, "ratios": Ratios(), "checkpoint_s": 2.0}
     assert TimeLimit(100.0).decide(elapsed_s=97.9, **ask)
     stop = TimeLimit(100.0).decide(elapsed_s=97.9, unknown_s=5.0, **ask)
     assert not stop
