@@ -18,7 +18,11 @@ class Work:
     steps : int
         Hydro steps in the cycle, each with a halo exchange and a reduction.
     iterations : float
-        Expected iterations of the heat solver, 0 without heat.
+        Expected iterations of the heat solver in all its solves; 0 without heat, or where they are
+        not known yet.
+    solves : float or None
+        How often heat is solved for; None for as often as usual (`Application.solves`), 0 for not
+        at all.
     adapts : bool
         Whether the mesh is looked at for adaption at the end of the cycle.
     ghosts : float
@@ -31,6 +35,7 @@ class Work:
     total: float = 0.0
     steps: int = 1
     iterations: float = 0.0
+    solves: float | None = None
     adapts: bool = False
     ghosts: float = 0.0
     messages: float = 0.0
