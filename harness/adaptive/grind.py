@@ -105,15 +105,14 @@ def heat_phases(sums: Sums, an_iteration_s: float) -> dict[str, float]:
     Parameters
     ----------
     an_iteration_s : float
-        Per cell, timed apart.
+        Per cell, timed apart; 0 where it could not be told, and iterations then have all of it.
     """
     seconds = sums.seconds[Phase.HEAT]
     if not sums.iterations:
-        return {"heat-solve": seconds / sums.solves}
+        solve_s = seconds / sums.solves
+        return {"heat": an_iteration_s or LEAST * solve_s, "heat-solve": solve_s}
     mean_s = seconds / sums.iterations
-    if not an_iteration_s:
-        return {"heat": mean_s}
-    each_s = min(an_iteration_s, mean_s)
+    each_s = min(an_iteration_s or mean_s, mean_s)
     rest_s = (seconds - each_s * sums.iterations) / sums.solves
     return {"heat": each_s, "heat-solve": max(rest_s, LEAST * each_s)}
 

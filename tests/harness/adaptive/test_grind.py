@@ -44,7 +44,11 @@ def test_heat_is_shared_between_iterations_and_solves() -> None:
         shared = heat_phases(sums, found)
         whole = 28_000 * shared["heat"] + 4000 * shared["heat-solve"]
         assert whole == pytest.approx(seconds, rel=1e-2)
-    assert heat_phases(sums, 0.0) == {"heat": pytest.approx(seconds / 28_000)}
+    unknown = heat_phases(sums, 0.0)
+    assert unknown["heat"] == pytest.approx(seconds / 28_000)
+    assert unknown["heat-solve"] < 0.01 * unknown["heat"]
+    none = Sums(seconds={Phase.HEAT: 100 * 40 * 9e-9}, solves=4000)
+    assert heat_phases(none, 2e-9) == pytest.approx({"heat": 2e-9, "heat-solve": 9e-9})
 
 
 def test_adaption_is_shared_between_looks_changes_and_connections() -> None:

@@ -69,11 +69,11 @@ def test_the_cells_that_it_ran_on_are_kept_and_events_with_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cells", "events"), [(0.0, {}), (float("nan"), {}), (9.0, {"divide": -1.0})]
+    ("ran_on", "events"), [(0.0, {}), (float("nan"), {}), (9.0, {"divide": -1.0})]
 )
-def test_cells_and_events_that_are_none(cells: float, events: dict[str, float]) -> None:
-    def measure(asked: int, communicator: Any) -> Measured:
-        return Measured(cells=cells, phases={"hydro": 3e-8}, events=events)
+def test_cells_and_events_that_are_none(ran_on: float, events: dict[str, float]) -> None:
+    def measure(cells: int, communicator: Any) -> Measured:
+        return Measured(cells=ran_on, phases={"hydro": 3e-8}, events=events)
 
     with pytest.raises(DataError, match="1000 cells"):
         on_ranks(Solo(), measure, (1000,), 1, seed=0)
