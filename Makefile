@@ -5,13 +5,17 @@
 #   make test-recorder     only the tests of set-up and of what runs on the ranks
 #   make test-slurm        what takes minutes of a private Slurm: time limits, nodes that die, accounts
 #   make bench-recorder    measure what recording costs a solve (about 3 min, wants an idle machine)
+#   make bench-live        measure what a live feed costs a solve (about 10 min, wants an idle machine)
 #   make bench-show        time 'hindmost show' on a file of 41 million bodies (1.3 GB of disk)
 #   make bench-stochastic  measure what fitting laws to 41 million times takes (about 1 min, 2 GB)
 #   make bench-scaling     hold scaling models against known truth (some 10 min; EXTRAP=PYTHON adds Extra-P)
 #   make bench-5-million   the experiment of the paper on segments: 5.2 million data sets (minutes)
 #   make bench-changepoints  hold change points against known truth (some min)
 #   make bench-adaptive    hold the adaptive kernel's loops against C and numpy (some min, idle machine)
+#   make bench-ranks       100,000 ranks streamed, k-means on ranks, culprits kept (some min, 5 GB of disk)
 #   make scaling-cases     measure the case studies of docs/scaling-cases.md again (idle machine)
+#   make study-adaptive    predict the adaptive kernel on this machine: the paper's tables and figures
+#                          (idle machine; QUICK=1: a tiny one, to see that it works)
 #   make validate          hold the models against real and simulated runs (about 10 min, idle machine)
 #   make check             lint, types, import contracts
 #   make clean             remove what the demonstration made
@@ -23,8 +27,8 @@ RANKS ?= 2
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: bench-adaptive bench-recorder bench-scaling bench-5-million bench-changepoints bench-show bench-stochastic demo test test-recorder test-slurm validate check \
-    scaling-cases \
+.PHONY: bench-adaptive bench-ranks bench-live bench-recorder bench-scaling bench-5-million bench-changepoints bench-show bench-stochastic demo test test-recorder test-slurm validate check \
+    scaling-cases study-adaptive \
     lint types contracts clean setup-demo setup-test setup-slurm
 
 setup-demo:
@@ -61,6 +65,11 @@ bench-recorder: setup-demo
 	@for solver in gmres pgmres; do for ranks in 1 2; do \
 	    $(BIN)/mpiexec -n $$ranks $(BIN)/python benchmarks/recorder.py $$solver || exit; done; done
 
+bench-live: setup-demo
+	@for solver in gmres pgmres; do for ranks in 1 2; do \
+	    $(BIN)/mpiexec -n $$ranks $(BIN)/python -m benchmarks.live $$solver || exit; done; done
+	@$(BIN)/python -m benchmarks.live sizes
+
 bench-show: setup-demo
 	@$(BIN)/python benchmarks/large_file.py
 
@@ -81,8 +90,15 @@ bench-changepoints: setup-demo
 bench-adaptive: setup-demo
 	@$(BIN)/python -m benchmarks.adaptive
 
+bench-ranks: setup-demo
+	@$(BIN)/python benchmarks/ranks_culprits.py
+	@$(BIN)/python benchmarks/ranks.py
+
 scaling-cases: setup-demo
 	@sh examples/scaling/refresh.sh
+
+study-adaptive: setup-demo
+	@$(BIN)/python benchmarks/adaptive_study.py $(if $(QUICK),--quick --out study-adaptive-quick)
 
 validate: setup-demo
 	@$(BIN)/python benchmarks/validation.py

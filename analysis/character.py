@@ -58,7 +58,7 @@ def some_ranks(run: Run, what: str) -> tuple[NDArray[np.float64], NDArray[np.int
     int array, shape (rank,)
         The ranks that were read, evenly spaced; all if they are few enough.
     """
-    ranks = run.header.ranks
+    ranks = run.columns
     step = max(1, -(-run.bodies * ranks // (8 * MOST_IN_MEMORY)))
     step = min(step, max(1, ranks // FEWEST_RANKS_READ))
     kept = run.kind != BodyKind.FILL

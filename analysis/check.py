@@ -9,10 +9,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.analysis.adaptive.limits import DECIDES
+from hindmost.analysis.adaptive.run import is_adaptive, read_adaptive
 from hindmost.analysis.runs import Group
 from hindmost.analysis.summary import BALANCED_S
 from hindmost.analysis.tables.terminal import seconds
 from hindmost.harness.runfile.reader import Run
+from hindmost.models.dynamic.verdict import Kind
 
 LEAST_BODIES = 100
 QUIET_LOAD = 0.3
@@ -28,6 +31,9 @@ SLOW_FACTOR = 1.25
 SLOW_BLOCK = 30
 SLOW_BLOCKS = 3
 REPEAT_SPREAD = 0.10
+LEAST_CYCLES = 20
+OUTLIER_CYCLE = 1.25
+OUTLIER_CYCLES = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +76,7 @@ def check_group(group: Group) -> list[Finding]:
     findings = []
     for run in group.runs:
         run.verify()
-        for look in LOOKS:
+        for look in ADAPTIVE_LOOKS if is_adaptive(run) else LOOKS:
             findings += [
                 Finding(
                     file=str(run.path),
@@ -83,7 +89,8 @@ def check_group(group: Group) -> list[Finding]:
             ]
     times = [run.solve_time_s for run in group.runs]
     spread = max(times) / min(times) - 1.0
-    if spread > REPEAT_SPREAD:
+    # A run that stopped early, or beside a neighbour, is no repeat of another.
+    if spread > REPEAT_SPREAD and len({asked_for(run) for run in group.runs}) == 1:
         findings.append(
             Finding(
                 file=str(group.runs[int(np.argmax(times))].path),
@@ -231,6 +238,65 @@ def look_at_course(run: Run) -> Iterator[Remark]:
         )
 
 
+def asked_for(run: Run) -> str:
+    """Return what of an adaptive run's request makes its time another; nothing of others."""
+    spec = run.header.spec
+    keys = ("deck", "choices", "base", "first_cycle", "interfere", "orders", "stopped")
+    return str([spec.get(key) for key in keys]) if is_adaptive(run) else ""
+
+
+def look_at_cycles(run: Run) -> Iterator[Remark]:
+    """Find an adaptive run that failed, is short, or was disturbed in its course.
+
+    Its cycles do different work, so they are held against what was predicted of them.
+    """
+    failure = run.header.spec.get("failure")
+    if not run.header.complete:
+        yield Remark(
+            "incomplete",
+            "error",
+            f"the run failed: {failure}" if failure else "records were lost",
+            "the cycles before are as they were; do not take them for the whole run",
+        )
+    if run.bodies < LEAST_CYCLES:
+        yield Remark(
+            "few-cycles",
+            "error",
+            f"only {run.bodies} cycles",
+            f"mean errors of predictions need some {LEAST_CYCLES}: ask for more --cycles",
+        )
+        return
+    read = read_adaptive(run)
+    if read.disturbed_on_purpose:
+        yield Remark(
+            "interference",
+            "note",
+            "a neighbour was made to run (--interfere)",
+            "do not take its errors for those of an idle machine",
+        )
+        return
+    if DECIDES not in read.predictors:
+        return
+    ratio = read.seconds / read.prediction(DECIDES)
+    ratio = ratio[np.isfinite(ratio)]
+    share = float(np.mean(ratio > OUTLIER_CYCLE)) if ratio.size else 0.0
+    if share > OUTLIER_CYCLES:
+        yield Remark(
+            "disturbed-cycles",
+            "note",
+            f"{100 * share:.0f} % of the cycles took over {OUTLIER_CYCLE:g} times their prediction",
+            "something else used the machine: replay (--repeats), and judge by the floor",
+        )
+    slower = [each for each in read.verdicts if each["kind"] == Kind.SLOWER]
+    if slower:
+        yield Remark(
+            "machine-slower",
+            "note",
+            f"from cycle {slower[0]['cycle']} on: {slower[0]['words']}",
+            "nobody asked for a neighbour: errors are not those of an idle machine",
+        )
+
+
 def slowest_relative_to_place(run: Run) -> NDArray[np.float64]:
     """Return the slowest rank of every body, relative to the median of its place in the cycle.
 
@@ -260,3 +326,13 @@ LOOKS: tuple[Callable[[Run], Iterator[Remark]], ...] = (
     look_at_clock,
     look_at_course,
 )
+"""What is looked at in every run but adaptive ones."""
+
+ADAPTIVE_LOOKS: tuple[Callable[[Run], Iterator[Remark]], ...] = (
+    look_at_cycles,
+    look_at_books,
+    look_at_machine,
+    look_at_neighbours,
+    look_at_clock,
+)
+"""The same for adaptive runs; drift is no fault where cells come and go."""

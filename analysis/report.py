@@ -2,52 +2,79 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Sequence
 from itertools import count
 
+from hindmost.analysis.adaptive.page import adaptive_parts
+from hindmost.analysis.adaptive.run import AdaptiveRun
+from hindmost.analysis.adaptive.study import study_runs
 from hindmost.analysis.comparison import ComparedSolver, comparable, compare_solvers
-from hindmost.analysis.figures.chart import Chart
+from hindmost.analysis.efficiency.of_run import efficiencies_of
+from hindmost.analysis.efficiency.scaling import efficiencies_over_ranks
 from hindmost.analysis.figures.choice import Choice
-from hindmost.analysis.figures.heat_map import HeatMap
 from hindmost.analysis.figures.palette import MOST_LINES
 from hindmost.analysis.figures.run_figures import RUN_FIGURES, RunFigure
-from hindmost.analysis.figures.style import new_figure
 from hindmost.analysis.figures.together import TOGETHER_FIGURES
 from hindmost.analysis.figures.units import several
 from hindmost.analysis.fits import FittedGroup
-from hindmost.analysis.page.charts import LiveChart
 from hindmost.analysis.page.document import document
+from hindmost.analysis.page.draw import live_chart
+from hindmost.analysis.page.efficiencies import run_parts, scaling_parts
 from hindmost.analysis.page.parts import Column, Heading, Paragraph, Part, Table
 from hindmost.analysis.summary import RunSummary, mpi_name, summarise_run, when
 from hindmost.analysis.tables.models import LEGEND, character, refusals
 from hindmost.analysis.tables.terminal import percent, seconds
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.reader import Run
+from hindmost.models.dynamic.machine import Machine
 
-PICTURE_DPI = 110
-"""Of pictures that stand where no script runs."""
 LAWS = 5
 """Families that are shown of each ranking."""
-ON_PAGE = ("map", "work", "histogram", "cycle", "phases", "phases-over-time")
+ON_PAGE = (
+    "map",
+    "work",
+    "histogram",
+    "cycle",
+    "phases",
+    "phases-over-time",
+    "efficiency",
+    "efficiency-cycle",
+)
 """Figures of the median run of every configuration."""
 
 
-def report_page(groups: Sequence[FittedGroup]) -> str:
-    """Return the HTML of the page on runs: solvers side by side, then each configuration."""
+def report_page(
+    groups: Sequence[FittedGroup],
+    adaptive: Sequence[AdaptiveRun] = (),
+    machine: Machine | None = None,
+) -> str:
+    """Return the HTML of the page on runs: solvers side by side, each configuration, adaptive runs.
+
+    Parameters
+    ----------
+    groups : sequence of FittedGroup
+    adaptive : sequence of AdaptiveRun
+    machine : Machine, optional
+        What adaptive runs were predicted from.
+    """
     numbers = count(1)
     parts: list[Part] = []
     for members in comparable(groups):
         parts += comparison(members, numbers)
+    kernels = efficiencies_over_ranks([each.run for fitted in groups for each in fitted.runs])
+    parts += scaling_parts(kernels)
     for fitted in groups:
         parts += section(fitted, numbers)
-    runs = sum(len(fitted.runs) for fitted in groups)
-    first = groups[0].runs[0].run.header
+    if adaptive:
+        parts += adaptive_parts(study_runs(adaptive, machine), machine, numbers)
+    headers = [each.run.header for fitted in groups for each in fitted.runs]
+    headers += [each.run.header for each in adaptive]
+    first = headers[0]
+    petsc = f", PETSc {first.environment.get('petsc')}" if groups else ""
     return document(
-        title="Where the iterations lost time",
-        subtitle=f"{runs} recorded solve{'s' if runs > 1 else ''}, the first at "
-        f"{when(first.t0_utc)}; {mpi_name(first.mpi_library)}, "
-        f"PETSc {first.environment.get('petsc')}",
+        title="Where the iterations lost time" if groups else "How well cycles were predicted",
+        subtitle=f"{several(len(headers), 'recorded solve' if groups else 'recorded run')}, the "
+        f"first at {when(first.t0_utc)}; {mpi_name(first.mpi_library)}{petsc}",
         parts=parts,
     )
 
@@ -121,6 +148,7 @@ def section(fitted: FittedGroup, numbers: Iterator[int]) -> list[Part]:
         runs_table([summarise_run(each.run) for each in fitted.runs]),
     ]
     middle = fitted.median_run.run
+    parts += run_parts([efficiencies_of(each.run) for each in fitted.runs], efficiencies_of(middle))
     if len(fitted.runs) > 1:
         drawn = f"Drawn from {middle.path.name}, the run of median solve time."
         parts.append(Paragraph(drawn, quiet=True))
@@ -138,23 +166,6 @@ def run_chart(figure: RunFigure, run: Run, numbers: Iterator[int]) -> list[Part]
         return []
     height = figure.height_inches(run.header.ranks)
     return [live_chart(content, figure.heading, figure.caption, numbers, height=height)]
-
-
-def live_chart(
-    content: Chart | HeatMap, heading: str, caption: str, numbers: Iterator[int], *, height: float
-) -> LiveChart:
-    """Return a chart with its picture, for a height of that in inches."""
-    with new_figure(height) as (canvas, axes):
-        content.draw(axes)
-        sink = io.BytesIO()
-        canvas.savefig(sink, format="png", dpi=PICTURE_DPI)
-    return LiveChart(
-        number=next(numbers),
-        content=content,
-        heading=heading,
-        caption=caption,
-        png=sink.getvalue(),
-    )
 
 
 def models_table(fitted: FittedGroup) -> Table:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.reader import Run, open_run
+from hindmost.models.stochastic.replay import EventBlock, whole_bodies
 from hindmost.models.stochastic.times import Events, SolveTimes
 
 
@@ -101,9 +102,52 @@ def find_runs(paths: Iterable[Path], *, complete: bool = False) -> list[Run]:
 
 def incomplete(run: Run) -> str:
     """Say why a run is of no use to models."""
+    failure = run.header.spec.get("failure")
+    if failure:
+        return f"{run.path} is incomplete: {failure}"
     return (
         f"{run.path} is incomplete: records were lost, so its bodies are not the whole solve. "
         "Run again with --warmup 1."
+    )
+
+
+ADAPTIVE = "adaptive"
+"""The workload whose iterations are cycles on a mesh that changes."""
+
+
+def not_alike(run: Run) -> str:
+    """Say why models of the noise are not for an adaptive run, and what is."""
+    return (
+        f"{run.path}: the cycles of an adaptive run do different work, so they do not follow one "
+        "law, and models of the noise do not hold. How well they were predicted: `hindmost report` "
+        "and `hindmost show`; how long a later run will take: `hindmost predict adaptive`."
+    )
+
+
+def alike_only(runs: Iterable[Run]) -> list[Run]:
+    """Leave adaptive runs out, with a warning; refuse if nothing else is there.
+
+    Raises
+    ------
+    UsageError
+        All are adaptive.
+    """
+    every = list(runs)
+    left = [run for run in every if run.header.workload != ADAPTIVE]
+    if every and not left:
+        raise UsageError(not_alike(every[0]))
+    for run in every:
+        if run not in left:
+            sys.stderr.write(f"hindmost: left out: {not_alike(run)}\n")
+    return left
+
+
+def reduced(run: Run) -> str:
+    """Say why a run that kept some ranks only is of no use to models of waiting."""
+    return (
+        f"{run.path} has full records of {run.columns} of {run.header.ranks} ranks (run --keep): "
+        "who waits for whom cannot be told without the others, so no model is fitted. 'hindmost "
+        "ranks' and 'hindmost show' use what was kept; run without --keep to fit."
     )
 
 
@@ -126,6 +170,26 @@ def group_runs(runs: Iterable[Run]) -> list[Group]:
         Group(tuple(members), remark)
         for members, remark in zip(groups.values(), remarks, strict=True)
     ]
+
+
+def solve_rows(run: Run, rows: slice) -> EventBlock:
+    """Return the events of some bodies of a run file; those of whole bodies where none were kept.
+
+    Works on the columns that the file has.
+    """
+    cycle_begins = np.asarray(run.position[rows] == 0)
+    if not run.has("event_kind"):
+        return whole_bodies(run.work_in(rows), run.header.lag, cycle_begins)
+    work, duration = run.variable("event_work", rows), run.variable("event_duration", rows)
+    rest = run.variable("duration", rows) - work.sum(axis=2, dtype=np.float64)
+    rest -= duration.sum(axis=2, dtype=np.float64)
+    return EventBlock(
+        kind=run.variable("event_kind", rows),
+        work=work,
+        duration=duration,
+        rest=np.maximum(rest, 0.0),
+        cycle_begins=cycle_begins,
+    )
 
 
 MOST_IN_MEMORY = 8 << 20
@@ -158,7 +222,7 @@ class WorkRows:
     @property
     def shape(self) -> tuple[int, ...]:
         """Bodies and ranks."""
-        return self.run.bodies, self.run.header.ranks
+        return self.run.bodies, self.run.columns
 
     def __getitem__(self, rows: slice) -> NDArray[Any]:
         """Read some rows."""
@@ -177,9 +241,15 @@ def solve_times(run: Run, *, by_node: bool = False) -> SolveTimes:
     ------
     DataError
         The run is incomplete.
+    UsageError
+        It is adaptive: its cycles do not do the same.
     """
+    if run.header.workload == ADAPTIVE:
+        raise UsageError(not_alike(run))
     if not run.header.complete:
         raise DataError(incomplete(run))
+    if run.reduced:
+        raise DataError(reduced(run))
     run.verify()
     edges = run.edges
     restarts = np.median(run.restart_durations, axis=1)

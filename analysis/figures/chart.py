@@ -25,7 +25,12 @@ LINE_WIDTH = 1.4
 THIN = 0.8
 """Width of steps that are too many for more."""
 POINT_SIZE = 3.5
+MARKERS = ("o", "s", "^", "D", "v", "P")
+"""Of the series of points of a chart, in their order."""
 MANY_STEPS = 150
+LETTERS_AN_INCH = 14
+HANDLE_LETTERS = 7
+"""What the look of a series takes beside its name in a legend."""
 MOST_TICKS = 16
 """Up to so many things are each numbered on the axis that counts them."""
 
@@ -127,13 +132,14 @@ class Chart:
 
     def draw(self, axes: Axes) -> Axes:
         """Draw on matplotlib's axes and return them."""
-        fills, lines = 0, 0
+        fills, lines, points = 0, 0, 0
         for series in self.series:
             if series.filled:
                 draw_fill(axes, series, FILLS[fills % len(FILLS)])
                 fills += 1
             elif series.look == "points":
-                draw_points(axes, series)
+                draw_points(axes, series, points)
+                points += 1
             else:
                 draw_line(axes, series, lines)
                 lines += 1
@@ -151,7 +157,7 @@ class Chart:
         if self.stacked:
             axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), reverse=True)
         elif self.legend_below:
-            axes.figure.legend(loc="outside lower left")
+            axes.figure.legend(loc="outside lower left", ncols=self._columns_that_fit(axes))
         elif len(self.series) > 1:
             axes.legend(loc="best")
         return axes
@@ -164,6 +170,11 @@ class Chart:
         if self.x_ticks:
             axes.set_xticks(self.x_ticks, [f"{place:.6g}" for place in self.x_ticks])
             axes.set_xticks([], minor=True)
+
+    def _columns_that_fit(self, axes: Axes) -> int:
+        """Return how many names of the legend stand beside each other below the axes."""
+        longest = max(len(series.name) for series in self.series)
+        return max(1, int(size_inches(axes)[0] * LETTERS_AN_INCH / (longest + HANDLE_LETTERS)))
 
     def _draw_marks(self, axes: Axes) -> None:
         """Draw a thin line at every mark, and the name of those that have room."""
@@ -223,16 +234,16 @@ def draw_line(axes: Axes, series: Series, number: int) -> None:
         axes.plot(series.x, series.y, color=colour, ls=style, lw=LINE_WIDTH, label=series.name)
 
 
-def draw_points(axes: Axes, series: Series) -> None:
-    """Draw open circles, above all lines."""
+def draw_points(axes: Axes, series: Series, number: int = 0) -> None:
+    """Draw open marks above all lines, in the look of the number-th points of a chart."""
     axes.plot(
         series.x,
         series.y,
         ls="none",
-        marker="o",
+        marker=MARKERS[number % len(MARKERS)],
         ms=POINT_SIZE,
         mfc="white",
-        mec=LINES[0],
+        mec=LINES[number % len(LINES)],
         mew=THIN,
         zorder=4,
         clip_on=False,

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.reader import Run
+from hindmost.models.dynamic.machine import Machine
 
 Position = int | Literal["middle", "all"]
 
@@ -26,11 +27,14 @@ class Choice:
         For times per rank; None for the middle one.
     position : int, ``middle`` or ``all``
         Which place of the restart cycle a map shows, so that all its bodies do the same work.
+    machine : Machine or None
+        What was probed, for figures of adaptive runs that show it beside them.
     """
 
     ranks: tuple[int, ...] = ()
     body: int | None = None
     position: Position = "middle"
+    machine: Machine | None = None
 
     def ranks_of(self, run: Run) -> dict[int, str]:
         """Return the chosen ranks, each with its name.
@@ -40,7 +44,7 @@ class Choice:
         UsageError
             A rank that the run has not.
         """
-        ranks = run.header.ranks
+        ranks = run.columns
         for rank in self.ranks:
             if not 0 <= rank < ranks:
                 raise UsageError(f"{run.path} has no rank {rank}; it has ranks 0 to {ranks - 1}.")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.analysis.efficiency.of_run import RunEfficiencies, efficiencies_of
 from hindmost.analysis.figures.chart import Chart
 from hindmost.analysis.figures.choice import Choice
 from hindmost.analysis.figures.cycle import time_in_cycle
+from hindmost.analysis.figures.efficiencies import in_cycle, over_windows
 from hindmost.analysis.figures.heat_map import HeatMap, heat_map
 from hindmost.analysis.figures.histogram import Sample, histogram, histograms
 from hindmost.analysis.figures.laws import fitted_laws
@@ -107,6 +109,26 @@ def make_phases(run: Run, choice: Choice) -> Chart:
 def make_phases_over_time(run: Run, choice: Choice) -> Chart:
     """Make the stacked shares of phases over the bodies, all ranks together."""
     return stacked_shares(phase_sums(run, axis=1), title=title(run), along="body", marks={})
+
+
+def make_efficiencies(run: Run, choice: Choice) -> Chart:
+    """Make the efficiencies of windows of bodies."""
+    return over_windows(efficiencies_of_ranks(run), title=title(run))
+
+
+def make_efficiencies_in_cycle(run: Run, choice: Choice) -> Chart:
+    """Make the efficiencies by place in the restart cycle."""
+    of = efficiencies_of_ranks(run)
+    if not of.places:
+        raise UsageError(f"{run.path} has no restart cycles that repeat, so no places in them.")
+    return in_cycle(of, title=title(run))
+
+
+def efficiencies_of_ranks(run: Run) -> RunEfficiencies:
+    """Return the efficiencies of a run of several ranks; one alone loses nothing to others."""
+    if run.header.ranks == 1:
+        raise UsageError(f"{run.path} has one rank, which waits for nobody: all is work.")
+    return efficiencies_of(run)
 
 
 def phase_sums(run: Run, *, axis: int) -> dict[str, NDArray[np.float64]]:

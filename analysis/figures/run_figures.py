@@ -157,4 +157,22 @@ RUN_FIGURES = (
         caption="Where the time of all ranks went in the course of the solve.",
         make=of_run.make_phases_over_time,
     ),
+    RunFigure(
+        name="efficiency",
+        heading="Efficiencies in the course of the solve",
+        summary="parallel efficiency and its factors in windows of bodies",
+        caption="What is left of the ranks' time in windows of bodies: parallel efficiency is the "
+        "product of the others. Load balance falls where some ranks have more work in all of a "
+        "window, serialisation where now one and now another has, transfer where messages, or "
+        "ranks that lose their core in them, cost time themselves.",
+        make=of_run.make_efficiencies,
+    ),
+    RunFigure(
+        name="efficiency-cycle",
+        heading="Efficiencies through the restart cycle",
+        summary="the same by place in the restart cycle",
+        caption="The same of all bodies at a place of the restart cycle. GMRES has more work from "
+        "place to place while a message costs as much: transfer should rise from left to right.",
+        make=of_run.make_efficiencies_in_cycle,
+    ),
 )

@@ -116,10 +116,16 @@ def curve_data(chart: Chart) -> dict[str, Any]:
         "y": {"unit": f" {chart.y.unit}" if chart.y.unit else "", "limits": chart.y_limits},
         "marks": list(chart.marks.items())[1:] and list(chart.marks.items()),
         "series": [
-            series_data(series, colour)
+            {**series_data(series, colour), **mark_of(chart, series)}
             for series, colour in zip(chart.series, colour_of(chart), strict=True)
         ],
     }
+
+
+def mark_of(chart: Chart, series: Series) -> dict[str, int]:
+    """Return which marks points are drawn with: their number among the chart's; none of others."""
+    points = [each.name for each in chart.series if each.look == "points"]
+    return {"mark": points.index(series.name)} if series.look == "points" else {}
 
 
 def series_data(series: Series, colour: str) -> dict[str, Any]:
@@ -201,6 +207,11 @@ def swatch(series: Series, colour: str) -> str:
     """Return a little drawing of how a series looks."""
     dash = " ".join(f"{each:g}" for each in dash_of(colour))
     width = 12 if series.filled else 2
+    if series.look == "points":
+        return (
+            '<svg width="28" height="12" aria-hidden="true"><circle cx="14" cy="6" r="4" '
+            f'fill="none" style="stroke: var({colour})" stroke-width="1.4"/></svg>'
+        )
     return (
         f'<svg width="28" height="12" aria-hidden="true"><line x1="0" y1="6" x2="28" y2="6" '
         f'style="stroke: var({colour})" stroke-width="{width}" stroke-dasharray="{dash}"/></svg>'

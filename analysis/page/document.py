@@ -16,11 +16,12 @@ STYLE = Path(__file__).with_name("page.css")
 LIVE = Path(__file__).parent / "live"
 
 
-def document(title: str, subtitle: str, parts: Sequence[Part]) -> str:
+def document(title: str, subtitle: str, parts: Sequence[Part], *, served: bool = False) -> str:
     """Return the HTML of a page.
 
     It may load nothing from anywhere and run no script but the one that its parts ask for, which
-    is named by its hash: whatever else finds its way into the page stays dead.
+    is named by its hash: whatever else finds its way into the page stays dead. A page that is
+    ``served`` may ask its own server.
     """
     body = "\n".join(part.html() for part in parts)
     script, policy = "", ""
@@ -29,6 +30,7 @@ def document(title: str, subtitle: str, parts: Sequence[Part]) -> str:
         code = live_script(dict.fromkeys(name for part in live for name in part.scripts))
         digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
         script, policy = f"<script>{code}</script>", f"; script-src 'sha256-{digest}'"
+        policy += "; connect-src 'self'" if served else ""
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>

@@ -69,6 +69,28 @@ class Folded:
         return f"<details{kind}><summary>{as_html(self.summary)}</summary>\n{inner}</details>"
 
 
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Parts beside each other where the screen is wide enough; all answer by the same scripts."""
+
+    parts: Sequence[LivePart]
+
+    @property
+    def scripts(self) -> tuple[str, ...]:
+        """Those of the parts."""
+        return self.parts[0].scripts
+
+    @property
+    def styles(self) -> tuple[str, ...]:
+        """Those of the parts."""
+        return self.parts[0].styles
+
+    def html(self) -> str:
+        """Return them in a grid."""
+        inner = "\n".join(part.html() for part in self.parts)
+        return f'<div class="beside">{inner}</div>'
+
+
 class Html(str):
     """Text that is HTML already; all other text on a page is escaped."""
 

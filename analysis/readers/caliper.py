@@ -64,8 +64,10 @@ def _refuse_circles(path: Path, lines: list[str]) -> None:
             )
 
 
-def _profile(path: Path, request: Request) -> tuple[_Values, dict[str, float]]:
-    """Return values and units by path and metric, and the globals that are numbers."""
+def _by_rank(
+    path: Path,
+) -> tuple[dict[tuple[str, str], dict[str, float]], dict[str, str], dict[str, Any]]:
+    """Return values by path and metric and then by rank, the metrics' units, and the globals."""
     lines = [line for line in split_lines(read_text(path)) if line.strip()]
     _refuse_circles(path, lines)
     reader = _reader()
@@ -86,12 +88,60 @@ def _profile(path: Path, request: Request) -> tuple[_Values, dict[str, float]]:
             by_rank = of_ranks.setdefault((kernel, name), {})
             rank = str(record.get("mpi.rank", ""))
             by_rank[rank] = by_rank.get(rank, 0.0) + value
+    return of_ranks, metrics, reader.globals
+
+
+def ranks_of_caliper(
+    path: Path,
+) -> tuple[np.ndarray[Any, np.dtype[np.int64]], dict[str, tuple[str, Any]]]:
+    """Return the ranks of a file, and unit and values, (rank,), of every exclusive time and count.
+
+    A region's inclusive value is left out where the exclusive one is there.
+
+    Raises
+    ------
+    DataError
+        A damaged file, or records that say no rank.
+    """
+    try:
+        of_ranks, units, _ = _by_rank(path)
+    except HindmostError:
+        raise
+    except Exception as error:  # of a damaged file, whatever caliper-reader meets
+        raise DataError(
+            f"{path} is not a Caliper file that can be read ({type(error).__name__}: {error})."
+        ) from error
+    of_ranks = {
+        key: {rank: value for rank, value in by_rank.items() if rank.isdigit()}
+        for key, by_rank in of_ranks.items()
+        if not (
+            "inclusive" in key[1] and (key[0], key[1].replace("inclusive", "exclusive")) in of_ranks
+        )
+    }
+    ranks = sorted({int(rank) for by_rank in of_ranks.values() for rank in by_rank})
+    if not ranks:
+        raise DataError(
+            f"{path} has no record that says its rank (mpi.rank); it was aggregated over ranks. "
+            "Write one record a rank."
+        )
+    return np.array(ranks, np.int64), {
+        f"{kernel} {metric}": (
+            units[metric],
+            np.array([by_rank.get(str(rank), 0.0) for rank in ranks]),
+        )
+        for (kernel, metric), by_rank in sorted(of_ranks.items())
+    }
+
+
+def _profile(path: Path, request: Request) -> tuple[_Values, dict[str, float]]:
+    """Return values and units by path and metric, and the globals that are numbers."""
+    of_ranks, metrics, noted_globals = _by_rank(path)
     over_ranks = OVER_RANKS[request.over_ranks]
     found = {
         key: (over_ranks(np.array(list(by_rank.values()))), metrics[key[1]])
         for key, by_rank in sorted(of_ranks.items())
     }
-    noted = {name: _float(value) for name, value in reader.globals.items()}
+    noted = {name: _float(value) for name, value in noted_globals.items()}
     return found, {name: value for name, value in noted.items() if value is not None}
 
 

@@ -26,7 +26,7 @@ def iteration_times(run: Run, phase: int | None = None) -> Iterator[NDArray[np.f
     rows = np.flatnonzero(regular) if regular.any() else np.arange(run.bodies)
     if not rows.size:
         raise DataError(f"{run.path} holds no iteration, so it has no time of one.")
-    ranks = run.header.ranks
+    ranks = run.columns
     width = max(1, BLOCK_BYTES // (8 * run.bodies))
     with h5py.File(run.path, "r") as file:
         for first in range(0, ranks, width):

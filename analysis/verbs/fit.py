@@ -8,7 +8,7 @@ import textwrap
 from pathlib import Path
 
 from hindmost.analysis.fits import FitOptions, fit_groups, fits_json
-from hindmost.analysis.runs import find_runs, group_runs
+from hindmost.analysis.runs import alike_only, find_runs, group_runs
 from hindmost.analysis.tables.models import LEGEND, character, model_table, refusals
 from hindmost.analysis.tables.terminal import print_table
 
@@ -73,7 +73,7 @@ def perform(arguments: argparse.Namespace) -> int:
         by_node=arguments.by_node,
         latency_s=None if arguments.latency is None else 1e-6 * arguments.latency,
     )
-    fitted = fit_groups(group_runs(find_runs(arguments.file, complete=True)), options)
+    fitted = fit_groups(group_runs(alike_only(find_runs(arguments.file, complete=True))), options)
     if arguments.json:
         print(json.dumps(fits_json(fitted), indent=2))
         return 0

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
+from hindmost.analysis.adaptive.baseline import read_machine
+from hindmost.analysis.figures.adaptive.figures import ADAPTIVE_FIGURES
 from hindmost.analysis.figures.choice import Choice, Position
 from hindmost.analysis.figures.columns import write_csv
 from hindmost.analysis.figures.run_figures import (
@@ -20,10 +22,11 @@ from hindmost.analysis.runs import find_runs
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.reader import Run
 
-NAMES = [figure.name for figure in (*RUN_FIGURES, *TOGETHER_FIGURES)]
+OF_ONE_RUN = (*RUN_FIGURES, *ADAPTIVE_FIGURES)
+NAMES = [figure.name for figure in (*OF_ONE_RUN, *TOGETHER_FIGURES)]
 FIGURES = "\n".join(
-    f"  {figure.name:17}{figure.summary}{' *' if figure.usual else ''}"
-    for figure in (*RUN_FIGURES, *TOGETHER_FIGURES)
+    f"  {figure.name:19}{figure.summary}{' *' if figure.usual else ''}"
+    for figure in (*OF_ONE_RUN, *TOGETHER_FIGURES)
 )
 DESCRIPTION = f"""\
 Draws figures of every run, and of all files together.
@@ -38,6 +41,7 @@ examples:
   hindmost plot runs/laplacian-1d-pgmres-p2-0.h5 --figure ranks --rank 0 --rank 1
   hindmost plot runs/laplacian-1d-gmres-p2-0.h5 --figure map --position all --width half
   hindmost plot here/run.h5 there/run.h5 --figure overlay --figure ecdf
+  hindmost plot runs/adaptive-timing-a-p2-0.h5 --figure predicted --figure grind --machine m.json
 
 Bodies and places of the restart cycle are counted from 0. Figures of one run are named after its
 file, those of several after the figure.
@@ -65,6 +69,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="middle",
         metavar="PLACE",
         help="of the restart cycle, for map and work: a number, middle or all (%(default)s)",
+    )
+    parser.add_argument(
+        "--machine",
+        type=Path,
+        metavar="FILE",
+        help="for grind: a machine file, whose curves are drawn beside what the run took",
     )
     parser.add_argument("--out", type=Path, help="folder for the figures (beside each run file)")
     parser.add_argument(
@@ -104,7 +114,10 @@ def perform(arguments: argparse.Namespace) -> int:
         raise UsageError("No run file is named: hindmost plot FILE... (or --list for the figures)")
     runs = find_runs(arguments.file, complete=True)
     choice = Choice(
-        ranks=tuple(arguments.rank or ()), body=arguments.iteration, position=arguments.position
+        ranks=tuple(arguments.rank or ()),
+        body=arguments.iteration,
+        position=arguments.position,
+        machine=read_machine(arguments.machine) if arguments.machine else None,
     )
     drawn = contents(runs, choice, arguments.figure or (), arguments.width)
     for target, height_inches, content in drawn:
@@ -127,7 +140,7 @@ def contents(
 ) -> Iterator[tuple[Path, float, Content]]:
     """Yield what is to be drawn: its place without suffix, its height in inches, its numbers."""
     for run in runs:
-        for figure in RUN_FIGURES:
+        for figure in OF_ONE_RUN:
             if figure.name in names or (figure.usual and not names):
                 content = made(partial(figure.make, run, choice), asked=bool(names))
                 if content is not None:

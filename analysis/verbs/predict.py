@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from hindmost.analysis.runs import Group, find_runs, group_runs, solve_times
+from hindmost.analysis.runs import Group, alike_only, find_runs, group_runs, solve_times
 from hindmost.analysis.tables.terminal import seconds
 from hindmost.models.results import Prediction
 from hindmost.models.stochastic.places import PlaceInCycle, fit_places
@@ -21,6 +21,8 @@ examples:
   hindmost predict runs/
   hindmost predict runs/laplacian-1d-gmres-p2-*.h5 --iterations 20000
   hindmost predict runs/ --restart 60 --json
+
+'hindmost predict adaptive --help' says how to run the adaptive kernel within a time budget.
 """
 JSON_VERSION = 1
 
@@ -38,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def perform(arguments: argparse.Namespace) -> int:
     """Predict and print."""
     found = []
-    for group in group_runs(find_runs(arguments.file, complete=True)):
+    for group in group_runs(alike_only(find_runs(arguments.file, complete=True))):
         model = fit_places([solve_times(run) for run in group.runs])
         asked = (arguments.iterations, arguments.restart)
         found.append((group, model, model.predict(*asked)))

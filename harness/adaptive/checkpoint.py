@@ -7,6 +7,7 @@ full disk or a crash leaves the one before as it was.
 from __future__ import annotations
 
 import json
+import tomllib
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -17,7 +18,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.errors import DamagedFileError, DataError, HindmostError
+from hindmost.errors import DamagedFileError, DataError, HindmostError, UsageError
 from hindmost.harness.adaptive.mesh.cells import Cells
 from hindmost.harness.runfile.checksum import append_checksum, verify_checksum
 from hindmost.harness.runfile.disk import Disk
@@ -58,6 +59,38 @@ class Setting:
     choices: dict[str, Any]
     base: tuple[int, int]
     cells: tuple[int, ...]
+
+
+def prepare_checkpoint(path: Path, deck: str) -> None:
+    """See that checkpoints can be written, before there is anything to lose; on one rank.
+
+    Raises
+    ------
+    UsageError
+        The place cannot be written, or holds something else than a checkpoint of this deck.
+    """
+    part = path.with_name(path.name + ".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.touch()
+        part.unlink()
+        taken = path.exists()
+    except OSError as error:
+        raise UsageError(
+            f"--checkpoint {path}: checkpoints cannot be written there ({error.strerror}); choose "
+            "a file in a folder that can be made and written to."
+        ) from error
+    if not taken:
+        return
+    try:
+        found = tomllib.loads(read_setting(path).deck)["name"]
+    except (HindmostError, tomllib.TOMLDecodeError, KeyError):
+        found = "something else"
+    if found != deck:
+        raise UsageError(
+            f"--checkpoint {path}: there is {found} already, and a checkpoint of '{deck}' would "
+            "take its place; remove it or choose another file."
+        )
 
 
 def write_checkpoint(
@@ -227,6 +260,12 @@ def read_part(path: Path, setting: Setting, communicator: Any) -> tuple[Cells, N
     else:
         ends = sum(setting.cells) * np.arange(1, ranks + 1) // ranks
     rows = slice(int(ends[rank - 1]) if rank else 0, int(ends[rank]))
-    with h5py.File(path, "r") as file:
-        cells = Cells(i=file["i"][rows], j=file["j"][rows], level=file["level"][rows])
-        return cells, file["state"][rows]
+    try:
+        with h5py.File(path, "r") as file:
+            cells = Cells(i=file["i"][rows], j=file["j"][rows], level=file["level"][rows])
+            return cells, file["state"][rows]
+    except OSError as error:
+        raise DataError(
+            f"{path} cannot be read on this node ({error}); every rank reads its own part, so put "
+            "it where all nodes see it."
+        ) from error

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.adaptive.application import application_of, pattern_of
 from hindmost.harness.adaptive.beginning import begin, go_on
-from hindmost.harness.adaptive.checkpoint import Setting, read_setting
+from hindmost.harness.adaptive.checkpoint import Setting, prepare_checkpoint
 from hindmost.harness.adaptive.compiling import compile_everything
-from hindmost.harness.adaptive.decks import find_deck, parse_deck, write_deck
+from hindmost.harness.adaptive.decks import write_deck
 from hindmost.harness.adaptive.decks.deck import Deck
 from hindmost.harness.adaptive.foresight import Foresight, Orders
 from hindmost.harness.adaptive.interference import Schedule
 from hindmost.harness.adaptive.kernel import Choices, Kernel
-from hindmost.harness.adaptive.phases import PhaseClock
+from hindmost.harness.adaptive.phases import NAMES, PhaseClock
 from hindmost.harness.adaptive.run import Ended, Runner, Wanted
 from hindmost.harness.folders import prepare_folder
+from hindmost.harness.live.feed import FeedWanted, feed_if
 from hindmost.harness.probes.speed import speed
 from hindmost.harness.runfile import provenance
 from hindmost.harness.runfile.contents import Header
@@ -32,6 +32,8 @@ from hindmost.models.dynamic.machine import Machine
 from hindmost.models.dynamic.offline import OfflineModel
 
 WORKLOAD = "adaptive"
+MOST_BASE = 1 << 27
+"""Base cells of all ranks: each rank sorts them all when it begins."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +42,7 @@ class AdaptiveExperiment:
 
     Attributes
     ----------
-    deck : str
-        Name of a deck, or a file of one; of no meaning with ``restart``.
+    deck : Deck
     cycles, repeats : int
         Cycles in all, and replays of them from the same state.
     base : (int, int) or None
@@ -55,13 +56,13 @@ class AdaptiveExperiment:
         Keep the blocks of every mesh.
     checkpoint, restart : Path or None
         Where checkpoints go, and the one to go on from.
-    steps : int or None
-        Steps a cycle, in place of the deck's.
-    begin_s : float
-        When the command started, on the monotonic clock.
+    setting : Setting or None
+        What the checkpoint says that is gone on from.
+    live : bool
+        Write a live feed beside the run files.
     """
 
-    deck: str
+    deck: Deck
     cycles: int
     repeats: int = 1
     base: tuple[int, int] | None = None
@@ -72,20 +73,25 @@ class AdaptiveExperiment:
     blocks: bool = False
     checkpoint: Path | None = None
     restart: Path | None = None
-    steps: int | None = None
-    begin_s: float = field(default_factory=time.monotonic)
+    setting: Setting | None = None
+    live: bool = False
 
     def check(self) -> None:
         """Raise a UsageError if this cannot be run, before there are ranks."""
         for name in ("cycles", "repeats"):
             if getattr(self, name) < 1:
                 raise UsageError(f"--{name} {getattr(self, name)}: it must be at least 1.")
-        if self.steps is not None and self.steps < 1:
-            raise UsageError(f"--steps {self.steps}: it must be at least 1.")
         if self.restart is not None and self.repeats > 1:
             raise UsageError("--repeats with --restart: a checkpoint is gone on from once.")
-        if self.orders.mtbf_s is not None and self.checkpoint is None:
-            raise UsageError("--mtbf asks for checkpoints; say where they go with --checkpoint.")
+        if self.base is not None and self.base[0] * self.base[1] > MOST_BASE:
+            raise UsageError(
+                f"--base {self.base[0]}x{self.base[1]}: at most {MOST_BASE:,} base cells."
+            )
+
+    @property
+    def first_cycle(self) -> int:
+        """Cycles that were done before."""
+        return 0 if self.setting is None else self.setting.cycle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,11 +100,12 @@ class Done:
 
     Attributes
     ----------
-    file : Path
+    file : Path or None
+        None if it was stopped before its first cycle.
     ended : Ended
     """
 
-    file: Path
+    file: Path | None
     ended: Ended
 
 
@@ -126,65 +133,73 @@ def perform(
     DataError
         A run failed; what it recorded until then was written and marked incomplete.
     """
+    deck, choices, setting = experiment.deck, experiment.choices, experiment.setting
     on_root(communicator, lambda: prepare_folder(folder))
+    if experiment.checkpoint is not None:
+        checkpoint = experiment.checkpoint
+        on_root(communicator, lambda: prepare_checkpoint(checkpoint, deck.name))
     origins = on_root(communicator, lambda: provenance.origins("", communicator.size, Path.cwd()))
-    setting = None
-    if experiment.restart is not None:
-        restart = experiment.restart
-        setting = on_root(communicator, lambda: read_setting(restart))
-    deck = on_root(communicator, lambda: deck_of(experiment, setting))
-    choices = experiment.choices if setting is None else Choices(**setting.choices)
     base = experiment.base or (deck.base(communicator.size) if setting is None else setting.base)
+    if experiment.first_cycle >= experiment.cycles:
+        report(f"{experiment.first_cycle} of {experiment.cycles} cycles are done: nothing is left")
+        return []
     report(f"{deck.name}: compiling what is not yet compiled")
     compile_everything(deck, choices, communicator, petsc)
-    runs = []
-    for repeat in range(experiment.repeats):
-        clock = PhaseClock()
-        speed_s = speed(communicator)
-        if setting is None or experiment.restart is None:
-            kernel = begin(deck, choices, base, communicator, clock, petsc)
-        else:
-            kernel = go_on(experiment.restart, setting, deck, choices, communicator, clock, petsc)
-        report(f"run {repeat + 1} of {experiment.repeats}: {deck.name}, {base[0]} x {base[1]}")
-        runner = Runner(
-            kernel,
-            clock,
-            communicator,
-            Wanted(
-                cycles=experiment.cycles,
-                blocks=experiment.blocks,
-                interfere=experiment.interfere,
-                checkpoint=experiment.checkpoint,
-                begin_s=experiment.begin_s,
-            ),
-            foresight_of(experiment, deck, choices, communicator.size, speed_s),
-            first_cycle=0 if setting is None else setting.cycle,
-            report=report,
-        )
-        ended = runner.run()
-        if ended.cycles == ended.first_cycle:
-            raise ended.failure or DataError(
-                f"No cycle was done: {ended.stopped or 'none was left to do'}."
+    runs: list[Done] = []
+    wanted = FeedWanted(workload=WORKLOAD, runs=experiment.repeats, phases=NAMES, own_totals=True)
+    with feed_if(experiment.live, folder, communicator, wanted, report) as feed:
+        for repeat in range(experiment.repeats):
+            clock = PhaseClock()
+            speed_s = speed(communicator)
+            if setting is None or experiment.restart is None:
+                kernel = begin(deck, choices, base, communicator, clock, petsc)
+            else:
+                kernel = go_on(
+                    experiment.restart, setting, deck, choices, communicator, clock, petsc
+                )
+            report(f"run {repeat + 1} of {experiment.repeats}: {deck.name}, {base[0]} x {base[1]}")
+            runner = Runner(
+                kernel,
+                clock,
+                communicator,
+                Wanted(
+                    cycles=experiment.cycles,
+                    blocks=experiment.blocks,
+                    interfere=experiment.interfere,
+                    checkpoint=experiment.checkpoint,
+                    feed=feed,
+                ),
+                foresight_of(experiment, deck, choices, communicator.size, speed_s),
+                first_cycle=experiment.first_cycle,
+                report=report,
             )
-        header = describe(experiment, kernel, ended, origins, (repeat, speed_s))
-        file = write_run(folder, header, ended.rank, communicator)
-        runs.append(Done(file=file, ended=ended))
-        if ended.failure is not None:
-            raise DataError(
-                f"{ended.failure} The {ended.cycles - ended.first_cycle} cycles before it are in "
-                f"{file}, marked incomplete."
-            )
-        if ended.stopped:
-            break
+            if feed is not None:
+                feed.begin(deck.name, repeat + 1, experiment.cycles, done=experiment.first_cycle)
+            ended = runner.run()
+            if feed is not None:
+                feed.finish()
+            file = None
+            if ended.cycles > ended.first_cycle:
+                header = describe(experiment, kernel, ended, origins, (repeat, speed_s))
+                file = write_run(folder, header, ended.rank, communicator)
+                if feed is not None:
+                    feed.written(repeat + 1, file, ended.stopped)
+            runs.append(Done(file=file, ended=ended))
+            if ended.failure is not None:
+                raise failure_with(file, ended, ended.failure)
+            if ended.stopped:
+                break
     return runs
 
 
-def deck_of(experiment: AdaptiveExperiment, setting: Setting | None) -> Deck:
-    """Return the deck that is named, or that of a checkpoint."""
-    if setting is not None:
-        return parse_deck(setting.deck, str(experiment.restart))
-    deck = find_deck(experiment.deck)
-    return deck if experiment.steps is None else replace(deck, steps=experiment.steps)
+def failure_with(file: Path | None, ended: Ended, failure: DataError) -> DataError:
+    """Return a failure that says what is left of the run."""
+    if file is None:
+        return failure
+    return DataError(
+        f"{failure} The {ended.cycles - ended.first_cycle} cycles before it are in {file}, marked "
+        "incomplete."
+    )
 
 
 def foresight_of(
@@ -202,10 +217,7 @@ def foresight_of(
         ranks=ranks,
         speed_s=speed_s,
     )
-    rate = machine.checkpoint_bytes_per_s
-    cost = CheckpointCost(
-        machine.checkpoint_latency_s, application.bytes_kept / rate if rate else None
-    )
+    cost = CheckpointCost.of_machine(machine, application.bytes_kept)
     return Foresight(experiment.orders, model=model, cost=cost)
 
 
@@ -241,6 +253,7 @@ def describe(
         spec={
             "deck": write_deck(kernel.deck),
             "choices": kernel.choices.to_json(),
+            "application": application_of(kernel.deck, kernel.choices).to_json(),
             "base": list(mesh.base),
             "cycles": experiment.cycles,
             "first_cycle": ended.first_cycle,
@@ -264,7 +277,7 @@ def describe(
             ],
         },
         environment=origins.environment,
-        petsc_options={},
+        petsc_options={"given": " ".join(kernel.choices.petsc_options)},
         scheduler=origins.scheduler,
         git=origins.git,
     )

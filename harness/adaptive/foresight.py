@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hindmost.errors import UsageError
 from hindmost.harness.adaptive.phases import Phase
 from hindmost.harness.runfile.cycles import Predictions
 from hindmost.models.dynamic.checkpoint_rule import CheckpointCost, decide
+from hindmost.models.dynamic.checkpoints import INTERVALS
 from hindmost.models.dynamic.limits import TimeLimit
 from hindmost.models.dynamic.offline import OfflineModel
 from hindmost.models.dynamic.panel import Panel
@@ -41,12 +43,28 @@ class Orders:
         Mean time between failures; without it checkpoints come only before a stop.
     interval : str
         Rule for the time between checkpoints; see `models.dynamic.checkpoints`.
+    saves : bool
+        Whether there is a place for checkpoints.
+
+    Raises
+    ------
+    UsageError
+        A rule or a risk that cannot be.
     """
 
     time_limit_s: float | None = None
     risk: float = 0.01
     mtbf_s: float | None = None
     interval: str = "optimum"
+    saves: bool = False
+
+    def __post_init__(self) -> None:
+        if self.interval not in INTERVALS:
+            raise UsageError(f"--interval {self.interval}: choose from: {', '.join(INTERVALS)}.")
+        if not 0.0 < self.risk < 1.0:
+            raise UsageError(f"--risk {self.risk}: it lies between 0 and 1, as 0.01.")
+        if self.mtbf_s is not None and not self.saves:
+            raise UsageError("--mtbf asks for checkpoints; say where they go with --checkpoint.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +114,7 @@ class Foresight:
         self._cost = CheckpointCost() if cost is None else cost
         self._limit = None
         if orders.time_limit_s is not None:
-            self._limit = TimeLimit(orders.time_limit_s, risk=orders.risk)
+            self._limit = TimeLimit(orders.time_limit_s, risk=orders.risk, margin_s=MARGIN_S)
         self._since_s = 0.0
         self._next_s = math.nan
 
@@ -120,26 +138,28 @@ class Foresight:
             Since the start of the command.
         """
         self._next_s = self._panel.predict(work)[self._place]
-        save_s = self._cost.predict_s(work.total)
+        orders, save_s = self._orders, 0.0
+        if orders.saves:
+            save_s = self._cost.predict_s(work.total, default_s=FIRST_COST_S)
+        due = orders.mtbf_s is not None and decide(
+            since_s=self._since_s,
+            next_s=self._next_s,
+            checkpoint_s=save_s,
+            mtbf_s=orders.mtbf_s,
+            interval=orders.interval,
+        )
         if self._limit is not None:
             left = self._limit.decide(
                 elapsed_s=elapsed_s,
                 predicted_s=self._next_s,
                 ratios=self._panel.ratios,
                 checkpoint_s=save_s,
+                before_s=save_s if due else 0.0,
+                unknown_s=UNKNOWN_S,
             )
             if not left:
                 return Decision(stop=True, why=left.explain())
-        if self._orders.mtbf_s is None:
-            return Decision()
-        checkpoint = decide(
-            since_s=self._since_s,
-            next_s=self._next_s,
-            checkpoint_s=save_s or FIRST_COST_S,
-            mtbf_s=self._orders.mtbf_s,
-            interval=self._orders.interval,
-        )
-        return Decision(checkpoint=bool(checkpoint), why=checkpoint.explain())
+        return Decision(checkpoint=bool(due))
 
     def saved(self, seconds: float, cells: float) -> None:
         """Take what a checkpoint took."""
@@ -160,6 +180,10 @@ class Foresight:
         return Predictions(names=self._panel.names, predicted=self._panel.predicted[:cycles])
 
 
+MARGIN_S = 1.0
+"""What is kept of a time limit for the run file and the end of MPI."""
+UNKNOWN_S = 1.0
+"""What must be left for a cycle of which nothing is known."""
 FIRST_COST_S = 0.1
 """What a checkpoint is taken to cost before one was written on a machine that was not probed."""
 

@@ -38,7 +38,9 @@ def application_from_run(run: Run) -> Application:
             f"{run.path} is no run of an adaptive deck with {LEAST_CYCLES} cycles or more: give a "
             "file of `hindmost run adaptive`."
         )
-    usual = application_of(parse_deck(spec["deck"], str(run.path)), Choices(**spec["choices"]))
+    usual = application_of(
+        parse_deck(spec["deck"], str(run.path)), Choices(**spec.get("choices", {}))
+    )
     cells = run.variable("cells").astype(np.float64)
     divided, combined, moved = (run.variable(name) for name in ("divided", "combined", "moved"))
     most = cells.max(axis=1).sum()

@@ -31,7 +31,7 @@ class Schedule:
     spans : tuple of (int, int or None)
         First and last cycle of each stretch; None for no end.
     cores : tuple of int
-        Empty for the last core that this node's ranks may use.
+        Empty for the last core that the ranks of a node may use.
     """
 
     spans: tuple[tuple[int, int | None], ...]
@@ -52,7 +52,7 @@ class Schedule:
                 raise UsageError(f"--interfere '{text}': {part} ends before it begins. {RULE}")
             spans.append((first, end))
         numbers = cores.split("+") if at else []
-        if not all(number.strip().isdigit() for number in numbers):
+        if not all(number.strip().isdecimal() for number in numbers):
             raise UsageError(f"--interfere '{text}': '{cores}' are no cores. {RULE}")
         return cls(spans=tuple(spans), cores=tuple(int(number) for number in numbers))
 
@@ -62,13 +62,18 @@ class Schedule:
 
 
 class Neighbours:
-    """The neighbours on this node, asleep until a cycle wakes them; one rank a node has them."""
+    """The neighbours on this node, asleep until a cycle wakes them; one rank a node has them.
 
-    def __init__(self, schedule: Schedule) -> None:
+    Parameters
+    ----------
+    schedule : Schedule
+    allowed : set of int
+        Cores that the ranks of this node may use.
+    """
+
+    def __init__(self, schedule: Schedule, allowed: set[int]) -> None:
         self._schedule = schedule
-        allowed = sorted(os.sched_getaffinity(0))
-        cores = schedule.cores or (allowed[-1],)
-        self._processes = [start(core) for core in cores]
+        self._processes = [start(core) for core in schedule.cores or (max(allowed),)]
         self._awake = False
 
     def before(self, cycle: int) -> None:

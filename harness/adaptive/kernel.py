@@ -8,17 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from hindmost.errors import DataError
+from hindmost.errors import DataError, UsageError
 from hindmost.harness.adaptive.decks.deck import Deck
+from hindmost.harness.adaptive.mesh.exchange import EXCHANGES
 from hindmost.harness.adaptive.mesh.mesh import Mesh
+from hindmost.harness.adaptive.mesh.order import ORDERS
 from hindmost.harness.adaptive.phases import Phase, PhaseClock, TimedExchange, timed_reduction
 from hindmost.harness.adaptive.physics.conduction import Conduction, Heat
 from hindmost.harness.adaptive.physics.criterion import Criterion
-from hindmost.harness.adaptive.physics.heat import FaceHeat
+from hindmost.harness.adaptive.physics.heat import SUMS, FaceHeat
 from hindmost.harness.adaptive.physics.heat_petsc import PetscHeat
+from hindmost.harness.adaptive.physics.hydro import ORDERS as SCHEMES
 from hindmost.harness.adaptive.physics.hydro import Hydro, State
 from hindmost.harness.adaptive.physics.scratch import Scratch
 
+HEATS = ("own", "petsc")
+"""Who solves for the heat."""
 SHORTEST = 1e-9
 """A time step is lost when it is this part of the first one."""
 
@@ -41,6 +46,13 @@ class Choices:
         ``own`` or ``petsc``.
     sums : str
         ``plain`` or ``fixed``: the same to the bit on any number of ranks.
+    petsc_options : tuple of str
+        As on a command line, for the heat that PETSc solves.
+
+    Raises
+    ------
+    UsageError
+        A choice is none of those that there are.
     """
 
     order: str = "curve"
@@ -49,6 +61,31 @@ class Choices:
     scheme: int = 1
     heat: str = "own"
     sums: str = "plain"
+    petsc_options: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _ = ORDERS[self.order], EXCHANGES[self.exchange]
+        for name, allowed in (("scheme", SCHEMES), ("heat", HEATS), ("sums", SUMS)):
+            if getattr(self, name) not in allowed:
+                raise UsageError(
+                    f"--{name} {getattr(self, name)}: choose from: "
+                    f"{', '.join(str(each) for each in allowed)}."
+                )
+        if not 1.0 <= self.threshold < math.inf:
+            raise UsageError(
+                f"--threshold {self.threshold}: the most cells of a rank over the mean of all is a "
+                "number of at least 1."
+            )
+        if self.petsc_options and self.heat != "petsc":
+            raise UsageError("PETSc options after '--' are of use with --heat petsc only.")
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Choices:
+        """Read choices; raises a DataError where they are not those of this version."""
+        try:
+            return cls(**{**values, "petsc_options": tuple(values.get("petsc_options", ()))})
+        except (TypeError, UsageError) as error:
+            raise DataError(f"The choices {values} are none of this hindmost: {error}.") from error
 
     def to_json(self) -> dict[str, Any]:
         """Return the choices as JSON."""

@@ -71,6 +71,11 @@ class CycleLog:
         """Cycles that have a row."""
         return len(self._begins)
 
+    @property
+    def last_ns(self) -> NDArray[np.float64]:
+        """Nanoseconds of the last cycle by phase; shape (phase,)."""
+        return np.array(self._walls[-1], np.float64)
+
     def add_mesh(self, epoch: int, incoming: Edges, blocks: Blocks | None) -> None:
         """Keep who sends to this rank on a mesh, and what the blocks of the mesh hold."""
         self._edges.append(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,8 +26,11 @@ from hindmost.harness.adaptive.interference import Neighbours, Schedule
 from hindmost.harness.adaptive.kernel import Kernel
 from hindmost.harness.adaptive.log import CycleLog, CycleTimes
 from hindmost.harness.adaptive.phases import Phase, PhaseClock
+from hindmost.harness.adaptive.signals import StopRequests
+from hindmost.harness.live.feed import LiveFeed
 from hindmost.harness.runfile.contents import RankRun
 from hindmost.harness.runfile.cycles import Blocks
+from hindmost.harness.runfile.provenance import process_age_s
 from hindmost.models.dynamic.verdict import Verdict
 from hindmost.models.dynamic.work import Spent, Work
 
@@ -43,15 +48,15 @@ class Wanted:
     interfere : Schedule or None
     checkpoint : Path or None
         Where checkpoints go; None for none.
-    begin_s : float
-        When the command started, on the monotonic clock: elapsed time counts from there.
+    feed : LiveFeed or None
+        Told of every cycle.
     """
 
     cycles: int
     blocks: bool = False
     interfere: Schedule | None = None
     checkpoint: Path | None = None
-    begin_s: float = field(default_factory=time.monotonic)
+    feed: LiveFeed | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +71,9 @@ class Ended:
     first_cycle, cycles : int
         Cycles that were done before, and in all.
     stopped : str
-        Why the run ended before its last cycle; empty if it did not.
+        Why the run ended before its last cycle, on rank 0; empty if it did not.
+    signal : int
+        Signal that asked for the end, 0 for none.
     failure : DataError or None
         What ended it, if it failed.
     verdicts : tuple of Verdict
@@ -84,6 +91,7 @@ class Ended:
     first_cycle: int
     cycles: int
     stopped: str = ""
+    signal: int = 0
     failure: DataError | None = None
     verdicts: tuple[Verdict, ...] = ()
     errors_percent: dict[str, float]
@@ -124,22 +132,31 @@ class Runner:
         self._wanted, self._foresight, self._report = wanted, foresight, report
         self._first = self._done = first_cycle
         self._epoch = self._number = -1
+        self._new_mesh = False
         self._checkpoints: list[dict[str, float]] = []
-        self._orders = np.zeros(2)
+        self._orders = np.zeros(3)
+        self._saved = first_cycle
+        self._requests = StopRequests()
         self._most = np.zeros(3)
         self._total = np.zeros(1)
         self._iterations = 0.0
         self._foresight_s = 0.0
+
+    @property
+    def first_cycle(self) -> int:
+        """Cycles that were done before this run."""
+        return self._first
 
     def run(self) -> Ended:
         """Do the cycles and return what was recorded, also of a run that failed."""
         neighbours = self._neighbours()
         began = datetime.now(UTC)
         stopped, failure = "", None
+        self._log = CycleLog(self._communicator, self._clock)
         try:
-            self._log = CycleLog(self._communicator, self._clock)
-            while self._done < self._wanted.cycles and not stopped:
-                stopped = self._cycle(neighbours)
+            with self._requests:
+                while self._done < self._wanted.cycles and not stopped:
+                    stopped = self._cycle(neighbours)
             self._clock.switch(Phase.REST)
         except DataError as error:  # on all ranks alike
             failure = error
@@ -157,6 +174,7 @@ class Runner:
             first_cycle=self._first,
             cycles=self._done,
             stopped=stopped,
+            signal=int(self._orders[2]) if stopped else 0,
             failure=failure,
             verdicts=tuple(self._foresight.verdicts),
             errors_percent=self._foresight.errors_percent() if rows > 1 and root else {},
@@ -165,10 +183,11 @@ class Runner:
         )
 
     def save(self) -> None:
-        """Write a checkpoint, if there is a place for it."""
+        """Write a checkpoint, if there is a place for it and something new to write."""
         path = self._wanted.checkpoint
-        if path is None:
+        if path is None or self._saved == self._done:
             return
+        self._saved = self._done
         before = self._clock.switch(Phase.CHECKPOINT)
         begin = time.monotonic()
         mesh, kernel = self._kernel.mesh, self._kernel
@@ -196,10 +215,16 @@ class Runner:
         if decision.checkpoint or decision.stop:
             self.save()
         if decision.stop:
-            return decision.why or "rank 0 stopped the run"
+            return decision.why or "another rank knows why"
+        if self._new_mesh:
+            self._new_mesh = False
+            blocks = self._blocks() if self._wanted.blocks else None
+            self._log.add_mesh(self._number, self._kernel.mesh.edges(columns=4), blocks)
         done = self._kernel.cycle()
         times = self._log.add_cycle(done.counts, self._number)
         self._done += 1
+        if self._wanted.feed is not None:
+            self._wanted.feed.step(self._done - self._first, self._log.last_ns)
         self._iterations = done.counts["heat_iterations"]
         if self._communicator.rank == 0:
             self._judge(times, done.counts)
@@ -218,8 +243,7 @@ class Runner:
             self._total[0] = patch.owned
             self._communicator.Allreduce(MPI.IN_PLACE, self._most, MPI.MAX)
             self._communicator.Allreduce(MPI.IN_PLACE, self._total, MPI.SUM)
-            blocks = self._blocks() if self._wanted.blocks else None
-            self._log.add_mesh(self._number, mesh.edges(columns=4), blocks)
+            self._new_mesh = True
         cells, ghosts, messages = self._most.tolist()
         return Work(
             cells=cells,
@@ -232,15 +256,19 @@ class Runner:
         )
 
     def _decide(self, work: Work) -> Decision:
-        """Return what rank 0 decides, on every rank."""
+        """Return what rank 0 decides, or a signal to any rank, on every rank."""
+        from mpi4py import MPI
+
         decision = Decision()
         if self._communicator.rank == 0:
             now = time.monotonic()
-            decision = self._foresight.before(work, now - self._wanted.begin_s)
-            self._orders[:] = decision.stop, decision.checkpoint
+            decision = self._foresight.before(work, process_age_s())
             self._foresight_s += time.monotonic() - now
-        self._communicator.Bcast(self._orders)
-        stop, checkpoint = self._orders.tolist()
+        self._orders[:] = decision.stop, decision.checkpoint, self._requests.signal
+        self._communicator.Allreduce(MPI.IN_PLACE, self._orders, MPI.MAX)
+        stop, checkpoint, asked = (int(order) for order in self._orders)
+        if asked:
+            return Decision(stop=True, why=f"asked to by {signal.Signals(asked).name}.")
         return Decision(stop=bool(stop), checkpoint=bool(checkpoint), why=decision.why)
 
     def _judge(self, times: CycleTimes, counts: dict[str, int]) -> None:
@@ -282,7 +310,8 @@ class Runner:
 
         here = self._communicator.Split_type(MPI.COMM_TYPE_SHARED)
         first = here.rank == 0
+        allowed = set[int]().union(*here.allgather(os.sched_getaffinity(0)))
         here.Free()
-        neighbours = Neighbours(self._wanted.interfere) if first else None
+        neighbours = Neighbours(self._wanted.interfere, allowed) if first else None
         self._communicator.Barrier()
         return neighbours

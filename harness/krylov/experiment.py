@@ -15,9 +15,13 @@ from hindmost.harness.krylov.problems import PROBLEMS
 from hindmost.harness.krylov.problems.problem import assemble
 from hindmost.harness.krylov.solve import RecordedRun, RecordedSolver
 from hindmost.harness.krylov.solvers import SOLVERS
+from hindmost.harness.live.feed import FeedWanted, feed_if
 from hindmost.harness.petsc import Parallel
 from hindmost.harness.recorder.counters import CounterUse, use_counters
+from hindmost.harness.reduction.decide import compile_choice, decide
+from hindmost.harness.reduction.reduced_file import write_reduced_run
 from hindmost.harness.runfile import provenance
+from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.provenance import Origins
 from hindmost.harness.runfile.writer import write_run
@@ -53,6 +57,10 @@ class Experiment:
         As on a command line.
     counters : CounterUse
         When instructions and cycles are counted.
+    keep : float
+        Share of the ranks that keep full records; the others keep profiles.
+    live : bool
+        Write a live feed beside the run files.
     """
 
     workload: str
@@ -64,6 +72,8 @@ class Experiment:
     seed: int
     petsc_options: tuple[str, ...] = ()
     counters: CounterUse = CounterUse.AUTO
+    keep: float = 1.0
+    live: bool = False
 
     def check(self) -> None:
         """Raise a UsageError if this cannot be run; needs neither MPI nor PETSc."""
@@ -81,6 +91,8 @@ class Experiment:
                 raise UsageError(
                     f"--{name} {value}: it must be at least {smallest}, at most {LARGEST:,}."
                 )
+        if not 0.0 < self.keep <= 1.0:
+            raise UsageError(f"--keep {self.keep:g}: a share above 0 and up to 1, such as 5%.")
         for before, option in pairwise(("", *self.petsc_options)):
             if not option.startswith("-") and not before.startswith("-"):
                 raise UsageError(
@@ -147,22 +159,36 @@ def perform(
         )
         for name in experiment.solvers
     }
+    if experiment.keep < 1.0:
+        compile_choice()
     for name, solver in solvers.items():
         for _ in range(experiment.warmup):
             report(f"{name}: warming up")
             solver.warm_up()
     files = []
     order = experiment.order()
-    for number, (name, repeat) in enumerate(order, 1):
-        report(f"run {number} of {len(order)}: {name}")
-        recorded = solvers[name].record()
-        header = describe(experiment, solvers[name], (repeat, number), recorded, origins, parallel)
-        if recorded.records_lost:
-            report(
-                f"warning: {name}: {recorded.records_lost} records found no room in memory; the "
-                "run is marked incomplete"
-            )
-        files.append(write_run(folder, header, recorded.rank, communicator))
+    wanted = FeedWanted(workload=experiment.workload, runs=len(order), phases=PHASES)
+    with feed_if(experiment.live, folder, communicator, wanted, report) as feed:
+        for number, (name, repeat) in enumerate(order, 1):
+            report(f"run {number} of {len(order)}: {name}")
+            if feed is not None:
+                feed.begin(name, number, experiment.iterations)
+            recorded = solvers[name].record()
+            place = (repeat, number)
+            header = describe(experiment, solvers[name], place, recorded, origins, parallel)
+            if recorded.records_lost:
+                report(
+                    f"warning: {name}: {recorded.records_lost} records found no room in memory; "
+                    "the run is marked incomplete"
+                )
+            if experiment.keep < 1.0:
+                kept = decide(recorded.rank, experiment.keep, communicator, seed=experiment.seed)
+                report(kept.explain())
+                files.append(write_reduced_run(folder, header, recorded.rank, kept, communicator))
+            else:
+                files.append(write_run(folder, header, recorded.rank, communicator))
+            if feed is not None:
+                feed.written(number, files[-1])
     return files
 
 

@@ -84,8 +84,12 @@ class Recorder:
         self._library.hindmost_arm(communicator.py2f())
         try:
             solve()
+        except BaseException:
+            self._library.hindmost_live_abandon()
+            raise
         finally:
             self._library.hindmost_disarm()
+        self._library.hindmost_live_finish(0)
         state = self._state
         begin_ns = int(state["begin_ns"])
         clock = CommonClock(

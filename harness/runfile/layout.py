@@ -18,6 +18,7 @@ from hindmost.harness.runfile.schema import (
     UNLIMITED,
     VARIABLES,
     VERSION,
+    WHOLE_VERSION,
     Variable,
 )
 
@@ -96,7 +97,7 @@ def write_attributes(file: h5py.File, header: Header) -> None:
     """Write what is said of the whole run."""
     file.attrs["Conventions"] = "CF-1.11"
     file.attrs["schema"] = SCHEMA
-    file.attrs["schema_version"] = VERSION
+    file.attrs["schema_version"] = VERSION if "kept_rank" in file else WHOLE_VERSION
     for name, value in header.to_attributes().items():
         file.attrs[name] = np.uint8(value) if name == "complete" else value
     file["start"].attrs["t0_utc"] = header.t0_utc

@@ -7,6 +7,7 @@ import platform
 import resource
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -184,6 +185,15 @@ def mpi_library() -> str:
 def load_of_host() -> float:
     """Return the mean number of tasks that ran or wanted to in the last minute."""
     return os.getloadavg()[0]
+
+
+def process_age_s() -> float:
+    """Return how long this process exists, 0 where the system does not tell."""
+    try:
+        began = int(Path("/proc/self/stat").read_text().rsplit(")", 1)[1].split()[19])
+    except (OSError, ValueError, IndexError):
+        return 0.0
+    return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - began / os.sysconf("SC_CLK_TCK"))
 
 
 def involuntary_switches() -> int:

@@ -40,6 +40,8 @@ class Run:
         SHA-256 of the file's contents.
     bodies, restarts : int
         Numbers of bodies and restarts.
+    columns : int
+        Ranks that the file has full records of: all of them, unless it is `reduced`.
     phases : tuple of str
         Parts of a body: halo, wait, post, local, and a user's own.
     """
@@ -52,6 +54,7 @@ class Run:
         self.checksum = checksum
         self.bodies = sizes["iteration"]
         self.restarts = sizes["restart"]
+        self.columns = sizes["rank"]
         self.phases = tuple(phases)
 
     def __repr__(self) -> str:
@@ -61,6 +64,18 @@ class Run:
             f"<Run {self.path.name}: {header.workload}, {header.solver}, {header.ranks} ranks, "
             f"{self.bodies} bodies>"
         )
+
+    @property
+    def reduced(self) -> bool:
+        """Whether full records of some ranks only were kept (``hindmost run --keep``)."""
+        return self.has("kept_rank")
+
+    @property
+    def kept_ranks(self) -> NDArray[np.int64]:
+        """Numbers of the ranks that the columns are of: int64, shape (rank,)."""
+        if not self.reduced:
+            return np.arange(self.columns, dtype=np.int64)
+        return np.asarray(self.variable("kept_rank"), np.int64)
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Return the shape of a variable."""
@@ -78,7 +93,7 @@ class Run:
 
         With `variable`, `phase` and `work`, which take rows, a file larger than memory is read.
         """
-        rows = max(1, BLOCK_BYTES // (8 * self.header.ranks))
+        rows = max(1, BLOCK_BYTES // (8 * self.columns))
         for first in range(0, self.bodies, rows):
             yield slice(first, min(first + rows, self.bodies))
 
@@ -158,7 +173,7 @@ class Run:
     @property
     def solve_time_s(self) -> float:
         """Time of the solve, the maximum over ranks, in seconds."""
-        return float(self.solve_time.max())
+        return float(self.variable("every_solve_time" if self.reduced else "solve_time").max())
 
     @property
     def predictors(self) -> list[str]:
@@ -306,8 +321,15 @@ def check_variables(path: Path, file: h5py.File, header: Header) -> dict[str, in
                 f"{path}: variable '{variable.name}' is {dataset.dtype} {dataset.shape}; "
                 f"it should be {variable.type} {wanted}."
             )
-    if sizes["rank"] != header.ranks:
+    whole = "every_rank" if "kept_rank" in file else "rank"
+    if sizes.get(whole) != header.ranks:
         raise DamagedFileError(
-            f"{path}: {sizes['rank']} ranks; the header says {header.ranks} ranks."
+            f"{path}: {sizes.get(whole)} ranks; the header says {header.ranks} ranks."
         )
+    if whole == "every_rank":
+        kept = file["kept_rank"][:]
+        if not kept.size or kept[0] < 0 or kept[-1] >= header.ranks or (np.diff(kept) <= 0).any():
+            raise DamagedFileError(
+                f"{path}: 'kept_rank' should ascend from 0 at least to {header.ranks - 1} at most."
+            )
     return sizes

@@ -8,8 +8,11 @@ from hindmost.harness.runfile.bodies import PHASES, BodyKind
 from hindmost.models.events import EventKind
 
 SCHEMA = "hindmost-run"
-VERSION = 1
-"""Raised when a reader of the old version would misread the new one."""
+VERSION = 2
+"""Raised when a reader of the old version would misread the new one: from 2 on, a file may have
+columns of some ranks only."""
+WHOLE_VERSION = 1
+"""Of files with a column for every rank, which older readers read as well."""
 
 SUFFIX = ".h5"
 
@@ -240,6 +243,54 @@ VARIABLES = (
         optional=True,
     ),
     Variable(
+        name="kept_rank",
+        dimensions=("rank",),
+        type="i4",
+        units="1",
+        long_name="which rank of the run the column is of, where not every rank has one",
+        optional=True,
+    ),
+    Variable(
+        name="profile_phase",
+        dimensions=("interval", "every_rank", "phase"),
+        type="f4",
+        units="s",
+        long_name="time of a phase in the bodies that begin in an interval, of every rank",
+        optional=True,
+    ),
+    Variable(
+        name="interval_bodies",
+        dimensions=("interval",),
+        type="i4",
+        units="1",
+        long_name="bodies of an interval of the profile, one after the other",
+        optional=True,
+    ),
+    Variable(
+        name="every_solve_time",
+        dimensions=("every_rank",),
+        type="f8",
+        units="s",
+        long_name="time from the barrier before the solve to its end, of every rank",
+        optional=True,
+    ),
+    Variable(
+        name="every_last",
+        dimensions=("every_rank",),
+        type="i8",
+        units="1",
+        long_name="bodies in which the rank had the most own work of all ranks",
+        optional=True,
+    ),
+    Variable(
+        name="every_waited",
+        dimensions=("every_rank",),
+        type="f8",
+        units="s",
+        long_name="what the own work of the last rank was longer in all bodies",
+        optional=True,
+    ),
+    Variable(
         name="epoch",
         dimensions=("iteration",),
         type="i4",
@@ -327,5 +378,6 @@ __all__ = [
     "UNLIMITED",
     "VARIABLES",
     "VERSION",
+    "WHOLE_VERSION",
     "Variable",
 ]

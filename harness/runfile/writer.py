@@ -55,8 +55,20 @@ def write_run(folder: Path, header: Header, run: RankRun, communicator: MPI.Intr
     return write_run_as(RunName.of(folder, header), header, run, communicator)
 
 
-def write_run_as(name: RunName, header: Header, run: RankRun, communicator: MPI.Intracomm) -> Path:
+def write_run_as(
+    name: RunName,
+    header: Header,
+    run: RankRun,
+    communicator: MPI.Intracomm,
+    every: Mapping[str, Any] | None = None,
+) -> Path:
     """Write the run of all ranks into a new file; collective.
+
+    Parameters
+    ----------
+    every : mapping of str to array, optional
+        On rank 0, if the ranks of the communicator are only those that were kept of a run: the
+        variables that are of every rank, and ``kept_rank``.
 
     Returns
     -------
@@ -77,7 +89,7 @@ def write_run_as(name: RunName, header: Header, run: RankRun, communicator: MPI.
     target = failure = path = None
     if communicator.rank == 0:
         try:
-            target = PartFile(name, header, run.bodies.phases)
+            target = PartFile(name, header, run.bodies.phases, communicator.size)
         except HindmostError as error:
             failure = error
     failure = communicator.bcast(failure)
@@ -86,7 +98,7 @@ def write_run_as(name: RunName, header: Header, run: RankRun, communicator: MPI.
     elif failure is None and target is not None:
         try:
             with target:
-                gather_into(target, run, communicator).raise_first()
+                gather_into(target, run, communicator, every).raise_first()
                 path = target.finish()
         except HindmostError as error:
             failure = error
@@ -122,12 +134,18 @@ class Attempts:
 class PartFile:
     """An HDF5 file under its preliminary name; it gets its own name only by `finish`."""
 
-    def __init__(self, name: RunName, header: Header, phases: tuple[str, ...] = PHASES) -> None:
+    def __init__(
+        self,
+        name: RunName,
+        header: Header,
+        phases: tuple[str, ...] = PHASES,
+        columns: int | None = None,
+    ) -> None:
         self.phases = phases
         self._name = name
         self._part = name.reserve()
         self._header = header
-        self.tally = Tally(header.ranks, phases)
+        self.tally = Tally(header.ranks if columns is None else columns, phases)
         try:
             self._disk = Disk(self._part)
             self.file = h5py.File(self._disk, "w", track_order=True)
@@ -180,7 +198,12 @@ class PartFile:
             raise unwritable(self._part, error) from error
 
 
-def gather_into(target: PartFile | None, run: RankRun, communicator: MPI.Intracomm) -> Attempts:
+def gather_into(
+    target: PartFile | None,
+    run: RankRun,
+    communicator: MPI.Intracomm,
+    every: Mapping[str, Any] | None = None,
+) -> Attempts:
     """Gather a run from all ranks and write it where the file is, on rank 0; collective."""
     attempts = Attempts()
     bodies = with_counts_everywhere(run.bodies, communicator)
@@ -218,6 +241,10 @@ def gather_into(target: PartFile | None, run: RankRun, communicator: MPI.Intraco
             **edges.variables(),
             **{name: [each[name] for each in per_rank] for name in per_rank[0]},
         }
+        if every:
+            sizes["every_rank"] = len(every["every_solve_time"])
+            sizes["interval"] = len(every["interval_bodies"])
+            whole |= every
         if events is not None:
             sizes["event"] = events.kind.shape[1]
             whole["event_kind"] = events.kind
@@ -276,7 +303,7 @@ def write_whole(
         for axis, name in enumerate(variable.dimensions)
         if name not in names
     }
-    with PartFile(RunName.of(folder, header), header, phases) as target:
+    with PartFile(RunName.of(folder, header), header, phases, sizes["rank"]) as target:
         absent = {*OPTIONAL, *TEXTS} - set(values)
         make_variables(target.file, sizes, names, absent)
         for name, value in values.items():

@@ -25,6 +25,7 @@ examples:
   mpiexec -n 2 hindmost run laplacian-1d --solver gmres --solver pgmres --out runs
   mpiexec -n 2 hindmost run diagonal --unknowns 1000 --solver pgmres --iterations 5000 --out runs
   mpiexec -n 2 hindmost run laplacian-1d --solver gmres --out runs -- -ksp_gmres_restart 50
+  mpiexec -n 2 hindmost run laplacian-1d --solver cg --iterations 200000 --live --out runs
 
 What follows '--' are PETSc options. Run files are named WORKLOAD-SOLVER-pRANKS-N.h5; an existing
 one is never overwritten.
@@ -39,7 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "workload",
         help=f"the linear system: {workloads}. Or 'adaptive', for the adaptive-mesh kernel: see "
-        "'hindmost run adaptive --help'",
+        "'hindmost run adaptive --help'. Or 'collectives', for MPI's collectives by themselves: "
+        "see 'hindmost run collectives --help'",
     )
     parser.add_argument(
         "--solver",
@@ -69,24 +71,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="count instructions and cycles of every body; auto: where that needs no system call "
         "(%(default)s)",
     )
+    parser.add_argument(
+        "--keep",
+        default="100%",
+        metavar="SHARE",
+        help="keep full records of this share of the ranks only, chosen when a solve has ended, "
+        "and profiles of all: 5%% (%(default)s)",
+    )
+    parser.add_argument(
+        "--live", action="store_true", help="write a feed beside them for 'hindmost watch'"
+    )
     parser.add_argument("--out", type=Path, required=True, help="folder for the run files")
 
 
 def perform(arguments: argparse.Namespace) -> int:
     """Run the experiment; on a failure all ranks end, with one message."""
     mine = place()
-    experiment = Experiment(
-        workload=arguments.workload,
-        solvers=tuple(arguments.solver),
-        unknowns=arguments.unknowns,
-        iterations=arguments.iterations,
-        repeats=arguments.repeats,
-        warmup=arguments.warmup,
-        seed=arguments.seed,
-        petsc_options=arguments.petsc_options,
-        counters=CounterUse(arguments.counters),
-    )
     try:
+        experiment = Experiment(
+            workload=arguments.workload,
+            solvers=tuple(arguments.solver),
+            unknowns=arguments.unknowns,
+            iterations=arguments.iterations,
+            repeats=arguments.repeats,
+            warmup=arguments.warmup,
+            seed=arguments.seed,
+            petsc_options=arguments.petsc_options,
+            counters=CounterUse(arguments.counters),
+            keep=share_of(arguments.keep),
+            live=arguments.live,
+        )
         experiment.check()
         parallel = petsc.start(arguments.petsc_options)
         check_size(parallel.communicator.size, mpi_library(), mine)
@@ -95,6 +109,14 @@ def perform(arguments: argparse.Namespace) -> int:
     return perform_together(
         parallel.communicator, lambda: run_experiment(experiment, arguments.out, parallel)
     )
+
+
+def share_of(text: str) -> float:
+    """Return a share of what is written as ``5%`` or ``0.05``; 0 for what is neither."""
+    try:
+        return float(text[:-1]) / 100.0 if text.endswith("%") else float(text)
+    except ValueError:
+        raise UsageError(f"--keep {text}: write a share, such as 5% or 0.05.") from None
 
 
 def run_experiment(experiment: Experiment, folder: Path, parallel: Parallel) -> int:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import math
+import signal
 import sys
-import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from hindmost.durations import parse_duration
 from hindmost.errors import HindmostError, UsageError
 from hindmost.harness import mpi, petsc
-from hindmost.harness.adaptive.decks import DECKS, parse_base
+from hindmost.harness.adaptive.checkpoint import read_setting
+from hindmost.harness.adaptive.decks import DECKS, Deck, find_deck, parse_base, parse_deck
 from hindmost.harness.adaptive.experiment import AdaptiveExperiment, Done
 from hindmost.harness.adaptive.experiment import perform as perform_experiment
 from hindmost.harness.adaptive.foresight import Orders
@@ -22,10 +25,12 @@ from hindmost.harness.probes.machine_file import load_machine
 from hindmost.harness.recorder.library import load
 from hindmost.harness.runfile.provenance import mpi_library
 from hindmost.harness.together import (
+    INTERRUPTED,
     end_before_meeting,
     perform_together,
     reporter,
 )
+from hindmost.models.dynamic.checkpoints import INTERVALS
 
 WORK_IS_LEFT = 75
 
@@ -58,27 +63,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--repeats", type=int, default=1, help="replays of the same cycles (%(default)s)"
     )
     parser.add_argument("--blocks", action="store_true", help="keep load and owner of each block")
+    parser.add_argument(
+        "--live", action="store_true", help="write a feed beside them for 'hindmost watch'"
+    )
     kernel = parser.add_argument_group("how the kernel does it")
     kernel.add_argument("--base", metavar="NXxNY", help="base cells in all (the deck's a rank)")
     kernel.add_argument("--steps", type=int, help="steps of flow in a cycle (the deck's)")
-    kernel.add_argument("--order", default="curve", help="curve or slab (%(default)s)")
+    kernel.add_argument("--order", help="curve or slab (curve)")
     kernel.add_argument(
         "--threshold",
         type=float,
-        default=1.02,
-        help="most cells of a rank over the mean above which cells are moved (%(default)s)",
+        help="most cells of a rank over the mean above which cells are moved (1.02)",
     )
+    kernel.add_argument("--exchange", help="persistent or nonblocking (persistent)")
+    kernel.add_argument("--scheme", type=int, help="order of the flow's scheme, 1 or 2 (1)")
+    kernel.add_argument("--heat", help="own or petsc; PETSc options after '--' (own)")
     kernel.add_argument(
-        "--exchange", default="persistent", help="persistent or nonblocking (%(default)s)"
-    )
-    kernel.add_argument(
-        "--scheme", type=int, default=1, help="order of the flow's scheme, 1 or 2 (%(default)s)"
-    )
-    kernel.add_argument("--heat", default="own", help="own or petsc; PETSc options after '--'")
-    kernel.add_argument(
-        "--sums",
-        default="plain",
-        help="plain, or fixed: heat the same to the bit on any number of ranks (%(default)s)",
+        "--sums", help="plain, or fixed: heat the same to the bit on any number of ranks (plain)"
     )
     deciding = parser.add_argument_group("predictions and decisions")
     deciding.add_argument("--machine", type=Path, metavar="FILE", help="what 'probe' measured")
@@ -90,7 +91,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     deciding.add_argument("--mtbf", metavar="TIME", help="mean time between failures")
     deciding.add_argument(
-        "--interval", default="optimum", help="between checkpoints: optimum, daly or young"
+        "--interval",
+        default="optimum",
+        help=f"between checkpoints: {', '.join(INTERVALS)} (%(default)s)",
     )
     deciding.add_argument("--checkpoint", type=Path, metavar="FILE", help="where checkpoints go")
     deciding.add_argument("--restart", type=Path, metavar="FILE", help="go on from a checkpoint")
@@ -99,15 +102,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def perform(arguments: argparse.Namespace) -> int:
     """Run the experiment; on a failure all ranks end, with one message."""
-    begin_s = time.monotonic()
     mine = place()
     try:
-        experiment = experiment_of(arguments, begin_s)
+        experiment = experiment_of(arguments)
         experiment.check()
         load()
         PETSc = None
         if experiment.choices.heat == "petsc":
-            parallel = petsc.start(arguments.petsc_options)
+            parallel = petsc.start(experiment.choices.petsc_options)
             communicator, PETSc = parallel.communicator, parallel.PETSc
         else:
             communicator = mpi.start()
@@ -121,25 +123,32 @@ def perform(arguments: argparse.Namespace) -> int:
     )
 
 
-def experiment_of(arguments: argparse.Namespace, begin_s: float) -> AdaptiveExperiment:
+KERNEL = ("order", "threshold", "exchange", "scheme", "heat", "sums")
+"""Options that are choices of the kernel."""
+
+
+def experiment_of(arguments: argparse.Namespace) -> AdaptiveExperiment:
     """Return what was asked for; raises a UsageError where it cannot be."""
     if (arguments.deck is None) == (arguments.restart is None):
         raise UsageError(
             "Say either --deck, to begin, or --restart, to go on from a checkpoint; decks are "
             f"{', '.join(DECKS.names)}."
         )
-    if arguments.petsc_options and arguments.heat != "petsc":
-        raise UsageError("PETSc options after '--' are of use with --heat petsc only.")
-    choices = Choices(
-        order=arguments.order,
-        threshold=arguments.threshold,
-        exchange=arguments.exchange,
-        scheme=arguments.scheme,
-        heat=arguments.heat,
-        sums=arguments.sums,
-    )
+    given: dict[str, Any] = {
+        name: getattr(arguments, name) for name in KERNEL if getattr(arguments, name) is not None
+    }
+    if arguments.petsc_options:
+        given["petsc_options"] = tuple(arguments.petsc_options)
+    setting = None
+    if arguments.restart is not None:
+        setting = read_setting(arguments.restart)
+        deck = parse_deck(setting.deck, str(arguments.restart))
+        choices = Choices.from_json(setting.choices)
+        refuse_other(arguments, given, choices)
+    else:
+        deck, choices = deck_of(arguments.deck, arguments.steps), Choices(**given)
     return AdaptiveExperiment(
-        deck=arguments.deck or "",
+        deck=deck,
         cycles=arguments.cycles,
         repeats=arguments.repeats,
         base=parse_base(arguments.base) if arguments.base else None,
@@ -149,15 +158,38 @@ def experiment_of(arguments: argparse.Namespace, begin_s: float) -> AdaptiveExpe
             risk=arguments.risk,
             mtbf_s=seconds_of("--mtbf", arguments.mtbf),
             interval=arguments.interval,
+            saves=arguments.checkpoint is not None,
         ),
         machine=load_machine(arguments.machine) if arguments.machine else None,
         interfere=Schedule.parse(arguments.interfere) if arguments.interfere else None,
         blocks=arguments.blocks,
         checkpoint=arguments.checkpoint,
         restart=arguments.restart,
-        steps=arguments.steps,
-        begin_s=begin_s,
+        setting=setting,
+        live=arguments.live,
     )
+
+
+def refuse_other(arguments: argparse.Namespace, given: dict[str, Any], choices: Choices) -> None:
+    """Raise a UsageError if options contradict the checkpoint that is gone on from."""
+    other = [name for name, value in given.items() if value != getattr(choices, name)]
+    other += [name for name in ("base", "steps") if getattr(arguments, name) is not None]
+    if other:
+        raise UsageError(
+            f"--restart goes on as the checkpoint has it ({choices.to_json()}); leave out "
+            f"{', '.join('--' + name.replace('_', '-') for name in other)}, or begin anew with "
+            "--deck."
+        )
+
+
+def deck_of(word: str, steps: int | None) -> Deck:
+    """Return a deck with so many steps a cycle, heat as often as divides them."""
+    deck = find_deck(word)
+    if steps is None:
+        return deck
+    if steps < 1:
+        raise UsageError(f"--steps {steps}: it must be at least 1.")
+    return replace(deck, steps=steps, heats=math.gcd(steps, deck.heats))
 
 
 def seconds_of(option: str, text: str | None) -> float | None:
@@ -166,10 +198,10 @@ def seconds_of(option: str, text: str | None) -> float | None:
         return None
     try:
         seconds = parse_duration(text)
-    except ValueError as error:
-        raise UsageError(f"{option} {text}: {error}.") from error
+    except ValueError:
+        seconds = 0.0
     if seconds <= 0.0:
-        raise UsageError(f"{option} {text}: it must be above zero.")
+        raise UsageError(f"{option} {text}: a time above zero is given as 90s, 5m or 01:00:00.")
     return seconds
 
 
@@ -180,13 +212,18 @@ def run_experiment(
     report = reporter(communicator.rank)
     for warning in crowding_warnings(communicator):
         report(f"warning: {warning}")
+    if experiment.orders.time_limit_s is not None and experiment.checkpoint is None:
+        report("warning: no --checkpoint: the state is lost where the time limit stops the run")
     done = perform_experiment(experiment, folder, communicator, petsc=petsc_module, report=report)
     if communicator.rank == 0:
         for each in done:
-            print(each.file)
-            sys.stdout.flush()
+            if each.file is not None:
+                print(each.file)
+                sys.stdout.flush()
             tell(each, report)
-    return WORK_IS_LEFT if done[-1].ended.stopped else 0
+    if done and done[-1].ended.signal == signal.SIGINT:
+        return INTERRUPTED
+    return WORK_IS_LEFT if done and done[-1].ended.stopped else 0
 
 
 def tell(done: Done, report: Any) -> None:

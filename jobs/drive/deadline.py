@@ -6,7 +6,8 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+
+from hindmost.harness.runfile.provenance import process_age_s
 
 END_VARIABLE = "SLURM_JOB_END_TIME"
 
@@ -55,17 +56,8 @@ def deadline_here(
     walltime_s, stop_before_s : float
         As the plan has them.
     """
-    left_s = walltime_s - age_s()
+    left_s = walltime_s - process_age_s()
     said = environment.get(END_VARIABLE, "")
     if said.isdigit():
         left_s = min(left_s, int(said) - time.time())
     return Deadline(end_s=time.monotonic() + left_s, stop_before_s=stop_before_s)
-
-
-def age_s() -> float:
-    """Return how long this process exists: since the script began, where that became the driver."""
-    try:
-        began = int(Path("/proc/self/stat").read_text().rsplit(")", 1)[1].split()[19])
-    except (OSError, ValueError, IndexError):
-        return 0.0
-    return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - began / os.sysconf("SC_CLK_TCK"))

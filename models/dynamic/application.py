@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
 
+from hindmost.errors import DataError
 from hindmost.models.dynamic.work import Work
 
 
@@ -102,6 +105,31 @@ class Application:
             solves=self.solves,
             adapts=every > 0 and (cycle + 1) % every == 0,
         )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all of it as JSON, as it stands in run files."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Application:
+        """Return the application that JSON describes.
+
+        Raises
+        ------
+        DataError
+            It is not what `to_json` gives.
+        """
+        try:
+            exchanges = tuple(
+                Exchange(**{**each, "count": Count(**each["count"])})
+                for each in content["exchanges"]
+            )
+            parts = {"exchanges": exchanges, "reductions": Count(**content["reductions"])}
+            return cls(**{**content, **parts})
+        except (KeyError, TypeError) as error:
+            raise DataError(
+                f"The counts of an application are not what they should be: {error}."
+            ) from error
 
 
 def sage(*, real: float, integer: float, reductions: float) -> Application:

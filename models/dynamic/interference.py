@@ -15,8 +15,12 @@ from statistics import median
 from hindmost.errors import UsageError
 from hindmost.models.dynamic.blame import moved_phases, moved_work, where, work_behind
 from hindmost.models.dynamic.spread import Spread
+from hindmost.models.dynamic.states import change_of_machine
 from hindmost.models.dynamic.verdict import Kind, Verdict
 from hindmost.models.dynamic.work import Work
+
+REFINED = 9
+"""Cycles by which a new state is known well."""
 
 
 class Interference:
@@ -33,14 +37,17 @@ class Interference:
     usual : float, optional
         Measured over baseline on an undisturbed machine, where that is known: then the first cycles
         are judged as well, and a run that begins on a slow machine says so. Learnt if not given.
+    learns : bool
+        Whether the baseline learns work that it missed, once that is told. If not, the usual level
+        moves to where the missed work puts it, and back when that ends.
 
     Notes
     -----
     With z the deviation of x from its running level, clipped at c, the sums
-    g = max(0, g + z - k), and alike for -z, are held against h = 1.5 (c - k): one cycle alone never
+    g = max(0, g + z - k), and alike for -z, are held against h = 1.8 (c - k): one cycle alone never
     reaches h, however slow, and two do if they come near c. k and c grow with the scale, which is
     taken larger where neighbouring cycles are correlated, and with the tail of undisturbed
-    cycles; c stays below log 1.85, so that a twofold slowdown takes two cycles.
+    cycles; c stays below log 1.8, so that a twofold slowdown takes two cycles.
     """
 
     def __init__(
@@ -50,6 +57,7 @@ class Interference:
         start: int = 8,
         smallest: float = 1.1,
         usual: float | None = None,
+        learns: bool = False,
     ) -> None:
         if start < 2 or smallest <= 1.0 or (scale is not None and scale <= 0.0):
             raise UsageError(
@@ -61,12 +69,15 @@ class Interference:
         self._start, self._reference = 0 if usual is not None else start, math.log(smallest)
         self._spread = Spread(scale)
         self._centre = 0.0 if usual is None else math.log(usual)
-        self._shift = 0.0
+        self._learns = learns
+        self._missed: float | None = None
+        self._shift = self._from = 0.0
         self._up = self._down = 0.0
         self._pending: list[float] = []
         self._places: deque[float] = deque(maxlen=16)
-        self._plain: list[float] = []
-        self._adapting: deque[float] = deque(maxlen=9)
+        self._early: tuple[list[float], list[float]] = ([], [])  # without and with adaption
+        self._carries: bool | None = None
+        self._others: deque[float] = deque(maxlen=9)
         self._phases: deque[tuple[float, ...]] = deque(maxlen=16)
         self._since_up = self._since_down = self._since_shift = 0
         self._works: dict[bool, tuple[Work, float, float]] = {}
@@ -116,7 +127,6 @@ class Interference:
             )
         )
         if self.cycle < self._start:
-            self._centre = median(self._plain or self._places)
             self._spread.observe(place - self._centre)
             self._remember(work, iterations, measured_s)
             return self._verdict(Kind.STEADY, place, "too early to judge.")
@@ -127,15 +137,17 @@ class Interference:
         self._since_down = self._since_down + 1 if self._down > 0.0 or clipped < -reference else 0
         self._up = max(0.0, self._up + clipped - reference)
         self._down = max(0.0, self._down - clipped - reference)
-        bound = 1.5 * (clip - reference)
+        bound = 1.8 * (clip - reference)
         if self._up >= bound or self._down >= bound:
             verdict = self._changed(
                 place, self._since_up if self._up >= bound else self._since_down
             )
             self._remember(work, iterations, measured_s)
             return verdict
-        self._settle(off, reference)
-        verdict = self._unchanged(place, off, clip, work, iterations, measured_s)
+        self._settle(off, reference, carries=adapts is self._carries)
+        verdict = self._passed(place)
+        if verdict is None:
+            verdict = self._unchanged(place, off, clip, work, iterations, measured_s)
         self._remember(work, iterations, measured_s)
         return verdict
 
@@ -145,31 +157,36 @@ class Interference:
         return self._verdict(Kind.STEADY, self._centre + self._shift, why)
 
     def _placed(self, place: float, adapts: bool) -> float:
-        """Return the logarithm as if the baseline were as right with adaption as without."""
-        early = self.cycle < self._start
-        if not adapts:
-            if early:
-                self._plain.append(place)
+        """Return the logarithm as if the baseline were as right with adaption as without.
+
+        Cycles of the kind that most of the first are of, with adaption or without, carry the level
+        and are taken as they are; the others are set off by how far they usually lie from it.
+        """
+        if self.cycle < self._start:
+            self._early[adapts].append(place)
+            self._carries = len(self._early[True]) > len(self._early[False])
+            self._centre = median(self._early[self._carries])
+            others = self._early[not self._carries]
+            self._others = deque((other - self._centre for other in others), 9)
+        elif self._carries is None:
+            self._carries = adapts
+        if adapts is self._carries:
             return place
-        if not early or self._plain:
-            if early:
-                self._centre = median(self._plain)
-            usual = self._centre + self._shift
-            known = median(self._adapting) if self._adapting else place - usual
-            if not self.suspicious:
-                self._adapting.append(place - usual)
-            return place - known
-        return place
+        off = place - self._centre - self._shift
+        known = median(self._others) if self._others else off
+        if self.cycle >= self._start and not self.suspicious:
+            self._others.append(off)
+        return place - known
 
     def _bounds(self) -> tuple[float, float]:
         """Return k and c, in logarithms."""
         spread = self._spread
-        reference = max(self._reference, 1.5 * spread.scale, spread.tail(0.95))
+        reference = max(self._reference, 1.5 * spread.scale, spread.tail(0.97))
         clip = max(math.log(1.7), 5.0 * spread.scale, spread.tail(0.98) + spread.scale)
-        clip = min(clip, math.log(1.85))
+        clip = min(clip, math.log(1.8))
         return min(reference, 0.5 * clip), clip
 
-    def _settle(self, off: float, reference: float) -> None:
+    def _settle(self, off: float, reference: float, *, carries: bool) -> None:
         """Let the level follow what is not suspicious, and refine a new state."""
         quiet = self._up == 0.0 and self._down == 0.0
         if self._shift == 0.0:
@@ -178,13 +195,28 @@ class Interference:
                 for each in self._pending:
                     self._spread.observe(each)
                 self._pending.clear()
-                self._centre += 0.05 * min(reference, max(-reference, off))
-        elif self._since_shift < 9:
+                if carries:
+                    self._centre += 0.05 * min(reference, max(-reference, off))
+        elif self._since_shift < REFINED:
             self._since_shift += 1
             last = list(self._places)[-self._since_shift :]
             self._shift = median(last) - self._centre
-        elif quiet:
-            self._shift += 0.05 * min(reference, max(-reference, off))
+        else:
+            self._since_shift = REFINED + 1
+            if quiet and carries:
+                self._shift += 0.05 * min(reference, max(-reference, off))
+
+    def _passed(self, place: float) -> Verdict | None:
+        """Tell that a state turned out to be the usual one, once enough of it is seen."""
+        few = 0.5 * max(self._reference, self._spread.scale)
+        if self._since_shift < REFINED or not 0.0 < abs(self._shift) < few:
+            return None
+        step, kind = math.exp(-self._shift), Kind.FASTER if self._shift > 0.0 else Kind.SLOWER
+        self._shift = 0.0
+        if self._since_shift == REFINED and self._from != 0.0:
+            return None  # the way back was told already, and only its end was misjudged
+        words = "the machine is as it was before: what stood out has passed."
+        return self._verdict(kind, place, words, keep=REFINED, step=step)
 
     def _changed(self, place: float, since: int) -> Verdict:
         """Begin a new state: how large, since when, and whether machine or work made it."""
@@ -194,32 +226,29 @@ class Interference:
             if abs(before - place) > near:
                 break  # the change came in the midst of that cycle
             keep += 1
-        last = list(self._places)[-keep:]
-        new, old = median(last) - self._centre, self._shift
+        level, old = median(list(self._places)[-keep:]), self._shift
+        new = level - self._centre
         self._up = self._down = 0.0
         self._since_up = self._since_down = 0
         self._pending.clear()
-        self._since_shift = keep
+        self._since_shift, self._from = keep, old
         step = math.exp(new - old)
+        near = max(self._reference, 3.0 * self._spread.scale)
         phases = moved_phases(self._phases, keep)
         blame = work_behind(phases, new - old)
+        if self._missed is not None and abs(level - self._missed - old) <= near:
+            words = "the work is again what the baseline takes it for."
+            self._centre, self._missed = self._missed, None
+            return self._verdict(Kind.WORK, place, words, keep=keep, step=step)
         if blame:
-            self._centre += new - old
+            if not self._learns:
+                self._missed, self._centre = self._centre, self._centre + new - old
             words = f"the work changed: {blame}."
             return self._verdict(Kind.WORK, place, words, keep=keep, step=step)
-        self._shift = 0.0 if abs(new) <= max(self._reference, 3.0 * self._spread.scale) else new
-        if new > old:
-            words = f"the machine is {math.exp(new):.2f} times as slow as it was, {where(phases)}."
-            return self._verdict(Kind.SLOWER, place, words, keep=keep, step=step)
-        if old <= 0.0:
-            words = f"the machine is faster than it was: {math.exp(new):.2f} times the usual time."
-        elif self._shift == 0.0:
-            words = f"the machine is as fast as before, after {math.exp(old):.2f} times the time."
-        else:
-            words = (
-                f"the machine is at {math.exp(new):.2f} times the time, after {math.exp(old):.2f}."
-            )
-        return self._verdict(Kind.FASTER, place, words, keep=keep, step=step)
+        usual = abs(new) <= near
+        self._shift = 0.0 if usual else new
+        kind, words = change_of_machine(old, new, usual=usual, place=where(phases))
+        return self._verdict(kind, place, words, keep=keep, step=step)
 
     def _unchanged(
         self,

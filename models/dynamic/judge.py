@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 from hindmost.models.dynamic.interference import Interference
 from hindmost.models.dynamic.offline import OfflineModel
 from hindmost.models.dynamic.shape_level import ShapeLevel
 from hindmost.models.dynamic.verdict import Kind, Verdict
-from hindmost.models.dynamic.work import Spent, Work
+from hindmost.models.dynamic.work import Spent, Work, iterations_done
 
 
 class Judge:
@@ -23,11 +25,12 @@ class Judge:
     def __init__(self, model: OfflineModel | None = None, test: Interference | None = None) -> None:
         self._model = model
         self._levels = ShapeLevel(name="baseline") if model is None else None
-        self._test = Interference() if test is None else test
+        self._test = Interference(learns=model is None) if test is None else test
+        self._unlearnt: deque[tuple[Spent, Work]] = deque(maxlen=16)
 
     def observe(self, spent: Spent, work: Work) -> Verdict:
         """Take a cycle and return the verdict."""
-        iterations = spent.iterations or work.iterations
+        iterations = iterations_done(spent, work)
         levels = self._levels
         parts: tuple[float, ...] = ()
         if self._model is not None:
@@ -46,6 +49,10 @@ class Judge:
             baseline_phases_s=parts,
         )
         # What stands out must not become what is usual.
-        if levels is not None and not self._test.suspicious and verdict.kind is not Kind.NOISE:
-            levels.observe(spent, work)
+        if levels is not None:
+            self._unlearnt.append((spent, work))
+            if verdict.change and verdict.kind is Kind.WORK:
+                levels.renew(list(self._unlearnt)[-verdict.keep :])
+            elif not self._test.suspicious and verdict.kind is not Kind.NOISE:
+                levels.observe(spent, work)
         return verdict

@@ -19,26 +19,54 @@ class LimitDecision:
     left_s : float
         Until the limit.
     needed_s : float
-        The next cycle at the risk that is left to take, the checkpoint after it, and the margin.
+        The next cycle at the risk that is left to take, what comes before it, the checkpoint after
+        it, and the margin; infinite where no risk is left to take.
     risk : float
-        That this cycle, once started, overruns the limit.
+        That this cycle, once started, overruns the limit; 1, the bound, where nothing is known.
+    known : bool
+        Whether there was a prediction to decide by.
     """
 
     start: bool
     left_s: float
     needed_s: float
     risk: float
+    known: bool = True
 
     def __bool__(self) -> bool:
         return self.start
 
     def explain(self) -> str:
         """Say it in a sentence."""
+        begin = f"{'Go on' if self.start else 'Stop'}: {seconds(self.left_s)} are left, and"
+        if not self.known:
+            return (
+                f"{begin} what a cycle takes is not known yet; one starts only if more than "
+                f"{seconds(self.needed_s)} are left."
+            )
+        risk = f"risk of an overrun {percent(self.risk)}"
+        if self.needed_s == math.inf:
+            return f"{begin} no risk is left to take for the next cycle ({risk})."
         return (
-            f"{'Go on' if self.start else 'Stop'}: {self.left_s:.3g} s are left, and the next "
-            f"cycle with its checkpoint needs up to {self.needed_s:.3g} s "
-            f"(risk of an overrun {100 * self.risk:.2g} %)."
+            f"{begin} the next cycle with its checkpoint needs up to {seconds(self.needed_s)} "
+            f"({risk})."
         )
+
+
+def seconds(value: float) -> str:
+    """Write a time: three digits, and all of those before the point."""
+    return f"{value:.0f} s" if abs(value) >= 999.5 else f"{value:.3g} s"
+
+
+def percent(share: float) -> str:
+    """Write a risk: two digits, never as a power of ten."""
+    value = 100.0 * share
+    if value < 0.01:
+        return "below 0.01 %"
+    if value >= 9.5:
+        # Not quite certain is not certain.
+        return "above 99 %" if 99.0 < value < 100.0 else f"{value:.0f} %"
+    return f"{value:.2g} %"
 
 
 class TimeLimit:
@@ -71,7 +99,14 @@ class TimeLimit:
         self.spent = 0.0
 
     def decide(
-        self, *, elapsed_s: float, predicted_s: float, ratios: Ratios, checkpoint_s: float = 0.0
+        self,
+        *,
+        elapsed_s: float,
+        predicted_s: float,
+        ratios: Ratios,
+        checkpoint_s: float = 0.0,
+        before_s: float = 0.0,
+        unknown_s: float = 0.0,
     ) -> LimitDecision:
         """Decide on a cycle before it starts; if it is let go its risk counts as taken.
 
@@ -80,17 +115,29 @@ class TimeLimit:
         elapsed_s : float
             Since the begin of the run.
         predicted_s : float
-            Of the cycle; where nothing is known yet (NaN) it may start if any time is left.
+            Of the cycle; where nothing is known yet (NaN) it may start if more than ``unknown_s``
+            is left for it.
         ratios : Ratios
             One step ahead, of all cycles so far.
         checkpoint_s : float
             The checkpoint that has to be written after it.
+        before_s : float
+            What comes before it, as a checkpoint that is due.
+        unknown_s : float
+            What a cycle of which nothing is known may be thought to take; 0 lets it start while
+            there is any time.
         """
         left_s = self.limit_s - float(elapsed_s)  # a numpy number would make numpy booleans
-        free_s = left_s - float(checkpoint_s) - self.margin_s
+        beside_s = float(before_s) + float(checkpoint_s) + self.margin_s
+        free_s = left_s - beside_s
         if not math.isfinite(predicted_s):
-            start = free_s > 0.0
-            return LimitDecision(start=start, left_s=left_s, needed_s=left_s - free_s, risk=1.0)
+            return LimitDecision(
+                start=free_s > float(unknown_s),
+                left_s=left_s,
+                needed_s=beside_s + float(unknown_s),
+                risk=1.0,
+                known=False,
+            )
         risk = ratios.exceedance(free_s / predicted_s) if free_s > 0.0 else 1.0
         rest = self.risk - self.spent
         start = risk <= rest
@@ -98,8 +145,5 @@ class TimeLimit:
             self.spent += risk
         upper = ratios.quantile(rest) if rest > 0.0 else math.inf
         return LimitDecision(
-            start=start,
-            left_s=left_s,
-            needed_s=upper * predicted_s + checkpoint_s + self.margin_s,
-            risk=risk,
+            start=start, left_s=left_s, needed_s=upper * predicted_s + beside_s, risk=risk
         )

@@ -6,6 +6,7 @@ the model of SAGE that it refers to). T_memcon is in the grind curve of the rank
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from hindmost.errors import UsageError
@@ -149,7 +150,7 @@ class OfflineModel:
         """
         cells = work.cells
         hydro, halo, heat, reduction, adaption, balance = self.phases_s(
-            work, work.iterations if iterations is None else iterations
+            work, self._expected(work) if iterations is None else iterations
         )
         if work.adapts:
             app, pace = self.application, self.pace
@@ -174,12 +175,14 @@ class OfflineModel:
     def phases_s(self, work: Work, iterations: float) -> tuple[float, ...]:
         """Return the times in the order of `PHASES`, quickly: this runs inside the cycle loop.
 
-        A cycle that solves for heat, but whose iterations are not known yet, has the application's.
+        Iterations that are not known (NaN) are the application's.
         """
         cells, steps, app, pace = work.cells, work.steps, self.application, self.pace
-        solves = app.solves if work.solves is None else work.solves
-        if not iterations and solves:
+        if iterations != iterations:  # quicker than math.isnan
             iterations = app.iterations
+        solves = work.solves
+        if solves is None:
+            solves = app.solves if iterations else 0.0
         hydro = pace * cells * steps * self._hydro.seconds_per_cell(cells)
         heat = 0.0
         if iterations and self._heat is not None:
@@ -208,7 +211,7 @@ class OfflineModel:
         words = [
             f"{self.application.name} on {self.ranks} rank{'s' * (self.ranks > 1)} of "
             f"{self.machine.name}, {self.on_node} a node: a cycle of {work.cells:,.0f} cells, "
-            f"{work.steps} steps and {work.iterations:.0f} heat iterations takes "
+            f"{work.steps} steps and {self._expected(work):.0f} heat iterations takes "
             f"{1e3 * times.seconds:.3g} ms.",
             f"Computation follows the grind curve with {self.on_node} at work on a node{scaled}: "
             f"hydro {1e3 * times.hydro:.3g} ms, heat {1e3 * times.heat:.3g} ms.",
@@ -227,6 +230,10 @@ class OfflineModel:
                 f"({1e3 * times.balance:.3g} ms)."
             )
         return " ".join([*words, *self.remarks])
+
+    def _expected(self, work: Work) -> float:
+        """Return the iterations of a cycle; those of a usual one where nothing is known."""
+        return self.application.iterations if math.isnan(work.iterations) else work.iterations
 
     def _surface(self, work: Work) -> Surface:
         if work.ghosts > 0.0:  # counted in the mesh: better than any formula

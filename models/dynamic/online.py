@@ -94,7 +94,7 @@ class Offline:
     def __init__(self, model: OfflineModel) -> None:
         self.name = "offline"
         self.model = model
-        self._iterations = IterationForecast()
+        self._iterations = IterationForecast(model.application.iterations)
 
     def predict_s(self, work: Work) -> float:
         """Return the model's time."""
@@ -102,8 +102,7 @@ class Offline:
 
     def observe(self, spent: Spent, work: Work) -> None:
         """Take the iterations that were needed."""
-        if spent.iterations:
-            self._iterations.observe(spent.iterations)
+        self._iterations.take(spent, work)
 
     def restart(self, keep: int, factor: float) -> None:
         """Change nothing: this is the baseline that shows the change (section 4)."""

@@ -160,6 +160,8 @@ class Predictor:
         *,
         elapsed_s: float | None = None,
         checkpoint_s: float | None = None,
+        before_s: float = 0.0,
+        unknown_s: float = 0.0,
     ) -> LimitDecision:
         """Decide whether a cycle with this work, and a checkpoint after it, ends before the limit.
 
@@ -171,6 +173,10 @@ class Predictor:
             Since the begin of the run, where more time passed than was observed.
         checkpoint_s : float, optional
             What a checkpoint takes, until one was observed; 0 for none.
+        before_s : float
+            What comes before the cycle, as a checkpoint that is due.
+        unknown_s : float
+            What has to be left for a cycle of which nothing is known yet.
 
         Raises
         ------
@@ -187,6 +193,8 @@ class Predictor:
             predicted_s=self._predictor.predict_s(done),
             ratios=self._ratios,
             checkpoint_s=self._checkpoint.predict_s(done.cells, default_s=checkpoint_s or 0.0),
+            before_s=before_s,
+            unknown_s=unknown_s,
         )
 
 

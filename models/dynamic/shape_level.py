@@ -7,14 +7,14 @@ disturbed cycle does not move the level.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import exp
 
 from hindmost.models.dynamic.iterations import IterationForecast
 from hindmost.models.dynamic.level import Level
 from hindmost.models.dynamic.offline import OfflineModel
 from hindmost.models.dynamic.online import UNKNOWN
-from hindmost.models.dynamic.work import PHASES, Spent, Work
+from hindmost.models.dynamic.work import PHASES, Spent, Work, iterations_done
 
 Shape = Callable[[Work, float], tuple[float, ...]]
 """What each phase of a cycle should take, in the order of `PHASES`, in any unit of its own."""
@@ -55,7 +55,8 @@ class ShapeLevel:
         self._shape: Shape = learnt_shape if model is None else model.phases_s
         self._levels = tuple(Level() for _ in (*PHASES, "other"))
         self._whole = (Level(), Level())  # without and with adaption
-        self._iterations = IterationForecast()
+        usual = 0.0 if model is None else model.application.iterations
+        self._iterations = IterationForecast(usual)
         self._phases = False
 
     def predict_s(self, work: Work) -> float:
@@ -96,9 +97,8 @@ class ShapeLevel:
 
     def observe(self, spent: Spent, work: Work) -> None:
         """Take what the cycle took, phase by phase where that is known."""
-        iterations = spent.iterations or work.iterations
-        if spent.iterations:
-            self._iterations.observe(spent.iterations)
+        iterations = iterations_done(spent, work)
+        self._iterations.take(spent, work)
         shape = self._shape(work, iterations)
         disturbed = spent.disturbed
         if not spent.phases_s:
@@ -113,6 +113,17 @@ class ShapeLevel:
         rest = spent.seconds - sum(spent.phases_s)
         if rest > 1e-3 * spent.seconds and work.steps:
             self._levels[-1].observe(rest / work.steps, disturbed)
+
+    def renew(self, cycles: Sequence[tuple[Spent, Work]]) -> None:
+        """Take cycles after which nothing before them counts, for the phases that they had."""
+        for spent, work in cycles:
+            self.observe(spent, work)
+        for phase, level in zip((*PHASES, "other"), self._levels, strict=True):
+            if phase not in ("adaption", "balance") or all(work.adapts for _, work in cycles):
+                level.restart(len(cycles))
+        for adapts, level in enumerate(self._whole):
+            if all(work.adapts == bool(adapts) for _, work in cycles):
+                level.restart(len(cycles))
 
     def restart(self, keep: int, factor: float) -> None:
         """Begin the levels anew with the last cycles; rare phases are scaled by the factor."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 
@@ -18,11 +19,11 @@ class Work:
     steps : int
         Hydro steps in the cycle, each with a halo exchange and a reduction.
     iterations : float
-        Expected iterations of the heat solver in all its solves; 0 without heat, or where they are
-        not known yet.
+        Expected iterations of the heat solver in all its solves: 0 without heat, NaN where nothing
+        is known of them.
     solves : float or None
-        How often heat is solved for; None for as often as usual (`Application.solves`), 0 for not
-        at all.
+        How often heat is solved for; None for as often as usual (`Application.solves`), or never
+        where there are no iterations.
     adapts : bool
         Whether the mesh is looked at for adaption at the end of the cycle.
     ghosts : float
@@ -55,8 +56,8 @@ class Spent:
         The whole cycle.
     phases_s : tuple of float
         In the order of `PHASES`; empty where only the whole is known.
-    iterations : float
-        Iterations of the heat solver that were done.
+    iterations : float or None
+        Iterations of the heat solver that were done; None where they were not counted.
     divided, combined, moved : int
         Cells that were divided, combined and moved to another rank at the end of the cycle.
     disturbed : bool
@@ -65,8 +66,15 @@ class Spent:
 
     seconds: float
     phases_s: tuple[float, ...] = ()
-    iterations: float = 0.0
+    iterations: float | None = None
     divided: int = 0
     combined: int = 0
     moved: int = 0
     disturbed: bool = False
+
+
+def iterations_done(spent: Spent, work: Work) -> float:
+    """Return the heat iterations of a cycle: those counted, else those expected, else none."""
+    if spent.iterations is not None:
+        return spent.iterations
+    return 0.0 if math.isnan(work.iterations) else work.iterations

@@ -14,7 +14,13 @@ VERBS = {
     "run": ("hindmost.harness.verbs.run", "run solvers on ranks and record every iteration"),
     "probe": ("hindmost.harness.verbs.probe", "measure what this machine can do"),
     "show": ("hindmost.analysis.verbs.show", "say what is in run files"),
+    "ranks": ("hindmost.analysis.verbs.ranks", "say who is hindmost, and which ranks stand out"),
+    "watch": ("hindmost.analysis.verbs.watch", "show a run while it goes on"),
     "check": ("hindmost.analysis.verbs.check", "say whether runs are good enough to conclude from"),
+    "efficiency": (
+        "hindmost.analysis.verbs.efficiency",
+        "say how much of the ranks' time is work",
+    ),
     "fit": ("hindmost.analysis.verbs.fit", "hold models of the noise against the solve time"),
     "predict": ("hindmost.analysis.verbs.predict", "say how long a later solve will take"),
     "scale": ("hindmost.analysis.verbs.scale", "model how kernels grow, and rank them"),
@@ -34,6 +40,8 @@ VERBS = {
 
 BRANCHES = {
     ("run", "adaptive"): "hindmost.harness.verbs.run_adaptive",
+    ("run", "collectives"): "hindmost.harness.verbs.run_collectives",
+    ("predict", "adaptive"): "hindmost.harness.verbs.predict_adaptive",
 }
 """Verbs whose next word makes them another: the module for both words."""
 
@@ -70,6 +78,14 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message} (see: {self.prog} --help)")
 
 
+class Help(argparse.RawDescriptionHelpFormatter):
+    """The help of the command: argparse forgets that verbs stand further in than options."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog)
+        self._action_max_length = max(map(len, VERBS)) + 2 * self._indent_increment
+
+
 def main(words: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
     words = list(sys.argv[1:] if words is None else words)
@@ -78,7 +94,7 @@ def main(words: Sequence[str] | None = None) -> int:
         prog="hindmost",
         description="Measures and models where parallel iterations lose time.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=Help,
     )
     parser.add_argument("--version", action="store_true", help="say which version this is")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")

@@ -81,9 +81,9 @@ def words_of(dom: str, number: int) -> str:
 def test_charts_are_drawn_and_answer(page: Path, browse: Browse) -> None:
     dom = browse(f"{page.as_uri()}#chart-1@25,0.5")
     charts = page.read_text().count('<figure class="chart"')
-    assert charts == 6
+    assert charts == 8
     assert f'data-charts="{charts}"' in dom
-    assert re.findall(r'data-drawn="(\w+)"', dom) == ["map"] * 2 + ["curves"] * 4
+    assert re.findall(r'data-drawn="(\w+)"', dom) == ["map"] * 2 + ["curves"] * 6
     told = re.fullmatch(r"body 25, rank 1: ([\d,.]+) µs", words_of(dom, 1))
     assert told is not None
     expected = 1e6 * (DETOUR_S + 60e-6)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tests.conftest import run_values
 
+from hindmost.analysis.figures.adaptive.figures import ADAPTIVE_FIGURES
 from hindmost.analysis.figures.choice import Choice
 from hindmost.analysis.figures.run_figures import RUN_FIGURES
 from hindmost.analysis.figures.together import TOGETHER_FIGURES
@@ -28,7 +29,7 @@ def drawn(folder: Path) -> set[str]:
 def test_every_figure_is_listed_with_what_it_shows(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plot", "--list"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    names = [figure.name for figure in (*RUN_FIGURES, *TOGETHER_FIGURES)]
+    names = [figure.name for figure in (*RUN_FIGURES, *ADAPTIVE_FIGURES, *TOGETHER_FIGURES)]
     assert [line.split()[0] for line in lines] == names
     assert max(len(line) for line in lines) <= 100
 
@@ -51,7 +52,8 @@ def test_every_figure_can_be_drawn_of_few_ranks(
 ) -> None:
     values = run_values(iterations=40, ranks=ranks, restart=10, seed=1)
     file = write_whole(tmp_path, replace(header, ranks=ranks), values)
-    names = [figure.name for figure in RUN_FIGURES if ranks > 1 or figure.name != "span"]
+    of_several = {"span", "efficiency", "efficiency-cycle"}
+    names = [figure.name for figure in RUN_FIGURES if ranks > 1 or figure.name not in of_several]
     words = [word for name in names for word in ("--figure", name)]
     out = tmp_path / "f"
     assert main(["plot", str(file), "--out", str(out), "--width", width, "--csv", *words]) == 0

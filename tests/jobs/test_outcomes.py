@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from hindmost.errors import DataError
-from hindmost.jobs.drive.deadline import Deadline, age_s, deadline_here
+from hindmost.harness.runfile.provenance import process_age_s
+from hindmost.jobs.drive.deadline import Deadline, deadline_here
 from hindmost.jobs.drive.nodes import expand, job_here, nodes_here
 from hindmost.jobs.outcome import Cause, Outcome
 from hindmost.jobs.outcomes import RunRecord, Standing, read_record, standing, write_outcome
@@ -117,7 +118,7 @@ def test_job_and_nodes_are_those_of_the_machines_scheduler(tmp_path: Path) -> No
 def test_the_deadline_is_the_first_of_wall_time_and_what_slurm_says() -> None:
     import time
 
-    assert deadline_here(1e6, 0.0, {}).left_s == pytest.approx(1e6 - age_s(), abs=5.0)
+    assert deadline_here(1e6, 0.0, {}).left_s == pytest.approx(1e6 - process_age_s(), abs=5.0)
     soon = deadline_here(1e6, 30.0, {"SLURM_JOB_END_TIME": str(int(time.time()) + 100)})
     assert soon.left_s == pytest.approx(100.0, abs=5.0)
     assert soon.fits(50.0)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
+import argparse
 import re
-import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.conftest import ROOT
 
 from hindmost.cli import VERBS
+from hindmost.harness.collectives.operations import OPERATIONS
 from hindmost.harness.krylov.experiment import Experiment
+from hindmost.harness.verbs import run_collectives
 from hindmost.jobs.plan.make import make_plan
 from hindmost.jobs.plan.plan import Plan
 from hindmost.jobs.schedulers import SCHEDULERS
@@ -81,28 +81,19 @@ def test_runs_of_krylov_solvers_can_be_done(name: str, tmp_path: Path) -> None:
         ).check()
 
 
-def test_the_collectives_are_measured_and_gathered(tmp_path: Path) -> None:
+def test_runs_of_collectives_can_be_done(tmp_path: Path) -> None:
     plan = on_two_cores("collectives", tmp_path)
-    assert (ROOT / plan.runs[0].command[1]).exists()
-    data = (ROOT / "examples/scaling/data/collectives.txt").read_text()
-    for ranks in (16, 128):
-        (tmp_path / f"collectives-p{ranks}-0.txt").write_text(data)
-    (tmp_path / "bin").mkdir()
-    for tool in ("python", "hindmost"):
-        (tmp_path / "bin" / tool).write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
-        (tmp_path / "bin" / tool).chmod(0o755)
-    done = subprocess.run(
-        [str(shutil.which("sh")), "-c", plan.collect.replace("{runs}", ".")],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=tmp_path,
-        env={**os.environ, "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"},
-    )
-    assert done.stdout.split() == [
-        "examples/scaling/over_ranks.py", "./over-ranks.jsonl", "128=./collectives-p128-0.txt",
-        "16=./collectives-p16-0.txt", "scale", "./over-ranks.jsonl",
-    ]  # fmt: skip
+    seeds = set()
+    for run in plan.runs:
+        assert run.command[:3] == ("hindmost", "run", "collectives")
+        parser = argparse.ArgumentParser()
+        run_collectives.add_arguments(parser)
+        parser.set_defaults(petsc_options=())
+        experiment = run_collectives.experiment_of(parser.parse_args(run.command[3:]))
+        experiment.check()
+        assert set(experiment.operations) == set(OPERATIONS.names)
+        seeds.add(experiment.seed)
+    assert len(seeds) == 3  # each repeat has an order of its own
 
 
 @pytest.mark.parametrize("scheduler", SCHEDULERS.names)

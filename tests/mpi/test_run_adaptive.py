@@ -21,8 +21,8 @@ pytestmark = pytest.mark.mpi
 
 SMALL = ("--base", "24x16", "--steps", "4")
 LIVELY = replace(
-    TIMING_B, name="lively", columns=12, rows=16, spacing=1 / 24, steps=3, divide=0.3, combine=0.1,
-    buffer=0, growth=16.0,
+    TIMING_B, name="lively", heats=1, columns=12, rows=16, spacing=1 / 24, steps=3, divide=0.3,
+    combine=0.1, buffer=0, growth=16.0,
 )  # fmt: skip
 """A small deck whose mesh changes in every cycle."""
 
@@ -196,7 +196,12 @@ def test_a_state_that_fails_leaves_the_cycles_before_it(
         (("--deck", "timing-a", "--base", "1x1"), "2 ranks for a base mesh of 1 x 1 cells"),
         (("--deck", "timing-a", "--order", "hilbert"), "choose from: curve, slab"),
         (("--deck", "timing-a", "--scheme", "3"), "choose from: 1, 2"),
-        (("--deck", "timing-a", "--time-limit", "soon"), "a duration is"),
+        (("--deck", "timing-a", "--time-limit", "soon"), "is given as 90s, 5m"),
+        (("--deck", "timing-a", "--heat", "pestc"), "--heat pestc: choose from: own, petsc"),
+        (("--deck", "timing-a", "--interval", "weekly"), "--interval weekly: choose from"),
+        (("--deck", "timing-a", "--base", "99999x99999"), "at most 134,217,728 base cells"),
+        (("--deck", "timing-a", "--checkpoint", "/proc/x/c.h5"), "cannot be written there"),
+        (("--restart", "script.py"), "is not a run file"),
         (("--deck", "timing-a", "--mtbf", "1h"), "say where they go with --checkpoint"),
         (("--deck", "timing-a", "--interfere", "x"), "is no stretch of cycles"),
         ((), "Say either --deck"),
@@ -211,15 +216,34 @@ def test_what_cannot_be_run_is_said_once(
     assert "Traceback" not in done.stderr
 
 
+WATCHED = """
+import sys, time
+from pathlib import Path
+from hindmost.harness.adaptive.interference import Neighbours
+from hindmost.__main__ import main
+real = Neighbours.before
+def before(self, cycle):
+    real(self, cycle)
+    time.sleep(0.05)
+    [process] = self._processes
+    words = Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    sys.stderr.write(f"cycle {cycle} {words[0]} {words[36]}\\n")
+Neighbours.before = before
+sys.argv = ["hindmost", *WORDS]
+sys.exit(main())
+"""
+
+
 def test_a_neighbour_works_when_the_schedule_says(ranks: Ranks, tmp_path: Path) -> None:
-    done = ranks(
-        1, "run", "adaptive", "--deck", "timing-a", *SMALL, "--cycles", "12",
-        "--interfere", "4-7@0", "--out", tmp_path,
-    )  # fmt: skip
+    words = ["run", "adaptive", "--deck", "timing-a", *SMALL, "--cycles", "12"]
+    words += ["--interfere", "2-3,7-8@0", "--out", str(tmp_path)]
+    done = ranks(1, script=f"WORDS = {words!r}\n" + WATCHED)
     assert done.returncode == 0, done.stderr
-    run = only_run(tmp_path)
-    assert run.header.spec["interfere"] == {"spans": [[4, 7]], "cores": [0]}
-    assert not [line for line in done.stderr.splitlines() if "defect" in line]
+    seen = [line.split() for line in done.stderr.splitlines() if line.startswith("cycle ")]
+    asleep = [int(cycle) for _, cycle, state, _ in seen if state == "T"]
+    assert asleep == [0, 1, 4, 5, 6, 9, 10, 11]
+    assert {core for *_, core in seen} == {"0"}
+    assert only_run(tmp_path).header.spec["interfere"] == {"spans": [[2, 3], [7, 8]], "cores": [0]}
 
 
 COUNTED = """
@@ -262,3 +286,62 @@ def test_nothing_is_compiled_in_the_run_cold_or_warm(
 def test_json_of_the_spec_is_finite(recorded: Run) -> None:
     text = json.dumps(recorded.header.spec, allow_nan=False)
     assert math.isfinite(json.loads(text)["speed_s"])
+
+
+SIGNALLED = """
+import os, signal, sys
+from hindmost.harness.adaptive.kernel import Kernel
+from hindmost.__main__ import main
+real, count = Kernel.cycle, [0]
+def cycle(self):
+    count[0] += 1
+    if count[0] == 25 and self.mesh.communicator.rank == 1:
+        os.kill(os.getpid(), ASKED)
+    return real(self)
+Kernel.cycle = cycle
+sys.argv = ["hindmost", *WORDS]
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize(("asked", "status"), [("SIGTERM", 75), ("SIGINT", 130)])
+def test_a_run_that_is_asked_to_end_keeps_what_it_has(
+    ranks: Ranks, tmp_path: Path, asked: str, status: int
+) -> None:
+    words = ["run", "adaptive", "--deck", "timing-a", *SMALL, "--cycles", "1000000"]
+    words += ["--checkpoint", str(tmp_path / "state.h5"), "--out", str(tmp_path / "runs")]
+    done = ranks(2, script=f"import signal\nASKED, WORDS = signal.{asked}, {words!r}\n" + SIGNALLED)
+    assert done.returncode == status, done.stderr
+    run = only_run(tmp_path / "runs")
+    assert 1 <= run.bodies <= 25
+    assert run.header.spec["stopped"] == f"asked to by {asked}."
+    assert read_setting(tmp_path / "state.h5").cycle == run.bodies
+    epochs = set(run.variable("epoch").tolist())
+    assert run.edges.epoch is not None
+    assert set(run.edges.epoch.tolist()) == epochs
+
+
+def test_going_on_refuses_what_the_checkpoint_has_otherwise(ranks: Ranks, tmp_path: Path) -> None:
+    state, out = tmp_path / "state.h5", tmp_path / "runs"
+    first = ("--deck", "timing-a", *SMALL, "--cycles", "100000", "--time-limit", "7s")
+    done = ranks(1, "run", "adaptive", *first, "--checkpoint", state, "--out", out)
+    assert done.returncode == 75, done.stderr
+    again = ("run", "adaptive", "--restart", state, "--out", out)
+    done = ranks(1, *again, "--cycles", "200000", "--scheme", "2", "--steps", "7")
+    assert done.returncode == 2
+    assert "leave out --scheme, --steps" in done.stderr
+    done = ranks(1, *again, "--cycles", "2")
+    assert done.returncode == 0, done.stderr
+    assert "nothing is left" in done.stderr
+    before = state.read_bytes()
+    done = ranks(
+        1, "run", "adaptive", "--deck", "sod", "--cycles", "2", "--checkpoint", state, "--out", out
+    )
+    assert done.returncode == 2
+    assert "there is timing-a already" in done.stderr
+    done = ranks(
+        1, "run", "adaptive", *first[:-1], "1s", "--checkpoint", state, "--out", tmp_path / "none"
+    )
+    assert done.returncode == 75, done.stderr
+    assert state.read_bytes() == before
+    assert not list((tmp_path / "none").glob("*.h5"))

@@ -1,4 +1,4 @@
-/* Lines, steps, areas and bands. */
+/* Lines, steps, areas, bands and points. */
 
 class Curves extends Chart {
   steps() { return [(this.view[1] - this.view[0]) / 100, 0.1]; }
@@ -12,6 +12,10 @@ class Curves extends Chart {
   paint(pen) {
     for (const series of this.data.series) {
       const stepped = series.x.length > series.y.length;
+      if (series.look === "points") {
+        this.dots(pen, series);
+        continue;
+      }
       pen.beginPath();
       this.trace(pen, series.x, series.y, stepped);
       if (series.filled) {
@@ -38,6 +42,23 @@ class Curves extends Chart {
       free = this.toX(at) + pen.measureText(name).width + 8;
     }
   }
+  /* Open marks of growing size and other corners, so that one on another are both seen. */
+  dots(pen, series) {
+    const radius = 3 + 1.5 * series.mark;
+    const corners = [24, 4, 3, 4, 3, 6][series.mark % 6];
+    const turned = series.mark === 1 ? Math.PI / 4 : -Math.PI / 2;
+    pen.strokeStyle = ink(series.colour);
+    pen.lineWidth = 1.4;
+    series.y.forEach((value, i) => {
+      pen.beginPath();
+      for (let corner = 0; corner < corners; corner++) {
+        const angle = turned + (2 * Math.PI * corner) / corners;
+        pen.lineTo(this.toX(series.x[i]) + radius * Math.cos(angle), this.toY(value) + radius * Math.sin(angle));
+      }
+      pen.closePath();
+      pen.stroke();
+    });
+  }
   mark(pen, box) {
     pen.strokeStyle = ink("--accent");
     pen.lineWidth = 1;
@@ -45,6 +66,7 @@ class Curves extends Chart {
   }
   say(x) {
     const parts = this.data.series.map((series) => {
+      if (series.look === "points" && !series.x.includes(Math.round(x))) return "";
       const stepped = series.x.length > series.y.length;
       let at = series.x.findIndex((edge) => edge > x) - 1;
       if (at < 0) at = x < series.x[0] ? -1 : series.y.length - 1;

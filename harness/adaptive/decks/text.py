@@ -55,7 +55,10 @@ def parse_deck(text: str, source: str) -> Deck:
             f"{source}: {', '.join(missing)} missing; a deck needs its name, summary, start, "
             "columns, rows, spacing, levels and steps."
         )
-    numbers = {name: float(value) for name, value in given.items() if known[name] == "float"}
+    try:
+        numbers = {name: float(value) for name, value in given.items() if known[name] == "float"}
+    except OverflowError:
+        raise UsageError(f"{source}: a number is too large for the machine to hold.") from None
     try:
         return Deck(**(given | numbers))
     except UsageError as error:
@@ -89,8 +92,7 @@ def place(source: str, text: str, name: str) -> str:
 
 def shown(value: Any) -> str:
     """Return a value as TOML has it."""
-    return (
-        repr(value)
-        if isinstance(value, float)
-        else json.dumps(value, ensure_ascii=False, default=str)
-    )
+    if isinstance(value, float):
+        return repr(value)
+    # JSON may have the one control character in a text that TOML may not.
+    return json.dumps(value, ensure_ascii=False, default=str).replace("\x7f", "\\u007f")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -147,9 +148,13 @@ def test_heat_is_iterations_and_solves() -> None:
     fewer = Work(cells=10_000, iterations=100, solves=10)
     assert model.phase_times(fewer).heat == pytest.approx(1e4 * (100 * 2e-9 + 10 * 2e-8))
     # A first cycle, whose iterations nobody knows: the deck's usual ones, and none without heat.
-    first = Work(cells=10_000)
+    first = Work(cells=10_000, iterations=math.nan)
     assert model.phase_times(first).heat == pytest.approx(1e4 * (280 * 2e-9 + 40 * 2e-8))
-    assert model.phase_times(Work(cells=10_000, solves=0)).heat == 0.0
+    assert sum(model.phases_s(first, math.nan)) == model.phase_times(first).seconds
+    assert model.phase_times(Work(cells=10_000)).heat == 0.0
+    # Solved at once: what a solve takes beside its iterations.
+    at_once = Work(cells=10_000, solves=4)
+    assert model.phase_times(at_once).heat == pytest.approx(1e4 * 4 * 2e-8)
     assert Panel(["offline"], model=model).predict(first)[0] == pytest.approx(
         model.phase_times(first).seconds
     )

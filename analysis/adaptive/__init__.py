@@ -1,0 +1,1 @@
+"""Adaptive runs: how well their cycles were predicted, and what the predictions are worth."""

@@ -1,0 +1,200 @@
+"""Replays of the same cycles: errors of predictions raw, the floor under them, and denoised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.analysis.adaptive.run import AdaptiveRun
+from hindmost.errors import DataError
+from hindmost.models.dynamic.floor import denoised, error_floor_percent, mean_error_percent
+from hindmost.models.dynamic.offline import OfflineModel
+from hindmost.models.dynamic.panel import Panel
+from hindmost.models.dynamic.work import Spent
+
+FIRST = 1
+"""Cycles left out of errors: before the first there is nothing to predict from."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replays:
+    """Runs of the same cycles from the same state.
+
+    Attributes
+    ----------
+    runs : tuple of AdaptiveRun
+        Alike in deck, ranks, choices, cycles and what the cycles did.
+    """
+
+    runs: tuple[AdaptiveRun, ...]
+
+    @property
+    def deck(self) -> str:
+        """Name of the deck."""
+        return self.runs[0].deck
+
+    @property
+    def ranks(self) -> int:
+        """Ranks of each run."""
+        return self.runs[0].ranks
+
+    @property
+    def title(self) -> str:
+        """What the runs have in common, for a heading."""
+        first = self.runs[0]
+        choices = first.spec.get("choices", {})
+        words = [f"{name} {value}" for name, value in choices.items() if USUAL.get(name) != value]
+        if first.disturbed_on_purpose:
+            words.append(f"a neighbour {first.neighbour_words}")
+        base = first.spec.get("base")
+        size = [f"{base[0]} x {base[1]} base cells"] if base else []
+        return ", ".join([first.title, *size, f"{first.seconds.size} cycles", *words])
+
+    @property
+    def label(self) -> str:
+        """The same in few words, for tables."""
+        first = self.runs[0]
+        beside = f", neighbour {first.neighbour_words}" if first.disturbed_on_purpose else ""
+        return f"{first.deck}, {first.ranks} rank{'s' * (first.ranks > 1)}{beside}"
+
+    @property
+    def middle(self) -> AdaptiveRun:
+        """The run whose whole time is the median, or the one below it."""
+        order = np.argsort([each.seconds.sum() for each in self.runs], kind="stable")
+        return self.runs[int(order[(len(order) - 1) // 2])]
+
+    @cached_property
+    def replayed_s(self) -> NDArray[np.float64]:
+        """What the cycles took, float64 array, shape (replay, cycle), seconds."""
+        return np.stack([each.seconds for each in self.runs])
+
+    @property
+    def predictors(self) -> tuple[str, ...]:
+        """Those that every run has."""
+        return tuple(
+            name
+            for name in self.runs[0].predictors
+            if all(name in each.predictors for each in self.runs)
+        )
+
+    def errors_percent(self, name: str) -> list[float]:
+        """Return the mean absolute error of a predictor in every run, as it was made in the run."""
+        return [
+            mean_error_percent(each.prediction(name)[FIRST:], each.seconds[FIRST:])
+            for each in self.runs
+        ]
+
+    def floor_percent(self) -> float | None:
+        """Return mean |replay - median| / median; None of fewer than two replays."""
+        return error_floor_percent(self.replayed_s[:, FIRST:]) if len(self.runs) > 1 else None
+
+    def denoised_percent(self, model: OfflineModel | None = None) -> dict[str, float]:
+        """Return errors where every cycle is the fastest of its replays, and so its predictors see.
+
+        Every phase is the minimum over the replays as well, scaled so that they sum to the cycle.
+        The predictors run anew over these cycles. Without ``model`` the offline prediction is the
+        recorded one of the run before which the reference kernel was fastest.
+
+        Returns
+        -------
+        dict of str to float
+            Predictor -> percent; empty of fewer than two replays. Never to be mixed with those of
+            single runs.
+        """
+        if len(self.runs) < 2:
+            return {}
+        cycles = denoised(self.replayed_s)
+        phases = np.stack([each.phases_s for each in self.runs]).min(axis=0)
+        rest = np.stack([each.seconds - each.phases_s.sum(axis=1) for each in self.runs]).min(
+            axis=0
+        )
+        scale = cycles / (phases.sum(axis=1) + np.maximum(rest, 0.0))
+        spents = [
+            Spent(
+                seconds=float(cycles[k]),
+                phases_s=tuple((scale[k] * phases[k]).tolist()),
+                iterations=self.runs[0].spents[k].iterations,
+            )
+            for k in range(cycles.size)
+        ]
+        panel = replayed(self.runs[0], spents, model=model)
+        errors = panel.errors_percent(FIRST)
+        if model is None and "offline" in self.predictors:
+            fastest = min(self.runs, key=lambda each: each.spec.get("speed_s") or np.inf)
+            said = fastest.prediction("offline")[FIRST:]
+            errors["offline"] = mean_error_percent(said, cycles[FIRST:])
+        return {name: errors[name] for name in self.predictors if name in errors}
+
+
+USUAL = {
+    "order": "curve",
+    "threshold": 1.02,
+    "exchange": "persistent",
+    "scheme": 1,
+    "heat": "own",
+    "sums": "plain",
+}
+"""Choices that need no words."""
+
+
+def replayed(
+    run: AdaptiveRun,
+    spents: Sequence[Spent] | None = None,
+    *,
+    names: Sequence[str] | None = None,
+    model: OfflineModel | None = None,
+    restarts: bool = True,
+) -> Panel:
+    """Run the predictors over cycles once more: over what a run took, or over other times.
+
+    Parameters
+    ----------
+    spents : sequence of Spent, optional
+        One a cycle; those of the run if not given.
+    names, model, restarts
+        See `hindmost.models.dynamic.panel.Panel`.
+    """
+    if spents is not None and len(spents) != len(run.works):
+        raise DataError(f"{len(spents)} times for {len(run.works)} cycles; there must be as many.")
+    panel = Panel(names, model=model, restarts=restarts)
+    for work, spent in zip(run.works, run.spents if spents is None else spents, strict=True):
+        panel.predict(work)
+        panel.observe(spent)
+    return panel
+
+
+def group_replays(runs: Iterable[AdaptiveRun]) -> list[Replays]:
+    """Put replays together, in the order in which they come.
+
+    Runs are replays of each other if they were asked for the same and their cycles did the same:
+    the mesh history is that of the cells on every rank.
+    """
+    groups: dict[tuple[str, ...], list[AdaptiveRun]] = {}
+    for each in runs:
+        groups.setdefault(likeness(each), []).append(each)
+    return [Replays(runs=tuple(members)) for members in groups.values()]
+
+
+def likeness(run: AdaptiveRun) -> tuple[str, ...]:
+    """Return everything in which replays must be alike."""
+    spec, header = run.spec, run.run.header
+    keys = ("deck", "choices", "base", "first_cycle", "interfere", "machine")
+    return (
+        run.deck,
+        str(run.ranks),
+        ", ".join(sorted(set(run.run.hosts))),
+        header.mpi_library,
+        header.origin,
+        *(str(spec.get(key)) for key in keys),
+        str(run.seconds.size),
+        str(hash(run.cells.tobytes())),
+    )
+
+
+def undisturbed(groups: Iterable[Replays]) -> list[Replays]:
+    """Return the groups beside which no neighbour was made to run."""
+    return [each for each in groups if not each.runs[0].disturbed_on_purpose]

@@ -1,0 +1,259 @@
+"""An adaptive run as the analysis takes it: what each cycle did, took, and was to take."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.analysis.runs import ADAPTIVE
+from hindmost.errors import DataError, UsageError
+from hindmost.harness.runfile.reader import Run
+from hindmost.models.dynamic.work import PHASES, Spent, Work
+
+CHECKPOINT = "checkpoint"
+IN_FILES = {"reduction": "wait"}
+"""Phases of the models that run files know by another name."""
+NEEDED = ("cells", "ghosts", "divided", "combined", "moved", "heat_iterations", "switches")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdaptiveRun:
+    """The cycles of a run; times are those of rank 0, which predicts, without checkpoints.
+
+    Attributes
+    ----------
+    run : Run
+    deck : str
+    ranks, steps, first_cycle, repeat : int
+        ``first_cycle`` were done before this run, and ``repeat`` is its number among replays.
+    seconds : float64 array, shape (cycle,), seconds
+    checkpoint_s : float64 array, shape (cycle,), seconds
+        What a checkpoint before the cycle took; 0 where none was written.
+    phases_s : float64 array, shape (cycle, phase), seconds
+        Of rank 0, in the order of `hindmost.models.dynamic.work.PHASES`.
+    least_s : float64 array, shape (cycle, phase), seconds
+        Of the rank that spent least in the phase: of halo and reduction what is left when the
+        waiting for others is taken off.
+    predictors : tuple of str
+    predicted : float64 array, shape (cycle, predictor), seconds
+        NaN where a predictor had nothing to say.
+    works : tuple of Work
+        As it was known before each cycle.
+    spents : tuple of Spent
+        As rank 0 saw it.
+    cells : int64 array, shape (cycle, rank)
+    divided, combined, moved : int64 array, shape (cycle,)
+        Of all ranks, at the end of the cycle.
+    """
+
+    run: Run
+    deck: str
+    ranks: int
+    steps: int
+    first_cycle: int
+    repeat: int
+    seconds: NDArray[np.float64]
+    checkpoint_s: NDArray[np.float64]
+    phases_s: NDArray[np.float64]
+    least_s: NDArray[np.float64]
+    predictors: tuple[str, ...]
+    predicted: NDArray[np.float64]
+    works: tuple[Work, ...]
+    spents: tuple[Spent, ...]
+    cells: NDArray[np.int64]
+    divided: NDArray[np.int64]
+    combined: NDArray[np.int64]
+    moved: NDArray[np.int64]
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """What was asked for, and what stood out."""
+        return self.run.header.spec
+
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        """The numbers of the cycles, int64 array, shape (cycle,)."""
+        return np.arange(self.seconds.size) + self.first_cycle
+
+    @property
+    def total_cells(self) -> NDArray[np.int64]:
+        """Cells of all ranks, int64 array, shape (cycle,)."""
+        total: NDArray[np.int64] = self.cells.sum(axis=1)
+        return total
+
+    @property
+    def disturbed_on_purpose(self) -> bool:
+        """Whether a neighbour was made to run."""
+        return bool(self.spec.get("interfere"))
+
+    @property
+    def neighbour(self) -> NDArray[np.bool_]:
+        """In which cycles the neighbour ran, bool array, shape (cycle,)."""
+        ran = np.zeros(self.seconds.size, bool)
+        for first, last in (self.spec.get("interfere") or {}).get("spans", ()):
+            ran |= (self.numbers >= first) & (last is None or self.numbers <= last)
+        return ran
+
+    @property
+    def neighbour_words(self) -> str:
+        """When the neighbour ran."""
+        spans = (self.spec.get("interfere") or {}).get("spans", ())
+        return " and ".join(
+            f"from cycle {first} on" if last is None else f"in cycles {first} to {last}"
+            for first, last in spans
+        )
+
+    @property
+    def verdicts(self) -> list[dict[str, Any]]:
+        """Cycles that stood out: cycle, kind and words."""
+        return list(self.spec.get("verdicts", ()))
+
+    @property
+    def checkpoints(self) -> list[dict[str, float]]:
+        """Checkpoints: cycle, seconds and bytes."""
+        return list(self.spec.get("checkpoints", ()))
+
+    @property
+    def title(self) -> str:
+        """Deck, ranks and cycles, for a heading."""
+        return f"{self.deck} on {self.ranks} rank{'s' * (self.ranks > 1)}"
+
+    def prediction(self, name: str) -> NDArray[np.float64]:
+        """Return what a predictor said, float64 array, shape (cycle,), seconds.
+
+        Raises
+        ------
+        UsageError
+            The run has no such predictor.
+        """
+        if name not in self.predictors:
+            raise UsageError(
+                f"{self.run.path} has no predictor '{name}'; it has: {', '.join(self.predictors)}."
+            )
+        return self.predicted[:, self.predictors.index(name)]
+
+
+def is_adaptive(run: Run) -> bool:
+    """Tell whether a run is one of the adaptive kernel."""
+    return run.header.workload == ADAPTIVE
+
+
+def read_adaptive(run: Run) -> AdaptiveRun:
+    """Read a run of the adaptive kernel.
+
+    Raises
+    ------
+    UsageError
+        It is another workload's.
+    DataError
+        It lacks what cycles do, or its deck cannot be read.
+    """
+    if not is_adaptive(run):
+        raise UsageError(
+            f"{run.path} is a run of {run.header.workload}, whose iterations all do the same; "
+            "this is for those of `hindmost run adaptive`."
+        )
+    missing = [name for name in NEEDED if not run.has(name)]
+    if missing or run.bodies == 0:
+        lacks = f"its cycles' {', '.join(missing)}" if missing else "cycles"
+        raise DataError(f"{run.path} lacks {lacks}; run `hindmost run adaptive` again.")
+    spec = run.header.spec
+    steps = steps_of(run)
+    durations = run.durations
+    checkpoint = rank_0(run, CHECKPOINT)
+    every = np.stack([phase_of(run, name) for name in PHASES], axis=2)
+    seconds = durations[:, 0] - checkpoint
+    predictors = tuple(run.predictors)
+    predicted = np.empty((run.bodies, 0))
+    if predictors:
+        predicted = np.asarray(run.variable("predicted"), np.float64)
+    counts = {name: np.asarray(run.variable(name), np.int64) for name in NEEDED}
+    return AdaptiveRun(
+        run=run,
+        deck=run.header.solver,
+        ranks=run.header.ranks,
+        steps=steps,
+        first_cycle=int(spec.get("first_cycle", 0)),
+        repeat=int(spec.get("repeat", 0)),
+        seconds=seconds,
+        checkpoint_s=checkpoint,
+        phases_s=every[:, 0],
+        least_s=every.min(axis=1),
+        predictors=predictors,
+        predicted=predicted,
+        works=works_of(run, counts, steps),
+        spents=tuple(
+            Spent(
+                seconds=float(seconds[k]),
+                phases_s=tuple(every[k, 0].tolist()),
+                iterations=float(counts["heat_iterations"][k, 0]),
+                divided=int(counts["divided"][k, 0]),
+                combined=int(counts["combined"][k, 0]),
+                moved=int(counts["moved"][k, 0]),
+                disturbed=bool(counts["switches"][k, 0] > 0),
+            )
+            for k in range(run.bodies)
+        ),
+        cells=counts["cells"],
+        divided=counts["divided"].sum(axis=1),
+        combined=counts["combined"].sum(axis=1),
+        moved=counts["moved"].sum(axis=1),
+    )
+
+
+def steps_of(run: Run) -> int:
+    """Return the steps of a cycle from the deck that the run file holds; 1 without a deck."""
+    text = run.header.spec.get("deck", "")
+    try:
+        return int(tomllib.loads(text).get("steps", 1))
+    except (tomllib.TOMLDecodeError, TypeError, ValueError) as error:
+        raise DataError(f"{run.path}: the deck in the file cannot be read: {error}.") from error
+
+
+def phase_of(run: Run, name: str) -> NDArray[np.float64]:
+    """Return a phase of the models, shape (cycle, rank), seconds; zeros where there is none."""
+    name = IN_FILES.get(name, name)
+    if name in run.phases:
+        return run.phase(name)
+    return np.zeros((run.bodies, run.header.ranks))
+
+
+def rank_0(run: Run, name: str) -> NDArray[np.float64]:
+    """Return a phase on rank 0, shape (cycle,), seconds."""
+    return phase_of(run, name)[:, 0]
+
+
+def works_of(run: Run, counts: dict[str, NDArray[np.int64]], steps: int) -> tuple[Work, ...]:
+    """Return what was known of every cycle before it ran, as the run itself put it together."""
+    most, total = counts["cells"].max(axis=1), counts["cells"].sum(axis=1)
+    ghosts, neighbours = counts["ghosts"].max(axis=1), neighbours_of(run)
+    before = np.concatenate([[0], counts["heat_iterations"][:-1, 0]])
+    return tuple(
+        Work(
+            cells=float(most[k]),
+            total=float(total[k]),
+            steps=steps,
+            iterations=float(before[k]),
+            adapts=True,
+            ghosts=float(ghosts[k]),
+            messages=float(neighbours[k]),
+        )
+        for k in range(run.bodies)
+    )
+
+
+def neighbours_of(run: Run) -> NDArray[np.int64]:
+    """Return how many ranks the best connected one sends to, int64 array, shape (cycle,)."""
+    edges = run.edges
+    if edges.epoch is None or not edges.source.size or not run.has("epoch"):
+        return np.zeros(run.bodies, np.int64)
+    epochs = run.variable("epoch")
+    length = int(max(epochs.max(), edges.epoch.max())) + 1
+    sent = np.zeros((length, run.header.ranks), np.int64)
+    np.add.at(sent, (edges.epoch, edges.source), 1)
+    most: NDArray[np.int64] = sent.max(axis=1)[epochs]
+    return most

@@ -1,0 +1,1 @@
+"""Figures of adaptive runs: those of the paper on dynamic prediction, and what they rest on."""

@@ -1,0 +1,81 @@
+"""``hindmost ranks``: who is hindmost, and which ranks are worth a look."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from hindmost.analysis.ranks.report import RankReport, report_run, report_table, words
+from hindmost.analysis.ranks.tables import read_table
+from hindmost.analysis.readers.head import head_of
+from hindmost.analysis.runs import find_runs
+from hindmost.errors import UsageError
+
+EXAMPLES = """\
+examples:
+  hindmost ranks runs/laplacian-1d-gmres-p2-0.h5
+  hindmost ranks runs/ --keep 5%      # which ranks 'hindmost run --keep 5%' would have kept
+  hindmost ranks metrics.csv          # rank,host,compute [s],messages; also CUBE, Caliper
+  hindmost ranks tau-profiles/        # profile.0.0.0, profile.1.0.0, ...
+"""
+JSON_VERSION = 1
+HDF5 = b"\x89HDF\r\n\x1a\n"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.description = (
+        "Says who comes last, how often and at what cost, which ranks stand out, and which groups "
+        "there are."
+    )
+    parser.epilog = EXAMPLES
+    parser.add_argument(
+        "file",
+        nargs="+",
+        type=Path,
+        help="run files, folders of them, or tables of metrics per rank",
+    )
+    parser.add_argument("--keep", help="say which ranks to keep at this share, such as 5%%")
+    parser.add_argument("--groups", type=int, help="how many groups of ranks (by their distances)")
+    parser.add_argument("--json", action="store_true", help="print JSON, one entry a file")
+
+
+def perform(arguments: argparse.Namespace) -> int:
+    """Look at the ranks and print."""
+    share = None if arguments.keep is None else share_of(arguments.keep)
+    if arguments.groups is not None and arguments.groups < 1:
+        raise UsageError(f"--groups {arguments.groups}: it must be at least 1.")
+    reports: list[RankReport] = []
+    for path in arguments.file:
+        if holds_runs(path):
+            reports += [
+                report_run(run, share=share, k=arguments.groups) for run in find_runs([path])
+            ]
+        else:
+            table = read_table(path)
+            reports.append(report_table(str(path), table, share=share, k=arguments.groups))
+    if arguments.json:
+        found = [report.to_json() for report in reports]
+        print(json.dumps({"version": JSON_VERSION, "files": found}, indent=2))
+        return 0
+    print("\n\n".join(words(report) for report in reports))
+    return 0
+
+
+def holds_runs(path: Path) -> bool:
+    """Tell whether a path is a run file, or a folder with some."""
+    if path.is_dir():
+        return any(path.glob("*.h5"))
+    return path.suffix == ".h5" or (path.exists() and head_of(path).startswith(HDF5))
+
+
+def share_of(text: str) -> float:
+    """Return a share of what is written as ``5%`` or ``0.05``."""
+    try:
+        share = float(text[:-1]) / 100.0 if text.endswith("%") else float(text)
+    except ValueError:
+        share = 0.0
+    if not 0.0 < share <= 1.0:
+        raise UsageError(f"--keep {text}: write a share above 0 and up to 1, such as 5% or 0.05.")
+    return share

@@ -1,0 +1,19 @@
+"""A run watched where there is no terminal: a line now and then."""
+
+from __future__ import annotations
+
+from hindmost.analysis.watch.history import History
+from hindmost.analysis.watch.words import hindmost_words, progress
+
+SHARE_SHOWN = 0.005
+
+
+def line(history: History) -> str:
+    """Return what is to be known of a run on one line."""
+    words = [progress(history)]
+    if history.frames:
+        shares = history.shares(history.frames[-1:])
+        shown = [f"{name} {share:.0%}" for name, share in shares.items() if share > SHARE_SHOWN]
+        words.append(", ".join(shown))
+        words.append(hindmost_words(history))
+    return "; ".join(filter(None, words))

@@ -1,0 +1,251 @@
+"""A page on a run while it goes on, for browsers on this machine that know its token.
+
+Nothing of a request is ever used as a path: the first word of the address is compared with the
+tokens, the second with the names of three answers. All else is refused in the same words.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import secrets
+import socket
+import threading
+import time
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from hindmost.analysis.page.watch import watch_page
+from hindmost.analysis.watch.history import History
+from hindmost.analysis.watch.hub import BehindError, Hub
+from hindmost.errors import DataError, UsageError
+from hindmost.harness.runfile.feed import write_control
+
+LOOPBACK = "127.0.0.1"
+HOSTS = ("127.0.0.1", "localhost", "[::1]")
+"""Names under which a browser may have found the page: any other was rebound to this machine."""
+MOST_CONNECTIONS = 512
+REQUEST_S = 10.0
+WRITE_S = 5.0
+HEARTBEAT_S = 2.0
+SEND_BYTES = 1 << 17
+MOST_BODY = 512
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+class WatchServer(ThreadingHTTPServer):
+    """Serves the page on one feed, from loopback alone; use it as a context.
+
+    Parameters
+    ----------
+    path : Path
+        The feed.
+    port : int
+        0 for any that is free.
+    control : bool
+        Whether there is a second token, whose viewers may change rate and metric.
+
+    Raises
+    ------
+    UsageError
+        The port is taken.
+    """
+
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 256
+    allow_reuse_address = True
+
+    def __init__(self, path: Path, *, port: int = 0, control: bool = False) -> None:
+        self._hub = Hub(path)
+        self._token = secrets.token_urlsafe(32)
+        self._control_token = secrets.token_urlsafe(32) if control else None
+        self._room = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self.asking: dict[socket.socket, float] = {}
+        head = self._hub.history.head
+        self.pages = {
+            allowed: watch_page(head, controls=allowed).encode() for allowed in (False, True)
+        }
+        try:
+            super().__init__((LOOPBACK, port), Viewer)
+        except OSError as error:
+            raise UsageError(f"--port {port}: {error.strerror}; choose another.") from error
+        self._thread = threading.Thread(target=self.serve_forever, args=(0.1,), daemon=True)
+
+    @property
+    def hub(self) -> Hub:
+        """What reads the feed."""
+        return self._hub
+
+    @property
+    def history(self) -> History:
+        """What the feed has told."""
+        return self._hub.history
+
+    def address(self, *, control: bool = False) -> str:
+        """Return the address of the page, with its token."""
+        token = self._control_token if control else self._token
+        return f"http://{LOOPBACK}:{self.server_address[1]}/{token}/"
+
+    def rights(self, word: str) -> bool | None:
+        """Return whether a token may control; None if it is no token."""
+        given = word.encode("utf-8", "surrogateescape")
+        views = hmac.compare_digest(given, self._token.encode())
+        # Compared in any case, so that the time does not tell whether there is a second token.
+        second = self._control_token or secrets.token_urlsafe(32)
+        controls = hmac.compare_digest(given, second.encode()) and self._control_token is not None
+        return controls if views or controls else None
+
+    def __enter__(self) -> WatchServer:
+        """Begin to read and to serve."""
+        self._hub.__enter__()
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None = None,
+        error: BaseException | None = None,
+        trace: TracebackType | None = None,
+    ) -> None:
+        """End serving."""
+        self.shutdown()
+        self._thread.join()
+        self._hub.__exit__(kind, error, trace)
+        self.server_close()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer in a thread of its own, if there is room for one more."""
+        if not self._room.acquire(blocking=False):
+            self.shutdown_request(request)
+            return
+        super().process_request(request, client_address)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Answer and make room again."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._room.release()
+
+    def service_actions(self) -> None:
+        """Cut off who has not put a whole request in time, byte by byte as it may come."""
+        for connection, since_s in list(self.asking.items()):
+            if time.monotonic() > since_s + REQUEST_S:
+                self.asking.pop(connection, None)
+                with suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing: a viewer that breaks off is none of the run's business."""
+
+
+class Viewer(BaseHTTPRequestHandler):
+    """One connection of a viewer."""
+
+    protocol_version = "HTTP/1.0"
+    server: WatchServer
+
+    def setup(self) -> None:
+        """Bound what waits to be sent: a slow reader is found out early."""
+        super().setup()
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BYTES)
+        self.connection.settimeout(REQUEST_S)
+        self.server.asking[self.connection] = time.monotonic()
+
+    def finish(self) -> None:
+        """End the connection."""
+        self.server.asking.pop(self.connection, None)
+        with suppress(OSError):
+            super().finish()
+
+    def do_GET(self) -> None:
+        """Give the page or the events."""
+        allowed, name = self._asked()
+        if allowed is None:
+            return self._say(403)
+        if name == "":
+            return self._say(200, self.server.pages[allowed], "text/html; charset=utf-8")
+        if name == "events":
+            return self._stream()
+        return self._say(404)
+
+    def do_POST(self) -> None:
+        """Change rate and metric, for who has the second token."""
+        allowed, name = self._asked()
+        if not allowed or name != "control":
+            return self._say(403)
+        length = self.headers.get("Content-Length", "")
+        kind = self.headers.get("Content-Type", "")
+        if not length.isascii() or not length.isdigit() or int(length) > MOST_BODY:
+            return self._say(400)
+        if kind.split(";")[0].strip() != "application/json":
+            return self._say(400)
+        try:
+            wanted = json.loads(self.rfile.read(int(length)))
+            period_s, metric = wanted["period_s"], wanted["metric"]
+            hub = self.server.hub
+            write_control(hub.path, hub.history.head, period_s, metric)
+        except (DataError, ValueError, KeyError, TypeError, RecursionError):
+            return self._say(400)
+        return self._say(204)
+
+    def _asked(self) -> tuple[bool | None, str]:
+        """Return whether the request may control (None: nothing at all), and what it asks for."""
+        host = self.headers.get("Host", "").rsplit(":", 1)[0].lower()
+        word, _, name = self.path.removeprefix("/").partition("/")
+        allowed = self.server.rights(word)
+        return (allowed if host in HOSTS else None), name
+
+    def _say(self, status: int, content: bytes | None = None, kind: str = "text/plain") -> None:
+        if content is None:
+            content = b"" if status == 204 else f"{status}\n".encode()
+        self.send_response(status)
+        for name, value in HEADERS.items():
+            self.send_header(name, value)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def _stream(self) -> None:
+        """Send the history, then news as they come, until either side ends it."""
+        hub = self.server.hub
+        self.server.asking.pop(self.connection, None)
+        self.send_response(200)
+        for name, value in HEADERS.items():
+            self.send_header(name, value)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        self.connection.settimeout(WRITE_S)
+        hub.enter()
+        try:
+            history, at = hub.join()
+            self.wfile.write(b"retry: 2000\n\n" + history)
+            while not hub.stopped:
+                events, at = hub.after(at, HEARTBEAT_S)
+                self.wfile.write(b"".join(events) or b":\n\n")
+        except (BehindError, OSError):  # dropped: a browser comes back by itself, to the history
+            self.close_connection = True
+        finally:
+            hub.leave()
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Refuse without saying what was asked."""
+        self._say(403 if code == 501 else code)
+
+    def version_string(self) -> str:
+        """Say no more than what this is."""
+        return "hindmost"
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        """Keep tokens out of logs."""

@@ -1,0 +1,272 @@
+"""The collectives that can be measured, by name: what is called, and what has to come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.errors import DataError
+from hindmost.registry import Registry
+
+ITEM_BYTES = 8
+"""Of a double, the unit of every buffer."""
+PERIOD = 1021
+"""Values repeat after so many places: a prime, so that blocks in a wrong place are seen."""
+
+Doubles = NDArray[np.float64]
+Expected = Callable[[int, int], Doubles]
+"""What a rank receives in a block, from the number of doubles and the number of the block."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A collective with its buffers on this rank, which have been written to.
+
+    Attributes
+    ----------
+    call : callable
+        One call of MPI; collective.
+    received : float64 array, shape (block, double)
+        Where its result goes; no block where this rank receives nothing.
+    expected : callable
+    """
+
+    call: Callable[[], object]
+    received: Doubles
+    expected: Expected
+
+    def right(self) -> bool:
+        """Call once into a spoilt buffer and tell whether this rank got its result; collective."""
+        self.received.fill(np.nan)
+        self.call()
+        blocks, doubles = self.received.shape
+        return all(
+            np.array_equal(self.received[block], self.expected(doubles, block))
+            for block in range(blocks)
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collective:
+    """A collective of MPI.
+
+    Attributes
+    ----------
+    name : str
+    summary : str
+        What ``--bytes`` is of it.
+    blocks : callable
+        From the number of ranks: how many blocks of so many bytes the buffers of a rank have.
+    prepare : callable
+        From communicator and doubles of a block, to buffers and call; collective.
+    sized : bool
+        Whether a size applies.
+    """
+
+    name: str
+    summary: str
+    blocks: Callable[[int], int]
+    prepare: Callable[[Any, int], Prepared]
+    sized: bool = True
+
+    def buffer_bytes(self, size: int, ranks: int) -> int:
+        """Return the bytes that the buffers of one rank take."""
+        return self.blocks(ranks) * size
+
+    def solver(self, size: int) -> str:
+        """Return what a run file calls the collective at a size."""
+        return f"{self.name}-{size}B" if self.sized else self.name
+
+
+def pattern(doubles: int, offset: float) -> Doubles:
+    """Return small whole numbers, whose sums are exact: ``offset + place mod PERIOD``."""
+    return np.asarray(offset + np.arange(doubles) % PERIOD, np.float64)
+
+
+def summed(ranks: int, doubles: int, first: float) -> Doubles:
+    """Return the sum over ranks of ``pattern(doubles, first + rank)``."""
+    return ranks * pattern(doubles, first) + ranks * (ranks - 1) / 2
+
+
+def side_by_side(blocks: int, doubles: int, first: Callable[[int], float]) -> Doubles:
+    """Return blocks of patterns, shape (block, double)."""
+    filled = np.empty((blocks, doubles))
+    for block in range(blocks):  # in place: these can be the largest arrays of a run
+        filled[block] = pattern(doubles, first(block))
+    return filled
+
+
+def _doubles(buffer: Doubles) -> list[Any]:
+    """Describe a buffer to mpi4py, which need not find out at every call what it is."""
+    from mpi4py import MPI
+
+    return [buffer, buffer.size, MPI.DOUBLE]
+
+
+def _blocks_of_doubles(buffer: Doubles) -> list[Any]:
+    """Describe a buffer of which every rank has a block."""
+    from mpi4py import MPI
+
+    return [buffer, buffer.shape[1], MPI.DOUBLE]
+
+
+def _allreduce(communicator: Any, doubles: int) -> Prepared:
+    from mpi4py import MPI
+
+    sent, received = pattern(doubles, communicator.rank), np.zeros((1, doubles))
+    return Prepared(
+        call=partial(communicator.Allreduce, _doubles(sent), _doubles(received), MPI.SUM),
+        received=received,
+        expected=lambda count, _: summed(communicator.size, count, 0),
+    )
+
+
+def _reduce(communicator: Any, doubles: int) -> Prepared:
+    from mpi4py import MPI
+
+    sent, root = pattern(doubles, communicator.rank), communicator.rank == 0
+    received = np.zeros((1 if root else 0, doubles))
+    into = _doubles(received) if root else None
+    return Prepared(
+        call=partial(communicator.Reduce, _doubles(sent), into, MPI.SUM, 0),
+        received=received,
+        expected=lambda count, _: summed(communicator.size, count, 0),
+    )
+
+
+def _bcast(communicator: Any, doubles: int) -> Prepared:
+    buffer = side_by_side(1, doubles, lambda _: 7)
+    root = communicator.rank == 0
+    return Prepared(
+        call=partial(communicator.Bcast, _doubles(buffer), 0),
+        received=buffer[:0] if root else buffer,
+        expected=lambda count, _: pattern(count, 7),
+    )
+
+
+def _gather(communicator: Any, doubles: int) -> Prepared:
+    sent, root = pattern(doubles, communicator.rank), communicator.rank == 0
+    received = np.zeros((communicator.size if root else 0, doubles))
+    into = _blocks_of_doubles(received) if root else None
+    return Prepared(
+        call=partial(communicator.Gather, _doubles(sent), into, 0),
+        received=received,
+        expected=pattern,
+    )
+
+
+def _allgather(communicator: Any, doubles: int) -> Prepared:
+    sent = pattern(doubles, communicator.rank)
+    received = np.zeros((communicator.size, doubles))
+    return Prepared(
+        call=partial(communicator.Allgather, _doubles(sent), _blocks_of_doubles(received)),
+        received=received,
+        expected=pattern,
+    )
+
+
+def _alltoall(communicator: Any, doubles: int) -> Prepared:
+    size, rank = communicator.size, communicator.rank
+    sent = side_by_side(size, doubles, lambda to: rank * size + to)
+    received = np.zeros_like(sent)
+    return Prepared(
+        call=partial(communicator.Alltoall, _blocks_of_doubles(sent), _blocks_of_doubles(received)),
+        received=received,
+        expected=lambda count, source: pattern(count, source * size + rank),
+    )
+
+
+def _barrier(communicator: Any, doubles: int) -> Prepared:
+    return Prepared(call=communicator.Barrier, received=np.zeros((0, 0)), expected=pattern)
+
+
+def _reduce_scatter(communicator: Any, doubles: int) -> Prepared:
+    from mpi4py import MPI
+
+    size, rank = communicator.size, communicator.rank
+    sent = side_by_side(size, doubles, lambda to: rank + to)
+    received = np.zeros((1, doubles))
+    return Prepared(
+        call=partial(
+            communicator.Reduce_scatter_block,
+            _blocks_of_doubles(sent),
+            _doubles(received),
+            MPI.SUM,
+        ),
+        received=received,
+        expected=lambda count, _: summed(size, count, rank),
+    )
+
+
+OPERATIONS: Registry[Collective] = Registry(
+    "collective",
+    (
+        Collective(
+            name="allreduce",
+            summary="the vector of every rank",
+            blocks=lambda ranks: 2,
+            prepare=_allreduce,
+        ),
+        Collective(
+            name="reduce",
+            summary="the vector of every rank, summed on rank 0",
+            blocks=lambda ranks: 2,
+            prepare=_reduce,
+        ),
+        Collective(
+            name="bcast",
+            summary="what rank 0 has",
+            blocks=lambda ranks: 1,
+            prepare=_bcast,
+        ),
+        Collective(
+            name="gather",
+            summary="what a rank has; rank 0 gets P times as much",
+            blocks=lambda ranks: ranks + 1,
+            prepare=_gather,
+        ),
+        Collective(
+            name="allgather",
+            summary="what a rank has; it gets P times as much",
+            blocks=lambda ranks: ranks + 1,
+            prepare=_allgather,
+        ),
+        Collective(
+            name="alltoall",
+            summary="what a rank has for each other",
+            blocks=lambda ranks: 2 * ranks,
+            prepare=_alltoall,
+        ),
+        Collective(
+            name="barrier",
+            summary="no size",
+            blocks=lambda ranks: 0,
+            prepare=_barrier,
+            sized=False,
+        ),
+        Collective(
+            name="reduce_scatter",
+            summary="the part of the sum that a rank gets (MPI_Reduce_scatter_block)",
+            blocks=lambda ranks: ranks + 1,
+            prepare=_reduce_scatter,
+        ),
+    ),
+)
+"""Every collective that ``hindmost run collectives`` knows. The sums are of doubles."""
+
+
+def refuse_wrong(communicator: Any, prepared: Prepared, name: str) -> None:
+    """Raise a DataError on all ranks if one of them got a wrong result; collective."""
+    rights = communicator.allgather(prepared.right())
+    wrong = [rank for rank, right in enumerate(rights) if not right]
+    if wrong:
+        raise DataError(
+            f"{name} gave a wrong result on rank {wrong[0]}"
+            f"{f' and {len(wrong) - 1} more' if wrong[1:] else ''}: the MPI library or the network "
+            "is at fault, and times of it mean nothing. Look at MPI's own tests."
+        )

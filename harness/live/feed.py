@@ -1,0 +1,206 @@
+"""The feed of a run on all ranks: opened, told of every solve, ended."""
+
+from __future__ import annotations
+
+import ctypes
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.errors import MissingError
+from hindmost.harness.live.writer import FeedWriter
+from hindmost.harness.recorder.library import load
+from hindmost.harness.runfile.feed import PERIODS_S, WORK, FeedHead, control_file
+from hindmost.harness.together import on_root
+
+FIRST, LEAST = 64, 16
+"""Iterations of a solve before its first frame, and at least between two frames."""
+FIRST_CYCLE, LEAST_CYCLES = 1, 1
+"""The same for loops, whose cycles are longer; a reduction has a cycle to end in."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedWanted:
+    """What a feed is to tell of.
+
+    Attributes
+    ----------
+    workload : str
+    runs : int
+        Solves or loops that there will be.
+    phases : tuple of str
+        The first three are halo, wait and post.
+    own_totals : bool
+        The caller gives the times by phase with every step; else the recorder has them.
+    """
+
+    workload: str
+    runs: int
+    phases: tuple[str, ...]
+    own_totals: bool = False
+
+
+class LiveFeed:
+    """A feed of all ranks; made, used and closed collectively, but for steps. Use it as a context.
+
+    Parameters
+    ----------
+    folder : Path
+        Receives the feed.
+    communicator : MPI.Intracomm
+        Duplicated: the feed's reductions never meet others.
+    wanted : FeedWanted
+
+    Raises
+    ------
+    UsageError
+        The feed cannot be written there.
+    """
+
+    def __init__(self, folder: Path, communicator: Any, wanted: FeedWanted) -> None:
+        phases = wanted.phases
+        self._library = declared(load())
+        self._own_totals = wanted.own_totals
+        self._totals_ns = np.zeros(len(phases))
+        columns = ctypes.c_int32.in_dll(self._library, "hindmost_live_columns").value
+        hosts = len(set(communicator.allgather(socket.gethostname())))
+        head = FeedHead(
+            workload=wanted.workload,
+            ranks=communicator.size,
+            columns=min(communicator.size, columns),
+            runs=wanted.runs,
+            phases=phases,
+            metrics=(WORK, *phases),
+            began_utc=datetime.now(UTC).isoformat(timespec="seconds"),
+            host=socket.gethostname(),
+            hosts=hosts,
+        )
+        self._writer: FeedWriter | None = None
+        handle, control = -1, b""
+
+        def begin() -> None:
+            self._writer = FeedWriter.in_folder(folder, head)
+
+        on_root(communicator, begin)
+        if self._writer is not None:
+            handle = self._writer.handle
+            control = str(control_file(self._writer.path)).encode()
+        periods = (ctypes.c_double * len(PERIODS_S))(*PERIODS_S)
+        if self._library.hindmost_live_open(
+            communicator.py2f(), len(phases), handle, control, periods, len(PERIODS_S)
+        ):
+            raise MissingError("MPI does not give what the live feed needs; run without --live.")
+        self._ended = False
+
+    @property
+    def path(self) -> Path | None:
+        """Where the feed is, on rank 0; None on the others."""
+        return self._writer.path if self._writer is not None else None
+
+    def begin(self, solver: str, number: int, iterations: int, *, done: int = 0) -> None:
+        """Feed the next solve, or from now on a loop.
+
+        Parameters
+        ----------
+        number : int
+            Which of the runs this is, from 1.
+        done : int
+            Iterations of it that were done before, in an earlier run.
+        """
+        self._add(kind="solve", solver=solver, number=number, iterations=iterations, done=done)
+        first, least = (FIRST_CYCLE, LEAST_CYCLES) if self._own_totals else (FIRST, LEAST)
+        self._library.hindmost_live_begin(iterations - done, first, least)
+        self._totals_ns[:] = 0.0
+        if self._own_totals:
+            self.step(0, np.zeros(len(self._totals_ns)))
+
+    def step(self, iteration: int, spent_ns: NDArray[np.float64]) -> None:
+        """Note that an iteration of a loop has ended.
+
+        Parameters
+        ----------
+        iteration : int
+            How many have.
+        spent_ns : float64 array, shape (phase,), nanoseconds
+            What it took.
+        """
+        self._totals_ns += spent_ns
+        self._library.hindmost_live_step(iteration, float("nan"), self._totals_ns.ctypes.data)
+
+    def finish(self) -> None:
+        """Write the last frame of a loop; that of a solve is written at its end."""
+        self._library.hindmost_live_finish(int(self._own_totals))
+
+    def written(self, number: int, file: Path, stopped: str = "") -> None:
+        """Say where a solve or loop has gone."""
+        self._add(kind="done", number=number, file=file.name, stopped=stopped)
+
+    def _add(self, **line: Any) -> None:
+        if self._writer is not None:
+            self._writer.add(line)
+
+    def __enter__(self) -> LiveFeed:
+        """Return the feed."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End the feed; after a failure nothing is awaited of others, who may be anywhere."""
+        failure = "" if kind is None else str(error).strip() or kind.__name__
+        self._add(kind="end", status="failed" if kind else "done", failure=failure[:2000])
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+        if kind is None:
+            self._library.hindmost_live_close()
+        else:
+            self._library.hindmost_live_abandon()
+
+
+@contextmanager
+def feed_if(
+    live: bool,
+    folder: Path,
+    communicator: Any,
+    wanted: FeedWanted,
+    report: Callable[[str], None],
+) -> Iterator[LiveFeed | None]:
+    """Give a feed where one is asked for, and say where it is; collective."""
+    if not live:
+        yield None
+        return
+    with LiveFeed(folder, communicator, wanted) as feed:
+        report(f"live: hindmost watch {feed.path}")
+        yield feed
+
+
+def declared(library: ctypes.CDLL) -> ctypes.CDLL:
+    """Return the recorder with the types of its live functions."""
+    pointer, whole = ctypes.c_void_p, ctypes.c_int64
+    library.hindmost_live_open.argtypes = [
+        ctypes.c_int,
+        ctypes.c_int,
+        ctypes.c_int,
+        ctypes.c_char_p,
+        pointer,
+        ctypes.c_int,
+    ]
+    library.hindmost_live_begin.argtypes = [whole, whole, whole]
+    library.hindmost_live_step.argtypes = [whole, ctypes.c_double, pointer]
+    library.hindmost_live_spent_ns.restype = ctypes.c_double
+    library.hindmost_live_frames.restype = whole
+    library.hindmost_live_step_cost_ns.argtypes = [whole]
+    library.hindmost_live_step_cost_ns.restype = ctypes.c_double
+    return library

@@ -1,0 +1,1 @@
+"""Data reduced on the ranks, before anything is written: who keeps full records, and the rest."""

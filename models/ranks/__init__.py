@@ -1,0 +1,1 @@
+"""Thousands of ranks, without anybody scanning them: groups, extremes, efficiencies, a choice."""

@@ -1,0 +1,210 @@
+"""What the verbs make of adaptive runs: show, check, plot, report; what fit, predict refuse."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import subprocess
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.analysis.adaptive.files import off_by, write_adaptive, write_machine
+from tests.analysis.browser import QUIET, need_browser
+from tests.conftest import run_values
+
+from hindmost.analysis.fits import FitOptions, FittedGroup
+from hindmost.analysis.runs import Group
+from hindmost.analysis.verbs import report
+from hindmost.cli import main
+from hindmost.errors import UsageError
+from hindmost.harness.runfile.contents import Header
+from hindmost.harness.runfile.writer import write_whole
+from hindmost.models.synthetic.cycles import CycleLaw, Cycles, draw_cycles
+
+LAW = CycleLaw(cycles=60, adapts_every=1, iterations=(17.0, 40.0), growth=1.5, noise=0.005)
+WORDS = "The machine is 2.00 times as slow as it was, for the same work."
+NEIGHBOUR = {
+    "interfere": {"spans": [[30, None]], "cores": []},
+    "verdicts": [{"cycle": 31, "kind": "machine slower", "words": WORDS}],
+}
+
+
+def predictions(cycles: Cycles) -> dict[str, np.ndarray[tuple[int], np.dtype[np.float64]]]:
+    return {
+        "online-all": off_by(cycles, 6.0),
+        "online-1": off_by(cycles, 5.0),
+        "offline": off_by(cycles, 3.0),
+        "shape-level": off_by(cycles, 2.0),
+    }
+
+
+@pytest.fixture
+def folder(tmp_path: Path, header: Header) -> Path:
+    """Return a folder with two replays and a run with a neighbour."""
+    runs = tmp_path / "runs"
+    for repeat in range(2):
+        cycles = draw_cycles(LAW, 7)
+        file = write_adaptive(
+            runs, header, cycles, predicted=predictions(cycles), spec={"repeat": repeat}
+        )
+        assert file.name == f"adaptive-timing-a-p1-{repeat}.h5"
+    slow = draw_cycles(LAW, 7, slowdown=np.where(np.arange(60) >= 30, 2.0, 1.0))
+    write_adaptive(runs, header, slow, predicted=predictions(slow), spec=NEIGHBOUR)
+    return runs
+
+
+def test_show_says_what_cycles_did_and_how_they_were_predicted(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["show", str(folder / "adaptive-timing-a-p1-2.h5")]) == 0
+    printed = capsys.readouterr().out
+    assert "180 divided, 60 combined, 0 moved" in printed
+    assert re.search(
+        r"online-all 6.0 %, online-1 5.0 %, offline 3.0 %,\s+shape-level 2.0 %", printed
+    )
+    assert "machine slower 1" in printed
+    assert f"cycle 31: {WORDS}" in " ".join(printed.split())
+    assert "PETSc" not in printed
+    assert main(["show", "--json", str(folder)]) == 0
+    told = json.loads(capsys.readouterr().out)["runs"][0]["adaptive"]
+    assert told["errors_percent"]["offline"] == pytest.approx(3.0)
+    assert told["cells"][1] > told["cells"][0]
+
+
+def test_check_does_not_take_the_growth_of_the_mesh_for_drift(
+    folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, header: Header
+) -> None:
+    assert main(["check", "--json", str(folder)]) == 0
+    found = json.loads(capsys.readouterr().out)["findings"]
+    assert [each["code"] for each in found] == ["interference"]
+    cycles = draw_cycles(replace(LAW, cycles=12), 7)
+    failed = write_adaptive(
+        tmp_path / "failed", header, cycles, predicted=predictions(cycles), complete=False,
+        spec={"failure": "The state is none of a gas."},
+    )  # fmt: skip
+    assert main(["check", "--json", str(failed)]) == 1
+    found = {each["code"]: each for each in json.loads(capsys.readouterr().out)["findings"]}
+    assert set(found) == {"incomplete", "few-cycles"}
+    assert "none of a gas" in found["incomplete"]["text"]
+    assert main(["show", str(failed)]) == 0
+    assert "INCOMPLETE: The state is none of a gas)" in capsys.readouterr().out
+
+
+def test_check_finds_cycles_that_nothing_foresaw(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, header: Header
+) -> None:
+    cycles = draw_cycles(LAW, 7)
+    said = predictions(cycles)
+    said["shape-level"][10:20] /= 1.5
+    verdicts = {"verdicts": NEIGHBOUR["verdicts"]}
+    file = write_adaptive(tmp_path, header, cycles, predicted=said, spec=verdicts)
+    assert main(["check", "--json", str(file)]) == 0
+    found = [each["code"] for each in json.loads(capsys.readouterr().out)["findings"]]
+    assert found == ["disturbed-cycles", "machine-slower"]
+
+
+def test_fit_and_predict_refuse_what_does_not_do_the_same_work(
+    folder: Path, header: Header, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for verb in ("fit", "predict"):
+        with pytest.raises(UsageError, match="cycles of an adaptive run do different work"):
+            main([verb, str(folder)])
+    solve = run_values(iterations=40, ranks=3, restart=10, seed=1)
+    write_whole(folder, header, solve)
+    assert main(["predict", str(folder)]) == 0
+    captured = capsys.readouterr()
+    assert captured.err.count("left out") == 3
+    assert "gmres on laplacian-1d" in captured.out
+
+
+def test_plot_draws_the_figures_of_adaptive_runs_with_their_numbers(
+    folder: Path, tmp_path: Path
+) -> None:
+    out, machine = tmp_path / "figures", write_machine(tmp_path / "machine.json")
+    calm, disturbed = (folder / f"adaptive-timing-a-p1-{number}.h5" for number in (0, 2))
+    words = ["--machine", str(machine), "--csv", "--out", str(out)]
+    assert main(["plot", str(calm), *words]) == 0
+    drawn = {path.stem.removeprefix("adaptive-timing-a-p1-0-") for path in out.glob("*.csv")}
+    own = {"predicted", "grind", "checkpoints", "cells", "adaption", "phases-over-cycles"}
+    assert drawn == own | {"map", "work", "phases"}
+    with (out / "adaptive-timing-a-p1-0-predicted.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    measured = np.array(
+        [float(row["time_of_a_cycle_ms"]) for row in rows if row["series"] == "measured"]
+    )
+    offline = np.array(
+        [float(row["time_of_a_cycle_ms"]) for row in rows if row["series"] == "offline"]
+    )
+    assert measured.size == 60
+    np.testing.assert_allclose(np.abs(offline / measured[1:] - 1.0), 0.03, rtol=1e-9)
+    assert (
+        main(["plot", str(disturbed), "--figure", "interference", "--format", "svg", *words]) == 0
+    )
+    with (out / "adaptive-timing-a-p1-2-interference.csv").open() as file:
+        ran = [row for row in csv.DictReader(file) if row["series"] == "neighbour runs"]
+    assert [float(row["time_of_a_cycle_ms"]) > 0 for row in ran] == [False] * 30 + [True] * 30
+    with pytest.raises(UsageError, match="no neighbour was made to run"):
+        main(["plot", str(calm), "--figure", "interference", "--out", str(out)])
+    with pytest.raises(UsageError, match="do different work"):
+        main(["plot", str(calm), "--figure", "histogram", "--out", str(out)])
+
+
+def test_the_report_has_tables_figures_verdicts_and_the_load(folder: Path, tmp_path: Path) -> None:
+    machine = write_machine(tmp_path / "machine.json")
+    page = tmp_path / "page.html"
+    assert main(["report", str(folder), "--machine", str(machine), "--out", str(page)]) == 0
+    html = page.read_text()
+    table = html.split("<table>")[1].split("</table>")[0]
+    row = re.findall(r"<td[^>]*>([^<]*)", table.split("<tr>")[2])
+    assert row[:3] == ["timing-a, 1 rank", "2", "0.1, 0.2"]
+    assert float(row[3]) == 0.0  # replays alike to the last bit have no floor
+    assert row[4:] == ["6.0 ± 0.0", "5.0 ± 0.0", "3.0 ± 0.0", "2.0 ± 0.0"]
+    paper = html.split("tables 3 and 4</h2>")[1].split("</table>")[0]
+    rows = [re.findall(r"<td[^>]*>([^<]*)", each) for each in paper.split("<tr>")[2:]]
+    assert rows[0] == ["here", "1", "6.0", "3.0", "", "", "", ""]
+    assert rows[-1] == ["Itanium-2 (table 4)", "16", "8.4", "8.6", "5.8", "6.0", "10.2", "8.4"]
+    assert WORDS in html
+    figures = re.findall(r"<figcaption>(.*?)</figcaption>", html)
+    assert len(figures) >= 7
+    assert all("Load: 0.1 before, 0.2 after." in each for each in figures)
+
+
+def test_charts_beside_each_other_are_drawn_in_a_browser(folder: Path, tmp_path: Path) -> None:
+    browser, page = need_browser(), tmp_path / "page.html"
+    assert main(["report", str(folder), "--out", str(page)]) == 0
+    done = subprocess.run(
+        [
+            browser, *QUIET, "--virtual-time-budget=5000", "--dump-dom",
+            f"--user-data-dir={tmp_path / 'profile'}", page.as_uri(),
+        ],
+        capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    charts = page.read_text().count('<figure class="chart"')
+    assert f'data-charts="{charts}"' in done.stdout
+    assert re.findall(r'data-drawn="(\w+)"', done.stdout) == ["curves"] * charts
+    assert '<div class="beside"><figure class="chart live"' in done.stdout
+
+
+def test_a_report_fits_solves_and_no_adaptive_run(
+    folder: Path, tmp_path: Path, header: Header, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in (0, 1):
+        (folder / f"adaptive-timing-a-p1-{number}.h5").unlink()
+    write_whole(folder, header, run_values(iterations=40, ranks=3, restart=10, seed=1))
+    asked: list[str] = []
+
+    def fit(groups: Iterable[Group], options: FitOptions) -> list[FittedGroup]:
+        asked.extend(group.title for group in groups)
+        return []
+
+    monkeypatch.setattr(report, "fit_groups", fit)
+    page = tmp_path / "page.html"
+    assert main(["report", "--quick", str(folder), "--out", str(page)]) == 0
+    assert asked == ["gmres on laplacian-1d: 300 unknowns, 3 ranks, 40 iterations, restart 10"]
+    html = page.read_text()
+    assert "a neighbour from cycle 30 on</h2>" in html
+    assert "No denoised errors, and no floor" in html

@@ -1,0 +1,242 @@
+"""``hindmost efficiency``, and efficiencies in show, figures and pages, of runs of known times."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.conftest import cycle_values, run_values
+
+import hindmost
+from hindmost.analysis.efficiency.metrics import Grade, share
+from hindmost.analysis.efficiency.of_run import compute, efficiencies_of
+from hindmost.analysis.efficiency.scaling import efficiencies_over_ranks
+from hindmost.analysis.page.efficiencies import run_parts, scaling_parts
+from hindmost.analysis.summary import efficiency_of
+from hindmost.cli import main
+from hindmost.errors import DataError, UsageError
+from hindmost.harness.runfile.contents import Header
+from hindmost.harness.runfile.writer import write_whole
+
+LATENCY_S = 3e-6
+"""What a body of `run_values` takes beside the most work of any rank."""
+RANKS = 3
+
+
+def told(capsys: pytest.CaptureFixture[str], *words: str | Path) -> dict[str, Any]:
+    assert main(["efficiency", "--json", *map(str, words)]) == 0
+    answer: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return answer
+
+
+def scaled(folder: Path, header: Header, unknowns: dict[int, int]) -> Path:
+    """Write a run on every number of ranks, of so many unknowns; single ones wait for nobody."""
+    folder.mkdir(exist_ok=True)
+    for ranks, size in unknowns.items():
+        values = run_values(iterations=40, ranks=ranks, restart=10, seed=ranks)
+        spec = {**header.spec, "unknowns": size}
+        write_whole(folder, replace(header, ranks=ranks, spec=spec), values)
+    return folder
+
+
+def test_a_run_of_known_times(
+    run_file: Path, values: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    work = np.asarray(values["event_work"], np.float64)[:, :, 0]
+    answer = told(capsys, run_file, "--windows", "2")
+    assert answer["version"] == 1
+    [run] = answer["runs"]
+    whole = run["whole"]
+    # Ranks meet after every body: the ideal time is the sum of the most work.
+    ideal = work.max(axis=1).sum()
+    span = ideal + 40 * LATENCY_S
+    assert whole["ideal_s"] == pytest.approx(ideal, rel=1e-6)
+    assert whole["run_time_s"] == pytest.approx(span, rel=1e-6)
+    assert whole["load_balance"] == pytest.approx(work.mean() * 40 / work.sum(axis=0).max(), 1e-6)
+    assert whole["transfer"] == pytest.approx(ideal / span, rel=1e-6)
+    assert whole["parallel"] == pytest.approx(
+        whole["load_balance"] * whole["serialisation"] * whole["transfer"], rel=1e-12
+    )
+    assert run["outside_s"] == pytest.approx(2 * 10e-6 + 3 * 20e-6, rel=1e-4)
+    assert [window["bodies"] for window in run["windows"]] == [[0, 20], [20, 40]]
+    assert run["windows"][1]["ideal_s"] == pytest.approx(work[20:].max(axis=1).sum(), rel=1e-6)
+    assert [place["position"] for place in run["places"]] == list(range(10))
+    assert run["places"][3]["ideal_s"] == pytest.approx(work[3::10].max(axis=1).sum(), rel=1e-6)
+    assert [node["node"] for node in run["nodes"]] == ["node-0"]
+    assert run["not_split"] is None
+    assert "% of the solve time lies outside the bodies" in run["text"]
+
+
+def test_a_run_is_the_same_in_blocks(run_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = hindmost.open(run_file)
+    at_once = compute(run, 3)
+    monkeypatch.setattr("hindmost.harness.runfile.reader.BLOCK_BYTES", 7 * 8 * RANKS)
+    assert len(list(run.blocks())) == 6
+    blocks = compute(run, 3)
+    for one, other in (
+        (at_once.whole, blocks.whole),
+        *((a.efficiencies, b.efficiencies) for a, b in zip(at_once.windows, blocks.windows,
+                                                           strict=True)),
+        *zip(at_once.places.values(), blocks.places.values(), strict=True),
+    ):  # fmt: skip
+        ours, theirs = one.to_json(), other.to_json()
+        assert ours.pop("lost_s") == pytest.approx(theirs.pop("lost_s"))
+        assert ours == pytest.approx(theirs)
+    assert at_once.computation.to_json() == pytest.approx(blocks.computation.to_json())
+
+
+def test_what_was_kept_is_read_again(run_file: Path) -> None:
+    run = hindmost.open(run_file)
+    first = efficiencies_of(run, 4)
+    [kept] = (run_file.parent / ".hindmost").glob("efficiencies-*.json")
+    assert efficiencies_of(run, 4) == replace(first, run=run)
+    kept.write_text(kept.read_text().replace('"node-0"', '"from-the-file"'))
+    assert list(efficiencies_of(run, 4).nodes) == ["from-the-file"]
+
+
+def test_show_tells_what_is_known_in_no_time(
+    run_file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def line() -> str:
+        assert main(["show", str(run_file)]) == 0
+        found = re.search(r"^  efficiency  .*$", capsys.readouterr().out, re.MULTILINE)
+        return found[0] if found else ""
+
+    split = line()
+    told = re.sub(r"[\d.]+ %", "N", split)
+    assert told == "  efficiency  N = load balance N x serialisation N x transfer N"
+    assert not (run_file.parent / ".hindmost").exists()
+    monkeypatch.setattr("hindmost.analysis.efficiency.of_run.FEW", 100)
+    assert re.search(r"load balance [\d.]+ % x communication [\d.]+ %$", line())
+    monkeypatch.setattr("hindmost.analysis.efficiency.of_run.MOST_IN_MEMORY", 100)
+    assert line() == ""
+    efficiencies_of(hindmost.open(run_file))
+    assert line() == split
+
+
+def test_nodes_share_the_efficiency_of_the_run(
+    tmp_path: Path, header: Header, values: dict[str, object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write_whole(tmp_path, header, values | {"host": ["a", "a", "b"]})
+    of = efficiencies_of(hindmost.open(file))
+    assert {name: each.ranks for name, each in of.nodes.items()} == {"a": 2, "b": 1}
+    mean = (2 * of.nodes["a"].parallel + of.nodes["b"].parallel) / RANKS
+    assert mean == pytest.approx(of.whole.parallel)
+    assert main(["efficiency", str(file), "--windows", "4", "--places"]) == 0
+    printed = capsys.readouterr().out
+    assert re.search(r"^a \(2\) +\d", printed, re.MULTILINE)
+    assert re.search(r"^30 to 39 +\d", printed, re.MULTILINE)
+    assert re.search(r"^9 +\d", printed, re.MULTILINE)
+
+
+def test_an_adaptive_run_is_not_split_and_says_so(
+    tmp_path: Path, header: Header, values: dict[str, object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    adaptive = replace(header, workload="adaptive", solver="timing-a", restart=0, spec={})
+    file = write_whole(tmp_path, adaptive, cycle_values(values, ranks=RANKS))
+    [run] = told(capsys, file)["runs"]
+    assert run["whole"]["transfer"] is None
+    assert run["whole"]["lost_s"].keys() == {"load_balance", "communication"}
+    assert "an adaptive run records the phases" in run["not_split"]
+    cells = np.arange(40 * RANKS).sum()
+    assert run["computation"]["size"] == pytest.approx(cells, rel=0.1)
+    assert main(["show", str(file)]) == 0
+    assert re.search(
+        r"efficiency +[\d.]+ % = load balance .* x communication", capsys.readouterr().out
+    )
+
+
+def test_strong_and_weak_scaling_are_told_apart(
+    tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scaled(tmp_path / "strong", header, {1: 300, 2: 300, 4: 300})
+    scaled(tmp_path / "weak", header, {1: 100, 2: 200, 4: 400})
+    strong, weak = (told(capsys, tmp_path / kind)["scaling"][0] for kind in ("strong", "weak"))
+    for kernel, kind in ((strong, "strong"), (weak, "weak")):
+        assert kernel["kind"] == kind
+        assert [column["ranks"] for column in kernel["columns"]] == [1, 2, 4]
+        for column in kernel["columns"]:
+            product = column["parallel"] * column["computation"]
+            assert column["global"] == pytest.approx(product, rel=1e-12)
+            # Bodies are counted whole, waiting included, which is a factor of its own.
+            factors = [column[name] for name in ("instructions", "ipc", "frequency")]
+            product = np.prod([*factors, column["counted_share"]])
+            assert product == pytest.approx(column["computation"], rel=1e-9)
+            assert column["ipc"] == pytest.approx(1.0)
+            assert column["frequency"] == pytest.approx(1.0)
+    # Every rank works as long on any number of ranks: all together do twice as much on two.
+    assert strong["columns"][1]["computation"] == pytest.approx(0.5, rel=0.05)
+    assert weak["columns"][2]["computation"] == pytest.approx(1.0, rel=0.05)
+
+
+def test_the_table_has_the_usual_rows_in_their_order(
+    tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scaled(tmp_path, header, {1: 300, 3: 300})
+    assert main(["efficiency", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    rows = [
+        "global efficiency",
+        "  parallel efficiency",
+        "    load balance",
+        "    communication efficiency",
+        "      serialisation efficiency",
+        "      transfer efficiency",
+        "  computation scaling",
+        "    instruction scaling",
+        "    IPC scaling",
+        "    frequency scaling",
+    ]
+    places = [printed.index(f"\n{row}  ") for row in rows]
+    assert places == sorted(places)
+    assert re.search(r"^  computation scaling +100.0 % +3\d\.\d %!$", printed, re.MULTILINE)
+    assert max(map(len, printed.splitlines())) <= 100
+
+
+def test_the_page_has_tables_that_are_read_without_colour(tmp_path: Path, header: Header) -> None:
+    folder = scaled(tmp_path / "runs", header, {1: 300, 3: 300})
+    runs = [hindmost.open(path) for path in sorted(folder.glob("*.h5"))]
+    html = "".join(part.html() for part in scaling_parts(efficiencies_over_ranks(runs)))
+    assert "<h2>Efficiencies over numbers of ranks</h2>" in html
+    assert '<span class="level-3">transfer efficiency</span>' in html
+    assert re.search(r'class="grade poor">3\d\.\d %<span class="mark">!</span>', html)
+    assert not scaling_parts(efficiencies_over_ranks(runs[:1]))
+    alone, of = map(efficiencies_of, runs)
+    of = replace(of, nodes={"<b>": of.whole, "c": alone.whole})
+    html = "".join(part.html() for part in run_parts([of], of))
+    assert "&lt;b&gt; (3)" in html
+    assert "Of the ranks on a node" in html
+
+
+@pytest.mark.parametrize(
+    ("value", "grade", "text"),
+    [
+        (0.9, Grade.GOOD, "90.0 % "),
+        (0.8999, Grade.GOOD, "90.0 % "),
+        (0.8994, Grade.FAIR, "89.9 %~"),
+        (0.8, Grade.FAIR, "80.0 %~"),
+        (0.7994, Grade.POOR, "79.9 %!"),
+        (1.2, Grade.GOOD, "120.0 % "),
+    ],
+)
+def test_grades_have_marks(value: float, grade: Grade, text: str) -> None:
+    assert Grade.of(value) is grade
+    assert share(value) == text
+
+
+def test_of_a_run_without_bodies_nothing_is_said(run_file: Path) -> None:
+    run = hindmost.open(run_file)
+    run.bodies = 0
+    with pytest.raises(DataError, match="holds no bodies"):
+        compute(run)
+    assert efficiency_of(run) is None
+
+
+def test_no_windows_are_refused(run_file: Path) -> None:
+    with pytest.raises(UsageError, match="0 windows"):
+        main(["efficiency", str(run_file), "--windows", "0"])

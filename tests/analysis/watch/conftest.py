@@ -1,0 +1,16 @@
+"""A feed that is being written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.analysis.watch.feeds import Feed
+
+
+@pytest.fixture
+def feed(tmp_path: Path) -> Feed:
+    begun = Feed(tmp_path)
+    begun.solve()
+    begun.frames(5)
+    return begun

@@ -1,0 +1,71 @@
+"""The live page in a browser: frames arrive, controls ask, the end is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.analysis.browser import Browser, need_browser
+from tests.analysis.watch.feeds import Feed
+
+from hindmost.analysis.watch.server import WatchServer
+from hindmost.harness.runfile.feed import control_file
+
+FRAMES = "Number(document.documentElement.dataset.frames)"
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with Browser(need_browser(), tmp_path_factory.mktemp("profile")) as started:
+        started.window(1000, 1200)
+        yield started
+
+
+def text(browser: Browser, name: str) -> str:
+    return str(browser.evaluate(f"document.getElementById('{name}').textContent"))
+
+
+def test_frames_arrive_while_the_page_is_open(browser: Browser, feed: Feed) -> None:
+    with WatchServer(feed.path, control=True) as server:
+        browser.open(server.address(control=True), f"{FRAMES} === 5")
+        assert "cg, run 1 of 2: iteration 500 of 100,000" in text(browser, "progress")
+        feed.frames(15, last=3)
+        browser.wait(f"{FRAMES} === 20")
+        assert "iteration 2,000 of 100,000" in text(browser, "progress")
+        assert "9.8 s left" in text(browser, "progress")  # 98,000 of 0.1 ms
+        rows = browser.evaluate(
+            "[...document.querySelectorAll('#hindmost td')].slice(0, 2).map(c => c.textContent)"
+        )
+        assert rows == ["rank 3", "75.0 %"]
+        browser.evaluate(
+            "(() => { const metric = document.getElementById('metric'); metric.value = 'wait';"
+            "metric.dispatchEvent(new Event('change')); })()"
+        )
+        browser.wait("document.getElementById('asked').textContent.startsWith('asked')")
+        assert control_file(feed.path).read_text() == "0 2\n"
+        feed.end("failed", "</p><b>no memory")
+        browser.wait("!document.getElementById('ending').hidden")
+        assert text(browser, "ending") == "The run has failed: </p><b>no memory"
+        assert browser.errors == []
+        assert {each.rsplit("/", 1)[0] for each in browser.requests} == {
+            server.address(control=True)[:-1]
+        }
+
+
+def test_rank_and_share_are_told_where_the_pointer_is(browser: Browser, tmp_path: Path) -> None:
+    feed = Feed(tmp_path)
+    feed.solve()
+    feed.frames(4, last=3)
+    with WatchServer(feed.path) as server:
+        browser.open(server.address(), f"{FRAMES} === 4")
+        x, y, height = browser.evaluate(
+            "(() => { const box = document.querySelector('#ranks canvas').getBoundingClientRect();"
+            "return [box.x + box.width / 2, box.y, box.height]; })()"
+        )
+        browser.point(x, y + 20)
+        hover = "document.querySelector('#ranks .hover').textContent"
+        assert "rank 3: work 80.0 %" in browser.evaluate(hover)
+        browser.point(x, y + height - 40)
+        assert "rank 0: work 40.0 %" in browser.evaluate(hover)
+        assert browser.evaluate("document.getElementById('metric')") is None

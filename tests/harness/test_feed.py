@@ -1,0 +1,102 @@
+"""Reading a feed while it is written, torn or foreign; what a viewer may ask."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from tests.analysis.watch.feeds import Feed, head
+
+from hindmost.errors import DataError, NotARunFileError, UnknownSchemaError
+from hindmost.harness.runfile.feed import (
+    FeedReader,
+    bin_edges_ns,
+    control_file,
+    find_feed,
+    write_control,
+)
+
+
+def test_lines_come_once_and_whole(tmp_path: Path) -> None:
+    feed = Feed(tmp_path)
+    with FeedReader(feed.path) as reader:
+        assert reader.head["ranks"] == 4
+        assert reader.read_lines() == []
+        feed.solve()
+        assert [line["kind"] for line in reader.read_lines()] == ["solve"]
+        os.write(feed.writer.handle, b'{"kind": "end", "sta')
+        assert reader.read_lines() == []
+        os.write(feed.writer.handle, b'tus": "done"}\n')
+        assert [line["kind"] for line in reader.read_lines()] == ["end"]
+
+
+def test_what_is_no_line_is_skipped(tmp_path: Path) -> None:
+    feed = Feed(tmp_path)
+    torn = [
+        b'{"kind": "frame", "t_ns"',
+        b"[]",
+        b"null",
+        b"\xff\x00",
+        b"[" * 100_000,
+        b'{"kind": "x"}',
+    ]
+    torn.append(b'{"kind": "end", "status": NaN}')
+    os.write(feed.writer.handle, b"\n".join(torn) + b"\n")
+    feed.solve()
+    with FeedReader(feed.path) as reader:
+        assert [line["kind"] for line in reader.read_lines()] == ["solve"]
+        assert reader.skipped == len(torn)
+
+
+def test_foreign_and_newer_files_are_refused(tmp_path: Path) -> None:
+    foreign = tmp_path / "x.live.jsonl"
+    for text in ("", "{}\n", "no JSON\n", '{"kind": "end", "status": "done"}\n'):
+        foreign.write_text(text)
+        with pytest.raises(NotARunFileError):
+            FeedReader(foreign)
+    foreign.write_text(json.dumps({**head().line(), "version": 99}) + "\n")
+    with pytest.raises(UnknownSchemaError, match="version 99"):
+        FeedReader(foreign)
+    with pytest.raises(DataError, match="cannot be read"):
+        FeedReader(tmp_path / "none.live.jsonl")
+
+
+def test_a_writer_that_is_gone_is_told_from_a_slow_one(tmp_path: Path) -> None:
+    feed = Feed(tmp_path)
+    with FeedReader(feed.path) as reader:
+        assert reader.is_written() is True
+        feed.die()
+        assert reader.is_written() is False
+
+
+def test_a_feed_is_found_by_its_folder_and_by_its_run_files(tmp_path: Path) -> None:
+    old, new = Feed(tmp_path), Feed(tmp_path)
+    assert old.path != new.path
+    old.writer.add({"kind": "done", "number": 1, "file": "a-0.h5"})
+    os.utime(old.path, ns=(0, 0))
+    assert find_feed(tmp_path) == new.path
+    assert find_feed(tmp_path / "a-0.h5") == old.path
+    assert find_feed(old.path) == old.path
+    with pytest.raises(DataError, match="no live feed"):
+        find_feed(tmp_path / "b-0.h5")
+
+
+def test_only_what_the_lists_hold_can_be_asked(tmp_path: Path) -> None:
+    feed = Feed(tmp_path)
+    lists = head().line()
+    write_control(feed.path, lists, 2.0, "wait")
+    asked = control_file(feed.path)
+    assert asked.read_text() == "4 2\n"
+    assert asked.stat().st_mode & 0o777 == 0o600
+    for period, metric in ((3.0, "wait"), (2.0, "x"), (float("nan"), "wait"), (2.0, "")):
+        with pytest.raises(DataError, match="choose from"):
+            write_control(feed.path, lists, period, metric)
+    assert asked.read_text() == "4 2\n"
+    feed.end()
+    assert not asked.exists()
+
+
+def test_bins_are_four_an_octave() -> None:
+    assert bin_edges_ns(0, 8) == [256, 320, 384, 448, 512, 640, 768, 896, 1024]

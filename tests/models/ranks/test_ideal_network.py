@@ -1,0 +1,242 @@
+"""The run on an ideal network: cases reckoned by hand, and the recursion with all costs at 0."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from hindmost.errors import DataError
+from hindmost.models.events import EventKind
+from hindmost.models.ranks.efficiency_tally import EfficiencyTally, RunParts, window_borders
+from hindmost.models.ranks.ideal_network import IdealNetwork, Meeting
+from hindmost.models.ranks.stretches import BodyBlock
+from hindmost.models.stochastic.replay import KINDS, EventBlock, Latencies, Replay
+
+REDUCE, SEND, RECEIVE = EventKind.REDUCE, EventKind.SEND, EventKind.RECEIVE
+POST, COMPLETE = EventKind.POST, EventKind.COMPLETE
+NO_EDGES = np.empty(0, np.int32)
+RANDOM_KINDS = (
+    [REDUCE],
+    [SEND, RECEIVE, REDUCE, REDUCE],
+    [COMPLETE, SEND, RECEIVE, POST],
+    [POST, SEND, RECEIVE, COMPLETE],
+)
+
+
+def line(ranks: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    pairs = [(p, q) for p in range(ranks) for q in range(ranks) if abs(p - q) == 1]
+    source, target = np.array(pairs, np.int32).reshape(-1, 2).T
+    return source, target
+
+
+def tallied(
+    block: BodyBlock,
+    position: NDArray[np.int32],
+    edges: tuple[NDArray[np.int32], NDArray[np.int32]] = (NO_EDGES, NO_EDGES),
+    *,
+    windows: int = 1,
+    rows: int = 10**6,
+    nodes: list[str] | None = None,
+) -> RunParts:
+    bodies, ranks = block.duration.shape
+    tally = EfficiencyTally(
+        position,
+        nodes or ["node"] * ranks,
+        *edges,
+        with_events=block.kind is not None,
+        windows=windows,
+    )
+    for first in range(0, bodies, rows):
+        some = slice(first, first + rows)
+        kind = None if block.kind is None else block.kind[some]
+        work = None if block.work is None else block.work[some]
+        tally.add(
+            first,
+            BodyBlock(
+                start=block.start[some],
+                duration=block.duration[some],
+                local=block.local[some],
+                kind=kind,
+                work=work,
+            ),
+        )
+    return tally.result()
+
+
+def run_of(work: NDArray[np.float64], kinds: list[EventKind], cost: float) -> BodyBlock:
+    """Return bodies in lockstep that take the most work of any rank, and a cost beside it."""
+    bodies, ranks, _ = work.shape
+    local = work.sum(axis=2)
+    ends = np.cumsum(work.max(axis=1).sum(axis=1) + cost)
+    start = np.repeat(np.concatenate([[0.0], ends[:-1]])[:, None], ranks, axis=1)
+    return BodyBlock(
+        start=start,
+        duration=np.repeat(ends[:, None], ranks, axis=1) - start,
+        local=local,
+        kind=np.tile(np.array(kinds, np.uint8), (bodies, 1)),
+        work=work,
+    )
+
+
+def test_ranks_that_take_turns_lose_half_to_serialisation() -> None:
+    # Rank 0 works 3 s before a reduction, rank 1 then 3 s before the next: balanced, one after
+    # the other; each body of 6 s costs 1.5 s beside.
+    work = np.zeros((8, 2, 2))
+    work[:, 0, 0] = work[:, 1, 1] = 3.0
+    whole = tallied(run_of(work, [REDUCE, REDUCE], 1.5), np.arange(8, dtype=np.int32)).whole
+    assert whole.run_time_s == pytest.approx(60.0)
+    assert whole.load_balance == pytest.approx(1.0)
+    assert whole.serialisation == pytest.approx(0.5)
+    assert whole.transfer == pytest.approx(0.8)
+    assert whole.parallel == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 5, 20])
+def test_a_pipeline_goes_as_slow_as_its_first_rank(ranks: int) -> None:
+    # Rank p needs what rank p - 1 sent in the body before; the first takes 2 s, the others 1 s.
+    # The longest path to body k stays on the first rank, then moves on by a rank a body.
+    bodies = 12
+    source, target = np.arange(ranks - 1), np.arange(1, ranks)
+    network = IdealNetwork(ranks, source.astype(np.int32), target.astype(np.int32))
+    work = np.zeros((bodies, ranks, 2))
+    work[:, :, 1] = 1.0
+    work[:, 0, 1] = 2.0
+    meeting = np.zeros(bodies, np.uint8)
+    meeting[0] = Meeting.CYCLE
+    kind = np.tile(np.array([RECEIVE, SEND], np.uint8), (bodies, 1))
+    ended = network.advance(kind, work, np.zeros((bodies, ranks)), meeting)
+    body, rank = np.arange(1, bodies + 1)[:, None], np.arange(ranks)
+    np.testing.assert_allclose(ended, np.maximum(2.0 * body - rank, body))
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    kinds=st.sampled_from(RANDOM_KINDS),
+    ranks=st.integers(1, 5),
+    rows=st.integers(1, 25),
+)
+def test_agrees_with_the_recursion_whose_costs_are_all_0(
+    seed: int, kinds: list[EventKind], ranks: int, rows: int
+) -> None:
+    random = np.random.default_rng(seed)
+    bodies = 23
+    work = random.exponential(1.0, (bodies, ranks, len(kinds)))
+    rest = random.exponential(1.0, (bodies, ranks))
+    kind = np.tile(np.array(kinds, np.uint8), (bodies, 1))
+    begins = np.arange(bodies) % 9 == 0
+    free = Latencies(latency=np.zeros((len(kinds), KINDS)), overhead=np.zeros((len(kinds), KINDS)))
+    source, target = line(ranks)
+    replay = Replay(ranks, free, source, target)
+    replay.advance(
+        EventBlock(
+            kind=kind, work=work, duration=np.zeros_like(work), rest=rest, cycle_begins=begins
+        )
+    )
+    local = work.sum(axis=2) + rest
+    block = BodyBlock(
+        start=np.cumsum(local, axis=0) - local, duration=local, local=local, kind=kind, work=work
+    )
+    position = (np.arange(bodies) % 9).astype(np.int32)
+    parts = tallied(block, position, (source, target), rows=rows)
+    assert parts.whole.ideal_s == pytest.approx(replay.elapsed_s, rel=1e-12)
+    assert parts.whole.max_local_s <= replay.elapsed_s * (1 + 1e-12)
+
+
+def test_parts_add_up_and_neither_blocks_nor_compiling_matter(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    random = np.random.default_rng(5)
+    work = random.exponential(1.0, (37, 4, 2))
+    position = (np.arange(37) % 10).astype(np.int32)
+    block = run_of(work, [REDUCE, REDUCE], 0.25)
+    nodes = ["a", "a", "a", "b"]
+    parts = tallied(block, position, line(4), windows=3, nodes=nodes)
+    monkeypatch.setattr("hindmost.models.ranks.ideal_network.FEW", 0)
+    again = tallied(block, position, line(4), windows=3, nodes=nodes, rows=7)
+    for one, other in (
+        (parts.whole, again.whole),
+        *zip(
+            (window.efficiencies for window in parts.windows),
+            (window.efficiencies for window in again.windows),
+            strict=True,
+        ),
+        *zip(parts.places.values(), again.places.values(), strict=True),
+    ):
+        ours, theirs = one.to_json(), other.to_json()
+        assert ours.pop("lost_s") == pytest.approx(theirs.pop("lost_s"))
+        assert ours == pytest.approx(theirs)
+    assert [(each.first, each.last) for each in parts.windows] == [(0, 10), (10, 20), (20, 37)]
+    # Bodies in lockstep: windows and places share the time out, nodes the efficiency.
+    whole = parts.whole
+    assert sum(each.efficiencies.run_time_s for each in parts.windows) == pytest.approx(
+        whole.run_time_s
+    )
+    places = parts.places.values()
+    assert sum(each.run_time_s for each in places) == pytest.approx(whole.run_time_s)
+    assert sum(each.ideal_s or 0.0 for each in places) == pytest.approx(whole.ideal_s)
+    mean = sum(each.ranks * each.parallel for each in parts.nodes.values()) / 4
+    assert mean == pytest.approx(whole.parallel)
+    assert whole.ideal_s == pytest.approx(work.max(axis=1).sum())
+
+
+def test_a_window_that_begins_in_a_pipeline_takes_what_is_pending_for_done() -> None:
+    # Lag 2: two reductions are posted before the first is completed.
+    bodies, ranks = 12, 2
+    kind = np.tile(np.array([COMPLETE, POST], np.uint8), (bodies, 1))
+    kind[:2] = [POST, EventKind.NONE]
+    work = np.random.default_rng(2).exponential(1.0, (bodies, ranks, 2))
+    rest = np.zeros((bodies, ranks))
+    meeting = np.zeros(bodies, np.uint8)
+    meeting[0] = Meeting.CYCLE
+    whole = IdealNetwork(ranks, NO_EDGES, NO_EDGES).advance(kind, work, rest, meeting)
+    meeting[6] = Meeting.WINDOW
+    cut = IdealNetwork(ranks, NO_EDGES, NO_EDGES).advance(kind, work, rest, meeting)
+    # Two bodies are free of what came before, so only work counts in them.
+    own = work.sum(axis=2)
+    assert cut[7] == pytest.approx(own[6] + own[7])
+    assert cut[-1].max() <= whole[-1].max()
+
+
+def test_without_events_nothing_is_split() -> None:
+    block = run_of(np.ones((6, 2, 1)), [REDUCE], 1.0)
+    bare = BodyBlock(start=block.start, duration=block.duration, local=block.local)
+    parts = tallied(bare, np.arange(6, dtype=np.int32))
+    assert parts.whole.ideal_s is None
+    assert parts.whole.communication == pytest.approx(0.5)
+    assert parts.places == {}
+    # One rank waits for nobody: what it does not work is transfer.
+    one = slice(0, 1)
+    alone = BodyBlock(
+        start=block.start[:, one], duration=block.duration[:, one], local=block.local[:, one]
+    )
+    whole = tallied(alone, (np.arange(6) % 3).astype(np.int32)).whole
+    assert whole.serialisation == pytest.approx(1.0)
+    assert whole.transfer == pytest.approx(0.5)
+
+
+def test_events_that_do_not_fit_together_are_refused() -> None:
+    kind = np.full((70, 1), POST, np.uint8)
+    network = IdealNetwork(1, NO_EDGES, NO_EDGES)
+    with pytest.raises(DataError, match="do not fit together"):
+        network.advance(kind, np.ones((70, 1, 1)), np.zeros((70, 1)), np.zeros(70, np.uint8))
+
+
+@pytest.mark.parametrize(
+    ("bodies", "cycle", "windows", "borders"),
+    [
+        (20, 5, 2, [0, 10, 20]),
+        (20, 5, 4, [0, 5, 10, 15, 20]),
+        (20, 20, 4, [0, 5, 10, 15, 20]),
+        (3, 3, 8, [0, 1, 2, 3]),
+        (22, 5, 3, [0, 5, 15, 22]),
+    ],
+)
+def test_windows_begin_with_cycles_where_there_are_enough(
+    bodies: int, cycle: int, windows: int, borders: list[int]
+) -> None:
+    position = (np.arange(bodies) % cycle).astype(np.int32)
+    assert window_borders(position, windows).tolist() == borders

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from tests.models.ranks.spread import Spread, on_processes
+
+from hindmost.errors import UsageError
+from hindmost.models.ranks.exemplars import exemplars, in_proportion, outliers
+from hindmost.models.ranks.keeping import BodiesOfRanks, keep
+from hindmost.models.ranks.kmeans import cluster
+from hindmost.models.ranks.lateness import lateness
+from hindmost.models.ranks.meeting import meet
+from hindmost.models.ranks.selection import ranks_to_keep, select_plain
+from hindmost.models.ranks.top import largest
+from hindmost.models.synthetic.populations import CULPRITS, Population, draw_population
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    scores=st.lists(st.floats(-1e300, 1e300) | st.sampled_from([0.0, -0.0, 1.0]), max_size=40),
+    count=st.integers(0, 45),
+    processes=st.integers(1, 3),
+)
+def test_the_largest_are_those_of_a_sorted_list(
+    scores: list[float], count: int, processes: int
+) -> None:
+    values = np.array(scores, np.float64)
+    wanted = sorted(range(values.size), key=lambda at: (-values[at], at))[:count]
+
+    def part(spread: Spread) -> NDArray[np.bool_]:
+        return largest(values[spread.mine], np.array([count]), ids=spread.mine, together=spread)
+
+    found = np.concatenate(on_processes(processes, values.size, part))
+    assert np.flatnonzero(found).tolist() == sorted(wanted)
+
+
+def test_exemplars_and_outliers_of_every_group() -> None:
+    points = np.array([[0.0], [0.1], [0.2], [0.9], [5.0], [5.1], [5.5]])
+    found = cluster(points, 2)
+    # means 0.3 and 5.2: nearest 0.2 and 5.1, farthest 0.9 and 5.5
+    np.testing.assert_array_equal(np.flatnonzero(exemplars(found)), [2, 5])
+    np.testing.assert_array_equal(np.flatnonzero(outliers(found, 2)), [3, 6])
+    np.testing.assert_array_equal(np.flatnonzero(outliers(found, 1)), [3])  # the larger group
+
+
+def test_shares_follow_sizes_as_far_as_there_are_ranks() -> None:
+    sizes = np.array([700, 200, 100])
+    np.testing.assert_array_equal(in_proportion(10, sizes, sizes), [7, 2, 1])
+    np.testing.assert_array_equal(in_proportion(10, sizes, np.array([3, 200, 100])), [3, 5, 2])
+    np.testing.assert_array_equal(in_proportion(99, np.array([2, 1]), np.array([2, 1])), [2, 1])
+
+
+def test_the_share_is_kept_exactly() -> None:
+    population = draw_population("daemon", 512, 1, iterations=50)
+    for share in (0.002, 0.01, 0.05, 0.5, 1.0):
+        chosen, _ = keep(seen(population), share)
+        assert chosen.kept.sum() == ranks_to_keep(share, 512)
+        assert ((chosen.reasons >= 0) == chosen.kept).all()
+    with pytest.raises(UsageError, match="above 0 and at most 1"):
+        ranks_to_keep(0.0, 10)
+
+
+def seen(population: Population, ranks: slice | NDArray[np.int64] = slice(None)) -> BodiesOfRanks:
+    return BodiesOfRanks(
+        parts={"compute": population.compute_s[:, ranks], "send": population.send_s[:, ranks]},
+        counts={
+            "messages": ("count", population.messages[ranks]),
+            "bytes": ("bytes", population.bytes[ranks]),
+        },
+        ids=np.arange(len(population.hosts), dtype=np.int64)[ranks],
+        node_of=np.unique(population.hosts, return_inverse=True)[1].astype(np.int64)[ranks],
+        nodes=len(set(population.hosts)),
+    )
+
+
+@pytest.mark.parametrize("processes", [3, 24])
+def test_the_same_choice_however_ranks_are_spread(processes: int) -> None:
+    population = draw_population("slow node", 24, 2, iterations=40, node_ranks=4)
+    whole, meeting = keep(seen(population), 0.2)
+    parts = on_processes(
+        processes, 24, lambda spread: keep(seen(population, spread.mine), 0.2, together=spread)
+    )
+    kept = np.concatenate([chosen.reasons for chosen, _ in parts])
+    np.testing.assert_array_equal(kept, whole.reasons)
+    lost = np.concatenate([met.lost_s for _, met in parts])
+    np.testing.assert_array_equal(lost, meeting.lost_s)
+
+
+@pytest.mark.parametrize("kind", CULPRITS)
+def test_culprits_are_kept_at_5_percent(kind: str) -> None:
+    kept, plain = [], []
+    for seed in (70, 71, 72):
+        population = draw_population(kind, 2048, seed, iterations=200)
+        chosen, _ = keep(seen(population), 0.05)
+        kept.append(chosen.kept[population.culprits].mean())
+        alone = select_plain(chosen.clustering, ranks_to_keep(0.05, 2048))
+        plain.append(alone.kept[population.culprits].mean())
+        idle = np.argsort(population.idle_s)
+        for top, paper in ((5, 1.0), (10, 0.7), (20, 0.45)):  # the paper's best table
+            assert chosen.kept[idle[:top]].mean() >= paper
+    assert np.mean(kept) >= 0.95
+    assert np.mean(kept) >= np.mean(plain)
+
+
+def test_meeting_says_what_lateness_says() -> None:
+    population = draw_population("drifting rank", 64, 5, iterations=60)
+    late = lateness(population.work_s, list(population.hosts))
+    met = meet(population.work_s)
+    np.testing.assert_array_equal(met.last, late.last)
+    np.testing.assert_allclose(met.lost_s, late.lost_s, rtol=1e-9, atol=1e-15)
+    np.testing.assert_allclose(met.waited_s, late.waited_s, rtol=1e-9)

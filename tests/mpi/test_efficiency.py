@@ -1,0 +1,78 @@
+"""The efficiencies of solves on real ranks: identities, and no run faster than the ideal one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.conftest import Ranks
+
+import hindmost
+from hindmost.analysis.efficiency.of_run import efficiencies_of
+from hindmost.harness.runfile.reader import Run
+from hindmost.models.ranks.efficiencies import Efficiencies
+
+pytestmark = pytest.mark.mpi
+
+SOLVERS = ("gmres", "pgmres", "pipebcgs")
+ROUNDING_S = 1e-6
+"""Of single precision, in all work of a stretch."""
+
+
+@pytest.fixture(scope="module")
+def recorded(module_ranks: Ranks, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
+    folder = tmp_path_factory.mktemp("runs")
+    words = [word for solver in SOLVERS for word in ("--solver", solver)]
+    done = module_ranks(
+        2,
+        "run",
+        "laplacian-1d",
+        "--unknowns",
+        "4000",
+        "--iterations",
+        "90",
+        *words,
+        "--out",
+        folder,
+    )
+    assert done.returncode == 0, done.stderr
+    runs = [hindmost.open(path) for path in done.stdout.split()]
+    return {run.header.solver: run for run in runs}
+
+
+def assert_identities_hold(here: Efficiencies, clocks_s: float) -> None:
+    assert here.serialisation is not None
+    assert here.transfer is not None
+    assert here.ideal_s is not None
+    product = here.load_balance * here.serialisation * here.transfer
+    assert product == pytest.approx(here.parallel, rel=1e-12)
+    assert sum(here.lost_s.values()) + here.mean_local_s == pytest.approx(
+        here.run_time_s, rel=1e-12
+    )
+    assert 0.0 < here.mean_local_s <= here.max_local_s <= here.ideal_s * (1 + 1e-12)
+    assert here.ideal_s <= here.run_time_s + clocks_s
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_no_run_is_faster_than_on_an_ideal_network(recorded: dict[str, Run], solver: str) -> None:
+    run = recorded[solver]
+    of = efficiencies_of(run, windows=5)
+    uncertainty_s = 2.0 * float(run.variable("clock_uncertainty").max())
+    clocks_s = (run.restarts + 1) * (uncertainty_s + ROUNDING_S)
+    # Every cycle is measured from the first rank's begin to the last one's end.
+    assert_identities_hold(of.whole, clocks_s)
+    for window in of.windows:
+        assert_identities_hold(window.efficiencies, clocks_s)
+    assert sum(window.last - window.first for window in of.windows) == run.bodies
+    assert of.whole.run_time_s <= run.solve_time_s + clocks_s
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_work_between_events_is_what_the_phases_call_local(
+    recorded: dict[str, Run], solver: str
+) -> None:
+    # Two ways of counting: what lies between events, and what is in no phase of MPI.
+    run = recorded[solver]
+    local = run.phase("local").sum(axis=0)
+    of = efficiencies_of(run, windows=5).whole
+    assert of.max_local_s == pytest.approx(local.max(), rel=0.02)
+    assert of.mean_local_s == pytest.approx(np.mean(local), rel=0.02)
