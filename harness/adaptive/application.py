@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hindmost.harness.adaptive.decks.deck import Deck
 from hindmost.harness.adaptive.kernel import Choices
+from hindmost.harness.adaptive.usual import OTHERS, USUAL
 from hindmost.models.dynamic.application import Application, Count, Exchange
 from hindmost.models.dynamic.geometry import PATTERNS, Pattern
 
@@ -18,7 +19,9 @@ def application_of(deck: Deck, choices: Choices) -> Application:
     """Return the counts of a deck, known from how the kernel is written.
 
     Every step fills the ghosts of the state and finds the largest rate; every iteration of the heat
-    solver fills one column and reduces twice at once; adaption fills the state once more.
+    solver fills one column and reduces twice at once; adaption fills the state once more. How many
+    iterations heat needs and what adaption changes is as usual for the deck (`USUAL`); a run of it
+    knows better, see `hindmost.harness.adaptive.from_run.application_from_run`.
     """
     exchanges = [Exchange(count=Count(per_cycle=1.0, per_step=1.0), bytes_per_cell=STATE_BYTES)]
     if choices.scheme == 2:
@@ -31,12 +34,21 @@ def application_of(deck: Deck, choices: Choices) -> Application:
             count=Count(per_cycle=rings + 3.0 * solves, per_iteration=heat), bytes_per_cell=DOUBLE
         )
     )
+    usual = USUAL.get(deck.name, OTHERS)
+    adapts = deck.levels > 0
     return Application(
         name=deck.name,
         exchanges=tuple(exchanges),
         reductions=Count(per_cycle=2.0 * solves, per_step=1.0, per_iteration=heat),
         steps=deck.steps,
+        iterations=usual.iterations * solves,
+        solves=solves,
         adapts_every=1,
+        divided_share=usual.divided_share * adapts,
+        combined_share=usual.combined_share * adapts,
+        moved_share=usual.moved_share * adapts,
+        changed_share=usual.changed_share * adapts,
+        imbalance=usual.imbalance * adapts,
         bytes_moved=STATE_BYTES + PLACE_BYTES,
         bytes_kept=STATE_BYTES + PLACE_BYTES,
     )

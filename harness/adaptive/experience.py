@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
-import numpy as np
+from dataclasses import dataclass
 
 from hindmost.errors import UsageError
+from hindmost.harness.adaptive.from_run import WORKLOAD, application_from_run
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.dynamic.application import Application
-
-WORKLOAD = "adaptive"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,30 +39,14 @@ def experience_of(run: Run) -> Experience:
         It is not one of the adaptive kernel, or does not hold the counts of its deck.
     """
     spec = run.header.spec
-    if run.header.workload != WORKLOAD or "application" not in spec or run.bodies < 2:
+    if run.header.workload != WORKLOAD or "deck" not in spec or run.bodies < 2:
         raise UsageError(
             f"{run.path} does not hold the counts of a deck and its cycles: give a file of "
             "`hindmost run adaptive` with two cycles or more, or a deck with --deck."
         )
-    cells = run.variable("cells")
-    most, mean, total = cells.max(axis=1), cells.mean(axis=1), cells.sum(axis=1)
-    over = most / mean - 1.0
-    shares = {
-        name: float(run.variable(name).max(axis=1).sum() / most.sum())
-        for name in ("divided", "combined", "moved")
-    }
-    kept = run.variable("moved").sum(axis=1)[:-1] == 0
-    added = np.diff(over)[kept]
     base = spec["base"]
     return Experience(
         deck=spec["deck"],
-        application=replace(
-            Application.from_json(spec["application"]),
-            iterations=float(run.variable("heat_iterations")[:, 0].mean()),
-            divided_share=shares["divided"],
-            combined_share=shares["combined"],
-            moved_share=shares["moved"],
-            imbalance=float(max(0.0, added.mean())) if added.size else 0.0,
-        ),
-        growth=float(total.mean() / (base[0] * base[1])),
+        application=application_from_run(run),
+        growth=float(run.variable("cells").sum(axis=1).mean() / (base[0] * base[1])),
     )

@@ -9,31 +9,22 @@ from __future__ import annotations
 
 import importlib
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from hindmost.errors import DataError, HindmostError, MissingError, UsageError
+from hindmost.harness.probes.measured import Measure, Measured
 from hindmost.harness.probes.meeting import among, nodes_of
-from hindmost.models.dynamic.machine import GrindPoint
+from hindmost.harness.probes.speed import readings
+from hindmost.models.dynamic.machine import EventCost, GrindPoint, SpeedPoint
 
 SMALLEST, LARGEST, POINTS = 1400, 300_000, 12
 OWN_KERNEL = "hindmost.harness.adaptive.grind:measure"
 REPEATS = 5
 QUICK_REPEATS = 2
-
-
-class Measure(Protocol):
-    """A kernel whose phases are timed."""
-
-    def __call__(self, cells: int, communicator: Any) -> dict[str, float]:
-        """Compute on about so many cells a rank and return seconds per cell of each phase.
-
-        Collective over the communicator, which is of one node. Whatever is compiled or allocated
-        is so before the time begins.
-        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,15 +33,21 @@ class GrindTimes:
 
     Attributes
     ----------
-    ranks_per_node, cells : int
-        Ranks at work on the node, and cells of each.
+    ranks_per_node, asked : int
+        Ranks at work on the node, and cells of each that the kernel was asked for.
+    cells : float
+        Those that it ran on: median over repeats and ranks.
     phases : dict
         Phase -> rank -> repeat: seconds per cell.
+    events : dict
+        Event -> rank -> repeat: seconds.
     """
 
     ranks_per_node: int
-    cells: int
+    asked: int
+    cells: float
     phases: dict[str, list[list[float]]]
+    events: dict[str, list[list[float]]]
 
     def points(self) -> list[GrindPoint]:
         """Return the median of every phase, over repeats and then over ranks."""
@@ -58,11 +55,60 @@ class GrindTimes:
             GrindPoint(
                 phase=phase,
                 ranks_per_node=self.ranks_per_node,
-                cells=float(self.cells),
+                cells=self.cells,
                 seconds_per_cell=float(np.median(np.median(values, axis=1))),
             )
             for phase, values in self.phases.items()
         ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeTimes:
+    """What was timed with so many ranks at work on the node.
+
+    Attributes
+    ----------
+    ranks_per_node : int
+    sizes : tuple of GrindTimes
+        By cells.
+    before, after : list of list of float
+        Readings of the reference kernel on these ranks at once, by rank, before and after.
+    """
+
+    ranks_per_node: int
+    sizes: tuple[GrindTimes, ...]
+    before: list[list[float]]
+    after: list[list[float]]
+
+    @property
+    def drift(self) -> float:
+        """How the speed changed meanwhile: relative, of the slowest rank."""
+        return slowest_s(self.after) / slowest_s(self.before) - 1.0
+
+    @property
+    def speed(self) -> SpeedPoint:
+        """The speed at which the curve was measured."""
+        both = [first + last for first, last in zip(self.before, self.after, strict=True)]
+        return SpeedPoint(ranks_per_node=self.ranks_per_node, seconds=slowest_s(both))
+
+    @property
+    def events(self) -> list[EventCost]:
+        """The median of every event over ranks, repeats and sizes."""
+        medians: dict[str, list[float]] = {}
+        for size in self.sizes:
+            for name, values in size.events.items():
+                medians.setdefault(name, []).append(float(np.median(values)))
+        return [
+            EventCost(
+                event=name, ranks_per_node=self.ranks_per_node, seconds=float(np.median(values))
+            )
+            for name, values in medians.items()
+        ]
+
+
+def slowest_s(readings: Iterable[Sequence[float]]) -> float:
+    """Return the slowest rank's median, as `hindmost.harness.probes.speed.speed` does."""
+    return max(float(np.median(each)) for each in readings)
 
 
 def cell_counts(text: str = "") -> tuple[int, ...]:
@@ -125,25 +171,38 @@ def measure_grind(
     *,
     repeats: int = REPEATS,
     seed: int = 0,
-) -> tuple[GrindTimes, ...]:
-    """Time the kernel on the first node; collective.
+) -> tuple[NodeTimes, ...]:
+    """Time the kernel on the first node, between two readings of the speed; collective.
 
     First on one rank while the others sleep, then on all ranks of the node. Sizes are visited in
     random order, again in every repeat; one more repeat before does not count.
 
     Returns
     -------
-    tuple of GrindTimes
-        By ranks and cells, the same on every rank.
+    tuple of NodeTimes
+        By ranks, the same on every rank.
     """
     nodes = nodes_of(communicator)
     here = [rank for rank, node in enumerate(nodes) if node == nodes[0]]
-    found: list[GrindTimes] = []
+    found: list[NodeTimes] = []
     for count in sorted({1, len(here)}):
+        mine = None
         with among(communicator, here[:count]) as busy:
-            mine = None if busy is None else on_ranks(busy, measure, cells, repeats, seed)
-        found += communicator.bcast(mine)
+            if busy is not None:
+                before = readings_of(busy)
+                times = on_ranks(busy, measure, cells, repeats, seed)
+                mine = NodeTimes(
+                    ranks_per_node=count, sizes=tuple(times), before=before, after=readings_of(busy)
+                )
+        found.append(communicator.bcast(mine))
     return tuple(found)
+
+
+def readings_of(communicator: Any) -> list[list[float]]:
+    """Read the speed on all ranks at once, by rank; collective."""
+    communicator.Barrier()
+    everybody: list[list[float]] = communicator.allgather(list(readings()))
+    return everybody
 
 
 def on_ranks(
@@ -151,28 +210,34 @@ def on_ranks(
 ) -> list[GrindTimes]:
     """Time the kernel on the ranks of a communicator; collective."""
     random = np.random.default_rng(seed)
-    mine: dict[int, list[dict[str, float]]] = {count: [] for count in cells}
+    mine: dict[int, list[Measured]] = {count: [] for count in cells}
     for repeat in range(repeats + 1):
         for count in random.permutation(np.asarray(cells)):
             communicator.Barrier()
-            phases = checked(called(measure, int(count), communicator), int(count))
+            measured = checked(called(measure, int(count), communicator), int(count))
             if repeat > 0:
-                mine[int(count)].append(phases)
-    everybody = communicator.allgather(mine)
+                mine[int(count)].append(measured)
+    everybody: list[dict[int, list[Measured]]] = communicator.allgather(mine)
     return [
         GrindTimes(
             ranks_per_node=communicator.size,
-            cells=count,
-            phases={
-                phase: [[each[phase] for each in rank[count]] for rank in everybody]
-                for phase in mine[count][0]
-            },
+            asked=count,
+            cells=float(np.median([each.cells for rank in everybody for each in rank[count]])),
+            phases=by_rank([[each.phases for each in rank[count]] for rank in everybody]),
+            events=by_rank([[each.events for each in rank[count]] for rank in everybody]),
         )
         for count in cells
     ]
 
 
-def called(measure: Measure, cells: int, communicator: Any) -> dict[str, float]:
+def by_rank(values: list[list[Mapping[str, float]]]) -> dict[str, list[list[float]]]:
+    """Return the values of every name by rank and repeat; of the names that all of them have."""
+    every = [each for rank in values for each in rank]
+    names = [name for name in every[0] if all(name in each for each in every)]
+    return {name: [[each[name] for each in rank] for rank in values] for name in names}
+
+
+def called(measure: Measure, cells: int, communicator: Any) -> Measured | dict[str, float]:
     """Call a kernel, whose failure is its own and not a defect of hindmost."""
     try:
         return measure(cells, communicator)
@@ -187,12 +252,20 @@ def called(measure: Measure, cells: int, communicator: Any) -> dict[str, float]:
         ) from error
 
 
-def checked(phases: dict[str, float], cells: int) -> dict[str, float]:
+def checked(found: Measured | dict[str, float], cells: int) -> Measured:
     """Refuse times that are none."""
+    measured = found if isinstance(found, Measured) else Measured(cells=cells, phases=found)
+    phases, events = measured.phases, measured.events
     wrong = {name: value for name, value in phases.items() if not 0 < value < np.inf}
+    wrong |= {name: value for name, value in events.items() if not 0 <= value < np.inf}
     if wrong or not phases:
         raise DataError(
             f"At {cells} cells the kernel returned {wrong or 'no phase'}: seconds per cell must be "
             "finite and above 0, for at least one phase. A phase that did not run is left out."
         )
-    return phases
+    if not 0 < measured.cells < np.inf:
+        raise DataError(
+            f"Asked for {cells} cells, the kernel says that it ran on {measured.cells:g}: they "
+            "must be above 0."
+        )
+    return measured

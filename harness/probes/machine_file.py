@@ -134,6 +134,7 @@ def updated(
             continue
         machine = replace(machine, **outcome.changes)
     kept = dict(document or {})
+    kept.pop("speed_s", None)  # of files of before, which had one speed
     samples = {name: outcome.samples for name, outcome in outcomes.items()}
     return {
         **kept,

@@ -15,6 +15,7 @@ from hindmost.harness.adaptive.application import application_of
 from hindmost.harness.adaptive.decks import DECKS, Deck, find_deck, parse_deck, write_deck
 from hindmost.harness.adaptive.experience import Experience, experience_of
 from hindmost.harness.adaptive.kernel import Choices
+from hindmost.harness.adaptive.usual import USUAL
 from hindmost.harness.probes.machine_file import load_machine
 from hindmost.harness.runfile.reader import open_run
 from hindmost.models.dynamic.choose import CELLS, THRESHOLDS, Choice, choose
@@ -33,7 +34,8 @@ examples:
                             --ranks 16 --cycles 5000 --budget 2h --json
 
 A deck alone does not say how many iterations its heat needs, how its cells grow and how fast its
-ranks go out of balance; an earlier run does (--run), on any number of ranks.
+ranks go out of balance; an earlier run does (--run), best on several ranks. For built-in decks alone
+means of a run on 2 ranks stand in.
 """
 JSON_VERSION = 1
 SHOWN = 8
@@ -115,7 +117,7 @@ def known_of(arguments: argparse.Namespace) -> Experience:
         known = Experience(
             deck=write_deck(deck), application=application_of(deck, Choices()), growth=1.0
         )
-        if deck.heat and arguments.iterations is None:
+        if deck.heat and deck.name not in USUAL and arguments.iterations is None:
             raise UsageError(
                 f"How many iterations the heat of '{deck.name}' needs in a cycle cannot be known "
                 "from the deck: say --iterations, or give an earlier run with --run."
@@ -168,8 +170,9 @@ def remarks(known: Experience, arguments: argparse.Namespace) -> list[str]:
     """Say what the answer does not know."""
     if arguments.run is None:
         return [
-            "From the deck alone cells do not grow and ranks stay in balance; an earlier run says "
-            "how they do (--run)."
+            "From the deck alone cells do not grow, and iterations and imbalance are those of a "
+            "short run on 2 ranks, or a guess for a deck of your own; an earlier run says how they "
+            "do (--run)."
         ]
     if known.application.imbalance == 0.0:
         return ["In the earlier run no rank went out of balance, so any threshold is as good."]

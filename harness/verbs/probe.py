@@ -83,7 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=OWN_KERNEL,
         metavar="MODULE:FUNCTION",
         help="what grind measures: a function of cells and communicator that returns seconds per "
-        "cell of each phase (%(default)s)",
+        "cell of each phase, or a Measured of hindmost.harness.probes.measured (%(default)s)",
     )
 
 
@@ -231,7 +231,7 @@ def keep_and_tell(
     warnings = [text for outcome in found.outcomes.values() for text in outcome.warnings]
     if document is not None and document.get("grind") and set(found.outcomes) == {"speed"}:
         warnings.append(
-            "speed_s stays what it was when grind was measured; this reading is in the samples"
+            "speed stays what it was when grind was measured; this reading is in the samples"
         )
     if arguments.out is not None:
         write_document(arguments.out, new)

@@ -53,13 +53,20 @@ class Application:
     reduction_bytes : float
     steps, iterations, adapts_every : int, float, int
         A usual cycle: hydro steps, heat iterations, and a look at the mesh every so many cycles, 0
-        for never. `OfflineModel` takes them from each `Work`; choices are made with these.
+        for never. `OfflineModel` takes them from each `Work`; choices are made with these, and a
+        first cycle, whose iterations nobody knows yet, is foreseen with them.
+    solves : float
+        Of heat in a usual cycle; 0 without heat, or where solves cost nothing but iterations.
     divided_share, combined_share, moved_share : float
         Of the cells of a rank, expected in an adaption.
+    changed_share : float
+        Of the looks at the mesh, those that change it on some rank: its cells are then connected
+        anew on all.
     divide_s, combine_s : float
-        For a cell that is divided or combined, beside the look at it; seconds.
+        For a cell that is divided or combined, beside the look at it; seconds. 0 for what the
+        machine's probe found.
     balance_s : float
-        Of a look at the balance without moves, seconds.
+        Of a look at the balance without moves, seconds. 0 for what the machine's probe found.
     bytes_moved : float
         Of a cell that goes to another rank.
     bytes_kept : float
@@ -74,10 +81,12 @@ class Application:
     reduction_bytes: float = 8.0
     steps: int = 1
     iterations: float = 0.0
+    solves: float = 0.0
     adapts_every: int = 1
     divided_share: float = 0.0
     combined_share: float = 0.0
     moved_share: float = 0.0
+    changed_share: float = 1.0
     divide_s: float = 0.0
     combine_s: float = 0.0
     balance_s: float = 0.0
@@ -93,6 +102,7 @@ class Application:
             total=cells * ranks,
             steps=self.steps,
             iterations=self.iterations,
+            solves=self.solves,
             adapts=every > 0 and (cycle + 1) % every == 0,
         )
 

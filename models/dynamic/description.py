@@ -10,12 +10,14 @@ from typing import Any, TypeVar
 from hindmost.errors import DataError, UnknownSchemaError
 from hindmost.models.dynamic.machine import (
     AllreduceTime,
+    EventCost,
     GrindPoint,
     Link,
     Machine,
     Network,
     Noise,
     Piece,
+    SpeedPoint,
 )
 
 SCHEMA = "hindmost-machine"
@@ -60,8 +62,9 @@ def read(content: Any) -> Machine:
         ranks_per_node=fields.count("ranks_per_node", 1),
         network=fields.part("network", read_network),
         grind=fields.parts("grind", read_grind),
+        events=fields.parts("events", read_event),
         noise=fields.part("noise", read_noise),
-        speed_s=fields.optional("speed_s"),
+        speed=read_speeds(content, fields),
         checkpoint_latency_s=fields.optional("checkpoint_latency_s", zero=True),
         checkpoint_bytes_per_s=fields.optional("checkpoint_bytes_per_s"),
     )
@@ -201,6 +204,36 @@ def read_grind(content: Any, where: str) -> GrindPoint:
         ranks_per_node=fields.count("ranks_per_node", 1),
         cells=fields.number("cells"),
         seconds_per_cell=fields.number("seconds_per_cell"),
+    )
+
+
+def read_event(content: Any, where: str) -> EventCost:
+    """Return the cost of an event."""
+    fields = Fields(content, where, frozenset({"event", "ranks_per_node", "seconds"}))
+    return EventCost(
+        event=fields.text("event"),
+        ranks_per_node=fields.count("ranks_per_node", 1),
+        seconds=fields.number("seconds", zero=True),
+    )
+
+
+def read_speeds(content: dict[str, Any], fields: Fields) -> tuple[SpeedPoint, ...]:
+    """Return the speeds; files of before have one, ``speed_s``, of one rank alone."""
+    speeds = fields.parts("speed", read_speed)
+    counts = [each.ranks_per_node for each in speeds]
+    if len(set(counts)) < len(counts):
+        raise fields.wrong("speed", "one speed for each number of ranks_per_node")
+    if "speed" in content:
+        return speeds
+    alone = fields.optional("speed_s")
+    return () if alone is None else (SpeedPoint(ranks_per_node=1, seconds=alone),)
+
+
+def read_speed(content: Any, where: str) -> SpeedPoint:
+    """Return a reading of the speed."""
+    fields = Fields(content, where, frozenset({"ranks_per_node", "seconds"}))
+    return SpeedPoint(
+        ranks_per_node=fields.count("ranks_per_node", 1), seconds=fields.number("seconds")
     )
 
 

@@ -101,3 +101,14 @@ def curve_of(machine: Machine, phase: str, ranks_per_node: int) -> GrindCurve:
             f"{has}. Measure it with `hindmost probe grind`."
         )
     return found
+
+
+def event_s(machine: Machine, event: str, ranks_per_node: int) -> float:
+    """Return the time of an event with so many ranks at work on a node, in seconds.
+
+    That of the nearest number of ranks that was measured; 0 where none was.
+    """
+    at = {each.ranks_per_node: each.seconds for each in machine.events if each.event == event}
+    if not at:
+        return 0.0
+    return at[min(at, key=lambda count: (abs(count - ranks_per_node), count))]

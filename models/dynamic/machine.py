@@ -72,11 +72,12 @@ class GrindPoint:
     ----------
     phase : str
         ``hydro`` (per cell and step), ``heat`` (per cell and iteration of the heat solver),
-        ``adaption`` (per cell and look at the mesh).
+        ``heat-solve`` (per cell and solve, beside its iterations), ``adaption`` (per cell and look
+        at the mesh), ``connection`` (per cell, beside the look, where the mesh changed).
     ranks_per_node : int
         How many ranks computed at once on the node.
     cells : float
-        Cells a rank.
+        Cells a rank: those that were computed on.
     seconds_per_cell : float
         Median over repeats.
     """
@@ -85,6 +86,41 @@ class GrindPoint:
     ranks_per_node: int
     cells: float
     seconds_per_cell: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventCost:
+    """The time of something that happens to few cells, or once.
+
+    Attributes
+    ----------
+    event : str
+        ``divide`` and ``combine`` (per cell, beside what every cell of a changed mesh takes),
+        ``move`` (per cell that goes to another rank of the node), ``balance`` (a look at the
+        balance).
+    ranks_per_node : int
+        How many ranks computed at once on the node.
+    seconds : float
+    """
+
+    event: str
+    ranks_per_node: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpeedPoint:
+    """What the reference kernel takes on so many ranks of a node at once.
+
+    Attributes
+    ----------
+    ranks_per_node : int
+    seconds : float
+        Median over readings, of the slowest rank.
+    """
+
+    ranks_per_node: int
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,9 +152,11 @@ class Machine:
         Cores of a node that ranks may use.
     network : Network or None
     grind : tuple of GrindPoint
+    events : tuple of EventCost
     noise : Noise or None
-    speed_s : float or None
-        What the reference kernel takes, median, in the state in which grind was measured.
+    speed : tuple of SpeedPoint
+        What the reference kernel takes in the state in which grind was measured: a reading for
+        every number of ranks a node, since ranks that share memory slow each other down.
     checkpoint_latency_s, checkpoint_bytes_per_s : float or None
     """
 
@@ -126,10 +164,23 @@ class Machine:
     ranks_per_node: int
     network: Network | None = None
     grind: tuple[GrindPoint, ...] = ()
+    events: tuple[EventCost, ...] = ()
     noise: Noise | None = None
-    speed_s: float | None = None
+    speed: tuple[SpeedPoint, ...] = ()
     checkpoint_latency_s: float | None = None
     checkpoint_bytes_per_s: float | None = None
+
+    @property
+    def speed_s(self) -> float | None:
+        """What the reference kernel takes on one rank alone, None where that was not read."""
+        return self.speed_of(1)
+
+    def speed_of(self, ranks_per_node: int) -> float | None:
+        """Return what the reference kernel takes on so many ranks a node, None if not read."""
+        for point in self.speed:
+            if point.ranks_per_node == ranks_per_node:
+                return point.seconds
+        return None
 
     def to_json(self) -> dict[str, Any]:
         """Return the content of the machine's file: ``hindmost-machine``, version 1."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hindmost.errors import UsageError
 from hindmost.models.dynamic.application import Application
 from hindmost.models.dynamic.geometry import Curve, Pattern, Surface, contention
-from hindmost.models.dynamic.grind import curve_of
+from hindmost.models.dynamic.grind import GrindCurve, curve_of, event_s
 from hindmost.models.dynamic.machine import Machine
 from hindmost.models.dynamic.network import allreduce_s, link_between
 from hindmost.models.dynamic.work import PHASES, Work
@@ -51,8 +51,17 @@ class OfflineModel:
     pattern : Pattern
     ranks : int
     speed_s : float, optional
-        What the reference kernel takes now. Computation is scaled by its ratio to what it took when
-        the grind curves were measured: curves do not transfer between states of a machine's load.
+        What the reference kernel takes now on all ranks at once. Computation is scaled by its ratio
+        to what it took when the grind curves were measured: curves do not transfer between states
+        of a machine's load. Both are of the same number of ranks a node, for contention is in the
+        curves already.
+
+    Attributes
+    ----------
+    pace : float
+        That ratio; 1 where it is not known.
+    remarks : tuple of str
+        What the model has to do without.
 
     Raises
     ------
@@ -81,16 +90,17 @@ class OfflineModel:
         self.machine, self.application, self.ranks = machine, application, ranks
         self.pattern: Pattern = Curve() if pattern is None else pattern
         self.on_node = min(ranks, machine.ranks_per_node)
-        self.pace = 1.0
-        if speed_s is not None and machine.speed_s is not None:
-            self.pace = speed_s / machine.speed_s
+        self.remarks: tuple[str, ...] = ()
+        self.pace = self._pace(speed_s)
         self._hydro = curve_of(machine, "hydro", self.on_node)
-        needs_heat = application.iterations > 0
-        measured = {point.phase for point in machine.grind}
-        has_heat = needs_heat or "heat" in measured
-        self._heat = curve_of(machine, "heat", self.on_node) if has_heat else None
-        has_adaption = "adaption" in measured
-        self._adaption = curve_of(machine, "adaption", self.on_node) if has_adaption else None
+        self._heat = self._curve("heat", application.iterations > 0 or application.solves > 0)
+        self._solve = self._curve("heat-solve")
+        self._adaption = self._curve("adaption")
+        self._connection = self._curve("connection")
+        self._divide_s = application.divide_s or event_s(machine, "divide", self.on_node)
+        self._combine_s = application.combine_s or event_s(machine, "combine", self.on_node)
+        self._balance_s = application.balance_s or event_s(machine, "balance", self.on_node)
+        self._move_s = event_s(machine, "move", self.on_node)
         self._reduction_s = allreduce_s(machine, ranks, application.reduction_bytes)
         network = machine.network
         across = ranks > machine.ranks_per_node
@@ -98,6 +108,27 @@ class OfflineModel:
         if network is not None:
             self._link = link_between(network, across=across, both_ways=True)
             self._one_way = link_between(network, across=across, both_ways=False)
+
+    def _pace(self, speed_s: float | None) -> float:
+        """Compare the speed with that of the same number of ranks a node."""
+        then_s = self.machine.speed_of(self.on_node)
+        if speed_s is None:
+            return 1.0
+        if then_s is None:
+            self.remarks = (
+                f"The machine's speed was not read with {self.on_node} "
+                f"rank{'s' * (self.on_node > 1)} a node, so that computation is taken to be as "
+                f"fast as when it was probed; `mpiexec -n {self.on_node} hindmost probe grind` "
+                "reads it.",
+            )
+            return 1.0
+        return speed_s / then_s
+
+    def _curve(self, phase: str, needed: bool = False) -> GrindCurve | None:
+        """Return a grind curve; None if the phase was not measured and is not needed."""
+        if needed or any(point.phase == phase for point in self.machine.grind):
+            return curve_of(self.machine, phase, self.on_node)
+        return None
 
     def phase_times(
         self,
@@ -122,13 +153,16 @@ class OfflineModel:
             work, self._expected(work) if iterations is None else iterations
         )
         if work.adapts:
-            app = self.application
+            app, pace = self.application, self.pace
             if divided is not None:
-                adaption += self.pace * app.divide_s * (divided - app.divided_share * cells)
+                adaption += pace * self._divide_s * (divided - app.divided_share * cells)
             if combined is not None:
-                adaption += self.pace * app.combine_s * (combined - app.combined_share * cells)
+                adaption += pace * self._combine_s * (combined - app.combined_share * cells)
+            if divided is not None and combined is not None and self._connection is not None:
+                more = float(divided + combined > 0) - app.changed_share
+                adaption += pace * more * cells * self._connection.seconds_per_cell(cells)
             if moved is not None:
-                balance = app.balance_s + self._load_s(moved)
+                balance = self._balance_s + self._load_s(moved)
         return PhaseTimes(
             hydro=hydro,
             halo=halo,
@@ -139,21 +173,32 @@ class OfflineModel:
         )
 
     def phases_s(self, work: Work, iterations: float) -> tuple[float, ...]:
-        """Return the times in the order of `PHASES`, quickly: this runs inside the cycle loop."""
+        """Return the times in the order of `PHASES`, quickly: this runs inside the cycle loop.
+
+        Iterations that are not known (NaN) are the application's.
+        """
         cells, steps, app, pace = work.cells, work.steps, self.application, self.pace
+        if iterations != iterations:  # quicker than math.isnan
+            iterations = app.iterations
+        solves = work.solves
+        if solves is None:
+            solves = app.solves if iterations else 0.0
         hydro = pace * cells * steps * self._hydro.seconds_per_cell(cells)
         heat = 0.0
         if iterations and self._heat is not None:
-            heat = pace * cells * iterations * self._heat.seconds_per_cell(cells)
+            heat = iterations * self._heat.seconds_per_cell(cells)
+        if solves and self._solve is not None:
+            heat += solves * self._solve.seconds_per_cell(cells)
+        heat *= pace * cells
         adaption = balance = 0.0
         if work.adapts:
             if self._adaption is not None:
-                adaption = cells * self._adaption.seconds_per_cell(cells)
-            adaption += cells * (
-                app.divided_share * app.divide_s + app.combined_share * app.combine_s
-            )
-            adaption *= pace
-            balance = app.balance_s + self._load_s(app.moved_share * cells)
+                adaption = self._adaption.seconds_per_cell(cells)
+            if self._connection is not None:
+                adaption += app.changed_share * self._connection.seconds_per_cell(cells)
+            adaption += app.divided_share * self._divide_s + app.combined_share * self._combine_s
+            adaption *= pace * cells
+            balance = self._balance_s + self._load_s(app.moved_share * cells)
         reduction = app.reductions.of(steps, iterations) * self._reduction_s
         return hydro, self._halo_s(work, iterations), heat, reduction, adaption, balance
 
@@ -184,7 +229,7 @@ class OfflineModel:
                 f"The mesh is adapted ({1e3 * times.adaption:.3g} ms) and balanced "
                 f"({1e3 * times.balance:.3g} ms)."
             )
-        return " ".join(words)
+        return " ".join([*words, *self.remarks])
 
     def _expected(self, work: Work) -> float:
         """Return the iterations of a cycle; those of a usual one where nothing is known."""
@@ -215,7 +260,13 @@ class OfflineModel:
         return contention(surface, self.ranks, self.machine.ranks_per_node) * total
 
     def _load_s(self, moved: float) -> float:
-        """T_load: one message with all cells that move."""
+        """T_load: one message with all cells that move, and taking them out and in.
+
+        What the probe found of a cell that moves holds the message within a node.
+        """
         if self._one_way is None or self.ranks == 1 or moved <= 0.0:
             return 0.0
-        return self._one_way.time_s(moved * self.application.bytes_moved)
+        load_s = moved * self._move_s
+        if not load_s or self.ranks > self.machine.ranks_per_node:
+            load_s += self._one_way.time_s(moved * self.application.bytes_moved)
+        return load_s

@@ -19,7 +19,11 @@ class Work:
     steps : int
         Hydro steps in the cycle, each with a halo exchange and a reduction.
     iterations : float
-        Expected iterations of the heat solver: 0 without heat, NaN where nothing is known of them.
+        Expected iterations of the heat solver in all its solves: 0 without heat, NaN where nothing
+        is known of them.
+    solves : float or None
+        How often heat is solved for; None for as often as usual (`Application.solves`), or never
+        where there are no iterations.
     adapts : bool
         Whether the mesh is looked at for adaption at the end of the cycle.
     ghosts : float
@@ -32,6 +36,7 @@ class Work:
     total: float = 0.0
     steps: int = 1
     iterations: float = 0.0
+    solves: float | None = None
     adapts: bool = False
     ghosts: float = 0.0
     messages: float = 0.0

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from hindmost.harness.probes.grind import (
     QUICK_REPEATS,
     REPEATS,
-    GrindTimes,
+    NodeTimes,
     load_kernel,
     measure_grind,
 )
+from hindmost.harness.probes.meeting import in_turn
 from hindmost.harness.probes.sections.section import Outcome, Section, Setting
-from hindmost.harness.probes.sections.speed import readings_alone
 from hindmost.harness.probes.sections.words import seconds
+from hindmost.harness.probes.speed import warm_up
+from hindmost.models.dynamic.machine import EventCost
 
 DRIFT = 0.05
 """A change of speed above which the curve's points are not of one state of the machine."""
@@ -27,10 +27,10 @@ def check(setting: Setting) -> None:
 
 
 def take(setting: Setting) -> Outcome | None:
-    """Measure the curve between two readings of the speed; collective."""
+    """Measure the curves, each between two readings of the speed; collective."""
     communicator = setting.communicator
     measure = load_kernel(setting.kernel)
-    before = readings_alone(communicator)
+    in_turn(communicator, warm_up)
     times = measure_grind(
         communicator,
         measure,
@@ -38,47 +38,62 @@ def take(setting: Setting) -> Outcome | None:
         repeats=QUICK_REPEATS if setting.quick else REPEATS,
         seed=setting.seed,
     )
-    after = readings_alone(communicator)
-    if communicator.rank != 0:
-        return None
-    return described(times, setting.kernel, before, after)
+    return described(times, setting.kernel) if communicator.rank == 0 else None
 
 
-def described(
-    times: Sequence[GrindTimes], kernel: str, before: Sequence[float], after: Sequence[float]
-) -> Outcome:
+def described(times: Sequence[NodeTimes], kernel: str) -> Outcome:
     """Put the points together and tell."""
-    points = tuple(point for each in times for point in each.points())
-    first, last = float(np.median(before)), float(np.median(after))
-    warnings = []
-    if abs(last / first - 1) > DRIFT:
-        warnings.append(
-            f"the machine's speed changed by {100 * (last / first - 1):+.1f} % while grind was "
-            "measured: points of the curve are of different states; probe again on a quiet machine"
-        )
+    sizes = [size for each in times for size in each.sizes]
+    points = tuple(point for size in sizes for point in size.points())
+    events = tuple(event for each in times for event in each.events)
+    warnings = [
+        f"the machine's speed changed by {100 * each.drift:+.1f} % while grind was measured with "
+        f"{ranks(each.ranks_per_node)} at work: points of the curve are of different states; probe "
+        "again on a quiet machine"
+        for each in times
+        if abs(each.drift) > DRIFT
+    ]
     samples = {
         "kernel": kernel,
-        "speed_before_s": list(before),
-        "speed_after_s": list(after),
-        "sizes": [
-            {"ranks_per_node": each.ranks_per_node, "cells": each.cells, "phases": each.phases}
+        "speed": [
+            {"ranks_per_node": each.ranks_per_node, "before_s": each.before, "after_s": each.after}
             for each in times
+        ],
+        "sizes": [
+            {
+                "ranks_per_node": size.ranks_per_node,
+                "asked": size.asked,
+                "cells": size.cells,
+                "phases": size.phases,
+                "events": size.events,
+            }
+            for size in sizes
         ],
     }
     rows = [
         (
-            f"{point.phase}, {point.cells:.0f} cells a rank, "
-            f"{point.ranks_per_node} rank{'s' if point.ranks_per_node > 1 else ''}",
+            f"{point.phase}, {point.cells:.0f} cells a rank, {ranks(point.ranks_per_node)}",
             f"{seconds(point.seconds_per_cell)} a cell",
         )
         for point in sorted(points, key=lambda each: (each.phase, each.ranks_per_node, each.cells))
     ]
+    rows += [(f"{each.event}, {ranks(each.ranks_per_node)}", event_told(each)) for each in events]
     return Outcome(
-        changes={"grind": points, "speed_s": float(np.median([*before, *after]))},
+        changes={"grind": points, "events": events, "speed": tuple(each.speed for each in times)},
         samples=samples,
         rows=tuple(rows),
         warnings=tuple(warnings),
     )
+
+
+def ranks(count: int) -> str:
+    """Say how many ranks."""
+    return f"{count} rank{'s' * (count > 1)}"
+
+
+def event_told(cost: EventCost) -> str:
+    """Say what an event takes."""
+    return seconds(cost.seconds) + (" a look" if cost.event == "balance" else " a cell")
 
 
 GRIND = Section(

@@ -10,10 +10,14 @@ from hindmost.harness.probes.meeting import among, in_turn
 from hindmost.harness.probes.sections.section import Outcome, Section, Setting
 from hindmost.harness.probes.sections.words import seconds
 from hindmost.harness.probes.speed import readings, warm_up
+from hindmost.models.dynamic.machine import SpeedPoint
 
 
 def take(setting: Setting) -> Outcome | None:
-    """Read the speed; collective."""
+    """Read the speed; collective.
+
+    Kept are the first node's readings: of one rank alone, and of all its ranks at once.
+    """
     communicator = setting.communicator
     alone = readings_alone(communicator)
     communicator.Barrier()
@@ -21,13 +25,16 @@ def take(setting: Setting) -> Outcome | None:
     if together is None:
         return None
     medians = [float(np.median(each)) for each in together]
+    here = [median for median, node in zip(medians, setting.nodes, strict=True) if node == 0]
     own = float(np.median(alone))
+    speed = {1: own, len(here): max(here) if len(here) > 1 else own}
     rows = [("reference kernel, one rank", seconds(own))]
     samples = {"alone_s": list(alone), "together_s": [list(each) for each in together]}
     if len(medians) > 1:
         told = f"{seconds(max(medians))} on the slowest, {seconds(min(medians))} on the quickest"
         rows.append((f"reference kernel, {len(medians)} ranks at once", told))
-    return Outcome(changes={"speed_s": own}, samples=samples, rows=tuple(rows))
+    points = tuple(SpeedPoint(ranks_per_node=count, seconds=each) for count, each in speed.items())
+    return Outcome(changes={"speed": points}, samples=samples, rows=tuple(rows))
 
 
 def readings_alone(communicator: Any) -> tuple[float, ...]:

@@ -62,8 +62,15 @@ def test_an_earlier_run_tells_what_a_deck_does_not(
     machine = write_machine(tmp_path / "machine.json")
     words = ["predict", "adaptive", "--machine", str(machine)]
     later = ["--ranks", "2", "--cycles", "10", "--budget", "1h"]
-    with pytest.raises(UsageError, match=r"heat of 'timing-b' needs .* --run"):
-        main([*words, "--deck", "timing-b", *later])
+    own = tmp_path / "own.toml"
+    own.write_text(write_deck(replace(DECKS["timing-b"], name="own")))
+    with pytest.raises(UsageError, match=r"heat of 'own' needs .* --run"):
+        main([*words, "--deck", str(own), *later])
+    # Of a built-in deck it is known from a run, and thresholds make a difference.
+    assert main([*words, "--deck", "timing-b", *later, "--cells", "4000", "--json"]) == 0
+    choices = json.loads(capsys.readouterr().out)["choices"]
+    assert min(each["cycle_s"]["heat"] for each in choices) > 0.0
+    assert len({each["seconds"] for each in choices if each["order"] == "curve"}) > 2
     file = recorded(tmp_path, header)
     known = experience_of(open_run(file))
     cells = np.array([each.cells for each in draw_cycles(LAW, 1).work])
@@ -80,19 +87,21 @@ def test_an_earlier_run_tells_what_a_deck_does_not(
 def test_imbalance_is_what_adaptions_add(tmp_path: Path, header: Header) -> None:
     run = open_run(recorded(tmp_path, header))
     cells = np.stack([np.full(30, 1000), np.full(30, 1000)], axis=1)
-    cells[:, 0] += np.arange(30) * 20  # the fuller rank grows by 20 in a cycle
-    moved = np.zeros((30, 2), np.int64)
+    cells[:, 0] += np.arange(30) * 21  # the fuller rank grows by 21 in a cycle
+    none = np.zeros((30, 2), np.int64)
+    counts = {"cells": cells, "divided": none + [7, 0]}
 
     class Unbalanced:
         header, path, bodies = run.header, run.path, 30
 
         @staticmethod
         def variable(name: str) -> NDArray[np.int64]:
-            return cells if name == "cells" else moved
+            return counts.get(name, none)
 
     known = experience_of(Unbalanced)  # type: ignore[arg-type]
-    over = cells.max(axis=1) / cells.mean(axis=1) - 1.0
-    assert known.application.imbalance == pytest.approx((over[-1] - over[0]) / 29)
+    full = 1000 + 21 * np.array([0, 30])  # before the first cycle, and after the last
+    over = full / (0.5 * (full + 1000)) - 1.0
+    assert known.application.imbalance == pytest.approx((over[1] - over[0]) / 30)
 
 
 def test_what_cannot_be_answered_is_refused(tmp_path: Path, run_file: Path, header: Header) -> None:

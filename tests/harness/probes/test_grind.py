@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 from hindmost.errors import DataError, MissingError, UsageError
-from hindmost.harness.probes.grind import cell_counts, load_kernel, on_ranks
+from hindmost.harness.probes.grind import NodeTimes, cell_counts, load_kernel, on_ranks
+from hindmost.harness.probes.measured import Measured
 from hindmost.harness.probes.sections.grind import described
+from hindmost.harness.probes.sections.section import Outcome
 from hindmost.harness.solo import Solo
+from hindmost.models.dynamic.machine import SpeedPoint
 
 
 def test_grid_is_even_in_the_logarithm() -> None:
@@ -46,6 +49,36 @@ def test_the_median_of_each_phase_over_repeats() -> None:
     assert [len(values) for values in times[0].phases["hydro"]] == [5]
 
 
+def test_the_cells_that_it_ran_on_are_kept_and_events_with_them() -> None:
+    def measure(cells: int, communicator: Any) -> Measured:
+        return Measured(
+            cells=2 * cells + 0.5,
+            phases={"hydro": 3e-8},
+            events={"balance": 1e-6 * cells, "combine": 0.0},
+        )
+
+    times = on_ranks(Solo(), measure, (1000, 1400, 5000), 2, seed=2)
+    assert [(each.asked, each.cells) for each in times] == [
+        (1000, 2000.5), (1400, 2800.5), (5000, 10000.5),
+    ]  # fmt: skip
+    assert [point.cells for each in times for point in each.points()] == [2000.5, 2800.5, 10000.5]
+    node = NodeTimes(ranks_per_node=1, sizes=tuple(times), before=[[1.0]], after=[[1.0]])
+    assert {each.event: each.seconds for each in node.events} == pytest.approx(
+        {"balance": 1.4e-3, "combine": 0.0}
+    )
+
+
+@pytest.mark.parametrize(
+    ("ran_on", "events"), [(0.0, {}), (float("nan"), {}), (9.0, {"divide": -1.0})]
+)
+def test_cells_and_events_that_are_none(ran_on: float, events: dict[str, float]) -> None:
+    def measure(cells: int, communicator: Any) -> Measured:
+        return Measured(cells=ran_on, phases={"hydro": 3e-8}, events=events)
+
+    with pytest.raises(DataError, match="1000 cells"):
+        on_ranks(Solo(), measure, (1000,), 1, seed=0)
+
+
 @pytest.mark.parametrize("phases", [{}, {"hydro": 0.0}, {"hydro": float("nan")}])
 def test_times_that_are_none(phases: dict[str, float]) -> None:
     with pytest.raises(DataError, match="At 1000 cells"):
@@ -61,10 +94,18 @@ def test_a_kernel_that_fails_is_named() -> None:
 
 
 def test_a_machine_that_changes_is_told() -> None:
-    steady = described([], "k", [1.0, 1.1, 1.0], [1.02])
+    def told(before: list[list[float]], after: list[list[float]]) -> Outcome:
+        count = len(before)
+        times = NodeTimes(ranks_per_node=count, sizes=(), before=before, after=after)
+        return described([times], "k")
+
+    steady = told([[1.0, 1.1, 1.0]], [[1.02]])
     assert not steady.warnings
-    assert steady.changes["speed_s"] == pytest.approx(1.01)
-    assert "+20.0 %" in described([], "k", [1.0], [1.2]).warnings[0]
+    assert steady.changes["speed"] == (SpeedPoint(ranks_per_node=1, seconds=1.01),)
+    assert "+20.0 % while grind was measured with 1 rank at" in told([[1.0]], [[1.2]]).warnings[0]
+    # Of two ranks at once the slower counts, as in a run.
+    two = told([[1.0, 1.0], [1.3, 1.3]], [[1.0], [1.3]])
+    assert two.changes["speed"] == (SpeedPoint(ranks_per_node=2, seconds=1.3),)
 
 
 def test_kernels_that_cannot_be_had() -> None:

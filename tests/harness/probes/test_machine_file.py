@@ -18,7 +18,7 @@ from hindmost.harness.probes.machine_file import (
     write_document,
 )
 from hindmost.harness.probes.sections.section import Outcome
-from hindmost.models.dynamic.machine import GrindPoint, Machine, Noise
+from hindmost.models.dynamic.machine import GrindPoint, Machine, Noise, SpeedPoint
 
 HERE = {"host": "büro", "cpu_model": "fast", "cores": 4}
 NEW = Machine(name="büro", ranks_per_node=2)
@@ -30,6 +30,10 @@ def outcome(samples: Any = None, **changes: Any) -> Outcome:
     return Outcome(changes=changes, samples=samples or {}, rows=())
 
 
+def alone(seconds: float) -> tuple[SpeedPoint, ...]:
+    return (SpeedPoint(ranks_per_node=1, seconds=seconds),)
+
+
 def origin(**machine: Any) -> dict[str, Any]:
     return {"date": "2026-01-02", "environment": {"machine": {**HERE, **machine}}}
 
@@ -37,7 +41,8 @@ def origin(**machine: Any) -> dict[str, Any]:
 def test_a_probe_replaces_its_own_section(tmp_path: Path) -> None:
     path = tmp_path / "machine.json"
     first = updated(
-        None, NEW, {"noise": outcome({"ranks": [1]}, noise=NOISE), "speed": outcome(speed_s=1.0)},
+        None, NEW,
+        {"noise": outcome({"ranks": [1]}, noise=NOISE), "speed": outcome(speed=alone(1.0))},
         origin(),
     )  # fmt: skip
     first["note"] = "of the user's own"
@@ -45,12 +50,12 @@ def test_a_probe_replaces_its_own_section(tmp_path: Path) -> None:
     second = updated(
         read_document(path),
         Machine(name="other", ranks_per_node=4),
-        {"speed": outcome({"alone_s": [2.0, 2.0000001234]}, speed_s=2.0)},
+        {"speed": outcome({"alone_s": [2.0, 2.0000001234]}, speed=alone(2.0))},
         origin(date="later"),
     )
     write_document(path, second)
     machine = load_machine(path)
-    assert machine == Machine(name="büro", ranks_per_node=4, noise=NOISE, speed_s=2.0)
+    assert machine == Machine(name="büro", ranks_per_node=4, noise=NOISE, speed=alone(2.0))
     content = json.loads(path.read_text(encoding="utf-8"))
     assert content["samples"] == {"noise": {"ranks": [1]}, "speed": {"alone_s": [2.0, 2.0]}}
     assert content["provenance"]["noise"] == origin()
@@ -60,15 +65,26 @@ def test_a_probe_replaces_its_own_section(tmp_path: Path) -> None:
 
 
 def test_the_speed_of_a_curve_stays_with_it() -> None:
-    first = updated(None, NEW, {"grind": outcome(grind=(POINT,), speed_s=1.0)}, origin())
-    later = updated(first, NEW, {"speed": outcome({"alone_s": [3.0]}, speed_s=3.0)}, origin())
-    assert later["speed_s"] == 1.0
+    first = updated(None, NEW, {"grind": outcome(grind=(POINT,), speed=alone(1.0))}, origin())
+    later = updated(first, NEW, {"speed": outcome({"alone_s": [3.0]}, speed=alone(3.0))}, origin())
+    assert Machine.from_json(later).speed_s == 1.0
     assert later["samples"]["speed"] == {"alone_s": [3.0]}
     again = updated(
-        later, NEW, {"speed": outcome(speed_s=5.0), "grind": outcome(grind=(), speed_s=4.0)},
+        later, NEW,
+        {"speed": outcome(speed=alone(5.0)), "grind": outcome(grind=(), speed=alone(4.0))},
         origin(),
     )  # fmt: skip
-    assert again["speed_s"] == 4.0
+    assert Machine.from_json(again).speed_s == 4.0
+
+
+def test_the_one_speed_of_an_older_file_goes_when_speeds_come() -> None:
+    old: dict[str, Any] = {**NEW.to_json(), "speed_s": 9.0}
+    del old["speed"]
+    kept = updated(old, NEW, {"noise": outcome(noise=NOISE)}, origin())
+    assert Machine.from_json(kept).speed_s == 9.0
+    assert "speed_s" not in kept
+    new = updated(old, NEW, {"speed": outcome(speed=alone(2.0))}, origin())
+    assert Machine.from_json(new).speed_s == 2.0
 
 
 @pytest.mark.parametrize(
@@ -76,10 +92,10 @@ def test_the_speed_of_a_curve_stays_with_it() -> None:
     [({"host": "elsewhere"}, "elsewhere"), ({"cpu_model": "slow"}, "slow"), ({"cores": 8}, "8")],
 )
 def test_machines_are_not_mixed(tmp_path: Path, unlike: dict[str, Any], word: str) -> None:
-    document = updated(None, NEW, {"speed": outcome(speed_s=1.0)}, origin(**unlike))
+    document = updated(None, NEW, {"speed": outcome(speed=alone(1.0))}, origin(**unlike))
     with pytest.raises(UsageError, match=f"speed.*{word}.*--force"):
         check_same_machine(tmp_path / "m.json", document, HERE)
-    same = updated(None, NEW, {"speed": outcome(speed_s=1.0)}, origin())
+    same = updated(None, NEW, {"speed": outcome(speed=alone(1.0))}, origin())
     check_same_machine(tmp_path / "m.json", same, HERE)
 
 

@@ -8,15 +8,17 @@ import numpy as np
 import pytest
 
 from hindmost.errors import DataError, UnknownSchemaError
-from hindmost.models.dynamic.grind import curve, curve_of
+from hindmost.models.dynamic.grind import curve, curve_of, event_s
 from hindmost.models.dynamic.machine import (
     AllreduceTime,
+    EventCost,
     GrindPoint,
     Link,
     Machine,
     Network,
     Noise,
     Piece,
+    SpeedPoint,
 )
 from hindmost.models.dynamic.machines import ALPHASERVER_ES40, ITANIUM_2
 from hindmost.models.dynamic.network import allreduce_s, fit_link
@@ -42,7 +44,11 @@ FULL = Machine(
     ),
     grind=(GrindPoint(phase="hydro", ranks_per_node=1, cells=1e3, seconds_per_cell=3e-8),),
     noise=Noise(detours_per_s=10.0, share=0.01, detour_quantiles_s=(1e-6, 1e-5, 1e-4, 1e-3)),
-    speed_s=0.01,
+    events=(EventCost(event="move", ranks_per_node=2, seconds=2e-7),),
+    speed=(
+        SpeedPoint(ranks_per_node=1, seconds=0.01),
+        SpeedPoint(ranks_per_node=2, seconds=0.013),
+    ),
     checkpoint_latency_s=0.0,
 )
 
@@ -66,8 +72,10 @@ def test_keys_of_others_at_the_top_are_left_alone() -> None:
         (("name",), "", "machine.name is ''"),
         (("ranks_per_node",), 0, "machine.ranks_per_node is 0; allowed is: an integer of at least"),
         (("ranks_per_node",), True, "ranks_per_node is True"),
-        (("speed_s",), 0, "machine.speed_s is 0; allowed is: a finite number above 0"),
-        (("speed_s",), float("nan"), "machine.speed_s is nan"),
+        (("speed", 0, "seconds"), 0, "machine.speed[0].seconds is 0; allowed is: a finite number"),
+        (("speed", 1, "seconds"), float("nan"), "machine.speed[1].seconds is nan"),
+        (("speed", 1, "ranks_per_node"), 1, "one speed for each number of ranks_per_node"),
+        (("events", 0, "seconds"), -1.0, "machine.events[0].seconds is -1.0"),
         (("network", "within"), None, "machine.network.within is None"),
         (("network", "within", "pieces"), [], "pieces whose from_bytes begin at 0 and rise"),
         (("network", "within", "pieces", 1, "from_bytes"), 0, "begin at 0 and rise"),
@@ -90,6 +98,28 @@ def test_a_wrong_field_is_named(path: tuple[Any, ...], value: Any, words: str) -
     with pytest.raises(DataError) as error:
         Machine.from_json(content)
     assert words in str(error.value)
+
+
+def test_the_one_speed_of_older_files_is_that_of_one_rank_alone() -> None:
+    content = {**Machine(name="x", ranks_per_node=2).to_json(), "speed_s": 0.02}
+    del content["speed"]
+    old = Machine.from_json(content)
+    assert (old.speed_s, old.speed_of(1), old.speed_of(2)) == (0.02, 0.02, None)
+    assert (FULL.speed_s, FULL.speed_of(2)) == (0.01, 0.013)
+    with pytest.raises(DataError, match=r"machine\.speed_s is 0; allowed"):
+        Machine.from_json({**content, "speed_s": 0})
+
+
+def test_an_event_costs_what_it_did_with_as_many_ranks_or_nearly() -> None:
+    costs = tuple(
+        EventCost(event="divide", ranks_per_node=count, seconds=each)
+        for count, each in ((1, 1e-7), (4, 4e-7))
+    )
+    machine = Machine(name="x", ranks_per_node=4, events=costs)
+    assert [event_s(machine, "divide", count) for count in (1, 2, 3, 4, 9)] == [
+        1e-7, 1e-7, 4e-7, 4e-7, 4e-7,
+    ]  # fmt: skip
+    assert event_s(machine, "move", 1) == 0.0
 
 
 def test_a_missing_field_and_a_newer_version_are_named() -> None:

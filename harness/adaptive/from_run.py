@@ -1,0 +1,76 @@
+"""What an earlier run teaches of its deck: heat iterations, and what adaption changes and moves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.errors import UsageError
+from hindmost.harness.adaptive.application import application_of
+from hindmost.harness.adaptive.decks import parse_deck
+from hindmost.harness.adaptive.kernel import Choices
+from hindmost.harness.runfile.reader import Run
+from hindmost.models.dynamic.application import Application
+
+WORKLOAD = "adaptive"
+LEAST_CYCLES = 2
+CHILDREN_MORE = 3
+"""Cells that there are more when one divides into four, and fewer when four combine."""
+
+
+def application_from_run(run: Run) -> Application:
+    """Return the counts of a run's deck, with the shares that the run shows.
+
+    Iterations are means over cycles; shares are cells over cells of the rank that has most; the
+    imbalance is what one adaption adds to max / mean - 1 of cells a rank, on average, before cells
+    are moved. What one rank alone cannot show, imbalance and moves, stays as usual for the deck.
+
+    Raises
+    ------
+    UsageError
+        It is not a run of the adaptive kernel, or has fewer than two cycles.
+    """
+    spec = run.header.spec
+    if run.header.workload != WORKLOAD or run.bodies < LEAST_CYCLES:
+        raise UsageError(
+            f"{run.path} is no run of an adaptive deck with {LEAST_CYCLES} cycles or more: give a "
+            "file of `hindmost run adaptive`."
+        )
+    usual = application_of(
+        parse_deck(spec["deck"], str(run.path)), Choices(**spec.get("choices", {}))
+    )
+    cells = run.variable("cells").astype(np.float64)
+    divided, combined, moved = (run.variable(name) for name in ("divided", "combined", "moved"))
+    most = cells.max(axis=1).sum()
+    learnt = replace(
+        usual,
+        iterations=float(run.variable("heat_iterations")[:, 0].mean()),
+        divided_share=float(divided.max(axis=1).sum() / most),
+        combined_share=float(combined.max(axis=1).sum() / most),
+        changed_share=float(((divided + combined).sum(axis=1) > 0).mean()),
+    )
+    if run.header.ranks == 1:
+        return learnt
+    grown = cells + CHILDREN_MORE * (divided - combined)
+    return replace(
+        learnt,
+        moved_share=float(moved.max(axis=1).sum() / most),
+        imbalance=float(max(0.0, (surplus(grown) - surplus(cells)).mean())),
+    )
+
+
+def surplus(cells: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return max / mean - 1 over the ranks.
+
+    Parameters
+    ----------
+    cells : float64 array, shape (cycle, rank)
+
+    Returns
+    -------
+    float64 array, shape (cycle,)
+    """
+    over: NDArray[np.float64] = cells.max(axis=1) / cells.mean(axis=1) - 1.0
+    return over
