@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import time
@@ -139,7 +140,8 @@ class Runner:
         self._requests = StopRequests()
         self._most = np.zeros(3)
         self._total = np.zeros(1)
-        self._iterations = 0.0
+        # Of the first cycle nothing is known but what such decks usually need.
+        self._iterations = math.nan if kernel.deck.heat else 0.0
         self._foresight_s = 0.0
 
     @property

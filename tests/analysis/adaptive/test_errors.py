@@ -65,7 +65,7 @@ def test_predictors_say_again_what_they_said_in_the_run(tmp_path: Path, header: 
     # The kernel knows of the iterations to come those of the cycle before, and of the first none.
     works = [replace(cycles.work[0], iterations=0.0)]
     works += [
-        replace(work, iterations=before.iterations)
+        replace(work, iterations=before.iterations or 0.0)
         for work, before in zip(cycles.work[1:], cycles.spent, strict=False)
     ]
     for work, spent in zip(works, cycles.spent, strict=True):

@@ -96,7 +96,7 @@ def test_imbalance_is_what_adaptions_add(tmp_path: Path, header: Header) -> None
 
         @staticmethod
         def variable(name: str) -> NDArray[np.int64]:
-            return counts.get(name, none)
+            return np.asarray(counts.get(name, none), np.int64)
 
     known = experience_of(Unbalanced)  # type: ignore[arg-type]
     full = 1000 + 21 * np.array([0, 30])  # before the first cycle, and after the last

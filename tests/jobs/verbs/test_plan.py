@@ -74,7 +74,7 @@ def test_the_plan_in_words(study: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert "12 runs: 3 blocks of 4 configurations, seed 0" in printed
     # Two blocks of four 2 min, 1 min before and 1 after, then one: 18 and 10 min on 4 cores.
     assert "at most 1.867 core-hours in 2 allocations" in printed
-    assert "0:17:00   scripts/a000.sh" in printed
+    assert "0:18:00   scripts/a000.sh" in printed
     assert "--iterations 400 --out {out}" in printed
     assert sorted(study.parent.iterdir()) == before
 
@@ -147,9 +147,10 @@ def test_a_shorter_plan_needs_less_time(
         earlier(tmp_path / "old", replace(header, solver=solver), [0.1] * 20)
     found = plan_json(capsys, study, "--estimate", tmp_path / "old")
     (allocation,) = found["allocations"]
-    # Eleven short ones, then the limit of the last (2 min) and the end (1 min), in whole minutes.
+    # The start (1 min), eleven short ones, then the limit of the last (2 min) and the end (1 min),
+    # in whole minutes.
     sums = 6 * (START_S + 0.2) + 5 * (START_S + 2.0)
-    assert allocation["walltime_s"] == 60 * np.ceil((sums + 120 + 60) / 60)
+    assert allocation["walltime_s"] == 60 * np.ceil((60 + sums + 120 + 60) / 60)
     assert found["estimate"]["runs_from_few"] == 0
 
 
