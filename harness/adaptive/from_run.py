@@ -38,9 +38,8 @@ def application_from_run(run: Run) -> Application:
             f"{run.path} is no run of an adaptive deck with {LEAST_CYCLES} cycles or more: give a "
             "file of `hindmost run adaptive`."
         )
-    usual = application_of(
-        parse_deck(spec["deck"], str(run.path)), Choices(**spec.get("choices", {}))
-    )
+    choices = Choices(**spec.get("choices", {}))
+    usual = application_of(parse_deck(spec["deck"], str(run.path)), choices)
     cells = run.variable("cells").astype(np.float64)
     divided, combined, moved = (run.variable(name) for name in ("divided", "combined", "moved"))
     most = cells.max(axis=1).sum()
@@ -51,7 +50,7 @@ def application_from_run(run: Run) -> Application:
         combined_share=float(combined.max(axis=1).sum() / most),
         changed_share=float(((divided + combined).sum(axis=1) > 0).mean()),
     )
-    if run.header.ranks == 1:
+    if cells.shape[1] == 1:
         return learnt
     grown = cells + CHILDREN_MORE * (divided - combined)
     return replace(

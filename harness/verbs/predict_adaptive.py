@@ -34,8 +34,8 @@ examples:
                             --ranks 16 --cycles 5000 --budget 2h --json
 
 A deck alone does not say how many iterations its heat needs, how its cells grow and how fast its
-ranks go out of balance; an earlier run does (--run), best on several ranks. For built-in decks alone
-means of a run on 2 ranks stand in.
+ranks go out of balance; an earlier run does (--run), best on several ranks. Where it is missing,
+means of a run on 2 ranks stand in for built-in decks.
 """
 JSON_VERSION = 1
 SHOWN = 8
