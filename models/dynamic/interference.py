@@ -19,7 +19,6 @@ from hindmost.models.dynamic.states import change_of_machine
 from hindmost.models.dynamic.verdict import Kind, Verdict
 from hindmost.models.dynamic.work import Work
 
-
 REFINED = 9
 """Cycles by which a new state is known well."""
 AGAIN = "the work is again what the baseline takes it for."

@@ -30,7 +30,9 @@ def change_of_machine(old: float, new: float, *, usual: bool, place: str) -> tup
         elif new > 0.0:
             words = f"the machine is at {after} times the usual time, after {before}, {place}."
         else:
-            words = f"the machine is slower than it was: {after} times the usual time, after {before}."
+            words = (
+                f"the machine is slower than it was: {after} times the usual time, after {before}."
+            )
         return Kind.SLOWER, words
     if old <= 0.0:
         words = f"the machine is faster than it was: {after} times the usual time."

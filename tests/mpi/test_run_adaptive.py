@@ -194,17 +194,7 @@ def test_a_state_that_fails_leaves_the_cycles_before_it(
     [
         (("--deck", "nothing"), "Unknown deck 'nothing'; choose from: timing-a"),
         (("--deck", "timing-a", "--base", "1x1"), "2 ranks for a base mesh of 1 x 1 cells"),
-        (("--deck", "timing-a", "--order", "hilbert"), "choose from: curve, slab"),
-        (("--deck", "timing-a", "--scheme", "3"), "choose from: 1, 2"),
-        (("--deck", "timing-a", "--time-limit", "soon"), "is given as 90s, 5m"),
-        (("--deck", "timing-a", "--heat", "pestc"), "--heat pestc: choose from: own, petsc"),
-        (("--deck", "timing-a", "--interval", "weekly"), "--interval weekly: choose from"),
-        (("--deck", "timing-a", "--base", "99999x99999"), "at most 134,217,728 base cells"),
         (("--deck", "timing-a", "--checkpoint", "/proc/x/c.h5"), "cannot be written there"),
-        (("--restart", "script.py"), "is not a run file"),
-        (("--deck", "timing-a", "--mtbf", "1h"), "say where they go with --checkpoint"),
-        (("--deck", "timing-a", "--interfere", "x"), "is no stretch of cycles"),
-        ((), "Say either --deck"),
     ],
 )
 def test_what_cannot_be_run_is_said_once(
