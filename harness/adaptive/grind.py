@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from hindmost.harness.adaptive.application import application_of
 from hindmost.harness.adaptive.beginning import begin
-from hindmost.harness.adaptive.decks import DECKS
+from hindmost.harness.adaptive.decks import DECKS, Deck
 from hindmost.harness.adaptive.grind_adaption import AdaptionCosts, adaption_costs
 from hindmost.harness.adaptive.grind_heat import iteration_s
 from hindmost.harness.adaptive.kernel import Choices, Kernel
@@ -44,6 +45,7 @@ class Sums:
         Times cells.
     divided, combined : float
         Cells.
+    iterations_done : float
     """
 
     seconds: dict[Phase, float] = field(default_factory=dict)
@@ -54,6 +56,7 @@ class Sums:
     solves: float = 0.0
     divided: float = 0.0
     combined: float = 0.0
+    iterations_done: float = 0.0
 
 
 def measure(cells: int, communicator: Any) -> Measured:
@@ -82,7 +85,22 @@ def measure(cells: int, communicator: Any) -> Measured:
     phases = {"hydro": sums.seconds[Phase.HYDRO] / sums.steps}
     phases |= heat_phases(sums, an_iteration_s)
     phases |= adaption_phases(sums, costs)
-    return Measured(cells=here, phases=phases, events=costs.events())
+    events = costs.events()
+    if communicator.size == 1:
+        events |= call_costs(sums, kernel.deck)
+    return Measured(cells=here, phases=phases, events=events)
+
+
+def call_costs(sums: Sums, deck: Deck) -> dict[str, float]:
+    """Return what calls take on one rank, which waits for nobody."""
+    application = application_of(deck, Choices())
+    done = (CYCLES * deck.steps, sums.iterations_done)
+    exchanges = sum(each.count.of(*done) for each in application.exchanges)
+    return {
+        "exchange": sums.seconds[Phase.HALO] / exchanges,
+        "reduce": sums.seconds[Phase.REDUCTION] / application.reductions.of(*done),
+        "loop": sums.seconds[Phase.REST] / (CYCLES * deck.steps),
+    }
 
 
 def add_cycle(sums: Sums, kernel: Kernel, clock: PhaseClock) -> None:
@@ -90,13 +108,14 @@ def add_cycle(sums: Sums, kernel: Kernel, clock: PhaseClock) -> None:
     epoch = kernel.mesh.epoch
     counts, deck = kernel.cycle().counts, kernel.deck
     _, wall, _ = clock.take()
-    for phase in (Phase.HYDRO, Phase.HEAT, Phase.ADAPTION):
+    for phase in Phase:
         sums.seconds[phase] = sums.seconds.get(phase, 0.0) + wall[phase] * NS
     cells = counts["cells"]
     sums.cells += cells
     if kernel.mesh.epoch != epoch:
         sums.changed += kernel.mesh.patch.owned
     sums.steps += cells * deck.steps
+    sums.iterations_done += counts["heat_iterations"]
     sums.iterations += cells * counts["heat_iterations"]
     sums.solves += cells * deck.heats
     sums.divided += counts["divided"]

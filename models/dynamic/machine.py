@@ -97,7 +97,8 @@ class EventCost:
     event : str
         ``divide`` and ``combine`` (per cell, beside what every cell of a changed mesh takes),
         ``move`` (per cell that goes to another rank of the node), ``balance`` (a look at the
-        balance).
+        balance); and what calls take on one rank, with nobody to wait for: ``exchange``,
+        ``reduce``, and ``loop`` (per step, all that is in no phase).
     ranks_per_node : int
         How many ranks computed at once on the node.
     seconds : float

@@ -28,6 +28,8 @@ class PhaseTimes:
     reduction: float = 0.0
     adaption: float = 0.0
     balance: float = 0.0
+    loop: float = 0.0
+    """What is in no phase: the calls between them."""
 
     @property
     def phases_s(self) -> tuple[float, ...]:
@@ -37,7 +39,7 @@ class PhaseTimes:
     @property
     def seconds(self) -> float:
         """The whole cycle."""
-        return sum(self.phases_s)
+        return sum(self.phases_s) + self.loop
 
 
 class OfflineModel:
@@ -101,7 +103,11 @@ class OfflineModel:
         self._combine_s = application.combine_s or event_s(machine, "combine", self.on_node)
         self._balance_s = application.balance_s or event_s(machine, "balance", self.on_node)
         self._move_s = event_s(machine, "move", self.on_node)
-        self._reduction_s = allreduce_s(machine, ranks, application.reduction_bytes)
+        self._loop_s = event_s(machine, "loop", 1)
+        self._exchange_s = event_s(machine, "exchange", 1)
+        self._reduction_s = event_s(machine, "reduce", 1)
+        self._reduction_s += allreduce_s(machine, ranks, application.reduction_bytes)
+        self._last: tuple[Work | None, float, tuple[float, ...]] = (None, 0.0, ())
         network = machine.network
         across = ranks > machine.ranks_per_node
         self._link = self._one_way = None
@@ -170,13 +176,30 @@ class OfflineModel:
             reduction=reduction,
             adaption=adaption,
             balance=balance,
+            loop=self.loop_s(work),
         )
+
+    def cycle_s(self, work: Work, iterations: float) -> float:
+        """Return the time of the whole cycle; see `phases_s`."""
+        return sum(self.phases_s(work, iterations)) + self.loop_s(work)
+
+    def loop_s(self, work: Work) -> float:
+        """Return the time that is in no phase."""
+        return self.pace * work.steps * self._loop_s
 
     def phases_s(self, work: Work, iterations: float) -> tuple[float, ...]:
         """Return the times in the order of `PHASES`, quickly: this runs inside the cycle loop.
 
-        Iterations that are not known (NaN) are the application's.
+        Iterations that are not known (NaN) are the application's. Several predictors ask for the
+        same cycle, one after the other: the last answer is kept.
         """
+        if self._last[0] is work and self._last[1] == iterations:
+            return self._last[2]
+        found = self._phases_s(work, iterations)
+        self._last = (work, iterations, found)
+        return found
+
+    def _phases_s(self, work: Work, iterations: float) -> tuple[float, ...]:
         cells, steps, app, pace = work.cells, work.steps, self.application, self.pace
         if iterations != iterations:  # quicker than math.isnan
             iterations = app.iterations
@@ -242,22 +265,23 @@ class OfflineModel:
         return self.pattern.surface(work.cells, self.ranks)
 
     def _halo_s(self, work: Work, iterations: float) -> float:
+        counts = [each.count.of(work.steps, iterations) for each in self.application.exchanges]
+        calls_s = self.pace * self._exchange_s * sum(counts)
         if self.ranks == 1 or self._link is None:
-            return 0.0
+            return calls_s
         surface = self._surface(work)
         if surface.messages == 0.0:
-            return 0.0
+            return calls_s
         each = surface.cells / surface.messages
         total = 0.0
-        for exchange in self.application.exchanges:
-            count = exchange.count.of(work.steps, iterations)
+        for exchange, count in zip(self.application.exchanges, counts, strict=True):
             if count:
                 directions = surface.directions
                 if exchange.directions is not None:
                     directions = min(directions, exchange.directions)
                 message_s = self._link.time_s(each * exchange.bytes_per_cell)
                 total += count * directions * surface.messages * message_s
-        return contention(surface, self.ranks, self.machine.ranks_per_node) * total
+        return calls_s + contention(surface, self.ranks, self.machine.ranks_per_node) * total
 
     def _load_s(self, moved: float) -> float:
         """T_load: one message with all cells that move, and taking them out and in.

@@ -98,7 +98,7 @@ class Offline:
 
     def predict_s(self, work: Work) -> float:
         """Return the model's time."""
-        return sum(self.model.phases_s(work, self._iterations.predict(work.iterations)))
+        return self.model.cycle_s(work, self._iterations.predict(work.iterations))
 
     def observe(self, spent: Spent, work: Work) -> None:
         """Take the iterations that were needed."""

@@ -23,7 +23,10 @@ def test_what_it_ran_on_is_told_not_what_it_was_asked_for(monkeypatch: pytest.Mo
     assert measured.cells == pytest.approx(sum(cells) / len(cells))
     assert measured.cells != 3000
     assert set(measured.phases) == {"hydro", "heat", "heat-solve", "adaption", "connection"}
-    assert set(measured.events) == {"divide", "combine", "balance"}  # one rank moves nothing
+    # One rank moves nothing, and waits for nobody.
+    adaption, calls = {"divide", "combine", "balance"}, {"exchange", "reduce", "loop"}
+    assert set(measured.events) == adaption | calls
+    assert all(0 < measured.events[name] < 1e-3 for name in calls)
     assert min(measured.phases.values()) > 0
     assert kernel.deck.steps == kernel.deck.heats * grind.STEPS_A_SOLVE
 
