@@ -58,6 +58,10 @@ def seconds(value: float) -> str:
     return f"{value:.0f} s" if abs(value) >= 999.5 else f"{value:.3g} s"
 
 
+FAR = 100.0
+"""Predicted cycles that fit before the limit, from which on none is a risk."""
+
+
 def percent(share: float) -> str:
     """Write a risk: two digits, never as a power of ten."""
     value = 100.0 * share
@@ -86,8 +90,9 @@ class TimeLimit:
     The risk that a started cycle adds is that its ratio of actual to predicted exceeds the ratio of
     what is left to what was predicted, by the one-step-ahead ratios so far (`Ratios.exceedance`).
     A cycle is started while the sum of these risks stays within the stated one: however the run
-    goes, the probability of any overrun is at most that sum. Far from the limit they are next to
-    nothing; nearly all is spent on the last cycle or two.
+    goes, the probability of any overrun is at most that sum. Nearly all is spent on the last cycle
+    or two. With room for `FAR` cycles nothing is: a cycle that takes so many times what it should
+    has met a machine that stands still, which no past cycle tells of.
     """
 
     def __init__(self, limit_s: float, *, risk: float = 0.01, margin_s: float = 0.0) -> None:
@@ -138,7 +143,11 @@ class TimeLimit:
                 risk=1.0,
                 known=False,
             )
-        risk = ratios.exceedance(free_s / predicted_s) if free_s > 0.0 else 1.0
+        risk = 1.0
+        if free_s > FAR * predicted_s:
+            risk = 0.0
+        elif free_s > 0.0:
+            risk = ratios.exceedance(free_s / predicted_s)
         rest = self.risk - self.spent
         start = risk <= rest
         if start:

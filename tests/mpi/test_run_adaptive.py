@@ -109,7 +109,7 @@ def test_predictions_stand_before_their_cycles(recorded: Run) -> None:
 
 def test_a_time_limit_stops_with_a_checkpoint_that_goes_on(ranks: Ranks, tmp_path: Path) -> None:
     state = tmp_path / "state.h5"
-    words = ("run", "adaptive", "--checkpoint", state, "--time-limit", "20s")
+    words = ("run", "adaptive", "--checkpoint", state, "--time-limit", "8s")
     done = ranks(
         2, *words, "--deck", "timing-a", *SMALL, "--cycles", "1000000", "--out", tmp_path / "first"
     )
@@ -313,9 +313,10 @@ def test_a_run_that_is_asked_to_end_keeps_what_it_has(
 
 def test_going_on_refuses_what_the_checkpoint_has_otherwise(ranks: Ranks, tmp_path: Path) -> None:
     state, out = tmp_path / "state.h5", tmp_path / "runs"
-    first = ("--deck", "timing-a", *SMALL, "--cycles", "100000", "--time-limit", "7s")
-    done = ranks(1, "run", "adaptive", *first, "--checkpoint", state, "--out", out)
-    assert done.returncode == 75, done.stderr
+    first = ("--deck", "timing-a", "--base", "24x16", "--steps", "60", "--cycles", "150")
+    saving = ("--mtbf", "0.2s", "--checkpoint", state)
+    done = ranks(1, "run", "adaptive", *first, *saving, "--out", out)
+    assert done.returncode == 0, done.stderr
     again = ("run", "adaptive", "--restart", state, "--out", out)
     done = ranks(1, *again, "--cycles", "200000", "--scheme", "2", "--steps", "7")
     assert done.returncode == 2
@@ -330,7 +331,16 @@ def test_going_on_refuses_what_the_checkpoint_has_otherwise(ranks: Ranks, tmp_pa
     assert done.returncode == 2
     assert "there is timing-a already" in done.stderr
     done = ranks(
-        1, "run", "adaptive", *first[:-1], "1s", "--checkpoint", state, "--out", tmp_path / "none"
+        1,
+        "run",
+        "adaptive",
+        *first,
+        "--time-limit",
+        "1s",
+        "--checkpoint",
+        state,
+        "--out",
+        tmp_path / "none",
     )
     assert done.returncode == 75, done.stderr
     assert state.read_bytes() == before
