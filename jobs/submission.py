@@ -94,6 +94,8 @@ def resume(study: StudyFolder, scheduler: Scheduler, *, again: bool = False) -> 
             if found is Standing.GIVEN_UP:
                 study.forgive(run, records[run].attempts)
     now = state_of(study, scheduler, records)
+    if now.remark:  # jobs that nobody could ask about now would be done twice
+        raise MissingError(now.remark)
     open_ = [each for each in now.allocations if RunState.LEFT in each.counts]
     submitted = tuple(submit(study, scheduler, [each.allocation.id for each in open_]))
     live = tuple(

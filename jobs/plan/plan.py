@@ -30,8 +30,8 @@ class PlannedRun:
     allocation : str
         Id of the allocation that does it.
     split : bool
-        The configurations of its block that share its allocation's key are in several allocations:
-        they were not compared on the same nodes.
+        The configurations of its block that share its allocation's key, or its number of ranks,
+        are in several allocations: they were not compared on the same nodes.
     expected_s : float or None
         How long it will take at the quantile of an estimate; None where nothing like it was run.
     """

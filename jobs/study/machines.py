@@ -75,6 +75,8 @@ def read_fields(section: Section) -> dict[str, Any]:
             there[key] = section.choice(key, LAUNCHERS.names, "")
         elif key in _TEXTS:
             there[key] = section.text(key)
+            if key == "scratch" and there[key] and there[key][0] not in "/$~":
+                section.refuse(key, "a whole path, which begins with '/', '~' or a '$VARIABLE'.")
         elif key in _WORDS:
             there[key] = section.words(key)
         elif key in _COUNTS:

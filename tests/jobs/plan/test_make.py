@@ -165,10 +165,12 @@ def test_a_block_that_no_job_holds_is_split_and_marked() -> None:
     assert {len(each.runs) for each in capped.allocations} <= {1, 2}
 
 
-def test_by_none_every_run_is_alone_and_nothing_is_split() -> None:
-    plan = make_plan(study(by='"none"'))
-    assert len(plan.allocations) == len(plan.runs) == 36
-    assert not any(run.split for run in plan.runs)
+@pytest.mark.parametrize("by", ['"none"', '["solver"]'])
+def test_solvers_that_are_kept_apart_are_marked(by: str) -> None:
+    plan = make_plan(study(by=by))
+    assert all(run.split for run in plan.runs)
+    if by == '"none"':
+        assert len(plan.allocations) == len(plan.runs) == 36
 
 
 def test_by_all_asks_for_the_most_nodes() -> None:
@@ -215,13 +217,14 @@ def test_packing_keeps_its_promises(
     names = {'"ranks"': ("ranks",), '"all"': (), '["solver"]': ("solver",)}.get(
         by, ("ranks", "solver")
     )
-    if by != '"none"':
-        for run in plan.runs:
-            key = (run.block, *(run.configuration[name] for name in names))
-            apart.setdefault(key, set()).add(run.allocation)
-        for run in plan.runs:
-            key = (run.block, *(run.configuration[name] for name in names))
-            assert run.split == (len(apart[key]) > 1)
+    for run in plan.runs:
+        key = (run.block, *(run.configuration[name] for name in names))
+        apart.setdefault(key, set()).add(run.allocation)
+        apart.setdefault(("ranks", run.block, run.ranks), set()).add(run.allocation)
+    for run in plan.runs:
+        key = (run.block, *(run.configuration[name] for name in names))
+        equal = ("ranks", run.block, run.ranks)
+        assert run.split == (len(apart[key]) > 1 or len(apart[equal]) > 1)
 
 
 def machine(**fields: object) -> Machine:

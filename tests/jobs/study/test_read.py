@@ -141,6 +141,13 @@ def test_errors_say_where(old: str, new: str, place: str | None, word: str) -> N
     assert len(str(caught.value).splitlines()) == 1
 
 
+def test_scratch_is_a_whole_path() -> None:
+    for good in ("/scratch/me", "~/scratch", ""):
+        read(DRAFT.replace("$SCRATCH", good))
+    with pytest.raises(DataError, match=r"scratch = 'scratch/me': a whole path"):
+        read(DRAFT.replace("$SCRATCH", "scratch/me"))
+
+
 def test_a_newer_schema_is_refused_by_name() -> None:
     with pytest.raises(UnknownSchemaError, match=r"study.toml:1:10: schema = 2"):
         read(DRAFT.replace("schema = 1", "schema = 2"))
