@@ -91,6 +91,8 @@ class Plan:
     collect : str
         The line of post-processing that the study names, with ``{runs}`` for the folder of the
         collected run files; may be empty.
+    replacements : tuple of str
+        What was set instead on the command line, as ``ranks=1,2``.
     """
 
     study: str
@@ -101,3 +103,4 @@ class Plan:
     runs: tuple[PlannedRun, ...]
     allocations: tuple[Allocation, ...]
     collect: str = ""
+    replacements: tuple[str, ...] = ()
