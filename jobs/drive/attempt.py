@@ -94,7 +94,7 @@ def attempt(run: PlannedRun, number: int, here: Surroundings) -> Outcome:
     def begun(process: int) -> None:
         running.note(
             study, here.allocation, run=run.id, attempt=number, job=here.job, nodes=here.nodes,
-            folder=place,
+            folder=place, pid=process,
         )  # fmt: skip
 
     try:

@@ -9,6 +9,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,10 +19,12 @@ from hindmost.errors import MissingError, UsageError
 from hindmost.jobs.drive import process
 from hindmost.jobs.drive.deadline import Deadline
 from hindmost.jobs.drive.driver import drive
+from hindmost.jobs.drive.left_behind import end_session
 from hindmost.jobs.durable import locked
 from hindmost.jobs.folder import StudyFolder
 from hindmost.jobs.outcome import Cause
 from hindmost.jobs.outcomes import Standing
+from hindmost.jobs.schedulers.local_jobs import process as find_process
 from hindmost.jobs.state import standings_of
 
 Start = Callable[..., "subprocess.Popen[bytes]"]
@@ -319,3 +322,39 @@ def test_a_launcher_that_a_scheduler_ended_may_say_that_all_is_well(
     assert drive_here(study) == 75
     teller.join()
     assert causes(study) == [Cause.STOPPED]
+
+
+def test_what_a_killed_driver_left_running_is_ended(
+    make: Make, start_driver: Start, tmp_path: Path
+) -> None:
+    left = tmp_path / "left"
+    begin = f"sleep 60 & echo $! > {left}.part; mv {left}.part {left}; wait"
+    study = make([("sh", "-c", f"test -e {left} || {{ {begin}; }}")])
+    driver = start_driver(study)
+    wait_for(lambda: left.exists() and is_running(study))
+    driver.kill()
+    driver.wait()
+    stray = int(left.read_text())
+    assert find_process(stray) is not None
+    assert drive_here(study) == 0
+    assert find_process(stray) is None
+    assert causes(study) == [Cause.STOPPED, Cause.DONE]
+
+
+def test_a_session_of_the_same_number_is_left_alone() -> None:
+    mine = find_process(os.getpid())
+    assert mine is not None
+    with subprocess.Popen(
+        ["sleep", "60"], start_new_session=True, env={"HINDMOST_RUN_ID": "run-0"}
+    ) as other:
+        try:
+            found = find_process(other.pid)
+            assert found is not None
+            end_session(replace(found, start=found.start - 1), "run-0")
+            end_session(replace(found, boot="an earlier one"), "run-0")
+            end_session(found, "run-1")
+            assert other.poll() is None
+            end_session(found, "run-0")
+            assert other.wait(timeout=20) == -signal.SIGKILL
+        finally:
+            other.kill()
