@@ -294,7 +294,7 @@ def test_this_machine_has_no_more_cores_than_it_has(
         folder.mkdir(parents=True)
         (folder / "thread_siblings_list").write_text(f"{cpu % 2},{cpu % 2 + 2}\n")
     monkeypatch.setattr(machines, "CPUS", tmp_path)
-    monkeypatch.setattr(machines.os, "sched_getaffinity", lambda _: {0, 1, 2, 3})
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1, 2, 3})
     assert machines.cores_here() == 2
     text = (
         'schema = 1\n[study]\nname = "s"\n[machine.here]\nscheduler = "local"\n'
