@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from hindmost.errors import HindmostError, UsageError
+from hindmost.statuses import INTERRUPTED
 
 T = TypeVar("T")
 
@@ -76,9 +77,6 @@ def end_before_meeting(rank: int, error: HindmostError) -> int:
         time.sleep(LAUNCHER_S + min(STAGGER_S * rank, LONGEST_STAGGER_S))
     say(f"rank {rank}: {error}" if rank > 0 else str(error))
     return error.exit_status
-
-
-INTERRUPTED = 130
 
 
 def perform_together(communicator: Any, action: Callable[[], int]) -> int:

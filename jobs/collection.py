@@ -124,12 +124,12 @@ def collect(study: StudyFolder, folder: Path) -> Collection:
 def split_blocks(
     runs: Iterable[PlannedRun], done: dict[str, Outcome | None]
 ) -> frozenset[tuple[str, int]]:
-    """Return the blocks of an allocation, as (allocation, block), that several jobs did."""
-    jobs: defaultdict[tuple[str, int], set[str]] = defaultdict(set)
+    """Return the blocks, as (allocation, block), that several jobs or other nodes did."""
+    places: defaultdict[tuple[str, int], set[tuple[str, tuple[str, ...]]]] = defaultdict(set)
     for run in runs:
         if outcome := done[run.id]:
-            jobs[run.allocation, run.block].add(outcome.job)
-    return frozenset(place for place, found in jobs.items() if len(found) > 1)
+            places[run.allocation, run.block].add((outcome.job, outcome.nodes))
+    return frozenset(place for place, found in places.items() if len(found) > 1)
 
 
 def flat_name(name: str, run: str) -> str:

@@ -21,12 +21,12 @@ NO_LOCKS = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP})
 """What a file system says that has no locks, as Lustre without its option flock."""
 
 
-def write_durably(path: Path, text: str) -> None:
+def write_durably(path: Path, text: str | bytes) -> None:
     """Write a file so that it is there whole or as it was before, even after a power cut."""
     part = path.with_name(f"{PART}{path.name}")  # one process writes at a time: it holds a lock
     try:
-        with part.open("w", encoding="utf-8") as file:
-            file.write(text)
+        with part.open("wb") as file:
+            file.write(text.encode() if isinstance(text, str) else text)
             file.flush()
             os.fsync(file.fileno())
         part.replace(path)

@@ -5,6 +5,7 @@
     study.toml                       the study as it was submitted, to the byte
     plan.json                        its runs and allocations
     scripts/ALLOCATION.sh            what is submitted; may be edited
+    scripts.json                     the scripts as they were written, and for which folder
     jobs.jsonl                       which job did which allocation, a line each
     again.jsonl                      attempts that 'resume --again' forgave
     runs/RUN/outcome-ATTEMPT.json    how an attempt ended; written last
@@ -64,6 +65,7 @@ class StudyFolder:
         self.jobs_file = self.path / "jobs.jsonl"
         self.again_file = self.path / "again.jsonl"
         self.scripts = self.path / "scripts"
+        self.scripts_file = self.path / "scripts.json"
         self.runs = self.path / "runs"
 
     @classmethod
@@ -90,7 +92,7 @@ class StudyFolder:
             inside.mkdir(parents=True, exist_ok=True)
         for allocation in plan.allocations:
             folder.allocation(allocation.id).mkdir(parents=True, exist_ok=True)
-        write_durably(folder.study_file, study.decode())
+        write_durably(folder.study_file, study)
         plan_files.write(plan, folder.plan_file)
         return folder
 

@@ -14,6 +14,7 @@ from hindmost.jobs.outcome import Cause
 from hindmost.jobs.outcomes import RunRecord, Standing, standing
 from hindmost.jobs.plan.plan import Allocation
 from hindmost.jobs.schedulers.scheduler import Job, JobState, Scheduler
+from hindmost.statuses import WORK_IS_LEFT
 
 LIVE = frozenset({JobState.PENDING, JobState.STUCK, JobState.RUNNING})
 """States of jobs that have not ended."""
@@ -113,7 +114,7 @@ class StudyState:
         """0 if all runs are done, 75 if work is left, 1 if the others failed for good."""
         counts = self.counts
         if counts[RunState.LEFT] or counts[RunState.WAITING] or counts[RunState.RUNNING]:
-            return 75
+            return WORK_IS_LEFT
         return 1 if counts[RunState.FAILED] else 0
 
 

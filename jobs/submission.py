@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
 
-from hindmost.errors import MissingError
+from hindmost.errors import MissingError, UsageError
 from hindmost.jobs.drive.running import noted, settle
 from hindmost.jobs.durable import write_durably
 from hindmost.jobs.folder import StudyFolder, Submitted
@@ -14,6 +19,7 @@ from hindmost.jobs.outcomes import Standing
 from hindmost.jobs.schedulers.scheduler import JobState, Scheduler, Script
 from hindmost.jobs.state import LIVE, AllocationState, RunState, standings_of, state_of
 
+VERSION = 1
 SETTLED = {JobState.MEMORY: Cause.MEMORY, JobState.NODE_FAILED: Cause.NODE_FAILED}
 """What the end of a job says of the run that was going; any other end stopped it."""
 
@@ -40,18 +46,66 @@ class Resumption:
 
 
 def write_scripts(study: StudyFolder, scheduler: Scheduler) -> None:
-    """Write the scripts that are not there; one that a person edited is kept."""
+    """Write the scripts that are not there; one that a person edited is kept.
+
+    In a folder that was moved or copied the scripts still name the first one. Those that nobody
+    edited are written anew.
+
+    Raises
+    ------
+    UsageError
+        A script that was edited drives another folder.
+    """
     plan = study.plan
     (study.path / "output").mkdir(exist_ok=True)
     study.scripts.mkdir(exist_ok=True)
+    written = read_written(study)
+    moved = written.get("folder") != str(study.path)
+    sums: dict[str, str] = dict(written.get("sha256", {}))
+    changed = moved
     for allocation in plan.allocations:
         path = study.script(allocation.id)
-        if not path.exists():
-            script = Script(
-                allocation=allocation, machine=plan.machine, folder=study.path, study=plan.study
+        if path.exists() and not moved:
+            continue
+        if path.exists() and sha256(path.read_bytes()).hexdigest() != sums.get(allocation.id):
+            refuse_another_folder(path, study)
+            continue
+        script = Script(
+            allocation=allocation, machine=plan.machine, folder=study.path, study=plan.study
+        )
+        text = scheduler.render(script)
+        write_durably(path, text)
+        path.chmod(path.stat().st_mode | 0o111)
+        sums[allocation.id] = sha256(text.encode()).hexdigest()
+        changed = True
+    if changed:
+        told = {"version": VERSION, "folder": str(study.path), "sha256": sums}
+        write_durably(study.scripts_file, json.dumps(told, indent=1) + "\n")
+
+
+def read_written(study: StudyFolder) -> dict[str, Any]:
+    """Return what was written down of the scripts; nothing where there is none."""
+    try:
+        found = json.loads(study.scripts_file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def refuse_another_folder(path: Path, study: StudyFolder) -> None:
+    """Refuse a script that was edited and drives the folder of another study."""
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        _, driver, words = line.partition("hindmost drive ")
+        try:
+            folder = shlex.split(words)[0] if driver and not line.startswith("#") else ""
+        except (ValueError, IndexError):
+            continue
+        if folder.startswith("/") and Path(folder).resolve() != study.path:
+            raise UsageError(
+                f"{path} was edited and drives {folder}, but the study is in {study.path}: it was "
+                "moved or copied. Let the script name this folder, or remove it: it is written "
+                "anew."
             )
-            write_durably(path, scheduler.render(script))
-            path.chmod(path.stat().st_mode | 0o111)
 
 
 def submit(
@@ -94,6 +148,8 @@ def resume(study: StudyFolder, scheduler: Scheduler, *, again: bool = False) -> 
             if found is Standing.GIVEN_UP:
                 study.forgive(run, records[run].attempts)
     now = state_of(study, scheduler, records)
+    if now.remark:  # jobs that nobody could ask about now would be done twice
+        raise MissingError(now.remark)
     open_ = [each for each in now.allocations if RunState.LEFT in each.counts]
     submitted = tuple(submit(study, scheduler, [each.allocation.id for each in open_]))
     live = tuple(

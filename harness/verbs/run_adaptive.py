@@ -25,14 +25,12 @@ from hindmost.harness.probes.machine_file import load_machine
 from hindmost.harness.recorder.library import load
 from hindmost.harness.runfile.provenance import mpi_library
 from hindmost.harness.together import (
-    INTERRUPTED,
     end_before_meeting,
     perform_together,
     reporter,
 )
 from hindmost.models.dynamic.checkpoints import INTERVALS
-
-WORK_IS_LEFT = 75
+from hindmost.statuses import INTERRUPTED, WORK_IS_LEFT
 
 EXAMPLES = """\
 examples:

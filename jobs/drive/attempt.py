@@ -12,9 +12,9 @@ from pathlib import Path
 from hindmost.errors import HindmostError
 from hindmost.harness.runfile.disk import sync_folder
 from hindmost.jobs.drive import running
-from hindmost.jobs.drive.cause import cause_of, disk_is_full, memory_kills
+from hindmost.jobs.drive.cause import cause_of, disk_is_full, memory_kills, says_full
 from hindmost.jobs.drive.deadline import Deadline
-from hindmost.jobs.drive.process import Ended, perform
+from hindmost.jobs.drive.process import Ended, perform, told_to_stop
 from hindmost.jobs.drive.results import (
     OUTPUT,
     check_run_files,
@@ -94,7 +94,7 @@ def attempt(run: PlannedRun, number: int, here: Surroundings) -> Outcome:
     def begun(process: int) -> None:
         running.note(
             study, here.allocation, run=run.id, attempt=number, job=here.job, nodes=here.nodes,
-            folder=place,
+            folder=place, pid=process,
         )  # fmt: skip
 
     try:
@@ -138,11 +138,16 @@ def conclude(
                 cause, said = Cause.FAILED, f"The run ended well but wrote no file.\n{said}"
         except HindmostError as error:
             cause, said = Cause.FAILED, str(error)
-    full = cause in (Cause.FAILED, Cause.CRASHED) and disk_is_full(home, said)
-    if not full and cause in (Cause.FAILED, Cause.CRASHED):
-        full = disk_is_full(out)
+    if cause is Cause.FAILED and ended.status == 0 and told_to_stop(here.signals):
+        cause = Cause.STOPPED  # a launcher that a scheduler ends may say anything, 0 as well
+    bad = cause in (Cause.FAILED, Cause.CRASHED)
+    full = bad and (disk_is_full(home) or disk_is_full(out))
     if full:
         cause = Cause.STOPPED
+    elif bad and says_full(said):
+        # It may have been, for what ends removes what it had begun; or it was another disk, which
+        # stays full: this one is tried again as often as one that crashed.
+        cause = Cause.CRASHED
     with suppress(FileNotFoundError):
         move(output, home / OUTPUT)
     sync_folder(home)
@@ -176,7 +181,7 @@ def words_of(run: PlannedRun, out: Path, here: Surroundings) -> list[str]:
     )
     # The hindmost of this driver, which need not be on PATH where the ranks start.
     ours = run.command[0] == COMMAND
-    first = (sys.executable, "-m", COMMAND) if ours else run.command[:1]
+    first = (sys.executable, "-P", "-m", COMMAND) if ours else run.command[:1]
     return [*launching, *first, *(word.replace(OUT, str(out)) for word in run.command[1:])]
 
 

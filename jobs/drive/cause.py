@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from contextlib import suppress
 from pathlib import Path
 
@@ -10,10 +11,9 @@ from hindmost.errors import DataError, MissingError, UsageError
 from hindmost.jobs.drive.process import NOT_FOUND, Ended, EndedBy
 from hindmost.jobs.durable import DISK_FULL
 from hindmost.jobs.outcome import Cause
+from hindmost.statuses import INTERRUPTED, TERMINATED, WORK_IS_LEFT
 
-WORK_IS_LEFT = 75
 NOT_EXECUTABLE = 126
-INTERRUPTED, TERMINATED = 128 + 2, 128 + 15
 
 CAUSES = {
     0: Cause.DONE,
@@ -30,10 +30,16 @@ CAUSES = {
 
 ENDED_BY = {EndedBy.LIMIT: Cause.RUN_LIMIT, EndedBy.DRIVER: Cause.STOPPED}
 
-OUT_OF_MEMORY = ("oom_kill event", "oom-kill", "out of memory")
-"""What srun, PETSc and kernels say, in small letters."""
-NODE_FAILURE = ("node failure", "node_fail")
-"""What srun says, in small letters."""
+OUT_OF_MEMORY = re.compile(
+    r"""^(?: (?:srun|slurmstepd)\b .* (?:oom[_-]kill | out\ of\ memory)
+        | \[\d+\]PETSC\ ERROR:\ out\ of\ memory
+        | (?:\[[\d. ]+\]\ *)? (?:memory\ cgroup\ )? out\ of\ memory:\ kill
+        | (?:\[[\d. ]+\]\ *)? oom-kill: )""",
+    re.VERBOSE | re.IGNORECASE | re.MULTILINE,
+)
+"""Lines of srun, PETSc and kernels; a program's own words of memory mean anything."""
+NODE_FAILURE = re.compile(r"^(?:srun|slurmstepd)\b.*node[ _]fail", re.IGNORECASE | re.MULTILINE)
+"""Lines of srun."""
 GROUPS, MOUNT = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 PROBE_BYTES = 1 << 20
 
@@ -54,10 +60,9 @@ def cause_of(ended: Ended, *, said: str, memory_kills: int) -> Cause:
     cause = CAUSES.get(status, Cause.CRASHED)
     if cause is not Cause.CRASHED:
         return cause
-    words = said.lower()
-    if memory_kills > 0 or any(each in words for each in OUT_OF_MEMORY):
+    if memory_kills > 0 or OUT_OF_MEMORY.search(said):
         return Cause.MEMORY
-    if any(each in words for each in NODE_FAILURE):
+    if NODE_FAILURE.search(said):
         return Cause.NODE_FAILED
     return Cause.CRASHED
 
@@ -96,13 +101,17 @@ def count_in(file: Path) -> int:
     return 0
 
 
-def disk_is_full(folder: Path, said: str = "") -> bool:
-    """Tell whether a run failed because there was no room on the disk.
+def says_full(said: str) -> bool:
+    """Tell whether a run said that there is no room on a disk: which one, nobody knows."""
+    return any(os.strerror(number) in said for number in DISK_FULL)
 
-    A run that ends removes what it had begun, so that there may be room again: its words count.
-    """
-    if any(os.strerror(number) in said for number in DISK_FULL):
-        return True
+
+def disk_is_full(folder: Path) -> bool:
+    """Tell whether there is no room on the disk of a folder, or in a quota on it."""
+    with suppress(OSError):
+        disk = os.statvfs(folder)
+        if disk.f_bavail * disk.f_frsize < PROBE_BYTES:
+            return True
     probe = folder / f".probe-{os.getpid()}"
     try:
         with probe.open("wb") as file:

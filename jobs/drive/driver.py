@@ -11,7 +11,6 @@ from pathlib import Path
 from hindmost.errors import UsageError
 from hindmost.jobs.drive import running
 from hindmost.jobs.drive.attempt import DiskFullError, Surroundings, attempt
-from hindmost.jobs.drive.cause import WORK_IS_LEFT
 from hindmost.jobs.drive.deadline import Deadline, deadline_here
 from hindmost.jobs.drive.nodes import job_here, nodes_here
 from hindmost.jobs.drive.signals import Signals
@@ -21,6 +20,7 @@ from hindmost.jobs.launchers.launcher import Launcher
 from hindmost.jobs.outcome import Cause
 from hindmost.jobs.outcomes import RunRecord, Standing, standing
 from hindmost.jobs.plan.plan import Allocation, PlannedRun
+from hindmost.statuses import WORK_IS_LEFT
 
 FAILED_FOR_GOOD = 1
 PATIENCE_S = 2.0

@@ -129,13 +129,17 @@ def wait(
             kill_at = float("inf")
         next_at = min(limit_at, end_at) if by is EndedBy.ITSELF else kill_at
         signals.wait(min(next_at - time.monotonic(), 3600.0))
-    if by is EndedBy.ITSELF and process.returncode != 0:
-        told_at = time.monotonic() + TOLD_WITHIN_S
-        while not signals.stop and time.monotonic() < told_at:
-            signals.wait(told_at - time.monotonic())
-        if signals.stop:  # the scheduler told all processes at once, and the ranks were faster
-            return EndedBy.DRIVER
+    if by is EndedBy.ITSELF and process.returncode != 0 and told_to_stop(signals):
+        return EndedBy.DRIVER
     return by
+
+
+def told_to_stop(signals: Signals) -> bool:
+    """Tell whether a scheduler ended all processes at once, and the ranks were faster."""
+    told_at = time.monotonic() + TOLD_WITHIN_S
+    while not signals.stop and time.monotonic() < told_at:
+        signals.wait(told_at - time.monotonic())
+    return signals.stop
 
 
 def signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:

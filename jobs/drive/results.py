@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterable
 from contextlib import suppress
@@ -15,6 +16,8 @@ from hindmost.jobs.outcomes import PREFIX
 
 OUTPUT = "output.txt"
 RUN_FILE = ".h5"
+VARIABLE = re.compile(r"\$(?:(\w+)|\{([^}]*)\})", re.ASCII)
+"""As `os.path.expandvars` finds them."""
 
 
 def scratch_folder(scratch: str, run: Path, study: str, attempt: int) -> Path:
@@ -30,18 +33,24 @@ def scratch_folder(scratch: str, run: Path, study: str, attempt: int) -> Path:
     Raises
     ------
     MissingError
-        A variable of the environment is not set here.
+        A variable of the environment is not set here, or the path that it makes is not a whole one.
     """
     if not scratch:
         folder = run / f"{PART}{attempt}"
     else:
-        base = os.path.expandvars(scratch)
-        if "$" in base:
+        names = (plain or braced for plain, braced in VARIABLE.findall(scratch))
+        if any(name not in os.environ for name in names):
             raise MissingError(
                 f"The machine's scratch is '{scratch}', and a variable in it is not set here. "
                 "Set it in the machine's setup lines, or name a folder."
             )
-        folder = Path(base).expanduser() / f"hindmost-{study}-{run.name}-{attempt}-{os.getpid()}"
+        base = os.path.expanduser(os.path.expandvars(scratch))  # noqa: PTH111 - it may be no path
+        if not base.startswith(os.sep):
+            raise MissingError(
+                f"The machine's scratch is '{scratch}', which is '{base}' here and no whole path. "
+                "Set its variable to one in the machine's setup lines, or name a folder."
+            )
+        folder = Path(base) / f"hindmost-{study}-{run.name}-{attempt}-{os.getpid()}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     return folder

@@ -10,10 +10,12 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from hindmost.jobs.drive.left_behind import end_session
 from hindmost.jobs.durable import write_durably
 from hindmost.jobs.folder import StudyFolder, now
 from hindmost.jobs.outcome import Cause, Outcome
 from hindmost.jobs.outcomes import write_outcome
+from hindmost.jobs.schedulers.local_jobs import Process, process
 
 NAME = "running.json"
 
@@ -34,6 +36,8 @@ class Running:
         Where the run writes.
     since : str
         ISO 8601, UTC.
+    process : Process or None
+        The run's first one, whose session the others belong to; None where it is not known.
     """
 
     run: str
@@ -43,16 +47,17 @@ class Running:
     host: str
     folder: str
     since: str
+    process: Process | None = None
 
 
 def note(
     study: StudyFolder, allocation: str, *, run: str, attempt: int, job: str,
-    nodes: tuple[str, ...], folder: Path,
+    nodes: tuple[str, ...], folder: Path, pid: int | None = None,
 ) -> None:  # fmt: skip
     """Note that a run begins."""
     running = Running(
         run=run, attempt=attempt, job=job, nodes=nodes, host=platform.node(),
-        folder=str(folder), since=now(),
+        folder=str(folder), since=now(), process=None if pid is None else process(pid),
     )  # fmt: skip
     write_durably(study.allocation(allocation) / NAME, json.dumps(asdict(running)) + "\n")
 
@@ -61,7 +66,9 @@ def noted(study: StudyFolder, allocation: str) -> Running | None:
     """Return the run that is, or was, going; None if there is none."""
     try:
         found = json.loads((study.allocation(allocation) / NAME).read_text())
-        return Running(**{**found, "nodes": tuple(found["nodes"])})
+        first = found.get("process")
+        known = {"nodes": tuple(found["nodes"]), "process": Process(**first) if first else None}
+        return Running(**{**found, **known})
     except (OSError, ValueError, TypeError, KeyError):
         return None
 
@@ -75,6 +82,8 @@ def clear(study: StudyFolder, allocation: str) -> None:
 def settle(study: StudyFolder, allocation: str, cause: Cause, message: str) -> Outcome | None:
     """Write the outcome of a run whose driver was killed; None if none was going.
 
+    What is left of its processes on this machine is killed first.
+
     Parameters
     ----------
     cause : Cause
@@ -83,6 +92,9 @@ def settle(study: StudyFolder, allocation: str, cause: Cause, message: str) -> O
     running = noted(study, allocation)
     if running is None:
         return None
+    here = running.host == platform.node()
+    if here and running.process is not None:
+        end_session(running.process, running.run)
     record = study.records((running.run,))[running.run]
     outcome = None
     if record.attempts < running.attempt:
@@ -92,7 +104,7 @@ def settle(study: StudyFolder, allocation: str, cause: Cause, message: str) -> O
         )  # fmt: skip
         study.run(running.run).mkdir(exist_ok=True)
         write_outcome(study.run(running.run), outcome)
-    if running.host == platform.node() and os.sep + "hindmost-" in running.folder:
+    if here and os.sep + "hindmost-" in running.folder:
         shutil.rmtree(running.folder, ignore_errors=True)
     clear(study, allocation)
     return outcome

@@ -7,6 +7,7 @@ import json
 import random
 import re
 from collections.abc import Mapping, MutableSequence
+from contextlib import suppress
 from typing import Any
 
 from hindmost.jobs.plan.plan import Value
@@ -36,8 +37,19 @@ def head(configuration: Mapping[str, Value]) -> str:
     texts = [name for name in sorted(configuration) if isinstance(configuration[name], str)]
     named = [name for name in _WHO if name in configuration] + texts
     parts = [slug(str(configuration[named[0]]))[:HEAD]] if named else ["run"]
-    parts += [f"{letter}{configuration[n]}" for n, letter in _SIZES.items() if n in configuration]
+    parts += [
+        f"{letter}{short(configuration[n])}" for n, letter in _SIZES.items() if n in configuration
+    ]
     return "-".join(slug(part) or "run" for part in parts)
+
+
+def short(value: Value) -> str:
+    """Write a value so that it can be in the name of a folder, however large it is."""
+    text = str(value)
+    if len(text) > HEAD and not isinstance(value, str):
+        with suppress(OverflowError):  # a whole number that is no float
+            text = f"{value:g}".replace("+", "")
+    return text[:HEAD]
 
 
 def slug(text: str) -> str:

@@ -13,6 +13,7 @@ from hindmost.jobs.plan.plan import Plan, PlannedRun, Value
 from hindmost.jobs.plan.sizes import Size, size_on
 from hindmost.jobs.study.document import choices
 from hindmost.jobs.study.machine import Machine
+from hindmost.jobs.study.machines import cores_here
 from hindmost.jobs.study.study import Order, Study
 from hindmost.jobs.study.sweep import configurations
 from hindmost.jobs.study.words import fill
@@ -40,6 +41,7 @@ def make_plan(
     """
     chosen = choose_machine(study, machine)
     runs = order_runs(study, chosen)
+    refuse_crowds(chosen, max(run.ranks_per_node for run in runs))
     if len({run.id for run in runs}) < len(runs):
         raise DataError(f"{study.file}: two configurations are the same; look at [sweep].")
     if expectation is not None:
@@ -54,7 +56,18 @@ def make_plan(
         runs=tuple(placed),
         allocations=tuple(allocations),
         collect=study.collect,
+        replacements=study.replacements,
     )
+
+
+def refuse_crowds(machine: Machine, ranks: int) -> None:
+    """Refuse more ranks on this machine than it has cores: they would take turns."""
+    if machine.scheduler == "local" and not machine.oversubscribe and ranks > cores_here():
+        raise UsageError(
+            f"{ranks} ranks on '{machine.name}', which is this machine: of its cores "
+            f"{cores_here()} may be used (threads of a core count once), whatever cores_per_node "
+            f"says. Choose fewer ranks, or set machine.{machine.name}.oversubscribe = true."
+        )
 
 
 def choose_machine(study: Study, name: str | None) -> Machine:

@@ -56,7 +56,8 @@ def pack(
 
     Runs that share a key (say, their ranks) fill one allocation after another, block by block. A
     block's runs of one key stay together, unless they alone pass the job limit, or the most runs
-    that the study allows: then they are marked as split.
+    that the study allows: then they are marked as split, and so are runs of equally many ranks that
+    their keys keep apart.
 
     Parameters
     ----------
@@ -86,7 +87,15 @@ def pack(
             placed |= {
                 run.id: replace(run, allocation=name, split=run.id in split) for run in box.runs
             }
-    return [placed[run.id] for run in runs], allocations
+    return marked([placed[run.id] for run in runs]), allocations
+
+
+def marked(runs: Sequence[PlannedRun]) -> list[PlannedRun]:
+    """Mark what is compared, yet in several allocations: runs of a block and a number of ranks."""
+    places: dict[tuple[int, int], set[str]] = {}
+    for run in runs:
+        places.setdefault((run.block, run.ranks), set()).add(run.allocation)
+    return [replace(run, split=run.split or len(places[run.block, run.ranks]) > 1) for run in runs]
 
 
 def boxes(members: Sequence[PlannedRun], by: Pack, limits: Limits) -> list[tuple[_Box, set[str]]]:

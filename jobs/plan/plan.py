@@ -30,8 +30,8 @@ class PlannedRun:
     allocation : str
         Id of the allocation that does it.
     split : bool
-        The configurations of its block that share its allocation's key are in several allocations:
-        they were not compared on the same nodes.
+        The configurations of its block that share its allocation's key, or its number of ranks,
+        are in several allocations: they were not compared on the same nodes.
     expected_s : float or None
         How long it will take at the quantile of an estimate; None where nothing like it was run.
     """
@@ -91,6 +91,8 @@ class Plan:
     collect : str
         The line of post-processing that the study names, with ``{runs}`` for the folder of the
         collected run files; may be empty.
+    replacements : tuple of str
+        What was set instead on the command line, as ``ranks=1,2``.
     """
 
     study: str
@@ -101,3 +103,4 @@ class Plan:
     runs: tuple[PlannedRun, ...]
     allocations: tuple[Allocation, ...]
     collect: str = ""
+    replacements: tuple[str, ...] = ()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hindmost.errors import MissingError
@@ -33,7 +34,9 @@ class Answer:
         return " ".join((self.err or self.out).split()) or f"exit status {self.status}"
 
 
-def call(*words: str, limit_s: float = CALL_LIMIT_S) -> Answer:
+def call(
+    *words: str, limit_s: float = CALL_LIMIT_S, environment: Mapping[str, str] | None = None
+) -> Answer:
     """Run a command of a scheduler and return what it said.
 
     Parameters
@@ -42,6 +45,9 @@ def call(*words: str, limit_s: float = CALL_LIMIT_S) -> Answer:
         The command and its arguments.
     limit_s : float
         After which the command is ended.
+    environment : dict of str to str, optional
+        Of the command: `environment_of_jobs` for one that starts a job, which inherits it. Else
+        this process's, without what would change an answer, which is in English.
 
     Raises
     ------
@@ -57,7 +63,7 @@ def call(*words: str, limit_s: float = CALL_LIMIT_S) -> Answer:
             errors="replace",
             timeout=limit_s,
             check=False,
-            env=_environment(),
+            env={**inherited(), "LC_ALL": "C"} if environment is None else environment,
         )
     except subprocess.TimeoutExpired:
         raise MissingError(
@@ -72,7 +78,32 @@ def call(*words: str, limit_s: float = CALL_LIMIT_S) -> Answer:
     return Answer(status=done.returncode, out=done.stdout, err=done.stderr)
 
 
-def _environment() -> dict[str, str]:
+def environment_of_jobs(script: str = "") -> dict[str, str]:
+    """Return the environment that a new job inherits: the user's own, with his language.
+
+    Variables of sbatch come before the lines of a script. Those that say where jobs of this user
+    go stay, where the script does not say it; all others would alter what was planned.
+
+    Parameters
+    ----------
+    script : str
+        Its text.
+    """
+    said = set(re.findall(r"^#SBATCH\s+--([a-z-]+)", script, re.MULTILINE))
+    said |= {_SHORT[word] for word in re.findall(r"^#SBATCH\s+-([ApqCM])", script, re.MULTILINE)}
+    kept = {f"SBATCH_{name.upper()}" for name in _WHERE if name not in said}
+    return {
+        name: value
+        for name, value in inherited().items()
+        if not name.startswith("SBATCH_") or name in kept
+    }
+
+
+_WHERE = ("account", "partition", "qos", "constraint", "reservation", "clusters")
+_SHORT = {"A": "account", "p": "partition", "q": "qos", "C": "constraint", "M": "clusters"}
+
+
+def inherited() -> dict[str, str]:
     """Return this process's environment without what would change an answer, or a new job."""
     own_taste = ("SQUEUE_", "SACCT_", "SCANCEL_", "SLURM_TIME_FORMAT", "SLURM_BITSTR_LEN")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(own_taste)}
@@ -81,7 +112,7 @@ def _environment() -> dict[str, str]:
         # Inside a job: its numbers of nodes, tasks and memory are not those of the next one.
         site = {"SLURM_CONF", "SLURM_CLUSTERS"}
         kept = {name: kept[name] for name in kept if name in site or name[:6] != "SLURM_"}
-    return {**kept, "LC_ALL": "C"}
+    return kept
 
 
 def batches(ids: Sequence[str], size: int = 200) -> list[list[str]]:

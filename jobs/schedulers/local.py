@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from hindmost.errors import MissingError, UsageError
-from hindmost.jobs.schedulers.calls import call
+from hindmost.jobs.schedulers.calls import call, environment_of_jobs
 from hindmost.jobs.schedulers.local_jobs import (
     new_job,
     processes_of,
@@ -21,8 +21,7 @@ from hindmost.jobs.schedulers.local_jobs import (
 )
 from hindmost.jobs.schedulers.scheduler import Job, JobState, Script
 from hindmost.jobs.schedulers.script import OUTPUT, directives, fill_template, line
-
-WORK_IS_LEFT = 75
+from hindmost.statuses import WORK_IS_LEFT
 
 GRACE_S = 15.0
 """From TERM to KILL: a driver stops its run and writes down what is left."""
@@ -70,7 +69,10 @@ class Local:
         folder = new_job()
         beside = script.parent.parent / OUTPUT  # of a study; a script of any other place may come
         output = beside / f"{script.stem}-{folder.name}.out" if beside.is_dir() else folder / OUTPUT
-        answer = call(sys.executable, "-m", _KEEPER, str(folder), str(script), str(output))
+        answer = call(
+            sys.executable, "-P", "-m", _KEEPER, str(folder), str(script), str(output),
+            environment=environment_of_jobs(),
+        )  # fmt: skip
         if answer.status:
             raise MissingError(
                 f"The job of {script} was not started: {answer.complaint}; see {folder}."
@@ -78,7 +80,13 @@ class Local:
         return folder.name
 
     def look(self, ids: Sequence[str]) -> dict[str, Job]:
-        """Say what became of jobs; one that this machine does not know is UNKNOWN."""
+        """Say what became of jobs; one that no machine knows is UNKNOWN.
+
+        Raises
+        ------
+        MissingError
+            A job is another machine's.
+        """
         return {id: _look(id) for id in ids}
 
     def cancel(self, ids: Sequence[str]) -> None:
@@ -125,8 +133,12 @@ def _look(id: str) -> Job:
 
     if not id or Path(id).name != id or not folder.is_dir():
         elsewhere = [each.parent.name for each in folder.parent.parent.glob(f"*/{id}") if id]
-        where = f"on {elsewhere[0]}, and" if elsewhere else "elsewhere, or never:"
-        reason = f"it was started {where} this is {folder.parent.name}"
+        if elsewhere:
+            raise MissingError(
+                f"Job {id} was started on {elsewhere[0]}, and this is {folder.parent.name}: "
+                f"ask on {elsewhere[0]}."
+            )
+        reason = f"it was started elsewhere, or never: this is {folder.parent.name}"
         return Job(id=id, state=JobState.UNKNOWN, reason=reason)
     ended = read(folder, "ended")
     if ended is not None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from hindmost.errors import MissingError, UsageError
 from hindmost.jobs.placeholders import fill
-from hindmost.jobs.schedulers.calls import Answer, batches, call
+from hindmost.jobs.schedulers.calls import Answer, batches, call, environment_of_jobs
 from hindmost.jobs.schedulers.pbs_state import job
 from hindmost.jobs.schedulers.scheduler import Job, JobState, Script
 from hindmost.jobs.schedulers.script import OUTPUT, clock, directives, fill_template, line
@@ -81,7 +81,8 @@ class Pbs:
         MissingError
             qsub is not there or did not answer; the job may be queued all the same.
         """
-        answer = call("qsub", line(str(path), "The path of a script"))
+        place = line(str(path), "The path of a script")
+        answer = call("qsub", place, environment=environment_of_jobs())
         words = answer.out.split()
         if answer.status or not words or not _ID.fullmatch(words[-1]):
             raise UsageError(

@@ -9,15 +9,14 @@ import re
 from typing import Any
 
 from hindmost.jobs.schedulers.scheduler import Job, JobState
-
-WORK_IS_LEFT = 75
+from hindmost.statuses import WORK_IS_LEFT
 
 STATES = {
     "Q": JobState.PENDING,
     "W": JobState.PENDING,  # waits for its time
     "T": JobState.PENDING,  # moves to another server
     "H": JobState.STUCK,
-    "M": JobState.UNKNOWN,  # moved: the other server knows
+    "M": JobState.PENDING,  # moved: another server does it, and must not be asked twice
     "B": JobState.RUNNING,
     "R": JobState.RUNNING,
     "E": JobState.RUNNING,  # ends
@@ -47,6 +46,18 @@ OWN_STATUS = {
     -32: JobState.NODE_FAILED,
 }
 """Exit statuses below 0 are PBS's own; those that are not here are failures."""
+
+KILLED = re.compile(r"job killed: (\w+) .*exceeded limit")
+"""What MoM says of a job that used more than it asked for."""
+OVERDRAWN = {
+    "mem": JobState.MEMORY,
+    "vmem": JobState.MEMORY,
+    "pmem": JobState.MEMORY,
+    "pvmem": JobState.MEMORY,
+    "walltime": JobState.TIME_LIMIT,
+    "cput": JobState.TIME_LIMIT,
+    "pcput": JobState.TIME_LIMIT,
+}
 
 DELETED_SUBSTATE = 91
 """A job that qdel ended, or that never ran; 92 is an end of its own, 93 a failure."""
@@ -96,6 +107,9 @@ def _end(told: dict[str, Any], comment: str) -> JobState:
         return JobState.CANCELLED if deleted else JobState.UNKNOWN
     if status < 0:
         return OWN_STATUS.get(status, JobState.FAILED)
+    killed = KILLED.search(comment)
+    if killed is not None and killed[1] in OVERDRAWN:
+        return OVERDRAWN[killed[1]]
     # The end of the walltime and qdel both come as TERM, then KILL.
     if "exceeded resource walltime" in comment.lower() or (status and _time_is_up(told)):
         return JobState.TIME_LIMIT

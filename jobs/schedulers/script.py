@@ -16,6 +16,13 @@ from hindmost.jobs.schedulers.scheduler import Script
 OUTPUT = "output"
 """Folder of a study for what scripts print; a scheduler wants it there before a job begins."""
 
+SEVERAL = {
+    "#SBATCH": re.compile(r"(?:^|\s)(?:--arr?a?y?(?:[=\s]|$)|-a(?:[\s\d=]|$))|hetjob|packjob"),
+    "#PBS": re.compile(r"(?:^|\s)-J\s*\d"),
+    "#": re.compile(r"(?!)"),
+}
+"""Directives that make an array, or a job of several parts, by what scripts say before them."""
+
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -64,6 +71,12 @@ def directives(script: Script, prefix: str, *own: str) -> str:
             raise UsageError(
                 f"The directive {each!r} of machine '{machine.name}' begins with '#'; write it "
                 f"without '{prefix}', as on the command line."
+            )
+        if SEVERAL[prefix].search(each):
+            raise UsageError(
+                f"The directive {each!r} of machine '{machine.name}' makes several jobs of a "
+                "script, and all would do the same runs; an allocation is one job. Remove it: a "
+                "[pack] deals runs to several."
             )
     return "\n".join(f"{prefix} {each}" for each in (*own, *theirs) if each)
 

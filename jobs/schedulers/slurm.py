@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hindmost.errors import MissingError, UsageError
-from hindmost.jobs.schedulers.calls import Answer, batches, call
+from hindmost.jobs.schedulers.calls import Answer, batches, call, environment_of_jobs
 from hindmost.jobs.schedulers.scheduler import Job, JobState, Script
 from hindmost.jobs.schedulers.script import (
     OUTPUT,
@@ -80,7 +80,10 @@ class Slurm:
         MissingError
             sbatch is not there or did not answer; the job may be queued all the same.
         """
-        answer = call("sbatch", "--parsable", "--", line(str(path), "The path of a script"))
+        place = line(str(path), "The path of a script")
+        text = path.read_text(errors="replace") if path.is_file() else ""
+        environment = environment_of_jobs(text)
+        answer = call("sbatch", "--parsable", "--", place, environment=environment)
         id = answer.out.strip().split(";")[0]
         if answer.status or not id.isdigit():
             raise UsageError(

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 
 from hindmost.jobs.schedulers.scheduler import Job, JobState
-
-WORK_IS_LEFT = 75
+from hindmost.statuses import WORK_IS_LEFT
 
 STATES = {
     "PENDING": JobState.PENDING,
@@ -21,6 +20,7 @@ STATES = {
     "RESV_DEL_HOLD": JobState.STUCK,
     "SPECIAL_EXIT": JobState.STUCK,
     "POWER_UP_NODE": JobState.PENDING,
+    "REVOKED": JobState.PENDING,  # another cluster of the federation does it
     "RUNNING": JobState.RUNNING,
     "COMPLETING": JobState.RUNNING,
     "EXPEDITING": JobState.RUNNING,
@@ -41,7 +41,6 @@ STATES = {
     "RECONFIG_FAIL": JobState.NODE_FAILED,
     "PREEMPTED": JobState.PREEMPTED,
     "CANCELLED": JobState.CANCELLED,
-    "REVOKED": JobState.CANCELLED,
 }
 """Slurm's states, to its version 24.11; what is not here is UNKNOWN."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn
@@ -27,6 +27,8 @@ class Document:
         Path of the file as it was given, for messages.
     text : str
         With line ends of one character.
+    source : bytes
+        As it stands in the file.
     data : dict
     positions : Positions
     """
@@ -35,6 +37,7 @@ class Document:
     text: str
     data: dict[str, Any]
     positions: Positions
+    source: bytes
 
     @property
     def sha256(self) -> str:
@@ -78,7 +81,7 @@ def read_document(path: Path) -> Document:
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror}).") from error
     try:
-        return parse_document(data.decode(), str(path))
+        return replace(parse_document(data.decode(), str(path)), source=data)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise DataError(f"{path}:{line}: not UTF-8; TOML has to be.") from error
@@ -86,6 +89,7 @@ def read_document(path: Path) -> Document:
 
 def parse_document(text: str, name: str) -> Document:
     """Read a TOML text; see `read_document`."""
+    source = text.encode()
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     try:
         data = tomllib.loads(text)
@@ -99,7 +103,9 @@ def parse_document(text: str, name: str) -> Document:
         raise DataError(f"{name}:{line}:{column}: not TOML: {said or error}.") from error
     except RecursionError as error:
         raise DataError(f"{name}: nested too deeply to be meant.") from error
-    return Document(name=name, text=text, data=data, positions=find_positions(text))
+    except ValueError as error:  # more digits than Python reads
+        raise DataError(f"{name}: a whole number has too many digits to be meant.") from error
+    return Document(name=name, text=text, data=data, positions=find_positions(text), source=source)
 
 
 def named(path: KeyPath) -> str:
@@ -110,7 +116,10 @@ def named(path: KeyPath) -> str:
 
 def shown(value: Any) -> str:
     """Write a value as in TOML, not too long."""
-    text = str(value).lower() if isinstance(value, bool) else repr(value)
+    try:
+        text = str(value).lower() if isinstance(value, bool) else repr(value)
+    except ValueError:  # of more digits than Python writes
+        text = hex(value)
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
 
 

@@ -99,7 +99,7 @@ class _Joined:
     column: int
 
     def value(self, names: Mapping[str, Value]) -> Value:
-        return self.join([_truth(part, names) for part in self.parts])
+        return self.join(_truth(part, names) for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +109,14 @@ class _Not:
 
     def value(self, names: Mapping[str, Value]) -> Value:
         return not _truth(self.part, names)
+
+
+def _number(word: str) -> int | float:
+    """Read a number; a whole one as it is, since not every one is a float."""
+    try:
+        return int(word)
+    except ValueError:
+        return float(word)
 
 
 def _truth(part: _Node, names: Mapping[str, Value]) -> bool:
@@ -263,7 +271,7 @@ class _Parser:
         if sort == "text":
             return _Constant(word[1:-1], column)
         if sort == "number":
-            return _Constant(float(word), column)
+            return _Constant(_number(word), column)
         if word in _WORDS:
             return _Constant(word == "true", column)
         if word not in self.names:

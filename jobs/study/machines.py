@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 from hindmost.jobs.launchers import LAUNCHERS
@@ -15,6 +16,7 @@ from hindmost.jobs.study.section import Section
 from hindmost.jobs.study.words import NAMED
 
 LOCAL = "local"
+CPUS = Path("/sys/devices/system/cpu")
 USUAL_LAUNCHER = {"slurm": "srun"}
 """Of a scheduler; mpiexec of the others."""
 
@@ -75,6 +77,8 @@ def read_fields(section: Section) -> dict[str, Any]:
             there[key] = section.choice(key, LAUNCHERS.names, "")
         elif key in _TEXTS:
             there[key] = section.text(key)
+            if key == "scratch" and there[key] and there[key][0] not in "/$~":
+                section.refuse(key, "a whole path, which begins with '/', '~' or a '$VARIABLE'.")
         elif key in _WORDS:
             there[key] = section.words(key)
         elif key in _COUNTS:
@@ -124,5 +128,14 @@ def complete(name: str, section: Section, there: dict[str, Any]) -> Machine:
 
 
 def cores_here() -> int:
-    """Count the cores of this machine that may be used."""
-    return len(os.sched_getaffinity(0))
+    """Count the cores of this machine that may be used; the threads of one count once."""
+    allowed = os.sched_getaffinity(0)
+    return len({siblings(cpu) for cpu in allowed}) or len(allowed)
+
+
+def siblings(cpu: int) -> str:
+    """Return the threads of the core that a processor of the kernel belongs to."""
+    try:
+        return (CPUS / f"cpu{cpu}/topology/thread_siblings_list").read_text().strip()
+    except OSError:  # some containers do not say
+        return str(cpu)

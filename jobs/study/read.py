@@ -138,7 +138,7 @@ def study_of(
         machines=with_this_one(machines),
         only_machine="" if len(machines) > 1 else next(iter(machines), LOCAL),
     )
-    study = replaced(study, replacements)
+    study = replace(replaced(study, replacements), replacements=replacements)
     configurations(study)
     return study
 

@@ -112,6 +112,8 @@ class Study:
         Those of the study and of the user, and this one as ``local``.
     only_machine : str
         The one that was written down; this one where none was, empty where several were.
+    replacements : tuple of str
+        What was set instead on the command line, as ``ranks=1,2``.
     """
 
     name: str
@@ -130,6 +132,7 @@ class Study:
     collect: str
     machines: dict[str, Machine]
     only_machine: str
+    replacements: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from hindmost.jobs.collection import TABLE, Collection, collect
 from hindmost.jobs.folder import StudyFolder
 from hindmost.jobs.outcomes import Standing
 from hindmost.jobs.state import standings_of
+from hindmost.statuses import WORK_IS_LEFT
 
 EXAMPLES = f"""\
 examples:
@@ -28,7 +29,6 @@ which run each belongs to, and where it was done. Collecting again adds what was
 Exit status: 0 all runs are there, 75 work is left, 1 all others failed for good.
 """
 JSON_VERSION = 1
-WORK_IS_LEFT = 75
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

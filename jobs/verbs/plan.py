@@ -128,7 +128,7 @@ def warnings(plan: Plan, estimate: Estimate | None) -> list[str]:
         found.append(
             f"{counted(split, 'run')} of blocks that one allocation does not hold: their "
             "configurations are not compared on the same nodes (marked 'split'). A longer "
-            "limits.job, a shorter limits.run or --estimate help."
+            "limits.job, a shorter limits.run, --estimate or another pack.by help."
         )
     late = [r for r in plan.runs if r.expected_s is not None and r.expected_s > r.limit_s]
     if late:

@@ -12,6 +12,7 @@ from hindmost.jobs.folder import StudyFolder
 from hindmost.jobs.schedulers import SCHEDULERS
 from hindmost.jobs.schedulers.scheduler import JobState
 from hindmost.jobs.state import AllocationState, RunState, StudyState, state_of
+from hindmost.statuses import WORK_IS_LEFT
 
 EXAMPLES = """\
 examples:
@@ -58,7 +59,8 @@ def tell(study: StudyFolder, state: StudyState, folder: Path) -> None:
     if len(going) > MOST_LINES:
         print(f"  and {len(going) - MOST_LINES} more allocations; --json has all")
     for failure in state.failures[:MOST_FAILURES]:
-        said = failure.message.splitlines() or [status_words(failure.status)]
+        lines = [line for line in failure.message.splitlines() if any(map(str.isalnum, line))]
+        said = lines or [status_words(failure.status)]  # launchers put dashes below their words
         print(f"  run {failure.run}: {failure.cause}: {said[-1]}")
     if len(state.failures) > MOST_FAILURES:
         causes = Counter(str(failure.cause) for failure in state.failures)
@@ -96,7 +98,7 @@ def next_step(state: StudyState, folder: Path) -> str:
             f"job {stuck[0].id} waits for what will not come ({stuck[0].reason}): "
             f"hindmost cancel {folder}, correct its script, then hindmost resume {folder}"
         )
-    if state.remark and state.exit_status == 75:
+    if state.remark and state.exit_status == WORK_IS_LEFT:
         return f"hindmost status {folder}, where the scheduler is"
     if counts[RunState.RUNNING] or counts[RunState.WAITING]:
         return f"wait; hindmost status {folder}"

@@ -48,7 +48,7 @@ def perform(arguments: argparse.Namespace) -> int:
     from hindmost.jobs.verbs.plan import planned, warnings
 
     study, plan, estimate = planned(arguments)
-    text = find_study(arguments.study).text
+    source = find_study(arguments.study).source
     for line in warnings(plan, estimate):
         sys.stderr.write(f"hindmost: {line}\n")
     scheduler = SCHEDULERS[plan.machine.scheduler]
@@ -60,7 +60,7 @@ def perform(arguments: argparse.Namespace) -> int:
     path.mkdir(parents=True, exist_ok=True)
     done: list[Submitted] = []
     with StudyFolder(path).changing():
-        folder = StudyFolder.create(path, plan, text.encode())
+        folder = StudyFolder.create(path, plan, source)
         try:
             for each in submit(folder, scheduler, [each.id for each in plan.allocations]):
                 done.append(each)

@@ -6,8 +6,7 @@ import os
 import sys
 
 from hindmost.errors import DataError, HindmostError
-
-INTERRUPTED = 130
+from hindmost.statuses import INTERRUPTED
 
 
 def main() -> int:

@@ -49,6 +49,24 @@ def test_kills_of_the_whole_job_are_counted(
 
 
 @pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("slurmstepd: error: Detected 1 oom_kill event in StepId=7.0.", Cause.MEMORY),
+        ("srun: error: n1: task 0: Out Of Memory", Cause.MEMORY),
+        ("step 3\n[0]PETSC ERROR: Out of memory. Allocated: 0, Used by process: 8", Cause.MEMORY),
+        ("[  12.345678] Out of memory: Killed process 7 (python)", Cause.MEMORY),
+        ("converged, and not out of memory", Cause.CRASHED),
+        ("Out of memory is not what this is", Cause.CRASHED),
+        ("srun: error: Node failure on n1", Cause.NODE_FAILED),
+        ("no node failure was simulated", Cause.CRASHED),
+    ],
+)
+def test_words_count_where_a_launcher_or_a_kernel_says_them(said: str, expected: Cause) -> None:
+    ended = Ended(status=1, by=EndedBy.ITSELF, seconds=1.0)
+    assert cause_of(ended, said=said, memory_kills=0) is expected
+
+
+@pytest.mark.parametrize(
     ("status", "by", "kills", "expected"),
     [
         (-9, EndedBy.ITSELF, 1, Cause.MEMORY),

@@ -9,6 +9,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,10 +19,12 @@ from hindmost.errors import MissingError, UsageError
 from hindmost.jobs.drive import process
 from hindmost.jobs.drive.deadline import Deadline
 from hindmost.jobs.drive.driver import drive
+from hindmost.jobs.drive.left_behind import end_session
 from hindmost.jobs.durable import locked
 from hindmost.jobs.folder import StudyFolder
 from hindmost.jobs.outcome import Cause
 from hindmost.jobs.outcomes import Standing
+from hindmost.jobs.schedulers.local_jobs import process as find_process
 from hindmost.jobs.state import standings_of
 
 Start = Callable[..., "subprocess.Popen[bytes]"]
@@ -91,7 +94,8 @@ def test_runs_are_done_in_order_and_say_where(make: Make) -> None:
         (("sh", "-c", "echo srun: error: Node failure on n1; exit 1"), [Cause.NODE_FAILED], 75),
         (("sh", "-c", "exit 0", "{out}"), [Cause.FAILED], 1),
         (("sh", "-c", 'mkdir "$0"/inside', "{out}"), [Cause.FAILED], 1),
-        (("sh", "-c", "echo 'No space left on device'; exit 3"), [Cause.STOPPED], 75),
+        # Of another disk, which may stay full for ever: here is room.
+        (("sh", "-c", "echo 'No space left on device'; exit 3"), [Cause.CRASHED] * 3, 1),
     ],
 )  # fmt: skip
 def test_every_end_has_its_cause(
@@ -270,3 +274,87 @@ def test_outcomes_are_plain_json(make: Make) -> None:
     assert found["version"] == 1
     assert (found["cause"], found["status"], found["files"]) == ("done", 0, ["r0.txt"])
     assert found["job"] == f"process-{os.getpid()}"
+
+
+@pytest.mark.parametrize(
+    ("scratch", "value", "why"),
+    [
+        ("$HINDMOST_NOWHERE/x", None, "not set here"),
+        ("${HINDMOST_NOWHERE}", "", "no whole path"),
+        ("$HINDMOST_NOWHERE/x", "relative", "no whole path"),
+    ],
+)
+def test_a_scratch_that_is_no_folder_is_not_held_against_the_run(
+    make: Make, monkeypatch: pytest.MonkeyPatch, scratch: str, value: str | None, why: str
+) -> None:
+    monkeypatch.delenv("HINDMOST_NOWHERE", raising=False)
+    if value is not None:
+        monkeypatch.setenv("HINDMOST_NOWHERE", value)
+    study = make([writes(0)], scratch=scratch)
+    with pytest.raises(MissingError, match=why):
+        drive_here(study)
+    assert causes(study) == []
+
+
+def test_a_dollar_in_the_folder_of_a_variable_stays(
+    make: Make, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HINDMOST_SOMEWHERE", f"{tmp_path}/a$b")
+    study = make([writes(0)], scratch="$HINDMOST_SOMEWHERE")
+    assert drive_here(study) == 0
+    assert (tmp_path / "a$b").is_dir()
+
+
+def test_a_launcher_that_a_scheduler_ended_may_say_that_all_is_well(
+    make: Make, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # TERM comes to the ranks first, and only then to the driver.
+    monkeypatch.setattr(process, "TOLD_WITHIN_S", 10.0)
+    study = make([("sh", "-c", f"touch {tmp_path}/ended", "{out}")])
+
+    def tell() -> None:
+        wait_for((tmp_path / "ended").exists)
+        time.sleep(0.1)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    teller = threading.Thread(target=tell)
+    teller.start()
+    assert drive_here(study) == 75
+    teller.join()
+    assert causes(study) == [Cause.STOPPED]
+
+
+def test_what_a_killed_driver_left_running_is_ended(
+    make: Make, start_driver: Start, tmp_path: Path
+) -> None:
+    left = tmp_path / "left"
+    begin = f"sleep 60 & echo $! > {left}.part; mv {left}.part {left}; wait"
+    study = make([("sh", "-c", f"test -e {left} || {{ {begin}; }}")])
+    driver = start_driver(study)
+    wait_for(lambda: left.exists() and is_running(study))
+    driver.kill()
+    driver.wait()
+    stray = int(left.read_text())
+    assert find_process(stray) is not None
+    assert drive_here(study) == 0
+    assert find_process(stray) is None
+    assert causes(study) == [Cause.STOPPED, Cause.DONE]
+
+
+def test_a_session_of_the_same_number_is_left_alone() -> None:
+    mine = find_process(os.getpid())
+    assert mine is not None
+    with subprocess.Popen(
+        ["sleep", "60"], start_new_session=True, env={"HINDMOST_RUN_ID": "run-0"}
+    ) as other:
+        try:
+            found = find_process(other.pid)
+            assert found is not None
+            end_session(replace(found, start=found.start - 1), "run-0")
+            end_session(replace(found, boot="an earlier one"), "run-0")
+            end_session(found, "run-1")
+            assert other.poll() is None
+            end_session(found, "run-0")
+            assert other.wait(timeout=20) == -signal.SIGKILL
+        finally:
+            other.kill()

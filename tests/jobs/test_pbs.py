@@ -29,7 +29,7 @@ DOCUMENTED: list[tuple[dict[str, Any], JobState]] = [
     ({"job_state": "R", "substate": 42, "exec_host": "n0/0*36+n1/0*36"}, JobState.RUNNING),
     ({"job_state": "E", "substate": 50}, JobState.RUNNING),
     ({"job_state": "S"}, JobState.RUNNING),
-    ({"job_state": "M"}, JobState.UNKNOWN),
+    ({"job_state": "M"}, JobState.PENDING),
     ({"job_state": "F", "substate": 92, "Exit_status": 0}, JobState.COMPLETED),
     ({"job_state": "F", "substate": 92, "Exit_status": "0"}, JobState.COMPLETED),
     ({"job_state": "F", "substate": 93, "Exit_status": 75}, JobState.LEFT),
@@ -48,6 +48,14 @@ DOCUMENTED: list[tuple[dict[str, Any], JobState]] = [
             "comment": "Job run at Sat Nov 21 on (n0) and exceeded resource walltime",
         },
         JobState.TIME_LIMIT,
+    ),
+    *(
+        ({"job_state": "F", "Exit_status": 271, "comment": f"=>> PBS: job killed: {what}"}, meant)
+        for what, meant in (
+            ("mem 2097152kb exceeded limit 1048576kb", JobState.MEMORY),
+            ("walltime 65 exceeded limit 60", JobState.TIME_LIMIT),
+            ("ncpus 2.3 exceeded limit 1 (sum)", JobState.CANCELLED),
+        )
     ),
     (
         {

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -62,6 +64,27 @@ def test_an_edited_script_is_kept(make: Make, scheduler: PretendedScheduler) -> 
     scheduler.set("job-1", JobState.CANCELLED)
     resume(study, scheduler)
     assert study.script("a0").read_text() == "# mine\n"
+
+
+def test_the_scripts_of_a_copied_study_name_the_copy(
+    make: Make, scheduler: PretendedScheduler, tmp_path: Path
+) -> None:
+    study = make([writes(n) for n in range(2)], allocations=2)
+    begin(study, scheduler)
+    shutil.copytree(study.path, tmp_path / "copy")
+    copy = StudyFolder.open(tmp_path / "copy")
+    for id in ("job-1", "job-2"):
+        scheduler.set(id, JobState.CANCELLED)
+    mine = copy.script("a1").read_text() + "# mine\n"
+    copy.script("a1").write_text(mine)
+    with pytest.raises(UsageError, match=f"a1.sh was edited and drives {study.path}, but"):
+        resume(copy, scheduler)
+    assert len(scheduler.submitted) == 2
+    copy.script("a1").write_text(mine.replace(str(study.path), str(copy.path)))
+    assert len(resume(copy, scheduler).submitted) == 2
+    assert f"drive {copy.path} a0" in copy.script("a0").read_text()
+    assert copy.script("a1").read_text().endswith("# mine\n")
+    assert f"drive {study.path} a0" in study.script("a0").read_text()
 
 
 @pytest.mark.parametrize(
@@ -131,6 +154,25 @@ def test_a_scheduler_that_cannot_be_asked_lets_nothing_be_submitted(
     monkeypatch.setattr(scheduler, "look", look)
     state = state_of(study, scheduler)
     assert (state.remark, state.exit_status) == ("squeue did not answer", 75)
+    with pytest.raises(MissingError, match="did not answer"):
+        resume(study, scheduler)
+    assert len(scheduler.submitted) == 1
+
+
+def test_a_second_look_that_fails_lets_nothing_be_submitted(
+    make: Make, scheduler: PretendedScheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = make([writes(0)])
+    begin(study, scheduler)
+    scheduler.set("job-1", JobState.RUNNING)
+    look, looks = scheduler.look, iter((True, False))
+
+    def once(ids: Sequence[str]) -> dict[str, Job]:
+        if next(looks):
+            return look(ids)
+        raise MissingError("squeue did not answer")
+
+    monkeypatch.setattr(scheduler, "look", once)
     with pytest.raises(MissingError, match="did not answer"):
         resume(study, scheduler)
     assert len(scheduler.submitted) == 1

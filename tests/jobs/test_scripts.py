@@ -43,7 +43,7 @@ def test_a_shell_gets_every_value_as_it_is(machine: Machine, value: str) -> None
     plain = replace(machine, python="/usr/bin/printf", environment={"VALUE": value}, setup=())
     text = SCHEDULERS[machine.scheduler].render(script(plain, id=value or "a", study="s"))
     # The driver's words as a shell cuts them, printed by the one that stands for the interpreter.
-    text = text.replace("printf -m hindmost drive", "printf '%s|' \"$VALUE\"")
+    text = text.replace("printf -P -m hindmost drive", "printf '%s|' \"$VALUE\"")
     done = subprocess.run(["/bin/bash"], input=text.encode(), capture_output=True, check=True)
     assert done.stdout.decode() == f"{value}|{script(machine).folder}|{value or 'a'}|"
 
@@ -76,6 +76,19 @@ def test_line_breaks_in_directives_are_refused(machine: Machine, field: str) -> 
     bad = replace(machine, directives=("#SBATCH --mem=0",))
     with pytest.raises(UsageError, match="write it without"):
         SCHEDULERS[machine.scheduler].render(script(bad))
+
+
+@pytest.mark.parametrize(
+    ("machine", "directive"),
+    [
+        *((ARCHER, each) for each in ("--array=0-3", "--array 0-3", "-a 1,2", "-a0-3", "hetjob")),
+        (CIRRUS, "-J 1-4"),
+    ],
+)
+def test_one_script_is_one_job(machine: Machine, directive: str) -> None:
+    with pytest.raises(UsageError, match="several jobs of a script"):
+        SCHEDULERS[machine.scheduler].render(script(replace(machine, directives=(directive,))))
+    SCHEDULERS["slurm"].render(script(replace(ARCHER, directives=("-J name", "-A e00", "--mem=0"))))
 
 
 def test_what_pbs_has_no_word_for() -> None:

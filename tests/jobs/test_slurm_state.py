@@ -30,6 +30,7 @@ SEEN = [
     ("NODE_FAIL", "NodeDown", 0, 0, JobState.NODE_FAILED),
     ("OUT_OF_MEMORY", "OutOfMemory", 0, 125, JobState.MEMORY),
     ("PREEMPTED", "None", 0, 0, JobState.PREEMPTED),
+    ("REVOKED", "None", 0, 0, JobState.PENDING),
     ("PENDING", "Priority", 0, 0, JobState.PENDING),
     ("PENDING", "Resources", 0, 0, JobState.PENDING),
     ("PENDING", "Reservation", 0, 0, JobState.PENDING),
@@ -104,6 +105,21 @@ def test_a_new_job_does_not_take_after_the_one_around(
     assert not {"SLURM_JOB_ID", "SLURM_NTASKS", "SQUEUE_FORMAT", "HINDMOST_JOB_ID"} & names
 
 
+def test_variables_do_not_override_a_script(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen, script = tmp_path / "seen", tmp_path / "a0.sh"
+    commands(tmp_path, monkeypatch, sbatch=f"env > {seen}; echo 1")
+    script.write_text("#!/bin/bash\n#SBATCH --partition=standard\n#SBATCH --time=1:00:00\n")
+    for name in ("TIMELIMIT", "REQUEUE", "EXCLUSIVE", "EXPORT", "ACCOUNT", "PARTITION"):
+        monkeypatch.setenv(f"SBATCH_{name}", "1")
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    SLURM.submit(script)
+    lines = seen.read_text().splitlines()
+    assert [line for line in lines if line.startswith("SBATCH_")] == ["SBATCH_ACCOUNT=1"]
+    assert "LC_ALL=C.UTF-8" in lines
+
+
 def test_many_jobs_are_asked_for_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = tmp_path / "calls"
     commands(tmp_path, monkeypatch, squeue=f"echo x >> {log}", sacct=f"echo x >> {log}; exit 1")
@@ -120,7 +136,7 @@ def test_no_answer_is_an_error_and_no_state(
     with pytest.raises(MissingError, match="Unable to contact"):
         SLURM.look(["1"])
     commands(tmp_path, monkeypatch, squeue="sleep 20", sbatch="sleep 20", scancel="exec sleep 20")
-    monkeypatch.setattr(calls.call, "__kwdefaults__", {"limit_s": 0.2})
+    monkeypatch.setattr(calls.call, "__kwdefaults__", {"limit_s": 0.2, "environment": None})
     for question in (lambda: SLURM.look(["1"]), lambda: SLURM.cancel(["1"])):
         with pytest.raises(MissingError, match=r"did not answer within 0\.2 s"):
             question()

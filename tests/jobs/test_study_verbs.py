@@ -116,6 +116,27 @@ def test_a_dry_run_writes_nothing(
     assert [each.name for each in tmp_path.iterdir()] == ["study.toml"]
 
 
+def test_the_study_is_kept_to_the_byte_with_what_was_set(
+    tmp_path: Path, scheduler: PretendedScheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = b"\xef\xbb\xbf" + STUDY.replace("\n", "\r\n").encode()
+    Path("study.toml").write_bytes(source)
+    assert main(["submit", "study.toml", "--set", "ranks=1", "--set", "repeats=1"]) == 0
+    folder = StudyFolder.open(tmp_path / "small")
+    assert folder.study_file.read_bytes() == source
+    assert folder.plan.replacements == ("ranks=1", "repeats=1")
+
+
+def test_dashes_are_no_last_words(
+    make: Make, scheduler: PretendedScheduler, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = make([("sh", "-c", "echo no slots left; echo -----; exit 2")])
+    assert drive(study, "a0", NoLauncher()) == 1
+    assert main(["status", str(study.path)]) == 1
+    assert "run run-0: failed: no slots left\n" in told(capsys)
+
+
 def test_a_refused_script_leaves_the_others_to_resume(
     tmp_path: Path,
     scheduler: PretendedScheduler,
@@ -173,7 +194,7 @@ def test_a_real_study_on_this_machine(tmp_path: Path, monkeypatch: pytest.Monkey
     def wait(*states: RunState) -> None:
         end = time.monotonic() + LIMIT_S
         study = StudyFolder.open(tmp_path / "small")
-        while any(state_of(study, LOCAL).counts[each] for each in states):
+        while any(map(state_of(study, LOCAL).counts.get, states)):  # one look for all states
             assert time.monotonic() < end
             time.sleep(0.1)
 

@@ -13,4 +13,4 @@ $setup
 
 # The driver does the runs that are not done yet and ends with 75 if it must leave some. It takes
 # this shell's place, so that the scheduler's signals reach it.
-exec $python -m hindmost drive $folder $allocation
+exec $python -P -m hindmost drive $folder $allocation

@@ -8,4 +8,4 @@ export OMP_NUM_THREADS=1
 
 # The driver does the runs that are not done yet and ends with 75 if it must leave some. It takes
 # this shell's place, so that signals reach it.
-exec /opt/hindmost/bin/python -m hindmost drive /home/ada/studies/gmres-noise ranks-256
+exec /opt/hindmost/bin/python -P -m hindmost drive /home/ada/studies/gmres-noise ranks-256

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -17,6 +18,7 @@ from hindmost.jobs.plan.make import make_plan
 from hindmost.jobs.plan.packing import expected
 from hindmost.jobs.plan.plan import Allocation, Plan, PlannedRun, Value
 from hindmost.jobs.plan.sizes import Size, size_on
+from hindmost.jobs.study import machines
 from hindmost.jobs.study.document import parse_document
 from hindmost.jobs.study.machine import Machine
 from hindmost.jobs.study.read import study_of
@@ -73,6 +75,8 @@ def test_ids_depend_on_configuration_and_repeat_only() -> None:
 def test_ids_can_be_names_of_files() -> None:
     assert run_id({"deck": "../a b", "ranks": 1}, 0).startswith("a-b-p1-r00-")
     assert run_id({"ranks": 1}, 0).startswith("run-p1-r00-")
+    assert run_id({"unknowns": int(1e300)}, 0).startswith("run-u1e300-r00-")
+    assert len(run_id({"unknowns": 10**4000}, 0)) < 60
 
 
 def test_ten_thousand_runs_of_one_head_have_ids_of_their_own() -> None:
@@ -165,10 +169,12 @@ def test_a_block_that_no_job_holds_is_split_and_marked() -> None:
     assert {len(each.runs) for each in capped.allocations} <= {1, 2}
 
 
-def test_by_none_every_run_is_alone_and_nothing_is_split() -> None:
-    plan = make_plan(study(by='"none"'))
-    assert len(plan.allocations) == len(plan.runs) == 36
-    assert not any(run.split for run in plan.runs)
+@pytest.mark.parametrize("by", ['"none"', '["solver"]'])
+def test_solvers_that_are_kept_apart_are_marked(by: str) -> None:
+    plan = make_plan(study(by=by))
+    assert all(run.split for run in plan.runs)
+    if by == '"none"':
+        assert len(plan.allocations) == len(plan.runs) == 36
 
 
 def test_by_all_asks_for_the_most_nodes() -> None:
@@ -215,13 +221,14 @@ def test_packing_keeps_its_promises(
     names = {'"ranks"': ("ranks",), '"all"': (), '["solver"]': ("solver",)}.get(
         by, ("ranks", "solver")
     )
-    if by != '"none"':
-        for run in plan.runs:
-            key = (run.block, *(run.configuration[name] for name in names))
-            apart.setdefault(key, set()).add(run.allocation)
-        for run in plan.runs:
-            key = (run.block, *(run.configuration[name] for name in names))
-            assert run.split == (len(apart[key]) > 1)
+    for run in plan.runs:
+        key = (run.block, *(run.configuration[name] for name in names))
+        apart.setdefault(key, set()).add(run.allocation)
+        apart.setdefault(("ranks", run.block, run.ranks), set()).add(run.allocation)
+    for run in plan.runs:
+        key = (run.block, *(run.configuration[name] for name in names))
+        equal = ("ranks", run.block, run.ranks)
+        assert run.split == (len(apart[key]) > 1 or len(apart[equal]) > 1)
 
 
 def machine(**fields: object) -> Machine:
@@ -276,3 +283,27 @@ def test_core_hours_by_hand() -> None:
     assert cost_of(plan).expected == pytest.approx((1 + 1 + 2) * 4 * 15 / 60)
     shared = replace(plan, machine=replace(plan.machine, exclusive=False))
     assert cost_of(shared).most == pytest.approx((2 + 4 + 8) * 18 / 60)
+
+
+@pytest.mark.parametrize("oversubscribe", [False, True])
+def test_this_machine_has_no_more_cores_than_it_has(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, oversubscribe: bool
+) -> None:
+    for cpu in range(4):  # two cores of two threads
+        folder = tmp_path / f"cpu{cpu}" / "topology"
+        folder.mkdir(parents=True)
+        (folder / "thread_siblings_list").write_text(f"{cpu % 2},{cpu % 2 + 2}\n")
+    monkeypatch.setattr(machines, "CPUS", tmp_path)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1, 2, 3})
+    assert machines.cores_here() == 2
+    text = (
+        'schema = 1\n[study]\nname = "s"\n[machine.here]\nscheduler = "local"\n'
+        f"cores_per_node = 4\noversubscribe = {str(oversubscribe).lower()}\n"
+        '[sweep]\nranks = 4\nsolver = "cg"\nproblem = "diagonal"\nunknowns = 9\niterations = 9\n'
+    )
+    said = study_of(parse_document(text, "s.toml"))
+    if oversubscribe:
+        assert make_plan(said).runs[0].ranks == 4
+    else:
+        with pytest.raises(UsageError, match="of its cores 2 may be used"):
+            make_plan(said)

@@ -47,6 +47,16 @@ def test_a_condition_means_what_it_means_in_python(text: str) -> None:
     assert parse_condition(text, NAMES).holds(NAMES) == bool(eval(text, {}, dict(NAMES)))
 
 
+def test_whole_numbers_are_compared_exactly() -> None:
+    condition = parse_condition("ranks == 9007199254740993", NAMES)
+    assert [condition.holds({"ranks": 9007199254740992 + more}) for more in (0, 1)] == [False, True]
+
+
+@pytest.mark.parametrize("text", ["ranks == 1 and solver < 2", "ranks == 16 or solver < 2"])
+def test_what_decides_nothing_is_not_asked(text: str) -> None:
+    assert parse_condition(text, NAMES).holds(NAMES) == (" or " in text)
+
+
 def test_words_for_true_and_false() -> None:
     assert parse_condition("fine == true and not false", NAMES).holds(NAMES)
 

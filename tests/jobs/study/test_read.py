@@ -141,6 +141,19 @@ def test_errors_say_where(old: str, new: str, place: str | None, word: str) -> N
     assert len(str(caught.value).splitlines()) == 1
 
 
+@pytest.mark.parametrize("seed", ["1" * 5000, "0x" + "f" * 5000])
+def test_a_seed_that_nobody_means(seed: str) -> None:
+    with pytest.raises(DataError, match=r"^study\.toml:"):
+        read(DRAFT.replace("20261121", seed))
+
+
+def test_scratch_is_a_whole_path() -> None:
+    for good in ("/scratch/me", "~/scratch", ""):
+        read(DRAFT.replace("$SCRATCH", good))
+    with pytest.raises(DataError, match=r"scratch = 'scratch/me': a whole path"):
+        read(DRAFT.replace("$SCRATCH", "scratch/me"))
+
+
 def test_a_newer_schema_is_refused_by_name() -> None:
     with pytest.raises(UnknownSchemaError, match=r"study.toml:1:10: schema = 2"):
         read(DRAFT.replace("schema = 1", "schema = 2"))
