@@ -2,7 +2,7 @@
 #
 #   make demo              set up what is missing, run the demonstration on 2 ranks
 #   make test              set up what is missing, run every check and test
-#   make test-recorder     only the tests of set-up and of what runs on the ranks
+#   make test-recorder     only the tests of set-up, of the recorder and of the kernel on ranks
 #   make test-slurm        what takes minutes of a private Slurm: time limits, nodes that die, accounts
 #   make bench-recorder    measure what recording costs a solve (about 3 min, wants an idle machine)
 #   make bench-live        measure what a live feed costs a solve (about 10 min, wants an idle machine)
@@ -26,6 +26,9 @@ STACK ?= auto
 RANKS ?= 2
 PYTHON ?= python3
 BIN := .venv/bin
+# What depends on the MPI and PETSc of a stack.
+ON_STACKS = tests/setup $(wildcard tests/harness/test_*.py) $(addprefix tests/mpi/test_, \
+    adaptive_kernel.py counters.py failures.py killed.py record.py recording.py totals.py)
 
 .PHONY: bench-adaptive bench-ranks bench-live bench-recorder bench-scaling bench-5-million bench-changepoints bench-show bench-stochastic demo test test-recorder test-slurm validate check \
     scaling-cases study-adaptive \
@@ -56,7 +59,7 @@ test: setup-test check
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 test-recorder: setup-test
-	@$(BIN)/python -m pytest tests/harness tests/mpi tests/setup
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup $(ON_STACKS)
 
 test-slurm: setup-slurm
 	@$(BIN)/python -m pytest tests/jobs/slurm -m slurm_slow
