@@ -22,13 +22,16 @@ BIN = Path(sys.prefix) / "bin"
 RUN_TIMEOUT_S = 180
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Let one process start all ranks, and first, where tests run in several processes."""
-    if config.pluginmanager.hasplugin("xdist"):
-        for item in items:
-            if item.get_closest_marker("mpi"):
-                item.add_marker(pytest.mark.xdist_group("ranks"))
-        items.sort(key=lambda item: item.get_closest_marker("mpi") is None)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Let one process start all ranks, where tests run in several processes."""
+    grouped = item.get_closest_marker("xdist_group") is not None
+    if item.get_closest_marker("mpi") and not grouped:
+        item.add_marker(pytest.mark.xdist_group("ranks"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let what starts ranks come first: it takes longest."""
+    items.sort(key=lambda item: item.get_closest_marker("mpi") is None)
 
 
 @pytest.fixture

@@ -17,9 +17,9 @@ INSTALL = (
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Let one process start the Slurm of all tests, where tests run in several processes."""
+    """Let the process that starts ranks start the Slurm of all tests, where there are several."""
     if item.config.pluginmanager.hasplugin("xdist"):
-        item.add_marker(pytest.mark.xdist_group("slurm"))
+        item.add_marker(pytest.mark.xdist_group("ranks"))
 
 
 @pytest.hookimpl(trylast=True)  # after the choice of tests
