@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.conftest import PREDICTORS, cycle_values
+from tests.conftest import PREDICTORS, cycle_values, run_values
 
 import hindmost
 from hindmost.analysis.fits import FitOptions, fit_group
@@ -28,12 +28,10 @@ SAME_FILE = settings(
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-NAMES = [
-    variable.name
-    for variable in VARIABLES
-    if not variable.name.startswith(("kept_rank", "profile", "interval"))
-]
-"""Those of a file with full records of all ranks."""
+WHOLE = {*cycle_values(run_values(iterations=3, ranks=2, restart=2, seed=0), ranks=2), "event_kind"}
+WHOLE |= {"event_work", "event_duration"}
+NAMES = [variable.name for variable in VARIABLES if variable.name in WHOLE]
+"""Variables of a file with full records of all ranks."""
 
 
 @pytest.fixture
