@@ -234,7 +234,13 @@ class Run:
     def texts(self, name: str) -> list[str]:
         """Read texts, of every rank for instance; empty where the file does not have them."""
         with h5py.File(self.path, "r") as file:
-            return [str(text) for text in file[name].asstr()[:]] if name in file else []
+            if name not in file:
+                return []
+            if h5py.check_string_dtype(file[name].dtype) is None:
+                raise DamagedFileError(
+                    f"{self.path}: '{name}' holds numbers; it should hold texts."
+                )
+            return [str(text) for text in file[name].asstr()[:]]
 
     @property
     def hosts(self) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.conftest import cycle_values, run_values
+from tests.conftest import PREDICTORS, cycle_values, run_values
 
 import hindmost
 from hindmost.analysis.efficiency.metrics import Grade, share
@@ -138,7 +138,7 @@ def test_an_adaptive_run_is_not_split_and_says_so(
     tmp_path: Path, header: Header, values: dict[str, object], capsys: pytest.CaptureFixture[str]
 ) -> None:
     adaptive = replace(header, workload="adaptive", solver="timing-a", restart=0, spec={})
-    file = write_whole(tmp_path, adaptive, cycle_values(values, ranks=RANKS))
+    file = write_whole(tmp_path, adaptive, cycle_values(values, ranks=RANKS), predictors=PREDICTORS)
     [run] = told(capsys, file)["runs"]
     assert run["whole"]["transfer"] is None
     assert run["whole"]["lost_s"].keys() == {"load_balance", "communication"}

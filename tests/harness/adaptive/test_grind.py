@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from mpi4py import MPI
+from tests.alone import ALONE
 
 from hindmost.harness.adaptive import grind
 from hindmost.harness.adaptive.grind import Sums, adaption_phases, heat_phases, measure
@@ -14,9 +14,9 @@ from hindmost.harness.adaptive.phases import Phase, PhaseClock
 
 def test_what_it_ran_on_is_told_not_what_it_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(grind, "CELL_STEPS", 60_000)
-    measured = measure(3000, MPI.COMM_SELF)
+    measured = measure(3000, ALONE)
     # By hand: the same cycles, their cells counted.
-    kernel = grind.kernel_of(3000, MPI.COMM_SELF, PhaseClock())
+    kernel = grind.kernel_of(3000, ALONE, PhaseClock())
     for _ in range(grind.WARM):
         kernel.cycle()
     cells = [kernel.cycle().counts["cells"] for _ in range(grind.CYCLES)]
@@ -33,7 +33,7 @@ def test_what_it_ran_on_is_told_not_what_it_was_asked_for(monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("cells", [2800, 9000, 40_000])
 def test_the_mesh_comes_near_to_what_is_wanted(cells: int) -> None:
-    kernel = grind.kernel_of(cells, MPI.COMM_SELF, PhaseClock())
+    kernel = grind.kernel_of(cells, ALONE, PhaseClock())
     assert kernel.mesh.patch.owned == pytest.approx(cells, rel=0.1)
     assert kernel.choices == Choices()
 
@@ -67,8 +67,8 @@ def test_adaption_is_shared_between_looks_changes_and_connections() -> None:
 
 
 def test_what_is_divided_on_the_bench_is_combined_again() -> None:
-    kernel = grind.kernel_of(2800, MPI.COMM_SELF, PhaseClock())
-    bench = Bench(kernel, MPI.COMM_SELF)
+    kernel = grind.kernel_of(2800, ALONE, PhaseClock())
+    bench = Bench(kernel, ALONE)
     before = kernel.mesh.patch.owned
     _, adapted = bench.change(bench.none)
     assert (adapted.divided, adapted.combined, kernel.mesh.patch.owned) == (0, 0, before)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.alone import ALONE
 from tests.harness.adaptive.mesh.brute import faces_of_pairs, flags_of_places, squares, walls_of
 
 from hindmost.errors import DataError, UsageError
@@ -20,13 +21,11 @@ from hindmost.harness.adaptive.mesh.mesh import Mesh
 from hindmost.harness.adaptive.mesh.order import ORDERS
 from hindmost.harness.adaptive.mesh.patch import Faces
 
-MPI = pytest.importorskip("mpi4py.MPI")
-
 
 def start(
     base: tuple[int, int] = (4, 3), levels: int = 3, order: str = "curve", most: int | None = None
 ) -> Mesh:
-    return Mesh(MPI.COMM_SELF, base, levels, order=order, most_cells=most)
+    return Mesh(ALONE, base, levels, order=order, most_cells=most)
 
 
 def adapted(mesh: Mesh, flags: NDArray[Any], state: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -230,7 +229,7 @@ def test_a_mesh_of_given_cells() -> None:
     state = mesh.connect(np.arange(24.0)[:, None])
     for cycle in range(4):
         state = adapted(mesh, flags_of_places(mesh.patch, base, cycle), state)
-    again, states = Mesh.from_cells(MPI.COMM_SELF, base, 3, mesh.cells(), state)
+    again, states = Mesh.from_cells(ALONE, base, 3, mesh.cells(), state)
     assert squares(again.patch) == squares(mesh.patch)
     np.testing.assert_array_equal(states, state)
     faces: list[Faces] = [mesh.patch.x_faces, again.patch.x_faces]
@@ -258,7 +257,7 @@ def damaged(cells: Cells, what: str) -> Cells:
 def test_given_cells_that_are_no_mesh(what: str, word: str) -> None:
     cells = damaged(start((4, 4), 1).cells(), what)
     with pytest.raises(DataError, match=word):
-        Mesh.from_cells(MPI.COMM_SELF, (4, 4), 1, cells, np.zeros((cells.level.size, 1)))
+        Mesh.from_cells(ALONE, (4, 4), 1, cells, np.zeros((cells.level.size, 1)))
 
 
 def test_given_cells_of_unlike_neighbours() -> None:
@@ -268,7 +267,7 @@ def test_given_cells_of_unlike_neighbours() -> None:
                                   for x, y in zip(i[:16], j[:16], strict=True)]), 16)  # fmt: skip
     cells = Cells(i=i[order].astype(np.int32), j=j[order].astype(np.int32), level=level)
     with pytest.raises(DataError, match="finer by two levels"):
-        Mesh.from_cells(MPI.COMM_SELF, (2, 1), 2, cells, np.zeros((17, 1)))
+        Mesh.from_cells(ALONE, (2, 1), 2, cells, np.zeros((17, 1)))
 
 
 @pytest.mark.parametrize(
@@ -286,7 +285,7 @@ def test_what_is_refused(
     base: tuple[int, int], levels: int, more: dict[str, Any], word: str
 ) -> None:
     with pytest.raises(UsageError, match=word):
-        Mesh(MPI.COMM_SELF, base, levels, **more)
+        Mesh(ALONE, base, levels, **more)
 
 
 def test_nothing_is_compiled_and_no_mpi_started_on_import() -> None:
