@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.bodies import BodyKind
+from hindmost.harness.runfile.cycles import ADAPTIVE
 from hindmost.harness.runfile.reader import Run, open_run
 from hindmost.models.stochastic.replay import EventBlock, whole_bodies
 from hindmost.models.stochastic.times import Events, SolveTimes
@@ -109,10 +110,6 @@ def incomplete(run: Run) -> str:
         f"{run.path} is incomplete: records were lost, so its bodies are not the whole solve. "
         "Run again with --warmup 1."
     )
-
-
-ADAPTIVE = "adaptive"
-"""The workload whose iterations are cycles on a mesh that changes."""
 
 
 def not_alike(run: Run) -> str:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.runs import ADAPTIVE
 from hindmost.errors import DataError, UsageError
+from hindmost.harness.runfile.cycles import ADAPTIVE
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.dynamic.work import PHASES, Spent, Work
 

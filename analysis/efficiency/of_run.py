@@ -11,6 +11,7 @@ from hindmost.analysis.cache import is_kept, kept
 from hindmost.analysis.runs import MOST_IN_MEMORY, reduced
 from hindmost.errors import DataError
 from hindmost.harness.runfile.bodies import WAITING
+from hindmost.harness.runfile.cycles import ADAPTIVE
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.events import EventKind
 from hindmost.models.ranks.computation import Computation
@@ -26,7 +27,6 @@ RESULT = frozenset({"whole", "windows", "nodes", "places", "computation"})
 """Parts of what is kept of a run."""
 IN_MPI = (*WAITING, "post")
 """Phases that are no work of a rank by itself, as the field counts it: all time in messages."""
-ADAPTIVE = "adaptive"
 WITHOUT_EVENTS = (
     "serialisation and transfer are not told apart: no events were recorded of this run"
 )

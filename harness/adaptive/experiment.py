@@ -24,6 +24,7 @@ from hindmost.harness.live.feed import FeedWanted, feed_if
 from hindmost.harness.probes.speed import speed
 from hindmost.harness.runfile import provenance
 from hindmost.harness.runfile.contents import Header
+from hindmost.harness.runfile.cycles import ADAPTIVE
 from hindmost.harness.runfile.provenance import Origins
 from hindmost.harness.runfile.writer import write_run
 from hindmost.harness.together import on_root
@@ -31,7 +32,6 @@ from hindmost.models.dynamic.checkpoint_rule import CheckpointCost
 from hindmost.models.dynamic.machine import Machine
 from hindmost.models.dynamic.offline import OfflineModel
 
-WORKLOAD = "adaptive"
 MOST_BASE = 1 << 27
 """Base cells of all ranks: each rank sorts them all when it begins."""
 
@@ -146,7 +146,7 @@ def perform(
     report(f"{deck.name}: compiling what is not yet compiled")
     compile_everything(deck, choices, communicator, petsc)
     runs: list[Done] = []
-    wanted = FeedWanted(workload=WORKLOAD, runs=experiment.repeats, phases=NAMES, own_totals=True)
+    wanted = FeedWanted(workload=ADAPTIVE, runs=experiment.repeats, phases=NAMES, own_totals=True)
     with feed_if(experiment.live, folder, communicator, wanted, report) as feed:
         for repeat in range(experiment.repeats):
             clock = PhaseClock()
@@ -238,7 +238,7 @@ def describe(
     mesh = kernel.mesh
     machine = experiment.machine
     return Header(
-        workload=WORKLOAD,
+        workload=ADAPTIVE,
         solver=kernel.deck.name,
         ranks=mesh.communicator.size,
         iterations=ended.cycles - ended.first_cycle,

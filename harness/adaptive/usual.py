@@ -1,6 +1,6 @@
 """What decks do on the whole, for a first cycle and for choices before any run.
 
-Found by `hindmost.harness.adaptive.from_run.application_from_run` in runs of 20 cycles on 2 ranks
+Found by `hindmost.harness.adaptive.experience.experience_of` in runs of 20 cycles on 2 ranks
 with the built-in sizes: ``mpiexec -n 2 hindmost run adaptive --deck NAME --cycles 20``. All are
 counts, which do not depend on the machine. A run of the deck at hand knows better.
 """

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+ADAPTIVE = "adaptive"
+"""The workload whose iterations are cycles on a mesh that changes."""
 COUNTS = (
     "cells",
     "faces",

@@ -42,7 +42,7 @@ examples:
   mpiexec -n 2 hindmost run adaptive --deck timing-a --cycles 100 --interfere 50-@1 --out runs
 
 'hindmost probe all --out machine.json' measures the machine, for the offline model. Exit status 75:
-the time limit came before the last cycle.
+the time limit, or a request to end (TERM), came before the last cycle.
 """
 
 

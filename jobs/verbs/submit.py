@@ -18,7 +18,7 @@ from hindmost.jobs.submission import submit
 EXAMPLES = """\
 examples:
   hindmost submit study.toml                      # makes the folder NAME/ of the study
-  hindmost submit study.toml --machine site-a --folder /work/me/noise
+  hindmost submit study.toml --machine site-a --folder /scratch/me/noise
   hindmost submit study.toml --dry-run            # prints a script; nothing is done
   hindmost submit gmres-noise --set repeats=3
 

@@ -30,7 +30,7 @@ ARCHER = Machine(
     directives=("--mem=0", "--mail-type=END"),
     setup=("module load cray-python", 'source "$HOME/env/bin/activate"'),
     environment={"FI_OFI_RXM_SAR_LIMIT": "64K", "NOTE": "it's 100 % & more"},
-    python="/work/e00/env/bin/python",
+    python="/opt/e00/env/bin/python",
 )
 
 CIRRUS = Machine(

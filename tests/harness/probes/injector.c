@@ -1,11 +1,18 @@
 /* Detours of known length at known times: a signal whose handler spins, and books what it took. */
+#define _GNU_SOURCE
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/time.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
+
+#ifndef sigev_notify_thread_id
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
 
 #define ROOM 100000
+static timer_t timer;
 static int64_t wanted_ns, count, total_ns, begins[ROOM], ends[ROOM];
 
 static int64_t now(void)
@@ -28,22 +35,29 @@ static void spin(int signal)
     total_ns += at - begin;
 }
 
+/* The signals go to the calling thread: of a process, any thread would do, and the libraries have
+   some that only wait. */
 void injector_start(int64_t period_us, int64_t length_ns)
 {
-    struct itimerval every = {{0, period_us}, {0, period_us}};
+    struct itimerspec every = {{0, 1000 * period_us}, {0, 1000 * period_us}};
+    struct sigevent to_this;
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_handler = spin;
     action.sa_flags = SA_RESTART;
     wanted_ns = length_ns;
     sigaction(SIGALRM, &action, NULL);
-    setitimer(ITIMER_REAL, &every, NULL);
+    memset(&to_this, 0, sizeof to_this);
+    to_this.sigev_notify = SIGEV_THREAD_ID;
+    to_this.sigev_signo = SIGALRM;
+    to_this.sigev_notify_thread_id = (pid_t)syscall(SYS_gettid);
+    timer_create(CLOCK_MONOTONIC, &to_this, &timer);
+    timer_settime(timer, 0, &every, NULL);
 }
 
 void injector_stop(void)
 {
-    struct itimerval never = {{0, 0}, {0, 0}};
-    setitimer(ITIMER_REAL, &never, NULL);
+    timer_delete(timer);
 }
 
 int64_t injector_count(void) { return count; }

@@ -27,7 +27,7 @@ PERIOD_US = 4000
 LENGTH_NS = 100_000
 QUANTUM_S = 5e-4
 
-# In a process of its own: the signals go to its main thread, and to nobody else's.
+# In a process of its own: nobody else's calls are to be interrupted.
 PROGRAM = """
 import ctypes, json, sys
 import numpy as np

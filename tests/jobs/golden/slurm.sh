@@ -30,4 +30,4 @@ export NOTE='it'"'"'s 100 % & more'
 
 # The driver does the runs that are not done yet and ends with 75 if it must leave some. It takes
 # this shell's place, so that the scheduler's signals reach it.
-exec /work/e00/env/bin/python -P -m hindmost drive /home/ada/studies/gmres-noise ranks-256
+exec /opt/e00/env/bin/python -P -m hindmost drive /home/ada/studies/gmres-noise ranks-256

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hindmost.errors import UsageError
 from hindmost.harness.adaptive.application import application_of
 from hindmost.harness.adaptive.decks import DECKS, write_deck
-from hindmost.harness.adaptive.from_run import application_from_run
+from hindmost.harness.adaptive.experience import experience_of
 from hindmost.harness.adaptive.kernel import Choices
 from hindmost.harness.adaptive.usual import OTHERS, USUAL
 
@@ -27,7 +27,11 @@ class Recorded:
     def __init__(self, **counts: Any) -> None:
         self._counts = {name: np.array(values) for name, values in counts.items()}
         self.bodies, ranks = self._counts["cells"].shape
-        spec = {"deck": write_deck(DECKS["timing-b"]), "choices": Choices(scheme=2).to_json()}
+        spec = {
+            "deck": write_deck(DECKS["timing-b"]),
+            "choices": Choices(scheme=2).to_json(),
+            "base": [5, 10],
+        }
         self.header = SimpleNamespace(workload="adaptive", ranks=ranks, spec=spec)
 
     def variable(self, name: str) -> NDArray[np.int64]:
@@ -35,7 +39,7 @@ class Recorded:
 
 
 def learnt(**counts: Any) -> Any:
-    return application_from_run(Recorded(**counts))  # type: ignore[arg-type]
+    return experience_of(Recorded(**counts)).application  # type: ignore[arg-type]
 
 
 TWO = {
@@ -77,7 +81,7 @@ def test_a_mesh_that_stays() -> None:
 
 
 def test_a_run_that_teaches_nothing_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"run\.h5 is no run of an adaptive deck with 2 cycles"):
+    with pytest.raises(UsageError, match=r"run\.h5 does not hold .* with 2 cycles or more"):
         learnt(**{name: values[:1] for name, values in TWO.items()})
 
 
