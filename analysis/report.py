@@ -13,14 +13,17 @@ from hindmost.analysis.efficiency.of_run import efficiencies_of
 from hindmost.analysis.efficiency.scaling import efficiencies_over_ranks
 from hindmost.analysis.figures.choice import Choice
 from hindmost.analysis.figures.palette import MOST_LINES
-from hindmost.analysis.figures.run_figures import RUN_FIGURES, RunFigure
+from hindmost.analysis.figures.run_figures import RunFigure, figure_named
 from hindmost.analysis.figures.together import TOGETHER_FIGURES
 from hindmost.analysis.figures.units import several
 from hindmost.analysis.fits import FittedGroup
+from hindmost.analysis.page.charts import Opens
 from hindmost.analysis.page.document import document
 from hindmost.analysis.page.draw import live_chart
 from hindmost.analysis.page.efficiencies import run_parts, scaling_parts
 from hindmost.analysis.page.parts import Column, Heading, Paragraph, Part, Table
+from hindmost.analysis.page.ranks import openings, rank_parts
+from hindmost.analysis.ranks.report import report_run
 from hindmost.analysis.summary import RunSummary, mpi_name, summarise_run, when
 from hindmost.analysis.tables.models import LEGEND, character, refusals
 from hindmost.analysis.tables.terminal import percent, seconds
@@ -152,20 +155,26 @@ def section(fitted: FittedGroup, numbers: Iterator[int]) -> list[Part]:
     if len(fitted.runs) > 1:
         drawn = f"Drawn from {middle.path.name}, the run of median solve time."
         parts.append(Paragraph(drawn, quiet=True))
+    ranks = report_run(middle)
+    opens = openings(ranks, next(numbers)) if middle.columns > 1 else None
     for name in ON_PAGE:
-        figure = next(each for each in RUN_FIGURES if each.name == name)
-        parts += run_chart(figure, middle, numbers)
-    return parts
+        figure = figure_named(name)
+        parts += run_chart(figure, middle, numbers, opens if figure.of_ranks else None)
+    return [*parts, *rank_parts(ranks, middle, opens, numbers)]
 
 
-def run_chart(figure: RunFigure, run: Run, numbers: Iterator[int]) -> list[Part]:
+def run_chart(
+    figure: RunFigure, run: Run, numbers: Iterator[int], opens: Opens | None = None
+) -> list[Part]:
     """Return a figure of a run as a chart; nothing if the run does not allow it."""
     try:
         content = figure.make(run, Choice())
     except UsageError:
         return []
     height = figure.height_inches(run.header.ranks)
-    return [live_chart(content, figure.heading, figure.caption, numbers, height=height)]
+    return [
+        live_chart(content, figure.heading, figure.caption, numbers, height=height, opens=opens)
+    ]
 
 
 def models_table(fitted: FittedGroup) -> Table:

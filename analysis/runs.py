@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.analysis.figures.units import several
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.cycles import ADAPTIVE
@@ -146,6 +147,12 @@ def reduced(run: Run) -> str:
         "who waits for whom cannot be told without the others, so no model is fitted. 'hindmost "
         "ranks' and 'hindmost show' use what was kept; run without --keep to fit."
     )
+
+
+def title_of(run: Run) -> str:
+    """Return solver, workload and ranks, as over every figure."""
+    header = run.header
+    return f"{header.solver} on {header.workload}, {several(header.ranks, 'rank')}"
 
 
 IN_TITLE = ("workload", "unknowns", "ranks", "iterations", "solver", "restart")

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.figures.columns import Columns
 from hindmost.analysis.figures.palette import DASHES, FILLS, LINES
-from hindmost.analysis.figures.style import put_words, size_inches
+from hindmost.analysis.figures.style import MOST_TICKS, name_places, put_words, size_inches
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Look = Literal["area", "band", "steps", "line", "points"]
+Look = Literal["area", "bars", "band", "steps", "line", "points"]
 LINE_WIDTH = 1.4
 THIN = 0.8
 """Width of steps that are too many for more."""
@@ -28,11 +28,10 @@ POINT_SIZE = 3.5
 MARKERS = ("o", "s", "^", "D", "v", "P")
 """Of the series of points of a chart, in their order."""
 MANY_STEPS = 150
+BAR_WIDTH = 0.7
 LETTERS_AN_INCH = 14
 HANDLE_LETTERS = 7
 """What the look of a series takes beside its name in a legend."""
-MOST_TICKS = 16
-"""Up to so many things are each numbered on the axis that counts them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +63,12 @@ class Series:
         As in the legend.
     look : str
         ``line`` through points; ``points`` alone, such as measurements; ``steps``, constant between
-        edges; ``area``, filled steps; ``band``, the fill between two lines.
+        edges; ``area``, filled steps; ``bars``, one at every point; ``band``, the fill between two
+        lines.
     x : float64 array, shape (point,), or of edges, shape (point + 1,), for steps and areas
     y : float64 array, shape (point,)
     base : float64 array, shape (point,), or None
-        Where an area or a band begins; None is 0.
+        Where an area, a bar or a band begins; None is 0.
     """
 
     name: str
@@ -79,8 +79,8 @@ class Series:
 
     @property
     def filled(self) -> bool:
-        """Whether it is an area or a band."""
-        return self.look in ("area", "band")
+        """Whether it is an area, a band or bars."""
+        return self.look in ("area", "band", "bars")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +98,8 @@ class Chart:
         Whether areas stand on each other, so that the legend reads from top to bottom.
     counted : bool
         Whether the x axis counts things, such as ranks.
+    names : tuple of str
+        Of what an x axis counts from 0 on; empty where its number is its name.
     logarithmic : (bool, bool)
         Whether the x axis is, and whether the y axis is.
     x_ticks : tuple of float
@@ -115,6 +117,7 @@ class Chart:
     marks: dict[str, float]
     stacked: bool = False
     counted: bool = False
+    names: tuple[str, ...] = ()
     logarithmic: tuple[bool, bool] = (False, False)
     x_ticks: tuple[float, ...] = ()
     legend_below: bool = False
@@ -128,7 +131,11 @@ class Chart:
         """Return the numbers that are drawn, one row a point or step."""
         x, y = self.x.column, self.y.column
         parts = [point_columns(series, x, y) for series in self.series]
-        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        whole = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        if not self.names:
+            return whole
+        names = np.array(self.names, dtype=object)[np.ceil(whole[x]).astype(int)]
+        return {"series": whole.pop("series"), f"{x}_name": names, **whole}
 
     def draw(self, axes: Axes) -> Axes:
         """Draw on matplotlib's axes and return them."""
@@ -153,6 +160,10 @@ class Chart:
             first, last = (round(end) for end in axes.get_xlim())
             if last - first <= MOST_TICKS:
                 axes.set_xticks(range(first, last + 1))
+            if self.names:
+                longest = max(len(name) for name in self.names)
+                room = int(size_inches(axes)[0] * LETTERS_AN_INCH / (longest + 2))
+                name_places(axes.xaxis, self.names, room)
         put_words(axes, title=self.title, x_label=self.x_label, y_label=self.y.label)
         if self.stacked:
             axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), reverse=True)
@@ -197,18 +208,21 @@ class Chart:
 
 def x_limits(series: tuple[Series, ...]) -> tuple[float, float]:
     """Return the ends of all series; a single point gets room around it."""
-    low = min(float(each.x[0]) for each in series)
-    high = max(float(each.x[-1]) for each in series)
+    room = 0.5 if any(each.look == "bars" for each in series) else 0.0
+    low = min(float(each.x[0]) for each in series) - room
+    high = max(float(each.x[-1]) for each in series) + room
     return (low, high) if high > low else (low - 0.5, high + 0.5)
 
 
 def draw_fill(axes: Axes, series: Series, colour: str) -> None:
-    """Draw an area or a band."""
+    """Draw an area, bars or a band."""
     base = np.zeros(series.y.size) if series.base is None else series.base
     if series.look == "area":
         axes.stairs(
             series.y, series.x, baseline=base, fill=True, color=colour, label=series.name, lw=0
         )
+    elif series.look == "bars":
+        axes.bar(series.x, series.y - base, BAR_WIDTH, bottom=base, color=colour, label=series.name)
     else:
         # What has no width, such as a change at one point, would not be seen.
         width = LINE_WIDTH if series.x[0] == series.x[-1] else 0

@@ -12,6 +12,9 @@ from hindmost.errors import UsageError
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.dynamic.machine import Machine
 
+MOST_TOLD = 24
+"""Kept ranks that an error names."""
+
 Position = int | Literal["middle", "all"]
 
 
@@ -37,23 +40,20 @@ class Choice:
     machine: Machine | None = None
 
     def ranks_of(self, run: Run) -> dict[int, str]:
-        """Return the chosen ranks, each with its name.
+        """Return the columns of the chosen ranks, each with its name.
 
         Raises
         ------
         UsageError
-            A rank that the run has not.
+            A rank that the run has not, or did not keep.
         """
-        ranks = run.columns
-        for rank in self.ranks:
-            if not 0 <= rank < ranks:
-                raise UsageError(f"{run.path} has no rank {rank}; it has ranks 0 to {ranks - 1}.")
+        numbers, columns = run.kept_ranks, run.columns
         if self.ranks:
-            return {rank: f"rank {rank}" for rank in self.ranks}
+            return {column_of(run, rank): f"rank {rank}" for rank in self.ranks}
         order = np.argsort(run.work.sum(axis=0), kind="stable")
-        usual = {"middle": ranks // 2, "least": 0, "most": ranks - 1}
-        chosen = {int(order[at]): f"{which} work" for which, at in usual.items() if ranks > 1}
-        return {rank: f"rank {rank} ({which})" for rank, which in chosen.items()} or {0: "rank 0"}
+        usual = {"middle": columns // 2, "least": 0, "most": columns - 1}
+        chosen = {int(order[at]): f" ({which} work)" for which, at in usual.items() if columns > 1}
+        return {at: f"rank {numbers[at]}{which}" for at, which in (chosen or {0: ""}).items()}
 
     def body_of(self, run: Run) -> int:
         """Return the chosen body.
@@ -102,3 +102,26 @@ class Choice:
         if place is None:
             return np.arange(run.bodies)
         return np.flatnonzero(run.position == place)
+
+
+def column_of(run: Run, rank: int) -> int:
+    """Return the column of a rank.
+
+    Raises
+    ------
+    UsageError
+        A rank that the run has not, or of which no full record was kept.
+    """
+    if not 0 <= rank < run.header.ranks:
+        raise UsageError(
+            f"{run.path} has no rank {rank}; it has ranks 0 to {run.header.ranks - 1}."
+        )
+    numbers = run.kept_ranks
+    at = int(np.searchsorted(numbers, rank))
+    if at == numbers.size or numbers[at] != rank:
+        some = ", ".join(map(str, numbers[:MOST_TOLD].tolist()))
+        raise UsageError(
+            f"{run.path} kept no full record of rank {rank}; it kept {numbers.size} of "
+            f"{run.header.ranks} ranks: {some}{', ...' if numbers.size > MOST_TOLD else ''}."
+        )
+    return at

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hindmost.analysis.figures.columns import Columns
 from hindmost.analysis.figures.limits import worth_showing
 from hindmost.analysis.figures.palette import COLOUR_MAP
-from hindmost.analysis.figures.style import put_words
+from hindmost.analysis.figures.style import MOST_TICKS, name_places, put_words, size_inches
 from hindmost.analysis.figures.units import Unit, unit_for
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MOST_COLUMNS = 1200
 MOST_ROWS = 600
+LINES_AN_INCH = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +40,8 @@ class HeatMap:
         What is timed.
     selection : str
         Which bodies are shown if not all are; may be empty.
+    numbers : int array, shape (rank,), or None
+        Of the ranks that are shown, where not all of a run are.
     """
 
     title: str
@@ -49,6 +52,7 @@ class HeatMap:
     ranks: int
     bodies_a_column: int
     ranks_a_row: int
+    numbers: NDArray[np.int64] | None = None
 
     @property
     def unit(self) -> Unit:
@@ -92,7 +96,16 @@ class HeatMap:
     def y_label(self) -> str:
         """What a row is."""
         pooled = self.ranks_a_row
-        return "rank" + (f" (each row: the slowest of {pooled})" if pooled > 1 else "")
+        parts = ([f"{self.ranks} that were kept"] if self.numbers is not None else []) + (
+            [f"each row: the slowest of {pooled}"] if pooled > 1 else []
+        )
+        return "rank" + (f" ({'; '.join(parts)})" if parts else "")
+
+    @property
+    def names(self) -> list[str]:
+        """What the ranks are called, in the order of the rows: their numbers."""
+        numbers = np.arange(self.ranks) if self.numbers is None else self.numbers
+        return [str(number) for number in numbers.tolist()]
 
     def coarser(self, columns: int, rows: int) -> HeatMap:
         """Return the map with at most so many columns and rows, pooled further."""
@@ -107,12 +120,10 @@ class HeatMap:
 
     def columns(self) -> Columns:
         """Return the cells: a row for every column of the map, a column for every row of ranks."""
-        last = np.minimum(np.arange(1, self.times.shape[1] + 1) * self.ranks_a_row, self.ranks) - 1
-        names = [
-            f"rank_{row * self.ranks_a_row}" + (f"_to_{end}" if self.ranks_a_row > 1 else "")
-            for row, end in enumerate(last)
-        ]
-        cells = {f"{name}_s": self.times[:, row] for row, name in enumerate(names)}
+        names, height = self.names, self.ranks_a_row
+        ends = zip(names[::height], [*names[height - 1 :: height], names[-1]], strict=False)
+        rows = [f"rank_{first}" + (f"_to_{last}" if height > 1 else "") for first, last in ends]
+        cells = {f"{name}_s": self.times[:, row] for row, name in enumerate(rows)}
         return {"body": self.first_body, "body_to": self.last_body, **cells}
 
     def draw(self, axes: Axes) -> Axes:
@@ -138,7 +149,9 @@ class HeatMap:
         # The last column and row may hold fewer bodies and ranks than the others.
         axes.set_xlim(left, left + self.bodies.size * self.stride)
         axes.set_ylim(-0.5, self.ranks - 0.5)
-        if self.ranks <= 16:
+        if self.numbers is not None:
+            name_places(axes.yaxis, self.names, int(size_inches(axes)[1] * LINES_AN_INCH))
+        elif self.ranks <= MOST_TICKS:
             axes.set_yticks(range(self.ranks))
         put_words(axes, title=self.title, x_label=self.x_label, y_label=self.y_label)
         figure = axes.get_figure()
@@ -172,6 +185,7 @@ def heat_map(
     what: str = "time of a body",
     bodies: NDArray[np.int64] | None = None,
     selection: str = "",
+    numbers: NDArray[np.int64] | None = None,
 ) -> HeatMap:
     """Pool times into a map.
 
@@ -180,6 +194,8 @@ def heat_map(
     times : float64 array, shape (iteration, rank), seconds
     bodies : int array, shape (iteration,), or None
         Numbers of the bodies, where not all of a run are there.
+    numbers : int array, shape (rank,), or None
+        Of the ranks, where not all of a run are there.
     """
     iterations, ranks = times.shape
     whole = HeatMap(
@@ -191,5 +207,6 @@ def heat_map(
         ranks=ranks,
         bodies_a_column=1,
         ranks_a_row=1,
+        numbers=numbers,
     )
     return whole.coarser(MOST_COLUMNS, MOST_ROWS)

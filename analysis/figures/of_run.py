@@ -15,16 +15,11 @@ from hindmost.analysis.figures.histogram import Sample, histogram, histograms
 from hindmost.analysis.figures.laws import fitted_laws
 from hindmost.analysis.figures.one_body import first_ranks, time_per_rank
 from hindmost.analysis.figures.phases import stacked_shares
-from hindmost.analysis.figures.units import several
-from hindmost.analysis.runs import solve_times
+from hindmost.analysis.figures.ranks import names_of
+from hindmost.analysis.runs import solve_times, title_of
 from hindmost.errors import UsageError
+from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.reader import Run
-
-
-def title(run: Run) -> str:
-    """Return solver, workload and ranks."""
-    header = run.header
-    return f"{header.solver} on {header.workload}, {several(header.ranks, 'rank')}"
 
 
 def fitted_bodies(run: Run) -> NDArray[np.float64]:
@@ -46,20 +41,28 @@ def map_of(run: Run, choice: Choice, times: NDArray[np.float64], what: str) -> H
     """Make a map of the chosen bodies."""
     place, bodies = choice.place_of(run), choice.bodies_of(run)
     selection = "" if place is None else f"place {place} of every restart cycle"
-    return heat_map(times[bodies], title=title(run), what=what, bodies=bodies, selection=selection)
+    return heat_map(
+        times[bodies],
+        title=title_of(run),
+        what=what,
+        bodies=bodies,
+        selection=selection,
+        numbers=run.kept_ranks if run.reduced else None,
+    )
 
 
 def make_histogram(run: Run, choice: Choice) -> Chart:
     """Make the histogram of all bodies with laws."""
     times = fitted_bodies(run)
-    return histogram(times, fitted_laws(times), title=title(run))
+    return histogram(times, fitted_laws(times), title=title_of(run))
 
 
 def make_rank_histograms(run: Run, choice: Choice) -> Chart:
     """Make the histograms of chosen ranks."""
-    times = fitted_bodies(run)
+    # Single ranks can be looked at where not all were kept.
+    times = run.durations[run.kind != BodyKind.FILL] if run.reduced else fitted_bodies(run)
     samples = [Sample(name, times[:, rank]) for rank, name in choice.ranks_of(run).items()]
-    return histograms(samples, title=title(run))
+    return histograms(samples, title=title_of(run))
 
 
 def make_time_per_rank(run: Run, choice: Choice) -> Chart:
@@ -68,8 +71,9 @@ def make_time_per_rank(run: Run, choice: Choice) -> Chart:
     return time_per_rank(
         run.durations[body],
         run.work[body],
-        title=f"{title(run)}: body {body}",
+        title=f"{title_of(run)}: body {body}",
         hosts=run.hosts,
+        names=names_of(run.kept_ranks),
     )
 
 
@@ -78,7 +82,7 @@ def make_fastest(run: Run, choice: Choice) -> Chart:
     fastest = fitted_bodies(run).min(axis=1)
     laws = fitted_laws(fastest, normal=False)
     return histogram(
-        fastest, laws, title=title(run), what="fastest rank of a body, aₖ", name="recorded"
+        fastest, laws, title=title_of(run), what="fastest rank of a body, aₖ", name="recorded"
     )
 
 
@@ -89,7 +93,7 @@ def make_span(run: Run, choice: Choice) -> Chart:
     span = np.ptp(fitted_bodies(run), axis=1)
     laws = fitted_laws(span, normal=False)
     return histogram(
-        span, laws, title=title(run), what="span of a body over ranks, sₖ", name="recorded"
+        span, laws, title=title_of(run), what="span of a body over ranks, sₖ", name="recorded"
     )
 
 
@@ -97,23 +101,29 @@ def make_cycle(run: Run, choice: Choice) -> Chart:
     """Make the chart of body time against place in the cycle."""
     if not run.header.restart:
         raise UsageError(f"{run.path}: {run.header.solver} does not restart, so it has no cycle.")
-    return time_in_cycle(run.durations, run.work, run.position, title=title(run))
+    return time_in_cycle(run.durations, run.work, run.position, title=title_of(run))
 
 
 def make_phases(run: Run, choice: Choice) -> Chart:
     """Make the stacked shares of phases per rank."""
     marks = first_ranks(run.hosts)
-    return stacked_shares(phase_sums(run, axis=0), title=title(run), along="rank", marks=marks)
+    return stacked_shares(
+        phase_sums(run, axis=0),
+        title=title_of(run),
+        along="rank",
+        marks=marks,
+        names=names_of(run.kept_ranks),
+    )
 
 
 def make_phases_over_time(run: Run, choice: Choice) -> Chart:
     """Make the stacked shares of phases over the bodies, all ranks together."""
-    return stacked_shares(phase_sums(run, axis=1), title=title(run), along="body", marks={})
+    return stacked_shares(phase_sums(run, axis=1), title=title_of(run), along="body", marks={})
 
 
 def make_efficiencies(run: Run, choice: Choice) -> Chart:
     """Make the efficiencies of windows of bodies."""
-    return over_windows(efficiencies_of_ranks(run), title=title(run))
+    return over_windows(efficiencies_of_ranks(run), title=title_of(run))
 
 
 def make_efficiencies_in_cycle(run: Run, choice: Choice) -> Chart:
@@ -121,7 +131,7 @@ def make_efficiencies_in_cycle(run: Run, choice: Choice) -> Chart:
     of = efficiencies_of_ranks(run)
     if not of.places:
         raise UsageError(f"{run.path} has no restart cycles that repeat, so no places in them.")
-    return in_cycle(of, title=title(run))
+    return in_cycle(of, title=title_of(run))
 
 
 def efficiencies_of_ranks(run: Run) -> RunEfficiencies:

@@ -20,6 +20,7 @@ def time_per_rank(
     *,
     title: str,
     hosts: list[str],
+    names: tuple[str, ...] = (),
 ) -> Chart:
     """Make the chart of one body on every rank, with and without waiting.
 
@@ -30,6 +31,8 @@ def time_per_rank(
     durations, work : float64 array, shape (rank,), seconds
     hosts : list of str
         Of every rank; where the host changes a mark is set.
+    names : tuple of str
+        Of the ranks, where they are not numbered from 0 on.
     """
     unit = unit_for(durations)
     edges = np.arange(durations.size + 1) - 0.5
@@ -49,6 +52,7 @@ def time_per_rank(
         y_limits=(low - 2 * room, high + 6 * room),
         marks=first_ranks(hosts),
         counted=True,
+        names=names,
     )
 
 

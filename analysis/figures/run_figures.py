@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from hindmost.analysis.figures import of_run
+from hindmost.analysis.figures import of_ranks, of_run
 from hindmost.analysis.figures.chart import Chart
 from hindmost.analysis.figures.choice import Choice
 from hindmost.analysis.figures.columns import Columns
@@ -50,6 +50,8 @@ class RunFigure:
         Whether it is drawn if nothing else is asked for.
     by_rank : bool
         Whether it grows with the number of ranks.
+    of_ranks : bool
+        Whether an axis is of ranks, so that one can be pointed at.
     """
 
     name: str
@@ -59,6 +61,7 @@ class RunFigure:
     make: Callable[[Run, Choice], Chart | HeatMap]
     usual: bool = False
     by_rank: bool = False
+    of_ranks: bool = False
 
     def height_inches(self, ranks: int, width: str = "full") -> float:
         """Return the height that suits a number of ranks and a width of `WIDTHS_INCHES`."""
@@ -78,6 +81,7 @@ RUN_FIGURES = (
         make=of_run.make_map,
         usual=True,
         by_rank=True,
+        of_ranks=True,
     ),
     RunFigure(
         name="work",
@@ -88,6 +92,7 @@ RUN_FIGURES = (
         make=of_run.make_work_map,
         usual=True,
         by_rank=True,
+        of_ranks=True,
     ),
     RunFigure(
         name="histogram",
@@ -149,6 +154,7 @@ RUN_FIGURES = (
         "one that the others wait for.",
         make=of_run.make_phases,
         usual=True,
+        of_ranks=True,
     ),
     RunFigure(
         name="phases-over-time",
@@ -156,6 +162,54 @@ RUN_FIGURES = (
         summary="where the time went in the course of the solve, all ranks together",
         caption="Where the time of all ranks went in the course of the solve.",
         make=of_run.make_phases_over_time,
+    ),
+    RunFigure(
+        name="hindmost",
+        heading="Who is hindmost",
+        summary="how often every rank is last, and how much of the waiting it causes",
+        caption="How often every rank is the last of a body, and what share of the waiting of all "
+        "ranks it causes. Among ranks that are alike both lie at one over the number of ranks.",
+        make=of_ranks.of_report(of_ranks.hindmost_chart),
+    ),
+    RunFigure(
+        name="outliers",
+        heading="Ranks that stand out",
+        summary="where the time of the ranks went that stand out, beside the mean of all",
+        caption="Where the time of the bodies went: of all ranks on average, of those that come "
+        "first by some criterion, and of the ranks that are typical of a group.",
+        make=of_ranks.of_report(of_ranks.outlier_chart),
+    ),
+    RunFigure(
+        name="timeline",
+        heading="The timeline of a rank",
+        summary="where the time of the bodies of one rank went, chosen with --rank",
+        caption="The bodies of one rank in the order of time, parts on each other.",
+        make=of_ranks.make_timeline,
+    ),
+    RunFigure(
+        name="profile",
+        heading="Ranks at work in the course of the solve",
+        summary="time profile: the share of ranks at work in every moment of the solve",
+        caption="The share of ranks that are at work, neither waiting nor between bodies, on the "
+        "clock that all ranks have in common.",
+        make=of_ranks.of_report(of_ranks.profile_chart),
+    ),
+    RunFigure(
+        name="body-profile",
+        heading="Ranks at work in the course of a body",
+        summary="the same of all bodies laid over each other: slopes hint at imbalance",
+        caption="All bodies laid over each other, from where the first rank begins one to where "
+        "the last rank ends it. A gradual rise hints at slow communication, a gradual fall at load "
+        "imbalance (Lee 2009).",
+        make=of_ranks.of_report(of_ranks.body_profile_chart),
+    ),
+    RunFigure(
+        name="own-work",
+        heading="What bodies take without waiting",
+        summary="histogram of bodies without their waiting, of all ranks",
+        caption="How long bodies take without waiting, all ranks together, in bins that grow with "
+        "the time; what lies beyond them is counted.",
+        make=of_ranks.of_report(of_ranks.own_work_chart),
     ),
     RunFigure(
         name="efficiency",
@@ -176,3 +230,8 @@ RUN_FIGURES = (
         make=of_run.make_efficiencies_in_cycle,
     ),
 )
+
+
+def figure_named(name: str) -> RunFigure:
+    """Return a figure of a run by its name."""
+    return next(figure for figure in RUN_FIGURES if figure.name == name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,12 +13,15 @@ from hindmost.errors import MissingError, UsageError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 WIDTHS_INCHES = {"full": 7.0, "half": 3.4}
 """The text block of a journal, and one of its two columns."""
 FORMATS = ("png", "pdf", "svg")
 PNG_DPI = 200
+MOST_TICKS = 16
+"""Up to so many things are each numbered on the axis that counts them."""
 INCHES_A_LETTER = 0.0071
 """Of running text, by points of its size; letters differ, so lines are broken a little early."""
 
@@ -114,3 +117,18 @@ def size_inches(axes: Axes) -> tuple[float, float]:
     figure = axes.figure
     width, height = figure.bbox.width / figure.dpi, figure.bbox.height / figure.dpi
     return float(width), float(height)
+
+
+def name_places(axis: Axis, names: Sequence[str], room: int) -> None:
+    """Write names instead of numbers at the whole places of an axis, as many as there is room for.
+
+    Parameters
+    ----------
+    axis : matplotlib.axis.Axis
+    names : sequence of str
+        Of the places from 0 on.
+    room : int
+        Names that stand beside each other.
+    """
+    every = -(-len(names) // max(room, 1))
+    axis.set_ticks(range(0, len(names), every), labels=list(names[::every]))

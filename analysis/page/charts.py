@@ -28,6 +28,36 @@ DIGITS = 5
 HINT = "Point at the chart for its numbers, drag to zoom; with the keyboard: arrows, +, -, 0."
 
 
+SCRIPTS = ("chart", "curves", "choice", "heat_map", "unpack", "start")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opens:
+    """What a click near a place of a chart opens: one of a chart of choices.
+
+    Attributes
+    ----------
+    number : int
+        Of the chart of choices.
+    places : dict of int to str
+        The choice that each place on the axis of ranks opens.
+    """
+
+    number: int
+    places: dict[int, str]
+
+    def address(self, key: str) -> str:
+        """Return the address of a choice within the page."""
+        return f"#chart-{self.number}={key}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what the script needs."""
+        return {
+            "places": list(self.places),
+            "addresses": [self.address(key) for key in self.places.values()],
+        }
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveChart:
     """A chart or map that tells its numbers where one points.
@@ -38,9 +68,11 @@ class LiveChart:
         Of the chart on its page; ``#chart-NUMBER@x,y`` in an address points at a place in it.
     png : bytes
         The picture that stands there where no script runs.
+    opens : Opens or None
+        What a click on the chart opens.
     """
 
-    scripts: ClassVar[tuple[str, ...]] = ("chart", "curves", "heat_map", "unpack", "start")
+    scripts: ClassVar[tuple[str, ...]] = SCRIPTS
     styles: ClassVar[tuple[str, ...]] = ()
 
     number: int
@@ -48,13 +80,15 @@ class LiveChart:
     heading: str
     caption: str
     png: bytes
+    opens: Opens | None = None
 
     def html(self) -> str:
         """Return the figure: legend, canvas, words, picture, caption and numbers."""
+        data, legend = self.data(), self.legend()
+        if self.opens is not None:
+            data["opens"] = self.opens.to_json()
         content = self.content
-        data = map_data(content) if isinstance(content, HeatMap) else curve_data(content)
         label = escape(f"{self.heading}: {content.title}")
-        legend = map_legend(content) if isinstance(content, HeatMap) else curve_legend(content)
         return (
             f'<figure class="chart" data-kind="{data["kind"]}" id="chart-{self.number}">'
             f"<h3>{escape(self.heading)}</h3>"
@@ -66,6 +100,16 @@ class LiveChart:
             f"<figcaption>{escape(self.caption)}</figcaption>"
             f'<script type="application/json">{embedded(data)}</script></figure>'
         )
+
+    def data(self) -> dict[str, Any]:
+        """Return what the script needs."""
+        content = self.content
+        return map_data(content) if isinstance(content, HeatMap) else curve_data(content)
+
+    def legend(self) -> str:
+        """Return what stands over the canvas."""
+        content = self.content
+        return map_legend(content) if isinstance(content, HeatMap) else curve_legend(content)
 
 
 def height_rem(content: Chart | HeatMap) -> float:
@@ -112,6 +156,7 @@ def curve_data(chart: Chart) -> dict[str, Any]:
             "unit": f" {chart.x.unit}" if chart.x.unit else "",
             "limits": x_limits(chart.series),
             "counted": chart.counted,
+            "names": list(chart.names),
         },
         "y": {"unit": f" {chart.y.unit}" if chart.y.unit else "", "limits": chart.y_limits},
         "marks": list(chart.marks.items())[1:] and list(chart.marks.items()),
@@ -143,17 +188,12 @@ def series_data(series: Series, colour: str) -> dict[str, Any]:
 
 
 def map_data(heat_map: HeatMap) -> dict[str, Any]:
-    """Return what the script needs of a map: times as deflated logarithms of two bytes."""
+    """Return what the script needs of a map."""
     import matplotlib as mpl
 
     coarse = coarse_enough(heat_map)
     unit = heat_map.unit
     times = coarse.times * unit.per_second
-    positive = times[times > 0.0]
-    least = float(positive.min()) if positive.size else 1.0
-    codes = np.zeros(times.shape, "<u2")  # 0 is no time at all
-    codes[times > 0.0] = 1 + np.rint(np.log(positive / least) / LOG_STEP)
-    packed = base64.b64encode(zlib.compress(codes.tobytes(), 9)).decode()
     colours = mpl.colormaps[COLOUR_MAP](np.linspace(0.0, 1.0, ANCHORS))
     left = float(coarse.bodies[0]) - 0.5 * coarse.stride
     return {
@@ -173,11 +213,23 @@ def map_data(heat_map: HeatMap) -> dict[str, Any]:
         "rows": times.shape[1],
         "column_width": coarse.bodies_a_column * coarse.stride,
         "row_height": coarse.ranks_a_row,
-        "least": least,
-        "log_step": LOG_STEP,
+        "names": coarse.names if coarse.numbers is not None else [],
         "colour_limits": [limit * unit.per_second for limit in coarse.colour_limits_s],
         "colours": [hex_colour(colour) for colour in colours],
-        "times": packed,
+        **packed(times),
+    }
+
+
+def packed(times: NDArray[np.float64]) -> dict[str, Any]:
+    """Return times as deflated logarithms of two bytes, with what is needed to read them."""
+    positive = times[times > 0.0]
+    least = float(positive.min()) if positive.size else 1.0
+    codes = np.zeros(times.shape, "<u2")  # 0 is no time at all
+    codes[times > 0.0] = 1 + np.rint(np.log(positive / least) / LOG_STEP)
+    return {
+        "least": least,
+        "log_step": LOG_STEP,
+        "times": base64.b64encode(zlib.compress(codes.tobytes(), 9)).decode(),
     }
 
 

@@ -8,14 +8,20 @@ from collections.abc import Iterator
 from hindmost.analysis.figures.chart import Chart
 from hindmost.analysis.figures.heat_map import HeatMap
 from hindmost.analysis.figures.style import new_figure
-from hindmost.analysis.page.charts import LiveChart
+from hindmost.analysis.page.charts import LiveChart, Opens
 
 PICTURE_DPI = 110
 """Of pictures that stand where no script runs."""
 
 
 def live_chart(
-    content: Chart | HeatMap, heading: str, caption: str, numbers: Iterator[int], *, height: float
+    content: Chart | HeatMap,
+    heading: str,
+    caption: str,
+    numbers: Iterator[int],
+    *,
+    height: float,
+    opens: Opens | None = None,
 ) -> LiveChart:
     """Return a chart with its picture, for a height of that in inches."""
     return LiveChart(
@@ -24,6 +30,7 @@ def live_chart(
         heading=heading,
         caption=caption,
         png=drawn(content, height),
+        opens=opens,
     )
 
 

@@ -42,6 +42,17 @@ class Heading:
 
 
 @dataclass(frozen=True, slots=True)
+class Subheading:
+    """A heading within a section."""
+
+    text: str
+
+    def html(self) -> str:
+        """Return the heading."""
+        return f'<h3 class="part">{escape(self.text)}</h3>'
+
+
+@dataclass(frozen=True, slots=True)
 class Paragraph:
     """A paragraph; a quiet one is for what only some readers need."""
 

@@ -1,16 +1,18 @@
-"""What is said of ranks: a few lines for a person, all of it for a program."""
+"""All there is to say of the ranks of a run or of a table, and which of them stand out."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.analysis.figures.units import several
 from hindmost.analysis.ranks.run import RanksOfRun, bodies_of, look_at_run
 from hindmost.analysis.ranks.tables import RankTable
-from hindmost.analysis.tables.terminal import seconds
+from hindmost.analysis.runs import title_of
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.ranks.choosing_k import cluster_by_silhouette
 from hindmost.models.ranks.exemplars import exemplars
@@ -21,11 +23,10 @@ from hindmost.models.ranks.lateness import Lateness, lateness
 from hindmost.models.ranks.selection import ranks_to_keep, select_plain
 from hindmost.models.ranks.vectors import RankMetrics
 
-BY_CHANCE = 0.01
-LEAST_FOR_SLOPES = 8
-"""Ranks whose sum is a curve and no staircase."""
 MOST_NAMED = 5
 """Ranks that a person is told by any criterion."""
+MOST_LOOKED_AT = 16
+"""Ranks whose timelines are shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +36,8 @@ class RankReport:
     Attributes
     ----------
     file : str
+    title : str
+        What the ranks are of, in few words.
     remark : str
         What the reader must know first; may be empty.
     numbers : int64 array, shape (rank,)
@@ -49,6 +52,7 @@ class RankReport:
     """
 
     file: str
+    title: str
     remark: str
     numbers: NDArray[np.int64]
     hosts: tuple[str, ...]
@@ -132,9 +136,29 @@ class RankReport:
 
     def exemplars(self) -> list[int]:
         """Return the exemplar of every cluster."""
+        return [int(self.numbers[place]) for place in self.exemplar_places()]
+
+    def exemplar_places(self) -> list[int]:
+        """Return the places of the exemplars among the ranks, cluster by cluster."""
         places = np.flatnonzero(exemplars(self.clustering))
-        of = {int(self.clustering.labels[at]): int(self.numbers[at]) for at in places}
+        of = {int(self.clustering.labels[place]): int(place) for place in places}
         return [of[at] for at in range(self.clustering.k)]
+
+    def worth_a_look(self) -> dict[int, list[str]]:
+        """Return places of the ranks that a person should look at, each with the reasons.
+
+        The first by every criterion, then the exemplar of every group, then who comes next by each
+        criterion; at most `MOST_LOOKED_AT`.
+        """
+        found: dict[int, list[str]] = {}
+        groups = [(place, "typical of a group") for place in self.exemplar_places()]
+        for turn in range(MOST_NAMED):
+            of_turn = [(each.ranks[turn : turn + 1], each.criterion) for each in self.extrema]
+            chosen = [(int(rank), criterion) for ranks, criterion in of_turn for rank in ranks]
+            for place, reason in [*chosen, *(groups if turn == 0 else [])]:
+                if place in found or len(found) < MOST_LOOKED_AT:
+                    found.setdefault(place, []).append(reason)
+        return found
 
     def cluster_means(self) -> NDArray[np.float64]:
         """Return the means of the metrics of every cluster: (cluster, metric)."""
@@ -169,6 +193,7 @@ def report_run(run: Run, *, share: float | None = None, k: int | None = None) ->
     extrema = [waiting if each.criterion == "least waiting" else each for each in extrema]
     return RankReport(
         file=str(run.path),
+        title=title_of(run),
         remark=remark_of(run),
         numbers=found.numbers,
         hosts=tuple(run.hosts),
@@ -201,6 +226,7 @@ def report_table(
         }
     return RankReport(
         file=file,
+        title=f"{Path(file).name}, {several(table.numbers.size, 'rank')}",
         remark="A table has sums only: it is taken as one long body in which all ranks meet."
         if late is not None
         else "No metric is a time, so nobody is last.",
@@ -243,79 +269,3 @@ def hindmost_of_all(run: Run) -> str:
     rank = int(last.argmax())
     kept = "kept" if rank in run.kept_ranks else "not kept"
     return f"rank {rank} ({kept}) had the most work most often, in {last[rank]} bodies"
-
-
-def words(report: RankReport) -> str:
-    """Say it in a few lines."""
-    count = report.numbers.size
-    lines = [f"{report.file}: {count} rank{'s' if count > 1 else ''}"]
-    if report.remark:
-        lines.append(f"  note: {report.remark}")
-    if count == 1:
-        return "\n".join([*lines, "  one rank has nobody to be compared with"])
-    late = report.lateness
-    if late is not None and late.ranks > 1 and late.bodies:
-        lines += ["who is hindmost", *hindmost_lines(report, late)]
-    lines.append("ranks that stand out (value; typical of all)")
-    for each in report.extrema:
-        named = ", ".join(
-            f"{report.numbers[rank]} ({written(value, each.unit)})"
-            for rank, value in zip(each.ranks[:3], each.values[:3], strict=True)
-        )
-        lines.append(f"  {each.criterion + ':':<24}{named}; {written(each.typical, each.unit)}")
-    groups = report.clustering
-    title = f"{groups.k} groups of ranks" if groups.k > 1 else "one group of ranks"
-    lines.append(f"{title} (silhouette {groups.silhouette:.2f})")
-    for size, exemplar, means in zip(
-        groups.sizes, report.exemplars(), report.cluster_means(), strict=True
-    ):
-        most = np.argsort(-report.metrics.normalised().std(axis=0), kind="stable")[:3]
-        told = ", ".join(
-            f"{report.metrics.names[at]} {written(means[at], report.metrics.units[at])}"
-            for at in sorted(most)
-        )
-        lines.append(f"  {size} like rank {exemplar}: {told}")
-    if report.run is not None and count >= LEAST_FOR_SLOPES:
-        lines += ["time profile of a body", f"  {report.run.slopes.explain()}"]
-    if report.kept is not None:
-        total = sum(len(each) for each in report.kept.values())
-        lines.append(f"{total} ranks to keep")
-        for name, ranks in report.kept.items():
-            if ranks:
-                more = f" and {len(ranks) - 12} more" if len(ranks) > 12 else ""
-                lines.append(f"  {name + ':':<24}{', '.join(map(str, ranks[:12]))}{more}")
-    return "\n".join(lines)
-
-
-def hindmost_lines(report: RankReport, late: Lateness) -> list[str]:
-    """Say which ranks and nodes come last, how often, and what that costs."""
-    whole = max(float(late.charged_s.sum()), 1e-300)
-    lines = [
-        f"  {100 * late.waiting_share:.1f} % of the time of all ranks is waiting for the last one"
-    ]
-    if late.bodies > 1 and late.chance > BY_CHANCE:
-        lines.append("  no rank comes last more often than chance would have it; the first three:")
-    for at in np.argsort(-late.charged_s, kind="stable")[:3]:
-        if late.last[at]:
-            host = f" on {report.hosts[at]}" if report.hosts and report.hosts[at] else ""
-            lines.append(
-                f"  rank {report.numbers[at]}{host}: last in {late.last[at]} of {late.bodies} "
-                f"bod{'ies' if late.bodies > 1 else 'y'}; {100 * late.charged_s[at] / whole:.0f} % "
-                f"of the waiting; {seconds(float(late.lost_s[at]))} saved if it were as quick as "
-                "the next"
-            )
-    if len(late.nodes) > 1:
-        at = int(np.argmax(late.node_charged_s))
-        lines.append(
-            f"  node {late.nodes[at]}: last in {late.node_last[at]} of {late.bodies} bodies; "
-            f"{100 * late.node_charged_s[at] / whole:.0f} % of the waiting; "
-            f"{seconds(float(late.node_lost_s[at]))} saved if it were as quick as the next node"
-        )
-    return lines
-
-
-def written(value: float, unit: str) -> str:
-    """Write a value with its unit."""
-    if unit == "s":
-        return seconds(float(value))
-    return f"{value:.4g}" if unit == "1" else f"{value:.4g} {unit}"

@@ -18,6 +18,8 @@ from hindmost.models.ranks.lateness import Lateness, Sweep
 from hindmost.models.ranks.profile import Profile, ProfileSum, Slopes
 from hindmost.models.ranks.vectors import RankMetrics
 
+BINS = 200
+"""Of the histogram: some 2 to 3 % of a body each."""
 MOST_TO_CHOOSE_FROM = 1 << 27
 """Bodies of all ranks up to which a choice of ranks is made from a file."""
 
@@ -70,7 +72,7 @@ def look_at_run(run: Run, intervals: int = 200) -> RanksOfRun:
     profile = ProfileSum(columns, run.solve_time_s, intervals)
     inside = edges_between(run)
     path = PathSum(columns, *inside, lag=run.header.lag)
-    histogram = empty_histogram(0.1 * body["median"], 10.0 * body["quantile_99"])
+    histogram = empty_histogram(0.1 * body["median"], 10.0 * body["quantile_99"], BINS)
     phases = np.zeros((len(run.phases), columns))
     for rows in run.blocks():
         work, duration = run.work_in(rows), run.variable("duration", rows)

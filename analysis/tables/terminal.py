@@ -43,6 +43,8 @@ def print_table(table: Table) -> None:
 
 def seconds(value: float) -> str:
     """Write a time in four digits, with the unit that leaves one to three before the point."""
+    if value == 0.0:
+        return "0 s"
     units = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
     unit, size = next((each for each in units if abs(value) >= each[1]), units[-1])
     scaled = value / size

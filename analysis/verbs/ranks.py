@@ -6,11 +6,13 @@ import argparse
 import json
 from pathlib import Path
 
-from hindmost.analysis.ranks.report import RankReport, report_run, report_table, words
+from hindmost.analysis.ranks.report import RankReport, report_run, report_table
 from hindmost.analysis.ranks.tables import read_table
+from hindmost.analysis.ranks.words import words
 from hindmost.analysis.readers.head import head_of
 from hindmost.analysis.runs import find_runs
 from hindmost.errors import UsageError
+from hindmost.harness.runfile.reader import Run
 
 EXAMPLES = """\
 examples:
@@ -18,6 +20,7 @@ examples:
   hindmost ranks runs/ --keep 5%      # which ranks 'hindmost run --keep 5%' would have kept
   hindmost ranks metrics.csv          # rank,host,compute [s],messages; also CUBE, Caliper
   hindmost ranks tau-profiles/        # profile.0.0.0, profile.1.0.0, ...
+  hindmost ranks runs/big.h5 --out ranks.html     # with charts; a click opens a rank's timeline
 """
 JSON_VERSION = 1
 HDF5 = b"\x89HDF\r\n\x1a\n"
@@ -38,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--keep", help="say which ranks to keep at this share, such as 5%%")
     parser.add_argument("--groups", type=int, help="how many groups of ranks (by their distances)")
+    parser.add_argument("--out", type=Path, metavar="PAGE", help="write an HTML page instead")
     parser.add_argument("--json", action="store_true", help="print JSON, one entry a file")
 
 
@@ -46,15 +50,24 @@ def perform(arguments: argparse.Namespace) -> int:
     share = None if arguments.keep is None else share_of(arguments.keep)
     if arguments.groups is not None and arguments.groups < 1:
         raise UsageError(f"--groups {arguments.groups}: it must be at least 1.")
-    reports: list[RankReport] = []
+    if arguments.out is not None and arguments.json:
+        raise UsageError("--out writes a page and --json prints; leave one of them out.")
+    looked: list[tuple[RankReport, Run | None]] = []
     for path in arguments.file:
         if holds_runs(path):
-            reports += [
-                report_run(run, share=share, k=arguments.groups) for run in find_runs([path])
+            looked += [
+                (report_run(run, share=share, k=arguments.groups), run) for run in find_runs([path])
             ]
         else:
             table = read_table(path)
-            reports.append(report_table(str(path), table, share=share, k=arguments.groups))
+            looked.append((report_table(str(path), table, share=share, k=arguments.groups), None))
+    reports = [report for report, _ in looked]
+    if arguments.out is not None:
+        from hindmost.analysis.page.document import write_page
+        from hindmost.analysis.page.ranks import ranks_page
+
+        print(write_page(arguments.out, ranks_page(looked)))
+        return 0
     if arguments.json:
         found = [report.to_json() for report in reports]
         print(json.dumps({"version": JSON_VERSION, "files": found}, indent=2))

@@ -79,20 +79,24 @@ def words_of(dom: str, number: int) -> str:
 
 
 def test_charts_are_drawn_and_answer(page: Path, browse: Browse) -> None:
-    dom = browse(f"{page.as_uri()}#chart-1@25,0.5")
+    dom = browse(f"{page.as_uri()}#chart-2@25,0.5")
     charts = page.read_text().count('<figure class="chart"')
-    assert charts == 8
+    assert charts == 14
     assert f'data-charts="{charts}"' in dom
-    assert re.findall(r'data-drawn="(\w+)"', dom) == ["map"] * 2 + ["curves"] * 6
-    told = re.fullmatch(r"body 25, rank 1: ([\d,.]+) µs", words_of(dom, 1))
+    assert re.findall(r'data-drawn="(\w+)"', dom) == [
+        *["map"] * 2, *["curves"] * 8, "choice", *["curves"] * 3,
+    ]  # fmt: skip
+    told = re.fullmatch(
+        r"body 25, rank 1: ([\d,.]+) µs; a click or Enter opens its timeline", words_of(dom, 2)
+    )
     assert told is not None
     expected = 1e6 * (DETOUR_S + 60e-6)
     assert float(told[1].replace(",", "")) == pytest.approx(expected, rel=0.01)
-    assert words_of(dom, 2).startswith("Point at the chart")
+    assert words_of(dom, 3).startswith("Point at the chart")
     assert "taken" not in dom.split("</title>")[0]
-    dom = browse(f"{page.as_uri()}#chart-5@2,0.5")
+    dom = browse(f"{page.as_uri()}#chart-6@2,0.5")
     told = re.fullmatch(
-        r"rank 2: local ([\d.]+), post 0, halo 0, wait ([\d.]+) %", words_of(dom, 5)
+        r"rank 2: local ([\d.]+), post 0, halo 0, wait ([\d.]+) %; .*", words_of(dom, 6)
     )
     assert told is not None
     assert float(told[1]) + float(told[2]) == pytest.approx(100.0, abs=0.01)
@@ -101,7 +105,8 @@ def test_charts_are_drawn_and_answer(page: Path, browse: Browse) -> None:
 def test_the_page_asks_for_nothing_and_has_pictures_where_no_script_runs(page: Path) -> None:
     html = page.read_text()
     assert not re.search(r"https?://|url\(|@import", html)
-    assert all(source.startswith("data:") for source in re.findall(r'(?:src|href)="([^"]*)', html))
+    sources = re.findall(r'(?:src|href)="([^"]*)', html)
+    assert all(source.startswith(("data:", "#")) for source in sources)
     policy = re.search(r"content=\"(default-src 'none'[^\"]*)", html)
     assert policy is not None
     scripts = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)

@@ -53,6 +53,7 @@ def test_every_figure_can_be_drawn_of_few_ranks(
     values = run_values(iterations=40, ranks=ranks, restart=10, seed=1)
     file = write_whole(tmp_path, replace(header, ranks=ranks), values)
     of_several = {"span", "efficiency", "efficiency-cycle"}
+    of_several |= {"hindmost", "outliers", "profile", "body-profile", "own-work"}
     names = [figure.name for figure in RUN_FIGURES if ranks > 1 or figure.name not in of_several]
     words = [word for name in names for word in ("--figure", name)]
     out = tmp_path / "f"

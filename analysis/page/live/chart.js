@@ -1,9 +1,11 @@
 /* What curves and maps share: axes, pointing, zooming, the keyboard. */
 
+const NEAR = 8; // pixels from what can be clicked
 const MARGIN = { left: 54, right: 20, top: 8, bottom: 38 };
 
 const ink = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
+const keep = (address) => { try { history.replaceState(null, "", address); } catch { /* not allowed here */ } };
 const written = (value) => Number(value.toPrecision(4)).toLocaleString("en");
 
 function ticks(low, high, most) {
@@ -15,7 +17,18 @@ function ticks(low, high, most) {
   return found;
 }
 
+/* Names at whole places from 0 on, as many as there is room for. */
+function everySo(names, most) {
+  const every = Math.max(1, Math.ceil(names.length / Math.max(1, most)));
+  return [...names.entries()].filter(([at]) => at % every === 0);
+}
 function numbered(axis, limits, most) {
+  if (axis.names?.length) {
+    const [low, high] = [Math.max(0, Math.ceil(limits[0])), Math.floor(limits[1])];
+    const names = axis.names.slice(low, high + 1);
+    const letters = Math.max(...names.map((name) => name.length)); // one of them stands in 8 of 80 pixels
+    return everySo(names, most * 80 / (8 * letters + 12)).map(([at, name]) => [at + low, name]);
+  }
   return ticks(...limits, most).filter((at) => !axis.counted || at % 1 === 0).map((at) => [at, written(at)]);
 }
 
@@ -64,6 +77,7 @@ class Chart {
     if (this.cursor) this.mark(pen, box);
     pen.restore();
     this.axes(pen, box);
+    this.handles(pen, box);
     this.canvas.dataset.drawn = this.data.kind;
   }
 
@@ -87,9 +101,23 @@ class Chart {
   xTicks(most) { return numbered(this.data.x, this.view, most); }
   yTicks(most) { return numbered(this.data.y, this.data.y.limits, most); }
 
+  /* Small triangles where a click opens something. */
+  handles(pen, box) {
+    pen.fillStyle = ink("--accent");
+    for (const place of this.data.opens?.places ?? []) {
+      const [x, y] = this.handle(place, box);
+      if (x < box.x || x > box.x + box.w) continue;
+      pen.beginPath();
+      for (const [dx, dy] of [[0, 0], [-4, -6], [4, -6]]) pen.lineTo(x + dx, y + dy);
+      pen.fill();
+    }
+  }
+  handle(place, box) { return [this.toX(place), box.y + 6]; }
   point_at(cursor) {
     this.cursor = cursor && [clamp(cursor[0], ...this.view), clamp(cursor[1], 0, 0.9999)];
-    this.words.textContent = cursor ? this.say(...this.cursor) : this.hint;
+    const opened = cursor && this.opened(...this.cursor);
+    this.words.textContent = cursor ? this.say(...this.cursor) + (opened ? "; a click or Enter opens its timeline" : "") : this.hint;
+    this.canvas.style.cursor = opened ? "pointer" : "";
     this.draw();
   }
   moved(key, x, up) {
@@ -97,8 +125,20 @@ class Chart {
     const by = { ArrowLeft: [-right, 0], ArrowRight: [right, 0], ArrowUp: [0, above], ArrowDown: [0, -above] }[key];
     return [x + by[0], up + by[1]];
   }
-  pin(x, up) {
-    try { history.replaceState(null, "", `#${this.figure.id}@${x.toPrecision(6)},${up.toFixed(4)}`); } catch { /* not allowed here */ }
+  pin(x, up) { keep(`#${this.figure.id}@${x.toPrecision(6)},${up.toFixed(4)}`); }
+  /* The address that a click near here opens, if any. */
+  along(place) { return this.toX(place); }
+  at(x) { return this.toX(x); }
+  opened(x, up) {
+    const { places, addresses } = this.data.opens ?? { places: [] };
+    const away = places.map((place) => Math.abs(this.along(place) - this.at(x, up)));
+    const nearest = away.indexOf(Math.min(...away));
+    return away[nearest] <= Math.max(NEAR, Math.abs(this.along(0.5) - this.along(0))) ? addresses[nearest] : null;
+  }
+  click(x, up) {
+    const address = this.opened(x, up);
+    if (address) location.hash = address;
+    else this.pin(x, up);
   }
   zoom(low, high) {
     const [first, last] = this.data.x.limits;
@@ -115,7 +155,7 @@ class Chart {
     this.canvas.addEventListener("pointerup", (event) => {
       const [to, up] = this.point(event), moved = Math.abs(this.toX(to) - this.toX(from ?? to));
       if (event.pointerType === "mouse" && moved > 8) this.zoom(Math.min(from, to), Math.max(from, to));
-      else this.pin(to, up);
+      else this.click(to, up);
       from = null;
     });
     this.canvas.addEventListener("dblclick", () => this.zoom(0, 0));
@@ -123,7 +163,8 @@ class Chart {
     this.canvas.addEventListener("keydown", (event) => {
       const [low, high] = this.view, [x, up] = this.cursor ?? [(low + high) / 2, 0.5];
       const factors = { "+": 0.5, "=": 0.5, "-": 2 };
-      if (event.key.startsWith("Arrow")) this.point_at(this.moved(event.key, x, up));
+      if (event.key === "Enter") this.click(x, up);
+      else if (event.key.startsWith("Arrow")) this.point_at(this.moved(event.key, x, up));
       else if (factors[event.key]) {
         const half = (high - low) * factors[event.key] / 2;
         this.zoom(x - half, x + half);

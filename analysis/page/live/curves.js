@@ -12,8 +12,9 @@ class Curves extends Chart {
   paint(pen) {
     for (const series of this.data.series) {
       const stepped = series.x.length > series.y.length;
-      if (series.look === "points") {
-        this.dots(pen, series);
+      if (series.look === "points" || series.look === "bars") {
+        if (series.look === "bars") this.bars(pen, series);
+        else this.dots(pen, series);
         continue;
       }
       pen.beginPath();
@@ -41,6 +42,14 @@ class Curves extends Chart {
       pen.fillText(name, this.toX(at) + 3, MARGIN.top + this.box.h - 4);
       free = this.toX(at) + pen.measureText(name).width + 8;
     }
+  }
+  bars(pen, series) {
+    const width = 0.7 * (this.toX(1) - this.toX(0));
+    pen.fillStyle = ink(series.colour);
+    series.y.forEach((value, i) => {
+      const top = this.toY(value), bottom = this.toY(series.base?.[i] ?? 0);
+      pen.fillRect(this.toX(series.x[i]) - width / 2, top, width, bottom - top);
+    });
   }
   /* Open marks of growing size and other corners, so that one on another are both seen. */
   dots(pen, series) {
@@ -77,7 +86,8 @@ class Curves extends Chart {
       if (series.look === "band") return `${series.name} ${written(low)} to ${written(value)}`;
       return `${series.name} ${written(value - low)}`;
     });
-    const shown = this.data.x.counted ? Math.round(x) : written(x);
+    const { counted, names } = this.data.x, place = Math.round(x);
+    const shown = counted ? names[place] ?? place : written(x);
     return `${this.data.x.name} ${shown}${this.data.x.unit}: ${parts.filter(Boolean).join(", ")}${this.data.y.unit}`;
   }
 }

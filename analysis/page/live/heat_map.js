@@ -10,7 +10,7 @@ class HeatMap extends Chart {
     const cell = this.data.column_width;
     return [Math.max(cell, (this.view[1] - this.view[0]) / this.box.w), 1 / this.data.rows];
   }
-  time(code) { return code ? this.data.least * Math.exp((code - 1) * this.data.log_step) : 0; }
+  time(code) { return unlogged(this.data, code); }
   columns(low, high) {
     const { column_width: width, columns } = this.data, first = this.data.x.limits[0];
     const from = clamp(Math.floor((low - first) / width + 1e-6), 0, columns - 1);
@@ -61,6 +61,15 @@ class HeatMap extends Chart {
       pen.strokeRect(box.x, box.y + (1 - this.cursor[1]) * box.h + shift, box.w, 0);
     }
   }
+  yTicks(most) {
+    const { names, y } = this.data;
+    if (!names.length) return super.yTicks(most);
+    return everySo(names, most).filter(([at]) => at >= y.limits[0] && at <= y.limits[1]);
+  }
+  /* Where a click opens something: ranks stand along the height. */
+  handle(place, box) { return [box.x + box.w - 4, this.toY(place) + 3]; }
+  along(place) { return this.toY(place); }
+  at(x, up) { return this.box.y + (1 - up) * this.box.h; }
   say(x, up) {
     const pixel = (this.view[1] - this.view[0]) / this.box.w;
     const across = this.columns(x, x + pixel), rows = this.rowsAt(up, up + 1e-6);
@@ -68,9 +77,10 @@ class HeatMap extends Chart {
     const body = (at) => data.first_body + at * data.stride;
     const ranks = [rows[0] * data.row_height, Math.min(rows[1] * data.row_height, data.y.limits[1] + 0.5) - 1];
     const range = (word, low, high) => low === high ? `${word} ${low}` : `${word === "body" ? "bodies" : "ranks"} ${low} to ${high}`;
+    const named = ranks.map((rank) => data.names[rank] ?? rank);
     const one = body(across[0] * data.bodies_a_column) === body(last) && ranks[0] === ranks[1];
     const most = this.time(this.slowest(across, rows));
-    return `${range("body", body(across[0] * data.bodies_a_column), body(last))}, ${range("rank", ...ranks)}: ` +
+    return `${range("body", body(across[0] * data.bodies_a_column), body(last))}, ${range("rank", ...named)}: ` +
       `${one ? "" : "slowest "}${written(most)} ${data.unit}`;
   }
 }

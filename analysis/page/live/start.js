@@ -1,18 +1,21 @@
 /* Brings every chart of the page to life; where that fails, its picture stays. */
 
+const KINDS = { map: HeatMap, curves: Curves, choice: Choice };
 const LIVE = new Map(); // charts by the id of their figure
 
 function fromAddress() {
-  const found = /^#(chart-\d+)@([-+.e\d]+),([.\d]+)$/.exec(location.hash);
+  const found = /^#(chart-\d+)(?:@([-+.e\d]+),([.\d]+)|=(.+))$/.exec(location.hash);
   if (!found || !LIVE.has(found[1])) return;
-  document.getElementById(found[1]).scrollIntoView();
-  LIVE.get(found[1]).point_at([Number(found[2]), Number(found[3])]);
+  const [, id, x, up, key] = found;
+  document.getElementById(id).scrollIntoView();
+  if (key) LIVE.get(id).choose?.(decodeURIComponent(key));
+  else LIVE.get(id).point_at([Number(x), Number(up)]);
 }
 async function begin(figure) {
   const data = JSON.parse(figure.querySelector("script").textContent);
-  const codes = data.kind === "map" ? await shorts(data.times) : null;
+  const codes = data.times ? await shorts(data.times) : null;
   figure.classList.add("live"); // the canvas must have its size before it is drawn on
-  const chart = data.kind === "map" ? new HeatMap(figure, data, codes) : new Curves(figure, data);
+  const chart = new KINDS[data.kind](figure, data, codes);
   chart.draw();
   LIVE.set(figure.id, chart);
 }

@@ -7,43 +7,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.analysis.ranks.conftest import RANKS, SLOW, reduced_values
 from tests.analysis.readers.test_caliper import cali
 from tests.analysis.readers.test_cube import write_cubex
-from tests.conftest import run_values
 
 import hindmost
 from hindmost import cli
-from hindmost.analysis.ranks.report import report_run, report_table, words
+from hindmost.analysis.ranks.report import report_run, report_table
 from hindmost.analysis.ranks.run import look_at_run
 from hindmost.analysis.ranks.tables import read_table
+from hindmost.analysis.ranks.words import words
 from hindmost.analysis.runs import solve_times
 from hindmost.errors import DamagedFileError, DataError, UsageError
 from hindmost.harness.runfile import reader
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
-
-RANKS, SLOW = 24, 17
-
-
-@pytest.fixture
-def values() -> dict[str, object]:
-    """Return a run of 24 ranks on 3 nodes in which rank 17 does 20 % more."""
-    made = run_values(iterations=60, ranks=RANKS, restart=30, seed=3)
-    phases = np.asarray(made["phase_duration"]).copy()
-    work = phases[:, :, 3] * np.where(np.arange(RANKS) == SLOW, 1.2, 1.0)
-    longest = work.max(axis=1, keepdims=True)
-    phases[:, :, 3], phases[:, :, 1] = work, longest - work
-    made |= {
-        "phase_duration": phases,
-        "duration": np.repeat(longest, RANKS, axis=1),
-        "host": [f"node{rank // 8}" for rank in range(RANKS)],
-    }
-    return {name: each for name, each in made.items() if not name.startswith("event_")}
-
-
-@pytest.fixture
-def run_path(tmp_path: Path, header: Header, values: dict[str, object]) -> Path:
-    return write_whole(tmp_path, replace(header, ranks=RANKS, iterations=60, restart=30), values)
 
 
 def test_the_slow_rank_is_named_with_its_cost(run_path: Path, values: dict[str, object]) -> None:
@@ -90,27 +68,6 @@ def test_the_verb_prints_what_json_has(run_path: Path, capsys: pytest.CaptureFix
     for share in ("0", "200%", "many"):
         with pytest.raises(UsageError, match="write a share"):
             cli.main(["ranks", str(run_path), "--keep", share])
-
-
-def reduced_values(values: dict[str, object], kept: list[int]) -> dict[str, object]:
-    """Return what a run that kept these ranks has."""
-    made = dict(values)
-    for name, each in values.items():
-        if name in ("restart_duration", "duration", "start", "phase_duration"):
-            made[name] = np.asarray(each)[:, kept]
-        elif name in ("instructions", "cycles"):
-            made.pop(name)
-        elif name in ("host", "cpuset") or np.asarray(each).shape == (RANKS,):
-            made[name] = [list(np.asarray(each))[rank] for rank in kept]
-    phases = np.asarray(values["phase_duration"])
-    return made | {
-        "kept_rank": np.array(kept),
-        "profile_phase": phases.reshape(6, 10, RANKS, 4).sum(axis=1),
-        "interval_bodies": np.full(6, 10),
-        "every_solve_time": np.arange(RANKS) + 1.0,
-        "every_last": np.bincount(phases[:, :, 3].argmax(axis=1), minlength=RANKS),
-        "every_waited": np.zeros(RANKS),
-    }
 
 
 def test_a_reduced_run_is_used_knowingly(
