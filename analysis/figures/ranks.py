@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.figures.chart import Chart, Quantity, Series
+from hindmost.analysis.figures.chart import Chart, Look, Quantity, Series
 from hindmost.analysis.figures.one_body import first_ranks
 from hindmost.analysis.figures.phases import in_order, stacked
 from hindmost.analysis.figures.units import Unit, unit_for
@@ -60,18 +60,18 @@ def hindmost_of_ranks(
     starts = np.arange(0, late.ranks, factor)
     edges = np.append(starts, late.ranks) - 0.5
     whole = max(float(late.charged_s.sum()), 1e-300)
-    shares = (
-        ("waiting of all ranks that it causes", 100.0 * late.charged_s / whole),
-        ("bodies in which it is last", 100.0 * late.last / max(late.bodies, 1)),
+    shares: tuple[tuple[str, Look, NDArray[np.float64]], ...] = (
+        ("waiting of all ranks that it causes", "area", 100.0 * late.charged_s / whole),
+        ("bodies in which it is last", "steps", 100.0 * late.last / max(late.bodies, 1)),
     )
-    pooled = [np.maximum.reduceat(values, starts) for _, values in shares]
+    pooled = [np.maximum.reduceat(values, starts) for _, _, values in shares]
     return Chart(
         title=title,
         x=Quantity("rank"),
         y=Quantity("share", "%"),
         series=tuple(
             Series(name=name, look=look, x=edges, y=values)
-            for (name, _), look, values in zip(shares, ("area", "steps"), pooled, strict=True)
+            for (name, look, _), values in zip(shares, pooled, strict=True)
         ),
         y_limits=(0.0, ROOM * max(float(np.max(pooled)), 1.0)),
         note=f"the highest of {factor} in a step" if factor > 1 else "",
