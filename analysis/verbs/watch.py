@@ -126,6 +126,7 @@ def serve(path: Path, port: int, *, control: bool) -> int:
     from hindmost.analysis.watch.server import WatchServer
 
     stopped = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stopped.set())  # before anybody has the address
     with WatchServer(path, port=port, control=control) as server:
         print(server.address(), flush=True)
         if control:
@@ -134,7 +135,6 @@ def serve(path: Path, port: int, *, control: bool) -> int:
             f"hindmost: {path.name} is shown to whoever has the address, on this machine; "
             "Ctrl-C ends it\n"
         )
-        signal.signal(signal.SIGTERM, lambda *_: stopped.set())
         while not stopped.wait(0.2):
             pass
         return status_of(server.history)

@@ -168,9 +168,9 @@ class Runner:
         neighbours = self._neighbours()
         began = datetime.now(UTC)
         stopped, failure = "", None
-        self._log = CycleLog(self._communicator, self._clock)
         try:
             with self._requests, no_collection():
+                self._log = CycleLog(self._communicator, self._clock)  # from here on time counts
                 while self._done < self._wanted.cycles and not stopped:
                     stopped = self._cycle(neighbours)
             self._clock.switch(Phase.REST)
