@@ -158,7 +158,7 @@ class Chart:
             axes.ticklabel_format(axis="y", style="sci", scilimits=(-2, 5), useMathText=True)
         if self.counted:
             first, last = (round(end) for end in axes.get_xlim())
-            if last - first <= MOST_TICKS:
+            if not self.names and last - first <= MOST_TICKS:
                 axes.set_xticks(range(first, last + 1))
             if self.names:
                 longest = max(len(name) for name in self.names)

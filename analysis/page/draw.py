@@ -36,8 +36,12 @@ def live_chart(
 
 def drawn(content: Chart | HeatMap, height: float) -> bytes:
     """Return the picture of a chart or map as PNG."""
+    import matplotlib as mpl
+
     with new_figure(height) as (canvas, axes):
         content.draw(axes)
         sink = io.BytesIO()
-        canvas.savefig(sink, format="png", dpi=PICTURE_DPI)
+        # What stands in needs no cut to its very edges, for which it would be drawn twice.
+        with mpl.rc_context({"savefig.bbox": "standard"}):
+            canvas.savefig(sink, format="png", dpi=PICTURE_DPI)
     return sink.getvalue()
