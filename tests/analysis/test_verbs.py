@@ -21,8 +21,8 @@ from hindmost.harness.runfile.writer import write_whole
 
 @pytest.fixture
 def folder(tmp_path: Path, header: Header) -> Path:
-    """Return a folder with three GMRES runs and a pipelined one."""
-    for seed in range(3):
+    """Return a folder with two GMRES runs and a pipelined one."""
+    for seed in range(2):
         values = run_values(iterations=40, ranks=3, restart=10, seed=seed)
         write_whole(tmp_path / "runs", header, values) if seed else first(tmp_path, header, values)
     pipelined = replace(header, solver="pgmres", synchronisation="pipelined", lag=1)
@@ -43,7 +43,7 @@ def test_fit_prints_a_table_a_configuration(
     assert main(["fit", "--quick", str(folder)]) == 0
     printed = capsys.readouterr().out
     assert "gmres on laplacian-1d: 300 unknowns, 3 ranks, 40 iterations, restart 10\n" in printed
-    assert "(3 runs" in printed
+    assert "(2 runs" in printed
     assert "(1 run)" in printed
     assert len(re.findall(r"^max-plus +explains", printed, re.MULTILINE)) == 2
     assert len(re.findall(r"^cramer +bound", printed, re.MULTILINE)) == 1
@@ -53,8 +53,7 @@ def test_fit_prints_a_table_a_configuration(
 def test_fit_json_is_what_the_design_promises(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for extra in folder.glob("*-[12].h5"):
-        extra.unlink()  # two runs are enough, and take seconds each
+    next(folder.glob("*-1.h5")).unlink()  # two runs are enough, and take seconds each
     assert main(["fit", "--json", str(folder)]) == 0
     kept = list((folder / ".hindmost").glob("fit-*.json"))
     assert len(kept) == 2
@@ -229,7 +228,7 @@ def test_unlike_runs_are_not_pooled(
     assert main(["fit", "--quick", str(folder)]) == 0
     titles = re.findall(r"^(.* on .*\n)(solve time.*)$", capsys.readouterr().out, re.MULTILINE)
     gmres = ["".join(title) for title in titles if title[0].startswith("gmres")]
-    assert [("(3 runs" in line, "(1 run)" in line) for line in gmres] == [(1, 0), (0, 1)]
+    assert [("(2 runs" in line, "(1 run)" in line) for line in gmres] == [(1, 0), (0, 1)]
     assert word in gmres[1]
 
 
