@@ -176,14 +176,23 @@ def group_runs(runs: Iterable[Run]) -> list[Group]:
     ]
 
 
-def solve_rows(run: Run, rows: slice) -> EventBlock:
+def solve_rows(
+    run: Run, rows: slice, own_work: NDArray[np.float64] | None = None
+) -> EventBlock:
     """Return the events of some bodies of a run file; those of whole bodies where none were kept.
 
     Works on the columns that the file has.
+
+    Parameters
+    ----------
+    own_work : float64 array, shape (row, rank), seconds, or None
+        Of these bodies, where it was read already.
     """
     cycle_begins = np.asarray(run.position[rows] == 0)
     if not run.has("event_kind"):
-        return whole_bodies(run.work_in(rows), run.header.lag, cycle_begins)
+        if own_work is None:
+            own_work = run.work_in(rows)
+        return whole_bodies(own_work, run.header.lag, cycle_begins)
     work, duration = run.variable("event_work", rows), run.variable("event_duration", rows)
     rest = run.variable("duration", rows) - work.sum(axis=2, dtype=np.float64)
     rest -= duration.sum(axis=2, dtype=np.float64)

@@ -75,11 +75,12 @@ def look_at_run(run: Run, intervals: int = 200) -> RanksOfRun:
     histogram = empty_histogram(0.1 * body["median"], 10.0 * body["quantile_99"], BINS)
     phases = np.zeros((len(run.phases), columns))
     for rows in run.blocks():
-        work, duration = run.work_in(rows), run.variable("duration", rows)
-        phases += run.variable("phase_duration", rows).sum(axis=0, dtype=np.float64).T
+        parts, duration = run.variable("phase_duration", rows), run.variable("duration", rows)
+        work = run.own_work(parts)
+        phases += parts.sum(axis=0, dtype=np.float64).T
         sweep.add(work)
         profile.add(run.variable("start", rows), work, duration)
-        path.add(solve_rows(run, rows))
+        path.add(solve_rows(run, rows, work))
         histogram = histogram.with_more(work)
     waiting = sum(phases[run.phases.index(name)] for name in WAITING)
     return RanksOfRun(

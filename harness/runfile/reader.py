@@ -131,9 +131,24 @@ class Run:
 
         All phases but halo and wait: what a rank does by itself.
         """
-        own = [at for at, name in enumerate(self.phases) if name not in WAITING]
-        phases = self.variable("phase_duration", rows)
-        return np.asarray(phases[:, :, own].sum(axis=2, dtype=np.float64))
+        return self.own_work(self.variable("phase_duration", rows))
+
+    def own_work(self, phases: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+        """Return what ranks did by themselves in bodies whose phases were read.
+
+        Parameters
+        ----------
+        phases : float array, shape (row, rank, phase), seconds
+
+        Returns
+        -------
+        float64 array, shape (row, rank), seconds
+        """
+        work = np.zeros(phases.shape[:2])
+        for at, name in enumerate(self.phases):
+            if name not in WAITING:
+                work += phases[:, :, at]
+        return work
 
     @property
     def work(self) -> NDArray[np.float64]:
