@@ -176,9 +176,7 @@ def group_runs(runs: Iterable[Run]) -> list[Group]:
     ]
 
 
-def solve_rows(
-    run: Run, rows: slice, own_work: NDArray[np.float64] | None = None
-) -> EventBlock:
+def solve_rows(run: Run, rows: slice, own_work: NDArray[np.float64] | None = None) -> EventBlock:
     """Return the events of some bodies of a run file; those of whole bodies where none were kept.
 
     Works on the columns that the file has.

@@ -121,9 +121,10 @@ class ProfileSum:
                 "above zero."
             )
         self._ranks = ranks
-        self._run = np.zeros(intervals)
-        self._folded = np.zeros(intervals)
-        self._run_step, self._body_step = end_s / intervals, 1.0 / intervals
+        # Of the run and of the folded body: parts of intervals, and where whole ones begin and end.
+        self._parts = np.zeros((2, intervals + 1))
+        self._turns = np.zeros((2, intervals + 1), np.int64)
+        self._steps = np.array([end_s / intervals, 1.0 / intervals])
         self._sums = np.zeros(4)
 
     def add(
@@ -145,24 +146,25 @@ class ProfileSum:
                 f"{self._ranks} ranks; all must be (iteration, rank)."
             )
         compiled(accumulate)(
-            start, work, duration, self._run_step, self._body_step, self._run, self._folded,
-            self._sums,
-        )  # fmt: skip
+            start, work, duration, self._steps, self._parts, self._turns, self._sums
+        )
 
     @property
     def of_run(self) -> Profile:
         """The profile of the whole run."""
-        edges = np.arange(self._run.size + 1) * self._run_step
-        return Profile(edges=edges, busy=self._run / self._run_step, ranks=self._ranks)
+        return self._profile(0, 1.0)
 
     @property
     def of_body(self) -> Profile:
         """The profile of all bodies laid over each other."""
-        bodies = max(self._sums[0], 1.0)
-        edges = np.arange(self._folded.size + 1) * self._body_step
-        return Profile(
-            edges=edges, busy=self._folded / (self._body_step * bodies), ranks=self._ranks
-        )
+        return self._profile(1, max(self._sums[0], 1.0))
+
+    def _profile(self, which: int, of: float) -> Profile:
+        """Return a profile, as the mean of so many."""
+        step = float(self._steps[which])
+        busy = self._parts[which] / step + np.cumsum(self._turns[which])
+        edges = np.arange(busy.size) * step
+        return Profile(edges=edges, busy=busy[:-1] / of, ranks=self._ranks)
 
     def slopes(self) -> Slopes:
         """Return the slopes of the folded profile."""
@@ -202,16 +204,19 @@ def accumulate(
     start: NDArray[np.float64],
     work: NDArray[np.float64],
     duration: NDArray[np.float64],
-    run_step: float,
-    body_step: float,
-    run: NDArray[np.float64],
-    folded: NDArray[np.float64],
+    steps: NDArray[np.float64],
+    parts: NDArray[np.float64],
+    turns: NDArray[np.int64],
     sums: NDArray[np.float64],
 ) -> None:
-    """Add the time at work to the intervals of both profiles.
+    """Add the time at work to the intervals of both profiles, in a time that knows no intervals.
 
-    ``sums``: bodies, their length, time before ranks begin, and time after they have ended.
+    ``parts`` are of the intervals in which a rank begins or ends its work; between them, ``turns``
+    counts who came to work with an interval, less who had left. Both have an interval more, for
+    what lies behind the end. ``sums``: bodies, their length, time before ranks begin, and time
+    after they have ended.
     """
+    intervals = parts.shape[1] - 1
     for body in range(start.shape[0]):
         first, last = np.inf, -np.inf
         for rank in range(start.shape[1]):
@@ -228,11 +233,18 @@ def accumulate(
             sums[2] += begin - first
             sums[3] += last - end
             for which in range(2):
-                a, b, step, into = begin, end, run_step, run
+                step = steps[which]
+                a, b = begin, end
                 if which == 1:
                     a, b = (begin - first) / length, (end - first) / length
-                    step, into = body_step, folded
-                at = max(int(a / step), 0)
-                while at < into.size and at * step < b:
-                    into[at] += min(b, (at + 1) * step) - max(a, at * step)
-                    at += 1
+                a, b = min(max(a / step, 0.0), intervals), min(max(b / step, 0.0), intervals)
+                if b <= a:
+                    continue
+                come, leave = int(a), int(b)
+                if come == leave:
+                    parts[which, come] += (b - a) * step
+                else:
+                    parts[which, come] += (come + 1 - a) * step
+                    parts[which, leave] += (b - leave) * step
+                    turns[which, come + 1] += 1
+                    turns[which, leave] -= 1
