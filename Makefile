@@ -95,7 +95,7 @@ bench-adaptive: setup-demo
 
 bench-ranks: setup-demo
 	@$(BIN)/python benchmarks/ranks_culprits.py
-	@$(BIN)/python benchmarks/ranks.py
+	@$(BIN)/python -m benchmarks.ranks
 
 scaling-cases: setup-demo
 	@sh examples/scaling/refresh.sh

@@ -22,14 +22,14 @@ REPEATS = 5
 BLOCK_BYTES = 16 << 20
 
 
-def header() -> Header:
+def header(iterations: int, ranks: int) -> Header:
     """Describe the synthetic run."""
     return Header(
         workload="synthetic",
         solver="gmres",
-        ranks=RANKS,
-        iterations=ITERATIONS,
-        restart=ITERATIONS,
+        ranks=ranks,
+        iterations=iterations,
+        restart=iterations,
         synchronisation="blocking",
         lag=0,
         complete=True,
@@ -45,22 +45,22 @@ def header() -> Header:
     )
 
 
-def values() -> dict[str, object]:
+def values(iterations: int, ranks: int) -> dict[str, object]:
     """Return the variables of a run whose bodies last 50 to 60 us."""
     random = np.random.default_rng(0)
-    duration = random.uniform(50e-6, 60e-6, (ITERATIONS, RANKS))
-    phases = np.zeros((ITERATIONS, RANKS, 4), np.float32)
+    duration = random.uniform(50e-6, 60e-6, (iterations, ranks))
+    phases = np.zeros((iterations, ranks, 4), np.float32)
     phases[:, :, 3] = duration
-    none, lead = np.zeros(RANKS), np.full(RANKS, 1e-5)
+    none, lead = np.zeros(ranks), np.full(ranks, 1e-5)
     edges = np.empty(0, np.int64)
     return {
         "duration": duration,
         "start": np.cumsum(duration, axis=0) - duration + lead,
         "phase_duration": phases,
-        "body": np.zeros(ITERATIONS, np.uint8),
-        "position": np.arange(ITERATIONS),
-        "residual_norm": np.ones(ITERATIONS),
-        "restart_duration": np.empty((0, RANKS)),
+        "body": np.zeros(iterations, np.uint8),
+        "position": np.arange(iterations),
+        "residual_norm": np.ones(iterations),
+        "restart_duration": np.empty((0, ranks)),
         "lead_in": lead,
         "lead_out": lead,
         "solve_time": 2 * lead + duration.sum(axis=0),
@@ -72,7 +72,7 @@ def values() -> dict[str, object]:
         "edge_source": edges,
         "edge_target": edges,
         "edge_bytes": edges,
-        "host": ["node"] * RANKS,
+        "host": ["node"] * ranks,
     }
 
 
@@ -87,7 +87,7 @@ def main() -> None:
     """Write the file, show it several times, print one line."""
     with tempfile.TemporaryDirectory(prefix="hindmost-") as folder:
         began = time.perf_counter()
-        path = write_whole(Path(folder), header(), values())
+        path = write_whole(Path(folder), header(ITERATIONS, RANKS), values(ITERATIONS, RANKS))
         written = time.perf_counter() - began
         command = [sys.executable, "-m", "hindmost", "show", str(path)]
         shown, plain = [], []

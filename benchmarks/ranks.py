@@ -1,8 +1,8 @@
 """What the analysis of many ranks takes, and whether it agrees with plainer ways.
 
-Run by ``make bench-ranks``: 4 GB of durations of 100,000 ranks streamed from disk; 131,072 vectors
-of 32 metrics put into groups on 2 ranks, beside scikit-learn's KMeans if the environment variable
-``SKLEARN`` names a Python that has it. Timings are for whoever runs it, on an idle machine.
+Run by ``make bench-ranks``: 4 GB of durations of 100,000 ranks streamed from disk; a whole
+run file of as many ranks; 131,072 vectors of 32 metrics put into groups on 2 ranks, beside
+scikit-learn's KMeans if the environment variable ``SKLEARN`` names a Python that has it. Timings are for whoever runs it, on an idle machine.
 """
 
 from __future__ import annotations
@@ -18,12 +18,15 @@ from pathlib import Path
 
 import h5py
 import numpy as np
+from benchmarks import large_file
 from numpy.typing import NDArray
 
+from hindmost.harness.runfile.writer import write_whole
 from hindmost.models.ranks.kmeans import cluster
 from hindmost.models.ranks.lateness import Sweep
 
 ITERATIONS, RANKS = 5000, 100_000
+FILE_ITERATIONS = 1000
 BLOCK_BYTES = 64 << 20
 VECTORS, METRICS, GROUPS, STARTS = 131_072, 32, 8, 5
 
@@ -110,7 +113,7 @@ def bench_streaming(folder: Path) -> None:
     path = folder / "durations.h5"
     write_durations(path)
     done = subprocess.run(
-        [sys.executable, __file__, "--stream", str(path)],
+        [sys.executable, "-m", "benchmarks.ranks", "--stream", str(path)],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     spent, peak, last, total = map(float, done.stdout.split())
@@ -121,6 +124,25 @@ def bench_streaming(folder: Path) -> None:
         f"{spent:.1f} s (goal 60), {peak / 2**30:.2f} GiB (goal 1); every body has one last rank: "
         f"{last == ITERATIONS}; total off numpy's by {abs(total / longest - 1):.1e}"
     )
+
+
+def bench_file(folder: Path) -> None:
+    """Write a whole run file of as many ranks, phases and starts with it, and look at it all."""
+    made = large_file.values(FILE_ITERATIONS, RANKS)
+    path = write_whole(folder, large_file.header(FILE_ITERATIONS, RANKS), made)
+    del made
+    size = path.stat().st_size
+    command = [sys.executable, "-m", "hindmost", "ranks", str(path), "--json"]
+    began = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    spent = time.perf_counter() - began
+    print(  # noqa: T201
+        f"hindmost ranks on a run file of {FILE_ITERATIONS} bodies of {RANKS:,} ranks, "
+        f"{size / 1e9:.1f} GB, groups, profile and critical path included: {spent:.1f} s, "
+        f"{used.ru_maxrss / 2**20:.2f} GiB, exit status {os.waitstatus_to_exitcode(status)}"
+    )
+    path.unlink()
 
 
 def bench_kmeans(folder: Path) -> None:
@@ -156,19 +178,19 @@ def bench_kmeans(folder: Path) -> None:
 
 
 def main() -> None:
-    """Bench both."""
+    """Bench all, or one."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--stream", type=Path)
-    parser.add_argument("--only", choices=("streaming", "kmeans"))
+    parser.add_argument("--only", choices=("streaming", "file", "kmeans"))
     arguments = parser.parse_args()
     if arguments.stream is not None:
         stream(arguments.stream)
         return
     with tempfile.TemporaryDirectory(prefix="hindmost-") as folder:
-        if arguments.only != "streaming":
-            bench_kmeans(Path(folder))
-        if arguments.only != "kmeans":
-            bench_streaming(Path(folder))
+        benches = {"kmeans": bench_kmeans, "streaming": bench_streaming, "file": bench_file}
+        for name, bench in benches.items():
+            if arguments.only in (None, name):
+                bench(Path(folder))
 
 
 if __name__ == "__main__":
