@@ -14,11 +14,11 @@ from hindmost.harness.runfile.disk import sync_folder
 from hindmost.jobs.drive import running
 from hindmost.jobs.drive.cause import cause_of, disk_is_full, memory_kills, says_full
 from hindmost.jobs.drive.deadline import Deadline
+from hindmost.jobs.drive.last_words import LINES, last_words, lines_of
 from hindmost.jobs.drive.process import Ended, perform, told_to_stop
 from hindmost.jobs.drive.results import (
     OUTPUT,
     check_run_files,
-    last_words,
     move,
     publish,
     scratch_folder,
@@ -126,8 +126,9 @@ def conclude(
 ) -> Outcome:
     """Bring an attempt's files home and write its outcome."""
     home = here.study.run(run.id)
-    said = last_words(output)
-    cause = cause_of(ended, said=said, memory_kills=kills)
+    lines = lines_of(output)
+    cause = cause_of(ended, said="\n".join(lines[-LINES:]), memory_kills=kills)
+    said = last_words(lines, cause)
     files: tuple[str, ...] = ()
     if cause is Cause.DONE:
         try:
@@ -135,10 +136,10 @@ def conclude(
             check_run_files(written, run.ranks)
             files = publish(written, home)
             if not files and any(OUT in word for word in run.command):
-                cause, said = Cause.FAILED, f"The run ended well but wrote no file.\n{said}"
+                cause, said = Cause.FAILED, f"{said}\nThe run ended well but wrote no file.".strip()
         except HindmostError as error:
             cause, said = Cause.FAILED, str(error)
-    if cause is Cause.FAILED and ended.status == 0 and told_to_stop(here.signals):
+    if cause is Cause.FAILED and ended.status == 0 and told_to_stop(here.signals, 0):
         cause = Cause.STOPPED  # a launcher that a scheduler ends may say anything, 0 as well
     bad = cause in (Cause.FAILED, Cause.CRASHED)
     full = bad and (disk_is_full(home) or disk_is_full(out))

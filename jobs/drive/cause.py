@@ -8,10 +8,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from hindmost.errors import DataError, MissingError, UsageError
-from hindmost.jobs.drive.process import NOT_FOUND, Ended, EndedBy
+from hindmost.jobs.drive.process import ASKED_TO_END, NOT_FOUND, Ended, EndedBy, shell_status
 from hindmost.jobs.durable import DISK_FULL
 from hindmost.jobs.outcome import Cause
-from hindmost.statuses import INTERRUPTED, TERMINATED, WORK_IS_LEFT
+from hindmost.statuses import WORK_IS_LEFT
 
 NOT_EXECUTABLE = 126
 
@@ -23,10 +23,12 @@ CAUSES = {
     NOT_EXECUTABLE: Cause.FAILED,
     NOT_FOUND: Cause.FAILED,
     WORK_IS_LEFT: Cause.STOPPED,
-    INTERRUPTED: Cause.STOPPED,
-    TERMINATED: Cause.STOPPED,
 }
-"""Exit statuses that say something; any other is a crash, which may not happen again."""
+"""Exit statuses that say something; any other is a crash, which may not happen again.
+
+TERM and INT are none: of ranks that the driver did not stop, and that nobody told it to stop, a
+launcher ended the others after one had failed.
+"""
 
 ENDED_BY = {EndedBy.LIMIT: Cause.RUN_LIMIT, EndedBy.DRIVER: Cause.STOPPED}
 
@@ -40,6 +42,8 @@ OUT_OF_MEMORY = re.compile(
 """Lines of srun, PETSc and kernels; a program's own words of memory mean anything."""
 NODE_FAILURE = re.compile(r"^(?:srun|slurmstepd)\b.*node[ _]fail", re.IGNORECASE | re.MULTILINE)
 """Lines of srun."""
+EXITED = re.compile(r"^srun: error: .*: tasks? \S+: Exited with exit code (\d+)", re.MULTILINE)
+"""A line of srun, whose own status is the highest: that of the ranks which it ended thereafter."""
 GROUPS, MOUNT = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 PROBE_BYTES = 1 << 20
 
@@ -56,7 +60,9 @@ def cause_of(ended: Ended, *, said: str, memory_kills: int) -> Cause:
     """
     if ended.by in ENDED_BY:
         return ENDED_BY[ended.by]
-    status = 128 - ended.status if ended.status < 0 else ended.status
+    status = shell_status(ended.status)
+    if status in ASKED_TO_END and (first := EXITED.search(said)):
+        status = int(first[1])
     cause = CAUSES.get(status, Cause.CRASHED)
     if cause is not Cause.CRASHED:
         return cause

@@ -14,11 +14,16 @@ from enum import StrEnum
 from pathlib import Path
 
 from hindmost.jobs.drive.signals import Signals
+from hindmost.statuses import INTERRUPTED, TERMINATED
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 TOLD_WITHIN_S = 0.5
 """Between the end of ranks and that of their driver, where a scheduler ends all at once."""
+ENDED_WITHIN_S = 3.0
+"""The same where TERM or INT ended the ranks, which is how a scheduler does it, node by node."""
+ASKED_TO_END = frozenset({INTERRUPTED, TERMINATED})
+"""Statuses of a shell for what TERM or INT ended."""
 NOT_FOUND = 127
 """Exit status of a shell for a command that is not there."""
 
@@ -129,17 +134,24 @@ def wait(
             kill_at = float("inf")
         next_at = min(limit_at, end_at) if by is EndedBy.ITSELF else kill_at
         signals.wait(min(next_at - time.monotonic(), 3600.0))
-    if by is EndedBy.ITSELF and process.returncode != 0 and told_to_stop(signals):
+    status = process.returncode
+    if by is EndedBy.ITSELF and status != 0 and told_to_stop(signals, status):
         return EndedBy.DRIVER
     return by
 
 
-def told_to_stop(signals: Signals) -> bool:
+def told_to_stop(signals: Signals, status: int) -> bool:
     """Tell whether a scheduler ended all processes at once, and the ranks were faster."""
-    told_at = time.monotonic() + TOLD_WITHIN_S
+    asked = shell_status(status) in ASKED_TO_END
+    told_at = time.monotonic() + (ENDED_WITHIN_S if asked else TOLD_WITHIN_S)
     while not signals.stop and time.monotonic() < told_at:
         signals.wait(told_at - time.monotonic())
     return signals.stop
+
+
+def shell_status(status: int) -> int:
+    """Return an exit status as a shell has it: 128 and the number of the signal."""
+    return 128 - status if status < 0 else status
 
 
 def signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:

@@ -142,15 +142,3 @@ def sweep(run: Path) -> None:
         else:
             with suppress(OSError):
                 each.unlink()
-
-
-def last_words(output: Path, most: int = 600) -> str:
-    """Return the end of what a run said: its last lines that are not empty."""
-    try:
-        with output.open("rb") as file:
-            file.seek(max(0, output.stat().st_size - 4 * most))
-            text = file.read().decode(errors="replace")
-    except OSError:
-        return ""
-    lines = [line.rstrip() for line in text.splitlines() if line.strip()]
-    return "\n".join(lines[-6:])[-most:]

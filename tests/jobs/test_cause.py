@@ -77,8 +77,13 @@ def test_words_count_where_a_launcher_or_a_kernel_says_them(said: str, expected:
         (-9, EndedBy.LIMIT, 0, Cause.RUN_LIMIT),
         (0, EndedBy.LIMIT, 0, Cause.RUN_LIMIT),
         (-9, EndedBy.DRIVER, 0, Cause.STOPPED),
-        (-15, EndedBy.ITSELF, 0, Cause.STOPPED),
-        (-2, EndedBy.ITSELF, 0, Cause.STOPPED),
+        (-15, EndedBy.DRIVER, 0, Cause.STOPPED),
+        # Nobody told the driver, and it told nobody.
+        (-15, EndedBy.ITSELF, 0, Cause.CRASHED),
+        (143, EndedBy.ITSELF, 0, Cause.CRASHED),
+        (130, EndedBy.ITSELF, 0, Cause.CRASHED),
+        (-2, EndedBy.ITSELF, 0, Cause.CRASHED),
+        (75, EndedBy.ITSELF, 0, Cause.STOPPED),
         (-11, EndedBy.ITSELF, 0, Cause.CRASHED),
     ],
 )
@@ -87,3 +92,28 @@ def test_who_ended_a_run_comes_before_its_status(
 ) -> None:
     ended = Ended(status=status, by=by, seconds=1.0)
     assert cause_of(ended, said="", memory_kills=kills) is expected
+
+
+SRUN = """\
+srun: error: n0: {first}
+srun: launch/slurm: _step_signal: Terminating StepId=3.0
+slurmstepd-n0: error: *** STEP 3.0 ON n0 CANCELLED AT 2026-11-21T23:58:45 ***
+srun: error: n0: task 1: Terminated
+srun: Force Terminated StepId=3.0"""
+"""What srun 22.05 says, before it ends with 143, where one rank fails and it ends the other."""
+
+
+@pytest.mark.parametrize(
+    ("first", "expected"),
+    [
+        ("task 0: Exited with exit code 2", Cause.FAILED),
+        ("tasks 0,2-3: Exited with exit code 4", Cause.FAILED),
+        ("task 0: Exited with exit code 75", Cause.STOPPED),
+        ("task 0: Exited with exit code 1", Cause.CRASHED),
+        ("task 0: Segmentation fault", Cause.CRASHED),
+        ("task 0: Out Of Memory", Cause.MEMORY),
+    ],
+)
+def test_the_first_rank_counts_where_srun_ended_the_others(first: str, expected: Cause) -> None:
+    ended = Ended(status=143, by=EndedBy.ITSELF, seconds=1.0)
+    assert cause_of(ended, said=SRUN.format(first=first), memory_kills=0) is expected

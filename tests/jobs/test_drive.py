@@ -85,7 +85,7 @@ def test_runs_are_done_in_order_and_say_where(make: Make) -> None:
         (("sh", "-c", "exit 4"), [Cause.FAILED], 1),
         (("/no/such/command",), [Cause.FAILED], 1),
         (("sh", "-c", "exit 75"), [Cause.STOPPED], 75),
-        (("sh", "-c", "exit 143"), [Cause.STOPPED], 75),
+        (("sh", "-c", "exit 143"), [Cause.CRASHED] * 3, 1),
         (("sh", "-c", "exit 1"), [Cause.CRASHED] * 3, 1),
         (("sh", "-c", "kill -SEGV $$"), [Cause.CRASHED] * 3, 1),
         (("sh", "-c", "kill -KILL $$"), [Cause.CRASHED] * 3, 1),
@@ -106,13 +106,17 @@ def test_every_end_has_its_cause(
     status: int,
 ) -> None:
     monkeypatch.setattr(process, "TOLD_WITHIN_S", 0.05)
+    monkeypatch.setattr(process, "ENDED_WITHIN_S", 0.05)
     study = make([command])
     assert drive_here(study) == status
     assert causes(study) == expected
 
 
-def test_ranks_that_were_told_before_the_driver_were_stopped(make: Make) -> None:
-    study = make([("sh", "-c", "(sleep 0.1; kill -TERM $PPID) & exit 1")])
+@pytest.mark.parametrize(("later_s", "status"), [(0.1, 1), (1.0, 143)])
+def test_ranks_that_were_told_before_the_driver_were_stopped(
+    make: Make, later_s: float, status: int
+) -> None:
+    study = make([("sh", "-c", f"(sleep {later_s}; kill -TERM $PPID) & exit {status}")])
     assert drive_here(study) == 75
     assert causes(study) == [Cause.STOPPED]
 
