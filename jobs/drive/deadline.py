@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from hindmost.harness.runfile.provenance import process_age_s
@@ -44,20 +44,28 @@ class Deadline:
 
 
 def deadline_here(
-    walltime_s: float, stop_before_s: float, environment: Mapping[str, str] = os.environ
+    walltime_s: float,
+    stop_before_s: float,
+    environment: Mapping[str, str] = os.environ,
+    *,
+    ask: Callable[[], float | None] = lambda: None,
 ) -> Deadline:
     """Return the end of the allocation around this process.
 
-    It is the wall time after the script began, or what Slurm says, whichever comes first: a
-    scheduler's signal before the end comes tens of seconds early, or late.
+    It is what the scheduler says, for a person may have edited the script; where it does not, the
+    plan's wall time after the script began. A scheduler's signal before the end tells less: it
+    comes tens of seconds early, or late.
 
     Parameters
     ----------
     walltime_s, stop_before_s : float
         As the plan has them.
+    ask : callable
+        Asks the scheduler how many seconds are left, where the environment does not have the end
+        (older Slurm, PBS); None where it does not say.
     """
-    left_s = walltime_s - process_age_s()
-    said = environment.get(END_VARIABLE, "")
-    if said.isdigit():
-        left_s = min(left_s, int(said) - time.time())
+    end = environment.get(END_VARIABLE, "")
+    left_s = int(end) - time.time() if end.isdigit() else ask()
+    if left_s is None:
+        left_s = walltime_s - process_age_s()
     return Deadline(end_s=time.monotonic() + left_s, stop_before_s=stop_before_s)

@@ -20,6 +20,7 @@ from hindmost.jobs.launchers.launcher import Launcher
 from hindmost.jobs.outcome import Cause
 from hindmost.jobs.outcomes import RunRecord, Standing, standing
 from hindmost.jobs.plan.plan import Allocation, PlannedRun
+from hindmost.jobs.schedulers import SCHEDULERS
 from hindmost.statuses import WORK_IS_LEFT
 
 FAILED_FOR_GOOD = 1
@@ -70,17 +71,24 @@ def drive(
     study.allocation(name).mkdir(parents=True, exist_ok=True)
     who = f"Another driver is at work on allocation {name} of {study.path}; its log is there."
     log = Log(study, name)
+    scheduler = study.plan.machine.scheduler
+    job = job_here(scheduler)
     with locked(study.driver_lock(name), who, patience_s=PATIENCE_S) as held, Signals() as signals:
         if not held:
             log("the file system has no locks: nothing keeps a second driver away")
         here = Surroundings(
             study=study,
             allocation=name,
-            job=job_here(study.plan.machine.scheduler),
-            nodes=nodes_here(study.plan.machine.scheduler),
+            job=job,
+            nodes=nodes_here(scheduler),
             script_sha256=sha256_of(study.script(name)),
             launcher=launcher,
-            deadline=deadline or deadline_here(allocation.walltime_s, allocation.stop_before_s),
+            deadline=deadline
+            or deadline_here(
+                allocation.walltime_s,
+                allocation.stop_before_s,
+                ask=lambda: SCHEDULERS[scheduler].left_s(job),
+            ),
             signals=signals,
             grace_s=grace_s,
         )

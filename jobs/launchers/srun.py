@@ -43,14 +43,16 @@ class Srun:
             ("--cpu-bind", "cores" if ranks_per_node <= machine.cores_per_node else "none"),
         )
         given = {word.split("=")[0] for word in machine.launch_args}
+        shared = {"--exact", "--overlap", "--overcommit", "-O"} & given
+        # As many cores as ranks, not all of the node; cores for each rank there may not be.
+        share = "--exact" if ranks_per_node <= machine.cores_per_node else "--overcommit"
         return (
             "srun",
             f"--nodes={nodes}",
             f"--ntasks={ranks}",
             f"--ntasks-per-node={ranks_per_node}",
             *(f"{name}={value}" for name, value in own if name not in given),
-            # As many cores as ranks, not all of the node.
-            *(() if {"--exact", "--overlap", "--overcommit", "-O"} & given else ("--exact",)),
+            *(() if shared else (share,)),
             # One that fails ends all: the others would wait for it until the run's limit.
             *(() if "--kill-on-bad-exit" in given else ("--kill-on-bad-exit=1",)),
             *machine.launch_args,

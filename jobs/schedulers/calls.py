@@ -13,6 +13,9 @@ from hindmost.errors import MissingError
 CALL_LIMIT_S = 60.0
 """A busy Slurm or PBS answers within seconds; one that does not is better asked later."""
 
+ASK_LIMIT_S = 10.0
+"""For what a driver can do without: its nodes wait meanwhile."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:

@@ -12,9 +12,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from hindmost.durations import parse_duration
 from hindmost.errors import MissingError, UsageError
+from hindmost.harness.runfile.provenance import process_age_s
 from hindmost.jobs.placeholders import fill
-from hindmost.jobs.schedulers.calls import Answer, batches, call, environment_of_jobs
+from hindmost.jobs.schedulers.calls import ASK_LIMIT_S, Answer, batches, call, environment_of_jobs
 from hindmost.jobs.schedulers.pbs_state import job
 from hindmost.jobs.schedulers.scheduler import Job, JobState, Script
 from hindmost.jobs.schedulers.script import OUTPUT, clock, directives, fill_template, line
@@ -50,7 +52,9 @@ class Pbs:
             "ppn": allocation.ranks_per_node,
             "cores_per_node": machine.cores_per_node,
         }
-        cores = machine.cores_per_node if machine.exclusive else allocation.ranks_per_node
+        cores = machine.cores_per_node
+        if not machine.exclusive:
+            cores = min(cores, allocation.ranks_per_node)
         select = machine.select or f"{{nodes}}:ncpus={cores}:mpiprocs={{ranks_per_node}}"
         place = machine.place or ("scatter:excl" if machine.exclusive else "scatter")
         of = f"of machine '{machine.name}'"
@@ -135,6 +139,20 @@ class Pbs:
                     f"{denied[0].strip()}. Try again, or ask who runs PBS here ('qdel -x' and "
                     "'qdel -W force' are theirs)."
                 )
+
+    def left_s(self, id: str) -> float | None:
+        """Return the seconds until the end of a running job; None where PBS does not say."""
+        if not _ID.fullmatch(id):  # the driver was started by hand
+            return None
+        try:
+            answer = call("qstat", "-f", "-F", "json", id, limit_s=ASK_LIMIT_S)
+            told = _of(_jobs(answer, [id]), id) or {}
+            limit_s = parse_duration(told["Resource_List"]["walltime"])
+            used = told.get("resources_used", {}).get("walltime", "00:00:00")
+            # What was used is looked at now and then only; this process is the script's.
+            return limit_s - max(parse_duration(used), process_age_s())
+        except (MissingError, KeyError, TypeError, AttributeError, ValueError):
+            return None
 
 
 def _jobs(answer: Answer, asked: list[str]) -> dict[str, dict[str, Any]]:

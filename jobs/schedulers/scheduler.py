@@ -92,3 +92,6 @@ class Scheduler(Protocol):
 
     def cancel(self, ids: Sequence[str]) -> None:
         """Cancel jobs; those that ended are left as they are."""
+
+    def left_s(self, id: str) -> float | None:
+        """Return the seconds until the end of a running job; None where nobody says."""

@@ -7,12 +7,13 @@ only where the site keeps accounts. A job that neither knows is UNKNOWN.
 from __future__ import annotations
 
 import math
+import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 from hindmost.errors import MissingError, UsageError
-from hindmost.jobs.schedulers.calls import Answer, batches, call, environment_of_jobs
+from hindmost.jobs.schedulers.calls import ASK_LIMIT_S, Answer, batches, call, environment_of_jobs
 from hindmost.jobs.schedulers.scheduler import Job, JobState, Script
 from hindmost.jobs.schedulers.script import (
     OUTPUT,
@@ -62,7 +63,8 @@ class Slurm:
             option("qos", machine.qos),
             option("constraint", machine.constraint),
             f"--nodes={allocation.nodes}",
-            f"--ntasks-per-node={allocation.ranks_per_node}",
+            # No more than cores, or no node will ever do: srun --overcommit starts the others.
+            f"--ntasks-per-node={min(allocation.ranks_per_node, machine.cores_per_node)}",
             "--exclusive" if machine.exclusive else "",
             f"--time={clock(allocation.walltime_s)}",
             f"--signal=B:USR1@{warning_s}",
@@ -123,6 +125,25 @@ class Slurm:
                 raise MissingError(
                     f"scancel: {denied[0].strip()}. Try again, or ask who runs Slurm here."
                 )
+
+    def left_s(self, id: str) -> float | None:
+        """Return the seconds until the end of a running job; None where Slurm does not say."""
+        if not id.isdigit():  # the driver was started by hand
+            return None
+        words = ("--noheader", f"--jobs={id}", "--format=%L")
+        try:
+            return _seconds(call("squeue", *words, limit_s=ASK_LIMIT_S).out.strip())
+        except MissingError:
+            return None
+
+
+def _seconds(left: str) -> float | None:
+    """Read ``[[D-]HH:]MM:SS``; None for Slurm's words, such as UNLIMITED."""
+    found = re.fullmatch(r"(?:(?:(\d+)-)?(\d+):)?(\d+):(\d\d)", left)
+    if found is None:
+        return None
+    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
 
 
 def _matters(complaint: str) -> bool:

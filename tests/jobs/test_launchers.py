@@ -99,7 +99,8 @@ def test_srun() -> None:
     assert words(asked, "srun") == (
         f"{places} --exact --kill-on-bad-exit=1 --mpi=cray_shasta --cpu-bind=map_cpu:0,2,4"
     )
-    assert "--cpu-bind=none" in words(MACHINE, "srun", per_node=6)
+    crowded = words(MACHINE, "srun", per_node=6)
+    assert "--cpu-bind=none --overcommit --kill-on-bad-exit=1" in crowded
 
 
 @pytest.mark.parametrize(

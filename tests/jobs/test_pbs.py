@@ -11,6 +11,7 @@ import pytest
 from tests.jobs.scripts import CIRRUS, script
 
 from hindmost.errors import MissingError, UsageError
+from hindmost.jobs.schedulers import pbs
 from hindmost.jobs.schedulers.pbs import PBS
 from hindmost.jobs.schedulers.pbs_state import job
 from hindmost.jobs.schedulers.scheduler import JobState
@@ -171,3 +172,19 @@ def test_the_id_of_a_server_with_a_longer_name(jobs: Path, tmp_path: Path) -> No
     raw = json.dumps(answer).replace("\\t", "\t")  # control characters as they are
     qstat.write_text(f"#!/bin/sh\ncat <<'END'\n{raw}\nEND\n")
     assert PBS.look(["7.pbs-1"])["7.pbs-1"].state is JobState.RUNNING
+
+
+def test_what_is_left_of_a_job(jobs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.sh"
+    path.write_text(PBS.render(script(CIRRUS)))
+    id = PBS.submit(path)
+    assert PBS.left_s(id) is None  # a job that waits has no end
+    monkeypatch.setattr(pbs, "process_age_s", lambda: 10.0)
+    becomes(jobs, id, job_state="R", Resource_List={"walltime": "00:01:00", "ncpus": 36})
+    assert PBS.left_s(id) == 50.0
+    becomes(jobs, id, resources_used={"walltime": "00:00:45"})
+    assert PBS.left_s(id) == 15.0
+    assert PBS.left_s("999.pbs-1") is None
+    assert PBS.left_s("process-7") is None
+    (tmp_path / "bin" / "qstat").write_text("#!/bin/sh\nexit 255\n")
+    assert PBS.left_s(id) is None

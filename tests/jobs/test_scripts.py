@@ -152,3 +152,12 @@ def test_times_are_rounded_up() -> None:
     text = SCHEDULERS["slurm"].render(script(ARCHER, walltime_s=360061.2, stop_before_s=0.4))
     assert "--time=100:01:02\n" in text
     assert "--signal=B:USR1@1\n" in text
+
+
+@pytest.mark.parametrize("exclusive", [True, False])
+def test_no_more_is_asked_for_than_a_node_has(exclusive: bool) -> None:
+    crowded = {"cores_per_node": 2, "oversubscribe": True, "exclusive": exclusive}
+    slurm = SCHEDULERS["slurm"].render(script(replace(ARCHER, **crowded), ranks_per_node=3))
+    assert "#SBATCH --ntasks-per-node=2\n" in slurm
+    pbs = SCHEDULERS["pbs"].render(script(replace(CIRRUS, **crowded), ranks_per_node=3))
+    assert "#PBS -l select=2:ncpus=2:mpiprocs=3\n" in pbs

@@ -167,3 +167,30 @@ def test_scancel_denied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         SLURM.cancel(["1"])
     commands(tmp_path, monkeypatch, scancel=f"echo '{error}Invalid job id specified' >&2; exit 1")
     SLURM.cancel(["1"])
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("0:59", 59.0),
+        ("12:00", 720.0),
+        ("2:00:01", 7201.0),
+        ("1-02:03:04", 93784.0),
+        ("UNLIMITED", None),
+        ("NOT_SET", None),
+        ("INVALID", None),
+        ("", None),
+    ],
+)
+def test_what_is_left_of_a_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, expected: float | None
+) -> None:
+    commands(tmp_path, monkeypatch, squeue=f'test "$2" = --jobs=7 && echo "{said}"')
+    assert SLURM.left_s("7") == expected
+    assert SLURM.left_s("8") is None
+    assert SLURM.left_s("process-7") is None
+
+
+def test_no_squeue_where_the_job_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert SLURM.left_s("7") is None
