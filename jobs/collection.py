@@ -85,10 +85,15 @@ def collect(study: StudyFolder, folder: Path) -> Collection:
     Raises
     ------
     UsageError
-        Another file has the name of one of the study's.
+        No run is done yet, or another file has the name of one of the study's.
     """
     records = study.records()
     done = {run: record.done for run, record in records.items()}
+    if not any(outcome.files for outcome in done.values() if outcome is not None):
+        raise UsageError(
+            f"No run of {study.path} is done yet; 'hindmost status {study.path}' says how it "
+            "stands."
+        )
     split = split_blocks(study.plan.runs, done)
     folder.mkdir(parents=True, exist_ok=True)
     files: list[Collected] = []

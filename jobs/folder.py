@@ -22,6 +22,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,11 @@ from hindmost.jobs.durable import append_durably, is_locked, locked, write_durab
 from hindmost.jobs.outcomes import RunRecord, read_records
 from hindmost.jobs.plan import files as plan_files
 from hindmost.jobs.plan.plan import Allocation, Plan, PlannedRun
+
+WRITTEN = frozenset(
+    {"study.toml", "plan.json", "scripts.json", "scripts", "output", "runs", "allocations"}
+)
+"""What a submission writes before its first job."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,22 +78,24 @@ class StudyFolder:
     def create(cls, path: Path, plan: Plan, study: bytes) -> StudyFolder:
         """Make the folder of a study; its plan is written last.
 
+        What a submission left of which no job came is written anew.
+
         Raises
         ------
         UsageError
-            There is a study, or something else, in it.
+            There is a study that was submitted, an edited script, or something else, in it.
         """
         folder = cls(path)
-        if folder.plan_file.exists():
+        if folder.plan_file.exists() and folder.was_begun():
             raise UsageError(
                 f"{path} holds a study that was submitted; 'hindmost resume {path}' goes on with "
                 "it, and --folder takes another place."
             )
-        ours = {"study.toml", "scripts", "runs", "allocations"}  # of a submission that was cut off
         names = sorted(each.name for each in path.iterdir()) if path.is_dir() else []
-        strange = [name for name in names if name not in ours and not name.startswith(".")]
+        strange = [name for name in names if name not in WRITTEN and not name.startswith(".")]
         if strange:
             raise UsageError(f"{path} holds other files ({strange[0]}); --folder takes another.")
+        folder.remove_scripts()
         for inside in (folder.path, folder.scripts, folder.runs):
             inside.mkdir(parents=True, exist_ok=True)
         for allocation in plan.allocations:
@@ -106,6 +114,36 @@ class StudyFolder:
                 "'hindmost submit STUDY.toml' makes one."
             )
         return folder
+
+    def was_begun(self) -> bool:
+        """Tell whether a script was submitted, or started by hand."""
+        at_work = any((self.path / "allocations").glob("*/*"))  # logs and locks of drivers
+        return bool(self.jobs()) or at_work or (self.runs.is_dir() and any(self.runs.iterdir()))
+
+    def remove_scripts(self) -> None:
+        """Remove the plan and its scripts; refuses where a person edited one."""
+        sums = self.written().get("sha256")  # None: it was cut off before the scripts were whole
+        scripts = sorted(self.scripts.glob("*.sh"))
+        for script in scripts:
+            found = sha256(script.read_bytes()).hexdigest()
+            if sums is not None and found != sums.get(script.stem):
+                raise UsageError(
+                    f"{script} was edited: 'hindmost resume {self.path}' submits it as it is; "
+                    "remove it, and the study is submitted anew."
+                )
+        self.plan_file.unlink(missing_ok=True)
+        for each in (*scripts, self.scripts_file):
+            each.unlink(missing_ok=True)
+        for left in (self.path / "allocations").glob("*/"):
+            left.rmdir()
+
+    def written(self) -> dict[str, Any]:
+        """Return what was written down of the scripts; nothing where there is none."""
+        try:
+            found = json.loads(self.scripts_file.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
 
     @cached_property
     def plan(self) -> Plan:

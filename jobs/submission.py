@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from hindmost.errors import MissingError, UsageError
 from hindmost.jobs.drive.running import noted, settle
@@ -59,7 +58,7 @@ def write_scripts(study: StudyFolder, scheduler: Scheduler) -> None:
     plan = study.plan
     (study.path / "output").mkdir(exist_ok=True)
     study.scripts.mkdir(exist_ok=True)
-    written = read_written(study)
+    written = study.written()
     moved = written.get("folder") != str(study.path)
     sums: dict[str, str] = dict(written.get("sha256", {}))
     changed = moved
@@ -81,15 +80,6 @@ def write_scripts(study: StudyFolder, scheduler: Scheduler) -> None:
     if changed:
         told = {"version": VERSION, "folder": str(study.path), "sha256": sums}
         write_durably(study.scripts_file, json.dumps(told, indent=1) + "\n")
-
-
-def read_written(study: StudyFolder) -> dict[str, Any]:
-    """Return what was written down of the scripts; nothing where there is none."""
-    try:
-        found = json.loads(study.scripts_file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def refuse_another_folder(path: Path, study: StudyFolder) -> None:

@@ -18,3 +18,6 @@ class Launcher(Protocol):
         self, machine: Machine, *, ranks: int, ranks_per_node: int, nodes: int
     ) -> tuple[str, ...]:
         """Return the words that start so many ranks, bound to cores, so many on each node."""
+
+    def warnings(self, machine: Machine) -> tuple[str, ...]:
+        """Say what of the MPI of this environment will likely not start in this way."""

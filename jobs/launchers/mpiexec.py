@@ -18,6 +18,7 @@ from hindmost.errors import MissingError, UsageError
 from hindmost.jobs.study.machine import Machine
 
 ANSWER_LIMIT_S = 30.0
+OPEN_MPI = "Open MPI"
 
 _MAPPING = ("ppn", "map-by", "npernode", "ppr", "perhost")
 _BINDING = ("bind-to", "rankfile", "cpu-set", "cpu-list")
@@ -46,7 +47,7 @@ class Family:
 
 FAMILIES = (
     Family(
-        name="Open MPI",
+        name=OPEN_MPI,
         marks=("Open MPI", "OpenRTE", "PRRTE", "prterun"),
         place=lambda per_node, crowded: (
             "--map-by",
@@ -101,6 +102,10 @@ class Mpiexec:
         if not any(word in given for word in _BINDING):
             own += family(program).bind(crowded)
         return (program, "-n", str(ranks), *own, *machine.launch_args)
+
+    def warnings(self, machine: Machine) -> tuple[str, ...]:
+        """Say nothing: ranks are started by the mpiexec of their own library."""
+        return ()
 
 
 def find() -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from hindmost.errors import UsageError
+from hindmost.errors import HindmostError, UsageError
+from hindmost.jobs.launchers.mpiexec import OPEN_MPI, family, find
 from hindmost.jobs.study.machine import Machine
 
 REFUSED = {
@@ -56,6 +57,25 @@ class Srun:
             # One that fails ends all: the others would wait for it until the run's limit.
             *(() if "--kill-on-bad-exit" in given else ("--kill-on-bad-exit=1",)),
             *machine.launch_args,
+        )
+
+    def warnings(self, machine: Machine) -> tuple[str, ...]:
+        """Say so where the MPI of this environment is Open MPI, which few build with PMI-2.
+
+        Of an interpreter elsewhere, nothing is known.
+        """
+        if machine.python:
+            return ()
+        try:
+            found = family(program := find()).name
+        except HindmostError:  # the MPI may come with a module
+            return ()
+        if found != OPEN_MPI:
+            return ()
+        return (
+            f"{program} is of Open MPI, and machine '{machine.name}' starts ranks by srun "
+            "--mpi=pmi2: unless that Open MPI was built with PMI-2, every run ends in MPI_Init. "
+            f'Set machine.{machine.name}.launcher = "mpiexec" and launch_args = [].',
         )
 
 

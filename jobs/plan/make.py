@@ -71,11 +71,11 @@ def refuse_crowds(machine: Machine, ranks: int) -> None:
 
 
 def choose_machine(study: Study, name: str | None) -> Machine:
-    """Return the machine of that name; without one, the only one that was written down."""
+    """Return the machine of that name; without one, the study's, or the only one there is."""
     if name is None and not study.only_machine:
         raise UsageError(
-            f"{study.file} may run on several machines: choose with --machine from: "
-            f"{', '.join(study.machines)}."
+            f"{study.file} may run on several machines: choose with --machine, or with machine in "
+            f"its [study], from: {', '.join(study.machines)}."
         )
     name = name or study.only_machine
     if name not in study.machines:

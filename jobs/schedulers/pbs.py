@@ -18,7 +18,7 @@ from hindmost.harness.runfile.provenance import process_age_s
 from hindmost.jobs.placeholders import fill
 from hindmost.jobs.schedulers.calls import ASK_LIMIT_S, Answer, batches, call, environment_of_jobs
 from hindmost.jobs.schedulers.pbs_state import job
-from hindmost.jobs.schedulers.scheduler import Job, JobState, Script
+from hindmost.jobs.schedulers.scheduler import REFUSED, Job, JobState, Script
 from hindmost.jobs.schedulers.script import OUTPUT, clock, directives, fill_template, line
 
 LONGEST_NAME = 230
@@ -89,10 +89,7 @@ class Pbs:
         answer = call("qsub", place, environment=environment_of_jobs())
         words = answer.out.split()
         if answer.status or not words or not _ID.fullmatch(words[-1]):
-            raise UsageError(
-                f"qsub refused {path}: {answer.complaint}. Correct the machine or the limits in "
-                "the study, or the script itself."
-            )
+            raise UsageError(f"qsub refused {path}: {answer.complaint}. {REFUSED}")
         return words[-1]
 
     def look(self, ids: Sequence[str]) -> dict[str, Job]:

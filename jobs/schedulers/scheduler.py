@@ -34,6 +34,13 @@ class JobState(StrEnum):
     """The scheduler does not know the job: never a success."""
 
 
+REFUSED = (
+    "Correct the script and let 'hindmost resume' submit it; or, as long as no script of the study "
+    "was submitted, correct its machine or its limits and 'hindmost submit' it again."
+)
+"""What to do where a scheduler refuses a script."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """A job as its scheduler sees it.

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from hindmost.errors import MissingError, UsageError
 from hindmost.jobs.schedulers.calls import ASK_LIMIT_S, Answer, batches, call, environment_of_jobs
-from hindmost.jobs.schedulers.scheduler import Job, JobState, Script
+from hindmost.jobs.schedulers.scheduler import REFUSED, Job, JobState, Script
 from hindmost.jobs.schedulers.script import (
     OUTPUT,
     clock,
@@ -88,10 +88,7 @@ class Slurm:
         answer = call("sbatch", "--parsable", "--", place, environment=environment)
         id = answer.out.strip().split(";")[0]
         if answer.status or not id.isdigit():
-            raise UsageError(
-                f"sbatch refused {path}: {answer.complaint}. Correct the machine or the limits in "
-                "the study, or the script itself."
-            )
+            raise UsageError(f"sbatch refused {path}: {answer.complaint}. {REFUSED}")
         return id
 
     def look(self, ids: Sequence[str]) -> dict[str, Job]:

@@ -108,7 +108,7 @@ def study_of(
     head, run, sweep = (Section(document, (name,)) for name in ("study", "run", "sweep"))
     pack, limits, collect = (Section(document, (name,)) for name in ("pack", "limits", "collect"))
     for section, known in (
-        (head, ("name", "seed", "repeats", "order")),
+        (head, ("name", "seed", "repeats", "order", "machine")),
         (run, ("command", "options")),
         (pack, ("by", "runs")),
         (limits, ("job", "run", "stop_before", "max_retries")),
@@ -118,6 +118,9 @@ def study_of(
     axes = read_axes(sweep)
     names = [name for axis in axes for name in axis.names]
     machines = read_machines(document, profiles)
+    only = "" if len(machines) > 1 else next(iter(machines), LOCAL)
+    if "machine" in head.table:
+        only = head.choice("machine", with_this_one(machines), only)
     study = Study(
         name=read_name(head),
         file=document.name,
@@ -136,7 +139,7 @@ def study_of(
         limits=read_limits(limits),
         collect=read_collect(collect),
         machines=with_this_one(machines),
-        only_machine="" if len(machines) > 1 else next(iter(machines), LOCAL),
+        only_machine=only,
     )
     study = replace(replaced(study, replacements), replacements=replacements)
     configurations(study)

@@ -111,7 +111,8 @@ class Study:
     machines : dict of str to Machine
         Those of the study and of the user, and this one as ``local``.
     only_machine : str
-        The one that was written down; this one where none was, empty where several were.
+        The one that the study chooses, else the only one that was written down; this one where
+        none was, empty where several were.
     replacements : tuple of str
         What was set instead on the command line, as ``ranks=1,2``.
     """

@@ -9,6 +9,7 @@ from pathlib import Path
 from hindmost.jobs.folder import StudyFolder
 from hindmost.jobs.schedulers import SCHEDULERS
 from hindmost.jobs.submission import cancel
+from hindmost.jobs.words import counted
 
 EXAMPLES = """\
 examples:
@@ -36,7 +37,7 @@ def perform(arguments: argparse.Namespace) -> int:
         print(json.dumps({"version": JSON_VERSION, "cancelled": jobs}, indent=1))
     elif jobs:
         first = ", ".join(jobs[:8]) + (" ..." if jobs[8:] else "")
-        print(f"cancelled {len(jobs)} job{'s' if len(jobs) > 1 else ''}: {first}")
+        print(f"cancelled {counted(len(jobs), 'job')}: {first}")
         print(f"next: hindmost resume {arguments.folder} goes on with what is left")
     else:
         print("no job of this study is queued or running")

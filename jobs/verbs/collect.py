@@ -16,6 +16,7 @@ from hindmost.jobs.collection import TABLE, Collection, collect
 from hindmost.jobs.folder import StudyFolder
 from hindmost.jobs.outcomes import Standing
 from hindmost.jobs.state import standings_of
+from hindmost.jobs.words import counted
 from hindmost.statuses import WORK_IS_LEFT
 
 EXAMPLES = f"""\
@@ -48,36 +49,45 @@ def perform(arguments: argparse.Namespace) -> int:
     study = StudyFolder.open(arguments.folder)
     with study.changing():
         found = collect(study, arguments.out or arguments.folder / "collected")
-    if not found.files:
-        raise UsageError(
-            f"No run of {arguments.folder} is done yet; hindmost status {arguments.folder} says "
-            "how it stands."
-        )
+    standings = standings_of(study, study.records(found.missing)).values()
+    left = sum(each is Standing.LEFT for each in standings)
     if arguments.json:
         files = [asdict(each) for each in found.files]
         answer = {"folder": str(found.folder), "files": files, "missing": found.missing}
         print(json.dumps({"version": JSON_VERSION, **answer}, indent=1))
     else:
-        tell(study, found)
+        tell(study, found, left, arguments.folder)
     if not found.missing:
         return finish(study, found) if arguments.finish else 0
-    standings = standings_of(study, study.records(found.missing))
-    return WORK_IS_LEFT if Standing.LEFT in standings.values() else 1
+    return WORK_IS_LEFT if left else 1
 
 
-def tell(study: StudyFolder, found: Collection) -> None:
-    """Print what was collected."""
-    runs = len({each.run for each in found.files})
-    print(f"{len(found.files)} files of {runs} runs in {found.folder}")
+def tell(study: StudyFolder, found: Collection, left: int, folder: Path) -> None:
+    """Print what was collected.
+
+    Parameters
+    ----------
+    left : int
+        Runs that are to be done, or done again.
+    folder : Path
+        Of the study, as it was given.
+    """
+    runs = counted(len({each.run for each in found.files}), "run")
+    print(f"{counted(len(found.files), 'file')} of {runs} in {found.folder}")
     if found.missing:
-        print(f"{len(found.missing)} runs are not done")
-    split = {(each.allocation, each.block) for each in found.files if each.split}
+        is_ = "is" if len(found.missing) == 1 else "are"
+        print(f"{counted(len(found.missing), 'run')} {is_} not done")
+    split = len({(each.allocation, each.block) for each in found.files if each.split})
     if split:
+        was, its = ("was", "its") if split == 1 else ("were", "their")
         print(
-            f"{len(split)} blocks were done by more than one job; 'split' in {TABLE} marks their "
-            "files"
+            f"{counted(split, 'block')} {was} done by more than one job; 'split' in {TABLE} marks "
+            f"{its} files"
         )
-    print(f"next: {line_of(study, found) or f'hindmost fit {found.folder}'}")
+    if left:
+        print(f"next: hindmost resume {folder}, for what is left")
+    else:
+        print(f"next: {line_of(study, found) or f'hindmost fit {found.folder}'}")
 
 
 def line_of(study: StudyFolder, found: Collection) -> str:

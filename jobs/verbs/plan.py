@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hindmost.errors import UsageError
+from hindmost.jobs.words import counted
 
 if TYPE_CHECKING:
     from hindmost.jobs.plan.estimate import Estimate
@@ -122,7 +123,9 @@ def perform(arguments: argparse.Namespace) -> int:
 
 def warnings(plan: Plan, estimate: Estimate | None) -> list[str]:
     """Say what may go wrong with a plan."""
-    found = []
+    from hindmost.jobs.launchers import LAUNCHERS
+
+    found = [*LAUNCHERS[plan.machine.launcher].warnings(plan.machine)]
     split = sum(run.split for run in plan.runs)
     if split:
         found.append(
@@ -260,8 +263,3 @@ def table(rows: list[list[str]]) -> list[str]:
 def more(count: int) -> list[str]:
     """Say how much is not shown."""
     return [f"... and {count:,} more: --json shows all"] if count > 0 else []
-
-
-def counted(count: int, noun: str) -> str:
-    """Write a number of things."""
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")

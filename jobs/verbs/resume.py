@@ -10,6 +10,7 @@ from pathlib import Path
 from hindmost.jobs.folder import StudyFolder
 from hindmost.jobs.schedulers import SCHEDULERS
 from hindmost.jobs.submission import Resumption, resume
+from hindmost.jobs.words import counted
 
 EXAMPLES = """\
 examples:
@@ -50,10 +51,10 @@ def tell(done: Resumption, folder: Path) -> None:
     if done.submitted:
         jobs = ", ".join(f"{each.allocation} as job {each.job}" for each in done.submitted[:4])
         more = f" and {len(done.submitted) - 4} more" if done.submitted[4:] else ""
-        print(f"submitted {done.runs} runs: {jobs}{more}")
+        print(f"submitted {counted(done.runs, 'run')}: {jobs}{more}")
     if done.live:
-        several = len(done.live) > 1
-        print(f"{len(done.live)} allocation{'s have' if several else ' has'} a job already")
+        has = "has" if len(done.live) == 1 else "have"
+        print(f"{counted(len(done.live), 'allocation')} {has} a job already")
     if done.failed:
         print(f"failed for good: {done.failed}; --again does them again")
     if done.submitted or done.live:

@@ -12,6 +12,7 @@ from hindmost.jobs.folder import StudyFolder
 from hindmost.jobs.schedulers import SCHEDULERS
 from hindmost.jobs.schedulers.scheduler import JobState
 from hindmost.jobs.state import AllocationState, RunState, StudyState, state_of
+from hindmost.jobs.words import counted
 from hindmost.statuses import WORK_IS_LEFT
 
 EXAMPLES = """\
@@ -49,7 +50,8 @@ def tell(study: StudyFolder, state: StudyState, folder: Path) -> None:
     """Print how a study stands."""
     counts = state.counts
     told = ", ".join(f"{counts[each]} {each}" for each in RunState if counts[each])
-    print(f"{study.plan.study} on {study.plan.machine.name}: {counts.total()} runs: {told}")
+    total = counted(counts.total(), "run")
+    print(f"{study.plan.study} on {study.plan.machine.name}: {total}: {told}")
     if state.remark:
         print(f"  the jobs are not known: {state.remark}")
     going = [each for each in state.allocations if worth_a_line(each)]
@@ -57,7 +59,8 @@ def tell(study: StudyFolder, state: StudyState, folder: Path) -> None:
         done = each.counts[RunState.DONE]
         print(f"  {each.allocation.id}: {done} of {len(each.runs)} done; {job_words(each)}")
     if len(going) > MOST_LINES:
-        print(f"  and {len(going) - MOST_LINES} more allocations; --json has all")
+        more = counted(len(going) - MOST_LINES, "more allocation")
+        print(f"  and {more}; --json has all")
     for failure in state.failures[:MOST_FAILURES]:
         lines = [line for line in failure.message.splitlines() if any(map(str.isalnum, line))]
         said = lines or [status_words(failure.status)]  # launchers put dashes below their words

@@ -14,6 +14,7 @@ from hindmost.jobs.plan.plan import Plan
 from hindmost.jobs.schedulers import SCHEDULERS
 from hindmost.jobs.schedulers.scheduler import Scheduler, Script
 from hindmost.jobs.submission import submit
+from hindmost.jobs.words import counted
 
 EXAMPLES = """\
 examples:
@@ -65,10 +66,9 @@ def perform(arguments: argparse.Namespace) -> int:
             for each in submit(folder, scheduler, [each.id for each in plan.allocations]):
                 done.append(each)
         except HindmostError:
-            sys.stderr.write(
-                f"hindmost: {len(done)} of {len(plan.allocations)} scripts were submitted; "
-                f"'hindmost resume {path}' submits the others\n"
-            )
+            count = f"{len(done)} of {counted(len(plan.allocations), 'script')}"
+            others = f"; 'hindmost resume {path}' submits the others" if done else ""
+            sys.stderr.write(f"hindmost: submitted {count}{others}\n")
             raise
     if arguments.json:
         answer = {"folder": str(folder.path), "submitted": [asdict(each) for each in done]}
@@ -76,7 +76,7 @@ def perform(arguments: argparse.Namespace) -> int:
     else:
         jobs = ", ".join(f"{each.allocation} as job {each.job}" for each in done[:4])
         more = f" and {len(done) - 4} more" if done[4:] else ""
-        print(f"submitted {len(plan.runs)} runs: {jobs}{more}")
+        print(f"submitted {counted(len(plan.runs), 'run')}: {jobs}{more}")
         print(f"next: hindmost status {path}")
     return 0
 

@@ -105,6 +105,7 @@ def test_an_example_of_a_scheduler_can_be_planned(scheduler: str) -> None:
 
 def test_the_whole_example_has_every_scheduler() -> None:
     study = study_of(parse_document(example(), "example.toml"))
+    assert make_plan(study).machine.name == "local"  # as it is, without a word more
     assert {each.scheduler for each in study.machines.values()} == set(SCHEDULERS.names)
     for name in study.machines:
         assert make_plan(study, name).machine.name == name

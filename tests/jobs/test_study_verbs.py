@@ -69,6 +69,7 @@ def test_from_submission_to_collection(
     assert f"next: read {folder}/output/a0-*; hindmost resume {folder}" in told(capsys)
     with pytest.raises(UsageError, match="No run of"):
         main(["collect", folder])
+    assert not (study.path / "collected").exists()
     drive(study, "a0", NoLauncher())
     assert main(["status", folder]) == 1
     text = told(capsys)
@@ -156,9 +157,63 @@ def test_a_refused_script_leaves_the_others_to_resume(
         patch.setattr(scheduler, "submit", refuse)
         with pytest.raises(UsageError, match="sbatch refused it"):
             main(["submit", "study.toml"])
-    assert "2 of 4 scripts were submitted" in capsys.readouterr().err
+    assert "submitted 2 of 4 scripts; 'hindmost resume small'" in capsys.readouterr().err
+    with pytest.raises(UsageError, match="holds a study that was submitted"):
+        main(["submit", "study.toml"])
     assert main(["resume", "small"]) == 0
     assert "submitted 2 runs" in told(capsys)
+
+
+def test_what_was_refused_as_a_whole_is_submitted_anew(
+    tmp_path: Path, scheduler: PretendedScheduler, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    render = scheduler.render
+    monkeypatch.setattr(scheduler, "render", lambda each: f"# {each.allocation}\n{render(each)}")
+    path = Path("study.toml")
+    path.write_text(STUDY + '[pack]\nby = "none"\n')
+
+    def refuse(path: Path) -> str:
+        raise UsageError("sbatch refused it")
+
+    def submit_refused() -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(scheduler, "submit", refuse)
+            with pytest.raises(UsageError, match="sbatch refused it"):
+                main(["submit", "study.toml"])
+        assert "submitted 0 of 4 scripts\n" in capsys.readouterr().err
+
+    submit_refused()
+    submit_refused()  # with nothing corrected it is the same again
+    first, *_, last = sorted(Path("small/scripts").iterdir())
+    for edited in (first, last):
+        before = edited.read_bytes()
+        edited.write_bytes(before + b"# by hand\n")
+        with pytest.raises(UsageError, match="was edited: 'hindmost resume"):
+            main(["submit", "study.toml"])
+        assert edited.read_bytes().endswith(b"by hand\n")
+        edited.write_bytes(before)
+    path.write_text(STUDY.replace('run = "1m"', 'run = "2m"').replace("repeats = 2", ""))
+    assert main(["submit", "study.toml"]) == 0
+    assert "submitted 2 runs: a000 as job job-1\n" in told(capsys)
+    folder = StudyFolder.open(tmp_path / "small")
+    assert folder.study_file.read_bytes() == path.read_bytes()
+    assert [each.stem for each in sorted(folder.scripts.iterdir())] == ["a000"]
+    assert ", walltime_s=360.0, " in folder.script("a000").read_text()
+    assert [each.name for each in (folder.path / "allocations").iterdir()] == ["a000"]
+    with pytest.raises(UsageError, match="holds a study that was submitted"):
+        main(["submit", "study.toml"])
+
+
+def test_a_study_whose_script_was_started_by_hand_is_not_submitted_anew(
+    make: Make, tmp_path: Path
+) -> None:
+    study = make([writes(0)])
+    drive(study, "a0", NoLauncher())
+    with pytest.raises(UsageError, match="holds a study that was submitted"):
+        StudyFolder.create(study.path, study.plan, b"")
+    assert study.records()["run-0"].done is not None
 
 
 def test_the_line_of_post_processing_is_done_when_all_is_there(
@@ -173,8 +228,13 @@ def test_the_line_of_post_processing_is_done_when_all_is_there(
     drive(study, "a0", NoLauncher())
     assert main(["collect", str(study.path), "--finish"]) == 1
     assert not (study.path / "collected" / "listed").exists()
+    text = told(capsys)
+    assert "1 file of 1 run in" in text
+    assert "1 run is not done\nnext: ls '" in text
     (tmp_path / "mended").touch()
     study.forgive("run-1", 1)
+    assert main(["collect", str(study.path), "--finish"]) == 75
+    assert f"next: hindmost resume {study.path}, for what is left\n" in told(capsys)
     drive(study, "a0", NoLauncher())
     assert main(["collect", str(study.path), "--finish"]) == 0
     assert len((study.path / "collected" / "listed").read_text().splitlines()) == 2

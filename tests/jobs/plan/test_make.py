@@ -271,7 +271,7 @@ def test_machines_are_chosen_or_refused() -> None:
     two = replace(two, machines={**two.machines, "local": local})
     with pytest.raises(UsageError, match="4 ranks need 2 nodes of 'local'"):
         make_plan(two, "local")
-    with pytest.raises(UsageError, match="choose with --machine from: big, local"):
+    with pytest.raises(UsageError, match=r"--machine, or with machine in its \[study\], from: big"):
         make_plan(replace(study(), only_machine=""))
 
 

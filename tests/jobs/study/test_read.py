@@ -97,6 +97,7 @@ ERRORS = [
     ("seed =", "sead =", "4:1", "'sead' is no key of study: did you mean seed?"),
     ("seed = 20261121", "seed = -1", "4:8", "study.seed = -1: it has to be at least 0"),
     ("seed = 20261121", "seed = true", "4:8", "study.seed = true: it has to be a whole number"),
+    ("seed = 20261121", "machine = 'site-b'", "4:11", "did you mean site-a? choose from: local,"),
     ('"random-blocks"', '"random"', "6:9", "did you mean random-blocks?"),
     ("[pack]", "[packs]", "28:2", "'packs' is no key of a study: did you mean pack?"),
     ('"--exact"', "false", "15:30", "launch_args[1] = false: it has to be a text"),
@@ -274,3 +275,9 @@ def test_a_folder_hides_no_study_that_comes_along(
 
 def test_lines_that_end_as_on_windows_and_a_byte_order_mark() -> None:
     assert read("\ufeff" + DRAFT.replace("\n", "\r\n")).sha256 == read(DRAFT).sha256
+
+
+@pytest.mark.parametrize("name", ["local", "site-a"])
+def test_a_study_names_its_machine(name: str) -> None:
+    study = read(DRAFT.replace("[study]\n", f"[study]\nmachine = '{name}'\n"))
+    assert study.only_machine == name
