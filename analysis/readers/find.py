@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from hindmost.analysis.readers.beside import is_ours
 from hindmost.analysis.readers.caliper import CALIPER
 from hindmost.analysis.readers.cube import CUBE
 from hindmost.analysis.readers.experiment import Experiment
@@ -144,6 +145,8 @@ def _in_folder(folder: Path, wanted: Format | None, into: Gathering) -> dict[Pat
     formats: dict[Path, Format] = {}
     strange: list[str] = []
     for path in [*(path for path in inside if path.is_file()), *deeper]:
+        if is_ours(path):
+            continue
         found = recognise(path)
         if found is not None and (wanted is None or found is wanted):
             formats[path] = found

@@ -20,7 +20,7 @@ PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 TOLD_WITHIN_S = 0.5
 """Between the end of ranks and that of their driver, where a scheduler ends all at once."""
-ENDED_WITHIN_S = 3.0
+ENDED_WITHIN_S = 2.0
 """The same where TERM or INT ended the ranks, which is how a scheduler does it, node by node."""
 ASKED_TO_END = frozenset({INTERRUPTED, TERMINATED})
 """Statuses of a shell for what TERM or INT ended."""

@@ -19,6 +19,7 @@ from hindmost.analysis.history.readers.pytest_benchmark import PYTEST_BENCHMARK
 from hindmost.analysis.history.readers.runs import RUNS
 from hindmost.analysis.history.readers.table import TABLE
 from hindmost.analysis.history.records import History
+from hindmost.analysis.readers.beside import is_ours
 from hindmost.analysis.readers.head import head_of
 from hindmost.analysis.readers.remarks import some
 from hindmost.errors import DataError, UsageError
@@ -150,6 +151,8 @@ def _in_folder(
     strange: list[Path] = []
     for path in _below(folder, DEPTH):
         try:
+            if is_ours(path):
+                continue
             format = recognise(path)
         except DataError as error:
             into.remarks.add("files that cannot be read", f"{error} The file is left out.")

@@ -37,6 +37,26 @@ def test_a_folder_is_searched_two_deep_and_says_what_it_left_out(tmp_path: Path)
     assert experiment.warnings == (f"{tmp_path}: left out README, of another format.",)
 
 
+def test_the_table_of_collected_runs_is_passed_over_in_silence(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text(text(SMALL))
+    (tmp_path / "collected.json").write_text(
+        '{\n "version": 1,\n "study_sha256": "0", "files": []}'
+    )
+    assert read_experiment(tmp_path).warnings == ()
+    assert read_experiment(tmp_path, format="text").warnings == ()
+    (tmp_path / "collected.json").write_text(json_document(SMALL))  # somebody's own
+    with pytest.raises(DataError, match="several formats"):
+        read_experiment(tmp_path)
+
+
+def test_the_numbers_of_a_figure_are_passed_over_in_silence(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text(text(SMALL))
+    (tmp_path / "scaling").mkdir()
+    (tmp_path / "scaling" / "plot.png").write_bytes(b"\x89PNG\r\n")
+    (tmp_path / "scaling" / "plot.csv").write_text("ranks,seconds\n1,2\n2,3\n")
+    assert read_experiment(tmp_path).warnings == ()
+
+
 def test_formats_are_not_mixed_unless_one_is_named(tmp_path: Path) -> None:
     (tmp_path / "a").write_text(text(SMALL))
     (tmp_path / "b").write_text(json_document(SMALL))

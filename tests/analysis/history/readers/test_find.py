@@ -47,6 +47,22 @@ def test_a_wrongly_named_format_is_a_plain_error(tmp_path: Path, written: str, n
             read_history(path, format=name)
 
 
+def test_the_table_of_collected_runs_is_passed_over_in_silence(tmp_path: Path) -> None:
+    write_night(tmp_path)
+    (tmp_path / "collected.json").write_text(
+        '{\n "version": 1,\n "study_sha256": "0", "files": []}'
+    )
+    assert read_history(tmp_path).warnings == ()
+
+
+def test_the_numbers_of_a_figure_are_passed_over_in_silence(tmp_path: Path) -> None:
+    write_night(tmp_path)
+    (tmp_path / "scaling").mkdir()
+    (tmp_path / "scaling" / "plot.png").write_bytes(b"\x89PNG\r\n")
+    (tmp_path / "scaling" / "plot.csv").write_text("ranks,seconds\n1,2\n2,3\n")
+    assert read_history(tmp_path).warnings == ()
+
+
 def test_formats_are_mixed_only_if_all_are_named(tmp_path: Path) -> None:
     write_night(tmp_path)
     (tmp_path / "a.csv").write_text(TABLE)
