@@ -29,6 +29,9 @@ class NoLauncher:
     ) -> tuple[str, ...]:
         return ()
 
+    def warnings(self, machine: Machine) -> tuple[str, ...]:
+        return ()
+
 
 class PretendedScheduler:
     """Remembers what was submitted; the tests say what becomes of it."""

@@ -156,7 +156,7 @@ def test_times_are_rounded_up() -> None:
 
 @pytest.mark.parametrize("exclusive", [True, False])
 def test_no_more_is_asked_for_than_a_node_has(exclusive: bool) -> None:
-    crowded = {"cores_per_node": 2, "oversubscribe": True, "exclusive": exclusive}
+    crowded: dict[str, Any] = {"cores_per_node": 2, "oversubscribe": True, "exclusive": exclusive}
     slurm = SCHEDULERS["slurm"].render(script(replace(ARCHER, **crowded), ranks_per_node=3))
     assert "#SBATCH --ntasks-per-node=2\n" in slurm
     pbs = SCHEDULERS["pbs"].render(script(replace(CIRRUS, **crowded), ranks_per_node=3))

@@ -17,6 +17,8 @@ from hindmost.cli import main
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
+from hindmost.jobs.launchers import srun
+from hindmost.jobs.launchers.mpiexec import FAMILIES, OPEN_MPI
 from hindmost.jobs.plan.estimate import START_S, read_estimate, upper
 from hindmost.jobs.study.examples import example
 
@@ -64,6 +66,19 @@ def plan_json(capsys: pytest.CaptureFixture[str], *words: object) -> dict[str, A
     assert main(["plan", *map(str, words), "--json"]) == 0
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     return found
+
+
+def test_srun_with_an_open_mpi_is_warned_of(
+    study: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(srun, "find", lambda: "/opt/bin/mpiexec")
+    open_mpi = next(each for each in FAMILIES if each.name == OPEN_MPI)
+    monkeypatch.setattr(srun, "family", lambda program: open_mpi)
+    for words in (["plan"], ["submit", "--dry-run"]):
+        assert main([*words, str(study)]) == 0
+        said = capsys.readouterr().err
+        assert "hindmost: /opt/bin/mpiexec is of Open MPI, and machine 'two'" in said
+        assert 'Set machine.two.launcher = "mpiexec"' in said
 
 
 def test_the_plan_in_words(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
