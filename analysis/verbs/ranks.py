@@ -13,6 +13,7 @@ from hindmost.analysis.readers.head import head_of
 from hindmost.analysis.runs import find_runs
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.reader import Run
+from hindmost.printable import printable
 
 EXAMPLES = """\
 examples:
@@ -72,7 +73,7 @@ def perform(arguments: argparse.Namespace) -> int:
         found = [report.to_json() for report in reports]
         print(json.dumps({"version": JSON_VERSION, "files": found}, indent=2))
         return 0
-    print("\n\n".join(words(report) for report in reports))
+    print(printable("\n\n".join(words(report) for report in reports)))
     return 0
 
 
