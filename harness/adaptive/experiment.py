@@ -158,6 +158,7 @@ def perform(
                     experiment.restart, setting, deck, choices, communicator, clock, petsc
                 )
             report(f"run {repeat + 1} of {experiment.repeats}: {deck.name}, {base[0]} x {base[1]}")
+            foresight = foresight_of(experiment, deck, choices, communicator.size, speed_s)
             runner = Runner(
                 kernel,
                 clock,
@@ -169,12 +170,18 @@ def perform(
                     checkpoint=experiment.checkpoint,
                     feed=feed,
                 ),
-                foresight_of(experiment, deck, choices, communicator.size, speed_s),
+                foresight,
                 first_cycle=experiment.first_cycle,
                 report=report,
             )
             if feed is not None:
-                feed.begin(deck.name, repeat + 1, experiment.cycles, done=experiment.first_cycle)
+                feed.begin(
+                    deck.name,
+                    repeat + 1,
+                    experiment.cycles,
+                    done=experiment.first_cycle,
+                    predictors=foresight.names,
+                )
             ended = runner.run()
             if feed is not None:
                 feed.finish()
