@@ -40,6 +40,7 @@ examples:
                                      --checkpoint state.h5 --out runs
   mpiexec -n 2 hindmost run adaptive --restart state.h5 --cycles 500 --out runs
   mpiexec -n 2 hindmost run adaptive --deck timing-a --cycles 100 --interfere 50-@1 --out runs
+  mpiexec -n 2 hindmost run adaptive --deck timing-a --cycles 500 --live --out runs
 
 'hindmost probe all --out machine.json' measures the machine, for the offline model. Exit status 75:
 the time limit, or a request to end (TERM), came before the last cycle.
@@ -62,7 +63,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--blocks", action="store_true", help="keep load and owner of each block")
     parser.add_argument(
-        "--live", action="store_true", help="write a feed beside them for 'hindmost watch'"
+        "--live",
+        action="store_true",
+        help="write a feed beside them for 'hindmost watch', with what is predicted",
     )
     kernel = parser.add_argument_group("how the kernel does it")
     kernel.add_argument("--base", metavar="NXxNY", help="base cells in all (the deck's a rank)")
