@@ -35,7 +35,8 @@ def least_phase(run: Run, name: str) -> NDArray[np.float64]:
     """Return a phase on the rank that spent least in it: float64, shape (cycle,), seconds."""
     if run.reduced:
         return np.asarray(run.variable("phase_least")[:, run.phases.index(name)], np.float64)
-    return run.phase(name).min(axis=1)
+    least: NDArray[np.float64] = run.phase(name).min(axis=1)
+    return least
 
 
 def counted(run: Run, variable: str, name: str) -> NDArray[np.int64]:

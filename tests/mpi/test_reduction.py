@@ -138,6 +138,7 @@ def test_kept_ranks_of_an_adaptive_run_count_as_in_a_whole_one(
     kept = some.kept_ranks
     assert (some.columns, some.header.ranks, some.bodies) == (2, 4, 230)
     assert kept[0] == 0  # which predicts
+    assert whole.variable("epoch")[-1] > 0  # the mesh has changed
     account = some.header.spec["reduction"]
     assert account["reasons"]["always"] == [0]
     for name in COUNTED:
