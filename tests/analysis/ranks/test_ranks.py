@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -162,10 +163,13 @@ def test_a_recorded_completion_is_of_the_oldest_post(
     path.add(completing(work))
     assert path.result().seconds.tolist() == [1.0 + 6.0, 11.0, 0.0]
     lags: list[int] = []
-    real = PathSum.__init__
-    monkeypatch.setattr(
-        PathSum, "__init__", lambda self, *a, lag: (lags.append(lag), real(self, *a, lag=lag))[1]
-    )
+
+    class Noted(PathSum):
+        def __init__(self, ranks: int, source: Any, target: Any, lag: int = 0) -> None:
+            lags.append(lag)
+            super().__init__(ranks, source, target, lag)
+
+    monkeypatch.setattr("hindmost.analysis.ranks.run.PathSum", Noted)
     events = {
         "event_kind": np.full((60, 1), EventKind.REDUCE, np.uint8),
         "event_work": np.asarray(values["phase_duration"])[:, :, 3:4],
