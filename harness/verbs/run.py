@@ -19,7 +19,8 @@ from hindmost.harness.recorder.attach import option_used
 from hindmost.harness.recorder.counters import CounterUse
 from hindmost.harness.runfile.provenance import mpi_library
 from hindmost.harness.together import end_before_meeting, perform_together, reporter
-from hindmost.harness.verbs.keep import add_keep, share_of
+from hindmost.harness.verbs.keep import add_keep
+from hindmost.shares import read_share
 
 EXAMPLES = """\
 examples:
@@ -94,7 +95,7 @@ def perform(arguments: argparse.Namespace) -> int:
             seed=arguments.seed,
             petsc_options=arguments.petsc_options,
             counters=CounterUse(arguments.counters),
-            keep=share_of(arguments.keep),
+            keep=read_share(arguments.keep, "--keep"),
             live=arguments.live,
         )
         experiment.check()

@@ -29,8 +29,9 @@ from hindmost.harness.together import (
     perform_together,
     reporter,
 )
-from hindmost.harness.verbs.keep import add_keep, share_of
+from hindmost.harness.verbs.keep import add_keep
 from hindmost.models.dynamic.checkpoints import INTERVALS
+from hindmost.shares import read_share
 from hindmost.statuses import INTERRUPTED, WORK_IS_LEFT
 
 EXAMPLES = """\
@@ -170,7 +171,7 @@ def experiment_of(arguments: argparse.Namespace) -> AdaptiveExperiment:
         checkpoint=arguments.checkpoint,
         restart=arguments.restart,
         setting=setting,
-        keep=share_of(arguments.keep),
+        keep=read_share(arguments.keep, "--keep"),
         live=arguments.live,
     )
 
