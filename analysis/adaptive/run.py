@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError, UsageError
+from hindmost.harness.runfile.all_ranks import least_phase, most_of, total_of
 from hindmost.harness.runfile.cycles import ADAPTIVE
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.dynamic.work import PHASES, Spent, Work
@@ -45,7 +46,10 @@ class AdaptiveRun:
         As it was known before each cycle.
     spents : tuple of Spent
         As rank 0 saw it.
-    cells : int64 array, shape (cycle, rank)
+    cells : int64 array, shape (cycle,)
+        Of rank 0.
+    total_cells, most_cells : int64 array, shape (cycle,)
+        Of all ranks, and of the fullest one.
     divided, combined, moved : int64 array, shape (cycle,)
         Of all ranks, at the end of the cycle.
     """
@@ -65,6 +69,8 @@ class AdaptiveRun:
     works: tuple[Work, ...]
     spents: tuple[Spent, ...]
     cells: NDArray[np.int64]
+    total_cells: NDArray[np.int64]
+    most_cells: NDArray[np.int64]
     divided: NDArray[np.int64]
     combined: NDArray[np.int64]
     moved: NDArray[np.int64]
@@ -78,12 +84,6 @@ class AdaptiveRun:
     def numbers(self) -> NDArray[np.int64]:
         """The numbers of the cycles, int64 array, shape (cycle,)."""
         return np.arange(self.seconds.size) + self.first_cycle
-
-    @property
-    def total_cells(self) -> NDArray[np.int64]:
-        """Cells of all ranks, int64 array, shape (cycle,)."""
-        total: NDArray[np.int64] = self.cells.sum(axis=1)
-        return total
 
     @property
     def disturbed_on_purpose(self) -> bool:
@@ -165,13 +165,14 @@ def read_adaptive(run: Run) -> AdaptiveRun:
     steps = steps_of(run)
     durations = run.durations
     checkpoint = rank_0(run, CHECKPOINT)
-    every = np.stack([phase_of(run, name) for name in PHASES], axis=2)
+    phases = np.stack([rank_0(run, name) for name in PHASES], axis=1)
     seconds = durations[:, 0] - checkpoint
     predictors = tuple(run.predictors)
     predicted = np.empty((run.bodies, 0))
     if predictors:
         predicted = np.asarray(run.variable("predicted"), np.float64)
-    counts = {name: np.asarray(run.variable(name), np.int64) for name in NEEDED}
+    # rank 0 is always kept, so the first column is its
+    counts = {name: np.asarray(run.variable(name)[:, 0], np.int64) for name in NEEDED}
     return AdaptiveRun(
         run=run,
         deck=run.header.solver,
@@ -181,27 +182,29 @@ def read_adaptive(run: Run) -> AdaptiveRun:
         repeat=int(spec.get("repeat", 0)),
         seconds=seconds,
         checkpoint_s=checkpoint,
-        phases_s=every[:, 0],
-        least_s=every.min(axis=1),
+        phases_s=phases,
+        least_s=np.stack([least_of(run, name) for name in PHASES], axis=1),
         predictors=predictors,
         predicted=predicted,
-        works=works_of(run, counts, steps),
+        works=works_of(run, counts["heat_iterations"], steps),
         spents=tuple(
             Spent(
                 seconds=float(seconds[k]),
-                phases_s=tuple(every[k, 0].tolist()),
-                iterations=float(counts["heat_iterations"][k, 0]),
-                divided=int(counts["divided"][k, 0]),
-                combined=int(counts["combined"][k, 0]),
-                moved=int(counts["moved"][k, 0]),
-                disturbed=bool(counts["switches"][k, 0] > 0),
+                phases_s=tuple(phases[k].tolist()),
+                iterations=float(counts["heat_iterations"][k]),
+                divided=int(counts["divided"][k]),
+                combined=int(counts["combined"][k]),
+                moved=int(counts["moved"][k]),
+                disturbed=bool(counts["switches"][k] > 0),
             )
             for k in range(run.bodies)
         ),
         cells=counts["cells"],
-        divided=counts["divided"].sum(axis=1),
-        combined=counts["combined"].sum(axis=1),
-        moved=counts["moved"].sum(axis=1),
+        total_cells=total_of(run, "cells"),
+        most_cells=most_of(run, "cells"),
+        divided=total_of(run, "divided"),
+        combined=total_of(run, "combined"),
+        moved=total_of(run, "moved"),
     )
 
 
@@ -214,24 +217,29 @@ def steps_of(run: Run) -> int:
         raise DataError(f"{run.path}: the deck in the file cannot be read: {error}.") from error
 
 
-def phase_of(run: Run, name: str) -> NDArray[np.float64]:
-    """Return a phase of the models, shape (cycle, rank), seconds; zeros where there is none."""
-    name = IN_FILES.get(name, name)
-    if name in run.phases:
-        return run.phase(name)
-    return np.zeros((run.bodies, run.header.ranks))
-
-
 def rank_0(run: Run, name: str) -> NDArray[np.float64]:
-    """Return a phase on rank 0, shape (cycle,), seconds."""
-    return phase_of(run, name)[:, 0]
+    """Return a phase on rank 0, shape (cycle,), seconds; zeros where the run has none."""
+    name = IN_FILES.get(name, name)
+    return run.phase(name)[:, 0] if name in run.phases else np.zeros(run.bodies)
 
 
-def works_of(run: Run, counts: dict[str, NDArray[np.int64]], steps: int) -> tuple[Work, ...]:
-    """Return what was known of every cycle before it ran, as the run itself put it together."""
-    most, total = counts["cells"].max(axis=1), counts["cells"].sum(axis=1)
-    ghosts, neighbours = counts["ghosts"].max(axis=1), neighbours_of(run)
-    before = np.concatenate([[0], counts["heat_iterations"][:-1, 0]])
+def least_of(run: Run, name: str) -> NDArray[np.float64]:
+    """Return the same on the rank that spent least in it."""
+    name = IN_FILES.get(name, name)
+    return least_phase(run, name) if name in run.phases else np.zeros(run.bodies)
+
+
+def works_of(run: Run, iterations: NDArray[np.int64], steps: int) -> tuple[Work, ...]:
+    """Return what was known of every cycle before it ran, as the run itself put it together.
+
+    Parameters
+    ----------
+    iterations : int64 array, shape (cycle,)
+        Of heat.
+    """
+    most, total = most_of(run, "cells"), total_of(run, "cells")
+    ghosts, neighbours = most_of(run, "ghosts"), neighbours_of(run)
+    before = np.concatenate([[0], iterations[:-1]])
     return tuple(
         Work(
             cells=float(most[k]),

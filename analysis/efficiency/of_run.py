@@ -68,6 +68,17 @@ class RunEfficiencies:
         return OF_ADAPTIVE if self.run.header.workload == ADAPTIVE else WITHOUT_EVENTS
 
     @property
+    def places_not_split(self) -> str:
+        """Why communication at places of the cycle is not split where the run's is."""
+        places = list(self.places.values())
+        if not places or self.whole.ideal_s is None or places[0].ideal_s is not None:
+            return ""
+        return (
+            "Serialisation and transfer are not told apart by place: reductions overlap with work, "
+            "so what is waited for at one place may belong to another."
+        )
+
+    @property
     def outside_s(self) -> float:
         """Time of the solve outside all bodies, of which nothing is said here, in seconds."""
         return max(self.run.solve_time_s - self.whole.run_time_s, 0.0)
@@ -77,7 +88,7 @@ class RunEfficiencies:
         words = [self.whole.explain()]
         if self.not_split:
             words.append(f"{self.not_split[0].upper()}{self.not_split[1:]}.")
-        share = 100.0 * self.outside_s / self.run.solve_time_s
+        share = 100.0 * self.outside_s / max(self.run.solve_time_s, self.whole.run_time_s)
         if share >= 0.05:
             words.append(f"Another {share:.1f} % of the solve time lies outside the bodies.")
         return " ".join(words)
@@ -178,6 +189,7 @@ def compute(run: Run, windows: int = WINDOWS, *, split: bool = True) -> RunEffic
         edges.source,
         edges.target,
         with_events=split and run.has("event_kind"),
+        overlapping=run.header.synchronisation == "pipelined",
         windows=windows,
     )
     counts = Counts(run)

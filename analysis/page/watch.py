@@ -58,7 +58,8 @@ class Progress:
         """Return the places that the script fills."""
         return (
             '<p id="ending" role="alert" hidden></p><p id="progress" role="status">no word yet</p>'
-            '<div class="bar"><div id="bar"></div></div><p id="link" class="quiet"></p>'
+            '<div class="bar"><div id="bar"></div></div><p id="next"></p>'
+            '<div id="predictions"></div><p id="link" class="quiet"></p>'
         )
 
 

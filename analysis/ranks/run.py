@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.runs import solve_rows
-from hindmost.errors import UsageError
+from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.bodies import WAITING
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.ranks.critical import CriticalPath, PathSum
@@ -65,21 +65,35 @@ def look_at_run(run: Run, intervals: int = 200) -> RanksOfRun:
     ----------
     intervals : int
         Of the time profiles.
+
+    Raises
+    ------
+    DataError
+        Times that cannot be, or a run without bodies or whose bodies take no time.
     """
+    run.verify_outline()
     columns = run.columns
     body = run.summary["body_s"]
+    if not (run.bodies and run.solve_time_s > 0.0 and body["quantile_99"] > 0.0):
+        raise DataError(
+            f"{run.path}: its bodies take no time, so nothing can be said of its ranks."
+        )
     sweep = Sweep(run.hosts, run.bodies)
     profile = ProfileSum(columns, run.solve_time_s, intervals)
     inside = edges_between(run)
-    path = PathSum(columns, *inside, lag=run.header.lag)
-    histogram = empty_histogram(0.1 * body["median"], 10.0 * body["quantile_99"], BINS)
+    # Where events were recorded, a completion is of the oldest post: nothing stays pending.
+    path = PathSum(columns, *inside, lag=0 if run.has("event_kind") else run.header.lag)
+    middle = body["median"] or body["quantile_99"]
+    histogram = empty_histogram(0.1 * middle, 10.0 * body["quantile_99"], BINS)
     phases = np.zeros((len(run.phases), columns))
     for rows in run.blocks():
         parts, duration = run.variable("phase_duration", rows), run.variable("duration", rows)
+        start = run.variable("start", rows)
+        run.verify_bodies(start, duration, parts)
         work = run.own_work(parts)
         phases += parts.sum(axis=0, dtype=np.float64).T
         sweep.add(work)
-        profile.add(run.variable("start", rows), work, duration)
+        profile.add(start, work, duration)
         path.add(solve_rows(run, rows, work))
         histogram = histogram.with_more(work)
     waiting = sum(phases[run.phases.index(name)] for name in WAITING)

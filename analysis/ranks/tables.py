@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +29,19 @@ MOST_METRICS = 32
 TIMES = {"s": 1.0, "sec": 1.0, "seconds": 1.0, "ms": 1e-3, "us": 1e-6, "usec": 1e-6, "ns": 1e-9}
 """Units of time, in seconds."""
 BYTES = ("b", "byte", "bytes")
+LAST_RANK = 1 << 31
+LARGEST = 1e30
+"""Of any metric, so that squares can be summed."""
 WAITS = re.compile(r"wait|idle|mpi_|barrier|allreduce|recv", re.IGNORECASE)
 """Names of metrics that are waiting, not work."""
+
+
+class Metric(NamedTuple):
+    """One metric of all ranks: its unit, its domain, and its values, shape (rank,)."""
+
+    unit: str
+    domain: str
+    values: NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,16 +86,16 @@ def read_table(path: Path) -> RankTable:
     if not path.exists():
         raise UsageError(f"{path} does not exist.")
     if tau_files(path):
-        return _of_columns(*read_tau(path))
+        return _of_columns(path, *read_tau(path))
     if path.is_dir():
         raise UsageError(
             f"{path} holds neither run files (*.h5) nor TAU's profile.RANK.0.THREAD; name a file."
         )
     head = head_of(path)
     if head.lstrip().startswith(b"__rec="):
-        return _of_columns(*ranks_of_caliper(path))
+        return _of_columns(path, *ranks_of_caliper(path))
     if path.suffix == ".cubex" or head[257:262] == b"ustar":
-        return _of_columns(*ranks_of_cube(path))
+        return _of_columns(path, *ranks_of_cube(path))
     return read_csv(path)
 
 
@@ -119,49 +131,81 @@ def read_csv(path: Path) -> RankTable:
             raise DataError(f"{path}, line {line}: {error}; numbers are wanted.") from None
         if host_at is not None:
             hosts.append(fields[host_at])
+    if any(not 0 <= number < LAST_RANK for number in numbers):
+        raise DataError(f"{path}: ranks are numbered from 0 to {LAST_RANK - 1} at most.")
     if len(set(numbers)) < len(numbers) or not numbers:
         raise DataError(f"{path}: every rank should have one row, and at least one rank be there.")
     table = np.array(values, np.float64).reshape(len(values), -1)
     named = {columns[at][0]: (columns[at][1], table[:, place]) for place, at in enumerate(used)}
     if len(named) < len(used):
         raise DataError(f"{path}: a column comes twice; give each a name of its own.")
-    return _of_columns(np.array(numbers, np.int64), named, tuple(hosts))
+    return _of_columns(path, np.array(numbers, np.int64), named, tuple(hosts))
 
 
 def _of_columns(
+    path: Path,
     numbers: NDArray[np.int64],
     columns: dict[str, tuple[str, NDArray[np.float64]]],
     hosts: tuple[str, ...] = (),
 ) -> RankTable:
     """Put columns of a unit each together, the small ones as one."""
-    made: dict[str, tuple[str, str, NDArray[np.float64]]] = {}
+    made: dict[str, Metric] = {}
     for name, (unit, values) in columns.items():
         known = unit.lower()
+        refuse_impossible(f"{path}: '{name}'", values, numbers, time=known in TIMES)
         if known in TIMES:
-            made[name] = ("s", "time", values * TIMES[known])
+            made[name] = Metric("s", "time", values * TIMES[known])
         elif known in BYTES or (not unit and "bytes" in name.lower()):
-            made[name] = ("byte", "bytes", values)
+            made[name] = Metric("byte", "bytes", values)
         else:
-            made[name] = (unit or "1", unit or "count", values)
+            made[name] = Metric(unit or "1", unit or "count", values)
     if len(made) > MOST_METRICS:
-        times = sorted(
-            (name for name in made if made[name][1] == "time"),
-            key=lambda name: -float(made[name][2].sum()),
-        )
-        room = max(0, MOST_METRICS - 1 - (len(made) - len(times)))
-        rest = [made.pop(name)[2] for name in times[room:]]
-        if rest:
-            made["others"] = ("s", "time", np.sum(rest, axis=0))
+        made = pooled(made)
     order = np.argsort(numbers, kind="stable")
     return RankTable(
         metrics=RankMetrics(
-            values=np.stack([values for _, _, values in made.values()], axis=1)[order]
+            values=np.stack([each.values for each in made.values()], axis=1)[order]
             if made
             else np.empty((numbers.size, 0)),
             names=tuple(made),
-            units=tuple(unit for unit, _, _ in made.values()),
-            domains=tuple(domain for _, domain, _ in made.values()),
+            units=tuple(each.unit for each in made.values()),
+            domains=tuple(each.domain for each in made.values()),
         ),
         numbers=numbers[order],
         hosts=tuple(hosts[at] for at in order) if hosts else (),
     )
+
+
+def pooled(made: dict[str, Metric]) -> dict[str, Metric]:
+    """Put the smallest times together, work as ``others`` and waiting as ``other waiting``."""
+    times = sorted(
+        (name for name in made if made[name].domain == "time"),
+        key=lambda name: -float(made[name].values.sum()),
+    )
+    room = max(0, MOST_METRICS - 2 - (len(made) - len(times)))
+    rest: dict[str, list[NDArray[np.float64]]] = {}
+    left = dict(made)
+    for name in times[room:]:
+        what = "other waiting" if WAITS.search(name) else "others"
+        rest.setdefault(what, []).append(left.pop(name).values)
+    for what, parts in rest.items():
+        while what in left:
+            what = f"all {what}"
+        left[what] = Metric("s", "time", np.sum(parts, axis=0))
+    return left
+
+
+def refuse_impossible(
+    what: str, values: NDArray[np.float64], numbers: NDArray[np.int64], *, time: bool
+) -> None:
+    """Raise a DataError of what no metric can be: not a number, too large, a time below zero."""
+    bad = ~np.isfinite(values) | (np.abs(values) > LARGEST)
+    if bad.any():
+        raise DataError(
+            f"{what} of rank {numbers[bad.argmax()]} is not a number, or above {LARGEST:g}; "
+            "measure it on every rank, or leave it out."
+        )
+    if time and (values < 0.0).any():
+        raise DataError(
+            f"{what} of rank {numbers[values.argmin()]} is {values.min():g}; no time is negative."
+        )

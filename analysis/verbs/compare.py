@@ -11,7 +11,7 @@ from hindmost.analysis.history.pairing import WAYS
 from hindmost.analysis.history.ratio import LEVEL
 from hindmost.analysis.history.readers.find import read_history
 from hindmost.analysis.tables.terminal import LEFT, RIGHT, new_table, print_table
-from hindmost.errors import UsageError
+from hindmost.shares import read_increase
 
 EXAMPLES = """\
 examples:
@@ -48,7 +48,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def perform(arguments: argparse.Namespace) -> int:
     """Compare and print."""
-    limit = None if arguments.fail_above is None else share_of(arguments.fail_above)
+    limit = (
+        None
+        if arguments.fail_above is None
+        else read_increase(arguments.fail_above, "--fail-above")
+    )
     wanted = {name: getattr(arguments, name) for name in ("machine", "case", "timer")}
     first, second = (
         read_history(path, format=arguments.format, **wanted)
@@ -79,23 +83,6 @@ def perform(arguments: argparse.Namespace) -> int:
             names = "; ".join(each.name for each in beyond[:MOST_WARNINGS])
             print(f"worse by more than {100.0 * limit:g} %: {names or 'none'}")
     return A_FINDING if beyond else 0
-
-
-def share_of(words: str) -> float:
-    """Return a share that was given as ``5%`` or ``0.05``.
-
-    Raises
-    ------
-    UsageError
-        It is neither, or below zero.
-    """
-    try:
-        share = float(words.removesuffix("%")) / (100.0 if words.endswith("%") else 1.0)
-    except ValueError:
-        share = -1.0
-    if not 0.0 <= share < float("inf"):
-        raise UsageError(f"--fail-above {words}: give a share of 0 or more, as 5% or 0.05.")
-    return share
 
 
 def tell(comparison: Comparison) -> None:

@@ -65,6 +65,8 @@ def perform(arguments: argparse.Namespace) -> int:
             for table in tables:
                 print()
                 print_table(table)
+            if arguments.places and of.places_not_split:
+                print(textwrap.fill(of.places_not_split, WIDTH))
         print()
     print(textwrap.fill(f"{LEGEND} {OF_SCALING}", WIDTH))
     return 0

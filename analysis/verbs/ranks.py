@@ -13,6 +13,8 @@ from hindmost.analysis.readers.head import head_of
 from hindmost.analysis.runs import find_runs
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.reader import Run
+from hindmost.printable import printable
+from hindmost.shares import read_share
 
 EXAMPLES = """\
 examples:
@@ -47,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def perform(arguments: argparse.Namespace) -> int:
     """Look at the ranks and print."""
-    share = None if arguments.keep is None else share_of(arguments.keep)
+    share = None if arguments.keep is None else read_share(arguments.keep, "--keep")
     if arguments.groups is not None and arguments.groups < 1:
         raise UsageError(f"--groups {arguments.groups}: it must be at least 1.")
     if arguments.out is not None and arguments.json:
@@ -72,7 +74,7 @@ def perform(arguments: argparse.Namespace) -> int:
         found = [report.to_json() for report in reports]
         print(json.dumps({"version": JSON_VERSION, "files": found}, indent=2))
         return 0
-    print("\n\n".join(words(report) for report in reports))
+    print(printable("\n\n".join(words(report) for report in reports)))
     return 0
 
 
@@ -81,14 +83,3 @@ def holds_runs(path: Path) -> bool:
     if path.is_dir():
         return any(path.glob("*.h5"))
     return path.suffix == ".h5" or (path.exists() and head_of(path).startswith(HDF5))
-
-
-def share_of(text: str) -> float:
-    """Return a share of what is written as ``5%`` or ``0.05``."""
-    try:
-        share = float(text[:-1]) / 100.0 if text.endswith("%") else float(text)
-    except ValueError:
-        share = 0.0
-    if not 0.0 < share <= 1.0:
-        raise UsageError(f"--keep {text}: write a share above 0 and up to 1, such as 5% or 0.05.")
-    return share

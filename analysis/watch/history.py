@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from hindmost.harness.runfile.foreseen import Foreseen
+
 MOST_FRAMES = 1200
 """Frames of a solve that are kept; beyond them the older half is merged pair by pair."""
 LEVEL = 0.9
@@ -22,14 +24,36 @@ class Estimate:
     Attributes
     ----------
     remaining_s : float
-        Iterations that are left, each as long as those until now in the mean.
+        Iterations that are left, each as long as those until now in the mean; or what the run's
+        own predictor says, where it has one.
     interval_s : (float, float) or None
         Where it lies with 90 %, if the windows of frames are independent of each other and of one
-        law; None with too few of them.
+        law; None with too few of them, and of a predictor, which tells that of the next cycle only.
+    by : str
+        The predictor; empty where the mean until now goes on.
     """
 
     remaining_s: float
     interval_s: tuple[float, float] | None
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextCycle:
+    """What a predictor of the run says of the cycle that comes next.
+
+    Attributes
+    ----------
+    name : str
+    seconds : float or None
+        None where it knows nothing yet.
+    error_percent : float or None
+        Its mean absolute error over the last cycles.
+    """
+
+    name: str
+    seconds: float | None
+    error_percent: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,12 +165,37 @@ class History:
             for rank, (window, excess_ns) in ranked
         ]
 
+    @property
+    def foreseen(self) -> Foreseen | None:
+        """What the last frame says of the next cycle; None of runs that do not predict."""
+        return Foreseen.of(self.frames[-1]) if self.frames else None
+
+    def predictions(self) -> list[NextCycle]:
+        """Return what the predictors of the run say of its next cycle, who decides first."""
+        foreseen = self.foreseen
+        if foreseen is None:
+            return []
+        names = (self.solve or {}).get("predictors", ())
+        told = [
+            NextCycle(
+                name=str(names[place]) if place < len(names) else "its model",
+                seconds=value,
+                error_percent=foreseen.error_percent[place],
+            )
+            for place, value in enumerate(foreseen.next_s)
+        ]
+        return [told.pop(foreseen.decides), *told]
+
     def estimate(self) -> Estimate | None:
         """Return how long the solve will still take; None before its first frame."""
         iteration, t_ns = self._last
         if iteration <= 0:
             return None
         left = max(self.total - iteration, 0)
+        foreseen = self.foreseen
+        if foreseen is not None and foreseen.rest_s is not None and left:
+            by = self.predictions()[0].name
+            return Estimate(remaining_s=foreseen.rest_s, interval_s=None, by=by)
         mean_s = t_ns * 1e-9 / iteration
         return Estimate(
             remaining_s=mean_s * left, interval_s=self._interval(mean_s, iteration, left)
@@ -176,12 +225,18 @@ class History:
 
     def state(self) -> dict[str, Any]:
         """Return what follows from the frames, for JSON."""
-        estimate = self.estimate()
+        estimate, foreseen = self.estimate(), self.foreseen
         return {
             "solve": self.solve,
             "total": self.total,
             "remaining_s": None if estimate is None else estimate.remaining_s,
             "interval_s": None if estimate is None else estimate.interval_s,
+            "remaining_by": "" if estimate is None else estimate.by,
+            "next_interval_s": None if foreseen is None else foreseen.interval_s,
+            "predictions": [
+                {"name": each.name, "seconds": each.seconds, "error_percent": each.error_percent}
+                for each in self.predictions()
+            ],
             "hindmost": [
                 {"rank": each.rank, "share": each.share, "excess_s": each.excess_s}
                 for each in self.hindmost()

@@ -12,7 +12,7 @@ from rich.text import Text
 from hindmost.analysis.figures.palette import FILLS, LINES
 from hindmost.analysis.tables.terminal import seconds
 from hindmost.analysis.watch.history import History
-from hindmost.analysis.watch.words import ending, hindmost_words, progress, title
+from hindmost.analysis.watch.words import ending, hindmost_words, next_cycle, progress, title
 from hindmost.harness.runfile.feed import bin_edges_ns
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
@@ -31,8 +31,10 @@ def screen(history: History, width: int, height: int) -> Group:
         Text(progress(history), overflow="ellipsis", no_wrap=True),
         bar(history, width),
     ]
+    if foretold := next_cycle(history):
+        parts.append(Text(foretold, overflow="ellipsis", no_wrap=True))
     if history.frames:
-        rows = max(min(height - 18, MOST_ROWS), 1)
+        rows = max(min(height - 18 - bool(foretold), MOST_ROWS), 1)
         parts += [
             Rule("where the time goes, oldest to newest", align="left", style="dim"),
             *profile(history, inner),

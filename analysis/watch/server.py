@@ -32,6 +32,8 @@ REQUEST_S = 10.0
 WRITE_S = 5.0
 HEARTBEAT_S = 2.0
 SEND_BYTES = 1 << 17
+PIECE_BYTES = 1 << 14
+"""That a viewer must take in `WRITE_S`."""
 MOST_BODY = 512
 HEADERS = {
     "Cache-Control": "no-store",
@@ -173,6 +175,8 @@ class Viewer(BaseHTTPRequestHandler):
         allowed, name = self._asked()
         if allowed is None:
             return self._say(403)
+        if "/" not in self.path.removeprefix("/"):  # what the page asks for stands behind it
+            return self._say(308, location=f"{self.path}/")
         if name == "":
             return self._say(200, self.server.pages[allowed], "text/html; charset=utf-8")
         if name == "events":
@@ -206,12 +210,20 @@ class Viewer(BaseHTTPRequestHandler):
         allowed = self.server.rights(word)
         return (allowed if host in HOSTS else None), name
 
-    def _say(self, status: int, content: bytes | None = None, kind: str = "text/plain") -> None:
+    def _say(
+        self,
+        status: int,
+        content: bytes | None = None,
+        kind: str = "text/plain",
+        location: str = "",
+    ) -> None:
         if content is None:
             content = b"" if status == 204 else f"{status}\n".encode()
         self.send_response(status)
         for name, value in HEADERS.items():
             self.send_header(name, value)
+        if location:
+            self.send_header("Location", location)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
@@ -230,14 +242,19 @@ class Viewer(BaseHTTPRequestHandler):
         hub.enter()
         try:
             history, at = hub.join()
-            self.wfile.write(b"retry: 2000\n\n" + history)
+            self._send(b"retry: 2000\n\n" + history)
             while not hub.stopped:
                 events, at = hub.after(at, HEARTBEAT_S)
-                self.wfile.write(b"".join(events) or b":\n\n")
+                self._send(b"".join(events) or b":\n\n")
         except (BehindError, OSError):  # dropped: a browser comes back by itself, to the history
             self.close_connection = True
         finally:
             hub.leave()
+
+    def _send(self, content: bytes) -> None:
+        """Send a piece at a time: a slow link has as long for each as a fast one for all."""
+        for first in range(0, len(content), PIECE_BYTES):
+            self.wfile.write(content[first : first + PIECE_BYTES])
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Refuse without saying what was asked."""

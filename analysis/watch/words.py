@@ -39,10 +39,29 @@ def progress(history: History) -> str:
     estimate = history.estimate()
     if estimate is not None and done < total:
         words += f", {clock(estimate.remaining_s)} left"
+        words += f" by {estimate.by}" if estimate.by else ""
         if estimate.interval_s is not None:
             low, high = estimate.interval_s
             words += f" ({clock(low)} to {clock(high)})"
     return words
+
+
+def next_cycle(history: History) -> str:
+    """Say what the run itself predicts of its next cycle; empty where it predicts nothing."""
+    told, foreseen = history.predictions(), history.foreseen
+    if not told or foreseen is None or history.end is not None:
+        return ""
+    first = told[0]
+    if first.seconds is None:
+        return "next cycle: nothing to predict from yet"
+    words = f"next cycle {clock(first.seconds)} by {first.name}"
+    if foreseen.interval_s is not None:
+        low, high = foreseen.interval_s
+        words += f" ({clock(low)} to {clock(high)})"
+    if first.error_percent is not None:
+        words += f", {first.error_percent:.1f} % off lately"
+    others = [f"{each.name} {clock(each.seconds)}" for each in told[1:] if each.seconds is not None]
+    return "; ".join([words, *others])
 
 
 def hindmost_words(history: History) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.errors import UsageError
+from hindmost.errors import DataError, UsageError
 from hindmost.harness.adaptive.application import application_of
 from hindmost.harness.adaptive.decks import parse_deck
 from hindmost.harness.adaptive.kernel import Choices
@@ -47,6 +47,8 @@ def experience_of(run: Run) -> Experience:
     ------
     UsageError
         It is not one of the adaptive kernel, or does not hold the counts of its deck.
+    DataError
+        It kept some ranks only, see `application_from_run`.
     """
     spec = run.header.spec
     if run.header.workload != ADAPTIVE or "deck" not in spec or run.bodies < LEAST_CYCLES:
@@ -72,8 +74,14 @@ def application_from_run(run: Run) -> Application:
     Raises
     ------
     DataError
-        The run's choices are not those of this version.
+        The run's choices are not those of this version, or it kept some ranks only.
     """
+    if run.reduced:
+        raise DataError(
+            f"{run.path} has full records of {run.columns} of {run.header.ranks} ranks (run "
+            "adaptive --keep): how cells lie on ranks cannot be told without the others. Give a "
+            "run without --keep, or a deck with --deck."
+        )
     spec = run.header.spec
     choices = Choices.from_json(spec.get("choices", {}))
     usual = application_of(parse_deck(spec["deck"], str(run.path)), choices)

@@ -22,6 +22,9 @@ from hindmost.harness.adaptive.run import Ended, Runner, Wanted
 from hindmost.harness.folders import prepare_folder
 from hindmost.harness.live.feed import FeedWanted, feed_if
 from hindmost.harness.probes.speed import speed
+from hindmost.harness.reduction.cycles import ALWAYS
+from hindmost.harness.reduction.decide import compile_choice, decide
+from hindmost.harness.reduction.reduced_file import write_reduced_run
 from hindmost.harness.runfile import provenance
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.cycles import ADAPTIVE
@@ -58,6 +61,8 @@ class AdaptiveExperiment:
         Where checkpoints go, and the one to go on from.
     setting : Setting or None
         What the checkpoint says that is gone on from.
+    keep : float
+        Share of the ranks that keep full records, rank 0 among them; the others keep profiles.
     live : bool
         Write a live feed beside the run files.
     """
@@ -74,6 +79,7 @@ class AdaptiveExperiment:
     checkpoint: Path | None = None
     restart: Path | None = None
     setting: Setting | None = None
+    keep: float = 1.0
     live: bool = False
 
     def check(self) -> None:
@@ -83,6 +89,8 @@ class AdaptiveExperiment:
                 raise UsageError(f"--{name} {getattr(self, name)}: it must be at least 1.")
         if self.restart is not None and self.repeats > 1:
             raise UsageError("--repeats with --restart: a checkpoint is gone on from once.")
+        if not 0.0 < self.keep <= 1.0:
+            raise UsageError(f"--keep {self.keep:g}: a share above 0 and up to 1, such as 5%.")
         if self.base is not None and self.base[0] * self.base[1] > MOST_BASE:
             raise UsageError(
                 f"--base {self.base[0]}x{self.base[1]}: at most {MOST_BASE:,} base cells."
@@ -145,6 +153,8 @@ def perform(
         return []
     report(f"{deck.name}: compiling what is not yet compiled")
     compile_everything(deck, choices, communicator, petsc)
+    if experiment.keep < 1.0:
+        compile_choice()
     runs: list[Done] = []
     wanted = FeedWanted(workload=ADAPTIVE, runs=experiment.repeats, phases=NAMES, own_totals=True)
     with feed_if(experiment.live, folder, communicator, wanted, report) as feed:
@@ -158,6 +168,7 @@ def perform(
                     experiment.restart, setting, deck, choices, communicator, clock, petsc
                 )
             report(f"run {repeat + 1} of {experiment.repeats}: {deck.name}, {base[0]} x {base[1]}")
+            foresight = foresight_of(experiment, deck, choices, communicator.size, speed_s)
             runner = Runner(
                 kernel,
                 clock,
@@ -169,19 +180,25 @@ def perform(
                     checkpoint=experiment.checkpoint,
                     feed=feed,
                 ),
-                foresight_of(experiment, deck, choices, communicator.size, speed_s),
+                foresight,
                 first_cycle=experiment.first_cycle,
                 report=report,
             )
             if feed is not None:
-                feed.begin(deck.name, repeat + 1, experiment.cycles, done=experiment.first_cycle)
+                feed.begin(
+                    deck.name,
+                    repeat + 1,
+                    experiment.cycles,
+                    done=experiment.first_cycle,
+                    predictors=foresight.names,
+                )
             ended = runner.run()
             if feed is not None:
                 feed.finish()
             file = None
             if ended.cycles > ended.first_cycle:
                 header = describe(experiment, kernel, ended, origins, (repeat, speed_s))
-                file = write_run(folder, header, ended.rank, communicator)
+                file = write(experiment, folder, header, ended, communicator, report)
                 if feed is not None:
                     feed.written(repeat + 1, file, ended.stopped)
             runs.append(Done(file=file, ended=ended))
@@ -190,6 +207,22 @@ def perform(
             if ended.stopped:
                 break
     return runs
+
+
+def write(
+    experiment: AdaptiveExperiment,
+    folder: Path,
+    header: Header,
+    ended: Ended,
+    communicator: Any,
+    report: Callable[[str], None],
+) -> Path:
+    """Write the run file, with full records of all ranks or of some; collective."""
+    if experiment.keep == 1.0:
+        return write_run(folder, header, ended.rank, communicator)
+    kept = decide(ended.rank, experiment.keep, communicator, always=ALWAYS)
+    report(kept.explain())
+    return write_reduced_run(folder, header, ended.rank, kept, communicator)
 
 
 def failure_with(file: Path | None, ended: Ended, failure: DataError) -> DataError:

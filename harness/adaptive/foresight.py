@@ -10,6 +10,7 @@ import numpy as np
 from hindmost.errors import UsageError
 from hindmost.harness.adaptive.phases import Phase
 from hindmost.harness.runfile.cycles import Predictions
+from hindmost.harness.runfile.foreseen import Foreseen
 from hindmost.models.dynamic.checkpoint_rule import CheckpointCost, decide
 from hindmost.models.dynamic.checkpoints import INTERVALS
 from hindmost.models.dynamic.limits import TimeLimit
@@ -161,6 +162,29 @@ class Foresight:
                 return Decision(stop=True, why=left.explain())
         return Decision(checkpoint=bool(due))
 
+    def foreseen(self, cycle: int, left: int) -> Foreseen:
+        """Return what is foreseen of the cycle that `before` has predicted, for the live feed.
+
+        Parameters
+        ----------
+        cycle : int
+            Which one it is in this run, from 1.
+        left : int
+            Cycles that are to be done from it on.
+        """
+        panel = self._panel
+        errors = panel.errors_percent(last=LATELY)
+        one = panel.forecast(LEVEL)
+        known = math.isfinite(one.seconds) and len(panel.ratios) > 0
+        return Foreseen(
+            cycle=cycle,
+            next_s=tuple(known_or_none(each) for each in panel.last),
+            error_percent=tuple(known_or_none(errors[name]) for name in panel.names),
+            decides=self._place,
+            interval_s=(one.low_s, one.high_s) if known else None,
+            rest_s=known_or_none(panel.rest_s(left)),
+        )
+
     def saved(self, seconds: float, cells: float) -> None:
         """Take what a checkpoint took."""
         self._cost.observe(seconds, cells)
@@ -180,6 +204,15 @@ class Foresight:
         return Predictions(names=self._panel.names, predicted=self._panel.predicted[:cycles])
 
 
+def known_or_none(value: float) -> float | None:
+    """Return a number, None for one that is not known."""
+    return float(value) if math.isfinite(value) else None
+
+
+LATELY = 10
+"""Cycles over which the live feed tells errors."""
+LEVEL = 0.9
+"""Of the live feed's interval of the next cycle."""
 MARGIN_S = 1.0
 """What is kept of a time limit for the run file and the end of MPI."""
 UNKNOWN_S = 1.0

@@ -236,6 +236,7 @@ class Runner:
             self._new_mesh = False
             blocks = self._blocks() if self._wanted.blocks else None
             self._log.add_mesh(self._number, self._kernel.mesh.edges(columns=4), blocks)
+        self._tell()
         done = self._kernel.cycle()
         times = self._log.add_cycle(done.counts, self._number)
         self._done += 1
@@ -245,6 +246,17 @@ class Runner:
         if self._communicator.rank == 0:
             self._judge(times, done.counts)
         return ""
+
+    def _tell(self) -> None:
+        """Give a frame of the feed that waits what is foreseen; all have begun it, and decided."""
+        feed = self._wanted.feed
+        if feed is None or not feed.waits:
+            return
+        foreseen = None
+        if self._communicator.rank == 0:
+            number = self._done - self._first + 1
+            foreseen = self._foresight.foreseen(number, self._wanted.cycles - self._done)
+        feed.foresee(foreseen)
 
     def _work(self) -> Work:
         """Return what the next cycle will have to do; collective."""

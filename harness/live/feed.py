@@ -19,6 +19,7 @@ from hindmost.errors import MissingError
 from hindmost.harness.live.writer import FeedWriter
 from hindmost.harness.recorder.library import load
 from hindmost.harness.runfile.feed import PERIODS_S, WORK, FeedHead, control_file
+from hindmost.harness.runfile.foreseen import Foreseen
 from hindmost.harness.together import on_root
 
 FIRST, LEAST = 64, 16
@@ -105,7 +106,20 @@ class LiveFeed:
         """Where the feed is, on rank 0; None on the others."""
         return self._writer.path if self._writer is not None else None
 
-    def begin(self, solver: str, number: int, iterations: int, *, done: int = 0) -> None:
+    @property
+    def waits(self) -> bool:
+        """Whether a frame has begun on this rank and is not yet written."""
+        return bool(self._library.hindmost_live_waits())
+
+    def begin(
+        self,
+        solver: str,
+        number: int,
+        iterations: int,
+        *,
+        done: int = 0,
+        predictors: tuple[str, ...] = (),
+    ) -> None:
         """Feed the next solve, or from now on a loop.
 
         Parameters
@@ -114,8 +128,13 @@ class LiveFeed:
             Which of the runs this is, from 1.
         done : int
             Iterations of it that were done before, in an earlier run.
+        predictors : tuple of str
+            On rank 0, of a loop that predicts itself: who does, in the order of what it foresees.
         """
-        self._add(kind="solve", solver=solver, number=number, iterations=iterations, done=done)
+        more = {"predictors": predictors} if predictors else {}
+        self._add(
+            kind="solve", solver=solver, number=number, iterations=iterations, done=done, **more
+        )
         first, least = (FIRST_CYCLE, LEAST_CYCLES) if self._own_totals else (FIRST, LEAST)
         self._library.hindmost_live_begin(iterations - done, first, least)
         self._totals_ns[:] = 0.0
@@ -134,6 +153,14 @@ class LiveFeed:
         """
         self._totals_ns += spent_ns
         self._library.hindmost_live_step(iteration, float("nan"), self._totals_ns.ctypes.data)
+
+    def foresee(self, foreseen: Foreseen | None) -> None:
+        """Give the frame that waits what rank 0 foresees, None on the others; not collective.
+
+        Said between iterations, after all ranks have told of the last: the frame is then written at
+        once if its reduction needs no more of this rank.
+        """
+        self._library.hindmost_live_foresee(b"" if foreseen is None else foreseen.text().encode())
 
     def finish(self) -> None:
         """Write the last frame of a loop; that of a solve is written at its end."""
@@ -199,6 +226,8 @@ def declared(library: ctypes.CDLL) -> ctypes.CDLL:
     ]
     library.hindmost_live_begin.argtypes = [whole, whole, whole]
     library.hindmost_live_step.argtypes = [whole, ctypes.c_double, pointer]
+    library.hindmost_live_foresee.argtypes = [ctypes.c_char_p]
+    library.hindmost_live_foresee.restype = None
     library.hindmost_live_spent_ns.restype = ctypes.c_double
     library.hindmost_live_frames.restype = whole
     library.hindmost_live_step_cost_ns.argtypes = [whole]

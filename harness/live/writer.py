@@ -30,6 +30,7 @@ class FeedWriter:
         self.path = path
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
         self.handle = os.open(path, flags, 0o644)
+        control_file(path).unlink(missing_ok=True)  # of a run that was killed: nobody asks yet
         with suppress(OSError):  # no locks there: readers cannot tell a killed run from a slow one
             fcntl.flock(self.handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
@@ -59,8 +60,19 @@ class FeedWriter:
 
     def add(self, line: Mapping[str, Any]) -> None:
         """Append a line."""
+        text = json.dumps(line, allow_nan=False).encode() + b"\n"
         with suppress(OSError):
-            os.write(self.handle, json.dumps(line, allow_nan=False).encode() + b"\n")
+            os.write(self.handle, b"\n" + text if self._torn() else text)
+
+    def _torn(self) -> bool:
+        """Tell whether the disk was full when the last line was written, and its end is missing."""
+        with suppress(OSError), self.path.open("rb") as file:
+            return (
+                file.seek(0, os.SEEK_END) > 0
+                and file.seek(-1, os.SEEK_END) >= 0
+                and (file.read(1) != b"\n")
+            )
+        return False
 
     def close(self) -> None:
         """Let go of the file, and take away what viewers have asked of it."""

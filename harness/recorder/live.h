@@ -18,7 +18,9 @@ enum {
   LIVE_LEAST_NS = 256,
   LIVE_PATIENCE = 8,  /* iterations between tests, at most */
   LIVE_GROWTH = 8,    /* of the iterations between frames, from one to the next */
-  LIVE_LINE = 12288
+  LIVE_LINE = 12288,
+  LIVE_FORESEEN = 2048, /* of a line, for what the caller says of the next iteration */
+  LIVE_ROUNDS = 32      /* tests in a row: a reduction has some rounds */
 };
 enum live_extreme { MOST_WORK, LEAST_WAIT, MOST_WAIT, MOST_HALO, LONGEST, EXTREMA };
 
@@ -40,7 +42,7 @@ static struct {
   double before_ns[LIVE_PHASES], totals_ns[LIVE_PHASES], norm, frame_norm, longest_ns, spent_ns, told_ns;
   double bins[LIVE_BINS], late, periods_s[16];
   int period, metric, wanted_metric;
-  char control[4096];
+  char control[4096], foreseen[LIVE_FORESEEN];
   MPI_Comm comm;
   MPI_Op op;
   MPI_Datatype type;
@@ -123,6 +125,9 @@ static void live_write(void) {
     at = live_put(line, at, ",\"norm\":%.6e", live.frame_norm);
     for (int i = begin; i < at; i++) if (line[i] == ',') line[i] = '.'; /* whatever the locale says */
   }
+  if (live.foreseen[0])
+    at += snprintf(line + at, (size_t)(LIVE_LINE - at), ",\"foreseen\":%s", live.foreseen);
+  live.foreseen[0] = 0;
   line[at++] = '}';
   line[at++] = '\n';
   if (live.broken || write(live.fd, line, (size_t)at) == at) return;
@@ -313,6 +318,7 @@ void hindmost_live_begin(int64_t of, int64_t first, int64_t least) {
   live.patience = live.least < LIVE_PATIENCE ? live.least : LIVE_PATIENCE;
   live.frame = 0;
   live.interval = live.next = first;
+  live.foreseen[0] = 0;
   live.spent_ns = live.told_ns = 0;
   live_zero(now());
   live.on = 1;
@@ -323,6 +329,19 @@ void hindmost_live_step(int64_t iteration, double norm, const double *totals_ns)
   if (!live.on) return;
   for (int i = 0; i < live.phases; i++) live.totals_ns[i] = totals_ns[i];
   live_step(iteration, norm, now(), totals_ns);
+}
+
+/* Whether a frame has begun and is not yet written. */
+int hindmost_live_waits(void) { return live.on && live.request != MPI_REQUEST_NULL; }
+
+/* Between two iterations, on any rank: rank 0 says, as JSON, what it foresees of the next one; the
+ * frame that waits has it. Where the others have begun it as well it is written now, so that it is
+ * seen before that iteration has ended. */
+void hindmost_live_foresee(const char *foreseen) {
+  size_t length = strlen(foreseen);
+  if (!live.on || live.request == MPI_REQUEST_NULL || length >= LIVE_FORESEEN) return;
+  memcpy(live.foreseen, foreseen, length + 1);
+  for (int i = 0; i < LIVE_ROUNDS && live.on && live.request != MPI_REQUEST_NULL; i++) live_test();
 }
 
 /* Writes what is left, after the solve or loop. */

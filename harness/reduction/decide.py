@@ -63,7 +63,14 @@ class Kept:
         )
 
 
-def decide(run: RankRun, share: float, communicator: MPI.Intracomm, *, seed: int = 0) -> Kept:
+def decide(
+    run: RankRun,
+    share: float,
+    communicator: MPI.Intracomm,
+    *,
+    seed: int = 0,
+    always: tuple[int, ...] = (),
+) -> Kept:
     """Decide which ranks keep their full records; collective.
 
     Ranks reduce sums, minima and maxima; no rank ever holds the vectors of all. What is gathered
@@ -73,6 +80,8 @@ def decide(run: RankRun, share: float, communicator: MPI.Intracomm, *, seed: int
     ----------
     share : float
         Of all ranks, above 0 and at most 1.
+    always : tuple of int
+        Ranks that are kept in any case.
 
     Raises
     ------
@@ -88,7 +97,9 @@ def decide(run: RankRun, share: float, communicator: MPI.Intracomm, *, seed: int
             f"--keep: the ranks recorded {counts[0]} to {-counts[1]} bodies; a choice needs the "
             "same of all. Run without --keep."
         )
-    chosen, meeting = keep(of_rank(run, communicator), share, seed=seed, together=together)
+    chosen, meeting = keep(
+        of_rank(run, communicator), share, seed=seed, always=always, together=together
+    )
     profile, interval_bodies = interval_profile(run)
     full = bool(chosen.kept[0])
     spent = np.array([time.perf_counter() - began, time.process_time() - cpu])
@@ -165,10 +176,14 @@ def interval_profile(
     body and their times add up to those of the run.
     """
     phases = run.bodies.phase_duration
-    count = len(phases)
-    edges = np.linspace(0, count, min(intervals, count) + 1).astype(np.int64)
+    edges = interval_edges(len(phases), intervals)
     summed = np.add.reduceat(phases.astype(np.float64), edges[:-1], axis=0)
     return summed.astype(np.float32), np.diff(edges).astype(np.int32)
+
+
+def interval_edges(count: int, intervals: int = INTERVALS) -> NDArray[np.int64]:
+    """Return the first bodies of the intervals of so many bodies, and their end."""
+    return np.linspace(0, count, min(intervals, count) + 1).astype(np.int64)
 
 
 def _maximum() -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hindmost.harness.reduction.cycles import cycles_of_all
 from hindmost.harness.reduction.decide import Kept
 from hindmost.harness.runfile.contents import Header, RankRun
 from hindmost.harness.runfile.gathering import gather_edges
@@ -24,7 +25,7 @@ def write_reduced_run(
     """Write what was kept of a run into a new, numbered file; collective.
 
     The kept ranks write their records among themselves, the first of them the file; what is of
-    every rank is gathered there.
+    every rank is gathered there. Of an adaptive run rank 0 must be kept, see `cycles.ALWAYS`.
 
     Returns
     -------
@@ -41,13 +42,14 @@ def write_reduced_run(
     of_all: list[Any] | None = communicator.gather(
         (kept.profile, run.bodies.solve_time_s, kept.last, kept.waited_s)
     )
+    of_cycles = cycles_of_all(run, communicator)
     # the first rank that is kept writes: it may be another than rank 0
     writer = kept.ranks[0]
     if writer != 0:
         if communicator.rank == 0:
-            communicator.send((edges, of_all), dest=writer)
+            communicator.send((edges, of_all, of_cycles), dest=writer)
         elif communicator.rank == writer:
-            edges, of_all = communicator.recv(source=0)
+            edges, of_all, of_cycles = communicator.recv(source=0)
     every: dict[str, Any] = {}
     if communicator.rank == writer and of_all is not None:
         every = {
@@ -57,6 +59,7 @@ def write_reduced_run(
             "every_solve_time": np.array([each[1] for each in of_all]),
             "every_last": np.array([each[2] for each in of_all]),
             "every_waited": np.array([each[3] for each in of_all]),
+            **of_cycles,
         }
     kept_only: Any = communicator.Split(0 if kept.full else 1, communicator.rank)
     path = failure = None

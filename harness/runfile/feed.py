@@ -10,15 +10,15 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hindmost.errors import DataError, NotARunFileError, UnknownSchemaError
+from hindmost.harness.runfile.feed_lines import SCHEMA, VERSION, parsed
 
-SCHEMA = "hindmost-live"
-VERSION = 1
 SUFFIX = ".live.jsonl"
 CONTROL_SUFFIX = ".control"
 PERIODS_S = (0.0, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
@@ -108,17 +108,20 @@ class FeedReader:
         self.path = path
         self.skipped = 0
         self._rest = b""
+        self._known: dict[str, Any] | None = None
         try:
-            self._file = path.open("rb", buffering=0)
+            # A pipe would keep who opens it waiting.
+            self._file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0)
         except OSError as error:
             raise DataError(f"{path} cannot be read: {error.strerror}.") from error
-        lines = self.read_lines(1)
+        regular = stat.S_ISREG(os.fstat(self._file.fileno()).st_mode)
+        lines = self.read_lines(1) if regular else []
         if not lines or lines[0].get("schema") != SCHEMA:
             self.close()
             raise NotARunFileError(
                 f"{path} is no live feed; 'hindmost run --live' writes one, NAME{SUFFIX}."
             )
-        self.head = lines[0]
+        self.head = self._known = lines[0]
         if self.head.get("version") != VERSION:
             self.close()
             raise UnknownSchemaError(
@@ -132,7 +135,7 @@ class FeedReader:
         while True:
             while b"\n" in self._rest and not (most and len(lines) >= most):
                 text, self._rest = self._rest.split(b"\n", 1)
-                if (line := parsed(text)) is not None:
+                if (line := parsed(text, self._known)) is not None:
                     lines.append(line)
                 elif text:
                     self.skipped += 1
@@ -170,32 +173,6 @@ class FeedReader:
         self.close()
 
 
-KINDS = {
-    "head": ("schema", "version"),
-    "solve": ("solver", "number", "iterations"),
-    "frame": ("t_ns", "iteration", "window_ns", "phase_ns", "bins", "extrema", "heat"),
-    "done": ("number",),
-    "end": ("status",),
-}
-"""The kinds of lines, and what every one of them has."""
-
-
-def parsed(text: bytes) -> dict[str, Any] | None:
-    """Return a line of a feed, None if it is none."""
-    try:
-        line = json.loads(text, parse_constant=refuse)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(line, dict) or line.get("kind") not in KINDS:
-        return None
-    return line if all(name in line for name in KINDS[line["kind"]]) else None
-
-
-def refuse(word: str) -> float:
-    """Refuse what Python's JSON knows and JSON does not."""
-    raise ValueError(f"{word} is no number of JSON")
-
-
 def find_feed(path: Path) -> Path:
     """Return the feed that a path means: itself, the newest of a folder, or that of a run file.
 
@@ -207,7 +184,8 @@ def find_feed(path: Path) -> Path:
     if path.name.endswith(SUFFIX):
         return path
     folder = path if path.is_dir() else path.parent
-    feeds = sorted(folder.glob(f"*{SUFFIX}"), key=lambda each: each.stat().st_mtime_ns)
+    files = [each for each in folder.glob(f"*{SUFFIX}") if each.is_file()]
+    feeds = sorted(files, key=lambda each: each.stat().st_mtime_ns)
     if not path.is_dir():
         feeds = [each for each in feeds if names(each, path.name.removesuffix(".part"))]
     if not feeds:

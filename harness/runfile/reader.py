@@ -214,6 +214,19 @@ class Run:
         DamagedFileError
             A time that is not a number or is negative, or parts that do not sum to their whole.
         """
+        self.verify_outline()
+        for rows in self.blocks():
+            self.verify_bodies(
+                self.variable("start", rows),
+                self.variable("duration", rows),
+                self.variable("phase_duration", rows),
+            )
+            if self.has("event_kind"):
+                for name in ("event_work", "event_duration"):
+                    self._refuse_impossible(name, self.variable(name, rows))
+
+    def verify_outline(self) -> None:
+        """See that all that is not of single bodies can be; raise as `verify` does."""
         for name in ("restart_duration", "lead_in", "lead_out", "solve_time"):
             self._refuse_impossible(name, self.variable(name))
         ranks = self.header.ranks
@@ -227,19 +240,27 @@ class Run:
                     f"{self.path}: '{name}' holds {values.min()} to {values.max()}; "
                     f"it should be from 0 to {limit - 1}."
                 )
-        for rows in self.blocks():
-            durations = self.variable("duration", rows)
-            phases = self.variable("phase_duration", rows)
-            self._refuse_impossible("duration", durations)
-            self._refuse_impossible("phase_duration", phases)
-            if self.has("event_kind"):
-                for name in ("event_work", "event_duration"):
-                    self._refuse_impossible(name, self.variable(name, rows))
-            missed = np.abs(phases.sum(axis=2, dtype=np.float64) - durations)
-            if (missed > TOLERANCE_S + 1e-6 * durations).any():
-                raise DamagedFileError(
-                    f"{self.path}: the phases of a body do not sum to its duration."
-                )
+
+    def verify_bodies(
+        self,
+        starts: NDArray[np.float64],
+        durations: NDArray[np.float64],
+        phases: NDArray[np.floating[Any]],
+    ) -> None:
+        """See that bodies that were read can be; raise as `verify` does.
+
+        Parameters
+        ----------
+        starts, durations : float64 array, shape (row, rank), seconds
+        phases : float array, shape (row, rank, phase), seconds
+        """
+        if not np.isfinite(starts).all():
+            raise DamagedFileError(f"{self.path}: a value of 'start' is not a number.")
+        self._refuse_impossible("duration", durations)
+        self._refuse_impossible("phase_duration", phases)
+        missed = np.abs(phases.sum(axis=2, dtype=np.float64) - durations)
+        if (missed > TOLERANCE_S + 1e-6 * durations).any():
+            raise DamagedFileError(f"{self.path}: the phases of a body do not sum to its duration.")
 
     def _refuse_impossible(self, name: str, values: NDArray[Any]) -> None:
         """Raise if a time is not a number or is negative."""

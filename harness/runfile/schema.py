@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hindmost.harness.runfile.bodies import PHASES, BodyKind
+from hindmost.harness.runfile.reduced_variables import REDUCED
+from hindmost.harness.runfile.variable import Variable
 from hindmost.models.events import EventKind
 
 SCHEMA = "hindmost-run"
@@ -21,18 +21,6 @@ CHUNK_RANKS = 1024
 
 UNLIMITED = ("iteration", "restart", "edge", "block")
 """Dimensions that may be empty or grow."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Variable:
-    """A variable of the file."""
-
-    name: str
-    dimensions: tuple[str, ...]
-    type: str
-    units: str
-    long_name: str
-    optional: bool = False
 
 
 VARIABLES = (
@@ -242,54 +230,7 @@ VARIABLES = (
         long_name="processor time of a phase in a body",
         optional=True,
     ),
-    Variable(
-        name="kept_rank",
-        dimensions=("rank",),
-        type="i4",
-        units="1",
-        long_name="which rank of the run the column is of, where not every rank has one",
-        optional=True,
-    ),
-    Variable(
-        name="profile_phase",
-        dimensions=("interval", "every_rank", "phase"),
-        type="f4",
-        units="s",
-        long_name="time of a phase in the bodies that begin in an interval, of every rank",
-        optional=True,
-    ),
-    Variable(
-        name="interval_bodies",
-        dimensions=("interval",),
-        type="i4",
-        units="1",
-        long_name="bodies of an interval of the profile, one after the other",
-        optional=True,
-    ),
-    Variable(
-        name="every_solve_time",
-        dimensions=("every_rank",),
-        type="f8",
-        units="s",
-        long_name="time from the barrier before the solve to its end, of every rank",
-        optional=True,
-    ),
-    Variable(
-        name="every_last",
-        dimensions=("every_rank",),
-        type="i8",
-        units="1",
-        long_name="bodies in which the rank had the most own work of all ranks",
-        optional=True,
-    ),
-    Variable(
-        name="every_waited",
-        dimensions=("every_rank",),
-        type="f8",
-        units="s",
-        long_name="what the own work of the last rank was longer in all bodies",
-        optional=True,
-    ),
+    *REDUCED,
     Variable(
         name="epoch",
         dimensions=("iteration",),

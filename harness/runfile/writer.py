@@ -245,6 +245,8 @@ def gather_into(
             sizes["every_rank"] = len(every["every_solve_time"])
             sizes["interval"] = len(every["interval_bodies"])
             whole |= every
+            if "count_total" in every:
+                names["count"] = COUNTS
         if events is not None:
             sizes["event"] = events.kind.shape[1]
             whole["event_kind"] = events.kind

@@ -19,6 +19,8 @@ from hindmost.harness.recorder.attach import option_used
 from hindmost.harness.recorder.counters import CounterUse
 from hindmost.harness.runfile.provenance import mpi_library
 from hindmost.harness.together import end_before_meeting, perform_together, reporter
+from hindmost.harness.verbs.keep import add_keep
+from hindmost.shares import read_share
 
 EXAMPLES = """\
 examples:
@@ -26,6 +28,7 @@ examples:
   mpiexec -n 2 hindmost run diagonal --unknowns 1000 --solver pgmres --iterations 5000 --out runs
   mpiexec -n 2 hindmost run laplacian-1d --solver gmres --out runs -- -ksp_gmres_restart 50
   mpiexec -n 2 hindmost run laplacian-1d --solver cg --iterations 200000 --live --out runs
+  mpiexec -n 64 hindmost run laplacian-1d --solver cg --keep 5% --out runs
 
 What follows '--' are PETSc options. Run files are named WORKLOAD-SOLVER-pRANKS-N.h5; an existing
 one is never overwritten.
@@ -71,13 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="count instructions and cycles of every body; auto: where that needs no system call "
         "(%(default)s)",
     )
-    parser.add_argument(
-        "--keep",
-        default="100%",
-        metavar="SHARE",
-        help="keep full records of this share of the ranks only, chosen when a solve has ended, "
-        "and profiles of all: 5%% (%(default)s)",
-    )
+    add_keep(parser, "a solve")
     parser.add_argument(
         "--live", action="store_true", help="write a feed beside them for 'hindmost watch'"
     )
@@ -98,7 +95,7 @@ def perform(arguments: argparse.Namespace) -> int:
             seed=arguments.seed,
             petsc_options=arguments.petsc_options,
             counters=CounterUse(arguments.counters),
-            keep=share_of(arguments.keep),
+            keep=read_share(arguments.keep, "--keep"),
             live=arguments.live,
         )
         experiment.check()
@@ -109,14 +106,6 @@ def perform(arguments: argparse.Namespace) -> int:
     return perform_together(
         parallel.communicator, lambda: run_experiment(experiment, arguments.out, parallel)
     )
-
-
-def share_of(text: str) -> float:
-    """Return a share of what is written as ``5%`` or ``0.05``; 0 for what is neither."""
-    try:
-        return float(text[:-1]) / 100.0 if text.endswith("%") else float(text)
-    except ValueError:
-        raise UsageError(f"--keep {text}: write a share, such as 5% or 0.05.") from None
 
 
 def run_experiment(experiment: Experiment, folder: Path, parallel: Parallel) -> int:

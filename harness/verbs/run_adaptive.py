@@ -29,7 +29,9 @@ from hindmost.harness.together import (
     perform_together,
     reporter,
 )
+from hindmost.harness.verbs.keep import add_keep
 from hindmost.models.dynamic.checkpoints import INTERVALS
+from hindmost.shares import read_share
 from hindmost.statuses import INTERRUPTED, WORK_IS_LEFT
 
 EXAMPLES = """\
@@ -40,6 +42,8 @@ examples:
                                      --checkpoint state.h5 --out runs
   mpiexec -n 2 hindmost run adaptive --restart state.h5 --cycles 500 --out runs
   mpiexec -n 2 hindmost run adaptive --deck timing-a --cycles 100 --interfere 50-@1 --out runs
+  mpiexec -n 2 hindmost run adaptive --deck timing-a --cycles 500 --live --out runs
+  mpiexec -n 64 hindmost run adaptive --deck timing-a --cycles 500 --keep 5% --out runs
 
 'hindmost probe all --out machine.json' measures the machine, for the offline model. Exit status 75:
 the time limit, or a request to end (TERM), came before the last cycle.
@@ -61,8 +65,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--repeats", type=int, default=1, help="replays of the same cycles (%(default)s)"
     )
     parser.add_argument("--blocks", action="store_true", help="keep load and owner of each block")
+    add_keep(parser, "a run")
     parser.add_argument(
-        "--live", action="store_true", help="write a feed beside them for 'hindmost watch'"
+        "--live",
+        action="store_true",
+        help="write a feed beside them for 'hindmost watch', with what is predicted",
     )
     kernel = parser.add_argument_group("how the kernel does it")
     kernel.add_argument("--base", metavar="NXxNY", help="base cells in all (the deck's a rank)")
@@ -164,6 +171,7 @@ def experiment_of(arguments: argparse.Namespace) -> AdaptiveExperiment:
         checkpoint=arguments.checkpoint,
         restart=arguments.restart,
         setting=setting,
+        keep=read_share(arguments.keep, "--keep"),
         live=arguments.live,
     )
 

@@ -98,6 +98,11 @@ class Panel:
         self._works.append(work)
         return row
 
+    @property
+    def last(self) -> tuple[float, ...]:
+        """The last row, in the order of `names`, in seconds; empty before the first."""
+        return self._rows[-1] if self._rows else ()
+
     def forecast(self, level: float = 0.9) -> Forecast:
         """Return the last row's prediction to decide by, with its interval.
 
@@ -109,6 +114,18 @@ class Panel:
         if not self._rows:
             raise UsageError("Nothing was predicted yet; call predict first.")
         return forecast(self._rows[-1][self._column], self.ratios, level)
+
+    def rest_s(self, cycles: int) -> float:
+        """Return what the predictor to decide by takes so many cycles to last, NaN for unknown.
+
+        Each is taken to do the work of the last row: what adaption will change is not known.
+
+        Raises
+        ------
+        UsageError
+            No row was predicted yet.
+        """
+        return cycles * self.forecast().seconds
 
     def observe(self, spent: Spent) -> Verdict:
         """Take the cycle that was predicted last, and judge it.
@@ -135,16 +152,21 @@ class Panel:
                 predictor.restart(verdict.keep, verdict.step)
         return verdict
 
-    def errors_percent(self, skip: int = 1) -> dict[str, float]:
+    def errors_percent(self, skip: int = 1, last: int | None = None) -> dict[str, float]:
         """Return the mean absolute error of each predictor, over cycles that it predicted.
 
         Parameters
         ----------
         skip : int
             Cycles at the begin that are left out; the first has nothing to be predicted from.
+        last : int, optional
+            So many cycles at most, the last ones; all if not given.
         """
         done = len(self._measured)
-        predicted, measured = self.predicted[skip:done], self.measured[skip:]
+        if last is not None:
+            skip = max(skip, done - last)
+        predicted = np.array(self._rows[skip:done], float).reshape(-1, len(self.names))
+        measured = np.array(self._measured[skip:], float)
         errors = 100.0 * np.abs(predicted - measured[:, None]) / measured[:, None]
         return {
             name: float(np.nanmean(errors[:, k])) if np.isfinite(errors[:, k]).any() else np.nan

@@ -72,6 +72,9 @@ class EfficiencyTally:
         The target waits for the source's halo.
     with_events : bool
         Whether blocks bring the events of their bodies.
+    overlapping : bool
+        Whether reductions overlap with work. What is waited for in one body then belongs to
+        another, so that single places are not split.
     windows : int
         Into how many windows the run is cut, at begins of cycles where there are as many.
     """
@@ -84,6 +87,7 @@ class EfficiencyTally:
         edge_target: NDArray[np.int32],
         *,
         with_events: bool,
+        overlapping: bool = False,
         windows: int = 1,
     ) -> None:
         ranks, bodies = len(nodes), position.size
@@ -105,7 +109,7 @@ class EfficiencyTally:
             else tally(first[:0], np.zeros(bodies, np.intp))
         )
         self._places = PlaceTally(position, ranks) if repeats(position) else None
-        self._with_events = with_events
+        self._split_places = with_events and not overlapping
 
     def add(self, first: int, block: BodyBlock) -> None:
         """Count the bodies from the first on; blocks come in the order of the run."""
@@ -132,7 +136,7 @@ class EfficiencyTally:
                 name: self._whole.efficiencies(slice(None), np.flatnonzero(names == name))
                 for name in dict.fromkeys(self._nodes)
             },
-            places=self._places.result(self._with_events) if self._places is not None else {},
+            places=self._places.result(self._split_places) if self._places is not None else {},
         )
 
     @property
@@ -171,15 +175,15 @@ class PlaceTally:
             if alone is not None:
                 self._ideal[place] += alone[rows].sum(axis=0)
 
-    def result(self, with_events: bool) -> dict[int, Efficiencies]:
+    def result(self, split: bool) -> dict[int, Efficiencies]:
         """Return the efficiencies by place."""
         if self._local.shape[1] == 1:  # waits for nobody, whether its events are known or not
-            self._ideal, with_events = self._local, True
+            self._ideal, split = self._local, True
         return {
             place: Efficiencies.of_ranks(
                 self._local[place],
                 float(duration.max()),
-                float(self._ideal[place].max()) if with_events else None,
+                float(self._ideal[place].max()) if split else None,
             )
             for place, duration in enumerate(self._duration)
             if duration.any()

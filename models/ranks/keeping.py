@@ -95,6 +95,7 @@ def keep(
     k: int | None = None,
     seed: int = 0,
     criteria: tuple[str, ...] = CRITERIA,
+    always: tuple[int, ...] = (),
     together: Together = ALONE,
 ) -> tuple[Selection, Meeting]:
     """Choose the ranks that keep their full records; collective.
@@ -107,6 +108,8 @@ def keep(
         Groups of ranks; by their silhouette if not given.
     criteria : tuple of str
         Of `CRITERIA`; none: the outliers and exemplars of k-means alone.
+    always : tuple of int
+        Ranks that are kept in any case; they count.
     """
     ids = bodies.ids
     vectors = bodies.metrics().normalised(together)
@@ -133,7 +136,9 @@ def keep(
         Criterion(name=name, scores=scores[name], weight=NODE_WEIGHT if name == "node" else 1)
         for name in criteria
     ]
-    return select(groups, count, wanted, ids=ids, together=together), meeting
+    named = np.isin(ids, always) if always else None
+    chosen = select(groups, count, wanted, ids=ids, always=named, together=together)
+    return chosen, meeting
 
 
 def peaks(work: NDArray[np.float64], level: NDArray[np.float64]) -> NDArray[np.float64]:

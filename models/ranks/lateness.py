@@ -1,6 +1,7 @@
 """Who is hindmost: which rank comes last in every body, how often, and what that costs the others.
 
-In a body the rank with the most own work lets all others wait. What they wait is charged to it:
+In a body the rank with the most own work lets all others wait (several that have as much share what
+the others wait, and none is the last one). What they wait is charged to it:
 ``charged``, the sum over the others of the last rank's work less theirs, which over all bodies is
 all waiting of the run. What it costs by itself is ``lost``: by how much the body would end earlier
 if this rank (or all ranks of its node) were as quick as the last of the rest. A slow node loses
@@ -161,10 +162,10 @@ class Sweep:
         charged, lost, waited, summed, squares, tilted, longest = self._sums
         mean = self._shift + summed / done
         variance = np.maximum(squares / done - (summed / done) ** 2, 0.0)
-        # the slope of a line through all bodies, times their number
+        # the slope of a line through all bodies, times the steps from the first to the last
         spread = done * (done * done - 1.0) / 12.0
         middle = (self._bodies - 1) / 2.0 - (done - 1) / 2.0
-        change = (tilted + middle * summed) * done / spread if spread else np.zeros_like(mean)
+        change = (tilted + middle * summed) * (done - 1) / spread if spread else np.zeros_like(mean)
         return Lateness(
             bodies=self._done,
             total_s=float(self._total[0]),
@@ -211,17 +212,23 @@ def sweep(
     node_last: NDArray[np.int64],
     node_sums: NDArray[np.float64],
 ) -> int:
-    """Add bodies to the sums; return the first body that is not a number, or -1."""
+    """Add bodies to the sums; return the first body that is not a number, or -1.
+
+    Where several ranks come last at once, none of them is the last one, and each causes its part of
+    the waiting; the same of nodes.
+    """
     ranks = work.shape[1]
     for row in range(work.shape[0]):
         most, second, other_node = -np.inf, -np.inf, -np.inf
-        who = -1
+        who, ties = -1, 0
         summed = 0.0
         for rank in range(ranks):
             value = float(work[row, rank])
             summed += value
             if value > most:
-                most, second, who = value, most, rank
+                most, second, who, ties = value, most, rank, 0
+            elif value == most:
+                second, ties = value, ties + 1
             elif value > second:
                 second = value
         if not np.isfinite(summed):
@@ -242,10 +249,18 @@ def sweep(
                 longest_body[rank] = done + row
         total[0] += most
         charged = most * ranks - summed
-        last[who] += 1
-        sums[0, who] += charged
-        node_last[node] += 1
-        node_sums[0, node] += charged
+        if ties == 0:
+            last[who] += 1
+            sums[0, who] += charged
+            node_last[node] += 1
+            node_sums[0, node] += charged
+        else:
+            for rank in range(ranks):
+                if work[row, rank] == most:
+                    sums[0, rank] += charged / (ties + 1)
+                    node_sums[0, node_of[rank]] += charged / (ties + 1)
+            if other_node < most:
+                node_last[node] += 1
         if ranks > 1:
             sums[1, who] += most - second
         if other_node > -np.inf:

@@ -32,6 +32,9 @@ from hindmost.models.ranks.together import ALONE, Together, count_of
 from hindmost.models.ranks.top import largest
 from hindmost.models.ranks.vectors import RankMetrics
 
+ALWAYS = "always"
+"""Why ranks are kept that were named beforehand."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Criterion:
@@ -96,6 +99,7 @@ def select(
     criteria: Sequence[Criterion],
     *,
     ids: NDArray[np.int64] | None = None,
+    always: NDArray[np.bool_] | None = None,
     together: Together = ALONE,
 ) -> Selection:
     """Keep so many ranks; collective.
@@ -106,12 +110,21 @@ def select(
         Of all processes; all ranks if there are fewer.
     criteria : sequence of Criterion
         Beside the outliers of the clustering.
+    always : bool array, shape (rank,), optional
+        Of this process: kept in any case, and first, for the reason `ALWAYS`.
     """
-    kept = exemplars(clustering, most=max(1, count // 4), ids=ids, together=together)
-    reasons = np.where(kept, 0, -1)
     names = ("exemplar", "outlier", *(each.name for each in criteria))
-    weights = [1, *(each.weight for each in criteria), 0]
+    kept = np.zeros(clustering.labels.size, bool) if always is None else always
+    reasons = np.where(kept, len(names), -1)
+    taken = 0 if always is None else count_of(int(kept.sum()), together)
+    typical = exemplars(
+        clustering, most=min(max(1, count // 4), max(0, count - taken)), ids=ids, together=together
+    )
+    reasons[typical & ~kept] = 0
+    kept = kept | typical
     left = min(count, int(clustering.sizes.sum())) - count_of(int(kept.sum()), together)
+    left = max(0, left)
+    weights = [1, *(each.weight for each in criteria), 0]
     # the last turn is the outliers' again, for what no criterion has taken
     for at in (*range(1, len(names)), 1):
         weight, later = weights.pop(0), sum(weights)
@@ -124,6 +137,8 @@ def select(
         reasons[more] = at
         kept = kept | more
         left -= count_of(int(more.sum()), together)
+    if always is not None:
+        names = (*names, ALWAYS)
     return Selection(kept=kept, reasons=reasons, names=names, clustering=clustering)
 
 

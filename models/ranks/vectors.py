@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 from hindmost.errors import DataError
 from hindmost.models.ranks.together import ALONE, Together
 
+LEAST = float(np.finfo(np.float64).tiny)
+"""A domain that nowhere has more is nothing: one over it is no number."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankMetrics:
@@ -90,6 +93,6 @@ class RankMetrics:
             for domain in self.domains
         }
         largest = np.array([of_domain[domain] for domain in self.domains])
-        scale = np.divide(1.0, largest, out=np.zeros(metrics), where=largest > 0)
+        scale = np.divide(1.0, largest, out=np.zeros(metrics), where=largest > LEAST)
         result: NDArray[np.float64] = (self.values - least) * scale
         return result

@@ -6,6 +6,7 @@ import os
 import sys
 
 from hindmost.errors import DataError, HindmostError
+from hindmost.printable import printable
 from hindmost.statuses import INTERRUPTED
 
 
@@ -21,7 +22,7 @@ def main() -> int:
 
         # What is wrong with a command line is wrong on every rank: the first one speaks.
         if place().rank == 0:
-            sys.stderr.write(f"hindmost: {error}\n")
+            sys.stderr.write(f"hindmost: {printable(str(error))}\n")
         return error.exit_status
     except KeyboardInterrupt:
         sys.stderr.write("hindmost: interrupted\n")

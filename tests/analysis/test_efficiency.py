@@ -119,6 +119,17 @@ def test_show_tells_what_is_known_in_no_time(
     assert line() == split
 
 
+def test_places_of_a_pipelined_solver_are_not_split(
+    tmp_path: Path, header: Header, values: dict[str, object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    header = replace(header, solver="pgmres", synchronisation="pipelined", lag=1)
+    of = efficiencies_of(hindmost.open(write_whole(tmp_path, header, values)))
+    assert of.whole.transfer is not None
+    assert {each.transfer for each in of.places.values()} == {None}
+    assert main(["efficiency", str(of.run.path), "--places"]) == 0
+    assert "are not told apart by place: reductions overlap" in capsys.readouterr().out
+
+
 def test_nodes_share_the_efficiency_of_the_run(
     tmp_path: Path, header: Header, values: dict[str, object], capsys: pytest.CaptureFixture[str]
 ) -> None:

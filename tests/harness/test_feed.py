@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.analysis.watch.feeds import Feed, head
+from tests.analysis.watch.feeds import Feed, frame, head
 
 from hindmost.errors import DataError, NotARunFileError, UnknownSchemaError
 from hindmost.harness.runfile.feed import (
@@ -48,6 +50,79 @@ def test_what_is_no_line_is_skipped(tmp_path: Path) -> None:
     with FeedReader(feed.path) as reader:
         assert [line["kind"] for line in reader.read_lines()] == ["solve"]
         assert reader.skipped == len(torn)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"t_ns": "x"},
+        {"t_ns": 10**400},
+        {"t_ns": -1},
+        {"window_ns": None},
+        {"window_ns": True},
+        {"phase_ns": [1, 2, 3]},
+        {"bins": {}},
+        {"extrema": []},
+        {"extrema": [[0, 1]] * 4 + [[4, 1]]},
+        {"heat": []},
+        {"heat": [0, 0, 0, "1"]},
+        {"metric": 99},
+        {"period": -1},
+    ],
+)
+def test_a_frame_that_cannot_be_is_skipped(tmp_path: Path, change: dict[str, Any]) -> None:
+    feed = Feed(tmp_path)
+    feed.solve()
+    for line in (frame(0), {**frame(1), **change}, frame(2)):
+        os.write(feed.writer.handle, json.dumps(line).encode() + b"\n")
+    os.write(feed.writer.handle, b'{"kind": "frame", "t_ns": 1e999}\n')
+    with FeedReader(feed.path) as reader:
+        assert [line.get("frame") for line in reader.read_lines()] == [None, 0, 2]
+        assert reader.skipped == 2
+
+
+@pytest.mark.parametrize("change", [{"ranks": 0}, {"ranks": "two"}, {"phases": []}, {"host": 5}])
+def test_a_head_that_cannot_be_is_no_feed(tmp_path: Path, change: dict[str, Any]) -> None:
+    path = tmp_path / "x.live.jsonl"
+    path.write_text(json.dumps({**head().line(), **change}) + "\n")
+    with pytest.raises(NotARunFileError):
+        FeedReader(path)
+
+
+def test_names_of_a_feed_move_no_cursor(tmp_path: Path) -> None:
+    feed = Feed(tmp_path, replace(head(), workload="a", host="\x1b]0;title\x07"))
+    feed.end("failed", "no \x1b[2Jmemory")
+    with FeedReader(feed.path) as reader:
+        assert reader.head["host"] == "\\x1b]0;title\\x07"
+        assert reader.read_lines()[0]["failure"] == "no \\x1b[2Jmemory"
+
+
+def test_what_is_no_file_keeps_nobody_waiting(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.live.jsonl"
+    os.mkfifo(pipe)
+    with pytest.raises(NotARunFileError):
+        FeedReader(pipe)
+    with pytest.raises(DataError, match="no live feed"):
+        find_feed(tmp_path)
+    feed = Feed(tmp_path)
+    assert find_feed(tmp_path) == feed.path
+
+
+def test_the_end_is_told_after_a_line_that_a_full_disk_has_torn(tmp_path: Path) -> None:
+    feed = Feed(tmp_path)
+    os.write(feed.writer.handle, b'{"kind": "solve", "sol')
+    feed.end()
+    with FeedReader(feed.path) as reader:
+        assert [line["kind"] for line in reader.read_lines()] == ["end"]
+        assert reader.skipped == 1
+
+
+def test_what_was_asked_of_a_killed_run_is_not_asked_of_the_next(tmp_path: Path) -> None:
+    path = tmp_path / "laplacian-1d-p4-0.live.jsonl"
+    control_file(path).write_text("2 1\n")
+    feed = Feed(tmp_path)
+    assert feed.path == path
+    assert not control_file(path).exists()
 
 
 def test_foreign_and_newer_files_are_refused(tmp_path: Path) -> None:

@@ -16,7 +16,8 @@ from tests.conftest import BIN, Ranks
 
 import hindmost
 from hindmost.analysis.watch.server import WatchServer
-from hindmost.harness.runfile.feed import FeedReader, bin_edges_ns, find_feed, parsed, write_control
+from hindmost.harness.runfile.feed import FeedReader, bin_edges_ns, find_feed, write_control
+from hindmost.harness.runfile.feed_lines import parsed
 
 pytestmark = pytest.mark.mpi
 
@@ -228,3 +229,38 @@ def test_an_adaptive_run_feeds_its_cycles(ranks: Ranks, tmp_path: Path) -> None:
     for place, name in enumerate(lines[0]["phases"]):
         told = sum(frame["phase_ns"][place] for frame in frames) * 1e-9
         assert told == pytest.approx(run.phase(name).sum(), rel=1e-5, abs=1e-7)
+
+
+def test_an_adaptive_run_says_what_it_foresees(ranks: Ranks, tmp_path: Path) -> None:
+    cycles = 300
+    done = ranks(
+        2, "run", "adaptive", "--deck", "timing-a", "--base", "64x48", "--steps", "8",
+        "--cycles", str(cycles), "--live", "--out", tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    lines = lines_of(tmp_path / "adaptive-p2-0.live.jsonl")
+    run = hindmost.open(tmp_path / "adaptive-timing-a-p2-0.h5")
+    [solve] = [line for line in lines if line["kind"] == "solve"]
+    assert solve["predictors"] == run.predictors
+    predicted = run.variable("predicted")
+    told = [frame for frame in frames_of(lines) if "foreseen" in frame]
+    assert len(told) >= 2
+    assert "foreseen" not in lines[-2]  # the last frame: nothing is left
+    decides = run.predictors.index("shape-level")
+    for frame in told:
+        foreseen = frame["foreseen"]
+        cycle = foreseen["cycle"]
+        assert frame["iteration"] < cycle <= cycles
+        assert foreseen["decides"] == decides
+        # What was told before the cycle is what the file says was predicted of it.
+        row = [each and each * 1e-9 for each in foreseen["next_ns"]]
+        want = [each if each == each else None for each in predicted[cycle - 1].tolist()]
+        assert row == pytest.approx(want, abs=1e-9)
+        rest = (cycles - cycle + 1) * predicted[cycle - 1, decides]
+        assert foreseen["rest_ns"] * 1e-9 == pytest.approx(rest)
+    errors = abs(predicted / run.durations[:, :1] - 1.0) * 100.0
+    for frame in told:
+        cycle = frame["foreseen"]["cycle"]
+        lately = errors[max(1, cycle - 11) : cycle - 1]
+        want = lately.mean(axis=0).tolist() if len(lately) else [None] * len(run.predictors)
+        assert frame["foreseen"]["error_percent"] == pytest.approx(want, abs=0.01)

@@ -24,7 +24,7 @@ def time_per_cell(run: AdaptiveRun, machine: Machine | None = None) -> Chart:
     machine : Machine, optional
         Its curves are drawn for one rank, and for as many as the run had on a node.
     """
-    cells = run.cells[:, 0].astype(np.float64)
+    cells = run.cells.astype(np.float64)
     each = NS * run.phases_s[:, HYDRO] / (cells * run.steps)
     curves, highest = [], worth_showing(each)[1]
     if machine is not None:

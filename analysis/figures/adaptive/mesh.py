@@ -19,7 +19,7 @@ def cells_over_cycles(run: AdaptiveRun) -> Chart:
     """
     values = {"cells of all ranks": run.total_cells}
     if run.ranks > 1:
-        values["those of the fullest rank, times the ranks"] = run.cells.max(axis=1) * run.ranks
+        values["those of the fullest rank, times the ranks"] = run.most_cells * run.ranks
     return stepped(run, values, "cells")
 
 

@@ -21,7 +21,7 @@ function words() {
   const last = frames.at(-1);
   if (!last) return `${said}: no frame yet`;
   said += `: iteration ${last.iteration.toLocaleString("en")} of ${total.toLocaleString("en")} after ${duration(last.t_ns * 1e-9)}`;
-  if (state.remaining_s > 0) said += `; ${duration(state.remaining_s)} left`;
+  if (state.remaining_s > 0) said += `; ${duration(state.remaining_s)} left${state.remaining_by && ` by ${state.remaining_by}`}`;
   if (state.remaining_s > 0 && state.interval_s) said += ` (90 %: ${state.interval_s.map(duration).join(" to ")})`;
   if (state.remaining_s > 0) said += `, until ${new Date(Date.now() + state.remaining_s * 1000).toLocaleTimeString()}`;
   return said;
@@ -33,6 +33,22 @@ function ending() {
   if (end.status === "died") return "The run was killed or has died: nobody writes its feed any more, and it did not say that it ended.";
   return `The run has failed: ${end.failure || "no reason given"}`;
 }
+function nextCycle() { // of a run that predicts itself
+  const [first] = state.predictions ?? [];
+  if (!first || state.end) return "";
+  if (first.seconds === null) return "next cycle: nothing to predict from yet";
+  let said = `next cycle ${duration(first.seconds)} by ${first.name}`;
+  if (state.next_interval_s) said += ` (90 %: ${state.next_interval_s.map(duration).join(" to ")})`;
+  if (first.error_percent !== null) said += `, ${first.error_percent.toFixed(1)} % off lately`;
+  return said;
+}
+function showPredictions() {
+  const told = state.predictions ?? [], rows = told.map((each) => [each.name,
+    each.seconds === null ? "unknown" : duration(each.seconds),
+    each.error_percent === null ? "" : `${each.error_percent.toFixed(1)} %`]);
+  byId("next").textContent = nextCycle();
+  byId("predictions").replaceChildren(...rows.length && !state.end ? [table(["predictor", "next cycle>", "off in the last ten>"], rows)] : []);
+}
 function draw() {
   drawing = false;
   const last = frames.at(-1);
@@ -40,6 +56,7 @@ function draw() {
   byId("ending").textContent = ending();
   byId("ending").hidden = !state.end;
   byId("bar").style.width = `${last ? Math.min(100, 100 * last.iteration / Math.max(state.total, 1)) : 0}%`;
+  showPredictions();
   profile.key(head);
   profile.show(head, frames);
   ranks.show(head, frames);

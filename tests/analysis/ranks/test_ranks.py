@@ -4,9 +4,11 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from tests.analysis.ranks.conftest import RANKS, SLOW, reduced_values
 from tests.analysis.readers.test_caliper import cali
 from tests.analysis.readers.test_cube import write_cubex
@@ -22,6 +24,9 @@ from hindmost.errors import DamagedFileError, DataError, UsageError
 from hindmost.harness.runfile import reader
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
+from hindmost.models.events import EventKind
+from hindmost.models.ranks.critical import PathSum
+from hindmost.models.stochastic.replay import EventBlock
 
 
 def test_the_slow_rank_is_named_with_its_cost(run_path: Path, values: dict[str, object]) -> None:
@@ -102,6 +107,80 @@ rank,host,compute [ms],MPI_Wait [s],messages,sent [bytes]
 """
 
 
+def test_times_that_cannot_be_are_refused(
+    tmp_path: Path, header: Header, values: dict[str, object]
+) -> None:
+    header = replace(header, ranks=RANKS, iterations=60, restart=30)
+    phases, durations = (np.array(values[name]) for name in ("phase_duration", "duration"))
+    starts = np.array(values["start"])
+    starts[3, 4] = np.nan
+    durations[5, 6] += 1.0
+    for wrong, said in (
+        ({"start": starts}, "a value of 'start' is not a number"),
+        ({"duration": durations}, "phases of a body do not sum"),
+        ({"edge_source": [77], "edge_target": [0], "edge_bytes": [8]}, "'edge_source' holds 77"),
+        ({"phase_duration": phases - 1.0}, "'phase_duration' is negative"),
+    ):
+        path = write_whole(tmp_path, header, {**values, **wrong})
+        with pytest.raises(DataError, match=said):
+            report_run(hindmost.open(path))
+
+
+def test_what_a_file_names_moves_no_cursor(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "metrics.csv"
+    path.write_text("rank,host,compute [s]\n0,\x1b[31mhot\x1b]0;title\x07,2\n1,büro,1\n")
+    assert cli.main(["ranks", str(path)]) == 0
+    printed = capsys.readouterr().out
+    assert "\x1b" not in printed
+    assert "\x07" not in printed
+    assert "rank 0 on \\x1b[31mhot" in printed
+
+
+def completing(own: NDArray[np.float64]) -> EventBlock:
+    """Return bodies of which each completes the reduction that the one before it has posted."""
+    bodies, ranks = own.shape
+    kind = np.tile(np.array([EventKind.COMPLETE, EventKind.POST], np.uint8), (bodies, 1))
+    kind[0] = EventKind.POST, EventKind.NONE
+    work = np.stack([own, np.zeros_like(own)], axis=2)
+    return EventBlock(
+        kind=kind,
+        work=work,
+        duration=np.zeros_like(work),
+        rest=np.zeros((bodies, ranks)),
+        cycle_begins=np.arange(bodies) == 0,
+    )
+
+
+def test_a_recorded_completion_is_of_the_oldest_post(
+    tmp_path: Path, header: Header, values: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Rank 1 posts late in body 2, at 11: the others wait in body 3. Rank 0 is late in the last one.
+    work = np.full((6, 3), 1.0)
+    work[2, 1], work[5, 0] = 9.0, 6.0
+    path = PathSum(3, np.empty(0, np.int32), np.empty(0, np.int32))
+    path.add(completing(work))
+    assert path.result().seconds.tolist() == [1.0 + 6.0, 11.0, 0.0]
+    lags: list[int] = []
+
+    class Noted(PathSum):
+        def __init__(self, ranks: int, source: Any, target: Any, lag: int = 0) -> None:
+            lags.append(lag)
+            super().__init__(ranks, source, target, lag)
+
+    monkeypatch.setattr("hindmost.analysis.ranks.run.PathSum", Noted)
+    events = {
+        "event_kind": np.full((60, 1), EventKind.REDUCE, np.uint8),
+        "event_work": np.asarray(values["phase_duration"])[:, :, 3:4],
+        "event_duration": np.asarray(values["phase_duration"])[:, :, 1:2],
+    }
+    header = replace(header, ranks=RANKS, iterations=60, restart=30, lag=1)
+    for more in ({}, events):
+        look_at_run(hindmost.open(write_whole(tmp_path, header, {**values, **more})))
+    assert lags == [1, 0]
+
+
 def test_a_table_of_ranks(tmp_path: Path) -> None:
     path = tmp_path / "metrics.csv"
     path.write_text(CSV)
@@ -116,9 +195,31 @@ def test_a_table_of_ranks(tmp_path: Path) -> None:
     assert "rank 0 on a: last in 1 of 1 body" in words(report)
 
 
+def test_many_waits_are_put_together_as_waiting(tmp_path: Path) -> None:
+    waits = [f"MPI_Recv {number} [s]" for number in range(40)]
+    lines = [",".join(["rank", "compute [s]", "others [s]", *waits])]
+    for rank, own in enumerate((1.0, 1.0, 2.0)):
+        lines.append(",".join([str(rank), str(own), "0.001", *[str((2.0 - own) / 2)] * 40]))
+    path = tmp_path / "metrics.csv"
+    path.write_text("\n".join(lines))
+    table = read_table(path)
+    assert table.work_s is not None
+    np.testing.assert_allclose(table.work_s, [1.001, 1.001, 2.001])
+    # What the user calls others stays what it is; a sum of waits is known as one.
+    assert table.metrics.column("others").tolist() == [0.001] * 3
+    assert len(table.metrics.names) <= 32
+    whole = sum(table.metrics.column(name) for name in table.metrics.names)
+    np.testing.assert_allclose(whole, [21.001, 21.001, 2.001])
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("rank,a\n1e23,1\n", "line 2: invalid literal"),
+        ("rank,a\n99999999999999999999999,1\n", "ranks are numbered from 0 to 2147483647"),
+        ("rank,a\n-1,1\n", "ranks are numbered from 0"),
+        ("rank,a [s]\n0,1\n1,-3\n", "'a' of rank 1 is -3; no time is negative"),
+        ("rank,a [s]\n0,1e308\n", "'a' of rank 0 is not a number, or above 1e\\+30"),
         ("just words\n", "neither a run file nor a table"),
         ("rank,a\n0,1\n0,2\n", "every rank should have one row"),
         ("rank,a\n0,x\n", "line 2: .*numbers are wanted"),

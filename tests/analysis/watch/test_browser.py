@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from tests.analysis.browser import Browser, need_browser
-from tests.analysis.watch.feeds import Feed
+from tests.analysis.watch.feeds import Feed, frame
+from tests.analysis.watch.test_foreseen import TOLD
 
 from hindmost.analysis.watch.server import WatchServer
 from hindmost.harness.runfile.feed import control_file
@@ -69,3 +70,28 @@ def test_rank_and_share_are_told_where_the_pointer_is(browser: Browser, tmp_path
         browser.point(x, y + height - 40)
         assert "rank 0: work 40.0 %" in browser.evaluate(hover)
         assert browser.evaluate("document.getElementById('metric')") is None
+
+
+def test_a_run_that_predicts_itself_says_so(browser: Browser, tmp_path: Path) -> None:
+    feed = Feed(tmp_path)
+    feed.writer.add(
+        {"kind": "solve", "solver": "mesh", "number": 1, "iterations": 2500, "done": 0,
+         "predictors": ["a", "<b>", "c"]}
+    )  # fmt: skip
+    feed.writer.add({**frame(0), "foreseen": TOLD})
+    with WatchServer(feed.path) as server:
+        browser.open(server.address(), f"{FRAMES} === 1")
+        assert "7 s left by c, until" in text(browser, "progress")
+        said = "next cycle 3 ms by c (90 %: 2 ms to 5 ms), 4.3 % off lately"
+        assert text(browser, "next") == said
+        cells = browser.evaluate(
+            "[...document.querySelectorAll('#predictions td')].map(c => c.textContent)"
+        )
+        assert [cells[0], cells[3], cells[4], cells[6]] == ["c", "a", "unknown", "<b>"]
+        assert [cells[2], cells[5], cells[8]] == ["4.3 %", "", "12.5 %"]
+        feed.frames(1)
+        browser.wait(f"{FRAMES} === 2")
+        assert text(browser, "next") == text(browser, "predictions") == ""
+        assert "by c" not in text(browser, "progress")
+        assert browser.errors == []
+    feed.end()

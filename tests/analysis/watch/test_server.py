@@ -275,6 +275,33 @@ def test_a_slow_reader_is_dropped_and_holds_up_nobody(
         assert len(Events(own).frames(1)) > 1
 
 
+def test_a_slow_link_gets_the_whole_history(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "WRITE_S", 0.5)
+    wide = Feed(tmp_path, head(256, 256))
+    wide.solve(10**7)
+    wide.frames(600, ranks=256, columns=256)
+    with WatchServer(wide.path) as own:
+        slow = Events(own, window=4096)
+        began = time.monotonic()
+        while b"\n\n" not in slow.rest.partition(b"event: history")[2]:
+            got = slow.client.recv(1 << 15)
+            assert got, f"cut off after {len(slow.rest)} bytes"
+            slow.rest += got
+            time.sleep(0.04)
+        # The whole takes longer than a piece may.
+        assert time.monotonic() > began + room.WRITE_S
+        assert len(slow.frames(600)) == 600
+
+
+def test_the_address_without_its_last_slash_leads_to_the_page(server: WatchServer) -> None:
+    answer = ask(server, request(place(server).removesuffix("/")))
+    assert status(answer) == 308
+    assert f"Location: {place(server)}\r\n".encode() in answer
+    assert status(ask(server, request("/wrong"))) == 403
+
+
 def test_connections_that_say_nothing_are_bounded(
     feed: Feed, monkeypatch: pytest.MonkeyPatch
 ) -> None:

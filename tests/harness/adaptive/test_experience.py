@@ -23,6 +23,7 @@ class Recorded:
     """A run of timing-b, with the counts that a test gives it."""
 
     path = Path("run.h5")
+    reduced = False
 
     def __init__(self, **counts: Any) -> None:
         self._counts = {name: np.array(values) for name, values in counts.items()}

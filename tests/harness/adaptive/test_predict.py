@@ -94,7 +94,7 @@ def test_imbalance_is_what_adaptions_add(tmp_path: Path, header: Header) -> None
     counts = {"cells": cells, "divided": none + np.array([7, 0])}
 
     class Unbalanced:
-        header, path, bodies = run.header, run.path, 30
+        header, path, bodies, reduced = run.header, run.path, 30, False
 
         @staticmethod
         def variable(name: str) -> NDArray[np.int64]:

@@ -42,9 +42,24 @@ def test_blocks_add_up_to_numpys_moments_and_slopes() -> None:
     np.testing.assert_allclose(found.work_s, work.mean(axis=0), rtol=1e-12)
     np.testing.assert_allclose(found.deviation_s, work.std(axis=0), rtol=1e-10)
     slope = np.polyfit(np.arange(101), work, 1)[0]
-    np.testing.assert_allclose(found.drift, slope * 101 / work.mean(axis=0), rtol=1e-9)
+    np.testing.assert_allclose(found.drift, slope * 100 / work.mean(axis=0), rtol=1e-9)
+    assert lateness(np.array([[1.0], [2.0]]), ["n"]).drift[0] == pytest.approx(1.0 / 1.5)
     with pytest.raises(DataError, match="body 101 is not a number"):
         sweep.add(np.full((1, 7), np.nan))
+
+
+def test_of_ranks_that_come_last_together_none_is_the_last_one() -> None:
+    alike = lateness(np.ones((200, 4)), ["a"] * 4)
+    assert alike.last.tolist() == [0] * 4
+    assert alike.chance == 1.0
+    # Two of a node at once, then two of different nodes; they share what the third waits.
+    found = lateness(np.array([[5.0, 5.0, 2.0], [4.0, 1.0, 4.0]]), ["a", "a", "b"])
+    assert found.last.tolist() == [0, 0, 0]
+    assert found.charged_s.tolist() == [1.5 + 1.5, 1.5, 1.5]
+    assert found.node_last.tolist() == [1, 0]
+    assert found.node_charged_s.tolist() == [3.0 + 1.5, 1.5]
+    assert found.node_lost_s.tolist() == [3.0, 0.0]
+    assert found.charged_s.sum() == found.waited_s.sum()
 
 
 def test_one_rank_and_one_node_cost_nobody_anything() -> None:

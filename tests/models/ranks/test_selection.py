@@ -46,6 +46,17 @@ def test_exemplars_and_outliers_of_every_group() -> None:
     np.testing.assert_array_equal(np.flatnonzero(outliers(found, 1)), [3])  # the larger group
 
 
+@pytest.mark.parametrize("share", [0.01, 0.05, 0.25, 1.0])
+def test_named_ranks_are_kept_and_counted(share: float) -> None:
+    population = draw_population("daemon", 128, 1, iterations=50)
+    chosen, _ = keep(seen(population), share, always=(17,))
+    assert chosen.kept[17]
+    assert chosen.kept.sum() == ranks_to_keep(share, 128)
+    assert chosen.names[chosen.reasons[17]] == "always"
+    assert (chosen.reasons == chosen.names.index("always")).sum() == 1
+    assert ((chosen.reasons >= 0) == chosen.kept).all()
+
+
 def test_shares_follow_sizes_as_far_as_there_are_ranks() -> None:
     sizes = np.array([700, 200, 100])
     np.testing.assert_array_equal(in_proportion(10, sizes, sizes), [7, 2, 1])

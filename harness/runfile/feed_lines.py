@@ -1,0 +1,155 @@
+"""The lines of a live feed: what each kind has, and whether a line that was read is one.
+
+A feed is read while it is written, from disks that fill and by whoever was given it: a line that is
+none, or whose values cannot be, is passed over, and nothing of it reaches who looks at the run.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hindmost.printable import printable
+
+Check = Callable[[Any, Mapping[str, Any]], bool]
+"""Of a value, with the feed's head."""
+
+SCHEMA = "hindmost-live"
+VERSION = 1
+LARGEST = 1 << 63
+MOST_RANKS = 1 << 31
+LEAST_PHASES = 3
+"""Halo, wait and post come first."""
+
+
+def number(value: Any, head: Mapping[str, Any]) -> bool:
+    """Tell whether a value is a number that can be reckoned with."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return -LARGEST < value < LARGEST and math.isfinite(value)
+
+
+def natural(value: Any, head: Mapping[str, Any]) -> bool:
+    """Tell whether a value is a whole number, not below zero."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LARGEST
+
+
+def some(value: Any, head: Mapping[str, Any]) -> bool:
+    """Tell whether a value is a number of ranks or of what they share: 1 or more."""
+    return natural(value, head) and 1 <= value <= MOST_RANKS
+
+
+def word(value: Any, head: Mapping[str, Any]) -> bool:
+    """Tell whether a value is text."""
+    return isinstance(value, str)
+
+
+def each(check: Check, *, of: str = "", least: int = 0) -> Check:
+    """Return the check of a list, with an entry for each of a list of the head, or for a number."""
+
+    def checked(value: Any, head: Mapping[str, Any]) -> bool:
+        if not isinstance(value, list) or len(value) < least:
+            return False
+        if of:
+            wanted = head[of]
+            if len(value) != (wanted if isinstance(wanted, int) else len(wanted)):
+                return False
+        return all(check(entry, head) for entry in value)
+
+    return checked
+
+
+def place(of: str) -> Check:
+    """Return the check of a place in a list of the head."""
+    return lambda value, head: natural(value, head) and value < len(head[of])
+
+
+def extreme(value: Any, head: Mapping[str, Any]) -> bool:
+    """Tell whether a value is a rank and what it is extreme by."""
+    if not isinstance(value, list) or len(value) != 2:
+        return False
+    return natural(value[0], head) and value[0] < head["ranks"] and number(value[1], head)
+
+
+LINES: dict[str, dict[str, Check]] = {
+    "head": {
+        "schema": word,
+        "workload": word,
+        "ranks": some,
+        "columns": some,
+        "runs": some,
+        "phases": each(word, least=LEAST_PHASES),
+        "metrics": each(word, least=1),
+        "began_utc": word,
+        "host": word,
+        "hosts": some,
+        "extrema": each(word, least=1),
+        "periods_s": each(number, least=1),
+    },
+    "solve": {"solver": word, "number": natural, "iterations": natural},
+    "frame": {
+        "t_ns": natural,
+        "iteration": natural,
+        "window_ns": natural,
+        "phase_ns": each(number, of="phases"),
+        "first_bin": natural,
+        "bins": each(natural),
+        "extrema": each(extreme, of="extrema"),
+        "period": place("periods_s"),
+        "metric": place("metrics"),
+        "heat": each(number, of="columns"),
+        "late": natural,
+        "cost_ns": natural,
+    },
+    "done": {"number": natural},
+    "end": {"status": word},
+}
+"""The kinds of lines, and what every one of them has."""
+MAY: dict[str, Check] = {"done": natural, "file": word, "failure": word, "stopped": word}
+"""What lines may have beside."""
+
+
+def parsed(text: bytes, head: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
+    """Return a line of a feed, None if it is none.
+
+    Parameters
+    ----------
+    text : bytes
+    head : mapping or None
+        The feed's first line; None while it is not known, when a line is taken by the names of what
+        it has.
+    """
+    try:
+        line = json.loads(text, parse_constant=refuse)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(line, dict) or line.get("kind") not in LINES:
+        return None
+    fields = LINES[line["kind"]]
+    if not fields.keys() <= line.keys() and line["kind"] != "head":
+        return None
+    if line["kind"] != "frame":
+        line = {name: cleaned(value) for name, value in line.items()}
+    if line["kind"] == "head":
+        head = line
+        if line.get("schema") != SCHEMA or line.get("version") != VERSION:
+            return line  # who reads it says so
+    if head is None:
+        return line
+    whole = all(name in line and check(line[name], head) for name, check in fields.items())
+    more = all(check(line[name], head) for name, check in MAY.items() if name in line)
+    return line if whole and more else None
+
+
+def cleaned(value: Any) -> Any:
+    """Return a value of a line as it may be shown anywhere."""
+    if isinstance(value, str):
+        return printable(value)
+    return [cleaned(entry) for entry in value] if isinstance(value, list) else value
+
+
+def refuse(said: str) -> float:
+    """Refuse what Python's JSON knows and JSON does not."""
+    raise ValueError(f"{said} is no number of JSON")

@@ -1,0 +1,97 @@
+"""The variables of files that kept full records of some ranks only."""
+
+from __future__ import annotations
+
+from hindmost.harness.runfile.variable import Variable
+
+REDUCED = (
+    Variable(
+        name="kept_rank",
+        dimensions=("rank",),
+        type="i4",
+        units="1",
+        long_name="which rank of the run the column is of, where not every rank has one",
+        optional=True,
+    ),
+    Variable(
+        name="profile_phase",
+        dimensions=("interval", "every_rank", "phase"),
+        type="f4",
+        units="s",
+        long_name="time of a phase in the bodies that begin in an interval, of every rank",
+        optional=True,
+    ),
+    Variable(
+        name="interval_bodies",
+        dimensions=("interval",),
+        type="i4",
+        units="1",
+        long_name="bodies of an interval of the profile, one after the other",
+        optional=True,
+    ),
+    *(
+        Variable(
+            name=name,
+            dimensions=("every_rank",),
+            type=type_,
+            units=units,
+            long_name=long_name,
+            optional=True,
+        )
+        for name, type_, units, long_name in (
+            (
+                "every_solve_time",
+                "f8",
+                "s",
+                "time from the barrier before the solve to its end, of every rank",
+            ),
+            (
+                "every_last",
+                "i8",
+                "1",
+                "bodies in which the rank had the most own work of all ranks",
+            ),
+            (
+                "every_waited",
+                "f8",
+                "s",
+                "what the own work of the last rank was longer in all bodies",
+            ),
+        )
+    ),
+    *(
+        Variable(
+            name=name,
+            dimensions=dimensions,
+            type=type_,
+            units=units,
+            long_name=long_name,
+            optional=True,
+        )
+        for name, dimensions, type_, units, long_name in (
+            (
+                "profile_count",
+                ("interval", "every_rank", "count"),
+                "i8",
+                "1",
+                "what is counted in the cycles of an interval, of every rank",
+            ),
+            ("count_total", ("iteration", "count"), "i8", "1", "the same in a cycle, of all ranks"),
+            (
+                "count_most",
+                ("iteration", "count"),
+                "i8",
+                "1",
+                "the same, of the rank that has most",
+            ),
+            (
+                "phase_least",
+                ("iteration", "phase"),
+                "f4",
+                "s",
+                "time of a phase on the rank that spent least in it",
+            ),
+        )
+    ),
+)
+"""What is of every rank in such a file; of adaptive runs also what its cycles come to."""

@@ -1,0 +1,151 @@
+"""What a run that predicts itself says of its next cycle, from its frames to the words."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from typing import Any
+
+import pytest
+from rich.console import Console
+from tests.analysis.watch.feeds import MS, frame, head
+
+from hindmost.analysis.watch.history import History
+from hindmost.analysis.watch.lines import line
+from hindmost.analysis.watch.screen import screen
+from hindmost.harness.adaptive.foresight import Foresight, Orders
+from hindmost.harness.runfile.foreseen import Foreseen
+from hindmost.models.dynamic.work import Spent, Work
+
+TOLD = {
+    "cycle": 501,
+    "next_ns": [None, 2 * MS, 3 * MS],
+    "error_percent": [None, 12.5, 4.25],
+    "decides": 2,
+    "interval_ns": [2 * MS, 5 * MS],
+    "rest_ns": 7_000 * MS,
+}
+
+
+def history(*frames: dict[str, Any], predictors: tuple[str, ...] = ("a", "b", "c")) -> History:
+    told = History(head().line())
+    told.add(
+        {"kind": "solve", "solver": "mesh", "number": 1, "iterations": 2500, "done": 0,
+         "predictors": predictors}
+    )  # fmt: skip
+    for each in frames:
+        told.add(each)
+    return told
+
+
+def test_the_runs_own_prediction_says_when_it_will_end() -> None:
+    told = history(frame(3), {**frame(4), "foreseen": TOLD})
+    estimate = told.estimate()
+    assert estimate is not None
+    assert (estimate.remaining_s, estimate.interval_s, estimate.by) == (7.0, None, "c")
+    state = json.loads(json.dumps(told.state(), allow_nan=False))
+    assert state["predictions"] == [
+        {"name": "c", "seconds": 0.003, "error_percent": 4.25},
+        {"name": "a", "seconds": None, "error_percent": None},
+        {"name": "b", "seconds": 0.002, "error_percent": 12.5},
+    ]
+    assert (state["remaining_s"], state["remaining_by"]) == (7.0, "c")
+    assert state["next_interval_s"] == pytest.approx([0.002, 0.005])
+    words = line(told)
+    assert "iteration 500 of 2,500 (20%) after 50.00 ms, 7.000 s left by c; " in words
+    assert "next cycle 3.000 ms by c (2.000 ms to 5.000 ms), 4.2 % off lately; " in words
+    told.add({"kind": "end", "status": "done"})
+    assert "next cycle" not in line(told)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        None,
+        {},
+        [],
+        {**TOLD, "decides": 3},
+        {**TOLD, "next_ns": ["x"]},
+        {**TOLD, "error_percent": []},
+        {**TOLD, "interval_ns": [1]},
+        {**TOLD, "rest_ns": None},
+    ],
+)
+def test_without_a_prediction_the_mean_until_now_goes_on(other: Any) -> None:
+    plain = history(frame(4)).estimate()
+    estimate = history({**frame(4), "foreseen": other}).estimate()
+    assert plain is not None
+    assert plain.remaining_s == pytest.approx(2000 * 1e-4)  # 100 iterations are 10 ms
+    assert estimate == plain
+    assert estimate.by == ""
+
+
+def test_nothing_is_left_after_the_last_cycle() -> None:
+    estimate = history({**frame(24), "foreseen": TOLD}).estimate()
+    assert estimate is not None
+    assert (estimate.remaining_s, estimate.by) == (0.0, "")
+
+
+@pytest.mark.parametrize("height", [20, 24, 40])
+def test_the_screen_has_a_line_for_it(height: int) -> None:
+    console = Console(file=io.StringIO(), width=100, height=height, force_terminal=False)
+    console.print(screen(history({**frame(4), "foreseen": TOLD}), 100, height))
+    assert isinstance(console.file, io.StringIO)
+    lines = console.file.getvalue().splitlines()
+    assert len(lines) <= height
+    assert sum(each.startswith("next cycle 3.000 ms by c") for each in lines) == 1
+    assert any("b 2.000 ms" in each for each in lines)
+
+
+def test_foresight_tells_what_it_has_seen() -> None:
+    """Cycles of 1 ms a cell whose mesh has 100, 100, 200 cells: all predictors know the next."""
+    foresight = Foresight(Orders(), names=("online-all", "online-1", "shape-level"))
+    for number, cells in enumerate((100.0, 100.0, 200.0)):
+        work = Work(cells=cells, total=cells, steps=1)
+        foresight.before(work, 0.0)
+        told = foresight.foreseen(number + 1, 10 - number)
+        assert told.cycle == number + 1
+        if number == 0:
+            assert told.next_s == (None, None, None)
+            assert (told.interval_s, told.rest_s) == (None, None)
+        else:
+            assert told.next_s == pytest.approx((1e-3 * cells,) * 3)
+            assert told.rest_s == pytest.approx(1e-3 * cells * (10 - number))
+        if number == 2:  # one ratio of measured over predicted is known: 1
+            assert told.interval_s is not None
+            assert told.interval_s[0] < 1e-3 * cells < told.interval_s[1]
+        read = Foreseen.of({"foreseen": json.loads(told.text())})
+        assert read is not None
+        assert read.next_s == pytest.approx(told.next_s)
+        assert read.interval_s == pytest.approx(told.interval_s)
+        assert read.rest_s == pytest.approx(told.rest_s)
+        foresight.after(Spent(seconds=1e-3 * cells))
+    foresight.before(Work(cells=200.0, total=200.0, steps=1), 0.0)
+    errors = foresight.foreseen(4, 1).error_percent
+    assert errors == pytest.approx((0.0, 0.0, 0.0), abs=1e-9)
+
+
+def test_errors_are_those_of_the_last_cycles() -> None:
+    """Each cycle takes what the one before took, but for one that is twice as long, long ago."""
+    foresight = Foresight(Orders(), names=("online-1",))
+    work = Work(cells=1.0, total=1.0, steps=1)
+    seen: list[float | None] = []
+    for seconds in (1.0, 1.0, 2.0, *(2.0,) * 12):
+        foresight.before(work, 0.0)
+        [error] = foresight.foreseen(1, 1).error_percent
+        seen.append(error)
+        foresight.after(Spent(seconds=seconds))
+    assert seen[:2] == [None, None]
+    assert seen[2:5] == pytest.approx([0.0, 25.0, 50.0 / 3])  # half of it was foreseen, once
+    assert seen[12] == pytest.approx(5.0)  # one of ten
+    assert seen[13] == pytest.approx(0.0)
+
+
+def test_what_is_no_number_is_not_told() -> None:
+    told = Foreseen(
+        cycle=1, next_s=(math.nan,), error_percent=(None,), decides=0, interval_s=None,
+        rest_s=math.inf,
+    )  # fmt: skip
+    assert json.loads(told.text())["next_ns"] == [None]
+    assert json.loads(told.text())["rest_ns"] is None
