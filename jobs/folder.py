@@ -36,6 +36,8 @@ WRITTEN = frozenset(
     {"study.toml", "plan.json", "scripts.json", "scripts", "output", "runs", "allocations"}
 )
 """What a submission writes before its first job."""
+DRIVES = b"hindmost drive "
+"""In the last line of every script."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,15 +123,17 @@ class StudyFolder:
         return bool(self.jobs()) or at_work or (self.runs.is_dir() and any(self.runs.iterdir()))
 
     def remove_scripts(self) -> None:
-        """Remove the plan and its scripts; refuses where a person edited one."""
-        sums = self.written().get("sha256")  # None: it was cut off before the scripts were whole
+        """Remove the plan and its scripts; refuses where one is not as it was written."""
+        sums = self.written().get("sha256")
         scripts = sorted(self.scripts.glob("*.sh"))
         for script in scripts:
-            found = sha256(script.read_bytes()).hexdigest()
-            if sums is not None and found != sums.get(script.stem):
+            text = script.read_bytes()
+            # Without sums it was cut off before the scripts were whole.
+            ours = DRIVES in text if sums is None else sums.get(script.stem) == sum_of(text)
+            if not ours:
                 raise UsageError(
-                    f"{script} was edited: 'hindmost resume {self.path}' submits it as it is; "
-                    "remove it, and the study is submitted anew."
+                    f"{script} was edited, or is not of hindmost: 'hindmost resume {self.path}' "
+                    "submits it as it is; remove it, and the study is submitted anew."
                 )
         self.plan_file.unlink(missing_ok=True)
         for each in (*scripts, self.scripts_file):
@@ -215,6 +219,11 @@ class StudyFolder:
     def forgiven(self) -> dict[str, int]:
         """Return the attempts up to which runs are forgiven."""
         return {line["run"]: line["attempt"] for line in read_lines(self.again_file)}
+
+
+def sum_of(text: bytes) -> str:
+    """Return the SHA-256 of a text."""
+    return sha256(text).hexdigest()
 
 
 def now() -> str:

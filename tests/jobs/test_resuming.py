@@ -220,3 +220,12 @@ def test_a_study_is_submitted_once_and_kept_to_the_byte(tmp_path: Path) -> None:
         StudyFolder.open(tmp_path / "other")
     with pytest.raises(UsageError, match="it has: a0"):
         study.find_allocation("a9")
+
+
+def test_scripts_of_somebody_else_are_not_removed(tmp_path: Path) -> None:
+    mine = tmp_path / "s" / "scripts" / "mine.sh"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("echo mine\n")
+    with pytest.raises(UsageError, match=r"mine\.sh was edited, or is not of hindmost"):
+        StudyFolder.create(tmp_path / "s", plan_of([writes(0)]), STUDY)
+    assert mine.read_text() == "echo mine\n"

@@ -96,6 +96,23 @@ def test_ranks_that_srun_ended_after_one_had_failed_were_not_stopped(
     assert len(folder.jobs()) == 1
 
 
+def test_ranks_that_slurm_ended_with_the_job_were_stopped(here: Path) -> None:
+    sleeps = 'touch "$0"/../begun; exec sleep 50'
+    (here / "study.toml").write_text(study(sleeps, ranks=1))
+    assert main(["submit", "study.toml"]) == 0
+    end = time.monotonic() + LIMIT_S
+    while not any((here / "ends" / "runs").glob("*/.part-1/begun")):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    assert main(["cancel", "ends"]) == 0
+    folder = ended(here / "ends")[0]
+    end = time.monotonic() + LIMIT_S
+    while not (outcomes := next(iter(folder.records().values())).outcomes):
+        assert time.monotonic() < end  # the job is told to have ended before its driver has
+        time.sleep(0.05)
+    assert [each.cause for each in outcomes] == [Cause.STOPPED]
+
+
 def test_a_refused_script_and_the_end_of_an_edited_one(here: Path) -> None:
     path, script = here / "study.toml", here / "ends" / "scripts" / "a000.sh"
     touch = 'touch "$0"/x.txt'
