@@ -1,6 +1,6 @@
 /* What curves and maps share: axes, pointing, zooming, the keyboard. */
 
-const NEAR = 8; // pixels from what can be clicked
+const WITHIN = 8; // pixels from what can be clicked
 const MARGIN = { left: 54, right: 20, top: 8, bottom: 38 };
 
 const ink = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -133,7 +133,7 @@ class Chart {
     const { places, addresses } = this.data.opens ?? { places: [] };
     const away = places.map((place) => Math.abs(this.along(place) - this.at(x, up)));
     const nearest = away.indexOf(Math.min(...away));
-    return away[nearest] <= Math.max(NEAR, Math.abs(this.along(0.5) - this.along(0))) ? addresses[nearest] : null;
+    return away[nearest] <= Math.max(WITHIN, Math.abs(this.along(0.5) - this.along(0))) ? addresses[nearest] : null;
   }
   click(x, up) {
     const address = this.opened(x, up);
