@@ -27,8 +27,9 @@ RANKS ?= 2
 PYTHON ?= python3
 BIN := .venv/bin
 # What depends on the MPI and PETSc of a stack.
-ON_STACKS = tests/setup $(wildcard tests/harness/test_*.py) $(addprefix tests/mpi/test_, \
-    adaptive_kernel.py counters.py failures.py killed.py record.py recording.py totals.py)
+ON_STACKS = $(addprefix tests/setup/test_, choice.py clones.py) \
+    $(addprefix tests/harness/test_, bodies.py build.py clock.py experiment.py pattern.py) \
+    $(addprefix tests/mpi/test_, adaptive_kernel.py counters.py failures.py killed.py record.py recording.py totals.py)
 
 .PHONY: bench-adaptive bench-ranks bench-live bench-recorder bench-scaling bench-5-million bench-changepoints bench-show bench-stochastic demo test test-recorder test-slurm validate check \
     scaling-cases study-adaptive \

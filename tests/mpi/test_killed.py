@@ -17,7 +17,7 @@ from hindmost.errors import DamagedFileError, NotARunFileError
 
 pytestmark = pytest.mark.mpi
 
-ROUNDS = 4
+ROUNDS = 3
 LONGEST_WAIT_S = 60
 
 
