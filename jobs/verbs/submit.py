@@ -23,8 +23,8 @@ examples:
   hindmost submit study.toml --dry-run            # prints a script; nothing is done
   hindmost submit gmres-noise --set repeats=3
 
-'hindmost plan' takes the same arguments and says what a study comes to. Without a scheduler the
-runs are done on this machine, one after another, also after you have logged out.
+'hindmost plan' takes the same study, --machine and --set, and says what it comes to. Without a
+scheduler the runs are done on this machine, one after another, also after you have logged out.
 Exit status: 0 submitted, 2 or 3 the study is not possible, 4 the scheduler is not here.
 """
 JSON_VERSION = 1

@@ -54,6 +54,7 @@ def test_the_numbers_of_a_figure_are_passed_over_in_silence(tmp_path: Path) -> N
     (tmp_path / "scaling").mkdir()
     (tmp_path / "scaling" / "plot.png").write_bytes(b"\x89PNG\r\n")
     (tmp_path / "scaling" / "plot.csv").write_text("ranks,seconds\n1,2\n2,3\n")
+    (tmp_path / "report.html").write_text("<!DOCTYPE html>\n<html></html>\n")
     assert read_experiment(tmp_path).warnings == ()
 
 
