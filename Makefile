@@ -2,6 +2,7 @@
 #
 #   make demo              set up what is missing, run the demonstration on 2 ranks
 #   make test              set up what is missing, run every check and test
+#   make test-slow         more draws and data of what the tests try already (a minute)
 #   make test-recorder     only the tests of set-up, of the recorder and of the kernel on ranks
 #   make test-slurm        what takes minutes of a private Slurm: time limits, nodes that die, accounts
 #   make bench-recorder    measure what recording costs a solve (about 3 min, wants an idle machine)
@@ -31,7 +32,7 @@ ON_STACKS = $(addprefix tests/setup/test_, choice.py clones.py) \
     $(addprefix tests/harness/test_, bodies.py build.py clock.py experiment.py pattern.py) \
     $(addprefix tests/mpi/test_, adaptive_kernel.py counters.py failures.py killed.py record.py recording.py totals.py)
 
-.PHONY: bench-adaptive bench-ranks bench-live bench-recorder bench-scaling bench-5-million bench-changepoints bench-show bench-stochastic demo test test-recorder test-slurm validate check \
+.PHONY: bench-adaptive bench-ranks bench-live bench-recorder bench-scaling bench-5-million bench-changepoints bench-show bench-stochastic demo test test-recorder test-slow test-slurm validate check \
     scaling-cases study-adaptive \
     lint types contracts clean setup-demo setup-test setup-slurm
 
@@ -64,6 +65,9 @@ test-recorder: setup-test
 
 test-slurm: setup-slurm
 	@$(BIN)/python -m pytest tests/jobs/slurm -m slurm_slow
+
+test-slow: setup-test
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow
 
 bench-recorder: setup-demo
 	@for solver in gmres pgmres; do for ranks in 1 2; do \

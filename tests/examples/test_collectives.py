@@ -36,9 +36,9 @@ MAPS = """\
     ("file", "first"),
     [
         ("collectives.txt", 4096),
-        ("collectives-eager-32768.txt", 32768),
+        pytest.param("collectives-eager-32768.txt", 32768, marks=pytest.mark.slow),
         ("collectives-mpich.txt", 8192),
-        ("collectives-mpich-eager-32768.txt", 32768),
+        pytest.param("collectives-mpich-eager-32768.txt", 32768, marks=pytest.mark.slow),
     ],
 )
 def test_the_eager_limit_is_found_in_the_shipped_data(

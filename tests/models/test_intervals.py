@@ -78,7 +78,7 @@ def test_redrawn_uniform_holds_its_share_because_it_counts_the_fit() -> None:
     assert scatter < whole
 
 
-@pytest.mark.parametrize("ranks", [1, 8, 64])
+@pytest.mark.parametrize("ranks", [1, pytest.param(8, marks=pytest.mark.slow), 64])
 def test_stationary_holds_its_share(ranks: int) -> None:
     count = held(fit_stationary, lambda seed: independent(ranks, seed))
     interval = stats.binomtest(count, RUNS).proportion_ci(0.95)

@@ -106,7 +106,7 @@ def test_a_run_keeps_its_share(ranks: Ranks, tmp_path: Path) -> None:
     assert "a share above 0 and up to 1" in done.stderr
 
 
-SMALL = ("--deck", "timing-a", "--base", "24x16", "--steps", "3", "--cycles", "210")
+SMALL = ("--deck", "timing-a", "--base", "24x16", "--steps", "3", "--cycles", "230")
 
 
 @pytest.fixture(scope="module")

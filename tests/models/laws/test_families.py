@@ -49,7 +49,7 @@ def test_the_family_that_was_drawn_from_comes_first(of_gamma: BestLaws) -> None:
     assert found.law.mean == pytest.approx(truth.mean(), rel=1e-3)
 
 
-@pytest.mark.parametrize("which", ["of_gamma", "of_detours"])
+@pytest.mark.parametrize("which", ["of_gamma", pytest.param("of_detours", marks=pytest.mark.slow)])
 def test_both_rankings_hold_the_same_laws_in_order(
     which: str, request: pytest.FixtureRequest
 ) -> None:

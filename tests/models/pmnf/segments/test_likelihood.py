@@ -66,8 +66,10 @@ def test_the_evidence_is_that_of_least_squares_with_numpy(gamma: float) -> None:
 
 
 @GRIDS
-@pytest.mark.parametrize("kind", [NoiseKind.MULTIPLICATIVE, NoiseKind.ADDITIVE])
-@pytest.mark.parametrize("noise", [0.0, 0.15])
+@pytest.mark.parametrize(
+    "kind", [NoiseKind.MULTIPLICATIVE, pytest.param(NoiseKind.ADDITIVE, marks=pytest.mark.slow)]
+)
+@pytest.mark.parametrize("noise", [0.0, pytest.param(0.05, marks=pytest.mark.slow), 0.15])
 def test_one_behaviour_is_rarely_taken_for_two(
     points: NDArray[np.float64], kind: NoiseKind, noise: float
 ) -> None:
