@@ -17,7 +17,8 @@ from hindmost.errors import MissingError
 from hindmost.harness.stack import cache_folder, current_stack
 
 SOURCES = tuple(
-    Path(__file__).with_name(name) for name in ("recorder.c", "counters.h", "live.h", "wrappers.h")
+    Path(__file__).with_name(name)
+    for name in ("recorder.c", "counters.h", "live.h", "live_line.h", "wrappers.h")
 )
 """The file that is compiled, and what it includes."""
 FLAGS = ("-O2", "-fPIC", "-shared", "-std=gnu11")
