@@ -62,7 +62,8 @@ def test_without_a_terminal_there_are_lines_until_the_end(
     assert main(["watch", str(feed.path)]) == status
     thread.join()
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("cg, run 1 of 2: iteration 500")
+    # The frames that there were, with those that came before a busy machine looked.
+    assert re.match(r"cg, run 1 of 2: iteration (500|1,000) of ", lines[0])
     assert said in lines[-1]
 
 
