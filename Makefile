@@ -2,8 +2,9 @@
 #
 #   make demo              set up what is missing, run the demonstration on 2 ranks
 #   make test              set up what is missing, run every check and test
-#   make test-slow         more draws and data of what the tests try already (a minute)
+#   make test-slow         more draws and data of what the tests try already (ten minutes)
 #   make test-recorder     only the tests of set-up, of the recorder and of the kernel on ranks
+#   make test-oldest       the models' tests with the oldest dependencies that pyproject.toml allows
 #   make test-slurm        what takes minutes of a private Slurm: time limits, nodes that die, accounts
 #   make bench-recorder    measure what recording costs a solve (about 3 min, wants an idle machine)
 #   make bench-live        measure what a live feed costs a solve (about 10 min, wants an idle machine)
@@ -30,9 +31,10 @@ BIN := .venv/bin
 # What depends on the MPI and PETSc of a stack.
 ON_STACKS = $(addprefix tests/setup/test_, choice.py clones.py) \
     $(addprefix tests/harness/test_, bodies.py build.py clock.py experiment.py pattern.py) \
-    $(addprefix tests/mpi/test_, adaptive_kernel.py counters.py failures.py killed.py record.py recording.py totals.py)
+    $(addprefix tests/mpi/test_, adaptive_kernel.py counters.py failures.py killed.py left_loops.py own_loops.py record.py record_ksp.py recording.py \
+    solvers.py systems.py totals.py)
 
-.PHONY: bench-adaptive bench-ranks bench-live bench-recorder bench-scaling bench-5-million bench-changepoints bench-show bench-stochastic demo test test-recorder test-slow test-slurm validate check \
+.PHONY: test-oldest bench-adaptive bench-ranks bench-live bench-recorder bench-scaling bench-5-million bench-changepoints bench-show bench-stochastic demo test test-recorder test-slow test-slurm validate check \
     scaling-cases study-adaptive \
     lint types contracts clean setup-demo setup-test setup-slurm
 
@@ -66,6 +68,12 @@ test-recorder: setup-test
 test-slurm: setup-slurm
 	@$(BIN)/python -m pytest tests/jobs/slurm -m slurm_slow
 
+test-oldest:
+	@$(PYTHON) -m venv .venvs/oldest
+	@.venvs/oldest/bin/python -m pip install --quiet --constraint setup/constraints/oldest.txt \
+	    --editable . pytest hypothesis
+	@.venvs/oldest/bin/python -m pytest tests/models
+
 test-slow: setup-test
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow
 
@@ -88,6 +96,7 @@ bench-scaling: setup-demo
 	@$(BIN)/python -m benchmarks.scaling_segments --extrap "$(EXTRAP)"
 	@$(BIN)/python -m benchmarks.scaling_models --extrap "$(EXTRAP)"
 	@$(BIN)/python -m benchmarks.scaling_several --extrap "$(EXTRAP)"
+	@$(BIN)/python -m benchmarks.scaling_intervals
 
 bench-5-million: setup-demo
 	@$(BIN)/python -m benchmarks.scaling_paper
@@ -106,7 +115,7 @@ scaling-cases: setup-demo
 	@sh examples/scaling/refresh.sh
 
 study-adaptive: setup-demo
-	@$(BIN)/python benchmarks/adaptive_study.py $(if $(QUICK),--quick --out study-adaptive-quick)
+	@$(BIN)/python -m benchmarks.adaptive_study $(if $(QUICK),--quick --out study-adaptive-quick)
 
 validate: setup-demo
 	@$(BIN)/python benchmarks/validation.py

@@ -16,22 +16,24 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from benchmarks.adaptive_goals import goal_table
+from benchmarks.adaptive_paper import DECKS, paper_table
+
 from hindmost.analysis.adaptive import tables
-from hindmost.analysis.adaptive.baseline import read_machine
-from hindmost.analysis.adaptive.goals import goals_of
-from hindmost.analysis.adaptive.paper import DECKS
+from hindmost.analysis.adaptive.figures import ADAPTIVE_FIGURES
+from hindmost.analysis.adaptive.offline import read_machine
 from hindmost.analysis.adaptive.replays import group_replays
-from hindmost.analysis.adaptive.run import AdaptiveRun, read_adaptive
 from hindmost.analysis.adaptive.study import study_runs
-from hindmost.analysis.figures.adaptive.figures import ADAPTIVE_FIGURES
-from hindmost.analysis.figures.choice import Choice
-from hindmost.analysis.figures.columns import write_csv
-from hindmost.analysis.figures.style import new_figure, save
-from hindmost.analysis.page.document import write_page
-from hindmost.analysis.page.parts import Table
-from hindmost.analysis.report import report_page
-from hindmost.analysis.runs import find_runs
-from hindmost.analysis.tables.terminal import new_table, print_table
+from hindmost.analysis.report.report import report_page
+from hindmost.analysis.runs.cycles import AdaptiveRun, read_adaptive
+from hindmost.analysis.runs.figures.run_figure import FigureChoice
+from hindmost.analysis.runs.read import find_runs
+from hindmost.analysis.show.csv_file import write_csv, write_table
+from hindmost.analysis.show.figure_style import new_figure, save
+from hindmost.analysis.show.html_page import write_page
+from hindmost.analysis.show.matplotlib_charts import draw
+from hindmost.analysis.show.table import Table
+from hindmost.analysis.show.terminal import print_table
 from hindmost.analysis.verbs.plot import made
 from hindmost.models.dynamic.machine import Machine
 
@@ -115,35 +117,40 @@ def record(size: Size, folder: Path) -> Path:
 
 
 def conclude(folder: Path, machine_file: Path, size: Size) -> None:
-    """Write the page and the figures, and print the tables."""
+    """Write the page, the figures and the main tables, and print all tables."""
     machine = read_machine(machine_file)
     places = [folder / name for name, _, _ in planned(size, folder)]
     files = find_runs(places)
     runs = [read_adaptive(run) for run in files]
     study = study_runs(runs, machine)
-    show("Errors of predictions, raw, in percent", tables.raw_table(study.errors))
-    show("Errors, denoised, in percent: not to be mixed with raw ones",
-         tables.denoised_table(study.errors))  # fmt: skip
-    show("Tables 3 and 4 of the paper, and this machine", tables.paper_table(study.judged))
+    raw = tables.raw_table(study.errors)
+    show("Raw prediction errors, in percent", raw)
+    denoised = tables.denoised_table(study.errors)
+    show("Denoised prediction errors, in percent: not comparable with raw ones", denoised)
+    paper = paper_table(study.judged)
+    show("Tables 3 and 4 of the paper, and this machine", paper)
     for place, rows in study.phases.items():
         title = study.errors[place].replays.title
-        show(f"Offline, phase by phase: {title}", tables.phase_table(rows))
+        show(f"Offline model by phase: {title}", tables.phase_table(rows))
     for place, found in study.checkpoints.items():
         if study.errors[place] in study.calm:
             title = f"a failure every {found.mtbf_s:g} s: {study.errors[place].replays.title}"
             show(f"Checkpoints, {title}", tables.checkpoint_table(found))
     if study.onsets:
         show("Neighbours", tables.onset_table(study.onsets))
-    show("What is to be reached", tables.goal_table(goals_of(study)))
+    goals = goal_table(study)
+    show("Goals", goals)
+    for name, table in {"raw": raw, "denoised": denoised, "paper": paper, "goals": goals}.items():
+        write_table(folder / f"{name}.csv", table)
     page = write_page(folder / "report.html", report_page([], runs, machine))
-    pictures = draw(runs, machine, folder / "figures")
+    pictures = draw_all(runs, machine, folder / "figures")
     say(f"{page}; {pictures} figures in {folder / 'figures'}")
 
 
-def draw(runs: Sequence[AdaptiveRun], machine: Machine, folder: Path) -> int:
+def draw_all(runs: Sequence[AdaptiveRun], machine: Machine, folder: Path) -> int:
     """Draw figures 1 to 5 of the middle run of every group, with their numbers; say how many."""
     folder.mkdir(exist_ok=True)
-    choice = Choice(machine=machine)
+    choice = FigureChoice(machine=machine)
     count = 0
     for group in group_replays(runs):
         run = group.middle.run
@@ -153,7 +160,7 @@ def draw(runs: Sequence[AdaptiveRun], machine: Machine, folder: Path) -> int:
                 continue
             name = f"{run.path.parent.name}-{figure.name}"
             with new_figure(figure.height_inches(run.header.ranks)) as (canvas, axes):
-                content.draw(axes)
+                draw(content, axes)
                 save(canvas, folder / f"{name}.pdf")
             write_csv(folder / f"{name}.csv", content.columns())
             count += 1
@@ -162,11 +169,7 @@ def draw(runs: Sequence[AdaptiveRun], machine: Machine, folder: Path) -> int:
 
 def show(title: str, table: Table) -> None:
     """Print a table of the page."""
-    sides = [(column.head, column.setting) for column in table.columns]
-    printed = new_table(title, sides)
-    for row in table.rows:
-        printed.add_row(*row)
-    print_table(printed)
+    print_table(table.under(title))
     sys.stdout.write("\n")
 
 

@@ -1,14 +1,13 @@
-"""How well change points are found, beside other tools on the same series, and how fast.
+"""Accuracy and speed of change detection, compared with other tools on the same series.
 
-Run by ``make bench-changepoints``; takes a few minutes. The series are simulated with known truth
-(see ``hindmost.models.synthetic.nightly``), on seeds that no setting was chosen on. Real noise,
-with shifts put into stable stretches, is read from the folder that HINDMOST_EVALUATION_DATA names:
-from ``ali-blake-nightly.tar.gz`` the half of the cases on which no setting was chosen.
+Run by ``make bench-changepoints``, in a few minutes. The series are simulated with known truth
+(see ``hindmost.models.synthetic.nightly``), with seeds that were not used to choose settings. Real
+noise, with shifts added to stable stretches, is read from the folder in HINDMOST_EVALUATION_DATA:
+the half of the cases in ``ali-blake-nightly.tar.gz`` that was not used to choose settings.
 
-Apache Otava (``pip install apache-otava``) and ruptures (``pip install ruptures``) want
-environments of their own: name their interpreters by --otava and --ruptures, or by
-HINDMOST_OTAVA_PYTHON and HINDMOST_RUPTURES_PYTHON. A tool that is not there is left out, and a line
-says so.
+Apache Otava (``pip install apache-otava``) and ruptures (``pip install ruptures``) need separate
+environments: name their interpreters with --otava and --ruptures, or in HINDMOST_OTAVA_PYTHON and
+HINDMOST_RUPTURES_PYTHON. A missing tool is skipped with a message.
 """
 
 from __future__ import annotations
@@ -23,6 +22,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterator
 from datetime import date
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from hindmost.models.changepoint import Watch, detect
 from hindmost.models.synthetic.nightly import (
     KINDS,
-    NightlySeries,
+    SimulatedNights,
     draw_nightly,
     inject_shifts,
     stable_stretches,
@@ -45,7 +45,7 @@ FIRST_SEED = 5_000_000
 """Settings were chosen on seeds below 1000, and on 300 of two kinds from 3 million on."""
 FEWEST_NIGHTS = 10
 DELAYS = 300
-"""Series of which delays are taken: every night takes a pass."""
+"""Series for which delays are measured: every night needs a pass."""
 ALARMS = 50
 LONGEST_NAME = 26
 DATA = "HINDMOST_EVALUATION_DATA"
@@ -95,7 +95,7 @@ def here(**settings: Any) -> Finder:
 
 
 def elsewhere(python: str, program: str) -> Finder:
-    """Return a finder by a program in an environment of its own; it times itself."""
+    """Return a finder that runs a program in another environment; the program times itself."""
 
     def find(every: list[Series]) -> tuple[list[list[int]], float]:
         done = subprocess.run(
@@ -114,7 +114,7 @@ def elsewhere(python: str, program: str) -> Finder:
 
 
 def finders(otava: str, ruptures: str) -> dict[str, Finder]:
-    """Return the methods by name; say which are left out."""
+    """Return the methods by name, and print which are skipped."""
     methods = {
         "hindmost robust": here(method="robust"),
         "report, 0.005": here(method="report"),
@@ -130,15 +130,15 @@ def finders(otava: str, ruptures: str) -> dict[str, Finder]:
         try:
             finder(trial)
         except (OSError, RuntimeError) as error:
-            print(f"{name} is left out ({error}): name a Python that has it by {option}.")  # noqa: T201
+            print(f"{name} is skipped ({error}): name a Python that has it with {option}.")  # noqa: T201
         else:
             methods[name] = finder
-    for finder in methods.values():  # compiles what is to be compiled
+    for finder in methods.values():  # compile the loops first
         finder([np.exp(np.random.default_rng(0).normal(0.0, 0.05, 60))])
     return methods
 
 
-def score(found: list[list[int]], truth: list[NightlySeries]) -> Score:
+def score(found: list[list[int]], truth: list[SimulatedNights]) -> Score:
     """Pool the scores of many series."""
     total = Score()
     for places, series in zip(found, truth, strict=True):
@@ -146,8 +146,8 @@ def score(found: list[list[int]], truth: list[NightlySeries]) -> Score:
     return total
 
 
-def print_table(methods: dict[str, Finder], sets: dict[str, list[NightlySeries]]) -> None:
-    """Print scores of all methods on all sets, and the speed over all of them."""
+def print_table(methods: dict[str, Finder], sets: dict[str, list[SimulatedNights]]) -> None:
+    """Print scores and speed of all methods on all sets."""
     for kind, truth in sets.items():
         nights = sum(series.values.size for series in truth)
         changes = sum(series.changes.size for series in truth)
@@ -162,8 +162,8 @@ def print_table(methods: dict[str, Finder], sets: dict[str, list[NightlySeries]]
             )
 
 
-def print_delays(truth: list[NightlySeries]) -> None:
-    """Print after how many nights changes are seen, feeding night by night."""
+def print_delays(truth: list[SimulatedNights]) -> None:
+    """Print the delay until changes are seen, night by night."""
     print(f"\nnights until a change is seen, night by night ({len(truth)} series of shifts)")  # noqa: T201
     for name, settings in DELAY_METHODS.items():
 
@@ -182,8 +182,8 @@ def print_delays(truth: list[NightlySeries]) -> None:
         )
 
 
-def print_alarms(truth: list[NightlySeries]) -> None:
-    """Print how often night-by-night feeding raises an alarm on noise, for a night or for good."""
+def print_alarms(truth: list[SimulatedNights]) -> None:
+    """Print how often noise raises an alarm night by night, temporary or permanent."""
     seen = withdrawn = nights = 0
     for series in truth:
         watch = Watch(settings={"confirmations": 1})
@@ -199,7 +199,7 @@ def print_alarms(truth: list[NightlySeries]) -> None:
 
 
 def real_series(folder: Path) -> dict[tuple[str, str], tuple[Series, Series]]:
-    """Read the nightly timers: days and seconds by case and timer, 10 nights or more."""
+    """Read the nightly timers with 10 nights or more: days and seconds by case and timer."""
     nights: dict[tuple[str, str], list[tuple[int, float]]] = {}
     with tarfile.open(folder / "ali-blake-nightly.tar.gz") as archive:
         for member in sorted(archive.getmembers(), key=lambda m: m.name):
@@ -221,16 +221,18 @@ def real_series(folder: Path) -> dict[tuple[str, str], tuple[Series, Series]]:
 
 def quiet_for_report(values: Series) -> list[tuple[int, int]]:
     """Return the stretches of 40 nights or more in which the report's method sees no change."""
-    found = detect(values, method="report", alpha=1e-4).regimes
-    return [(r.start, r.stop) for r in found if r.stop - r.start >= 40]
+    found = detect(values, method="report", alpha=1e-4)
+    places = [change.index for change in (*found.changes, *found.insignificant)]
+    bounds = pairwise(sorted([0, *places, values.size]))
+    return [(start, stop) for start, stop in bounds if stop - start >= 40]
 
 
 def with_injected(
     every: dict[tuple[str, str], tuple[Series, Series]],
     stretches: Callable[[Series], list[tuple[int, int]]],
     half: int,
-) -> Iterator[NightlySeries]:
-    """Put shifts into the stretches of one half of the cases: settings were chosen on half 0."""
+) -> Iterator[SimulatedNights]:
+    """Add shifts to the stretches of one half of the cases: settings were chosen on half 0."""
     for (case, timer), (_, values) in every.items():
         if zlib.crc32(case.encode()) % 2 != half:
             continue
@@ -240,7 +242,7 @@ def with_injected(
 
 
 def print_speed(every: dict[tuple[str, str], tuple[Series, Series]]) -> None:
-    """Print what all real series take, and one night more of all of them."""
+    """Print the time of all real series, and of one more night in all of them."""
     start = time.perf_counter()
     for days, values in every.values():
         detect(values, times=days)
@@ -250,7 +252,7 @@ def print_speed(every: dict[tuple[str, str], tuple[Series, Series]]) -> None:
     for watch in watches:
         watch.add(watch.values[-1], time=watch.times[-1] + 1.0)
     more = time.perf_counter() - begin
-    print(f"\nall {len(every)} real series: {took:.2f} s; one night more of all: {more:.2f} s")  # noqa: T201
+    print(f"\nall {len(every)} real series: {took:.2f} s; one more night in all: {more:.2f} s")  # noqa: T201
 
 
 def main() -> int:
@@ -270,7 +272,7 @@ def main() -> int:
     print_alarms(sets["noise"][:ALARMS])
     folder = os.environ.get(DATA)
     if not folder:
-        print(f"\nreal noise is left out: {DATA} names no folder")  # noqa: T201
+        print(f"\nreal noise is skipped: {DATA} names no folder")  # noqa: T201
         return 0
     every = real_series(Path(folder))
     print_table(

@@ -13,12 +13,12 @@ import numpy as np
 from scipy import stats
 
 from hindmost.models.laws.johnsonsu import JohnsonSU
+from hindmost.models.noise.cycle_places import fit_places
+from hindmost.models.noise.maxplus import fit_max_plus
+from hindmost.models.noise.redraw import fit_redrawn_uniform
+from hindmost.models.noise.stationary import fit_stationary
+from hindmost.models.noise.times import SolveTimes
 from hindmost.models.results import FittedModel
-from hindmost.models.stochastic.maxplus import fit_max_plus
-from hindmost.models.stochastic.places import fit_places
-from hindmost.models.stochastic.redraw import fit_redrawn_uniform
-from hindmost.models.stochastic.stationary import fit_stationary
-from hindmost.models.stochastic.times import SolveTimes
 from hindmost.models.synthetic.solves import draw_work, synthetic_solve
 
 RUNS = 400

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
 
@@ -49,8 +50,8 @@ def values(iterations: int, ranks: int) -> dict[str, object]:
     """Return the variables of a run whose bodies last 50 to 60 us."""
     random = np.random.default_rng(0)
     duration = random.uniform(50e-6, 60e-6, (iterations, ranks))
-    phases = np.zeros((iterations, ranks, 4), np.float32)
-    phases[:, :, 3] = duration
+    phases = np.zeros((iterations, ranks, len(PHASES)), np.float32)
+    phases[:, :, PHASES.index("local")] = duration
     none, lead = np.zeros(ranks), np.full(ranks, 1e-5)
     edges = np.empty(0, np.int64)
     return {

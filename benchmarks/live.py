@@ -21,7 +21,7 @@ from benchmarks.recorder import Bench, interval, size_for
 
 from hindmost.harness import petsc
 from hindmost.harness.krylov.solvers import SOLVERS
-from hindmost.harness.live.feed import FeedWanted, LiveFeed, declared
+from hindmost.harness.live.feed import FeedOptions, LiveFeed, declared
 from hindmost.harness.recorder.attach import Recorder
 from hindmost.harness.recorder.library import load
 from hindmost.harness.runfile.bodies import PHASES
@@ -39,7 +39,7 @@ class LiveBench:
 
     def __init__(self, bench: Bench, name: str, iterations: int, parallel: petsc.Parallel) -> None:
         self._bench, self._iterations, self._comm = bench, iterations, parallel.communicator
-        self._recorder = Recorder(SOLVERS[name].pattern, 64 * iterations)
+        self._recorder = Recorder(bench.ksp, SOLVERS[name].pattern, 64 * iterations)
         self._library = declared(load())
         self.counted: list[float] = []
 
@@ -80,7 +80,7 @@ def watched(feed: LiveFeed, comm: Any) -> list[subprocess.Popen[bytes]]:
 def measure(name: str, parallel: petsc.Parallel, folder: Path) -> None:
     """Measure and print a line a size."""
     comm = parallel.communicator
-    wanted = FeedWanted(workload="bench", runs=1, phases=PHASES)
+    wanted = FeedOptions(workload="bench", runs=1, phases=PHASES)
     for target, iterations in TARGETS_US.items():
         bench = Bench(size_for(target, name, parallel), iterations, name, parallel)
         live = LiveBench(bench, name, iterations, parallel)

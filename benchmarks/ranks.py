@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from hindmost.harness.runfile.writer import write_whole
 from hindmost.models.ranks.kmeans import cluster
-from hindmost.models.ranks.lateness import Sweep
+from hindmost.models.ranks.lateness import LatenessSum
 
 ITERATIONS, RANKS = 5000, 100_000
 FILE_ITERATIONS = 1000
@@ -37,23 +37,23 @@ import numpy as np
 from mpi4py import MPI
 sys.path.insert(0, sys.argv[1])
 from benchmarks.ranks import GROUPS, STARTS, vectors
-from hindmost.harness.reduction.together import Communicating
+from hindmost.harness.reduction.decide import RankReductions
 from hindmost.models.ranks.kmeans import cluster
 world = MPI.COMM_WORLD
 mine = np.array_split(np.arange(len(vectors())), world.size)[world.rank]
 points = vectors()[mine]
-cluster(points[:100], 2, starts=STARTS, ids=mine[:100], together=Communicating(world))
+cluster(points[:100], 2, starts=STARTS, ids=mine[:100], reductions=RankReductions(world))
 times = []
 for _ in range(3):
-    together = Communicating(world)
+    reductions = RankReductions(world)
     world.Barrier()
     began = time.perf_counter()
-    found = cluster(points, GROUPS, starts=STARTS, ids=mine, together=together)
+    found = cluster(points, GROUPS, starts=STARTS, ids=mine, reductions=reductions)
     world.Barrier()
     times.append(time.perf_counter() - began)
 if world.rank == 0:
-    print(sorted(times)[1], found.inertia, found.rounds, together.calls, together.sent_bytes,
-          together.seconds)
+    print(sorted(times)[1], found.inertia, found.rounds, reductions.calls, reductions.sent_bytes,
+          reductions.seconds)
 """
 
 # What the system counts as most memory would be that of the parent: the kernel's own of this life.
@@ -105,7 +105,7 @@ def write_durations(path: Path) -> None:
 def stream(path: Path) -> None:
     """Go through the file in a process of its own, and say what that took."""
     began = time.perf_counter()
-    sweep = Sweep([f"node{rank // 64}" for rank in range(RANKS)], ITERATIONS)
+    sweep = LatenessSum([f"node{rank // 64}" for rank in range(RANKS)], ITERATIONS)
     with h5py.File(path, "r", rdcc_nbytes=0) as file:
         data = file["duration"]
         # as many rows of all columns at a time as a chunk is high
@@ -170,7 +170,7 @@ def bench_kmeans(folder: Path) -> None:
     print(  # noqa: T201
         f"{VECTORS:,} vectors of {METRICS} metrics, k = {GROUPS}, {STARTS} starts, 2 ranks: "
         f"{spent:.2f} s (median of 3, goal 2), {rounds:.0f} rounds, {calls:.0f} reductions of "
-        f"{sent:.0f} bytes together a rank, {waited:.2f} s in them; one process finds the same: "
+        f"{sent:.0f} bytes in all per rank, {waited:.2f} s in them; one process finds the same: "
         f"{serial.inertia == inertia}"
     )
     python = os.environ.get("SKLEARN")

@@ -25,6 +25,8 @@ def bodies_of(population: Population) -> BodiesOfRanks:
     """Return what a recorder sees of a population."""
     return BodiesOfRanks(
         parts={"compute": population.compute_s, "send": population.send_s},
+        not_work={"halo": population.halo_s, "wait": population.wait_s},
+        transfer=population.slow_transfer_s,
         counts={
             "messages": ("count", population.messages),
             "bytes": ("bytes", population.bytes),

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hindmost.harness import petsc
 from hindmost.harness.krylov.problems import PROBLEMS
-from hindmost.harness.krylov.problems.problem import assemble
+from hindmost.harness.krylov.problems.problem import SystemRequest
 from hindmost.harness.krylov.solve import RecordedSolver
 from hindmost.harness.krylov.solvers import SOLVERS
 from hindmost.harness.recorder.attach import Recorder
@@ -43,7 +43,7 @@ class Bench:
         self._iterations = iterations
         problem = PROBLEMS["laplacian-1d"]
         world = parallel.PETSc.COMM_WORLD
-        self._system = assemble(problem, unknowns, parallel.PETSc, world)
+        self._system = problem.build(SystemRequest(unknowns=unknowns), parallel.PETSc, world)
         self._solver = RecordedSolver(
             SOLVERS[name],
             self._system,
@@ -52,7 +52,10 @@ class Bench:
             parallel=parallel,
         )
         self._solver.warm_up()
-        self._recorder = Recorder(SOLVERS[name].pattern, self._solver.records_needed + SPARE)
+        self.ksp = self._solver.ksp
+        self._recorder = Recorder(
+            self.ksp, SOLVERS[name].pattern, self._solver.records_needed + SPARE
+        )
         self._monitored = [0.0]
 
     def solve(self) -> float:

@@ -24,17 +24,17 @@ from numpy.typing import NDArray
 from hindmost.models.pmnf import detect_segments, fit, fit_segments
 from hindmost.models.pmnf.criterion import penalties
 from hindmost.models.pmnf.noise import NoiseKind
-from hindmost.models.pmnf.search import NONE, search
-from hindmost.models.pmnf.space import EXTRAP, PAPER, SearchSpace
-from hindmost.models.pmnf.term import columns
-from hindmost.models.synthetic.scaling import (
+from hindmost.models.pmnf.search import ABSENT, search
+from hindmost.models.pmnf.segments.one_behaviour import (
     FAMILIES,
     draw_terms,
     draw_two_terms,
     inside,
     measured,
-    two_functions,
 )
+from hindmost.models.pmnf.space import EXTRAP, PAPER, SearchSpace
+from hindmost.models.pmnf.term import columns
+from hindmost.models.synthetic.scaling import two_functions
 
 LEVELS = (0.0, 0.02, 0.05, 0.10, 0.15)
 GRIDS = {"1..10": np.arange(1.0, 11.0), "2..1024": 2.0 ** np.arange(1, 11)}
@@ -97,14 +97,14 @@ def criteria(random: np.random.Generator, sets: int) -> None:
                     columns(PAPER.exponents, points),
                     gamma=1.0,
                     penalties=price,
-                ).terms[:, 0]
+                ).terms[:, 0, :, 0]
                 for values in sampled
             ]
-            exact = (found[1].max(axis=1) == term) & (found[1].min(axis=1) == NONE)
-            second = [each.min(axis=1) != NONE for each in found]
-            leading = found[2].max(axis=1) == pair.max(axis=0)
+            exact = (found[1].max(axis=1) == term + 1) & (found[1].min(axis=1) == ABSENT)
+            second = [each.min(axis=1) != ABSENT for each in found]
+            leading = found[2].max(axis=1) == pair.max(axis=0) + 1
             say(
-                f"  x = {name:8} {word:17} {percent(found[0].max(axis=1) != NONE):>5}   "
+                f"  x = {name:8} {word:17} {percent(found[0].max(axis=1) != ABSENT):>5}   "
                 f"{percent(exact):>5} {percent(second[1]):>5}   "
                 f"{percent(leading):>5} {percent(second[2]):>5}"
             )
@@ -119,7 +119,7 @@ def leading_terms(random: np.random.Generator, sets: int, peer: Peer) -> None:
             truth, term = draw_terms(random, points, sets, space)
             values = measured(random, truth, noise=level, kind=kind)
             models = fit(points, values, space=space.name, noise=str(kind))
-            hit = models.terms[:, 0].max(axis=1) == term
+            hit = models.hypotheses.terms[:, 0].max(axis=(1, 2)) == term + 1
             seen = np.ptp(truth, axis=1) > SEEN * level * truth[:, 0]
             word = f"{100 * level:.0f} %: {percent(hit)} ({percent(hit[seen])})"
             answer = peer(points, values[some(sets)], segmented=False)

@@ -21,8 +21,8 @@ from hindmost.models.laws.johnsonsu import fit_johnsonsu
 from hindmost.models.laws.law import log_likelihood
 from hindmost.models.laws.nct import fit_nct
 from hindmost.models.laws.sample import Sample
-from hindmost.models.stochastic.fit import fit_models
-from hindmost.models.stochastic.times import SolveTimes
+from hindmost.models.noise.fit import fit_models
+from hindmost.models.noise.times import SolveTimes
 
 ITERATIONS, RANKS = 5000, 8192
 SUBSAMPLE = 200_000

@@ -13,15 +13,16 @@ from pathlib import Path
 
 import numpy as np
 
-from hindmost.analysis.runs import find_runs, solve_times
+from hindmost.analysis.runs.model_input import solve_times
+from hindmost.analysis.runs.read import find_runs
 from hindmost.errors import DataError
 from hindmost.harness.runfile.reader import Run
-from hindmost.models.stochastic.digest import Digest
-from hindmost.models.stochastic.maxplus import fit_max_plus
-from hindmost.models.stochastic.nonstationary import fit_nonstationary
-from hindmost.models.stochastic.places import fit_places
-from hindmost.models.stochastic.stationary import fit_stationary
-from hindmost.models.stochastic.times import SolveTimes
+from hindmost.models.noise.cycle_places import fit_places
+from hindmost.models.noise.digest import Digest
+from hindmost.models.noise.maxplus import fit_max_plus
+from hindmost.models.noise.nonstationary import fit_nonstationary
+from hindmost.models.noise.stationary import fit_stationary
+from hindmost.models.noise.times import SolveTimes
 
 BIN = Path(sys.prefix) / "bin"
 SOLVERS = ("gmres", "pgmres", "bcgs", "pipebcgs")

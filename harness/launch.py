@@ -1,19 +1,22 @@
-"""How this process was started among others: what the launcher promised, and what is there."""
+"""How this process was started: what the launcher promised, and what MPI sees."""
 
 from __future__ import annotations
 
 import os
 import socket
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from hindmost.errors import MissingError
+from hindmost.text import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Launcher:
-    """The variables in which a launcher tells a process its place."""
+class LauncherVariables:
+    """The environment variables with which a launcher assigns ranks."""
 
     name: str
     size: str
@@ -21,15 +24,17 @@ class Launcher:
 
 
 LAUNCHERS = (
-    Launcher(name="Open MPI's mpiexec", size="OMPI_COMM_WORLD_SIZE", rank="OMPI_COMM_WORLD_RANK"),
-    Launcher(name="mpiexec (PMI)", size="PMI_SIZE", rank="PMI_RANK"),
-    Launcher(name="srun", size="SLURM_STEP_NUM_TASKS", rank="SLURM_PROCID"),
+    LauncherVariables(
+        name="Open MPI's mpiexec", size="OMPI_COMM_WORLD_SIZE", rank="OMPI_COMM_WORLD_RANK"
+    ),
+    LauncherVariables(name="mpiexec (PMI)", size="PMI_SIZE", rank="PMI_RANK"),
+    LauncherVariables(name="srun", size="SLURM_STEP_NUM_TASKS", rank="SLURM_PROCID"),
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """The place that a launcher gave to this process.
+class AssignedRank:
+    """The rank that a launcher assigned to this process.
 
     Attributes
     ----------
@@ -43,17 +48,17 @@ class Place:
     rank: int
 
 
-def place(environment: Mapping[str, str] = os.environ) -> Place:
-    """Return the place that the launcher gave to this process: 0 of 1 if there was none."""
+def assigned_rank(environment: Mapping[str, str] = os.environ) -> AssignedRank:
+    """Return the rank that the launcher assigned to this process: 0 of 1 without a launcher."""
     for launcher in LAUNCHERS:
         size, rank = environment.get(launcher.size, ""), environment.get(launcher.rank, "")
         if size.isdigit() and rank.isdigit():
-            return Place(launcher=launcher.name, size=int(size), rank=int(rank))
-    return Place(launcher="", size=1, rank=0)
+            return AssignedRank(launcher=launcher.name, size=int(size), rank=int(rank))
+    return AssignedRank(launcher="", size=1, rank=0)
 
 
-def check_size(size: int, mpi_library: str, promised: Place) -> None:
-    """Refuse to measure processes that believe to be alone.
+def check_size(size: int, mpi_library: str, promised: AssignedRank) -> None:
+    """Refuse to measure if each process runs on its own.
 
     Parameters
     ----------
@@ -70,24 +75,24 @@ def check_size(size: int, mpi_library: str, promised: Place) -> None:
     if promised.launcher and promised.size != size:
         raise MissingError(
             f"{promised.launcher} started {promised.size} processes, but MPI sees {size}: each "
-            f"would measure alone. This environment's MPI is {mpi_library}; start the ranks with "
+            f"would run on its own. This environment's MPI is {mpi_library}; start the ranks with "
             "the mpiexec of the same MPI (.venv/bin/mpiexec after 'make demo')."
         )
 
 
 def crowding_warning(ranks_here: int, cores_here: int) -> str:
-    """Say what more ranks than cores do to a measurement; empty if there are not."""
+    """Say how more ranks than cores disturb a measurement; empty if there are enough cores."""
     if ranks_here <= cores_here:
         return ""
     return (
-        f"{ranks_here} ranks share {cores_here} core{'s' if cores_here > 1 else ''}: while one "
-        "waits another cannot work, so waiting times measure the operating system's scheduler, and "
-        "neither the solver nor the models say anything about a machine with a core for each rank."
+        f"{ranks_here} ranks share {counted(cores_here, 'core')}: they take turns, so wait times "
+        "measure the operating system's scheduler. Neither these times nor the models hold for a "
+        "machine with one core per rank."
     )
 
 
 def crowding_warnings(communicator: Any) -> list[str]:
-    """Say which hosts have more ranks than cores, each thing once; collective."""
+    """Warn of hosts with more ranks than cores; collective."""
     here = (socket.gethostname(), os.sched_getaffinity(0))
     cores: dict[str, set[int]] = {}
     ranks: dict[str, int] = {}
@@ -95,3 +100,12 @@ def crowding_warnings(communicator: Any) -> list[str]:
         cores.setdefault(host, set()).update(mine)
         ranks[host] = ranks.get(host, 0) + 1
     return sorted({crowding_warning(ranks[host], len(cores[host])) for host in ranks} - {""})
+
+
+def process_age_s() -> float:
+    """Return how long this process exists, 0 where the system does not tell."""
+    try:
+        began = int(Path("/proc/self/stat").read_text().rsplit(")", 1)[1].split()[19])
+    except (OSError, ValueError, IndexError):
+        return 0.0
+    return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - began / os.sysconf("SC_CLK_TCK"))

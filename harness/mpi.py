@@ -1,4 +1,4 @@
-"""MPI alone, for what measures a machine: neither PETSc nor the recorder is needed."""
+"""Start MPI alone, without PETSc and the recorder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def start() -> Any:
     Raises
     ------
     MissingError
-        mpi4py cannot be had, or finds no MPI.
+        mpi4py cannot be imported, or finds no MPI.
     """
     for variable in THREAD_VARIABLES:
         os.environ.setdefault(variable, "1")  # one rank, one core
@@ -31,7 +31,7 @@ def start() -> Any:
 
     except (ImportError, RuntimeError) as error:
         raise MissingError(
-            f"To measure a machine hindmost needs mpi4py with an MPI ({error}). 'make demo' sets "
-            "up an environment with both; into an own one: pip install mpi4py mpich."
+            f"Measuring a machine needs mpi4py with an MPI ({error}). 'make demo' sets up an "
+            "environment with both; for your own environment: pip install mpi4py mpich."
         ) from error
     return MPI.COMM_WORLD.Dup()

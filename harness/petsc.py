@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from hindmost.errors import MissingError, UsageError
+from hindmost.harness.rank_failures import end_together
 from hindmost.harness.recorder.library import load
 from hindmost.harness.stack import current_stack
-from hindmost.harness.together import end_together
 
 THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-"""One rank, one core: a BLAS that starts threads of its own makes the ranks fight for cores."""
+"""One rank, one core: a BLAS that starts threads makes the ranks compete for cores."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ def start(options: Sequence[str] = ()) -> Parallel:
     Raises
     ------
     MissingError
-        The recorder, mpi4py or petsc4py cannot be had.
+        The recorder, mpi4py or petsc4py is missing.
     """
     for variable in THREAD_LIMITS:
         os.environ.setdefault(variable, "1")
@@ -61,12 +61,12 @@ def start(options: Sequence[str] = ()) -> Parallel:
 
     except ImportError as error:
         raise MissingError(
-            f"To run solvers hindmost needs mpi4py and petsc4py ({error}). "
-            "'make demo' sets up an environment with both; into an own one: "
-            "pip install 'hindmost[run]' with PETSC_DIR set and mpicc on PATH."
+            f"Running solvers needs mpi4py and petsc4py ({error}). 'make demo' sets up an "
+            "environment with both; for your own environment: pip install 'hindmost[run]' with "
+            "PETSC_DIR set and mpicc on PATH."
         ) from error
     try:
-        # Options that a solve does not use are told by hindmost, not by PETSc at the end.
+        # hindmost reports unused options, not PETSc at the end.
         petsc4py.init([sys.argv[0], "-options_left", "no", *options])
         from petsc4py import PETSc
     except RuntimeError as error:  # petsc4py's errors are of this class

@@ -1,4 +1,4 @@
-"""A communicator of one rank, for what runs without MPI."""
+"""A communicator of one rank, for use without MPI."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class Solo:
-    """One rank that talks to itself, with the methods of mpi4py that writing a run file needs."""
+    """A single rank, with the methods of mpi4py that writing a run file needs."""
 
     rank = 0
     size = 1
@@ -33,4 +33,4 @@ class Solo:
         np.copyto(whole[root], part)
 
     def Barrier(self) -> None:  # noqa: N802
-        """Meet nobody."""
+        """Do nothing."""

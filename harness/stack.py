@@ -1,4 +1,4 @@
-"""Which MPI and PETSc this environment stands on, as its set-up wrote it down."""
+"""The MPI and PETSc of this environment, as its set-up recorded them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Stack:
     petsc_dir : str
         Where PETSc stands; empty if petsc4py knows.
     mpicc : str
-        MPI's C compiler; empty if there is none.
+        MPI's C compiler; empty if not found.
     """
 
     name: str
@@ -42,9 +42,3 @@ def current_stack() -> Stack:
         petsc_dir=os.environ.get("PETSC_DIR", ""),
         mpicc=os.environ.get("MPICC") or shutil.which("mpicc") or "",
     )
-
-
-def cache_folder() -> Path:
-    """Return the folder for what is built once a user and machine."""
-    root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return root / "hindmost"

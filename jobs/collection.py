@@ -1,4 +1,4 @@
-"""The run files of a study in one flat folder, as every other verb takes them."""
+"""The run files of a study gathered in one flat folder, for all other verbs."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from hindmost.errors import UsageError
-from hindmost.jobs.durable import write_durably
+from hindmost.files import copy_whole, open_regular
+from hindmost.jobs.core.durable import write_durably
+from hindmost.jobs.core.plan import PlannedRun, Value
 from hindmost.jobs.folder import StudyFolder
-from hindmost.jobs.outcome import Outcome
-from hindmost.jobs.plan.plan import PlannedRun, Value
+from hindmost.jobs.outcomes import RunOutcome
+from hindmost.printable import shell_word
 
 VERSION = 1
 TABLE = "collected.json"
@@ -24,7 +26,7 @@ NO_LINKS = frozenset({errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collected:
-    """A file that was collected.
+    """A collected file.
 
     Attributes
     ----------
@@ -38,8 +40,8 @@ class Collected:
     allocation, job : str
     nodes : tuple of str
     split : bool
-        Runs that it is compared with were done in another allocation, or by another job: perhaps
-        on other nodes, and at another time.
+        Runs that it is compared with ran in another allocation or another job: perhaps on other
+        nodes, and at another time.
     """
 
     file: str
@@ -57,7 +59,7 @@ class Collected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collection:
-    """What was collected.
+    """The result of collecting.
 
     Attributes
     ----------
@@ -73,14 +75,14 @@ class Collection:
 
 
 def collect(study: StudyFolder, folder: Path) -> Collection:
-    """Bring the files of all runs that are done into one folder, by links where possible.
+    """Gather the files of all finished runs in one folder, as links where possible.
 
-    Collecting again adds what was done meanwhile and leaves the rest as it is.
+    Collecting again adds runs that finished since, and changes nothing else.
 
     Parameters
     ----------
     folder : Path
-        Made if it is not there.
+        Created if it does not exist.
 
     Raises
     ------
@@ -91,8 +93,8 @@ def collect(study: StudyFolder, folder: Path) -> Collection:
     done = {run: record.done for run, record in records.items()}
     if not any(outcome.files for outcome in done.values() if outcome is not None):
         raise UsageError(
-            f"No run of {study.path} is done yet; 'hindmost status {study.path}' says how it "
-            "stands."
+            f"No run of {study.path} is done yet; "
+            f"'hindmost status {shell_word(study.path)}' shows its progress."
         )
     split = split_blocks(study.plan.runs, done)
     folder.mkdir(parents=True, exist_ok=True)
@@ -127,9 +129,9 @@ def collect(study: StudyFolder, folder: Path) -> Collection:
 
 
 def split_blocks(
-    runs: Iterable[PlannedRun], done: dict[str, Outcome | None]
+    runs: Iterable[PlannedRun], done: dict[str, RunOutcome | None]
 ) -> frozenset[tuple[str, int]]:
-    """Return the blocks, as (allocation, block), that several jobs or other nodes did."""
+    """Return the blocks, as (allocation, block), that ran in several jobs or on other nodes."""
     places: defaultdict[tuple[str, int], set[tuple[str, tuple[str, ...]]]] = defaultdict(set)
     for run in runs:
         if outcome := done[run.id]:
@@ -150,26 +152,25 @@ def flat_name(name: str, run: str) -> str:
 
 
 def bring(source: Path, target: Path) -> None:
-    """Link a file, or copy it where links cannot be; one that is there already is left."""
+    """Link a file, or copy it where links are impossible; an equal file is left as it is."""
     if target.exists():
         if target.samefile(source) or same_contents(source, target):
             return
-        raise UsageError(f"{target} exists and is another file; --out takes another folder.")
+        raise UsageError(f"{target} exists and differs; name another folder with --out.")
     try:
         target.hardlink_to(source)
     except OSError as error:
         if error.errno not in NO_LINKS:
             raise
-        part = target.with_name(f"{target.name}.part")
-        shutil.copy2(source, part)
-        part.replace(target)
+        copy_whole(source, target)
+        shutil.copystat(source, target)
 
 
 def same_contents(first: Path, second: Path) -> bool:
     """Tell whether two files are equal to the byte."""
     if first.stat().st_size != second.stat().st_size:
         return False
-    with first.open("rb") as left, second.open("rb") as right:
+    with open_regular(first) as left, open_regular(second) as right:
         while block := left.read(1 << 20):
             if block != right.read(len(block)):
                 return False

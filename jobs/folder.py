@@ -6,12 +6,12 @@
     plan.json                        its runs and allocations
     scripts/ALLOCATION.sh            what is submitted; may be edited
     scripts.json                     the scripts as they were written, and for which folder
-    jobs.jsonl                       which job did which allocation, a line each
-    again.jsonl                      attempts that 'resume --again' forgave
+    jobs.jsonl                       which job did which allocation, one line each
+    again.jsonl                      attempts that 'resume --again' ignores
     runs/RUN/outcome-ATTEMPT.json    how an attempt ended; written last
-    runs/RUN/*.h5, output.txt        its run files, and what the last attempt said
-    allocations/ALLOCATION/          driver.log, and running.json while a run is going
-    .lock                            held while a verb changes the folder
+    runs/RUN/*.h5, output.txt        its run files, and the output of the last attempt
+    allocations/ALLOCATION/          driver.log, and running.json during a run
+    .lock                            locked while a verb changes the folder
 """
 
 from __future__ import annotations
@@ -19,30 +19,35 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from hindmost.errors import DataError, UsageError
-from hindmost.jobs.durable import append_durably, is_locked, locked, write_durably
+from hindmost.files import append_line, read_bytes, read_text
+from hindmost.jobs.core.durable import is_locked, locked, write_durably
+from hindmost.jobs.core.plan import Allocation, Plan, PlannedRun
 from hindmost.jobs.outcomes import RunRecord, read_records
 from hindmost.jobs.plan import files as plan_files
-from hindmost.jobs.plan.plan import Allocation, Plan, PlannedRun
+from hindmost.parsing import parse_json
+from hindmost.printable import shell_word
+from hindmost.records import RecordError, from_document, to_document
 
+T = TypeVar("T")
 WRITTEN = frozenset(
     {"study.toml", "plan.json", "scripts.json", "scripts", "output", "runs", "allocations"}
 )
-"""What a submission writes before its first job."""
+"""Written before the first job is submitted."""
 DRIVES = b"hindmost drive "
 """In the last line of every script."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submitted:
-    """A job that was submitted.
+    """A submitted job.
 
     Attributes
     ----------
@@ -57,13 +62,22 @@ class Submitted:
     when: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forgiven:
+    """A run whose attempts up to one are ignored."""
+
+    run: str
+    attempt: int
+    when: str = ""
+
+
 class StudyFolder:
-    """The folder of a study that was submitted.
+    """The folder of a submitted study.
 
     Parameters
     ----------
     path : Path
-        Made absolute.
+        Converted to an absolute path.
     """
 
     def __init__(self, path: Path) -> None:
@@ -78,25 +92,27 @@ class StudyFolder:
 
     @classmethod
     def create(cls, path: Path, plan: Plan, study: bytes) -> StudyFolder:
-        """Make the folder of a study; its plan is written last.
+        """Create the folder of a study; its plan is written last.
 
-        What a submission left of which no job came is written anew.
+        What an earlier submission wrote before it failed to submit a job is rewritten.
 
         Raises
         ------
         UsageError
-            There is a study that was submitted, an edited script, or something else, in it.
+            The folder contains a submitted study, an edited script or other files.
         """
         folder = cls(path)
         if folder.plan_file.exists() and folder.was_begun():
             raise UsageError(
-                f"{path} holds a study that was submitted; 'hindmost resume {path}' goes on with "
-                "it, and --folder takes another place."
+                f"{path} contains a submitted study; continue it with "
+                f"'hindmost resume {shell_word(path)}', or name another folder with --folder."
             )
         names = sorted(each.name for each in path.iterdir()) if path.is_dir() else []
         strange = [name for name in names if name not in WRITTEN and not name.startswith(".")]
         if strange:
-            raise UsageError(f"{path} holds other files ({strange[0]}); --folder takes another.")
+            raise UsageError(
+                f"{path} contains other files ({strange[0]}); name another folder with --folder."
+            )
         folder.remove_scripts()
         for inside in (folder.path, folder.scripts, folder.runs):
             inside.mkdir(parents=True, exist_ok=True)
@@ -118,22 +134,23 @@ class StudyFolder:
         return folder
 
     def was_begun(self) -> bool:
-        """Tell whether a script was submitted, or started by hand."""
+        """Tell whether a script was submitted or started by hand."""
         at_work = any((self.path / "allocations").glob("*/*"))  # logs and locks of drivers
         return bool(self.jobs()) or at_work or (self.runs.is_dir() and any(self.runs.iterdir()))
 
     def remove_scripts(self) -> None:
-        """Remove the plan and its scripts; refuses where one is not as it was written."""
+        """Remove the plan and its scripts; an edited script is refused."""
         sums = self.written().get("sha256")
         scripts = sorted(self.scripts.glob("*.sh"))
         for script in scripts:
-            text = script.read_bytes()
-            # Without sums it was cut off before the scripts were whole.
+            text = read_bytes(script)
+            # Without sums, writing stopped before all scripts were complete.
             ours = DRIVES in text if sums is None else sums.get(script.stem) == sum_of(text)
             if not ours:
                 raise UsageError(
-                    f"{script} was edited, or is not of hindmost: 'hindmost resume {self.path}' "
-                    "submits it as it is; remove it, and the study is submitted anew."
+                    f"{script} was edited, or hindmost did not write it. Submit it as it is with "
+                    f"'hindmost resume {shell_word(self.path)}', or remove it and submit the "
+                    "study again."
                 )
         self.plan_file.unlink(missing_ok=True)
         for each in (*scripts, self.scripts_file):
@@ -142,16 +159,18 @@ class StudyFolder:
             left.rmdir()
 
     def written(self) -> dict[str, Any]:
-        """Return what was written down of the scripts; nothing where there is none."""
+        """Return the contents of scripts.json; empty if there is none."""
         try:
-            found = json.loads(self.scripts_file.read_text(encoding="utf-8"))
+            found = parse_json(read_text(self.scripts_file))
         except (OSError, ValueError):
             return {}
-        return found if isinstance(found, dict) else {}
+        if not isinstance(found, dict) or not isinstance(found.get("sha256", {}), dict):
+            return {}
+        return found
 
     @cached_property
     def plan(self) -> Plan:
-        """What is to be done."""
+        """The plan of the study."""
         return plan_files.read(self.plan_file)
 
     @cached_property
@@ -180,15 +199,15 @@ class StudyFolder:
         return self.runs / name
 
     def records(self, ids: tuple[str, ...] | None = None) -> dict[str, RunRecord]:
-        """Read what the folders of runs hold: of all, if none are named."""
+        """Read the folders of some runs, or of all."""
         return read_records(self.runs, tuple(self.planned) if ids is None else ids)
 
     @contextmanager
     def changing(self) -> Iterator[bool]:
-        """Hold the folder, so that no other verb changes it; see `locked`."""
+        """Lock the folder, so that no other verb changes it; see `locked`."""
         who = (
-            f"Another 'hindmost submit', 'resume' or 'cancel' is at work on {self.path}; "
-            "wait for it."
+            f"Another 'hindmost submit', 'resume' or 'cancel' is running on {self.path}; "
+            "wait until it ends."
         )
         with locked(self.path / ".lock", who) as held:
             yield held
@@ -198,27 +217,27 @@ class StudyFolder:
         return self.allocation(allocation) / ".lock"
 
     def has_driver(self, allocation: str) -> bool:
-        """Tell whether a driver is at work on an allocation, as far as locks reach."""
+        """Tell whether a driver is running for an allocation, as far as locks tell."""
         lock = self.driver_lock(allocation)
         return lock.exists() and is_locked(lock)
 
     def add_job(self, allocation: str, job: str, scheduler: str) -> Submitted:
-        """Write down which job does an allocation."""
+        """Record which job does an allocation."""
         added = Submitted(allocation=allocation, job=job, scheduler=scheduler, when=now())
-        append_durably(self.jobs_file, json.dumps(asdict(added)))
+        append_line(self.jobs_file, json.dumps(to_document(added)))
         return added
 
     def jobs(self) -> tuple[Submitted, ...]:
-        """Return the jobs that were submitted, in their order."""
-        return tuple(Submitted(**line) for line in read_lines(self.jobs_file))
+        """Return the submitted jobs, in order."""
+        return read_records_of(Submitted, self.jobs_file)
 
     def forgive(self, run: str, attempt: int) -> None:
-        """Write down that attempts up to one are not held against a run."""
-        append_durably(self.again_file, json.dumps({"run": run, "attempt": attempt, "when": now()}))
+        """Record that attempts of a run up to one are ignored."""
+        append_line(self.again_file, json.dumps({"run": run, "attempt": attempt, "when": now()}))
 
     def forgiven(self) -> dict[str, int]:
-        """Return the attempts up to which runs are forgiven."""
-        return {line["run"]: line["attempt"] for line in read_lines(self.again_file)}
+        """Return by run the attempt up to which they are ignored."""
+        return {each.run: each.attempt for each in read_records_of(Forgiven, self.again_file)}
 
 
 def sum_of(text: bytes) -> str:
@@ -232,24 +251,46 @@ def now() -> str:
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """Return the objects of a file of JSON lines; a line that was cut off is none.
+    """Return the objects in a file of JSON lines; a truncated line is skipped.
 
     Raises
     ------
     DataError
-        A line is no JSON object and is not cut off either.
+        A line is neither a JSON object nor truncated.
     """
     if not path.exists():
         return []
     found = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    try:
+        text = read_text(path)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise DataError(f"{path}: cannot be read: {reason}.") from None
+    for number, line in enumerate(text.splitlines(), 1):
         try:
-            each = json.loads(line)
+            each = parse_json(line)
         except ValueError:
             if line.startswith("{") and not line.endswith("}"):
                 continue
-            raise DataError(f"{path}, line {number}: no JSON: {line[:40]!r}.") from None
+            raise DataError(f"{path}, line {number}: not JSON: {line[:40]!r}.") from None
         if not isinstance(each, dict):
-            raise DataError(f"{path}, line {number}: no JSON object: {line[:40]!r}.")
+            raise DataError(f"{path}, line {number}: not a JSON object: {line[:40]!r}.")
         found.append(each)
     return found
+
+
+def read_records_of(kind: type[T], path: Path) -> tuple[T, ...]:
+    """Return the lines of a file of JSON lines, each as a dataclass.
+
+    Raises
+    ------
+    DataError
+        A line is not one.
+    """
+    try:
+        return tuple(
+            from_document(kind, each, f"object {number}")
+            for number, each in enumerate(read_lines(path), 1)
+        )
+    except RecordError as error:
+        raise DataError(f"{path}: {error} Restore the file, or remove that line.") from None

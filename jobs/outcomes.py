@@ -1,24 +1,84 @@
-"""Outcomes on disk, and what they come to: done, to be done (again), or given up."""
+"""How attempts at runs ended, as files; and whether a run is done, still to do, or given up."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Annotated
 
-from hindmost.errors import DataError
-from hindmost.jobs.durable import write_durably
-from hindmost.jobs.outcome import RETRIED, Cause, Outcome
+from hindmost.errors import DataError, UnknownSchemaError
+from hindmost.files import read_bytes
+from hindmost.jobs.core.durable import write_durably
+from hindmost.parsing import is_plain_name, parse_json
+from hindmost.records import RecordError, Rule, from_document, to_document
 
 VERSION = 1
 PREFIX, SUFFIX = "outcome-", ".json"
 
 
-class Standing(StrEnum):
-    """What is to be done about a run."""
+class Cause(StrEnum):
+    """Why a run ended; the values appear in files of the study's folder."""
+
+    DONE = "done"
+    FAILED = "failed"
+    """It ended with an error that would occur again: usage, data or environment."""
+    CRASHED = "crashed"
+    """A signal or an unknown status ended it; another attempt may succeed."""
+    RUN_LIMIT = "run limit"
+    STOPPED = "stopped"
+    """The end of the allocation or a signal to the driver ended it."""
+    NODE_FAILED = "node failed"
+    MEMORY = "out of memory"
+
+
+RETRIED = frozenset({Cause.CRASHED, Cause.NODE_FAILED, Cause.STOPPED})
+"""Causes after which a run is repeated; a stopped run does not count as a retry."""
+
+
+FileName = Annotated[str, Rule(holds=is_plain_name, words="the name of a file in the run's folder")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOutcome:
+    """The end of one attempt at a run.
+
+    Attributes
+    ----------
+    run : str
+        Its id.
+    cause : Cause
+    status : int
+        Exit status; minus the signal's number where one ended it.
+    attempt : int
+        From 1.
+    seconds : float
+    allocation, job : str
+        Where it ran: the plan's allocation and the scheduler's job.
+    nodes : tuple of str
+    files : tuple of str
+        Run files, by name.
+    message : str
+        The error message of the run, for a person.
+    """
+
+    run: str
+    cause: Cause
+    status: int
+    attempt: int
+    seconds: float
+    allocation: str
+    job: str
+    nodes: tuple[str, ...]
+    files: tuple[FileName, ...]
+    message: str
+
+
+class Completion(StrEnum):
+    """Whether a run is done, still to do, or given up."""
 
     DONE = "done"
     LEFT = "left"
@@ -27,22 +87,22 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRecord:
-    """What the folder of a run holds.
+    """The contents of a run's folder.
 
     Attributes
     ----------
-    outcomes : tuple of Outcome
-        One an attempt, in their order.
+    outcomes : tuple of RunOutcome
+        One for each attempt, in order.
     files : frozenset of str
         Names of everything in the folder.
     """
 
-    outcomes: tuple[Outcome, ...] = ()
+    outcomes: tuple[RunOutcome, ...] = ()
     files: frozenset[str] = frozenset()
 
     @property
-    def done(self) -> Outcome | None:
-        """The outcome of an attempt that is done and whose files are all there."""
+    def done(self) -> RunOutcome | None:
+        """The outcome of a finished attempt whose files all exist."""
         for outcome in self.outcomes:
             if outcome.cause is Cause.DONE and self.files.issuperset(outcome.files):
                 return outcome
@@ -54,69 +114,64 @@ class RunRecord:
         return max((outcome.attempt for outcome in self.outcomes), default=0)
 
 
-def standing(record: RunRecord, *, max_retries: int, forgiven: int = 0) -> Standing:
-    """Say what is to be done about a run.
+def completion_of(record: RunRecord, *, max_retries: int, forgiven: int = 0) -> Completion:
+    """Decide whether a run is done, still to do, or given up.
 
     Parameters
     ----------
     max_retries : int
-        How often a run that crashed, or whose node failed, is tried again.
+        How often a run that crashed, or whose node failed, is repeated.
     forgiven : int
-        Attempts up to this one are not held against the run.
+        Attempts up to this number are ignored.
     """
     if record.done is not None:
-        return Standing.DONE
+        return Completion.DONE
     held = [
         outcome.cause
         for outcome in record.outcomes
         if outcome.attempt > forgiven and outcome.cause is not Cause.DONE
     ]
     if any(cause not in RETRIED for cause in held):
-        return Standing.GIVEN_UP
+        return Completion.GIVEN_UP
     tries = sum(cause is not Cause.STOPPED for cause in held)
-    return Standing.GIVEN_UP if tries > max_retries else Standing.LEFT
+    return Completion.GIVEN_UP if tries > max_retries else Completion.LEFT
 
 
-def write_outcome(folder: Path, outcome: Outcome) -> None:
+def write_outcome(folder: Path, outcome: RunOutcome) -> None:
     """Write an outcome beside the files of its run, whole or not at all."""
-    text = json.dumps({"version": VERSION, **asdict(outcome)}, indent=1, allow_nan=False)
+    text = json.dumps({"version": VERSION, **to_document(outcome)}, indent=1, allow_nan=False)
     write_durably(folder / f"{PREFIX}{outcome.attempt}{SUFFIX}", text + "\n")
 
 
-def read_outcome(path: str | Path) -> Outcome:
+def read_outcome(path: str | Path) -> RunOutcome:
     """Read an outcome.
 
     Raises
     ------
     DataError
-        The file is no outcome, or one of a newer hindmost.
+        The file is not an outcome, or a newer hindmost wrote it.
     """
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 - of 10,000 runs
-            found = json.loads(file.read())
-        version = found.pop("version")
-        if version != VERSION:
-            raise DataError(
-                f"{path} has version {version}; this hindmost reads {VERSION}: take a newer one."
+        found = parse_json(read_bytes(path))
+        version = found.pop("version", None) if isinstance(found, dict) else VERSION
+        if type(version) is int and version > VERSION:
+            raise UnknownSchemaError(
+                f"{path} has version {version}; this hindmost reads {VERSION}. Install a newer one."
             )
-        return Outcome(
-            **{
-                **found,
-                "cause": Cause(found["cause"]),
-                "nodes": tuple(found["nodes"]),
-                "files": tuple(found["files"]),
-            }
-        )
-    except DataError:
+        if version != VERSION:
+            raise RecordError(f"allowed: {VERSION}", "version", found=version)
+        return from_document(RunOutcome, found)
+    except UnknownSchemaError:
         raise
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except ValueError as error:
+        why = str(error).rstrip(".")
         raise DataError(
-            f"{path} is not the outcome of a run ({error}). Remove it: the run is done again."
+            f"{path} is not the outcome of a run ({why}). Remove it to have the run repeated."
         ) from error
 
 
 def read_record(folder: str | Path) -> RunRecord:
-    """Read what the folder of a run holds; nothing where there is none."""
+    """Read the contents of a run's folder; empty if there is no folder."""
     try:
         names = os.listdir(folder)  # noqa: PTH208 - of 10,000 runs
     except FileNotFoundError:
@@ -131,7 +186,7 @@ def read_record(folder: str | Path) -> RunRecord:
 
 
 def read_records(runs: Path, ids: Sequence[str]) -> dict[str, RunRecord]:
-    """Read what the folders of all runs hold; of 10,000 within a second or two."""
+    """Read the folders of all runs: 10,000 of them in a second or two."""
     try:
         with os.scandir(runs) as entries:
             there = {entry.name for entry in entries}

@@ -1,4 +1,4 @@
-"""How a study stands: what its folder holds, and what its scheduler says of the jobs."""
+"""The progress of a study, from the files in its folder and the states of its jobs."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from hindmost.errors import MissingError
-from hindmost.jobs.drive.running import noted
+from hindmost.jobs.core.plan import Allocation
+from hindmost.jobs.drive.current_run import read_current_run
 from hindmost.jobs.folder import StudyFolder
-from hindmost.jobs.outcome import Cause
-from hindmost.jobs.outcomes import RunRecord, Standing, standing
-from hindmost.jobs.plan.plan import Allocation
+from hindmost.jobs.outcomes import Cause, Completion, RunRecord, completion_of
 from hindmost.jobs.schedulers.scheduler import Job, JobState, Scheduler
 from hindmost.statuses import WORK_IS_LEFT
 
@@ -21,20 +20,20 @@ LIVE = frozenset({JobState.PENDING, JobState.STUCK, JobState.RUNNING})
 
 
 class RunState(StrEnum):
-    """Where a run stands, in the words of ``hindmost status``."""
+    """The state of a run, as ``hindmost status`` shows it."""
 
     DONE = "done"
     RUNNING = "running"
     WAITING = "waiting"
-    """Its allocation's job is queued or going."""
+    """The job of its allocation is queued or running."""
     LEFT = "left"
-    """No job would do it."""
+    """No job is going to do it."""
     FAILED = "failed for good"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllocationState:
-    """How an allocation stands.
+    """The progress of an allocation.
 
     Attributes
     ----------
@@ -42,9 +41,9 @@ class AllocationState:
     runs : dict of str to RunState
         By the ids of its runs.
     job : Job or None
-        The last one, None if none was submitted; UNKNOWN where its scheduler could not be asked.
+        The last one, None before the first; UNKNOWN where the scheduler could not be asked.
     driven : bool
-        A driver is at work on it, as far as locks reach.
+        A driver is running, as far as locks tell.
     """
 
     allocation: Allocation
@@ -54,7 +53,7 @@ class AllocationState:
 
     @property
     def live(self) -> bool:
-        """Whether something does it, or is going to."""
+        """Whether a driver or a job does it, or is going to."""
         return self.driven or (self.job is not None and self.job.state in LIVE)
 
     @property
@@ -87,7 +86,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyState:
-    """How a study stands.
+    """The progress of a study.
 
     Attributes
     ----------
@@ -121,14 +120,15 @@ class StudyState:
 def state_of(
     study: StudyFolder, scheduler: Scheduler, records: Mapping[str, RunRecord] | None = None
 ) -> StudyState:
-    """Say how a study stands; a scheduler that cannot be asked is a remark."""
+    """Return the progress of a study; a scheduler that does not answer is a remark."""
     records = study.records() if records is None else records
-    standings = standings_of(study, records)
+    completions = completions_of(study, records)
     last = {each.allocation: each for each in study.jobs()}
     asked = [
         last[allocation.id].job
         for allocation in study.plan.allocations
-        if allocation.id in last and any(standings[run] is Standing.LEFT for run in allocation.runs)
+        if allocation.id in last
+        and any(completions[run] is Completion.LEFT for run in allocation.runs)
     ]
     remark = ""
     try:
@@ -141,45 +141,48 @@ def state_of(
         if allocation.id in last:
             unknown = Job(id=last[allocation.id].job, state=JobState.UNKNOWN, reason="not asked")
             job = jobs.get(unknown.id, unknown)
-        allocations.append(allocation_state(study, allocation, standings, job))
+        allocations.append(allocation_state(study, allocation, completions, job))
     failures = tuple(
         failure_of(run, records[run])
-        for run, found in standings.items()
-        if found is Standing.GIVEN_UP
+        for run, found in completions.items()
+        if found is Completion.GIVEN_UP
     )
     return StudyState(allocations=tuple(allocations), failures=failures, remark=remark)
 
 
-def standings_of(study: StudyFolder, records: Mapping[str, RunRecord]) -> dict[str, Standing]:
-    """Say what is to be done about every run."""
+def completions_of(study: StudyFolder, records: Mapping[str, RunRecord]) -> dict[str, Completion]:
+    """Return for every run whether it is done, left or given up."""
     forgiven, retries = study.forgiven(), study.plan.max_retries
     return {
-        run: standing(record, max_retries=retries, forgiven=forgiven.get(run, 0))
+        run: completion_of(record, max_retries=retries, forgiven=forgiven.get(run, 0))
         for run, record in records.items()
     }
 
 
 def allocation_state(
-    study: StudyFolder, allocation: Allocation, standings: Mapping[str, Standing], job: Job | None
+    study: StudyFolder,
+    allocation: Allocation,
+    completions: Mapping[str, Completion],
+    job: Job | None,
 ) -> AllocationState:
-    """Say how an allocation stands."""
-    left = any(standings[run] is Standing.LEFT for run in allocation.runs)
+    """Return the progress of an allocation."""
+    left = any(completions[run] is Completion.LEFT for run in allocation.runs)
     driven = left and study.has_driver(allocation.id)
     live = driven or (job is not None and job.state in LIVE)
-    going = noted(study, allocation.id) if left and live else None
+    going = read_current_run(study, allocation.id) if left and live else None
     words = {
-        Standing.DONE: RunState.DONE,
-        Standing.GIVEN_UP: RunState.FAILED,
-        Standing.LEFT: RunState.WAITING if live else RunState.LEFT,
+        Completion.DONE: RunState.DONE,
+        Completion.GIVEN_UP: RunState.FAILED,
+        Completion.LEFT: RunState.WAITING if live else RunState.LEFT,
     }
-    runs = {run: words[standings[run]] for run in allocation.runs}
+    runs = {run: words[completions[run]] for run in allocation.runs}
     if going is not None and runs.get(going.run) is RunState.WAITING:
         runs[going.run] = RunState.RUNNING
     return AllocationState(allocation=allocation, runs=runs, job=job, driven=driven)
 
 
 def failure_of(run: str, record: RunRecord) -> Failure:
-    """Say how a run failed for good."""
+    """Describe how a run failed for good."""
     last = record.outcomes[-1]
     return Failure(
         run=run,

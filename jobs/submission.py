@@ -1,4 +1,4 @@
-"""Scripts of a study into the queue: all of them first, later those with work left."""
+"""Submit the scripts of a study: all of them first, later those with remaining runs."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from hashlib import sha256
 from pathlib import Path
 
 from hindmost.errors import MissingError, UsageError
-from hindmost.jobs.drive.running import noted, settle
-from hindmost.jobs.durable import write_durably
+from hindmost.files import read_bytes, read_text
+from hindmost.jobs.core.durable import write_durably
+from hindmost.jobs.drive.current_run import read_current_run, settle
 from hindmost.jobs.folder import StudyFolder, Submitted
-from hindmost.jobs.outcome import Cause
-from hindmost.jobs.outcomes import Standing
+from hindmost.jobs.outcomes import Cause, Completion
 from hindmost.jobs.schedulers.scheduler import JobState, Scheduler, Script
-from hindmost.jobs.state import LIVE, AllocationState, RunState, standings_of, state_of
+from hindmost.jobs.state import LIVE, AllocationState, RunState, completions_of, state_of
 
 VERSION = 1
 SETTLED = {JobState.MEMORY: Cause.MEMORY, JobState.NODE_FAILED: Cause.NODE_FAILED}
-"""What the end of a job says of the run that was going; any other end stopped it."""
+"""How a job's end ended its current run; any other end means that the run was stopped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resumption:
-    """What a resumption did.
+    """The result of a resumption.
 
     Attributes
     ----------
     submitted : tuple of Submitted
     live : tuple of str
-        Allocations with work left that a job does, or is going to do.
+        Allocations with remaining runs and a queued or running job.
     runs : int
-        That the submitted jobs are to do.
+        Runs that the submitted jobs are to do.
     failed : int
         Runs that failed for good.
     """
@@ -45,15 +45,15 @@ class Resumption:
 
 
 def write_scripts(study: StudyFolder, scheduler: Scheduler) -> None:
-    """Write the scripts that are not there; one that a person edited is kept.
+    """Write the missing scripts; a script that a person edited is kept.
 
-    In a folder that was moved or copied the scripts still name the first one. Those that nobody
-    edited are written anew.
+    In a folder that was moved or copied, the scripts still name the original folder. Those that
+    nobody edited are rewritten.
 
     Raises
     ------
     UsageError
-        A script that was edited drives another folder.
+        An edited script drives another folder.
     """
     plan = study.plan
     (study.path / "output").mkdir(exist_ok=True)
@@ -66,7 +66,7 @@ def write_scripts(study: StudyFolder, scheduler: Scheduler) -> None:
         path = study.script(allocation.id)
         if path.exists() and not moved:
             continue
-        if path.exists() and sha256(path.read_bytes()).hexdigest() != sums.get(allocation.id):
+        if path.exists() and sha256(read_bytes(path)).hexdigest() != sums.get(allocation.id):
             refuse_another_folder(path, study)
             continue
         script = Script(
@@ -83,8 +83,8 @@ def write_scripts(study: StudyFolder, scheduler: Scheduler) -> None:
 
 
 def refuse_another_folder(path: Path, study: StudyFolder) -> None:
-    """Refuse a script that was edited and drives the folder of another study."""
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+    """Refuse an edited script that drives the folder of another study."""
+    for line in read_text(path, errors="replace").splitlines():
         _, driver, words = line.partition("hindmost drive ")
         try:
             folder = shlex.split(words)[0] if driver and not line.startswith("#") else ""
@@ -92,34 +92,33 @@ def refuse_another_folder(path: Path, study: StudyFolder) -> None:
             continue
         if folder.startswith("/") and Path(folder).resolve() != study.path:
             raise UsageError(
-                f"{path} was edited and drives {folder}, but the study is in {study.path}: it was "
-                "moved or copied. Let the script name this folder, or remove it: it is written "
-                "anew."
+                f"{path} was edited and drives {folder}, but the study is now in {study.path}. "
+                "Change the folder in the script, or remove the script to have it rewritten."
             )
 
 
 def submit(
     study: StudyFolder, scheduler: Scheduler, allocations: Sequence[str]
 ) -> Iterator[Submitted]:
-    """Submit the scripts of allocations, one after another; each job is written down at once."""
+    """Submit the scripts of allocations, one after another; each job is recorded at once."""
     write_scripts(study, scheduler)
     for name in allocations:
         job = scheduler.submit(study.script(name))
         try:
             added = study.add_job(name, job, scheduler.name)
-        except OSError:  # a job that nobody knows of would be submitted once more
+        except OSError:  # an unrecorded job would be submitted a second time
             scheduler.cancel([job])
             raise
         yield added
 
 
 def resume(study: StudyFolder, scheduler: Scheduler, *, again: bool = False) -> Resumption:
-    """Submit the allocations that have work left and no job.
+    """Submit the allocations that have remaining runs and no job.
 
     Parameters
     ----------
     again : bool
-        Do runs again that failed for good.
+        Repeat runs that failed for good.
 
     Raises
     ------
@@ -134,11 +133,11 @@ def resume(study: StudyFolder, scheduler: Scheduler, *, again: bool = False) -> 
             settle_by_job(study, each)
     records = study.records()
     if again:
-        for run, found in standings_of(study, records).items():
-            if found is Standing.GIVEN_UP:
+        for run, found in completions_of(study, records).items():
+            if found is Completion.GIVEN_UP:
                 study.forgive(run, records[run].attempts)
     now = state_of(study, scheduler, records)
-    if now.remark:  # jobs that nobody could ask about now would be done twice
+    if now.remark:  # jobs of unknown state might be done twice
         raise MissingError(now.remark)
     open_ = [each for each in now.allocations if RunState.LEFT in each.counts]
     submitted = tuple(submit(study, scheduler, [each.allocation.id for each in open_]))
@@ -156,8 +155,8 @@ def resume(study: StudyFolder, scheduler: Scheduler, *, again: bool = False) -> 
 
 
 def settle_by_job(study: StudyFolder, state: AllocationState) -> None:
-    """Write the outcome of a run that was going when its job ended."""
-    running = noted(study, state.allocation.id)
+    """Write the outcome of the run that was in progress when its job ended."""
+    running = read_current_run(study, state.allocation.id)
     if running is None:
         return
     cause, message = Cause.STOPPED, "The driver was killed."

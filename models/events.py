@@ -1,4 +1,4 @@
-"""What a rank does at an event of a body: the words that recordings and models share."""
+"""Kinds of events of a body (iteration), shared by recordings and models."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from enum import IntEnum
 
 
 class EventKind(IntEnum):
-    """What a rank does at an event of a body; the values stand in run files."""
+    """What a rank does at an event of a body; run files contain the values."""
 
     NONE = 0
-    """Fills up bodies that have fewer events than others."""
+    """Padding of bodies with fewer events than others."""
     REDUCE = 1
-    """Blocking reduction: nobody goes on before all have come."""
+    """Blocking reduction: no rank continues before all have arrived."""
     POST = 2
     """Start of a non-blocking reduction."""
     COMPLETE = 3
-    """Completion of the reduction that was posted first of those not yet completed."""
+    """Completion of the oldest posted reduction that is not yet complete."""
     SEND = 4
     """Start of an exchange of halos."""
     RECEIVE = 5

@@ -1,39 +1,75 @@
-"""What every fitted model shares."""
+"""The vocabulary of a fitted result, the same for every family of models.
+
+- value: ``predict(...)`` returns it, as a `Prediction` where it is one time.
+- interval: a `Prediction` has ``low_s`` and ``high_s`` at its ``level``; a `FittedFunction` has
+  ``interval(at, level=...)``.
+- sentence: ``explain()`` says what was found in plain words, one finding a line.
+- JSON: ``to_json()`` returns what programs read, with units in the names of its keys.
+
+Whatever has the last two is a `Result`. Results are frozen dataclasses that go up to tables and
+pages as they are; JSON is made where it is written to a file or to a person.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
 
-class Kind(StrEnum):
-    """What the number of a model is worth."""
+LEVEL = 0.9
+"""Probability of an interval where no other is asked for."""
+
+
+class Result(Protocol):
+    """What an analysis returns: it explains itself and gives its JSON."""
+
+    def explain(self) -> str:
+        """Return the result in plain words."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the result as JSON."""
+
+
+class ModelKind(StrEnum):
+    """How a model's number relates to the run that it is compared with."""
 
     EXPLAINS = "explains"
-    """Computed from the run that it is held against, through a mechanism that could be wrong."""
+    """Computed from the same run, through a mechanism that could be wrong."""
     PREDICTS = "predicts"
-    """Computed from other data than the run that it is held against."""
+    """Computed from other data than that run."""
     IDENTITY = "identity"
-    """True whatever the run did: it tests the bookkeeping, not a mechanism."""
+    """True for every run: it tests the bookkeeping, not a mechanism."""
     BOUND = "bound"
     """An upper limit on the expected time of the bodies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
-    """The solve time that a model gives.
+    """A predicted time with its interval.
 
     Attributes
     ----------
     seconds : float
+        NaN if nothing is known yet.
     low_s, high_s : float
-        A 90 % interval under the model's own assumptions; for a bound, from the mean to the bound.
+        The interval, under the model's own assumptions; of a bound, from the mean to the bound.
+    level : float
+        Probability of the interval.
     """
 
     seconds: float
     low_s: float
     high_s: float
+    level: float = LEVEL
+
+    @property
+    def known(self) -> bool:
+        """Whether there is a prediction."""
+        return math.isfinite(self.seconds)
 
     def error_percent(self, actual_s: float) -> float:
         """Return the error against a measured time, in percent of that time."""
@@ -41,21 +77,101 @@ class Prediction:
 
 
 class FittedModel(Protocol):
-    """A model that was fitted to a run: it predicts, explains itself and gives its JSON."""
+    """A model that was fitted to a run and predicts a solve time."""
 
     @property
     def name(self) -> str:
         """The model's name, as in tables and JSON."""
 
     @property
-    def kind(self) -> Kind:
-        """What its number is worth."""
+    def kind(self) -> ModelKind:
+        """How its number relates to the run."""
 
     def predict(self) -> Prediction:
         """Return the solve time that the model gives."""
 
     def explain(self) -> str:
-        """Say in a sentence what the model takes the run to be."""
+        """Return what the model assumes of the run, as a sentence."""
 
     def parameters(self) -> dict[str, Any]:
         """Return what was fitted, for JSON; with units in the names."""
+
+
+class FittedFunction(Protocol):
+    """A model of a metric as a function of one or several parameters."""
+
+    def predict(self, at: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the values at points of shape (target, parameter), in the metric's unit."""
+
+    def interval(
+        self, at: NDArray[np.float64], *, level: float = LEVEL
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return where a new measurement lies: low and high, each of shape (target,)."""
+
+    def explain(self) -> str:
+        """Return how the metric grows, as a sentence."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the function as JSON."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FittedResult:
+    """The result of a fitted model: a value with its interval, a sentence and JSON.
+
+    A value of its own, without the data that the model was fitted to, so that it can be kept in a
+    file and shown without that model.
+
+    Attributes
+    ----------
+    name : str
+    kind : ModelKind
+    prediction : Prediction
+    explanation : str
+    parameters : dict
+        What was fitted, as JSON.
+    """
+
+    name: str
+    kind: ModelKind
+    prediction: Prediction
+    explanation: str
+    parameters: dict[str, Any]
+
+    @classmethod
+    def of(cls, model: FittedModel) -> FittedResult:
+        """Return the result of a model."""
+        return cls(
+            name=model.name,
+            kind=model.kind,
+            prediction=model.predict(),
+            explanation=model.explain(),
+            parameters=model.parameters(),
+        )
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> FittedResult:
+        """Return what `to_json` wrote."""
+        low, high = values["interval_s"]
+        return cls(
+            name=values["name"],
+            kind=ModelKind(values["kind"]),
+            prediction=Prediction(seconds=values["predicted_s"], low_s=low, high_s=high),
+            explanation=values["explanation"],
+            parameters=values["parameters"],
+        )
+
+    def explain(self) -> str:
+        """Return what the model assumes of the run, as a sentence."""
+        return self.explanation
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all of it, under the keys of the ``fit`` contract."""
+        return {
+            "name": self.name,
+            "kind": str(self.kind),
+            "predicted_s": self.prediction.seconds,
+            "interval_s": [self.prediction.low_s, self.prediction.high_s],
+            "explanation": self.explanation,
+            "parameters": self.parameters,
+        }

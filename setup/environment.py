@@ -146,4 +146,14 @@ def install_hindmost(environment: Environment, extras: str) -> None:
         ROOT / "pyproject.toml",
         environment.constraints,
     )
+    environment.step(
+        "compiled-loops",
+        lambda: run(
+            [environment.path / "bin" / "hindmost", "doctor", "--compile"],
+            what="compiling the numerical loops",
+            expected="about 1 min",
+            log=environment.logs / "compile.log",
+        ),
+        *sorted((ROOT / "models").rglob("*.py")),
+    )
     say(f"{environment.stack} stack ready in .venv")

@@ -20,6 +20,9 @@ from hindmost.models.events import EventKind
 ROOT = Path(__file__).parent.parent
 BIN = Path(sys.prefix) / "bin"
 RUN_TIMEOUT_S = 180
+MOST_S = 150
+"""After which ranks that wait for each other for good say where they are."""
+LOCAL = PHASES.index("local")
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -110,6 +113,28 @@ def run_values(*, iterations: int, ranks: int, restart: int, seed: int) -> dict[
     }
 
 
+def alone_values(factors: tuple[float, ...], bodies: int) -> dict[str, object]:
+    """Return a run without MPI: every rank does its own work and waits for nobody."""
+    values = run_values(iterations=bodies, ranks=len(factors), restart=bodies, seed=2)
+    duration = np.tile(np.array(factors) * 1e-3, (bodies, 1))
+    lead = np.full(len(factors), 10e-6)
+    phases = np.zeros((*duration.shape, len(PHASES)))
+    phases[:, :, PHASES.index("local")] = duration
+    ends = lead + duration.sum(axis=0)
+    return {
+        **values,
+        "duration": duration,
+        "start": lead + np.cumsum(duration, axis=0) - duration,
+        "phase_duration": phases,
+        "event_kind": np.zeros((bodies, 1), np.uint8),
+        "event_work": np.zeros((*duration.shape, 1), np.float32),
+        "event_duration": np.zeros((*duration.shape, 1), np.float32),
+        "solve_time": np.full(len(factors), ends.max() + lead[0]),
+        "lead_out": ends.max() + lead[0] - ends,
+        "position": np.arange(bodies),
+    }
+
+
 PREDICTORS = ("online-all", "offline")
 
 
@@ -149,6 +174,9 @@ def starter(folder: Path) -> Ranks:
         count: int, *words: str | Path, script: str = "", environment: dict[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
         program: list[str | Path] = [BIN / "hindmost"]
+        if not script and words[:1] == ("run",) and "--most-seconds" not in words:
+            at = words.index("--") if "--" in words else len(words)
+            words = (*words[:at], "--most-seconds", str(MOST_S), *words[at:])
         if script:
             file = folder / "script.py"
             file.write_text(script)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import pkgutil
 import re
 import subprocess
 import sys
@@ -10,10 +11,11 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from tests.conftest import BIN
+from tests.conftest import BIN, ROOT
 
 import hindmost
-from hindmost import cli, errors
+from hindmost import cli, errors, models, statuses
+from hindmost.registry import GROUPS
 
 
 def hindmost_command(*words: str | Path) -> subprocess.CompletedProcess[str]:
@@ -33,6 +35,80 @@ def test_all_names_the_public_surface() -> None:
         if not name.startswith("_") and not isinstance(value, ModuleType)
     }
     assert public - {"annotations", "TYPE_CHECKING"} == set(hindmost.__all__) - {"__version__"}
+
+
+def test_no_module_hides_a_public_function() -> None:
+    modules = {path.stem for path in Path(hindmost.__file__).parent.iterdir()}
+    assert not modules & set(hindmost.__all__)  # an imported module becomes an attribute
+
+
+def code_of(text: str) -> list[str]:
+    """Return the lines of code of a page, and what stands in it between backticks."""
+    fenced = re.findall(r"^```\w*\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    indented = re.findall(r"^    +(?![|*-]).*$", text, re.MULTILINE)
+    lines = [line.strip() for block in [*fenced, *indented] for line in block.splitlines()]
+    return [*lines, *re.findall(r"`([^`\n]+)`", text)]
+
+
+def is_file(path: str, line: str) -> bool:
+    """Tell whether what looks like a module is a part of the name of a file."""
+    return re.search(rf"{re.escape(path)}\S*(/|\.(h|md|py|toml|json|html)\b)", line) is not None
+
+
+def taught() -> dict[str, set[str]]:
+    """Return the names that README, docs and examples import from hindmost, by module."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "examples").rglob("*.py")]
+    found: dict[str, set[str]] = {}
+    for page in pages:
+        text = page.read_text()
+        for line in text.splitlines() if page.suffix == ".py" else code_of(text):
+            if imported := re.match(r"from (hindmost[.\w]*) import ([\w, ]+)", line):
+                names = [name.split(" as ")[0].strip() for name in imported[2].split(",")]
+                found.setdefault(imported[1], set()).update(filter(None, names))
+            for path in re.findall(r"\bhindmost(?:\.\w+)+", line):
+                module, _, name = path.rpartition(".")
+                if path not in GROUPS and not is_file(path, line):
+                    found.setdefault(module, set()).add(name)
+    # The tables of python.md teach a package's names one by one.
+    for module, table in re.findall(
+        r"^## `(hindmost[.\w]*)`\n(.*?)(?=^## |\Z)",
+        (ROOT / "docs" / "python.md").read_text(),
+        re.MULTILINE | re.DOTALL,
+    ):
+        for cell in re.findall(r"^\| (`.*?`) \|", table, re.MULTILINE):
+            found.setdefault(module, set()).update(re.findall(r"`(\w+)`", cell))
+    return found
+
+
+def test_all_that_is_taught_can_be_imported() -> None:
+    for module, names in taught().items():
+        for name in names:
+            assert pkgutil.resolve_name(f"{module}.{name}") is not None
+
+
+@pytest.mark.parametrize(
+    "package",
+    [
+        "hindmost",
+        *(f"hindmost.models.{each.name}" for each in pkgutil.iter_modules(models.__path__)),
+    ],
+)
+def test_the_public_names_are_those_that_are_taught(package: str) -> None:
+    module = importlib.import_module(package)
+    if not hasattr(module, "__path__"):
+        return
+    inside = {each.name for each in pkgutil.iter_modules(module.__path__)}
+    public = set(getattr(module, "__all__", ())) - {"__version__"}
+    assert taught().get(package, set()) - (inside - public) == public
+    assert all(hasattr(module, name) for name in public)
+
+
+def test_the_python_page_runs() -> None:
+    names: dict[str, object] = {}
+    for block in re.findall(
+        r"```python\n(.*?)```", (ROOT / "docs/python.md").read_text(), re.DOTALL
+    ):
+        exec(block, names)
 
 
 def test_the_error_tree_is_the_one_that_is_drawn() -> None:
@@ -77,6 +153,17 @@ def test_usage_errors(words: list[str], word: str) -> None:
     assert done.returncode == 2
     assert word in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_exit_statuses_are_the_same_wherever_they_are_told() -> None:
+    told = {
+        "statuses": re.findall(r"^(\d+) {2,}\S", statuses.__doc__ or "", re.MULTILINE),
+        "help": re.findall(r"^  (\d+) {2,}\S", cli.EXAMPLES.split("exit status:")[1], re.MULTILINE),
+        "README": re.findall(r"^\| (\d+) \|", (ROOT / "README.md").read_text(), re.MULTILINE),
+    }
+    numbers = {value for value in vars(statuses).values() if isinstance(value, int)}
+    numbers |= {getattr(errors, name).exit_status for name in errors.__all__} | {0}
+    assert told == {place: list(map(str, sorted(numbers))) for place in told}
 
 
 def test_a_verb_that_reads_files_loads_neither_mpi_nor_plots(run_file: Path) -> None:

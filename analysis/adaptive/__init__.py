@@ -1,1 +1,1 @@
-"""Adaptive runs: how well their cycles were predicted, and what the predictions are worth."""
+"""Adaptive runs: how well their cycles were predicted, and how well decisions from that work."""

@@ -1,4 +1,4 @@
-"""Checkpoints of a recorded run by several rules: after which cycles, and what they waste."""
+"""Checkpoints of a recorded run by several rules: after which cycles, and their waste."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.adaptive.limits import DECIDES
-from hindmost.analysis.adaptive.paper import MTBF_S
-from hindmost.analysis.adaptive.run import AdaptiveRun
+from hindmost.analysis.runs.cycles import DECIDES, AdaptiveRun
 from hindmost.models.dynamic.application import Application
 from hindmost.models.dynamic.checkpoints import INTERVALS
 from hindmost.models.dynamic.machine import Machine
-from hindmost.models.dynamic.simulate import Plan, best_plan, plan_by_rule
+from hindmost.models.dynamic.simulate import CheckpointPlan, best_plan, plan_by_rule
 
-USUAL_SHARE = 0.005
-"""Of the whole run: what a checkpoint is taken to cost where none was written."""
+MTBF_S = 600.0
+"""Mean time between failures where none is given, as in the figure of Mathis and Kerbyson."""
+ASSUMED_SHARE = 0.005
+"""Assumed cost of a checkpoint as a share of the run, if the run wrote none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """How often to write checkpoints, and how to round that to whole cycles."""
+    """The interval between checkpoints, and how it is rounded to whole cycles."""
 
     name: str
     interval: str
@@ -39,35 +39,35 @@ RULES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
-    """What a rule does with a run.
+    """The checkpoints of a run by one rule.
 
     Attributes
     ----------
     name : str
-    plan : Plan
+    plan : CheckpointPlan
     waste_percent, above_percent : float
-        Expected wall time over computed time, less one; and its points above the least there is.
+        Expected wall time over computed time, less one; and its points above the minimum.
     """
 
     name: str
-    plan: Plan
+    plan: CheckpointPlan
     waste_percent: float
     above_percent: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointStudy:
-    """A run with checkpoints by every rule.
+    """The checkpoints of a run by every rule.
 
     Attributes
     ----------
     mtbf_s : float
     checkpoint_s : float64 array, shape (cycle,), seconds
-        What one takes after each cycle.
+        Cost of a checkpoint after each cycle.
     assumed : bool
-        Whether that is assumed, because none was measured.
+        Whether the cost is assumed, because none was measured.
     planned : tuple of Planned
-        One a rule, then the least waste of all plans.
+        One per rule, then the plan of minimum waste.
     """
 
     mtbf_s: float
@@ -83,16 +83,16 @@ def study_checkpoints(
     checkpoint_s: float | None = None,
     machine: Machine | None = None,
 ) -> CheckpointStudy:
-    """Plan the checkpoints of a run by every rule, from what was predicted before each cycle.
+    """Plan the checkpoints of a run by every rule, from the predictions before each cycle.
 
     Parameters
     ----------
     mtbf_s : float
-        Mean time between failures; the paper's 10 min if not given.
+        Mean time between failures; by default the paper's 10 min.
     checkpoint_s : float, optional
-        What one takes; in proportion to the cells of those that the run wrote if not given.
+        Cost of a checkpoint; by default that of the run's own, in proportion to the cells.
     machine : Machine, optional
-        Gives it where the run wrote none.
+        Gives the cost if the run wrote no checkpoint.
     """
     cost, assumed = costs(run, checkpoint_s, machine)
     predicted = run.prediction(DECIDES) if DECIDES in run.predictors else run.seconds
@@ -117,19 +117,19 @@ def study_checkpoints(
 
 
 def of_cost(interval: str, mtbf_s: float, checkpoint_s: float) -> float:
-    """Return the time between checkpoints that take so long."""
+    """Return the time between checkpoints of a given cost."""
     return INTERVALS[interval](checkpoint_s, mtbf_s, 0.0)
 
 
 def costs(
     run: AdaptiveRun, checkpoint_s: float | None, machine: Machine | None
 ) -> tuple[NDArray[np.float64], bool]:
-    """Return what a checkpoint takes after each cycle, and whether that is assumed."""
+    """Return the cost of a checkpoint after each cycle, and whether it is assumed."""
     cells = run.total_cells.astype(np.float64)
     if checkpoint_s is not None:
         return np.full(cells.size, checkpoint_s), False
     rates = [
-        each["seconds"] / cells[min(max(0, int(each["cycle"]) - run.first_cycle), cells.size - 1)]
+        each.seconds / cells[min(max(0, each.cycle - run.first_cycle), cells.size - 1)]
         for each in run.checkpoints
     ]
     if rates:
@@ -138,4 +138,4 @@ def costs(
         kept = Application.from_json(run.spec["application"]).bytes_kept
         latency_s = machine.checkpoint_latency_s or 0.0
         return latency_s + cells * kept / machine.checkpoint_bytes_per_s, False
-    return np.full(cells.size, USUAL_SHARE * float(run.seconds.sum())), True
+    return np.full(cells.size, ASSUMED_SHARE * float(run.seconds.sum())), True

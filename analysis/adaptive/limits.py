@@ -1,4 +1,4 @@
-"""Time limits, simulated on recorded cycles: how often a run overruns, and what it leaves."""
+"""Time limits, simulated on recorded cycles: overruns, and time left unused."""
 
 from __future__ import annotations
 
@@ -8,29 +8,27 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.adaptive.run import AdaptiveRun
+from hindmost.analysis.runs.cycles import DECIDES, AdaptiveRun
 from hindmost.errors import DataError
 from hindmost.models.dynamic.limits import TimeLimit
 from hindmost.models.dynamic.ratios import Ratios
 
-DECIDES = "shape-level"
-"""The predictor that runs decide by."""
 EARLIEST = 0.1
 """Share of a run that lies before the earliest limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """What became of runs with a limit.
+class SimulatedLimits:
+    """The outcome of simulated time limits.
 
     Attributes
     ----------
     limits : int
     risk : float
-        That was stated, of every run.
+        Stated risk that a run overruns.
     overruns : int
     unused_cycles : float64 array, shape (run,)
-        Predicted cycles that would still have fitted in what was left; runs that overran left none.
+        Predicted cycles that would have fitted into the remaining time; 0 after an overrun.
     """
 
     limits: int
@@ -51,18 +49,18 @@ def simulate_limits(
     risk: float = 0.01,
     checkpoint_s: float | None = None,
     seed: int = 0,
-) -> Limits:
+) -> SimulatedLimits:
     """Stop recorded runs at limits drawn evenly over their duration.
 
-    Every run decides from what was predicted of its cycles before they ran.
+    The decisions use the predictions that the run made before each cycle.
 
     Parameters
     ----------
     limits : int
-        In all, spread over the runs in turn.
+        Number of limits, distributed over the runs.
     checkpoint_s : float, optional
-        Of the checkpoint that must end before the limit; the median of those that a run wrote, or
-        none.
+        Time of the checkpoint that must end before the limit; by default the median of the run's
+        own, or 0.
 
     Raises
     ------
@@ -71,7 +69,7 @@ def simulate_limits(
     """
     if not runs:
         raise DataError(
-            "No run is there to set limits to; record some with `hindmost run adaptive`."
+            "There is no run to set limits to; record some with `hindmost run adaptive`."
         )
     random = np.random.default_rng(seed)
     over, unused = 0, []
@@ -79,13 +77,13 @@ def simulate_limits(
     for run, share in zip(runs, shares, strict=True):
         cost = checkpoint_s
         if cost is None:
-            cost = float(np.median([each["seconds"] for each in run.checkpoints] or [0.0]))
+            cost = float(np.median([each.seconds for each in run.checkpoints] or [0.0]))
         total = float(run.seconds.sum())
         drawn = random.uniform(EARLIEST * total, total, share)
         ends, next_s = stop_at(run, drawn, risk, cost)
         over += int(np.count_nonzero(ends > drawn))
         unused += np.maximum(0.0, (drawn - ends) / next_s).tolist()
-    return Limits(limits=limits, risk=risk, overruns=over, unused_cycles=np.array(unused))
+    return SimulatedLimits(limits=limits, risk=risk, overruns=over, unused_cycles=np.array(unused))
 
 
 def stop_at(
@@ -93,7 +91,7 @@ def stop_at(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return when a run ends for each limit, its checkpoint included, and the next cycle predicted.
 
-    All limits go through the run together: what is learnt does not depend on them.
+    One pass serves all limits: what the predictors learn does not depend on them.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Replays of the same cycles: errors of predictions raw, the floor under them, and denoised."""
+"""Replays of the same cycles: raw prediction errors, their floor, and denoised errors."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.adaptive.run import AdaptiveRun
+from hindmost.analysis.runs.configuration import configuration
+from hindmost.analysis.runs.cycles import AdaptiveRun
 from hindmost.errors import DataError
 from hindmost.models.dynamic.floor import denoised, error_floor_percent, mean_error_percent
 from hindmost.models.dynamic.offline import OfflineModel
 from hindmost.models.dynamic.panel import Panel
 from hindmost.models.dynamic.work import Spent
+from hindmost.text import counted
 
 FIRST = 1
-"""Cycles left out of errors: before the first there is nothing to predict from."""
+"""Cycles left out of errors: before the first there is no data to predict from."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +29,7 @@ class Replays:
     Attributes
     ----------
     runs : tuple of AdaptiveRun
-        Alike in deck, ranks, choices, cycles and what the cycles did.
+        With the same deck, ranks, choices, cycles and mesh history.
     """
 
     runs: tuple[AdaptiveRun, ...]
@@ -47,7 +49,11 @@ class Replays:
         """What the runs have in common, for a heading."""
         first = self.runs[0]
         choices = first.spec.get("choices", {})
-        words = [f"{name} {value}" for name, value in choices.items() if USUAL.get(name) != value]
+        words = [
+            f"{name} {value}"
+            for name, value in choices.items()
+            if DEFAULT_CHOICES.get(name) != value
+        ]
         if first.disturbed_on_purpose:
             words.append(f"a neighbour {first.neighbour_words}")
         base = first.spec.get("base")
@@ -58,8 +64,8 @@ class Replays:
     def label(self) -> str:
         """The same in few words, for tables."""
         first = self.runs[0]
-        beside = f", neighbour {first.neighbour_words}" if first.disturbed_on_purpose else ""
-        return f"{first.deck}, {first.ranks} rank{'s' * (first.ranks > 1)}{beside}"
+        neighbour = f", neighbour {first.neighbour_words}" if first.disturbed_on_purpose else ""
+        return f"{first.deck}, {counted(first.ranks, 'rank')}{neighbour}"
 
     @property
     def middle(self) -> AdaptiveRun:
@@ -69,7 +75,7 @@ class Replays:
 
     @cached_property
     def replayed_s(self) -> NDArray[np.float64]:
-        """What the cycles took, float64 array, shape (replay, cycle), seconds."""
+        """Times of the cycles: float64 array, shape (replay, cycle), seconds."""
         return np.stack([each.seconds for each in self.runs])
 
     @property
@@ -82,28 +88,28 @@ class Replays:
         )
 
     def errors_percent(self, name: str) -> list[float]:
-        """Return the mean absolute error of a predictor in every run, as it was made in the run."""
+        """Return the mean absolute error of a predictor in each run, as the run predicted."""
         return [
             mean_error_percent(each.prediction(name)[FIRST:], each.seconds[FIRST:])
             for each in self.runs
         ]
 
     def floor_percent(self) -> float | None:
-        """Return mean |replay - median| / median; None of fewer than two replays."""
+        """Return mean |replay - median| / median; None for fewer than two replays."""
         return error_floor_percent(self.replayed_s[:, FIRST:]) if len(self.runs) > 1 else None
 
     def denoised_percent(self, model: OfflineModel | None = None) -> dict[str, float]:
-        """Return errors where every cycle is the fastest of its replays, and so its predictors see.
+        """Return errors over the fastest replay of each cycle, which the predictors also see.
 
-        Every phase is the minimum over the replays as well, scaled so that they sum to the cycle.
-        The predictors run anew over these cycles. Without ``model`` the offline prediction is the
-        recorded one of the run before which the reference kernel was fastest.
+        Each phase is the minimum over the replays as well, scaled so that they sum to the cycle.
+        The predictors run again over these cycles. Without ``model`` the offline prediction is the
+        recorded one of the run with the fastest reference kernel.
 
         Returns
         -------
         dict of str to float
-            Predictor -> percent; empty of fewer than two replays. Never to be mixed with those of
-            single runs.
+            Predictor -> percent; empty for fewer than two replays. Not comparable with the errors
+            of single runs.
         """
         if len(self.runs) < 2:
             return {}
@@ -130,7 +136,7 @@ class Replays:
         return {name: errors[name] for name in self.predictors if name in errors}
 
 
-USUAL = {
+DEFAULT_CHOICES = {
     "order": "curve",
     "threshold": 1.02,
     "exchange": "persistent",
@@ -138,7 +144,7 @@ USUAL = {
     "heat": "own",
     "sums": "plain",
 }
-"""Choices that need no words."""
+"""Choices that titles leave out."""
 
 
 def replayed(
@@ -149,17 +155,17 @@ def replayed(
     model: OfflineModel | None = None,
     restarts: bool = True,
 ) -> Panel:
-    """Run the predictors over cycles once more: over what a run took, or over other times.
+    """Run the predictors over cycles again: over the times of a run, or over other times.
 
     Parameters
     ----------
     spents : sequence of Spent, optional
-        One a cycle; those of the run if not given.
+        One per cycle; by default those of the run.
     names, model, restarts
         See `hindmost.models.dynamic.panel.Panel`.
     """
     if spents is not None and len(spents) != len(run.works):
-        raise DataError(f"{len(spents)} times for {len(run.works)} cycles; there must be as many.")
+        raise DataError(f"{len(spents)} times for {len(run.works)} cycles; give one per cycle.")
     panel = Panel(names, model=model, restarts=restarts)
     for work, spent in zip(run.works, run.spents if spents is None else spents, strict=True):
         panel.predict(work)
@@ -168,10 +174,10 @@ def replayed(
 
 
 def group_replays(runs: Iterable[AdaptiveRun]) -> list[Replays]:
-    """Put replays together, in the order in which they come.
+    """Group replays, in the order of the runs.
 
-    Runs are replays of each other if they were asked for the same and their cycles did the same:
-    the mesh history is that of the cells on every rank.
+    Runs are replays of each other if their configurations and their mesh histories (cells on every
+    rank) are the same.
     """
     groups: dict[tuple[str, ...], list[AdaptiveRun]] = {}
     for each in runs:
@@ -180,21 +186,14 @@ def group_replays(runs: Iterable[AdaptiveRun]) -> list[Replays]:
 
 
 def likeness(run: AdaptiveRun) -> tuple[str, ...]:
-    """Return everything in which replays must be alike."""
-    spec, header = run.spec, run.run.header
-    keys = ("deck", "choices", "base", "first_cycle", "interfere", "machine")
+    """Return everything that must be the same in replays."""
     return (
-        run.deck,
-        str(run.ranks),
-        ", ".join(sorted(set(run.run.hosts))),
-        header.mpi_library,
-        header.origin,
-        *(str(spec.get(key)) for key in keys),
+        *(f"{name} {value}" for name, value in sorted(configuration(run.run).items())),
         str(run.seconds.size),
         str(hash(run.total_cells.tobytes() + run.most_cells.tobytes())),
     )
 
 
 def undisturbed(groups: Iterable[Replays]) -> list[Replays]:
-    """Return the groups beside which no neighbour was made to run."""
+    """Return the groups without a neighbour on purpose."""
     return [each for each in groups if not each.runs[0].disturbed_on_purpose]

@@ -1,28 +1,31 @@
-"""Everything that is said of adaptive runs, computed once, for the page and for terminals."""
+"""A study of adaptive runs: prediction errors, and how well the decisions from them work."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from hindmost.analysis.adaptive.alarms import Alarms, simulate_alarms
-from hindmost.analysis.adaptive.baseline import PhaseRow, offline_model, phase_rows
-from hindmost.analysis.adaptive.checkpoints import CheckpointStudy, study_checkpoints
-from hindmost.analysis.adaptive.limits import DECIDES, Limits, simulate_limits
-from hindmost.analysis.adaptive.onsets import Onset, find_onsets
+from hindmost.analysis.adaptive.checkpoints import RULES, CheckpointStudy, study_checkpoints
+from hindmost.analysis.adaptive.interference import Alarms, Onset, find_onsets, simulate_alarms
+from hindmost.analysis.adaptive.limits import SimulatedLimits, simulate_limits
+from hindmost.analysis.adaptive.offline import PhaseRow, offline_model, phase_rows
 from hindmost.analysis.adaptive.replays import Replays, group_replays, undisturbed
-from hindmost.analysis.adaptive.run import AdaptiveRun
-from hindmost.analysis.summary import load_around
+from hindmost.analysis.runs.cycles import DECIDES, AdaptiveRun
+from hindmost.analysis.runs.summary import load_around
 from hindmost.errors import DataError
 from hindmost.models.dynamic.machine import Machine
 from hindmost.models.dynamic.offline import OfflineModel
+from hindmost.text import percent
+
+PROMPT = 2
+"""Cycles within which a change of the machine should be detected."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Errors:
-    """How well the cycles of replays were predicted, in percent of what they took.
+class PredictionErrors:
+    """How well the cycles of replays were predicted, in percent of their times.
 
     Attributes
     ----------
@@ -30,11 +33,11 @@ class Errors:
     raw : dict of str to list of float
         Predictor -> mean absolute error in every run.
     floor : float or None
-        Mean |replay - median| / median; None of a single run.
+        Mean |replay - median| / median; None for a single run.
     denoised : dict of str to float
-        Over the fastest of all replays of every cycle; empty of a single run.
+        Over the fastest replay of each cycle; empty for a single run.
     load : (float, float) or None
-        The highest of the hosts before a run, and after one; None where it is not known.
+        The highest of the hosts before a run, and after one; None if unknown.
     """
 
     replays: Replays
@@ -44,39 +47,39 @@ class Errors:
     load: tuple[float, float] | None
 
     def mean_raw(self, name: str) -> float:
-        """Return the mean over the runs; NaN for a predictor that they do not have."""
+        """Return the mean over the runs; NaN for a predictor that they lack."""
         return float(np.mean(self.raw[name])) if name in self.raw else float("nan")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Study:
-    """What a set of runs comes to.
+class AdaptiveStudy:
+    """What a set of adaptive runs shows.
 
     Attributes
     ----------
     errors : tuple of Errors
-        Of every group of replays, those with a neighbour included.
+        Of each group of replays, including those with a neighbour.
     phases : dict of int to tuple of PhaseRow
         Place of the group -> phases of its middle run; empty without a machine.
     limits, alarms, checkpoints, onsets
-        None or empty where no run allows them.
+        None or empty if no run allows them.
     """
 
-    errors: tuple[Errors, ...]
+    errors: tuple[PredictionErrors, ...]
     phases: dict[int, tuple[PhaseRow, ...]]
-    limits: Limits | None
+    limits: SimulatedLimits | None
     alarms: Alarms | None
     checkpoints: dict[int, CheckpointStudy]
     onsets: tuple[Onset, ...]
 
     @property
-    def calm(self) -> tuple[Errors, ...]:
+    def calm(self) -> tuple[PredictionErrors, ...]:
         """Errors of the runs that were not disturbed on purpose."""
         return tuple(each for each in self.errors if not each.replays.runs[0].disturbed_on_purpose)
 
     @property
-    def judged(self) -> tuple[Errors, ...]:
-        """Of these, the ones that were replayed, so that there is a floor; all if none were."""
+    def judged(self) -> tuple[PredictionErrors, ...]:
+        """Of these, the replayed ones, which have a floor; all if none were replayed."""
         return tuple(each for each in self.calm if each.floor is not None) or self.calm
 
 
@@ -88,13 +91,13 @@ def study_runs(
     risk: float = 0.01,
     cycles: int = 20_000,
     seed: int = 0,
-) -> Study:
-    """Compute all of it.
+) -> AdaptiveStudy:
+    """Study adaptive runs.
 
     Parameters
     ----------
     machine : Machine, optional
-        That the runs were predicted from: gives phases, and the offline baseline of the test.
+        From which the runs were predicted: gives phases, and the offline baseline of the test.
     limits, risk
         See `simulate_limits`.
     cycles : int
@@ -110,7 +113,7 @@ def study_runs(
         if machine is not None and model_of(group.middle, machine) is not None:
             phases[place] = tuple(phase_rows(group.middle, machine))
         checkpoints[place] = study_checkpoints(group.middle, machine=machine)
-    return Study(
+    return AdaptiveStudy(
         errors=tuple(errors_of(group, machine) for group in groups),
         phases=phases,
         limits=simulate_limits(deciding, limits=limits, risk=risk, seed=seed) if deciding else None,
@@ -120,10 +123,10 @@ def study_runs(
     )
 
 
-def errors_of(group: Replays, machine: Machine | None) -> Errors:
+def errors_of(group: Replays, machine: Machine | None) -> PredictionErrors:
     """Return the errors of a group."""
     loads = [load for run in group.runs if (load := load_around(run.run)) is not None]
-    return Errors(
+    return PredictionErrors(
         replays=group,
         raw={name: group.errors_percent(name) for name in group.predictors},
         floor=group.floor_percent(),
@@ -133,13 +136,13 @@ def errors_of(group: Replays, machine: Machine | None) -> Errors:
 
 
 def fastest_model(group: Replays, machine: Machine | None) -> OfflineModel | None:
-    """Return the model at the pace of the replay before which the reference kernel was fastest."""
+    """Return the model at the speed of the replay with the fastest reference kernel."""
     fastest = min(group.runs, key=lambda each: each.spec.get("speed_s") or np.inf)
     return model_of(fastest, machine)
 
 
 def model_of(run: AdaptiveRun, machine: Machine | None) -> OfflineModel | None:
-    """Return the offline model of a run that was predicted from this machine; None of others."""
+    """Return the offline model of a run that was predicted from this machine; None for others."""
     if machine is None or run.spec.get("machine") != machine.name:
         return None
     try:
@@ -151,8 +154,127 @@ def model_of(run: AdaptiveRun, machine: Machine | None) -> OfflineModel | None:
 def alarms_of(
     runs: Sequence[AdaptiveRun], models: Sequence[OfflineModel | None], cycles: int, seed: int
 ) -> Alarms | None:
-    """Return how the test for interference does; None where no run is long enough."""
+    """Return how well the test for interference works; None if no run is long enough."""
     try:
         return simulate_alarms(runs, models, cycles=cycles, seed=seed)
     except DataError:
         return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FigureOfMerit:
+    """A measure of how well decisions from predictions work.
+
+    Attributes
+    ----------
+    key : str
+        Short and stable, for programs.
+    what : str
+    value : float
+    text : str
+        The value with its unit.
+    """
+
+    key: str
+    what: str
+    value: float
+    text: str
+
+
+def figures_of_merit(study: AdaptiveStudy) -> list[FigureOfMerit]:
+    """Return the figures of merit that the runs allow to be computed."""
+    parts = (merit_of_overhead, merit_of_limits, merit_of_checkpoints, merit_of_alarms)
+    return [each for part in (*parts, merit_of_onsets) for each in part(study)]
+
+
+def merit_of_overhead(study: AdaptiveStudy) -> Iterator[FigureOfMerit]:
+    """Yield the share of the cycles' time that predicting and deciding took."""
+    shares = [
+        100.0 * float(run.spec["foresight_s"]) / float(run.seconds.sum())
+        for each in study.calm
+        for run in each.replays.runs
+        if run.spec.get("foresight_s")
+    ]
+    if shares:
+        yield FigureOfMerit(
+            key="overhead",
+            what="time spent on predicting and deciding, in percent of the cycles (worst run)",
+            value=max(shares),
+            text=f"{max(shares):.3f} %",
+        )
+
+
+def merit_of_limits(study: AdaptiveStudy) -> Iterator[FigureOfMerit]:
+    """Yield how simulated time limits were kept, and how much time was left unused."""
+    found = study.limits
+    if found is not None:
+        yield FigureOfMerit(
+            key="overruns",
+            what=f"overruns of {found.limits} simulated time limits "
+            f"(stated risk {percent(found.risk, None)})",
+            value=found.overruns,
+            text=str(found.overruns),
+        )
+        yield FigureOfMerit(
+            key="unused",
+            what="predicted cycles left unused before a time limit (mean)",
+            value=found.mean_unused,
+            text=f"{found.mean_unused:.2f}",
+        )
+
+
+def merit_of_checkpoints(study: AdaptiveStudy) -> Iterator[FigureOfMerit]:
+    """Yield the waste of checkpoints by the rule that runs follow."""
+    above = [
+        planned.above_percent
+        for found in study.checkpoints.values()
+        for planned in found.planned
+        if planned.name == RULES[-1].name
+    ]
+    if above:
+        yield FigureOfMerit(
+            key="checkpoint-waste",
+            what="checkpoint waste above the minimum, in percentage points (worst run)",
+            value=max(above),
+            text=f"{max(above):.3f}",
+        )
+
+
+def merit_of_alarms(study: AdaptiveStudy) -> Iterator[FigureOfMerit]:
+    """Yield how the test for interference did on drawn cycles."""
+    found = study.alarms
+    if found is not None:
+        yield FigureOfMerit(
+            key="false-alarms",
+            what=f"false alarms in 1000 undisturbed cycles ({found.cycles:,} drawn)",
+            value=found.per_thousand,
+            text=f"{found.per_thousand:.2f}",
+        )
+        share = 100.0 * found.found_within(PROMPT)
+        yield FigureOfMerit(
+            key="slowdowns",
+            what=f"slowdowns by a factor of {found.factor:g} detected within {PROMPT} cycles "
+            f"({found.delays.size} drawn)",
+            value=share,
+            text=f"{share:.1f} %",
+        )
+
+
+def merit_of_onsets(study: AdaptiveStudy) -> Iterator[FigureOfMerit]:
+    """Yield how soon recorded neighbours were detected, and the errors of predictions then."""
+    if study.onsets:
+        prompt = [each for each in study.onsets if each.delay and each.delay <= PROMPT]
+        yield FigureOfMerit(
+            key="onsets",
+            what=f"onsets of a neighbour detected within {PROMPT} cycles",
+            value=100.0 * len(prompt) / len(study.onsets),
+            text=f"{len(prompt)} of {len(study.onsets)}",
+        )
+    after = [each.error_percent for each in study.onsets if np.isfinite(each.error_percent)]
+    if after:
+        yield FigureOfMerit(
+            key="disturbed-error",
+            what=f"mean error of {DECIDES} from the fourth disturbed cycle on",
+            value=float(np.mean(after)),
+            text=f"{np.mean(after):.2f} %",
+        )

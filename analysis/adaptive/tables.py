@@ -7,19 +7,34 @@ from pathlib import Path
 
 import numpy as np
 
-from hindmost.analysis.adaptive import paper
-from hindmost.analysis.adaptive.baseline import PhaseRow
 from hindmost.analysis.adaptive.checkpoints import CheckpointStudy
-from hindmost.analysis.adaptive.goals import Goal
-from hindmost.analysis.adaptive.onsets import Onset
-from hindmost.analysis.adaptive.study import Errors
-from hindmost.analysis.page.parts import Column, Table
-from hindmost.analysis.tables.terminal import seconds
+from hindmost.analysis.adaptive.interference import Onset
+from hindmost.analysis.adaptive.offline import PhaseRow
+from hindmost.analysis.adaptive.study import AdaptiveStudy, PredictionErrors, figures_of_merit
+from hindmost.analysis.runs.cycles import DECIDES
+from hindmost.analysis.show.table import RIGHT, WIDE, Column, Table
+from hindmost.text import seconds
 
-RIGHT = "right"
-ONLINE = "online-all"
-"""The paper's online model, with all cycles before in its window."""
 NOTHING = ""
+RAW = (
+    "Raw errors in percent, of the predictions as each run made them: mean and half the range over "
+    "replays. Load: before and after, the highest of the replays. Floor: no prediction can be "
+    "better; it is the mean distance of a replay from the median of all replays of the same cycle."
+)
+DENOISED = (
+    "Denoised errors in percent: each cycle is the fastest of its replays, and the predictors run "
+    "again over these times. They show what the models miss on an undisturbed machine; do not "
+    "compare them with raw errors."
+)
+PHASES = (
+    "The offline model by phase, with the actual heat iterations. On rank 0, halo and reduction "
+    "include waiting for other ranks. The rank that spends least in a phase hardly waits; its time "
+    "is the communication that the model predicts."
+)
+WASTE = (
+    "Waste is the expected wall time above the computed time, with random failures. The last "
+    "column gives the percentage points above the minimum waste."
+)
 
 
 def load_text(load: tuple[float, float] | Sequence[float] | None) -> str:
@@ -33,16 +48,16 @@ def load_cell(load: tuple[float, float] | None) -> str:
 
 
 def percent(value: float | None) -> str:
-    """Write an error; nothing where there is none."""
+    """Write an error; empty if there is none."""
     return NOTHING if value is None or not np.isfinite(value) else f"{value:.1f}"
 
 
-def raw_table(errors: Sequence[Errors]) -> Table:
-    """Return the errors of every predictor, as they were made in the runs."""
+def raw_table(errors: Sequence[PredictionErrors]) -> Table:
+    """Return the errors of each predictor, as made in the runs."""
     names = list(dict.fromkeys(name for each in errors for name in each.raw))
     return Table(
         columns=(
-            Column("runs", "wide"),
+            Column("runs", WIDE),
             Column("replays", RIGHT),
             Column("load", RIGHT),
             Column("floor", RIGHT),
@@ -58,6 +73,7 @@ def raw_table(errors: Sequence[Errors]) -> Table:
             )
             for each in errors
         ],
+        notes=(RAW,),
     )
 
 
@@ -70,13 +86,13 @@ def span(values: list[float]) -> str:
     return f"{np.mean(values):.1f} ± {0.5 * (max(values) - min(values)):.1f}"
 
 
-def denoised_table(errors: Sequence[Errors]) -> Table:
+def denoised_table(errors: Sequence[PredictionErrors]) -> Table:
     """Return the errors over the fastest of all replays of every cycle."""
     shown = [each for each in errors if each.denoised]
     names = list(dict.fromkeys(name for each in shown for name in each.denoised))
     return Table(
         columns=(
-            Column("runs", "wide"),
+            Column("runs", WIDE),
             Column("replays", RIGHT),
             Column("load", RIGHT),
             *(Column(name, RIGHT) for name in names),
@@ -90,61 +106,19 @@ def denoised_table(errors: Sequence[Errors]) -> Table:
             )
             for each in shown
         ],
+        notes=(DENOISED,),
     )
-
-
-def paper_table(errors: Sequence[Errors]) -> Table:
-    """Return tables 3 and 4 of the paper with what was measured here above them.
-
-    ``online`` is the paper's model: time per cell over all cycles before; a, b and c are the decks
-    timing-a, timing-b and timing-c.
-    """
-    here = {(each.replays.deck, each.replays.ranks): each for each in reversed(errors)}
-    rows = [
-        (
-            "here",
-            str(ranks),
-            *(
-                percent(here[deck, ranks].mean_raw(name)) if (deck, ranks) in here else NOTHING
-                for deck in paper.DECKS
-                for name in (ONLINE, "offline")
-            ),
-        )
-        for ranks in sorted({ranks for _, ranks in here})
-    ]
-    rows += [
-        (name, str(ranks), *(printed(value) for pair in pairs for value in pair))
-        for name, table in paper.TABLES.items()
-        for ranks, pairs in table.items()
-    ]
-    return Table(
-        columns=(
-            Column("machine"),
-            Column("PEs", RIGHT),
-            *(
-                Column(f"{deck[-1]} {model}", RIGHT)
-                for deck in paper.DECKS
-                for model in ("online", "offline")
-            ),
-        ),
-        rows=rows,
-    )
-
-
-def printed(value: float) -> str:
-    """Write an error as the paper prints it: mostly with one digit."""
-    return f"{value:.1f}" if round(value, 1) == value else f"{value:.2f}"
 
 
 def phase_table(rows: Sequence[PhaseRow]) -> Table:
-    """Return the phases of the offline model beside what was measured of each."""
+    """Return predicted and measured time of each phase of the offline model."""
     return Table(
         columns=(
             Column("phase"),
             Column("predicted", RIGHT),
             Column("measured on rank 0", RIGHT),
             Column("error, %", RIGHT),
-            Column("on the rank that spent least", RIGHT),
+            Column("on the fastest rank", RIGHT),
             Column("error, %", RIGHT),
         ),
         rows=[
@@ -159,18 +133,19 @@ def phase_table(rows: Sequence[PhaseRow]) -> Table:
             for row in rows
             if row.predicted_s > 0.0 or row.measured_s > 0.0
         ],
+        notes=(PHASES,),
     )
 
 
 def checkpoint_table(study: CheckpointStudy) -> Table:
-    """Return what each rule does with a run."""
+    """Return the checkpoints of a run by each rule, and their waste."""
     return Table(
         columns=(
             Column("rule"),
             Column("checkpoints", RIGHT),
-            Column("after cycles", "wide"),
+            Column("after cycles", WIDE),
             Column("waste, %", RIGHT),
-            Column("points above", RIGHT),
+            Column("above minimum, points", RIGHT),
         ),
         rows=[
             (
@@ -183,19 +158,20 @@ def checkpoint_table(study: CheckpointStudy) -> Table:
             )
             for each in study.planned
         ],
+        notes=(WASTE,),
     )
 
 
 def onset_table(onsets: Sequence[Onset]) -> Table:
-    """Return where neighbours came and how soon that was noticed."""
+    """Return where neighbours began, and how soon that was detected."""
     return Table(
         columns=(
             Column("run"),
             Column("from cycle", RIGHT),
-            Column("for", RIGHT),
-            Column("times the time", RIGHT),
-            Column("found after cycles", RIGHT),
-            Column("error then, %", RIGHT),
+            Column("cycles", RIGHT),
+            Column("slowdown factor", RIGHT),
+            Column("detected after cycles", RIGHT),
+            Column("error after, %", RIGHT),
         ),
         rows=[
             (
@@ -203,24 +179,22 @@ def onset_table(onsets: Sequence[Onset]) -> Table:
                 str(each.cycle),
                 str(each.length),
                 f"{each.factor:.2f}",
-                "not found" if each.delay is None else str(each.delay),
+                "not detected" if each.delay is None else str(each.delay),
                 percent(each.error_percent),
             )
             for each in onsets
         ],
+        notes=(f"Errors are those of {DECIDES} from the fourth disturbed cycle on.",),
     )
 
 
-def goal_table(goals: Sequence[Goal]) -> Table:
-    """Return what is to be reached beside what is."""
+def merit_table(study: AdaptiveStudy) -> Table:
+    """Return the figures of merit of what is decided from predictions."""
     return Table(
-        columns=(
-            Column("what", "wide"),
-            Column("measured"),
-            Column("wanted", "wide"),
-            Column("reached"),
+        columns=(Column("figure of merit", WIDE), Column("value", RIGHT)),
+        rows=[(each.what, each.text) for each in figures_of_merit(study)],
+        notes=(
+            "Time limits, false alarms and slowdowns are simulated on the recorded cycles of "
+            "undisturbed runs.",
         ),
-        rows=[
-            (each.what, each.measured, each.wanted, "yes" if each.met else "NO") for each in goals
-        ],
     )

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from hindmost.analysis.history.direction import more_and_less
+from hindmost.analysis.history.compared_series import ComparedSeries
 from hindmost.analysis.history.pairing import pair_series
 from hindmost.analysis.history.ratio import (
     LEVEL,
@@ -18,114 +17,12 @@ from hindmost.analysis.history.ratio import (
     ratio_by_spread,
     unpaired_ratio,
 )
-from hindmost.analysis.history.records import History, NightlySeries, SeriesName
+from hindmost.analysis.history.ratio_history import RatioHistory, ratio_history
+from hindmost.analysis.history.terms import direction_word
+from hindmost.analysis.readers.history import History, NightlySeries, SeriesName
 from hindmost.errors import DataError
-from hindmost.models.significance import p_words
-
-ALPHA = 0.05
-FEW = 3
-"""Observations on a side below which an interval is so wide that it is said."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparedSeries:
-    """A timer in both.
-
-    Attributes
-    ----------
-    first, second : NightlySeries
-    paired_by : str
-        "nights", "commits", "order" or "none".
-    pairs : (int, int)
-        Observations, or pairs, on either side.
-    ratio : Ratio
-        Second over first.
-    p_adjusted : float or None
-        For the number of series compared, by Holm's procedure.
-    """
-
-    first: NightlySeries
-    second: NightlySeries
-    paired_by: str
-    pairs: tuple[int, int]
-    ratio: Ratio
-    p_adjusted: float | None
-
-    @property
-    def name(self) -> str:
-        """What is compared."""
-        mine, theirs = self.first.name, self.second.name
-        if mine == theirs:
-            return str(mine)
-        parts = [
-            one if one == other else f"{one or '?'} | {other or '?'}"
-            for one, other in zip(key_of(mine), key_of(theirs), strict=True)
-        ]
-        return ", ".join(part for part in parts if part)
-
-    @property
-    def by_spread(self) -> bool:
-        """Whether single results are held against the standard errors that their files give."""
-        return self.pairs == (1, 1) and self.ratio.interval is not None
-
-    @property
-    def is_significant(self) -> bool:
-        """Whether the two differ, at 5 % for all series together."""
-        return self.p_adjusted is not None and self.p_adjusted < ALPHA
-
-    @property
-    def worse_by(self) -> float:
-        """By what share the second is worse; negative if it is better."""
-        ratio = self.ratio.value
-        return (ratio if self.first.smaller_is_better else 1.0 / ratio) - 1.0
-
-    def words(self) -> str:
-        """Say it as ``1.17x slower (1.12 to 1.22), p = 0.002``."""
-        ratio = self.ratio
-        larger, smaller = more_and_less(self.first.unit)
-        factor = ratio.value if ratio.value >= 1.0 else 1.0 / ratio.value
-        told = f"{times(factor)}x {larger if ratio.value >= 1.0 else smaller}"
-        if factor < 1.0005:
-            told = "the same" if factor == 1.0 else "the same within 0.1 %"
-        if ratio.interval is None or ratio.p_value is None:
-            return f"{told}; too few data to say more: give repeats"
-        low, high = ratio.interval
-        if ratio.value < 1.0:
-            low, high = 1.0 / high, 1.0 / low
-        told += f" ({times(low)} to {times(high)}), {p_words(ratio.p_value)}"
-        if not self.is_significant:
-            told = f"no difference seen: {told}"
-        if self.by_spread and ratio.freedom < FEW - 1:
-            told += "; few repeats"
-        if min(self.pairs) < FEW and not self.by_spread:
-            told += f"; few data ({self.pairs[0]} and {self.pairs[1]})"
-        return told
-
-    def to_json(self) -> dict[str, Any]:
-        """Return its figures."""
-        ratio, name = self.ratio, self.first.name
-        return {
-            "machine": name.machine,
-            "case": name.case,
-            "timer": name.timer,
-            "second": {
-                "machine": self.second.name.machine,
-                "case": self.second.name.case,
-                "timer": self.second.name.timer,
-            },
-            "unit": self.first.unit,
-            "smaller_is_better": self.first.smaller_is_better,
-            "observations": list(self.pairs),
-            "paired_by": self.paired_by,
-            "ratio": ratio.value,
-            "interval": None if ratio.interval is None else list(ratio.interval),
-            "level": ratio.level,
-            "p_value": ratio.p_value,
-            "p_adjusted": self.p_adjusted,
-            "significant": self.is_significant,
-            "correlation": ratio.correlation,
-            "words": self.words(),
-        }
+from hindmost.models.significance import LEAST
+from hindmost.text import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,9 +44,55 @@ class Comparison:
     only_first: tuple[SeriesName, ...]
     only_second: tuple[SeriesName, ...]
 
+    def ranked(self) -> tuple[ComparedSeries, ...]:
+        """Return all series, the most significant difference first, and of equals the largest."""
+        return tuple(
+            sorted(
+                self.series,
+                key=lambda each: (
+                    not each.is_significant,
+                    2.0 if each.ratio.p_value is None else max(each.ratio.p_value, LEAST),
+                    -abs(float(np.log(each.ratio.value))),
+                    each.name,
+                ),
+            )
+        )
+
+    def summary(self) -> str:
+        """Return in one line how many series differ, and which differs most."""
+        differing = [each for each in self.series if each.is_significant]
+        unknown = [each for each in self.series if each.ratio.p_value is None]
+        phrases = []
+        for worse in (True, False):
+            way = [each for each in differing if (each.worse_by > 0.0) == worse]
+            if not way:
+                continue
+            most = max(way, key=lambda each: abs(float(np.log(each.ratio.value))))
+            word = direction_word({each.first.unit for each in way}, worse=worse)
+            by = most.ratio_words(most.ratio.value)
+            phrases.append(f"{len(way)} significantly {word} in B (most {by}: {most.name})")
+        same = len(self.series) - len(differing) - len(unknown)
+        if same:
+            phrases.append(f"{same} without a significant difference")
+        if unknown:
+            phrases.append(f"{len(unknown)} with too few data")
+        return f"{counted(len(self.series), 'timer')} compared: {', '.join(phrases)}"
+
     def beyond(self, share: float) -> tuple[ComparedSeries, ...]:
-        """Return what is significantly worse, and by more than a share."""
+        """Return what is significantly worse by more than a share, and confirmed."""
+        return tuple(each for each in self.worse(share) if each.is_confirmed_beyond(share))
+
+    def unconfirmed(self, share: float) -> tuple[ComparedSeries, ...]:
+        """Return what only an unconfirmed change keeps out of `beyond`."""
+        return tuple(each for each in self.worse(share) if not each.is_confirmed_beyond(share))
+
+    def worse(self, share: float) -> tuple[ComparedSeries, ...]:
+        """Return what is significantly worse by more than a share now, confirmed or not."""
         return tuple(each for each in self.series if each.is_significant and each.worse_by > share)
+
+    def not_judged(self) -> tuple[ComparedSeries, ...]:
+        """Return what has too few data to be judged."""
+        return tuple(each for each in self.series if each.p_adjusted is None)
 
 
 def compare_histories(
@@ -172,7 +115,7 @@ def compare_histories(
     DataError
         They have no timer in common.
     UsageError
-        They cannot be paired as was asked.
+        They cannot be paired in that way.
     """
     free = [
         key
@@ -186,12 +129,14 @@ def compare_histories(
     shared = [key for key in mine if key in theirs and mine[key].unit == theirs[key].unit]
     if not shared:
         raise DataError(
-            f"{first.source} and {second.source} have no timer of a case in common: "
-            f"{some_names(mine)} there, {some_names(theirs)} here."
+            f"{first.source} and {second.source} have no timer in common: A has "
+            f"{some_names(mine)}; B has {some_names(theirs)}."
         )
     found = [compare_series(mine[key], theirs[key], pair, level) for key in shared]
     known = [
-        (place, p) for place, (_, _, ratio) in enumerate(found) if (p := ratio.p_value) is not None
+        (place, p)
+        for place, (_, _, ratio, _) in enumerate(found)
+        if (p := ratio.p_value) is not None
     ]
     adjusted = dict(zip([place for place, _ in known], adjust([p for _, p in known]), strict=True))
     return Comparison(
@@ -205,8 +150,12 @@ def compare_histories(
                 pairs=sizes,
                 ratio=ratio,
                 p_adjusted=adjusted.get(place),
+                comparisons=len(known),
+                history=over_time,
             )
-            for place, (key, (by, sizes, ratio)) in enumerate(zip(shared, found, strict=True))
+            for place, (key, (by, sizes, ratio, over_time)) in enumerate(
+                zip(shared, found, strict=True)
+            )
         ),
         only_first=tuple(series.name for key, series in mine.items() if key not in shared),
         only_second=tuple(series.name for key, series in theirs.items() if key not in shared),
@@ -215,19 +164,22 @@ def compare_histories(
 
 def compare_series(
     first: NightlySeries, second: NightlySeries, pair: str, level: float
-) -> tuple[str, tuple[int, int], Ratio]:
-    """Return how two series were paired, how many there are, and their ratio."""
+) -> tuple[str, tuple[int, int], Ratio, RatioHistory | None]:
+    """Return the pairing of two series, their sizes, their ratio, and the ratio over time."""
     pairs = pair_series(first, second, pair)
     sizes = (int(pairs.first.size), int(pairs.second.size))
+    if pairs.labels:
+        history = ratio_history(pairs, level)
+        return pairs.by, sizes, history.now.ratio, history
     if pairs.by != "none":
-        return pairs.by, sizes, paired_ratio(pairs.first, pairs.second, level)
+        return pairs.by, sizes, paired_ratio(pairs.first, pairs.second, level), None
     if sizes == (1, 1) and first.spread is not None and second.spread is not None:
         spreads = float(first.spread[0]), float(second.spread[0])
         if all(np.isfinite(spreads)) and max(spreads) > 0.0:
             values = float(pairs.first[0]), float(pairs.second[0])
             freedoms = freedom_of(first), freedom_of(second)
-            return pairs.by, sizes, ratio_by_spread(*values, spreads, freedoms, level)
-    return pairs.by, sizes, unpaired_ratio(pairs.first, pairs.second, level)
+            return pairs.by, sizes, ratio_by_spread(*values, spreads, freedoms, level), None
+    return pairs.by, sizes, unpaired_ratio(pairs.first, pairs.second, level), None
 
 
 def freedom_of(series: NightlySeries) -> float:
@@ -235,20 +187,10 @@ def freedom_of(series: NightlySeries) -> float:
     return float("inf") if series.freedom is None else float(series.freedom[0])
 
 
-def times(factor: float) -> str:
-    """Write a factor in two decimals, in three where it is within 2 % of 1."""
-    return f"{factor:.3f}" if abs(factor - 1.0) < 0.02 else f"{factor:.2f}"
-
-
-def key_of(name: SeriesName) -> tuple[str, str, str]:
-    """Return the parts of a name."""
-    return name.machine, name.case, name.timer
-
-
 def keyed(
     series: Sequence[NightlySeries], free: Sequence[str]
 ) -> dict[tuple[str, ...], NightlySeries]:
-    """Return series by the parts of their names in which the two have to agree."""
+    """Return series by the parts of their names that must agree."""
     return {
         tuple(
             getattr(each.name, key) for key in ("machine", "case", "timer") if key not in free

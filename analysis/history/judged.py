@@ -1,74 +1,70 @@
-"""One series and what is said of it: which changes fail, warn, pass, or are known."""
+"""A judged series: its verdicts, with acknowledgements and dates."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
+from typing import ClassVar
 
 from hindmost.analysis.history.acknowledgements import Acknowledgement
-from hindmost.analysis.history.labels import SECONDS_A_DAY
-from hindmost.analysis.history.records import NightlySeries
-from hindmost.models.changepoint import Change, Detection, Event, Trend
-
-PASS, WARN, FAIL = "pass", "warn", "fail"
-BADGES = (FAIL, WARN, PASS)
-"""Verdicts, the worst first."""
-UNDONE = 0.5
-"""A slowdown is undone when the last level has come back by more than this share of it."""
-DRIFT = 0.05
-"""A series that drifts up to now warns where it is worse by more than this share, for certain."""
-WITHIN = 2
-"""Observations that a change may have moved since it was noted as known."""
+from hindmost.analysis.history.dates import SECONDS_A_DAY
+from hindmost.analysis.readers.history import NightlySeries
+from hindmost.models.changepoint import ChangePoint, Event, Trend
+from hindmost.models.changepoint.changes import WITHIN
+from hindmost.models.changepoint.verdicts import Verdicts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """A series and what is said of it.
+class JudgedSeries(Verdicts):
+    """A series, what was found in it, and the verdicts.
 
     Attributes
     ----------
     series : NightlySeries
     detection : Detection
-        Its indices are those of the series; its times are days since 1970, UTC.
+        Its indices are those of the series, its times are days since 1970, UTC. All methods here
+        expect seconds since 1970, UTC.
     log : tuple of Event
-        How the verdicts came, revisions and their reasons among them; empty if no state is kept.
+        How the reported changes came about, with revisions and reasons; empty without a state.
     known : tuple of Acknowledgement
-        Changes that a person has noted as known.
+        Changes that a person has acknowledged.
     labels : tuple of str, one an observation
         Dates, as ``2020-02-26``; with the time of the day where a day has several runs.
     """
 
     series: NightlySeries
-    detection: Detection
     log: tuple[Event, ...] = ()
     known: tuple[Acknowledgement, ...] = ()
     labels: tuple[str, ...]
 
-    def is_worse(self, change: Change) -> bool:
-        """Tell whether a change is a slowdown, or a loss where more is better."""
-        return (change.effect > 0.0) == self.series.smaller_is_better
+    DAY: ClassVar[float] = SECONDS_A_DAY
 
-    def is_undone(self, change: Change) -> bool:
-        """Tell whether later changes took back more than half of a change."""
-        now = self.detection.changes[-1].after
-        return (now - change.before) / (change.after - change.before) <= UNDONE
+    @property
+    def times(self) -> Sequence[float]:
+        """When the observations were made: seconds since 1970, UTC."""
+        times: Sequence[float] = self.series.times  # type: ignore[assignment]
+        return times
 
-    def acknowledgement(self, change: Change) -> Acknowledgement | None:
-        """Return the note that says that a change is known."""
+    def is_known(self, change: ChangePoint) -> bool:
+        """Tell whether a change is acknowledged."""
+        return self.acknowledgement(change) is not None
+
+    def is_known_drift(self, trend: Trend) -> bool:
+        """Tell whether a drift is acknowledged."""
+        return self.drift_note(trend) is not None
+
+    def acknowledgement(self, change: ChangePoint) -> Acknowledgement | None:
+        """Return the acknowledgement of a change, if there is one."""
         return next((note for note in self.known if self.meant(note) == change), None)
 
-    def meant(self, note: Acknowledgement) -> Change | None:
-        """Return the change that a note is about: of those that may lie there, the nearest."""
+    def meant(self, note: Acknowledgement) -> ChangePoint | None:
+        """Return the change that an acknowledgement matches: the nearest that may lie there."""
         noted = date.fromisoformat(note.date)
-        last = len(self.labels) - 1
         may = [
             change
             for change in self.detection.changes
-            if note.covers(
-                self.labels[max(min(change.interval[0], change.index) - WITHIN, 0)],
-                self.labels[min(max(change.interval[1], change.index) + WITHIN, last)],
-            )
+            if note.covers(*(self.labels[place] for place in self.places_of(change)))
         ]
         return min(
             may,
@@ -76,93 +72,31 @@ class Judged:
             default=None,
         )
 
-    def badge(self, change: Change) -> str:
-        """Return the verdict on a change.
+    def places_of(self, change: ChangePoint) -> tuple[int, int]:
+        """Return the observations between which a change may lie, also after it has moved."""
+        last = len(self.labels) - 1
+        return (
+            max(min(change.interval[0], change.index) - WITHIN, 0),
+            min(max(change.interval[1], change.index) + WITHIN, last),
+        )
 
-        "fail" for a confirmed slowdown, "warn" for one that is seen but not yet confirmed, "pass"
-        for all others: those for the better, those undone since, and those known.
-        """
-        if not self.is_worse(change) or self.is_undone(change) or self.acknowledgement(change):
-            return PASS
-        return FAIL if change.confirmed else WARN
+    @property
+    def nights(self) -> int:
+        """The number of nights with a result."""
+        return len({label[:10] for label in self.labels})
 
-    def recent(self, since: float) -> tuple[Change, ...]:
-        """Return the changes after a time (seconds since 1970, UTC), newest first."""
-        day = since / SECONDS_A_DAY
-        return tuple(change for change in reversed(self.detection.changes) if change.time > day)
-
-    def drift(self, since: float) -> Trend | None:
-        """Return the drift that goes on after a time (seconds since 1970, UTC).
-
-        None if there is none, or if its interval holds 0: such a drift is not told.
-        """
-        trends, times = self.detection.trends, self.detection.times
-        if not trends or times[-1] <= since / SECONDS_A_DAY:
-            return None
-        low, high = trends[-1].effect_interval
-        goes_on = trends[-1].stop == self.detection.observations
-        return trends[-1] if goes_on and not low <= 0.0 <= high else None
-
-    def drifts_badly(self, since: float) -> bool:
-        """Tell whether a drift goes on whose whole interval is worse than `DRIFT`.
-
-        One in whose dates a note lies, which is about no change, is known.
-        """
-        trend = self.drift(since)
-        if trend is None:
-            return False
-        low, high = trend.effect_interval
-        # As of a loss in what should be large: the share by which it would have to be made up.
-        worse = low if self.series.smaller_is_better else -high / (1.0 + high)
-        if worse <= DRIFT:
-            return False
+    def drift_note(self, trend: Trend) -> Acknowledgement | None:
+        """Return the acknowledgement whose date lies in a drift, and that matches no change."""
         first, last = self.labels[trend.start], self.labels[trend.stop - 1]
-        return not any(note.covers(first, last) and self.meant(note) is None for note in self.known)
+        return next(
+            (note for note in self.known if note.covers(first, last) and self.meant(note) is None),
+            None,
+        )
 
-    def is_suspected(self, since: float) -> bool:
-        """Tell whether the method suspects a change after a time (seconds since 1970, UTC)."""
-        day = since / SECONDS_A_DAY
-        return any(self.detection.times[place] > day for place in self.detection.suspects)
-
-    def status(self, since: float) -> str:
-        """Return the worst verdict on what is after a time (seconds since 1970, UTC).
-
-        That of its changes; "warn" for a change that is suspected, and for a drift for the worse.
-        """
-        badges = {self.badge(change) for change in self.recent(since)}
-        if self.is_suspected(since) or self.drifts_badly(since):
-            badges.add(WARN)
-        return worst(badges)
-
-    def to_json(self, source: str, since: float) -> dict[str, Any]:
-        """Return it under the keys of the ``history`` contract."""
-        found = self.detection.to_json(self.labels)
-        for record, change in zip(found["changes"], self.detection.changes, strict=True):
-            note = self.acknowledgement(change)
-            record["badge"] = self.badge(change)
-            record["known"] = None if note is None else note.reason
-            record["commits"] = self.commits_of(change)
-        return {
-            "file": source,
-            "machine": self.series.name.machine,
-            "case": self.series.name.case,
-            "timer": self.series.name.timer,
-            "unit": self.series.unit,
-            "smaller_is_better": self.series.smaller_is_better,
-            **found,
-            "status": self.status(since),
-            "log": [event.to_json() for event in self.log],
-        }
-
-    def commits_of(self, change: Change) -> list[str]:
+    def commits_of(self, change: ChangePoint) -> list[str]:
         """Return the commits of the last observation before a change and of the first after it.
 
-        They are those at the ends of its interval: the change lies between them.
+        They belong to the ends of its interval: the change lies between them.
         """
         first, last = change.interval
         return [self.series.commits[max(first - 1, 0)], self.series.commits[last]]
-
-
-def worst(badges: set[str]) -> str:
-    """Return the worst of some verdicts; "pass" of none."""
-    return next((badge for badge in BADGES if badge in badges), PASS)

@@ -1,4 +1,4 @@
-"""Mail servers: how they are named, and how a message is handed to one."""
+"""Mail servers: their names on the command line, and sending a message through one."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from email.message import EmailMessage
 from pathlib import Path
 
 from hindmost.errors import DataError, MissingError, UsageError
+from hindmost.files import read_text
+from hindmost.text import choose
 
 TIMEOUT_S = 30.0
 PASSWORD = "HINDMOST_SMTP_PASSWORD"  # the name of the variable, and no password
@@ -18,18 +20,18 @@ PASSWORD = "HINDMOST_SMTP_PASSWORD"  # the name of the variable, and no password
 
 
 def open_plain(host: str, port: int) -> smtplib.SMTP:
-    """Connect without encryption, as to a site's own server."""
+    """Connect without encryption, as to a local server."""
     return smtplib.SMTP(host, port, timeout=TIMEOUT_S)
 
 
 def open_tls(host: str, port: int) -> smtplib.SMTP:
-    """Connect with encryption from the first byte on (RFC 8314, section 3)."""
+    """Connect with TLS from the start (RFC 8314, section 3)."""
     context = ssl.create_default_context()
     return smtplib.SMTP_SSL(host, port, timeout=TIMEOUT_S, context=context)
 
 
 def open_starttls(host: str, port: int) -> smtplib.SMTP:
-    """Connect, and ask for encryption before anything else is said (RFC 3207)."""
+    """Connect, and switch to TLS before anything else (RFC 3207)."""
     connection = open_plain(host, port)
     try:
         connection.starttls(context=ssl.create_default_context())
@@ -46,7 +48,7 @@ class Way:
     Attributes
     ----------
     port : int
-        Where none is named.
+        The default.
     connect : callable
         Takes host and port.
     encrypted : bool
@@ -62,7 +64,7 @@ WAYS = {
     "smtp+starttls": Way(port=587, connect=open_starttls, encrypted=True),
     "smtps": Way(port=465, connect=open_tls, encrypted=True),
 }
-"""By the word before ``://``; the first one is meant where there is none."""
+"""By the word before ``://``; the first one is the default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +77,7 @@ class MailServer:
     port : int
     way : Way
     user : str
-        Who logs in; empty where the server takes mails without.
+        Login name; empty for a server without a login.
     """
 
     host: str
@@ -89,7 +91,7 @@ class MailServer:
 
 
 def mail_server(words: str) -> MailServer:
-    """Return the server that is named; an IPv6 address stands in brackets.
+    """Return the server of a name; write an IPv6 address in brackets.
 
     Parameters
     ----------
@@ -99,18 +101,18 @@ def mail_server(words: str) -> MailServer:
     Raises
     ------
     UsageError
-        It is none of these, has a password in it, or would send one without encryption.
+        It is none of these, contains a password, or would send one without encryption.
     """
     scheme, separator, rest = words.rpartition("://")
     name = scheme if separator else next(iter(WAYS))
     if name not in WAYS:
-        raise UsageError(f"--smtp {name}://...: choose {', '.join(f'{way}://' for way in WAYS)}.")
+        raise UsageError(f"--smtp {name}://...: {choose(f'{way}://' for way in WAYS)}.")
     way = WAYS[name]
     user, at, place = rest.rpartition("@")
     if ":" in user:
         raise UsageError(
-            "--smtp has a password in it, which others on this machine can read in the list of "
-            f"processes: leave it out, and set {PASSWORD} or give --smtp-password-file."
+            "--smtp contains a password, which others on this machine can read in the list of "
+            f"processes: omit it, and set {PASSWORD} or give --smtp-password-file."
         )
     host, colon, number = place.rpartition(":")
     if not colon or place.endswith("]"):
@@ -129,16 +131,16 @@ def mail_server(words: str) -> MailServer:
 
 
 def password_for(server: MailServer, file: Path | None) -> str:
-    """Return the password of who logs in: the first line of a file, or of the environment.
+    """Return the password of the login: the first line of a file, or from the environment.
 
-    Empty for a server without a login.
+    It is empty for a server without a login.
 
     Raises
     ------
     UsageError
-        There is none, or there is a file for a server without a login.
+        There is no password, or a file is given for a server without a login.
     DataError
-        The file cannot be read, or has no password in it.
+        The file cannot be read, or contains no password.
     """
     if not server.user:
         if file is not None:
@@ -154,9 +156,9 @@ def password_for(server: MailServer, file: Path | None) -> str:
             )
         return os.environ[PASSWORD]
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        lines = read_text(file).splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise DataError(f"{file} cannot be read: {reason}.") from error
     if not lines or not lines[0]:
         raise DataError(f"{file} has no password in its first line.")
@@ -164,7 +166,7 @@ def password_for(server: MailServer, file: Path | None) -> str:
 
 
 def send(message: EmailMessage, server: MailServer, password: str = "") -> None:
-    """Hand a message to a mail server.
+    """Send a message through a mail server.
 
     Parameters
     ----------
@@ -185,9 +187,9 @@ def send(message: EmailMessage, server: MailServer, password: str = "") -> None:
             refused = connection.send_message(message)
     except ssl.SSLCertVerificationError as error:
         raise MissingError(
-            f"The certificate of the mail server {server} is not to be trusted "
-            f"({error.verify_message}): name it by the host that the certificate is for, and if a "
-            "site's own authority signed it, name the file of that one in SSL_CERT_FILE."
+            f"The certificate of the mail server {server} cannot be trusted "
+            f"({error.verify_message}): use the host name in the certificate; if a local authority "
+            "signed it, name its file in SSL_CERT_FILE."
         ) from error
     except smtplib.SMTPAuthenticationError as error:
         raise MissingError(
@@ -196,12 +198,12 @@ def send(message: EmailMessage, server: MailServer, password: str = "") -> None:
         ) from error
     except UnicodeError:  # its message would show the password
         raise MissingError(
-            f"The login of {server.user} at {server} has other signs than those of ASCII, and "
-            "mail servers take no others."
+            f"The login of {server.user} at {server} has characters outside of ASCII, which mail "
+            "servers do not accept."
         ) from None
     except (OSError, smtplib.SMTPException) as error:
         raise MissingError(
-            f"The mail server {server} did not take the mail ({error}): check --smtp, "
+            f"The mail server {server} did not accept the mail ({error}): check --smtp, "
             "--to and --from, or write it with --mail for 'sendmail -t'."
         ) from error
     if refused:

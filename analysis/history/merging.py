@@ -1,4 +1,4 @@
-"""A series of last night and what files hold tonight, made one."""
+"""Merging the series of a state with those in tonight's files."""
 
 from __future__ import annotations
 
@@ -7,34 +7,34 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.history.records import NightlySeries
+from hindmost.analysis.readers.history import NightlySeries
 from hindmost.models.changepoint import Event
-from hindmost.models.changepoint.events import Verdict
+from hindmost.models.changepoint.revisions import ReportedChange
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptSeries:
-    """A series, and what was told of it.
+    """A series, and what was reported of it.
 
     Attributes
     ----------
     series : NightlySeries
-    verdicts : tuple of Verdict
-        As they were last told.
+    verdicts : tuple of ReportedChange
+        As they were last reported.
     log : tuple of Event
-        How they came.
+        How they came about.
     """
 
     series: NightlySeries
-    verdicts: tuple[Verdict, ...] = ()
+    verdicts: tuple[ReportedChange, ...] = ()
     log: tuple[Event, ...] = ()
 
 
 def merge(kept: NightlySeries | None, given: NightlySeries | None) -> NightlySeries:
     """Return a series with all its nights.
 
-    Files that begin where the state does, or before, are right about all nights up to their last
-    one; later nights of the state stay. Of files that begin later, nights are added to the state's.
+    Files that begin with the state or before replace all its nights up to their last one; later
+    nights of the state stay. Files that begin later add their nights to the state.
     """
     if kept is None or given is None:
         whole = given if given is not None else kept
@@ -86,7 +86,7 @@ def part(series: NightlySeries, chosen: NDArray[np.bool_]) -> NightlySeries:
 
 
 def frozen(array: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return an array that cannot be written to."""
+    """Return an array as read-only."""
     array.flags.writeable = False
     return array
 
@@ -100,7 +100,7 @@ def same_past(kept: NightlySeries, now: NightlySeries) -> bool:
 
 
 def moved(kept: KeptSeries, now: NightlySeries) -> KeptSeries:
-    """Return what was told, with the places that its observations have now."""
+    """Return what was reported, with the current places of its observations."""
     last = now.times.size - 1
     at = np.minimum(np.searchsorted(now.times, kept.series.times), last).tolist()
     return replace(

@@ -1,4 +1,4 @@
-"""Which observation of one series belongs to which of another: nights, commits, repeats."""
+"""Pairing of the observations of two series: by nights, commits or order."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.history.labels import days_of
-from hindmost.analysis.history.records import NightlySeries
+from hindmost.analysis.history.dates import days_of
+from hindmost.analysis.readers.history import NightlySeries
 from hindmost.errors import UsageError
+from hindmost.text import choose
 
 FEWEST = 3
-"""Pairs from which on a paired comparison is worth more than an unpaired one."""
+"""Least number of pairs for a paired comparison."""
 COVERED = 0.5
-"""Share of the shorter series that has to have a pair."""
+"""Least share of the shorter series that must have a pair."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pairs:
-    """Two series side by side.
+    """The paired observations of two series.
 
     Attributes
     ----------
@@ -28,11 +29,14 @@ class Pairs:
         "nights", "commits", "order" or "none".
     first, second : float64 arrays
         Of the same shape (pair,) if they are paired; all observations of each if not.
+    labels : tuple of str, one a pair
+        The nights or commits; empty if they are paired in order, or not at all.
     """
 
     by: str
     first: NDArray[np.float64]
     second: NDArray[np.float64]
+    labels: tuple[str, ...] = ()
 
 
 def nights(series: NightlySeries) -> list[Hashable]:
@@ -41,20 +45,20 @@ def nights(series: NightlySeries) -> list[Hashable]:
 
 
 def commits(series: NightlySeries) -> list[Hashable]:
-    """Return what every observation measured; None where that is unknown."""
+    """Return the commits of every observation; None if unknown."""
     return [text or None for text in series.commits]
 
 
 KEYS: dict[str, Callable[[NightlySeries], list[Hashable]]] = {"nights": nights, "commits": commits}
-"""What makes two observations a pair, in the order in which it is tried."""
+"""Keys that make two observations a pair, in the order in which they are tried."""
 WAYS = ("auto", *KEYS, "order", "none")
 
 
 def pair_series(first: NightlySeries, second: NightlySeries, way: str = "auto") -> Pairs:
-    """Pair the observations of two series where that can be done.
+    """Pair the observations of two series if possible.
 
-    Several observations of a night or a commit count as one, by the mean of their logarithms. By
-    themselves, repeats are paired in their order only if the two series took turns.
+    Several observations of a night or a commit count as one, by the mean of their logarithms.
+    Without keys, repetitions are paired in order only if the two series alternate.
 
     Parameters
     ----------
@@ -68,7 +72,7 @@ def pair_series(first: NightlySeries, second: NightlySeries, way: str = "auto") 
         There is no such way, or the series cannot be paired in it.
     """
     if way not in WAYS:
-        raise UsageError(f"There is no pairing {way!r}: choose {', '.join(WAYS)}.")
+        raise UsageError(f"Unknown pairing {way!r}; {choose(WAYS)}.")
     for name in KEYS if way == "auto" else [way] if way in KEYS else []:
         pairs = by_key(first, second, name)
         shorter = min(len(set(KEYS[name](each))) for each in (first, second))
@@ -76,13 +80,13 @@ def pair_series(first: NightlySeries, second: NightlySeries, way: str = "auto") 
             return pairs
         if way == name:
             raise UsageError(
-                f"{first.name} and {second.name} share {pairs.first.size} {name}, and at least "
-                f"{FEWEST} and half of the shorter one are needed: leave --pair out."
+                f"{first.name} and {second.name} share {pairs.first.size} {name}, but a pairing "
+                f"needs {FEWEST} and half of the shorter series: omit --pair."
             )
     if way == "order" and first.values.size != second.values.size:
         raise UsageError(
-            f"{first.name} has {first.values.size} repeats and {second.name} "
-            f"{second.values.size}: only as many can be paired in order."
+            f"{first.name} has {first.values.size} repetitions and {second.name} "
+            f"{second.values.size}: pairing in order needs the same number."
         )
     if way == "order" or (way == "auto" and take_turns(first, second)):
         return Pairs(by="order", first=first.values, second=second.values)
@@ -97,6 +101,7 @@ def by_key(first: NightlySeries, second: NightlySeries, name: str) -> Pairs:
         by=name,
         first=np.array([mine[key] for key in shared]),
         second=np.array([theirs[key] for key in shared]),
+        labels=tuple(map(str, shared)),
     )
 
 
@@ -110,7 +115,7 @@ def means(series: NightlySeries, name: str) -> dict[Hashable, float]:
 
 
 def take_turns(first: NightlySeries, second: NightlySeries) -> bool:
-    """Tell whether two series were measured in turns: one of each, then again."""
+    """Tell whether the measurements of two series alternate."""
     size = first.times.size
     if size != second.times.size or size < FEWEST:
         return False

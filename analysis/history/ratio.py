@@ -1,4 +1,4 @@
-"""How much slower one set of results is than another, with its interval and significance."""
+"""The ratio of two sets of results, with its confidence interval and significance."""
 
 from __future__ import annotations
 
@@ -12,28 +12,32 @@ LEVEL = 0.9
 FARTHEST = 700.0
 """Logarithm of about the largest number."""
 CORRELATED_FROM = 10
-"""Observations from which on their correlation in time can be told."""
+"""Least number of observations for an estimate of serial correlation."""
+DRIFT_ALPHA = 1e-3
+"""Significance level of the test of a drift, as of the changes."""
+DRIFT_SHARE = 0.5
+"""Least share of the variance that a drift explains."""
 ROUNDING = 1e-12
-"""Of logarithms of equal values: no error, and no difference."""
+"""Differences of logarithms up to this are rounding errors."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ratio:
-    """Geometric mean of one set over that of another.
+    """The geometric mean of one set divided by that of another.
 
     Attributes
     ----------
     value : float
         Above 1: the second is larger.
     interval : (float, float) or None
-        At ``level``; None where the data are too few.
+        At ``level``; None if there are too few data.
     level : float
     p_value : float or None
-        That the two are equal, two-sided; None where the data are too few.
+        Of the hypothesis that the two are equal, two-sided; None if there are too few data.
     freedom : float
-        Degrees of freedom of Student's law; infinite for a normal law, 0 where there is none.
+        Degrees of freedom of Student's law; infinite for a normal law, 0 if there is none.
     correlation : float
-        Lag-1 correlation that widened the interval; 0 where none was seen.
+        Lag-1 correlation that widened the interval; 0 if there is none.
     """
 
     value: float
@@ -59,6 +63,73 @@ def paired_ratio(
     logs = np.log(second) - np.log(first)
     error, freedom, correlation = error_of_mean(logs)
     return ratio_from(float(logs.mean()), error, freedom, level, correlation)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatioDrift:
+    """A log ratio that follows a straight line.
+
+    Attributes
+    ----------
+    start : float
+        The ratio of the first pair, on the line.
+    end : Ratio
+        That of the last pair; its p-value is of the hypothesis that it is 1.
+    """
+
+    start: float
+    end: Ratio
+
+
+def drifting_ratio(
+    first: NDArray[np.float64],
+    second: NDArray[np.float64],
+    level: float = LEVEL,
+    *,
+    certain: bool = False,
+) -> RatioDrift | None:
+    """Fit a line to the log ratios by least squares; None if there is no drift.
+
+    A drift has a slope that is significant at `DRIFT_ALPHA` and explains at least `DRIFT_SHARE` of
+    the variance. Serial correlation of the residuals widens its error like that of a mean.
+
+    Parameters
+    ----------
+    first, second : float64 array, shape (pair,), in the order of time
+        Above zero.
+    level : float
+        Of the interval.
+    certain : bool
+        Whether the drift is already known and needs no test.
+    """
+    logs = np.log(second) - np.log(first)
+    size = logs.size
+    if size < CORRELATED_FROM:
+        return None
+    place = np.arange(size) - 0.5 * (size - 1)
+    power = float(place @ place)
+    slope = float(place @ logs) / power
+    residuals = logs - logs.mean() - slope * place
+    # The standard error of a mean of the residuals, whose fit has one more parameter.
+    error, freedom, correlation = error_of_mean(residuals)
+    error *= float(np.sqrt((size - 1.0) / (size - 2.0)))
+    freedom = max(freedom - 1.0, 1.0)
+    error_of_slope = error * float(np.sqrt(size / power))
+    if not certain:
+        about = logs - logs.mean()
+        unexplained = float(residuals @ residuals)
+        if unexplained > (1.0 - DRIFT_SHARE) * float(about @ about):
+            return None
+        p_value = ratio_from(slope, error_of_slope, freedom, level).p_value
+        if p_value is None or p_value >= DRIFT_ALPHA:
+            return None
+    reach = float(place[-1])
+    at_end = float(logs.mean()) + slope * reach
+    error_at_end = float(np.hypot(error, error_of_slope * reach))
+    return RatioDrift(
+        start=exponential(float(logs.mean()) - slope * reach),
+        end=ratio_from(at_end, error_at_end, freedom, level, correlation),
+    )
 
 
 def unpaired_ratio(
@@ -90,7 +161,7 @@ def ratio_by_spread(
     freedoms: tuple[float, float] = (np.inf, np.inf),
     level: float = LEVEL,
 ) -> Ratio:
-    """Compare two single results by the standard errors that their files give, as Welch's test.
+    """Compare two single results by Welch's test with the standard errors in their files.
 
     Parameters
     ----------
@@ -122,7 +193,7 @@ def welch_freedom(errors: tuple[float, float], freedoms: tuple[float, float]) ->
     error = float(np.hypot(*errors))
     if error <= 0.0:
         return freedoms[0] + freedoms[1]
-    # Shares first: the fourth power of a small error is no number.
+    # Shares first: the fourth power of a small error may underflow.
     spent = sum(
         (each / error) ** 4 / freedom for each, freedom in zip(errors, freedoms, strict=True)
     )
@@ -132,8 +203,8 @@ def welch_freedom(errors: tuple[float, float], freedoms: tuple[float, float]) ->
 def error_of_mean(logs: NDArray[np.float64]) -> tuple[float, float, float]:
     """Return the standard error of a mean, its degrees of freedom, and the lag-1 correlation.
 
-    Correlation in time that is seen (beyond 2 over the root of their number) widens the error as
-    that of an AR(1) process, and leaves fewer degrees of freedom.
+    A significant correlation (beyond 2 over the square root of the number) widens the error as for
+    an AR(1) process, and reduces the degrees of freedom.
     """
     size = logs.size
     if size < 2:
@@ -154,7 +225,7 @@ def error_of_mean(logs: NDArray[np.float64]) -> tuple[float, float, float]:
 def ratio_from(
     difference: float, error: float, freedom: float, level: float, correlation: float = 0.0
 ) -> Ratio:
-    """Turn a difference of logarithms and its standard error into a ratio."""
+    """Return the ratio of a difference of logarithms with its standard error."""
     value = exponential(difference)
     if not freedom:
         return Ratio(value=value, interval=None, level=level, p_value=None, freedom=0.0)
@@ -162,7 +233,7 @@ def ratio_from(
         tail = special.stdtr(freedom, -abs(difference) / error)
         reach = float(special.stdtrit(freedom, 0.5 + 0.5 * level)) * error
         p_value = float(2.0 * tail)
-    else:  # every observation is alike, as counts are
+    else:  # all observations are equal, as counts often are
         reach, p_value = 0.0, 1.0 if abs(difference) <= ROUNDING else 0.0
     return Ratio(
         value=value,
@@ -175,7 +246,7 @@ def ratio_from(
 
 
 def exponential(logarithm: float) -> float:
-    """Return a ratio from its logarithm; one that no number can hold ends where numbers do."""
+    """Return a ratio from its logarithm, limited to the range of floating-point numbers."""
     return float(np.exp(np.clip(logarithm, -FARTHEST, FARTHEST)))
 
 

@@ -1,4 +1,4 @@
-"""What was said of a history up to last night, so that no revision is silent."""
+"""What was reported of a history up to last night, so that every revision is logged."""
 
 from __future__ import annotations
 
@@ -6,26 +6,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from hindmost.analysis.history.labels import SECONDS_A_DAY, observed
+from hindmost.analysis.history.dates import SECONDS_A_DAY
+from hindmost.analysis.history.detecting import detect_in
+from hindmost.analysis.history.mail_record import MailRecord
 from hindmost.analysis.history.merging import KeptSeries, merge, moved, same_past
-from hindmost.analysis.history.records import FailedRun, History, NightlySeries, SeriesName
+from hindmost.analysis.readers.history import FailedRun, History, NightlySeries, SeriesName
 from hindmost.errors import UsageError
-from hindmost.models.changepoint import Detection, Event, detect
-from hindmost.models.changepoint.events import compare_verdicts
+from hindmost.models.changepoint import Detection, Event
+from hindmost.models.changepoint.revisions import compare_with_reported
 
 FAILURES_KEPT_DAYS = 60.0
 ONE_BY_ONE = 30
-"""Nights that are fed one at a time; of more, those before are taken in at once."""
+"""The last new nights that are added one at a time; those before are added at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryState:
-    """Every series so far, with the verdicts on it and their log.
+    """Every series so far, with its reported changes and their log.
 
     Attributes
     ----------
     method : str
-        Empty in a state that is new.
+        Empty in a new state.
     settings : mapping
         Of the method.
     only_between : str or None
@@ -35,6 +37,8 @@ class HistoryState:
         Timer to the timer that it is a part of.
     failures : tuple of FailedRun
         Of the last `FAILURES_KEPT_DAYS`.
+    mailed : MailRecord
+        What was mailed, and when.
     """
 
     method: str = ""
@@ -43,6 +47,7 @@ class HistoryState:
     series: Mapping[SeriesName, KeptSeries] = field(default_factory=dict)
     parents: Mapping[str, str] = field(default_factory=dict)
     failures: tuple[FailedRun, ...] = ()
+    mailed: MailRecord = field(default_factory=MailRecord)
 
     def follow(
         self,
@@ -51,19 +56,19 @@ class HistoryState:
         settings: Mapping[str, Any],
         only_between: str | None,
     ) -> Following:
-        """Take in what is new in a history: all its nights, or the last ones only.
+        """Add what is new in a history, which has all nights or only the last ones.
 
         Raises
         ------
         UsageError
-            The state was kept by another method, or with other settings.
+            The state was kept with another method or settings.
         """
         asked = (method, dict(settings), only_between)
         kept = (self.method, dict(self.settings), self.only_between)
         if self.method and asked != kept:
             raise UsageError(
-                f"The state was kept by {told(*kept)}, and this is {told(*asked)}: their verdicts "
-                "do not follow each other. Ask for the same, or begin another state file."
+                f"The state was kept with {method_words(*kept)}, but this uses "
+                f"{method_words(*asked)}. Use the same, or start another state file."
             )
         new = {series.name: series for series in history.series}
         merged = {
@@ -71,8 +76,8 @@ class HistoryState:
             for name in sorted({*new, *self.series})
         }
         remarks = [
-            f"{name}: the state holds other observations before the newest than the files do; "
-            "its verdicts are held against those of the files."
+            f"{name}: observations in the state differ from those in the files; the reported "
+            "changes are compared with the files."
             for name, kept_series in self.series.items()
             if not same_past(kept_series.series, merged[name])
         ]
@@ -93,7 +98,7 @@ class HistoryState:
         )
 
     def other_machines(self, new: set[SeriesName]) -> list[str]:
-        """Say if series look like those of the state, but for the machine that they are of."""
+        """Return a remark if series look like those of the state, except for the machine."""
         known = {(name.case, name.timer): name.machine for name in self.series}
         strange = sorted(
             name for name in new if name not in self.series and (name.case, name.timer) in known
@@ -102,9 +107,9 @@ class HistoryState:
             return []
         name = strange[0]
         return [
-            f"{len(strange)} series are of the machine {name.machine!r}, and the state has the "
-            f"same of {known[name.case, name.timer]!r}, as {name.case}, {name.timer}: both are "
-            "kept. A machine may come from the name of a folder: name the same one every night."
+            f"{len(strange)} series are of the machine {name.machine!r}, but the state has the "
+            f"same for {known[name.case, name.timer]!r}, such as {name.case}, {name.timer}. Both "
+            "are kept. A machine may come from a folder's name: use the same folder every night."
         ]
 
     def with_failures(self, new: tuple[FailedRun, ...]) -> tuple[FailedRun, ...]:
@@ -123,7 +128,7 @@ class Following:
     history : History
         With the nights that only the state holds.
     remarks : tuple of str
-        Series whose past is no longer what it was.
+        On series whose past differs from the state.
     kept : dict
         Filled by `judge`.
     """
@@ -137,9 +142,9 @@ class Following:
     kept: dict[SeriesName, KeptSeries]
 
     def judge(self, series: NightlySeries) -> tuple[Detection, tuple[Event, ...]]:
-        """Hold a series against what was told of it, as `hindmost.models.changepoint.Watch` does.
+        """Compare a series with what was reported, as `hindmost.models.changepoint.Watch` does.
 
-        New nights are fed one at a time, so that the log says which of them made a difference.
+        New nights are added one at a time, so that the log says which of them made a difference.
 
         Returns
         -------
@@ -151,7 +156,7 @@ class Following:
         Raises
         ------
         DataError
-            The series is not what it should be.
+            The series is invalid.
         """
         size = series.times.size
         kept = self.before.series.get(series.name)
@@ -164,38 +169,37 @@ class Following:
         detection = None
         for end in ends:
             detection = self.detect(series, end)
-            now, events = compare_verdicts(verdicts, detection)
+            now, events = compare_with_reported(verdicts, detection)
             verdicts, log = tuple(now), log + tuple(events)
         self.kept[series.name] = KeptSeries(series=series, verdicts=verdicts, log=log)
         return detection or self.detect(series, size), log
 
     def detect(self, series: NightlySeries, end: int) -> Detection:
         """Do one pass over the first observations of a series."""
-        labels = observed(series, self.only_between)
-        return detect(
-            series.values[:end],
-            method=self.method,
-            **{name: each[:end] for name, each in labels.items()},
-            **self.settings,
-        )
+        return detect_in(series, self.method, self.settings, self.only_between, end)
 
     def state(self) -> HistoryState:
-        """Return the next state; a series that could not be judged stays as it was."""
+        """Return the next state; a series that could not be judged is unchanged."""
         return HistoryState(
             method=self.method,
             settings=self.settings,
             only_between=self.only_between,
-            series={**self.before.series, **self.kept},
+            series={
+                name: kept
+                for name, kept in {**self.before.series, **self.kept}.items()
+                if name in self.kept or not name.is_ratio
+            },
             parents=self.history.parents,
             failures=tuple(
                 each
                 for each in self.history.failures
                 if each.time > self.history.failures[-1].time - FAILURES_KEPT_DAYS * SECONDS_A_DAY
             ),
+            mailed=self.before.mailed,
         )
 
 
-def told(method: str, settings: Mapping[str, Any], only_between: str | None) -> str:
-    """Say how verdicts are come by."""
+def method_words(method: str, settings: Mapping[str, Any], only_between: str | None) -> str:
+    """Return a method with its settings, in words."""
     words = [f"{key} {value}" for key, value in sorted(settings.items())]
     return ", ".join([method, *words, *([f"only between {only_between}"] if only_between else [])])

@@ -3,33 +3,75 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 from hindmost.analysis.history.acknowledgements import replace_file
-from hindmost.analysis.history.labels import BETWEEN
+from hindmost.analysis.history.detecting import BETWEEN
+from hindmost.analysis.history.mail_record import MailRecord
 from hindmost.analysis.history.merging import KeptSeries
-from hindmost.analysis.history.records import FailedRun, SeriesName
 from hindmost.analysis.history.state import HistoryState
-from hindmost.analysis.history.state_fields import (
-    FIRST_TIME,
-    LAST_TIME,
-    Fields,
-    damaged,
-    damaged_file,
+from hindmost.analysis.history.state_series import (
+    CommitRecord,
+    CommitTable,
+    SeriesRecord,
+    kept_from,
+    kept_to,
 )
-from hindmost.analysis.history.state_series import CommitTable, commits_from, kept_from, kept_to
-from hindmost.errors import DataError, UnknownSchemaError
+from hindmost.analysis.readers.history import FailedRun, SeriesName
+from hindmost.errors import DamagedFileError, DataError, UnknownSchemaError
+from hindmost.files import read_text
 from hindmost.models.changepoint import METHODS
+from hindmost.parsing import parse_json
+from hindmost.records import RecordError, Rule, from_document, to_document
+from hindmost.rules import Text
 
 VERSION = 1
 KIND = "hindmost-history-state"
-NEEDED = (
-    *("kind", "version", "method", "settings", "only_between"),
-    *("parents", "commits", "failures", "series"),
-)
-PLAIN = {int, float, str, bool, type(None)}
+MAILED = "mailed"
+
+
+def is_method(name: str) -> bool:
+    """Tell whether a method of that name can have judged; empty where none did."""
+    return name in ("", *METHODS)
+
+
+def days_between() -> tuple[str, ...]:
+    """Return the days between which changes can be looked for."""
+    return tuple(BETWEEN)
+
+
+def are_no_circle(parents: dict[str, str]) -> bool:
+    """Tell whether no timer is a part of itself."""
+    whole: set[str] = set()
+    for timer in parents:
+        above = {timer}
+        while (timer := parents.get(timer, "")) and timer not in whole:
+            if timer in above:
+                return False
+            above.add(timer)
+        whole |= above
+    return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateRecord:
+    """What a state file holds; `kept_from` looks into its series."""
+
+    kind: str
+    version: int
+    method: Annotated[str, Rule(holds=is_method, words=f"empty, {', '.join(METHODS)}")]
+    settings: dict[Text, str | int | float | bool | None]
+    only_between: Annotated[str, Rule(choices=days_between)] | None
+    parents: Annotated[
+        dict[Text, Text],
+        Rule(holds=are_no_circle, words="timers, none of which is a part of itself"),
+    ]
+    commits: tuple[CommitRecord, ...]
+    failures: tuple[FailedRun, ...]
+    series: tuple[SeriesRecord, ...]
+    mailed: MailRecord = field(default_factory=MailRecord)
 
 
 def read_state(path: Path) -> HistoryState:
@@ -47,83 +89,55 @@ def read_state(path: Path) -> HistoryState:
     if not path.exists():
         return HistoryState()
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        record = parse_json(read_text(path))
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError, ValueError) as error:
+    except ValueError as error:
         raise damaged_file(path, error) from error
     if not isinstance(record, dict) or record.get("kind") != KIND:
         raise DataError(f"{path} is no state of a history: name another file with --state.")
-    if type(record.get("version")) is not int or record["version"] < 1:
-        raise damaged(path, "version", record.get("version"), "a whole number from 1 on")
-    if record["version"] > VERSION:
+    version = record.get("version")
+    if type(version) is int and version > VERSION:
         raise UnknownSchemaError(
-            f"{path} has version {record['version']}, and this hindmost reads up to {VERSION}: use "
+            f"{path} has version {version}, and this hindmost reads up to {VERSION}: use "
             "the one that wrote it, or a newer one."
         )
-    return state_from(record, path)
+    try:
+        if type(version) is not int or version < 1:
+            raise RecordError("allowed: a whole number of at least 1", "version", found=version)
+        return state_from(from_document(StateRecord, record))
+    except RecordError as error:
+        raise damaged_file(path, str(error).rstrip(".")) from error
 
 
-def state_from(record: dict[str, Any], path: Path) -> HistoryState:
-    """Read what `write_state` wrote.
-
-    Raises
-    ------
-    DamagedFileError
-        It is not what was written.
-    """
-    fields = Fields(record, path, "", NEEDED)
-    table = commits_from(fields.items("commits"), path)
+def state_from(record: StateRecord) -> HistoryState:
+    """Return the state of a file, or raise a RecordError where parts do not go together."""
     series: dict[SeriesName, KeptSeries] = {}
-    for at, each in enumerate(fields.items("series")):
-        kept = kept_from(each, table, path, f"series[{at}]")
+    for at, each in enumerate(record.series):
+        try:
+            kept = kept_from(each, record.commits)
+        except RecordError as error:
+            raise error.below("series", at) from None
         if kept.series.name in series:
-            raise damaged_file(path, f"series[{at}] is {kept.series.name}, as is one before")
+            why = "it stands in the file before"
+            raise RecordError(why, "series", at, found=str(kept.series.name))
         series[kept.series.name] = kept
     return HistoryState(
-        method=fields.choice("method", ("", *METHODS)),
-        settings=settings_from(fields),
-        only_between=fields.choice("only_between", (None, *BETWEEN)),
+        method=record.method,
+        settings=record.settings,
+        only_between=record.only_between,
         series=series,
-        parents=parents_from(fields),
-        failures=tuple(
-            failure_from(each, path, f"failures[{at}]")
-            for at, each in enumerate(fields.items("failures"))
-        ),
+        parents=record.parents,
+        failures=record.failures,
+        mailed=record.mailed,
     )
 
 
-def settings_from(fields: Fields) -> dict[str, Any]:
-    """Return the settings of a method: plain values by name."""
-    settings = fields.record["settings"]
-    if type(settings) is not dict or not set(map(type, settings.values())) <= PLAIN:
-        raise fields.wrong("settings", "an object of numbers, texts, true or false")
-    return settings
-
-
-def parents_from(fields: Fields) -> dict[str, str]:
-    """Return which timer is a part of which; none is a part of itself."""
-    parents = fields.texts("parents")
-    whole: set[str] = set()
-    for timer in parents:
-        above = {timer}
-        while (timer := parents.get(timer, "")) and timer not in whole:
-            if timer in above:
-                raise damaged_file(fields.path, f"in parents, {timer!r} is a part of itself")
-            above.add(timer)
-        whole |= above
-    return parents
-
-
-def failure_from(record: Any, path: Path, place: str) -> FailedRun:
-    """Read a failed run."""
-    fields = Fields(record, path, place, ("time", "machine", "case", "reason", "file"))
-    return FailedRun(
-        time=fields.number("time", FIRST_TIME, LAST_TIME),
-        machine=fields.text("machine"),
-        case=fields.text("case"),
-        reason=fields.text("reason"),
-        file=fields.text("file"),
+def damaged_file(path: Path, why: object) -> DamagedFileError:
+    """Return the error of a state that is cut off or altered."""
+    return DamagedFileError(
+        f"{path} is damaged ({why}): take it from a backup, or remove it to begin "
+        "anew, which loses the log of revisions."
     )
 
 
@@ -145,7 +159,9 @@ def write_state(path: Path, state: HistoryState) -> None:
         "only_between": state.only_between,
         "parents": dict(state.parents),
         "commits": table.records(),
-        "failures": [asdict(failure) for failure in state.failures],
+        "failures": to_document(state.failures),
         "series": series,
     }
+    if state.mailed != MailRecord():
+        record[MAILED] = to_document(state.mailed)
     replace_file(path, json.dumps(record, allow_nan=False, separators=(",", ":")) + "\n")

@@ -4,29 +4,94 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.history.labels import SECONDS_A_DAY
+from hindmost.analysis.history.dates import SECONDS_A_DAY
 from hindmost.analysis.history.merging import KeptSeries, frozen
-from hindmost.analysis.history.records import NightlySeries, SeriesName
-from hindmost.analysis.history.state_fields import FIRST_TIME, LAST_TIME, Fields
+from hindmost.analysis.readers.history import FIRST_TIME, LAST_TIME, NightlySeries, SeriesName
 from hindmost.models.changepoint import Event
-from hindmost.models.changepoint.events import KINDS, Verdict
+from hindmost.models.changepoint.revisions import ReportedChange
+from hindmost.records import RecordError, Rule, to_document
+from hindmost.rules import Text
 
-LARGEST = float(np.finfo(float).max)
-NEEDED = (
-    *("machine", "case", "timer", "unit", "smaller_is_better"),
-    *("times", "values", "commits", "spread", "verdicts", "log"),
-)
-OF_VERDICT = ("index", "interval", "effect", "effect_interval", "confirmed", "since")
-OF_EVENT = ("kind", "at", "time", "index", "effect", "was", "reason")
+NUMBERS = {int, float}
 
-Commits = tuple[str, Mapping[str, str]]
-"""What was measured, in words and by repository."""
+
+def numbers(value: Any, kinds: set[type] = NUMBERS) -> NDArray[np.float64]:
+    """Return a list of finite numbers as an array.
+
+    Returns
+    -------
+    float64 array, shape (observation,)
+        NaN where null stands for a number that is unknown.
+    """
+    if type(value) is not list or not value:
+        raise ValueError("allowed: a list of at least one number")
+    if not set(map(type, value)) <= kinds:
+        raise ValueError("allowed: numbers" + (" or null" if type(None) in kinds else ""))
+    array = np.array(value, np.float64)
+    unknown = np.array([each is None for each in value])
+    check_all("", array, np.isfinite(array) | unknown, "finite numbers")
+    return array
+
+
+def numbers_or_null(value: Any) -> NDArray[np.float64]:
+    """Return a list of numbers from 0 on as an array; null stands for one that is unknown."""
+    array = numbers(value, {*NUMBERS, type(None)})
+    check_all("", array, np.isnan(array) | (array >= 0.0), "0 or more, or null")
+    return array
+
+
+def check_all(key: str, array: NDArray[np.float64], good: NDArray[np.bool_], allowed: str) -> None:
+    """Raise a RecordError about the first number of an array that is not what it may be."""
+    if not good.all():
+        at = int(np.argmin(good))
+        path = (key, at) if key else (at,)
+        raise RecordError(f"allowed: {allowed}", *path, found=float(array[at]))
+
+
+Numbers = Annotated[Any, Rule(read=numbers, words="a list of numbers")]
+NumbersOrNull = Annotated[Any, Rule(read=numbers_or_null, words="a list of numbers or null")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitRecord:
+    """What was measured, in words and by repository."""
+
+    text: Text
+    parts: dict[Text, Text]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SeriesRecord:
+    """A series as a state file holds it.
+
+    Attributes
+    ----------
+    times, values : float64 array, shape (observation,)
+        Seconds since 1970, and the unit's.
+    commits : list of int
+        Places in the table of commits.
+    spread, freedom : float64 array, shape (observation,), or None
+        NaN where it is unknown.
+    """
+
+    machine: Text
+    case: Text
+    timer: Text
+    unit: Text
+    smaller_is_better: bool
+    times: Numbers
+    values: Numbers
+    commits: Any
+    spread: NumbersOrNull | None
+    freedom: NumbersOrNull | None = None
+    verdicts: tuple[ReportedChange, ...]
+    log: tuple[Event, ...]
 
 
 class CommitTable:
@@ -53,21 +118,6 @@ class CommitTable:
         return [{"text": text, "parts": dict(parts)} for text, parts in self._numbers]
 
 
-def commits_from(records: Sequence[Any], path: Path) -> list[Commits]:
-    """Read what `CommitTable.records` wrote.
-
-    Raises
-    ------
-    DamagedFileError
-        It is not what was written.
-    """
-    found: list[Commits] = []
-    for at, record in enumerate(records):
-        fields = Fields(record, path, f"commits[{at}]", ("text", "parts"))
-        found.append((fields.text("text"), fields.texts("parts")))
-    return found
-
-
 def kept_to(kept: KeptSeries, table: CommitTable) -> dict[str, Any]:
     """Return a series as plain data; its commits go into a table that all series share."""
     series = kept.series
@@ -82,8 +132,8 @@ def kept_to(kept: KeptSeries, table: CommitTable) -> dict[str, Any]:
         "commits": table.numbers(series.commits, series.commit_parts),
         "spread": None if series.spread is None else unknown_as_none(series.spread),
         **({} if series.freedom is None else {"freedom": unknown_as_none(series.freedom)}),
-        "verdicts": [verdict.to_json() for verdict in kept.verdicts],
-        "log": [event.to_json() for event in kept.log],
+        "verdicts": to_document(kept.verdicts),
+        "log": to_document(kept.log),
     }
 
 
@@ -92,101 +142,79 @@ def unknown_as_none(array: NDArray[np.float64]) -> list[float | None]:
     return [each if math.isfinite(each) else None for each in array.tolist()]
 
 
-def kept_from(record: Any, table: Sequence[Commits], path: Path, place: str) -> KeptSeries:
-    """Read what `kept_to` wrote.
-
-    Parameters
-    ----------
-    record : Any
-    table : sequence of Commits
-    path, place
-        For messages.
-
-    Raises
-    ------
-    DamagedFileError
-        It is not what was written.
-    """
-    fields = Fields(record, path, place, NEEDED, ("freedom",))
-    times = fields.array("times")
-    inside = (times >= FIRST_TIME) & (times <= LAST_TIME)
-    fields.all_of("times", times, inside, "seconds since 1970 of a year from 1 to 9999")
+def kept_from(record: SeriesRecord, table: Sequence[CommitRecord]) -> KeptSeries:
+    """Return the series of a record, or raise a RecordError where its parts do not go together."""
+    times, size = record.times, record.times.size
+    possible = (times >= FIRST_TIME) & (times <= LAST_TIME)
+    check_all("times", times, possible, "seconds since 1970 of a year from 1 to 9999")
     rises = np.append(True, np.diff(times) >= 0.0)
-    fields.all_of("times", times, rises, "no earlier than the one before")
-    size = times.size
-    values = fields.array("values", size)
-    fields.all_of("values", values, values > 0.0, "above zero")
-    commits = [table[number] for number in numbers_of(fields, size, len(table))]
-    series = NightlySeries(
-        name=SeriesName(
-            machine=fields.text("machine"), case=fields.text("case"), timer=fields.text("timer")
-        ),
-        unit=fields.text("unit"),
-        smaller_is_better=fields.flag("smaller_is_better"),
-        times=frozen(times),
-        values=frozen(values),
-        commits=tuple(text for text, _ in commits),
-        commit_parts=tuple(parts for _, parts in commits),
-        spread=maybe(fields, "spread", size, math.nan),
-        freedom=maybe(fields, "freedom", size, math.inf),
-    )
+    check_all("times", times, rises, "no earlier than the one before")
+    check_all("values", record.values, record.values > 0.0, "above zero")
+    for key in ("values", "spread", "freedom"):
+        array = getattr(record, key)
+        if array is not None and array.size != size:
+            why = f"allowed: a list of {size} numbers, as are times"
+            raise RecordError(why, key, found=f"a list of {array.size}")
+    commits = [table[number] for number in commit_numbers(record.commits, size, len(table))]
+    check_places(record, size)
     return KeptSeries(
-        series=series,
-        verdicts=tuple(
-            verdict_from(each, path, f"{place}.verdicts[{at}]", size)
-            for at, each in enumerate(fields.items("verdicts"))
+        series=NightlySeries(
+            name=SeriesName(machine=record.machine, case=record.case, timer=record.timer),
+            unit=record.unit,
+            smaller_is_better=record.smaller_is_better,
+            times=frozen(times),
+            values=frozen(record.values),
+            commits=tuple(each.text for each in commits),
+            commit_parts=tuple(each.parts for each in commits),
+            spread=record.spread if record.spread is None else frozen(record.spread),
+            freedom=filled(record.freedom, math.inf),
         ),
-        log=tuple(
-            event_from(each, path, f"{place}.log[{at}]", size)
-            for at, each in enumerate(fields.items("log"))
-        ),
+        verdicts=record.verdicts,
+        log=record.log,
     )
 
 
-def numbers_of(fields: Fields, size: int, known: int) -> list[int]:
-    """Return the numbers of commits of all observations."""
-    numbers = fields.items("commits")
+def commit_numbers(numbers: Any, size: int, known: int) -> list[int]:
+    """Return the numbers of the commits of all observations, or raise a RecordError."""
     if (
-        len(numbers) != size
+        type(numbers) is not list
+        or len(numbers) != size
         or set(map(type, numbers)) != {int}
         or not 0 <= min(numbers) <= max(numbers) < known
     ):
-        raise fields.wrong("commits", f"{size} whole numbers from 0 to {known - 1}")
+        why = f"allowed: {size} whole numbers from 0 to {known - 1}"
+        raise RecordError(why, "commits", found=numbers)
     return numbers
 
 
-def maybe(fields: Fields, key: str, size: int, unknown: float) -> NDArray[np.float64] | None:
-    """Return an array that may be missing, and in which numbers may be."""
-    if fields.record.get(key) is None:
-        return None
-    array = fields.array(key, size, gaps=True)
-    fields.all_of(key, array, np.isnan(array) | (array >= 0.0), "0 or more, or null")
-    array[np.isnan(array)] = unknown
-    return frozen(array)
+def filled(array: NDArray[np.float64] | None, unknown: float) -> NDArray[np.float64] | None:
+    """Return an array with a number in place of those that are unknown."""
+    return None if array is None else frozen(np.where(np.isnan(array), unknown, array))
 
 
-def verdict_from(record: Any, path: Path, place: str, size: int) -> Verdict:
-    """Read a verdict on a series of so many observations."""
-    fields = Fields(record, path, place, OF_VERDICT)
-    return Verdict(
-        index=fields.place_in("index", size),
-        interval=fields.places_in("interval", size),
-        effect=fields.number("effect", -1.0, LARGEST),
-        effect_interval=fields.range("effect_interval", -1.0),
-        confirmed=fields.flag("confirmed"),
-        since=fields.place_in("since", size),
-    )
+def check_places(record: SeriesRecord, size: int) -> None:
+    """Raise a RecordError unless verdicts and events are about observations that there are."""
+    first, last = FIRST_TIME / SECONDS_A_DAY, LAST_TIME / SECONDS_A_DAY
+    for at, verdict in enumerate(record.verdicts):
+        for key in ("index", "since"):
+            if getattr(verdict, key) >= size:
+                found = getattr(verdict, key)
+                raise RecordError(inside(size), "verdicts", at, key, found=found)
+        if not verdict.interval[0] <= verdict.interval[1] < size:
+            found = list(verdict.interval)
+            raise RecordError(inside(size), "verdicts", at, "interval", found=found)
+        if verdict.effect_interval[0] > verdict.effect_interval[1]:
+            why, found = "allowed: the smaller number first", list(verdict.effect_interval)
+            raise RecordError(why, "verdicts", at, "effect_interval", found=found)
+    for at, event in enumerate(record.log):
+        for key in ("at", "index", "was"):
+            if (getattr(event, key) or 0) >= size:
+                raise RecordError(inside(size), "log", at, key, found=getattr(event, key))
+        if not first <= event.time <= last:
+            why = f"allowed: days since 1970, from {first:g} to {last:g}"
+            raise RecordError(why, "log", at, "time", found=event.time)
 
 
-def event_from(record: Any, path: Path, place: str, size: int) -> Event:
-    """Read an entry of the log of a series of so many observations."""
-    fields = Fields(record, path, place, OF_EVENT)
-    return Event(
-        kind=fields.choice("kind", KINDS),
-        at=fields.place_in("at", size),
-        time=fields.number("time", FIRST_TIME / SECONDS_A_DAY, LAST_TIME / SECONDS_A_DAY),
-        index=fields.place_in("index", size),
-        effect=fields.number("effect", -1.0, LARGEST),
-        was=None if record["was"] is None else fields.place_in("was", size),
-        reason=fields.text("reason"),
-    )
+def inside(size: int) -> str:
+    """Say which places a series has."""
+    return f"allowed: places from 0 to {size - 1} of its series, the smaller first"

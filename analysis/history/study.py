@@ -1,34 +1,44 @@
-"""A history and what is said of it: every series judged, and the changes of the last days."""
+"""The study of a history: every series judged, and the changes of the last days."""
 
 from __future__ import annotations
 
-import html
+import math
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hindmost.analysis.history.acknowledgements import Acknowledgement, about
-from hindmost.analysis.history.judged import (
-    BADGES,
+from hindmost.analysis.history.dates import SECONDS_A_DAY, date_labels
+from hindmost.analysis.history.detecting import detect_in
+from hindmost.analysis.history.judged import JudgedSeries
+from hindmost.analysis.history.name_patterns import fits
+from hindmost.analysis.history.ratio_series import with_ratios
+from hindmost.analysis.history.state import HistoryState
+from hindmost.analysis.readers.history import History, NightlySeries, SeriesName
+from hindmost.analysis.readers.remarks import first_few
+from hindmost.errors import DataError, UsageError
+from hindmost.models.changepoint import Detection, Event, least_change
+from hindmost.models.changepoint.verdicts import (
     FAIL,
     PASS,
+    SILENT_DAYS,
+    UNKNOWN,
+    VERDICTS,
     WARN,
-    Judged,
     worst,
 )
-from hindmost.analysis.history.labels import SECONDS_A_DAY, date_labels, observed
-from hindmost.analysis.history.records import History, NightlySeries, SeriesName
-from hindmost.analysis.history.state import HistoryState
-from hindmost.errors import DataError, UsageError
-from hindmost.models.changepoint import Detection, Event, detect
 from hindmost.models.significance import p_number
+from hindmost.printable import escape
+from hindmost.text import signed_percent
 
-__all__ = ["FAIL", "PASS", "WARN", "HistoryStudy", "Judged", "judge_history"]
+__all__ = ["FAIL", "PASS", "UNKNOWN", "WARN", "HistoryStudy", "JudgedSeries", "judge_history"]
 LAST_DAYS = 10.0
 SHOWN = 20
+MOST_NAMED = 3
+"""Series that a message names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,26 +48,26 @@ class HistoryStudy:
     Attributes
     ----------
     history : History
-    judged : tuple of Judged
+    judged : tuple of JudgedSeries
         In the order of the history's series; those that could not be judged are in ``refused``.
     method : str
         Of `hindmost.models.changepoint.METHODS`.
     settings : mapping
         Of the method.
     last_days : float
-        How many days before the newest night are told of.
+        Number of days before the newest night that the report covers.
     until : float
         The newest night: seconds since 1970, UTC.
     refused : mapping
-        Name of a series to the reason why it could not be judged.
+        Name of a series to the reason why it cannot be judged.
     state : HistoryState or None
-        To be saved and given to the next judgement, if one was given to this.
+        The next state, to be saved, if one was given.
     remarks : tuple of str
-        What a person should know of the state, beside the history's warnings.
+        Remarks on the state, in addition to the history's warnings.
     """
 
     history: History
-    judged: tuple[Judged, ...]
+    judged: tuple[JudgedSeries, ...]
     method: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     last_days: float
@@ -74,11 +84,107 @@ class HistoryStudy:
     def status(self, since: float | None = None) -> str:
         """Return the worst verdict on all after a time; by default, on the last days.
 
-        A run that failed is at least "warn": its case was not measured.
+        A failed run is at least "warn", because its case was not measured, and so is a machine that
+        went silent. "unknown" if no series could be judged.
         """
         after = self.since if since is None else since
-        badges = {each.status(after) for each in self.judged}
-        return worst({*badges, *([WARN] if self.failed_cases(after) else [])})
+        badges = {each.status(after) for each in self.judged} or {UNKNOWN}
+        warns = self.failed_cases(after) or self.silent_machines(after)
+        return worst({*badges, *([WARN] if warns else [])})
+
+    def silent_machines(self, since: float) -> dict[str, float]:
+        """Return the machines without a result or a failed run after a time, and their last ones.
+
+        Machines without any for `SILENT_DAYS` before that are left out.
+        """
+        last: dict[str, float] = {}
+        for each in self.judged:
+            if each.series.name.is_ratio:
+                continue
+            machine = each.series.name.machine
+            last[machine] = max(last.get(machine, 0.0), float(each.series.times[-1]))
+        for failure in self.history.failures:
+            if failure.machine in last:
+                last[failure.machine] = max(last[failure.machine], failure.time)
+        earliest = since - SILENT_DAYS * SECONDS_A_DAY
+        return {machine: time for machine, time in last.items() if earliest < time <= since}
+
+    def silent_cases(self, since: float) -> dict[tuple[str, str], float]:
+        """Return the silent cases of machines that are not silent, and their last results.
+
+        A case that failed after the time is not silent.
+        """
+        last: dict[tuple[str, str], float] = {}
+        for each in self.judged:
+            name = each.series.name
+            if not name.is_ratio:
+                case = (name.machine, name.case)
+                last[case] = max(last.get(case, 0.0), float(each.series.times[-1]))
+        failed, machines = self.failed_cases(since), self.silent_machines(since)
+        earliest = since - SILENT_DAYS * SECONDS_A_DAY
+        return {
+            case: time
+            for case, time in last.items()
+            if earliest < time <= since and case not in failed and case[0] not in machines
+        }
+
+    def silent(self) -> tuple[JudgedSeries, ...]:
+        """Return the series without a result in the last days."""
+        return tuple(each for each in self.judged if each.is_silent(self.since))
+
+    def too_short(self) -> tuple[JudgedSeries, ...]:
+        """Return the series with a result in the last days that are too short to judge."""
+        return tuple(
+            each
+            for each in self.judged
+            if each.detection.too_short and not each.is_silent(self.since)
+        )
+
+    def unjudged(self) -> tuple[JudgedSeries, ...]:
+        """Return the series with a result in the last days that cannot be judged yet."""
+        return tuple(
+            each
+            for each in self.judged
+            if each.is_unjudged(self.since) and not each.is_silent(self.since)
+        )
+
+    def with_accumulated_shifts(self) -> tuple[JudgedSeries, ...]:
+        """Return the series whose small shifts sum to what would be reported as one change."""
+        return tuple(
+            each
+            for each in self.judged
+            if abs(math.log1p(each.detection.small_shift_now)) >= math.log1p(self.least) > 0.0
+            and not each.is_silent(self.since)
+            and not each.detection.unjudged
+        )
+
+    def partly_judged(self) -> tuple[JudgedSeries, ...]:
+        """Return the series of which only nights before the last days cannot be judged."""
+        return tuple(
+            each
+            for each in self.judged
+            if each.detection.unjudged
+            and not each.is_unjudged(self.since)
+            and not each.is_silent(self.since)
+        )
+
+    def ranked(self) -> tuple[JudgedSeries, ...]:
+        """Return all series: the worst verdict first, then the newest change."""
+        return tuple(
+            sorted(
+                self.judged,
+                key=lambda each: (
+                    VERDICTS.index(each.status(self.since)),
+                    -max((change.time for change in each.detection.changes), default=0.0),
+                    each.series.name,
+                ),
+            )
+        )
+
+    @property
+    def least(self) -> float:
+        """The smallest relative change that the method reports; 0 without a limit."""
+        return least_change(self.method, self.settings)
 
     def failed_cases(self, since: float) -> Counter[tuple[str, str]]:
         """Return how many runs of a machine and case failed after a time."""
@@ -99,14 +205,14 @@ class HistoryStudy:
     def _repr_html_(self) -> str:
         """Show the recent changes in a notebook."""
         rows = [(each, change) for each in self.judged for change in each.recent(self.since)]
-        rows.sort(key=lambda row: (BADGES.index(row[0].badge(row[1])), -abs(row[1].effect)))
+        rows.sort(key=lambda row: (VERDICTS.index(row[0].verdict_on(row[1])), -abs(row[1].effect)))
         cells = [
             (
-                each.badge(change),
+                each.verdict_on(change),
                 each.labels[change.index],
                 str(each.series.name),
                 f"{change.before:.4g} → {change.after:.4g} {each.series.unit}",
-                f"{100.0 * change.effect:+.1f} %",
+                signed_percent(change.effect),
                 p_number(change.p_value),
             )
             for each, change in rows[:SHOWN]
@@ -122,7 +228,7 @@ class HistoryStudy:
 
 def table_row(cells: tuple[str, ...], tag: str) -> str:
     """Return a row of an HTML table."""
-    return f"<tr>{''.join(f'<{tag}>{html.escape(cell)}</{tag}>' for cell in cells)}</tr>"
+    return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
 
 
 def judge_history(
@@ -133,6 +239,7 @@ def judge_history(
     only_between: str | None = None,
     state: HistoryState | None = None,
     acknowledged: Sequence[Acknowledgement] = (),
+    ratios: Sequence[tuple[str, str]] = (),
     **settings: Any,
 ) -> HistoryStudy:
     """Find the changes in every series of a history.
@@ -143,20 +250,23 @@ def judge_history(
     method : str
         Of `hindmost.models.changepoint.METHODS`.
     last_days : float
-        How many days before the newest night are told of.
+        Number of days before the newest night that the report covers.
     only_between : {"days", "commits"}, optional
         Where a change may lie.
     state : HistoryState, optional
-        What was said up to last night; it holds series of its own, and takes in the new nights:
-        `HistoryStudy.state` is the next one.
+        What was reported up to last night, with its series; the new nights are added, and
+        `HistoryStudy.state` is the next state.
     acknowledged : sequence of Acknowledgement
+    ratios : sequence of (str, str)
+        Cases, machines or timers whose ratios are judged too: see `ratio_series.with_ratios`.
     **settings
         Of the method, as ``alpha``.
 
     Raises
     ------
     UsageError
-        There is no such method or setting, it is out of range, or the state was kept by others.
+        The method or a setting is unknown or out of range, the state was kept with others, or
+        changes are to lie between commits and no result names any.
     DataError
         There is no series to judge.
     """
@@ -166,23 +276,27 @@ def judge_history(
     if state is not None:
         following = state.follow(history, method, settings, only_between)
         history = following.history
+    history = with_ratios(history, ratios)
     if not history.series:
-        raise DataError(f"{history.source} holds no series to judge: no run gave a time.")
+        raise DataError(f"{history.source} contains no series to judge: no run has a result.")
+
+    if only_between == "commits" and not any(any(series.commits) for series in history.series):
+        raise UsageError(
+            f"--only-between commits: no result of {history.source} names a commit. Add the "
+            "commits to the data, or leave the option out."
+        )
 
     def judge(series: NightlySeries) -> tuple[Detection | str, tuple[Event, ...]]:
         try:
             if following is not None:
                 return following.judge(series)
-            return (
-                detect(series.values, method=method, **observed(series, only_between), **settings),
-                (),
-            )
+            return detect_in(series, method, settings, only_between), ()
         except UsageError:
             raise
         except DataError as error:
             return str(error), ()
 
-    # The compiled loops let other threads run; the first series alone, as they may be compiled.
+    # Compiled loops release the lock. The first series runs alone, as it may compile them.
     results = [judge(history.series[0])]
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads:
         results += threads.map(judge, history.series[1:])
@@ -192,7 +306,7 @@ def judge_history(
             refused[series.name] = detection
             continue
         judged.append(
-            Judged(
+            JudgedSeries(
                 series=series,
                 detection=detection,
                 log=log,
@@ -213,7 +327,57 @@ def judge_history(
     )
 
 
+def select_series(
+    study: HistoryStudy,
+    *,
+    machine: str | None = None,
+    case: str | None = None,
+    timer: str | None = None,
+) -> HistoryStudy:
+    """Keep the series of a machine, case and timer; ``*`` and ``?`` are wildcards.
+
+    Raises
+    ------
+    UsageError
+        There is no such series.
+    """
+    wanted = {
+        key: pattern
+        for key, pattern in (("machine", machine), ("case", case), ("timer", timer))
+        if pattern is not None
+    }
+    if not wanted:
+        return study
+    judged = tuple(
+        each
+        for each in study.judged
+        if all(fits(pattern, getattr(each.series.name, key)) for key, pattern in wanted.items())
+    )
+    if not judged:
+        given = ", ".join(f"{key} {pattern!r}" for key, pattern in wanted.items())
+        refused = [
+            f"{name}: {why}"
+            for name, why in study.refused.items()
+            if all(fits(pattern, getattr(name, key)) for key, pattern in wanted.items())
+        ]
+        if refused:
+            raise UsageError(
+                f"No series with {given} can be judged: {first_few(refused, MOST_NAMED)}"
+            )
+        names = [str(each.series.name) for each in study.judged]
+        raise UsageError(
+            f"No series has {given}: omit that to see all {len(names)}, or use wildcards, as in "
+            f"'ant-*'. There are {first_few(names, MOST_NAMED)}."
+        )
+    failures = tuple(
+        each
+        for each in study.history.failures
+        if all(fits(wanted[key], getattr(each, key)) for key in wanted if key != "timer")
+    )
+    return replace(study, judged=judged, history=replace(study.history, failures=failures))
+
+
 def newest(history: History) -> float:
-    """Return the time of the newest night, failed ones among them: seconds since 1970, UTC."""
+    """Return the time of the newest night, failed or not: seconds since 1970, UTC."""
     times = [float(series.times[-1]) for series in history.series if series.times.size]
     return max([*times, *(failure.time for failure in history.failures)])

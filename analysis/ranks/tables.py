@@ -1,211 +1,190 @@
-"""Tables of metrics per rank, of whatever tool: CSV, CUBE, Caliper, TAU.
-
-A CSV has a row for every rank and a column for every metric, as ``rank,host,compute [s],bytes
-[byte]``; ``rank`` and ``host`` (or ``node``) may be left out. The unit says to which domain a
-metric belongs. Of profiles, the exclusive time of every call path, region or function is a metric;
-those beyond the largest `MOST_METRICS` are put together as ``others``. Threads of a rank are added.
-"""
+"""What ``hindmost ranks`` prints: wait time, stragglers, outliers and groups of ranks."""
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-from pathlib import Path
-from typing import NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
-from hindmost.analysis.ranks.tau import read_tau, tau_files
-from hindmost.analysis.readers.caliper import ranks_of_caliper
-from hindmost.analysis.readers.cube import ranks_of_cube
-from hindmost.analysis.readers.head import head_of
-from hindmost.analysis.readers.lines import read_text
-from hindmost.analysis.readers.rows import names_and_units, numbered_rows, separator_of
-from hindmost.errors import DataError, UsageError
-from hindmost.models.ranks.vectors import RankMetrics
+from hindmost.analysis.ranks.read import RanksOfRun
+from hindmost.analysis.ranks.study import RankReport
+from hindmost.analysis.runs.finding import OF_RANKS, cautions, folded
+from hindmost.models.ranks.extrema import Extreme
+from hindmost.models.ranks.lateness import Lateness
+from hindmost.text import counted, percent, quantity, seconds
 
-MOST_METRICS = 32
-TIMES = {"s": 1.0, "sec": 1.0, "seconds": 1.0, "ms": 1e-3, "us": 1e-6, "usec": 1e-6, "ns": 1e-9}
-"""Units of time, in seconds."""
-BYTES = ("b", "byte", "bytes")
-LAST_RANK = 1 << 31
-LARGEST = 1e30
-"""Of any metric, so that squares can be summed."""
-WAITS = re.compile(r"wait|idle|mpi_|barrier|allreduce|recv", re.IGNORECASE)
-"""Names of metrics that are waiting, not work."""
-
-
-class Metric(NamedTuple):
-    """One metric of all ranks: its unit, its domain, and its values, shape (rank,)."""
-
-    unit: str
-    domain: str
-    values: NDArray[np.float64]
+BY_CHANCE = 0.01
+"""Probability from which on a rank may be last this often by chance."""
+LAST = (
+    'The "last" rank has the most own work and slow transfers in a body (iteration), whatever it '
+    "waited for before."
+)
+NEGLIGIBLE = 0.01
+"""Shares of the time below this one are not mentioned."""
+MOST_STRAGGLERS = 3
+MOST_OUTLIERS = 3
+"""Of one criterion."""
+MOST_MEANS = 3
+"""Metrics of a group."""
+MOST_KEPT = 12
+"""Ranks that are listed for one reason."""
+ONE_RANK = "There is only one rank, so there is nothing to compare."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RankTable:
-    """Metrics of ranks, and who they are.
-
-    Attributes
-    ----------
-    metrics : RankMetrics
-    numbers : int64 array, shape (rank,)
-    hosts : tuple of str, one a rank
-        Empty where the table does not say.
-    """
-
-    metrics: RankMetrics
-    numbers: NDArray[np.int64]
-    hosts: tuple[str, ...]
-
-    @property
-    def work_s(self) -> NDArray[np.float64] | None:
-        """Own time of every rank, in seconds, or None where the table has no times."""
-        own = [
-            at
-            for at, (name, domain) in enumerate(
-                zip(self.metrics.names, self.metrics.domains, strict=True)
-            )
-            if domain == "time" and not WAITS.search(name)
-        ]
-        return self.metrics.values[:, own].sum(axis=1) if own else None
+def summary_lines(report: RankReport) -> list[str]:
+    """Return the summary of the ranks of a run or table."""
+    count = report.numbers.size
+    lines = [f"{report.file}: {counted(count, 'rank')}"]
+    if report.remark:
+        lines.append(f"  note: {report.remark}")
+    if count == 1:
+        return [*lines, f"  {ONE_RANK}"]
+    if report.run is not None:
+        lines += ["recorded wait time", f"  {recorded_wait_time(report.run)}"]
+    late = report.lateness
+    if late is not None and late.ranks > 1 and late.bodies:
+        lines += ["stragglers", *straggler_lines(report, late)]
+    lines += ["outliers among the ranks (value; median of all ranks)", *outlier_lines(report)]
+    lines += group_lines(report)
+    if report.slopes_text:
+        lines += ["time profile of a body (iteration)", f"  {report.slopes_text}"]
+    lines += folded(cautions(report.findings, OF_RANKS), indent="  ")
+    return [*lines, *kept_lines(report)]
 
 
-def read_table(path: Path) -> RankTable:
-    """Read a table of whatever format.
-
-    Raises
-    ------
-    UsageError
-        No such file.
-    DataError
-        It is no table of metrics per rank.
-    """
-    if not path.exists():
-        raise UsageError(f"{path} does not exist.")
-    if tau_files(path):
-        return _of_columns(path, *read_tau(path))
-    if path.is_dir():
-        raise UsageError(
-            f"{path} holds neither run files (*.h5) nor TAU's profile.RANK.0.THREAD; name a file."
+def straggler_lines(report: RankReport, late: Lateness) -> list[str]:
+    """Return which ranks and which node are last, how often, and what that costs."""
+    whole = max(float(late.charged_s.sum()), 1e-300)
+    lines = [f"  {straggler_wait_time(report, late)}"]
+    if report.withheld:
+        return lines
+    lines.append(f"  {LAST}")
+    order = np.argsort(-late.charged_s, kind="stable")[:MOST_STRAGGLERS]
+    first = [at for at in order if late.last[at]]
+    if late.bodies > 1 and not first:
+        lines.append("  In no body is a single rank last.")
+    elif late.bodies > 1 and late.chance > BY_CHANCE:
+        which = "these ranks cost" if len(first) > 1 else "this rank costs"
+        lines.append(f"  No rank is last more often than by chance; {which} the most:")
+    for at in first:
+        host = f" on {report.hosts[at]}" if report.hosts and report.hosts[at] else ""
+        lines.append(
+            f"  rank {report.numbers[at]}{host}: last in {late.last[at]} of "
+            f"{counted(late.bodies, 'body')}; causes {percent(late.charged_s[at] / whole, 0)} of "
+            f"the wait time{transfer_share(late, int(at))}; {seconds(float(late.lost_s[at]))} "
+            "saved if it were as fast as the next rank"
         )
-    head = head_of(path)
-    if head.lstrip().startswith(b"__rec="):
-        return _of_columns(path, *ranks_of_caliper(path))
-    if path.suffix == ".cubex" or head[257:262] == b"ustar":
-        return _of_columns(path, *ranks_of_cube(path))
-    return read_csv(path)
-
-
-def read_csv(path: Path) -> RankTable:
-    """Read a table with a row for every rank."""
-    text = read_text(path)
-    lines = (line for line in text.splitlines() if line.strip() and not line.startswith("#"))
-    separator = separator_of(next(lines, ""))
-    if separator is None:
-        raise DataError(
-            f"{path} is neither a run file nor a table: its first line should name columns, as "
-            "rank,host,compute [s],messages."
+    if len(late.nodes) > 1:
+        at = int(np.argmax(late.node_charged_s))
+        lost = late.node_lost_s
+        saved = (
+            ""
+            if lost is None
+            else f"; {seconds(float(lost[at]))} saved if it were as fast as the next node"
         )
-    rows = numbered_rows(text, separator, path)
-    _, header = next(rows)
-    columns = names_and_units(header)
-    places = {name.lower(): at for at, (name, _) in enumerate(columns)}
-    rank_at = places.get("rank")
-    host_at = places.get("host", places.get("node"))
-    used = [at for at in range(len(columns)) if at not in (rank_at, host_at)]
-    numbers: list[int] = []
-    hosts: list[str] = []
-    values: list[list[float]] = []
-    for line, fields in rows:
-        if len(fields) != len(columns):
-            raise DataError(
-                f"{path}, line {line}: {len(fields)} fields under {len(columns)} columns."
-            )
-        try:
-            numbers.append(int(fields[rank_at]) if rank_at is not None else len(numbers))
-            values.append([float(fields[at]) for at in used])
-        except ValueError as error:
-            raise DataError(f"{path}, line {line}: {error}; numbers are wanted.") from None
-        if host_at is not None:
-            hosts.append(fields[host_at])
-    if any(not 0 <= number < LAST_RANK for number in numbers):
-        raise DataError(f"{path}: ranks are numbered from 0 to {LAST_RANK - 1} at most.")
-    if len(set(numbers)) < len(numbers) or not numbers:
-        raise DataError(f"{path}: every rank should have one row, and at least one rank be there.")
-    table = np.array(values, np.float64).reshape(len(values), -1)
-    named = {columns[at][0]: (columns[at][1], table[:, place]) for place, at in enumerate(used)}
-    if len(named) < len(used):
-        raise DataError(f"{path}: a column comes twice; give each a name of its own.")
-    return _of_columns(path, np.array(numbers, np.int64), named, tuple(hosts))
+        lines.append(
+            f"  node {late.nodes[at]}: last in {late.node_last[at]} of "
+            f"{counted(late.bodies, 'body')}; causes "
+            f"{percent(late.node_charged_s[at] / whole, 0)} of the wait time{saved}"
+        )
+    return lines
 
 
-def _of_columns(
-    path: Path,
-    numbers: NDArray[np.int64],
-    columns: dict[str, tuple[str, NDArray[np.float64]]],
-    hosts: tuple[str, ...] = (),
-) -> RankTable:
-    """Put columns of a unit each together, the small ones as one."""
-    made: dict[str, Metric] = {}
-    for name, (unit, values) in columns.items():
-        known = unit.lower()
-        refuse_impossible(f"{path}: '{name}'", values, numbers, time=known in TIMES)
-        if known in TIMES:
-            made[name] = Metric("s", "time", values * TIMES[known])
-        elif known in BYTES or (not unit and "bytes" in name.lower()):
-            made[name] = Metric("byte", "bytes", values)
-        else:
-            made[name] = Metric(unit or "1", unit or "count", values)
-    if len(made) > MOST_METRICS:
-        made = pooled(made)
-    order = np.argsort(numbers, kind="stable")
-    return RankTable(
-        metrics=RankMetrics(
-            values=np.stack([each.values for each in made.values()], axis=1)[order]
-            if made
-            else np.empty((numbers.size, 0)),
-            names=tuple(made),
-            units=tuple(each.unit for each in made.values()),
-            domains=tuple(each.domain for each in made.values()),
-        ),
-        numbers=numbers[order],
-        hosts=tuple(hosts[at] for at in order) if hosts else (),
+def outlier_lines(report: RankReport) -> list[str]:
+    """Return which ranks are outliers by which criterion, or that none is."""
+    if report.standing_text:
+        return [f"  {report.standing_text}"]
+    return [
+        f"  {each.criterion + ':':<24}{outliers_by(report, each)}; "
+        f"{metric_text(each.typical, each.unit)}"
+        for each in report.extrema
+        if each.standing_out
+    ]
+
+
+def outliers_by(report: RankReport, extreme: Extreme) -> str:
+    """List the outliers by one criterion with their values."""
+    shown = min(extreme.standing_out, MOST_OUTLIERS)
+    return ", ".join(
+        f"{report.numbers[rank]} ({metric_text(value, extreme.unit)})"
+        for rank, value in zip(extreme.ranks[:shown], extreme.values[:shown], strict=True)
     )
 
 
-def pooled(made: dict[str, Metric]) -> dict[str, Metric]:
-    """Put the smallest times together, work as ``others`` and waiting as ``other waiting``."""
-    times = sorted(
-        (name for name in made if made[name].domain == "time"),
-        key=lambda name: -float(made[name].values.sum()),
+def group_lines(report: RankReport) -> list[str]:
+    """Return the groups of ranks, each with the metrics that differ most between groups."""
+    groups, metrics = report.clustering, report.metrics
+    lines = [f"{counted(groups.k, 'group')} of ranks (silhouette {groups.silhouette:.2f})"]
+    most = np.argsort(-metrics.normalised().std(axis=0), kind="stable")[:MOST_MEANS]
+    for size, exemplar, means in zip(
+        groups.sizes, report.exemplars(), report.cluster_means(), strict=True
+    ):
+        values = ", ".join(
+            f"{metrics.names[at]} {metric_text(means[at], metrics.units[at])}"
+            for at in sorted(most)
+        )
+        lines.append(f"  {counted(int(size), 'rank')} like rank {exemplar}: {values}")
+    return lines
+
+
+def kept_lines(report: RankReport) -> list[str]:
+    """Return the ranks to keep and why, where a share was given."""
+    if report.kept is None:
+        return []
+    total = sum(len(each) for each in report.kept.values())
+    lines = [f"{counted(total, 'rank')} to keep"]
+    for name, ranks in report.kept.items():
+        if ranks:
+            left = len(ranks) - MOST_KEPT
+            more = f" and {left} more" if left > 0 else ""
+            lines.append(f"  {name + ':':<24}{', '.join(map(str, ranks[:MOST_KEPT]))}{more}")
+    return lines
+
+
+def recorded_wait_time(run: RanksOfRun) -> str:
+    """Say how much of the time was recorded as waiting, and what is known of its cause."""
+    share, halo = run.recorded_share(run.waiting_s), run.recorded_share(run.halo_s)
+    said = f"{percent(share)} of the time of all ranks; {percent(halo)} is in halo exchanges"
+    if halo < NEGLIGIBLE:
+        return f"{said}."
+    if run.transfers and run.lateness is not None:
+        slow = run.recorded_share(run.lateness.transfer_s)
+        return f"{said}, and {percent(slow)} in slow transfers of halos that were sent in time."
+    return (
+        f"{said}. Without the events of all ranks the cause is unknown: a late neighbour or a "
+        "slow link."
     )
-    room = max(0, MOST_METRICS - 2 - (len(made) - len(times)))
-    rest: dict[str, list[NDArray[np.float64]]] = {}
-    left = dict(made)
-    for name in times[room:]:
-        what = "other waiting" if WAITS.search(name) else "others"
-        rest.setdefault(what, []).append(left.pop(name).values)
-    for what, parts in rest.items():
-        while what in left:
-            what = f"all {what}"
-        left[what] = Metric("s", "time", np.sum(parts, axis=0))
-    return left
 
 
-def refuse_impossible(
-    what: str, values: NDArray[np.float64], numbers: NDArray[np.int64], *, time: bool
-) -> None:
-    """Raise a DataError of what no metric can be: not a number, too large, a time below zero."""
-    bad = ~np.isfinite(values) | (np.abs(values) > LARGEST)
-    if bad.any():
-        raise DataError(
-            f"{what} of rank {numbers[bad.argmax()]} is not a number, or above {LARGEST:g}; "
-            "measure it on every rank, or leave it out."
+def straggler_wait_time(report: RankReport, late: Lateness) -> str:
+    """Say how much time all ranks lose to the last one."""
+    differences, waited = late.waiting_share, report.waiting_share
+    if not report.withheld:
+        more = (
+            f" Own work differs by {percent(differences)}, but ranks did not wait for all of that."
+            if differences - waited > NEGLIGIBLE
+            else ""
         )
-    if time and (values < 0.0).any():
-        raise DataError(
-            f"{what} of rank {numbers[values.argmin()]} is {values.min():g}; no time is negative."
+        return (
+            f"{percent(waited)} of the time of all ranks is wait time for the last rank of a "
+            f"body.{more}"
         )
+    return (
+        f"Own work differs between ranks by {percent(differences)} of the time; at most "
+        f"{percent(waited)} was spent waiting for that. {report.withheld}"
+    )
+
+
+def transfer_share(late: Lateness, at: int) -> str:
+    """Say how much of the wait time that a rank causes is due to its link, unless negligible."""
+    slow = float(late.transfer_charged_s[at])
+    if slow < NEGLIGIBLE * late.total_s * late.ranks:
+        return ""
+    share = slow / max(float(late.charged_s[at]), 1e-300)
+    return (
+        f" ({percent(share, 0)} of that by slow transfers of halos that were sent in time: the "
+        "link, MPI progress or a lost core)"
+    )
+
+
+def metric_text(value: float, unit: str) -> str:
+    """Write the value of a metric; the unit 1 is not written."""
+    return quantity(float(value), "" if unit == "1" else unit)

@@ -37,7 +37,7 @@ class Timelines:
 
     @property
     def bodies_a_step(self) -> int:
-        """How many bodies a step is of; the last may be of fewer."""
+        """Number of bodies in a step; the last step may have fewer."""
         return round(float(self.edges[1] - self.edges[0]))
 
 

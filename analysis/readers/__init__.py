@@ -1,1 +1,1 @@
-"""Experiments in: the formats of other tools, and run files, as series over parameters."""
+"""Files of other tools, and run files, in: as experiments over parameters, or as histories."""

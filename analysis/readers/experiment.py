@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Series:
-    """One metric of one kernel; two are equal if all they hold is.
+class KernelSeries:
+    """One metric of one kernel; two are equal if all their contents are.
 
     Attributes
     ----------
@@ -18,7 +18,7 @@ class Series:
         Call path or name, as ``main->compute``.
     metric : str
     unit : str
-        ``s`` for seconds, what the file says of other units, empty where it says nothing.
+        ``s`` for seconds, other units as the file writes them, empty where it has none.
     points : float64 array, shape (point, parameter)
         In ascending order of the first parameter, then the second and so on; each point once.
         Always above zero. Read-only.
@@ -34,7 +34,7 @@ class Series:
 
     def __eq__(self, other: object) -> bool:
         """Compare names, points and values; missing repetitions are alike."""
-        if not isinstance(other, Series):
+        if not isinstance(other, KernelSeries):
             return NotImplemented
         return (
             (self.kernel, self.metric, self.unit) == (other.kernel, other.metric, other.unit)
@@ -55,7 +55,7 @@ class Experiment:
         What was read, for messages.
     parameters : tuple of str
         Names of the columns of every series' points.
-    series : tuple of Series
+    series : tuple of KernelSeries
         At least one, in the order in which the files name them.
     warnings : tuple of str
         What was left out, merged or assumed, and why: a sentence each, with the line or the place.
@@ -63,5 +63,5 @@ class Experiment:
 
     source: str
     parameters: tuple[str, ...]
-    series: tuple[Series, ...]
+    series: tuple[KernelSeries, ...]
     warnings: tuple[str, ...]

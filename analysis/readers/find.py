@@ -1,105 +1,104 @@
-"""Experiments found by what is in the files, whatever they are called."""
+"""Files of known formats, recognised by their contents: those that are named, and those in folders.
+
+A file that is named is read or refused. In a folder, hidden files are passed over, and so is what
+hindmost itself writes next to results; a remark lists other files that have no known format.
+"""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Generic, TypeVar
 
-from hindmost.analysis.readers.beside import is_ours
-from hindmost.analysis.readers.caliper import CALIPER
-from hindmost.analysis.readers.cube import CUBE
-from hindmost.analysis.readers.experiment import Experiment
-from hindmost.analysis.readers.gathering import Gathering
-from hindmost.analysis.readers.head import head_of
-from hindmost.analysis.readers.json_document import JSON
-from hindmost.analysis.readers.json_lines import JSON_LINES, TALPAS
-from hindmost.analysis.readers.remarks import some
-from hindmost.analysis.readers.request import Format, Request
-from hindmost.analysis.readers.run_files import RUNS
-from hindmost.analysis.readers.table import TABLE
-from hindmost.analysis.readers.text import TEXT
+from hindmost.analysis.readers.format import Format
+from hindmost.analysis.readers.remarks import Remarks, first_few
+from hindmost.analysis.readers.text_files import head_of
 from hindmost.errors import DataError, UsageError
+from hindmost.registry import Registry
 
-FORMATS = {each.name: each for each in (RUNS, CUBE, CALIPER, JSON_LINES, TALPAS, JSON, TEXT, TABLE)}
-"""Every format by its name, in the order in which they are tried."""
+COLLECTED, MARK = "collected.json", b'"study_sha256"'
+"""The table of ``hindmost collect``: which run each file belongs to, and where it was done."""
+KNOWN_CHANGES = "hindmost-acknowledged.toml"
+"""Where ``hindmost history ack`` notes known changes of a history."""
+PAGES, HTML = (".html", ".htm"), b"<!doctype html"
+"""No page contains results, neither ours nor another's."""
+FIGURES = (".png", ".pdf", ".svg")
+"""Next to a figure is a CSV file of its name, with the numbers that were plotted."""
+
+F = TypeVar("F", bound=Format)
 
 
-def read_experiment(
-    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundFile(Generic[F]):
+    """A file to read.
+
+    Attributes
+    ----------
+    path : Path
+    root : Path
+        The folder that was named, or that of a file that was named.
+    format : Format
+    """
+
+    path: Path
+    root: Path
+    format: F
+
+
+def find_files(
+    paths: Sequence[Path],
+    formats: Registry[F],
+    names: Sequence[str],
+    remarks: Remarks,
     *,
-    format: str | None = None,
-    metric: str | Sequence[str] | None = None,
-    kernel: str | None = None,
-    parameters: str | Sequence[str] | None = None,
-    over_ranks: str = "mean",
-    inclusive: bool = False,
-) -> Experiment:
-    """Read an experiment from files of any known format, and from folders of them.
-
-    Values that are not above zero and finite are left out, points are sorted, and values at one
-    point are its repetitions, also those of several files; the warnings say what was done.
+    depth: int,
+    if_mixed: str,
+) -> list[FoundFile[F]]:
+    """Return the files to read, each once, in the order of their names on the command line.
 
     Parameters
     ----------
-    paths : path, or paths
-        All of one format. Of a folder, the files in it and in the folders in it are taken, except
-        hidden ones.
-    format : str, optional
-        A name of `FORMATS`; found by content if it is missing.
-    metric : str or sequence of str, optional
-        All by default; of run files the median iteration time.
-    kernel : str, optional
-        A name, or a pattern with ``*`` and ``?``, as ``main->*``.
-    parameters : str or sequence of str, optional
-        All that the files have by default; of run files the ranks, of Caliper files the number of
-        ranks. One that is not asked for becomes part of the kernels' names where it varies.
-    over_ranks : str
-        ``mean``, ``maximum`` or ``sum``: how the values of ranks and threads become one, in
-        formats that hold them apart (CUBE, Caliper).
-    inclusive : bool
-        Count into a call path what it calls (CUBE).
+    paths : sequence of Path
+        Files and folders.
+    formats : Registry
+        Tried in their order.
+    names : sequence of str
+        Of the formats that are wanted; empty for any, and then all files need the same format.
+    depth : int
+        How many levels of folders below a named one are searched.
+    if_mixed : str
+        What to do about files of several formats.
 
     Raises
     ------
     UsageError
-        A path, format, metric, kernel or parameter that there is not.
+        A path does not exist, or a format is unknown.
     DataError
-        A file that is of no known format, malformed or empty, files of several formats, a
-        parameter that is not above zero, or nothing left to model.
-    MissingError
-        The format needs a package that is not installed.
+        A file has no known format, a folder contains none that has, or formats are mixed.
     """
-    if isinstance(paths, str | os.PathLike):
-        paths = [paths]
-    given = [Path(path) for path in paths]
-    if not given:
-        raise UsageError("No file to read an experiment from; name files or a folder.")
-    request = Request(
-        metrics=_names(metric),
-        kernel=kernel,
-        parameters=_names(parameters),
-        over_ranks=over_ranks,
-        inclusive=inclusive,
-    )
-    if format is not None and format not in FORMATS:
-        raise UsageError(f"Unknown format '{format}'; choose from: {', '.join(FORMATS)}.")
-    into = Gathering()
-    files, found = _files(given, None if format is None else FORMATS[format], into)
-    found.read(files, request, into)
-    return into.experiment(
-        some([str(path) for path in given]), request.metrics, kernel, request.parameters
-    )
+    wanted = tuple(formats[name] for name in names)
+    found: dict[Path, FoundFile[F]] = {}
+    for path in paths:
+        if path.is_dir():
+            for each in _in_folder(path, formats, wanted, remarks, depth):
+                found.setdefault(each.path.resolve(), each)
+        elif not path.exists():
+            raise UsageError(f"{path} does not exist.")
+        else:
+            format = required_format(path, formats, wanted)
+            found.setdefault(
+                path.resolve(), FoundFile(path=path, root=root_of(path), format=format)
+            )
+    kinds = {each.format.name: each.path for each in found.values()}
+    if len(kinds) > 1 and not wanted:
+        listed = "; ".join(f"{path} is {name}" for name, path in kinds.items())
+        raise DataError(f"Files of several formats: {listed}. {if_mixed}")
+    return list(found.values())
 
 
-def _names(names: str | Sequence[str] | None) -> tuple[str, ...]:
-    if names is None:
-        return ()
-    return (names,) if isinstance(names, str) else tuple(names)
-
-
-def recognise(path: Path) -> Format | None:
-    """Return the format of a file by its content, None if it is of no known one.
+def recognise(path: Path, formats: Iterable[F]) -> F | None:
+    """Return the format of a file by its content, None if it has none of these.
 
     Raises
     ------
@@ -107,68 +106,108 @@ def recognise(path: Path) -> Format | None:
         The file cannot be read.
     """
     head = head_of(path)
-    return next((each for each in FORMATS.values() if each.recognises(path, head)), None)
+    return next((each for each in formats if each.recognises(path, head)), None)
 
 
-def _files(
-    given: list[Path], wanted: Format | None, into: Gathering
-) -> tuple[tuple[Path, ...], Format]:
-    """Return the files to read, each once, and their format."""
-    formats: dict[Path, Format] = {}
-    for path in given:
-        if path.is_dir():
-            formats.update(_in_folder(path, wanted, into))
-        elif not path.exists():
-            raise UsageError(f"{path} does not exist.")
-        else:
-            found = wanted or recognise(path)
-            if found is None:
-                raise DataError(_unknown(path))
-            formats[path] = found
-    kinds = {each.name: path for path, each in formats.items()}
-    if len(kinds) > 1:
-        told = "; ".join(f"{path} is {name}" for name, path in kinds.items())
-        raise DataError(f"Files of several formats: {told}. Read one format at a time.")
-    return tuple(formats), next(iter(formats.values()))
+def required_format(path: Path, formats: Registry[F], wanted: tuple[F, ...] = ()) -> F:
+    """Return the format of a file: the one that is wanted, else what `recognise` finds.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, or has no known format or none of several that are wanted.
+    """
+    format = wanted[0] if len(wanted) == 1 else recognise(path, formats)
+    if format is None or (wanted and format not in wanted):
+        raise DataError(_refusal(path, formats, wanted))
+    return format
 
 
-def _in_folder(folder: Path, wanted: Format | None, into: Gathering) -> dict[Path, Format]:
-    """Return the files in a folder and the folders in it that are of a known format."""
-    inside = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".")]
-    deeper = [
-        path
-        for inner in inside
-        if inner.is_dir()
-        for path in sorted(inner.iterdir())
-        if path.is_file() and not path.name.startswith(".")
-    ]
-    formats: dict[Path, Format] = {}
-    strange: list[str] = []
-    for path in [*(path for path in inside if path.is_file()), *deeper]:
-        if is_ours(path):
-            continue
-        found = recognise(path)
-        if found is not None and (wanted is None or found is wanted):
-            formats[path] = found
-        elif path.parent == folder:
-            strange.append(path.name)
-    if not formats:
-        kind = "a known format" if wanted is None else f"the format {wanted.name}"
-        raise DataError(f"{folder} holds no file of {kind}. {_choices()}")
-    if strange:
-        into.remarks.add(
-            "folders with other files", f"{folder}: left out {some(strange)}, of another format."
+def root_of(path: Path) -> Path:
+    """Return the absolute path of a folder, or of the folder of a file."""
+    return path.absolute() if path.is_dir() else path.absolute().parent
+
+
+def is_ours(path: Path) -> bool:
+    """Tell whether a file in a folder contains no results, but what hindmost made of results.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read.
+    """
+    if path.suffix == ".csv":
+        return any(path.with_suffix(suffix).is_file() for suffix in FIGURES)
+    if path.suffix in PAGES:
+        return head_of(path).lstrip().lower().startswith(HTML)
+    return path.name == COLLECTED and MARK in head_of(path)
+
+
+def _below(folder: Path, depth: int, remarks: Remarks) -> Iterator[Path]:
+    """Yield the files in a folder and below, except hidden ones."""
+    try:
+        inside = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".")]
+    except OSError as error:
+        remarks.add(
+            "folders that cannot be read",
+            f"{folder} cannot be read: {error.strerror or error}. The folder is left out.",
         )
-    return formats
+        return
+    yield from (path for path in inside if path.is_file())
+    if depth:
+        for inner in inside:
+            if inner.is_dir():
+                yield from _below(inner, depth - 1, remarks)
 
 
-def _unknown(path: Path) -> str:
-    """Say that a file is of no known format, and which there are."""
+def _in_folder(
+    folder: Path, formats: Registry[F], wanted: tuple[F, ...], remarks: Remarks, depth: int
+) -> list[FoundFile[F]]:
+    """Return the files in a folder and below that have a known format."""
+    found: list[FoundFile[F]] = []
+    others: list[str] = []
+    for path in _below(folder, depth, remarks):
+        try:
+            if is_ours(path):
+                continue
+            format = recognise(path, formats)
+        except DataError as error:
+            remarks.add("files that cannot be read", f"{error} The file is left out.")
+            continue
+        if format is not None and (not wanted or format in wanted):
+            found.append(FoundFile(path=path, root=root_of(folder), format=format))
+        elif path.parent == folder:
+            others.append(path.name)
+    if not found:
+        kind = f"the format {_listed(wanted)}" if wanted else "a known format"
+        raise DataError(f"{folder} contains no file of {kind}. {_choices(formats)}")
+    expected = {KNOWN_CHANGES, *(name for each in found for name in each.format.companions)}
+    if others := [name for name in others if name not in expected]:
+        remarks.add(
+            "folders with other files",
+            f"{folder}: left out {first_few(others)} (different format).",
+        )
+    return found
+
+
+def _listed(formats: Iterable[Format]) -> str:
+    return " or ".join(each.name for each in formats)
+
+
+def _refusal(path: Path, formats: Registry[F], wanted: tuple[F, ...]) -> str:
+    """Say that a file has no known format or not the one that is wanted, and which there are."""
     if path.stat().st_size == 0:
-        return f"{path} is empty; there is nothing to model."
-    return f"{path} is of no known format. {_choices()}"
+        return f"{path} is empty; it contains no results."
+    if wanted:
+        return f"{path} does not have the format {_listed(wanted)}. {_choices(formats)}"
+    return f"The format of {path} is unknown. {_choices(formats)}"
 
 
-def _choices() -> str:
-    known = "; ".join(f"{each.name}: {each.looks_like}" for each in FORMATS.values())
-    return f"Known are {known}. Name the format if it is one of these."
+def _choices(formats: Registry[F]) -> str:
+    known = "; ".join(f"{each.name}: {each.looks_like}" for each in formats)
+    return " ".join(
+        [
+            f"Known formats are {known}. If it should be one of these, name the format.",
+            *formats.complaints.values(),
+        ]
+    )

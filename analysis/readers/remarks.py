@@ -1,15 +1,35 @@
-"""What a reader has to say of a file: a sentence each, and a count where there are many alike."""
+"""What a reader remarks on files: a sentence each, and a count of many alike."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
+from hindmost.text import plural
+
 SHOWN = 5
 """Remarks of one sort that are given in full."""
+MORE = re.compile(r"(\d+) more of this sort: ")
+"""How the sentence begins that counts the others."""
 
 
-def some(names: list[str], shown: int = 3) -> str:
+def first_few(names: list[str], shown: int = 3) -> str:
     """List the first few names, and count the rest."""
     more = len(names) - shown
     return ", ".join(names[:shown]) + (f" and {more} more" if more > 0 else "")
+
+
+def stands_for(sentence: str) -> int:
+    """Return how many remarks a sentence stands for: more than 1 where it counts those left out."""
+    counted = MORE.match(sentence)
+    return int(counted[1]) if counted else 1
+
+
+def few(sentences: Sequence[str], most: int) -> list[str]:
+    """Return the first few sentences of `Remarks`, and say how many more remarks there are."""
+    left = sum(stands_for(each) for each in sentences[most:])
+    more = [f"{left} more {plural(left, 'remark')}"] if left else []
+    return [*sentences[:most], *more]
 
 
 class Remarks:

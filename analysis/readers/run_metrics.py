@@ -1,17 +1,25 @@
-"""What a run file is measured by, and which parameters it has."""
+"""What a run file is measured by.
+
+Of a run that kept full records of some ranks only, whole solves and phases are of all ranks, by
+what the file has of each. Statistics of single iterations are of the kept ranks, which are those
+that stand out and no sample of all: `kept_only` says so.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError, UsageError
+from hindmost.harness.runfile.all_ranks import profiles_of
 from hindmost.harness.runfile.bodies import BodyKind
-from hindmost.harness.runfile.reader import BLOCK_BYTES, Run
+from hindmost.harness.runfile.ending import Ending
+from hindmost.harness.runfile.limits import BLOCK_BYTES
+from hindmost.harness.runfile.reader import Run
+from hindmost.text import choose
 
 TRIMMED = 0.05
 """Share of the iterations that the robust mean leaves out at either end."""
@@ -25,10 +33,10 @@ def iteration_times(run: Run, phase: int | None = None) -> Iterator[NDArray[np.f
     regular = run.kind == BodyKind.REGULAR
     rows = np.flatnonzero(regular) if regular.any() else np.arange(run.bodies)
     if not rows.size:
-        raise DataError(f"{run.path} holds no iteration, so it has no time of one.")
+        raise DataError(f"{run.path} contains no iteration, so there is no iteration time.")
     ranks = run.columns
     width = max(1, BLOCK_BYTES // (8 * run.bodies))
-    with h5py.File(run.path, "r") as file:
+    with run.reading() as file:
         for first in range(0, ranks, width):
             some = slice(first, min(first + width, ranks))
             if phase is None:
@@ -69,6 +77,24 @@ def _mean(times: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(times.mean(axis=0))
 
 
+def time_to_tolerance(run: Run) -> float:
+    """Return the time of a solve that reached its tolerance, of the slowest rank.
+
+    Raises
+    ------
+    DataError
+        No tolerance was asked for, or it was not reached.
+    """
+    ending = Ending.of(run.header)
+    if ending is None or not ending.to_tolerance:
+        raise DataError(
+            f"{run.path} has no time to tolerance: the run had no tolerance (hindmost run --rtol)."
+        )
+    if not ending.reached:
+        raise DataError(f"{run.path} has no time to tolerance: {ending.shortfall}.")
+    return run.solve_time_s
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunMetric:
     """A number of seconds that a run is measured by."""
@@ -95,19 +121,26 @@ METRICS = (
         meaning="time of the whole solve, of the slowest rank",
         of=lambda run: run.solve_time_s,
     ),
+    RunMetric(
+        name="time-to-tolerance",
+        meaning="the same of a solve that reached its tolerance",
+        of=lambda run: time_to_tolerance(run),
+    ),
 )
 """Besides these, every phase of a run by its name."""
 
 DEFAULT_METRIC = "median-iteration"
+OF_ITERATIONS = ("median-iteration", "mean-iteration")
+"""Metrics that need the times of single iterations."""
 
 
 def measure(run: Run, name: str) -> float:
     """Return a metric of a run in seconds.
 
-    A statistic is taken over the iterations of each rank first, and then the rank where it is
+    A statistic over the iterations of each rank comes first, and then the rank where it is
     largest: ranks of pipelined solvers are not in step, so the maximum of each iteration would
     count their jitter twice. A phase is its mean over the regular iterations, so that a rare wait
-    is in it.
+    is in it; of a reduced run, over all bodies.
 
     Raises
     ------
@@ -118,27 +151,31 @@ def measure(run: Run, name: str) -> float:
         if metric.name == name:
             return metric.of(run)
     if name in run.phases:
+        if run.reduced:
+            return float(profile_means(run)[:, run.phases.index(name)].max())
         return _slowest(run, _mean, run.phases.index(name))
-    choices = ", ".join([*(metric.name for metric in METRICS), *run.phases])
-    raise UsageError(f"No metric '{name}' in {run.path}; choose from: {choices}.")
+    choices = [*(metric.name for metric in METRICS), *run.phases]
+    raise UsageError(f"No metric '{name}' in {run.path}; {choose(choices)}.")
 
 
-PARAMETERS: dict[str, Callable[[Run], float]] = {
-    "ranks": lambda run: float(run.header.ranks),
-    "unknowns": lambda run: _unknowns(run),
-    "unknowns-per-rank": lambda run: _unknowns(run) / run.header.ranks,
-    "iterations": lambda run: float(run.header.iterations),
-}
-"""Parameters of a run by name."""
+def profile_means(run: Run) -> NDArray[np.float64]:
+    """Return the mean time of every phase in a body, of every rank of a reduced run.
 
-DEFAULT_PARAMETER = "ranks"
+    Returns
+    -------
+    float64 array, shape (rank, phase), seconds
+    """
+    if not run.bodies:
+        raise DataError(f"{run.path} contains no iteration, so there is no iteration time.")
+    return np.asarray(profiles_of(run).sum(axis=0) / run.bodies)
 
 
-def _unknowns(run: Run) -> float:
-    unknowns = run.header.spec.get("unknowns")
-    if isinstance(unknowns, bool) or not isinstance(unknowns, int | float):
-        raise DataError(
-            f"{run.path} does not say how many unknowns it has, so they cannot be a parameter; "
-            "take ranks or iterations."
-        )
-    return float(unknowns)
+def kept_only(run: Run, name: str) -> str:
+    """Say that a metric of a run is not of all ranks; empty if it is."""
+    if not run.reduced or name not in OF_ITERATIONS:
+        return ""
+    return (
+        f"{run.path}: {name} covers the {run.columns} of {run.header.ranks} ranks with full "
+        "records; they were kept because they stand out, so another rank may be slower. "
+        f"solve-time and the phases ({', '.join(run.phases)}) cover all ranks."
+    )

@@ -3,155 +3,128 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.readers.experiment import Series
-from hindmost.analysis.scaling.kept import kept_thresholds
+from hindmost.analysis.readers.experiment import KernelSeries
 from hindmost.analysis.scaling.kernel import KernelScaling
-from hindmost.analysis.scaling.options import ScalingOptions
+from hindmost.analysis.scaling.threshold_cache import cached_thresholds
 from hindmost.errors import UsageError
-from hindmost.models.pmnf.fit import MOST_TERMS, ScalingModels
+from hindmost.models.pmnf.models import ScalingModels
 from hindmost.models.pmnf.noise import Noise
+from hindmost.models.pmnf.search import MOST_TERMS
 from hindmost.models.pmnf.segments.fit import KernelModels, fit_segments
 
-if TYPE_CHECKING:
-    from hindmost.models.pmnf.several import ParameterModels
 
-Interval = tuple[NDArray[np.float64], NDArray[np.float64]]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScalingOptions:
+    """What `hindmost.models.pmnf` is asked for.
 
+    Attributes
+    ----------
+    method : str
+        ``likelihood`` or ``paper``: how changes of behaviour are found. By the latter, models are
+        chosen as Extra-P does and have at most one term.
+    space : str or None
+        ``paper``, ``extrap`` or ``fine``: the exponents that models may have. None for ``extrap``
+        with the method ``paper``, and for ``paper`` with the other.
+    noise : str or None
+        ``additive``, ``root`` or ``multiplicative``; None to find out.
+    terms : int
+        Most terms besides the constant.
+    """
 
-class Batch(Protocol):
-    """Models of some series of one metric."""
+    method: str = "likelihood"
+    space: str | None = None
+    noise: str | None = None
+    terms: int = 2
 
     @property
-    def series(self) -> tuple[Series, ...]:
-        """What was modelled."""
-
-    @property
-    def noise(self) -> Noise:
-        """The kind of noise, and how it is known."""
-
-    def predict(self, at: tuple[float, ...]) -> NDArray[np.float64]:
-        """Return the value of every kernel at a point: shape (kernel,)."""
-
-    def interval(self, at: tuple[float, ...], kernels: NDArray[np.intp], level: float) -> Interval:
-        """Return low and high of some kernels at a point, each of shape (kernel,)."""
-
-    def __getitem__(self, kernel: int) -> KernelScaling:
-        """Return all that is known of a kernel."""
+    def chosen_space(self) -> str:
+        """The name of the exponents that models may have."""
+        return self.space or ("extrap" if self.method == "paper" else "paper")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SegmentedBatch:
-    """Models over one parameter, segmented where the kernels are."""
+class Batch:
+    """Models of some series of one metric.
 
-    series: tuple[Series, ...]
-    models: KernelModels
+    Attributes
+    ----------
+    series : tuple of KernelSeries
+    whole : ScalingModels
+        One function per kernel over all its points.
+    segmented : KernelModels or None
+        The same with segments; None over several parameters, where changes are not searched for.
+    """
+
+    series: tuple[KernelSeries, ...]
+    whole: ScalingModels
+    segmented: KernelModels | None = None
 
     @property
     def noise(self) -> Noise:
         """The kind of noise, and how it is known."""
-        return self.models.whole.observations.noise
+        return self.whole.observations.noise
 
     def predict(self, at: tuple[float, ...]) -> NDArray[np.float64]:
         """Return the value of every kernel at a point: shape (kernel,)."""
-        where = np.array(at)
-        values = self.models.whole.predict(where)[:, 0]
-        segmented = np.flatnonzero(self.models.segmentations.segmented)
-        for kernels, models in self._holding(at[0], segmented):
-            values[kernels] = models.predict(where)[:, 0]
+        values = np.empty(len(self.series))
+        for kernels, models in self._models_at(at, np.arange(len(self.series))):
+            values[kernels] = models.predict(np.array(at))[:, 0]
         return values
 
-    def interval(self, at: tuple[float, ...], kernels: NDArray[np.intp], level: float) -> Interval:
+    def interval(
+        self, at: tuple[float, ...], kernels: NDArray[np.intp], level: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return low and high of some kernels at a point, each of shape (kernel,)."""
         low, high = np.empty(len(self.series)), np.empty(len(self.series))
-        for members, models in self._holding(at[0], kernels):
+        for members, models in self._models_at(at, kernels):
             sides = models.interval(np.array(at), level=level)
             low[members], high[members] = sides[0][:, 0], sides[1][:, 0]
         return low[kernels], high[kernels]
 
-    def _holding(
-        self, at: float, kernels: NDArray[np.intp]
+    def _models_at(
+        self, at: tuple[float, ...], kernels: NDArray[np.intp]
     ) -> list[tuple[NDArray[np.intp], ScalingModels]]:
-        """Return the models that hold at a point, and whose they are."""
-        everything = (0, 0)
-        groups: dict[tuple[int, int], list[int]] = {}
-        segmented = self.models.segmentations.segmented
+        """Return the models that are valid at a point, and their kernels."""
+        if self.segmented is None:
+            return [(kernels, self.whole.rows(kernels))]
+        stretches = self.segmented.stretches
+        is_segmented = self.segmented.segmentations.segmented
+        groups: dict[tuple[int, int] | None, list[int]] = {}
         for kernel in kernels.tolist():
-            stretch = self._stretch(kernel, at) if segmented[kernel] else everything
-            groups.setdefault(
-                stretch if stretch in self.models.stretches else everything, []
-            ).append(kernel)
+            stretch = self._stretch(self.segmented, kernel, at[0]) if is_segmented[kernel] else None
+            groups.setdefault(stretch if stretch in stretches else None, []).append(kernel)
         found = []
         for stretch, members in groups.items():
-            rows, models = np.array(members, np.intp), self.models.whole
-            at_rows = rows
-            if stretch in self.models.stretches:
-                owners, models = self.models.stretches[stretch]
-                at_rows = np.searchsorted(owners, rows)
-            found.append((rows, _rows(models, at_rows)))
+            rows = np.array(members, np.intp)
+            if stretch is None:
+                found.append((rows, self.whole.rows(rows)))
+            else:
+                owners, models = stretches[stretch]
+                found.append((rows, models.rows(np.searchsorted(owners, rows))))
         return found
 
-    def _stretch(self, kernel: int, at: float) -> tuple[int, int]:
+    def _stretch(self, models: KernelModels, kernel: int, at: float) -> tuple[int, int]:
         """Return the first and one past the last point of the behaviour at a point."""
-        verdict = self.models.segmentations[kernel]
+        verdict = models.segmentations[kernel]
         borders = [change.middle for change in verdict.changes]
         own = verdict.stretches()[int(np.searchsorted(borders, at, side="left"))]
-        there = np.flatnonzero(np.isfinite(self.models.whole.observations.values[kernel]))
+        there = np.flatnonzero(np.isfinite(self.whole.observations.values[kernel]))
         return int(there[own.start]), int(there[own.stop - 1]) + 1
 
     def __getitem__(self, kernel: int) -> KernelScaling:
-        model = self.models[kernel]
+        """Return all that is known of a kernel."""
+        if self.segmented is None:
+            return KernelScaling(series=self.series[kernel], whole=self.whole[kernel], model=None)
+        model = self.segmented[kernel]
         return KernelScaling(series=self.series[kernel], whole=model.whole, model=model)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class JointBatch:
-    """Models over several parameters; changes are not looked for."""
-
-    series: tuple[Series, ...]
-    models: ParameterModels
-
-    @property
-    def noise(self) -> Noise:
-        """The kind of noise, and how it is known."""
-        return self.models.observations.noise
-
-    def predict(self, at: tuple[float, ...]) -> NDArray[np.float64]:
-        """Return the value of every kernel at a point: shape (kernel,)."""
-        return np.asarray(self.models.predict(np.array([at]))[:, 0])
-
-    def interval(self, at: tuple[float, ...], kernels: NDArray[np.intp], level: float) -> Interval:
-        """Return low and high of some kernels at a point, each of shape (kernel,)."""
-        where = np.array([at])
-        sides = [self.models[kernel].interval(where, level=level) for kernel in kernels.tolist()]
-        low, high = zip(*sides, strict=True) if sides else ((), ())
-        return np.array([side[0] for side in low]), np.array([side[0] for side in high])
-
-    def __getitem__(self, kernel: int) -> KernelScaling:
-        return KernelScaling(series=self.series[kernel], whole=self.models[kernel], model=None)
-
-
-def _rows(models: ScalingModels, rows: NDArray[np.intp]) -> ScalingModels:
-    """Return the models of some kernels only."""
-    observations = models.observations
-    return replace(
-        models,
-        observations=replace(
-            observations, values=observations.values[rows], shares=observations.shares[rows]
-        ),
-        terms=models.terms[rows],
-        coefficients=models.coefficients[rows],
-        criterion=models.criterion[rows],
-        weights=models.weights[rows],
-    )
-
-
-def group_series(series: Sequence[Series], *, complete: bool) -> list[list[Series]]:
+def group_series(series: Sequence[KernelSeries], *, complete: bool) -> list[list[KernelSeries]]:
     """Group series of one metric by their points.
 
     Parameters
@@ -160,13 +133,13 @@ def group_series(series: Sequence[Series], *, complete: bool) -> list[list[Serie
         Whether all series of a group must have all its points; if not, series whose points are
         among those of a larger group join it.
     """
-    alike: dict[bytes, list[Series]] = {}
+    alike: dict[bytes, list[KernelSeries]] = {}
     for each in series:
         alike.setdefault(each.points.tobytes(), []).append(each)
     groups = list(alike.values())
     if complete or len(groups) == 1:
         return groups
-    joined: list[tuple[set[tuple[float, ...]], list[Series]]] = []
+    joined: list[tuple[set[tuple[float, ...]], list[KernelSeries]]] = []
     for group in sorted(groups, key=lambda group: (-len(group[0].points), -len(group))):
         points = set(map(tuple, group[0].points.tolist()))
         host = next((members for there, members in joined if points <= there), None)
@@ -177,8 +150,8 @@ def group_series(series: Sequence[Series], *, complete: bool) -> list[list[Serie
     return [members for _, members in joined]
 
 
-def stack(series: Sequence[Series], points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the values of some series at some points, NaN where there are none.
+def stack(series: Sequence[KernelSeries], points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the values of some series at some points, NaN where they have none.
 
     Returns
     -------
@@ -198,7 +171,7 @@ def stack(series: Sequence[Series], points: NDArray[np.float64]) -> NDArray[np.f
 
 
 def fit_batch(
-    series: Sequence[Series], parameters: tuple[str, ...], options: ScalingOptions
+    series: Sequence[KernelSeries], parameters: tuple[str, ...], options: ScalingOptions
 ) -> Batch:
     """Model series over the points of the first one, which has all of them.
 
@@ -211,39 +184,43 @@ def fit_batch(
     values = stack(series, points)
     if len(parameters) > 1:
         return _fit_joint(series, values, parameters, options)
-    with kept_thresholds(points[:, 0]):
+    with cached_thresholds(points[:, 0]):
         models = fit_segments(
             points[:, 0],
             values,
             method=options.method,
-            space=options.space,
+            space=options.chosen_space,
             noise=options.noise,
             parameter=parameters[0],
             terms=options.terms,
         )
-    return SegmentedBatch(series=tuple(series), models=models)
+    return Batch(series=tuple(series), whole=models.whole, segmented=models)
 
 
 def _fit_joint(
-    series: Sequence[Series],
+    series: Sequence[KernelSeries],
     values: NDArray[np.float64],
     parameters: tuple[str, ...],
     options: ScalingOptions,
-) -> JointBatch:
+) -> Batch:
     """Model series over several parameters."""
     if options.method == "paper":
         raise UsageError(
-            f"The paper's rule knows one parameter; there are {', '.join(parameters)}: choose one "
-            "by --parameter, or leave --method away."
+            f"--method paper supports one parameter, and there are {', '.join(parameters)}; choose "
+            "one with --parameter, or omit --method."
         )
     if options.terms != MOST_TERMS:
         raise UsageError(
-            f"--terms knows one parameter; there are {', '.join(parameters)}: choose one by "
-            "--parameter, or leave --terms away."
+            f"--terms supports one parameter, and there are {', '.join(parameters)}; choose one "
+            "with --parameter, or omit --terms."
         )
     from hindmost.models.pmnf.several import fit_parameters  # its loops are many
 
     models = fit_parameters(
-        series[0].points, values, space=options.space, noise=options.noise, parameters=parameters
+        series[0].points,
+        values,
+        space=options.chosen_space,
+        noise=options.noise,
+        parameters=parameters,
     )
-    return JointBatch(series=tuple(series), models=models)
+    return Batch(series=tuple(series), whole=models)

@@ -36,7 +36,7 @@ SIGNS: dict[str, Callable[[float, float], float]] = {
     "^": lambda left, right: math.pow(left, right),
 }
 DEEPEST = 100
-"""Nested parentheses and signs, beyond which nobody means it."""
+"""The most nested parentheses and signs."""
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[^\W\d]\w*)"
@@ -59,7 +59,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class FunctionCall:
     """A function of something."""
 
     function: str
@@ -75,7 +75,7 @@ class Operation:
     right: Node
 
 
-Node = Number | Parameter | Call | Operation
+Node = Number | Parameter | FunctionCall | Operation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +108,7 @@ def evaluate(node: Node, values: Mapping[str, float]) -> float:
             return value
         case Parameter(name):
             return values[name]
-        case Call(function, argument):
+        case FunctionCall(function, argument):
             operands = [evaluate(argument, values)]
             apply: Callable[..., float] = FUNCTIONS[function]
         case Operation(sign, left, right):
@@ -133,10 +133,10 @@ def growth(node: Node, parameters: Sequence[str]) -> Growth:
             return FLAT
         case Parameter(name):
             return (1.0, 0.0) if name in parameters else FLAT
-        case Call("sqrt", argument):
+        case FunctionCall("sqrt", argument):
             power, of_logarithm = growth(argument, parameters)
             return power / 2.0, of_logarithm / 2.0
-        case Call(_, argument):
+        case FunctionCall(_, argument):
             return (0.0, 1.0) if growth(argument, parameters)[0] else FLAT
         case Operation(sign, left, right):
             one, other = growth(left, parameters), growth(right, parameters)
@@ -156,18 +156,18 @@ def parse(text: str, parameters: Sequence[str]) -> Formula:
     ----------
     text : str
     parameters : sequence of str
-        The names that may occur. A name that is no word, as ``unknowns-per-rank``, is found as it
-        stands.
+        The names that may occur. A name that is not a word, as ``unknowns-per-rank``, is found as
+        written.
 
     Raises
     ------
     UsageError
         A mistake, with the place where it is.
     """
-    return Formula(text=text, root=_Parser(text, parameters).whole())
+    return Formula(text=text, root=_FormulaParser(text, parameters).whole())
 
 
-class _Parser:
+class _FormulaParser:
     """A formula while it is read, token by token."""
 
     def __init__(self, text: str, parameters: Sequence[str]) -> None:
@@ -190,7 +190,7 @@ class _Parser:
                 continue
             found = _TOKEN.match(self.text, place)
             if found is None or found.lastgroup is None:
-                self.refuse(f"'{self.text[begin]}' is not understood", begin)
+                self.refuse(f"'{self.text[begin]}' is not allowed", begin)
             tokens.append((found.lastgroup, found[found.lastgroup], begin))
             place = found.end()
         tokens.append(("end", "", len(self.text)))
@@ -204,7 +204,7 @@ class _Parser:
     def refuse(self, what: str, place: int) -> NoReturn:
         names = ", ".join(sorted(self.parameters))
         raise UsageError(
-            f"{what}, at character {place + 1} of the expectation. It is made of the parameters "
+            f"{what}, at character {place + 1} of the expectation. It consists of the parameters "
             f"({names}), numbers, + - * / ^, parentheses, {', '.join(FUNCTIONS)}.\n"
             f"    {self.text}\n    {' ' * place}^"
         )
@@ -213,7 +213,7 @@ class _Parser:
         node = self.sum()
         kind, text, place = self.tokens[self.at]
         if kind != "end":
-            self.refuse(f"'{text}' stands where a sign or the end should be", place)
+            self.refuse(f"'{text}' found where an operator or the end is expected", place)
         return node
 
     def next_sign(self, signs: str) -> str:
@@ -256,7 +256,7 @@ class _Parser:
             place = self.tokens[self.at][2]
             exponent = self.signed()
             if not _is_constant(exponent) or not math.isfinite(evaluate(exponent, {})):
-                self.refuse("an exponent is a number", place)
+                self.refuse("an exponent must be a number", place)
             node = Operation("^", node, exponent)
         return node
 
@@ -271,13 +271,13 @@ class _Parser:
             opening = self.tokens[self.at]
             if not self.next_sign("("):
                 self.refuse(f"'(' is missing after {text}", opening[2])
-            return Call(text, self.closed(opening[2]))
+            return FunctionCall(text, self.closed(opening[2]))
         if kind == "name":
-            self.refuse(f"'{text}' is no parameter and no function", place)
+            self.refuse(f"'{text}' is neither a parameter nor a function", place)
         if text == "(":
             return self.closed(place)
-        what = f"'{text}' stands" if text else "it ends"
-        return self.refuse(f"{what} where a number, a parameter or '(' should be", place)
+        what = f"'{text}' found" if text else "it ends"
+        return self.refuse(f"{what} where a number, a parameter or '(' is expected", place)
 
     def closed(self, opening: int) -> Node:
         """Read what is in parentheses, whose first one was taken."""
@@ -293,7 +293,7 @@ def _is_constant(node: Node) -> bool:
             return True
         case Parameter():
             return False
-        case Call(_, argument):
+        case FunctionCall(_, argument):
             return _is_constant(argument)
         case Operation(_, left, right):
             return _is_constant(left) and _is_constant(right)

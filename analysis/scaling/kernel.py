@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.readers.experiment import Series
+from hindmost.analysis.readers.experiment import KernelSeries
+from hindmost.models.pmnf.expression import HUMAN
 from hindmost.models.pmnf.model import ScalingModel
 from hindmost.models.pmnf.segments.fit import KernelModel, Segment
-from hindmost.models.pmnf.segments.verdict import Change, Verdict
+from hindmost.models.pmnf.segments.verdict import Change, SegmentVerdict
 
 OPEN = 2.0
 """Difference in the criterion below which a runner-up is as good as the best."""
@@ -22,14 +23,14 @@ class KernelScaling:
 
     Attributes
     ----------
-    series : Series
+    series : KernelSeries
     whole : ScalingModel
         One function over all points.
     model : KernelModel or None
         With segments; None over several parameters.
     """
 
-    series: Series
+    series: KernelSeries
     whole: ScalingModel
     model: KernelModel | None
 
@@ -49,17 +50,17 @@ class KernelScaling:
         return self.model is not None and self.model.segmentation.segmented
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> SegmentVerdict:
         """Whether the kernel shows one behaviour."""
-        return self.model.segmentation.verdict if self.model else Verdict.ONE
+        return self.model.segmentation.verdict if self.model else SegmentVerdict.ONE
 
     def number_at(self, at: tuple[float, ...]) -> int:
-        """Return the number of the segment that holds at a point."""
+        """Return the number of the segment that a point is in."""
         borders = [change.middle for change in self.changes]
         return int(np.searchsorted(borders, at[0], side="left"))
 
     def model_at(self, at: tuple[float, ...]) -> ScalingModel:
-        """Return the model that holds at a point; that of all points if its segment has none."""
+        """Return the model that is valid at a point; that of all points if its segment has none."""
         if len(self.segments) < 2:
             return self.whole
         return self.segments[self.number_at(at)].model or self.whole
@@ -79,7 +80,7 @@ class KernelScaling:
         return self.whole.interval(targets, level=level)
 
     def is_open(self, at: tuple[float, ...]) -> bool:
-        """Say whether a runner-up is as good as the model that holds at a point."""
+        """Say whether a runner-up is as good as the model that is valid at a point."""
         return any(other.behind < OPEN for other in self.model_at(at).runners_up)
 
     def explain(self) -> str:
@@ -89,3 +90,16 @@ class KernelScaling:
     def advice(self) -> str:
         """Say what to measure next; empty if nothing is open."""
         return self.model.advice() if self.model else ""
+
+
+def model_choices(model: ScalingModel) -> list[tuple[str, float]]:
+    """Return the runners-up of a model: expression, and by how much the criterion is worse."""
+    return [
+        (
+            HUMAN.model(
+                other.form.constant, other.form.coefficients, other.form.terms, model.parameters
+            ),
+            other.behind,
+        )
+        for other in model.runners_up
+    ]

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.readers.experiment import Experiment, Series
+from hindmost.analysis.readers.experiment import Experiment, KernelSeries
 from hindmost.analysis.readers.remarks import Remarks
-from hindmost.analysis.scaling.batches import Batch, fit_batch, group_series
+from hindmost.analysis.scaling.batches import Batch, ScalingOptions, fit_batch, group_series
 from hindmost.analysis.scaling.kernel import KernelScaling
-from hindmost.analysis.scaling.options import ScalingOptions
-from hindmost.analysis.scaling.ranking import rank
-from hindmost.analysis.scaling.target import Target, choose_target
+from hindmost.analysis.scaling.target import TargetScale, choose_target
 from hindmost.errors import DataError
 from hindmost.models.pmnf.observations import LEAST_POINTS
 from hindmost.models.pmnf.segments.advice import beyond, listed
@@ -21,9 +19,20 @@ from hindmost.models.pmnf.segments.advice import beyond, listed
 LEVEL = 0.9
 """Of all intervals."""
 
+MOST_POINTS = 1000
+"""Of a series: the search for segments tries a model at every point of it."""
+WIDEST = 1000.0
+"""High end of an interval over its low end, above which the interval says next to nothing."""
+SIGNIFICANT_SHARE = 0.01
+"""Share of the total from which a kernel is worth looking at ..."""
+OF_EVEN_SHARE = 0.1
+"""... or, of many kernels, this part of what each would have if all were alike."""
+STEPS_OF_GROWTH = 100.0
+"""Per factor of 10; kernels in the same step grow alike."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Standing:
+class KernelAtTarget:
     """A kernel at the target scale.
 
     Attributes
@@ -31,7 +40,7 @@ class Standing:
     kernel : KernelScaling
     predicted, low, high : float
         At the target, in the metric's unit; a new measurement there lies between low and high at
-        90 %. What is measured is above 0, and so are they cut off there.
+        90 %. Measurements are above 0, so low and high are cut off there.
     share : float
         Of the sum of all kernels' predictions.
     growth : float
@@ -45,20 +54,35 @@ class Standing:
     share: float
     growth: float
 
+    def doubts(self, target: TargetScale) -> list[str]:
+        """Say what makes the prediction doubtful; empty if nothing does."""
+        found = self.kernel.model_at(target.at).doubts()
+        ahead = max(at / largest for at, largest in zip(target.at, target.largest, strict=True))
+        if self.predicted <= 0.0:
+            found.append(f"the model is not above 0 at {target.explain()}: too far to extrapolate")
+        low = max(self.low, 0.0)
+        if self.high > WIDEST * (low or abs(self.predicted)):
+            found.append(
+                f"the interval spans a factor of more than {WIDEST:g}: the target is {ahead:.3g} "
+                "times the largest point; measure nearer to it"
+            )
+        return found
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MetricStudy:
-    """All kernels by one metric; arrays hold batch after batch.
+    """All kernels by one metric; arrays contain batch after batch.
 
     Attributes
     ----------
     metric, unit : str
     batches : tuple of Batch
-    target : Target
+    target : TargetScale
     predicted : float64 array, shape (kernel,)
         At the target.
     growth : float64 array, shape (kernel,)
-        From the largest measured point to the target; NaN where a model is not above 0 there.
+        From the largest measured point to the target; NaN where a model is not above 0
+        at either.
     share : float64 array, shape (kernel,)
         Of the sum of all predictions at the target.
     order : int array, shape (kernel,)
@@ -68,7 +92,7 @@ class MetricStudy:
     metric: str
     unit: str
     batches: tuple[Batch, ...]
-    target: Target
+    target: TargetScale
     predicted: NDArray[np.float64]
     growth: NDArray[np.float64]
     share: NDArray[np.float64]
@@ -77,15 +101,15 @@ class MetricStudy:
     def __len__(self) -> int:
         return int(self.order.size)
 
-    def standings(self, numbers: NDArray[np.intp]) -> list[Standing]:
+    def at_target(self, numbers: NDArray[np.intp]) -> list[KernelAtTarget]:
         """Return some kernels at the target, in the order of their numbers."""
-        found: dict[int, Standing] = {}
+        found: dict[int, KernelAtTarget] = {}
         first = 0
         for batch in self.batches:
             own = numbers[(numbers >= first) & (numbers < first + len(batch.series))]
             low, high = batch.interval(self.target.at, own - first, LEVEL)
             for at, number in enumerate(own.tolist()):
-                found[number] = Standing(
+                found[number] = KernelAtTarget(
                     kernel=batch[number - first],
                     predicted=float(self.predicted[number]),
                     low=max(float(low[at]), 0.0),
@@ -113,14 +137,14 @@ class MetricStudy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Study:
+class ScalingStudy:
     """All metrics of an experiment.
 
     Attributes
     ----------
     experiment : Experiment
     options : ScalingOptions
-    target : Target
+    target : TargetScale
     metrics : tuple of MetricStudy
     warnings : tuple of str
         What was left out, and what to measure: a sentence each.
@@ -128,14 +152,14 @@ class Study:
 
     experiment: Experiment
     options: ScalingOptions
-    target: Target
+    target: TargetScale
     metrics: tuple[MetricStudy, ...]
     warnings: tuple[str, ...]
 
 
 def study_scaling(
     experiment: Experiment, options: ScalingOptions | None = None, *, at: str | None = None
-) -> Study:
+) -> ScalingStudy:
     """Model every series of an experiment.
 
     Parameters
@@ -150,7 +174,7 @@ def study_scaling(
     DataError
         No series has enough points.
     UsageError
-        Options or a target that there are not.
+        Options or a target do not exist.
     """
     options = options or ScalingOptions()
     remarks = Remarks()
@@ -158,8 +182,8 @@ def study_scaling(
     warnings = (*experiment.warnings, *remarks.sentences())
     if not enough:
         raise DataError(
-            f"{experiment.source}: no kernel has the {LEAST_POINTS} points that a model needs. "
-            + " ".join(warnings)
+            f"{experiment.source}: no kernel has the {LEAST_POINTS} to {MOST_POINTS:,} points of "
+            "a model. " + " ".join(warnings)
         )
     target = choose_target(at, experiment.parameters, [series.points for series in enough])
     metrics = []
@@ -168,7 +192,7 @@ def study_scaling(
         groups = group_series(series, complete=options.method == "paper")
         batches = tuple(fit_batch(each, experiment.parameters, options) for each in groups)
         metrics.append(_by_metric(metric, series[0].unit, batches, target))
-    return Study(
+    return ScalingStudy(
         experiment=experiment,
         options=options,
         target=target,
@@ -177,12 +201,14 @@ def study_scaling(
     )
 
 
-def _by_metric(metric: str, unit: str, batches: tuple[Batch, ...], target: Target) -> MetricStudy:
-    """Hold all kernels against each other at the target."""
+def _by_metric(
+    metric: str, unit: str, batches: tuple[Batch, ...], target: TargetScale
+) -> MetricStudy:
+    """Compare all kernels at the target."""
     predicted = np.concatenate([batch.predict(target.at) for batch in batches])
     largest = np.concatenate([batch.predict(target.largest) for batch in batches])
     growth = np.full(largest.size, np.nan)
-    np.divide(predicted, largest, out=growth, where=largest > 0.0)
+    np.divide(predicted, largest, out=growth, where=(largest > 0.0) & (predicted > 0.0))
     above = np.maximum(predicted, 0.0)
     share = above / max(float(above.sum()), np.finfo(float).tiny)
     return MetricStudy(
@@ -197,8 +223,36 @@ def _by_metric(metric: str, unit: str, batches: tuple[Batch, ...], target: Targe
     )
 
 
-def _has_enough(series: Series, experiment: Experiment, remarks: Remarks) -> bool:
-    """Say whether a series has enough points for a model; if not, remark on what is missing."""
+def rank(growth: NDArray[np.float64], share: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return the numbers of the kernels, the worst first.
+
+    Growth alone would put first what is next to nothing and fits noise, and size alone what is
+    large and does not grow. So kernels with a share worth looking at come first, the steepest of
+    them at the top, and then all others in the same order. Of two that grow alike, the larger one.
+
+    Parameters
+    ----------
+    growth : float64 array, shape (kernel,)
+        From the largest measured point to the target; NaN counts as none.
+    share : float64 array, shape (kernel,)
+        Of the total at the target.
+    """
+    matters = share >= min(SIGNIFICANT_SHARE, OF_EVEN_SHARE / max(share.size, 1))
+    steep = np.where(np.isnan(growth) | (growth <= 0.0), -np.inf, growth)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        steep = np.where(steep > 0.0, np.rint(STEPS_OF_GROWTH * np.log10(steep)), -np.inf)
+    return np.asarray(np.lexsort((-share, -steep, ~matters)), np.intp)
+
+
+def _has_enough(series: KernelSeries, experiment: Experiment, remarks: Remarks) -> bool:
+    """Tell whether a series can be modelled; if not, remark on what to change."""
+    if len(series.points) > MOST_POINTS:
+        remarks.add(
+            "series of too many points",
+            f"{series.kernel} ({series.metric}) has {len(series.points):,} points, and at most "
+            f"{MOST_POINTS:,} are modelled; left out. Use fewer points, or means over neighbours.",
+        )
+        return False
     lacking = LEAST_POINTS - len(series.points)
     if lacking <= 0:
         return True
@@ -209,7 +263,7 @@ def _has_enough(series: Series, experiment: Experiment, remarks: Remarks) -> boo
     remarks.add(
         "series of too few points",
         f"{series.kernel} ({series.metric}) has {_points(len(series.points))}, and a model needs "
-        f"{LEAST_POINTS}; left out: {remedy}.",
+        f"{LEAST_POINTS}; left out; {remedy}.",
     )
     return False
 

@@ -1,4 +1,4 @@
-"""The scale that is looked at: where predictions are made, and from where growth counts."""
+"""The target scale of a study: where predictions are made, and relative to what growth counts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ AHEAD = 4.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class TargetScale:
     """A point ahead, and the largest measured one.
 
     Attributes
@@ -33,10 +33,10 @@ class Target:
 
     def explain(self) -> str:
         """Write the target for a person: ``p = 16384, n = 1000``."""
-        return written(self.parameters, self.at)
+        return point_text(self.parameters, self.at)
 
 
-def written(parameters: Sequence[str], point: Sequence[float]) -> str:
+def point_text(parameters: Sequence[str], point: Sequence[float]) -> str:
     """Write a point for a person."""
     pairs = zip(parameters, point, strict=True)
     return ", ".join(f"{name} = {value:.12g}" for name, value in pairs)
@@ -44,7 +44,7 @@ def written(parameters: Sequence[str], point: Sequence[float]) -> str:
 
 def choose_target(
     text: str | None, parameters: tuple[str, ...], points: Sequence[NDArray[np.float64]]
-) -> Target:
+) -> TargetScale:
     """Return the target that a person names, by default 4 times the largest measured values.
 
     Parameters
@@ -58,12 +58,12 @@ def choose_target(
     Raises
     ------
     UsageError
-        No numbers above zero, or no such parameter.
+        A number is not above zero, or the parameter does not exist.
     """
     largest = tuple(float(value) for value in np.max([each.max(axis=0) for each in points], axis=0))
     if text is None:
         at = tuple(AHEAD * value for value in largest)
-        return Target(parameters=parameters, at=at, largest=largest)
+        return TargetScale(parameters=parameters, at=at, largest=largest)
     named = dict(zip(parameters, largest, strict=True))
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if len(parameters) == 1 and len(parts) == 1 and "=" not in text:
@@ -73,13 +73,13 @@ def choose_target(
         if not equals or name not in named:
             example = ",".join(f"{each}=1000" for each in parameters)
             raise UsageError(
-                f"--at {text}: '{part}' names no value of a parameter; write {example}"
+                f"--at {text}: '{part}' does not give a value of a parameter; write {example}"
                 f"{' or a number' if len(parameters) == 1 else ''}."
             )
         named[name] = _positive(value, text)
     if not parts:
         raise UsageError("--at is empty; write a value of the parameter, like 16384.")
-    return Target(parameters=parameters, at=tuple(named.values()), largest=largest)
+    return TargetScale(parameters=parameters, at=tuple(named.values()), largest=largest)
 
 
 def _positive(word: str, text: str) -> float:
@@ -88,5 +88,5 @@ def _positive(word: str, text: str) -> float:
     except ValueError:
         value = float("nan")
     if not 0.0 < value < float("inf"):
-        raise UsageError(f"--at {text}: '{word}' is no number above zero, as 16384 is.")
+        raise UsageError(f"--at {text}: '{word}' is not a number above zero, like 16384.")
     return value

@@ -1,40 +1,48 @@
-"""``hindmost history ack``: a change noted as known."""
+"""``hindmost history ack``: acknowledge changes, list acknowledgements and remove them."""
 
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date
+from difflib import get_close_matches
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from hindmost.analysis.history.acknowledgements import (
-    ANY,
     FILE_NAME,
     Acknowledgement,
     add_acknowledgement,
-    checked,
+    place,
     read_acknowledgements,
+    remove_acknowledgement,
 )
-from hindmost.analysis.history.readers.find import read_history
-from hindmost.analysis.history.study import judge_history
-from hindmost.analysis.history.words import counted, more, named
+from hindmost.analysis.history.judged import JudgedSeries
+from hindmost.analysis.history.name_patterns import ANY, NEAREST, fits, suggested
+from hindmost.analysis.history.study import HistoryStudy, judge_history
+from hindmost.analysis.history.terms import more, named
+from hindmost.analysis.readers.read import read_history
 from hindmost.errors import DataError, UsageError
+from hindmost.models.changepoint import ChangePoint, Trend
+from hindmost.output import write_lines
+from hindmost.records import from_document
+from hindmost.text import counted, signed_percent
 
 MOST = 20
+KEYS = ("machine", "case", "timer")
 
 
 def known_changes(
     files: Iterable[str], named: Iterable[Path] | None
 ) -> tuple[Acknowledgement, ...]:
-    """Read the notes that are named, or those beside the data."""
+    """Read the named acknowledgements, or those next to the data."""
     if named is None:
         named = [place for place in dict.fromkeys(map(notes_beside, files)) if place.exists()]
     return tuple(note for path in named for note in read_acknowledgements(path))
 
 
 def plain_date(words: str) -> str:
-    """Write a date as the notes do; what is none is left for the check of the note."""
+    """Return a date in the format of the file; anything else is left to its checks."""
     try:
         return date.fromisoformat(words).isoformat()
     except ValueError:
@@ -42,58 +50,226 @@ def plain_date(words: str) -> str:
 
 
 def notes_beside(file: str) -> Path:
-    """Return where the notes on a file or a folder of results are."""
+    """Return the file of acknowledgements that belongs to a file or folder of results."""
     path = Path(file)
     if path.suffix == ".toml":
         return path
     return (path if path.is_dir() else path.parent) / FILE_NAME
 
 
-def acknowledge(arguments: argparse.Namespace) -> int:
-    """Note a change as known, and say what the note covers."""
+def acknowledge(arguments: argparse.Namespace, settings: Mapping[str, Any]) -> int:
+    """Acknowledge a change, list the acknowledgements, or remove one."""
     if len(arguments.file) != 2:
-        raise UsageError("'hindmost history ack' takes one folder or file, and options.")
-    if not arguments.date or not arguments.reason:
-        raise UsageError("'hindmost history ack' needs --date and --reason: when, and why known.")
+        raise UsageError("'hindmost history ack' needs one folder or file of results.")
+    if arguments.list and arguments.undo:
+        raise UsageError("--list and --undo exclude each other.")
     if arguments.ack:
         raise UsageError(
-            "'hindmost history ack' writes the notes beside the data: name the file of notes in "
-            "place of the data to write another one, and leave --ack away."
+            f"'hindmost history ack' uses {FILE_NAME} next to the data. To use another file, name "
+            "it instead of the data, without --ack."
         )
-    entry = {"date": plain_date(arguments.date), "reason": arguments.reason}
-    entry |= {name: getattr(arguments, name) or ANY for name in ("machine", "case", "timer")}
-    try:
-        note = checked(entry, "The note")
-    except DataError as error:
-        raise UsageError(str(error)) from error
     target = arguments.file[1]
     path = notes_beside(target)
     if not path.parent.is_dir():
-        raise UsageError(f"{path.parent} does not exist: name the data, or the file of notes.")
-    data = path.parent if Path(target) == path else Path(target)
-    covered = None
-    if Path(target) != path:
-        study = judge_history(
-            read_history(data, format=arguments.format),
-            acknowledged=[note],
-            method=arguments.method,
+        raise UsageError(
+            f"{path.parent} does not exist: name the data, or the file of acknowledgements."
         )
-        covered = [
-            f"{named(each.series.name)}: {100.0 * change.effect:+.1f} % on "
-            f"{each.labels[change.index]}"
-            for each in study.judged
-            for change in each.detection.changes
-            if each.acknowledgement(change)
-        ]
-        if not covered:
-            sys.stderr.write(
-                "hindmost: no change that is found now is covered by the note; it is kept all the "
-                "same. 'hindmost history' tells the changes and their dates.\n"
-            )
+    if arguments.list:
+        if arguments.date or arguments.reason:
+            raise UsageError("--list shows all acknowledgements: omit --date and --reason.")
+        return list_notes(path, judged_data(arguments, settings, path))
+    if arguments.undo:
+        return undo(path, wanted_note(arguments, "undone"), arguments)
+    if not arguments.date or not arguments.reason:
+        raise UsageError("'hindmost history ack' needs --date and --reason.")
+    note = wanted_note(arguments, arguments.reason)
+    study = judged_data(arguments, settings, path)
+    covered = None if study is None else covered_by(study, note)
+    if study is not None and not covered:
+        raise UsageError(why_nothing(study, note))
     everything = add_acknowledgement(path, note)
-    print(f"{path}: {counted(len(everything), 'note')}")
-    for line in (covered or [])[:MOST]:
-        print(f"  known: {line}")
+    write_lines(f"{path}: {counted(len(everything), 'acknowledgement')}")
+    if covered is None:
+        write_lines("'hindmost history ack DATA --list' shows which changes it matches.")
+    for each in (covered or [])[:MOST]:
+        write_lines(f"  acknowledged: {each.words}")
     if covered and len(covered) > MOST:
-        print(f" {more(len(covered) - MOST)}")
+        write_lines(f" {more(len(covered) - MOST)}")
+    other = sum(each.date != note.date for each in covered or ())
+    if other:
+        write_lines(
+            f"{counted(other, 'change')} of these {'is' if other == 1 else 'are'} on another day "
+            f"than {note.date}: an acknowledgement covers changes that may lie within two nights "
+            "of its date. Add --machine, --case or --timer to acknowledge fewer."
+        )
+    return 0
+
+
+def wanted_note(arguments: argparse.Namespace, reason: str) -> Acknowledgement:
+    """Return the acknowledgement that the command line describes."""
+    if not arguments.date:
+        raise UsageError("--undo needs the --date of an acknowledgement; --list shows them.")
+    entry = {"date": plain_date(arguments.date), "reason": reason}
+    entry |= {name: getattr(arguments, name) or ANY for name in KEYS}
+    try:
+        return from_document(Acknowledgement, entry)
+    except DataError as error:
+        raise UsageError(f"The acknowledgement: {error}") from error
+
+
+def judged_data(
+    arguments: argparse.Namespace, settings: Mapping[str, Any], path: Path
+) -> HistoryStudy | None:
+    """Judge the data, with the state if one is given; None if only acknowledgements are named."""
+    target = Path(arguments.file[1])
+    if target == path:
+        return None
+    state = None
+    if arguments.state:
+        from hindmost.analysis.history.state_file import read_state
+
+        state = read_state(arguments.state)
+    return judge_history(
+        read_history(target, format=arguments.format),
+        method=arguments.method,
+        only_between=arguments.only_between,
+        state=state,
+        ratios=[tuple(pair) for pair in arguments.ratio or ()],
+        acknowledged=read_acknowledgements(path) if path.exists() else (),
+        **settings,
+    )
+
+
+class Covered(NamedTuple):
+    """A change or drift that matches: its words, and its day (the given one for a drift)."""
+
+    words: str
+    date: str
+
+
+def covered_by(study: HistoryStudy, note: Acknowledgement) -> list[Covered]:
+    """Return the changes and the drifts, ended or not, that an acknowledgement matches."""
+    covered = []
+    for each in study.judged:
+        if not note.concerns(each.series.name):
+            continue
+        change = each.meant(note)
+        if change is not None:
+            words = change_words(each, change)
+            first = each.acknowledgement(change)
+            if first is not None and place(first) != place(note):
+                words += f" (already acknowledged by {note_words(first)}: {first.reason})"
+            elif first is not None and first.reason != note.reason:
+                words += f" (replaces the reason {first.reason!r})"
+            covered.append(Covered(words, each.labels[change.index][:10]))
+            continue
+        covered += [
+            Covered(drift_words(each, trend), note.date)
+            for trend in each.detection.trends
+            if note.covers(each.labels[trend.start], each.labels[trend.stop - 1])
+        ]
+    return covered
+
+
+def drift_words(judged: JudgedSeries, trend: Trend) -> str:
+    """Return series, size and dates of a drift."""
+    first, last = judged.labels[trend.start], judged.labels[trend.stop - 1]
+    goes_on = trend.stop == judged.detection.observations
+    when = f"since {first}" if goes_on else f"from {first} to {last}"
+    return f"{named(judged.series.name)}: drift of {signed_percent(trend.effect)} {when}"
+
+
+def change_words(judged: JudgedSeries, change: ChangePoint) -> str:
+    """Return series, size and date of a change."""
+    return (
+        f"{named(judged.series.name)}: {signed_percent(change.effect)} on "
+        f"{judged.labels[change.index]}"
+    )
+
+
+def why_nothing(study: HistoryStudy, note: Acknowledgement) -> str:
+    """Return why no change matches an acknowledgement, with the nearest names or changes."""
+    left = list(study.judged)
+    for key in KEYS:
+        pattern = getattr(note, key)
+        names = sorted({getattr(each.series.name, key) for each in left})
+        left = [each for each in left if fits(pattern, getattr(each.series.name, key))]
+        if not left:
+            return (
+                f"No {key} matches {pattern!r}; nothing was acknowledged. "
+                f"{suggested(pattern, names)}"
+            )
+    noted = date.fromisoformat(note.date).toordinal()
+    found = []  # distance in days, and words
+    for each in left:
+        days = [date.fromisoformat(label[:10]).toordinal() for label in each.labels]
+        found += [
+            (abs(days[change.index] - noted), change_words(each, change))
+            for change in each.detection.changes
+        ]
+        found += [
+            (
+                min(abs(days[end] - noted) for end in (trend.start, trend.stop - 1)),
+                drift_words(each, trend),
+            )
+            for trend in each.detection.trends
+        ]
+    where = f"{counted(len(left), 'matching series')}"
+    if not found:
+        return f"No change was found in the {where}; nothing was acknowledged."
+    found.sort(key=lambda row: row[0])
+    near = "; ".join(words for _, words in found[:NEAREST])
+    return (
+        f"No change in the {where} may lie on {note.date}; nothing was acknowledged. The nearest "
+        f"are: {near}."
+    )
+
+
+def list_notes(path: Path, study: HistoryStudy | None) -> int:
+    """Print every acknowledgement, and what it matches now."""
+    notes = read_acknowledgements(path) if path.exists() else ()
+    write_lines(f"{path}: {counted(len(notes), 'acknowledgement')}")
+    for note in notes:
+        write_lines(f"{note_words(note)}: {note.reason}")
+        if study is None:
+            continue
+        covered = covered_by(study, note)
+        lines = [each.words for each in covered[:MOST]]
+        for line in lines or ["No detected change matches this acknowledgement."]:
+            write_lines(f"  {line}")
+        if len(covered) > MOST:
+            write_lines(f" {more(len(covered) - MOST)}")
+    return 0
+
+
+def note_words(note: Acknowledgement) -> str:
+    """Return the date and the names of an acknowledgement, as options."""
+    names = [f"--{key} {getattr(note, key)!r}" for key in KEYS if getattr(note, key) != ANY]
+    return " ".join([f"--date {note.date}", *names])
+
+
+def undo(path: Path, wanted: Acknowledgement, arguments: argparse.Namespace) -> int:
+    """Remove the one acknowledgement that the options describe."""
+    notes = read_acknowledgements(path) if path.exists() else ()
+    given = [key for key in KEYS if getattr(arguments, key) is not None]
+    found = [
+        note
+        for note in notes
+        if note.date == wanted.date
+        and all(getattr(note, key) == getattr(wanted, key) for key in given)
+    ]
+    if not found:
+        there = {note_words(note): note for note in notes}
+        near = get_close_matches(note_words(wanted), there, NEAREST, 0.0)
+        hint = f" The nearest are: {'; '.join(near)}." if near else ""
+        raise UsageError(f"{path} has no acknowledgement {note_words(wanted)}: see --list.{hint}")
+    found = [note for note in found if place(note) == place(wanted)] or found
+    if len(found) > 1:
+        raise UsageError(
+            f"{len(found)} acknowledgements match {note_words(wanted)}: choose one with --machine, "
+            f"--case and --timer. They are: {'; '.join(map(note_words, found))}."
+        )
+    left = remove_acknowledgement(path, found[0])
+    write_lines(f"{path}: removed {note_words(found[0])}: {found[0].reason}")
+    write_lines(f"{path}: {counted(len(left), 'acknowledgement')}")
     return 0

@@ -1,20 +1,23 @@
-"""``hindmost check``: whether data are good enough to draw a conclusion from."""
+"""``hindmost check``: what puts conclusions from run files in doubt."""
 
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
-from hindmost.analysis.check import check_group
-from hindmost.analysis.runs import find_runs, group_runs
+from hindmost.analysis.runs.check import check_group
+from hindmost.analysis.runs.finding import NUMBERS, Finding
+from hindmost.analysis.runs.groups import group_runs
+from hindmost.analysis.runs.read import RefusedFile, open_runs
+from hindmost.output import write_json, write_lines
+from hindmost.text import counted
 
 EXAMPLES = """\
 examples:
   hindmost check runs/
   hindmost check runs/ --json | jq '.findings[] | select(.severity == "error")'
 
-Exit status 1 if a finding is an error: then no conclusion should be drawn.
+Exit status 1 if a finding is an error: then draw no conclusion.
 """
 JSON_VERSION = 1
 A_FINDING = 1
@@ -22,7 +25,7 @@ A_FINDING = 1
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.description = "Looks for what spoils a measurement, and says what to do about it."
+    parser.description = "Check measurements for problems and advise what to do about them."
     parser.epilog = EXAMPLES
     parser.add_argument("file", nargs="+", type=Path, help="run files, or folders of them")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -30,14 +33,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def perform(arguments: argparse.Namespace) -> int:
     """Check and print."""
-    runs = find_runs(arguments.file)
-    findings = [finding for group in group_runs(runs) for finding in check_group(group)]
+    runs, refused = open_runs(arguments.file)
+    findings = [unreadable(each) for each in refused]
+    findings += [finding for group in group_runs(runs) for finding in check_group(group)]
     if arguments.json:
         found = [finding.to_json() for finding in findings]
-        print(json.dumps({"version": JSON_VERSION, "findings": found}, indent=2))
+        write_json({"version": JSON_VERSION, "findings": found})
     else:
         for each in findings:
-            print(f"{each.severity}: {each.file}: {each.text} ({each.code})\n    {each.advice}")
+            doubts = ", ".join(map(str, each.doubts))
+            write_lines(
+                f"{each.severity}: {each.file}: {each.text} ({each.code})",
+                f"    in doubt: {doubts}; {each.advice}",
+            )
         if not findings:
-            print(f"{len(runs)} run{'s' if len(runs) > 1 else ''}: nothing to find fault with")
+            write_lines(f"{counted(len(runs), 'run')}: no findings")
     return A_FINDING if any(each.severity == "error" for each in findings) else 0
+
+
+def unreadable(file: RefusedFile) -> Finding:
+    """Return the finding for a file that is left out everywhere else."""
+    return Finding(
+        file=str(file.path),
+        code="unreadable",
+        severity="error",
+        text=file.reason,
+        advice="other commands skip this file in its folder: move it away, or record it again",
+        doubts=NUMBERS,
+    )

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
+from collections.abc import Sequence
+from pathlib import Path
 
-from hindmost.analysis.history.compare import ComparedSeries, Comparison, compare_histories
+from hindmost.analysis.history.compare import Comparison, compare_histories
+from hindmost.analysis.history.compared_series import ComparedSeries
 from hindmost.analysis.history.pairing import WAYS
 from hindmost.analysis.history.ratio import LEVEL
-from hindmost.analysis.history.readers.find import read_history
-from hindmost.analysis.tables.terminal import LEFT, RIGHT, new_table, print_table
-from hindmost.shares import read_increase
+from hindmost.analysis.readers.read import read_history
+from hindmost.analysis.readers.remarks import few
+from hindmost.analysis.runs.doubts import findings_in
+from hindmost.analysis.runs.finding import OF_COMPARISON, cautions, findings_json, folded
+from hindmost.analysis.show.table import NAME, RIGHT, Column, Table
+from hindmost.analysis.show.terminal import print_table
+from hindmost.errors import DataError
+from hindmost.output import warn, write_json, write_lines
+from hindmost.text import percent, read_increase
 
 EXAMPLES = """\
 examples:
@@ -19,10 +26,15 @@ examples:
   hindmost compare runs-gcc/ runs-clang/ --fail-above 5%
   hindmost compare nightly-a/ nightly-b/ --timer '*Total*' --pair nights
 
-Results of the same nights or commits are paired, and repeats that took turns; else all of one are
-held against all of the other by Welch's test. Intervals are at 90 %. "Significant" counts how many
-timers are compared. Exit status 1 if --fail-above is given, and a timer is significantly slower in
-B than in A by more than that.
+Results of the same nights or commits are paired, and so are repetitions that alternate between A
+and B; all others are compared by Welch's test. The most significant difference comes first.
+Intervals are at 90 %. Significance takes the number of timers into account. The ratio of nights or
+commits is that since its last change, or at the end of a drift. Nights are dates in UTC.
+
+--fail-above compares ratios of times: 5% fails above 1.05x. For rates, such as GB/s, it uses A / B:
+10.5% passes a rate that falls to 90.5 %, and fails one that falls to 90 %. The exit status is 1 if
+a timer is significantly worse in B than in A by more than that, and confirmed; a change in only the
+last nights gives a warning. The exit status is 3 if no timer can be judged.
 """
 JSON_VERSION = 1
 A_FINDING = 1
@@ -32,18 +44,27 @@ MOST_WARNINGS = 5
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.description = "Says how much slower or faster B is than A, timer by timer."
-    parser.epilog = EXAMPLES
-    parser.add_argument("first", metavar="A", help="a file of results, or a folder of them")
-    parser.add_argument("second", metavar="B")
-    parser.add_argument("--format", action="append", help="of the files (found by content)")
-    for name in ("machine", "case", "timer"):
-        parser.add_argument(f"--{name}", help="only this one; a pattern may hold * and ?")
-    parser.add_argument("--pair", default="auto", help=f"{', '.join(WAYS)} (%(default)s)")
-    parser.add_argument(
-        "--fail-above", metavar="SHARE", help="exit with 1 beyond it; 5%% and 0.05 are the same"
+    parser.description = (
+        "Compare two results or histories: how much slower or faster is B than A, timer by timer?"
     )
-    parser.add_argument("--json", action="store_true", help="print JSON, one entry a timer")
+    parser.epilog = EXAMPLES
+    parser.add_argument("first", metavar="A", help="the baseline: a file or folder of results")
+    parser.add_argument("second", metavar="B", help="the results to compare with it")
+    parser.add_argument(
+        "--format", action="append", help="format of the files (default: by content)"
+    )
+    for name in ("machine", "case", "timer"):
+        parser.add_argument(f"--{name}", help=f"select a {name}; * and ? are wildcards")
+    parser.add_argument("--pair", default="auto", help=f"pair by: {', '.join(WAYS)} (%(default)s)")
+    parser.add_argument(
+        "--fail-above",
+        metavar="SHARE",
+        help="exit with 1 if a ratio of times (of rates: A / B) exceeds 1 by more than this, such "
+        "as 5%% or 0.05",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print JSON with an entry for each timer"
+    )
 
 
 def perform(arguments: argparse.Namespace) -> int:
@@ -60,10 +81,9 @@ def perform(arguments: argparse.Namespace) -> int:
     )
     comparison = compare_histories(first, second, pair=arguments.pair)
     warnings = [*first.warnings, *second.warnings]
-    for remark in warnings[:MOST_WARNINGS]:
-        sys.stderr.write(f"hindmost: {remark}\n")
-    if len(warnings) > MOST_WARNINGS:
-        sys.stderr.write(f"hindmost: {len(warnings) - MOST_WARNINGS} more of such\n")
+    for remark in few(warnings, MOST_WARNINGS):
+        warn(remark)
+    found = findings_in([Path(arguments.first), Path(arguments.second)])
     beyond = () if limit is None else comparison.beyond(limit)
     if arguments.json:
         answer = {
@@ -71,40 +91,67 @@ def perform(arguments: argparse.Namespace) -> int:
             "first": first.source,
             "second": second.source,
             "level": LEVEL,
-            "series": [each.to_json() for each in comparison.series],
+            "summary": comparison.summary(),
+            "series": [each.to_json() for each in comparison.ranked()],
             "only_first": [str(name) for name in comparison.only_first],
             "only_second": [str(name) for name in comparison.only_second],
             "beyond": [each.name for each in beyond],
+            "unconfirmed": [
+                each.name for each in (() if limit is None else comparison.unconfirmed(limit))
+            ],
+            "not_judged": [each.name for each in comparison.not_judged()],
+            "findings": findings_json(found),
         }
-        print(json.dumps(answer, indent=2, allow_nan=False))
+        write_json(answer)
     else:
         tell(comparison)
+        write_lines(*folded(cautions(found, OF_COMPARISON)))
         if limit is not None:
-            names = "; ".join(each.name for each in beyond[:MOST_WARNINGS])
-            print(f"worse by more than {100.0 * limit:g} %: {names or 'none'}")
+            write_lines(*gate_lines(comparison, limit))
+    if limit is not None and len(comparison.not_judged()) == len(comparison.series):
+        raise DataError(
+            "--fail-above could not judge any timer: all have too few data. Give at least two "
+            "results on each side."
+        )
     return A_FINDING if beyond else 0
 
 
+def gate_lines(comparison: Comparison, limit: float) -> list[str]:
+    """Return which timers are worse by more than a limit, confirmed or not, and not judged."""
+    rates = any(not each.first.smaller_is_better for each in comparison.series)
+    meaning = f"ratio of times above {1.0 + limit:g}x" + ("; of rates, A over B" if rates else "")
+    beyond, unsure = comparison.beyond(limit), comparison.unconfirmed(limit)
+    lines = [f"worse by more than {percent(limit, None)} ({meaning}): {named(beyond)}"]
+    if unsure:
+        lines.append(f"warning: worse but not yet confirmed, so no failure: {named(unsure)}")
+    if unknown := comparison.not_judged():
+        lines.append(f"not judged, too few data: {named(unknown)}")
+    return lines
+
+
+def named(series: Sequence[ComparedSeries]) -> str:
+    """Name the first few series."""
+    left = len(series) - MOST_WARNINGS
+    names = "; ".join(each.name for each in series[:MOST_WARNINGS])
+    return (names or "none") + (f"; and {left} more" if left > 0 else "")
+
+
 def tell(comparison: Comparison) -> None:
-    """Print a line a timer; of many, what is significant comes first."""
-    title = f"{comparison.second.source} against {comparison.first.source}"
-    table = new_table(
-        title, [("timer", LEFT), ("pairs", RIGHT), ("by", LEFT), ("B against A", LEFT)]
-    )
-    ranked = sorted(
-        comparison.series, key=lambda each: (not each.is_significant, -abs(each.worse_by))
-    )
-    told = comparison.series if len(ranked) <= MOST else ranked[:MOST]
-    for each in told:
-        table.add_row(each.name, count(each), each.paired_by, each.words())
-    print_table(table)
+    """Print a summary and the table of timers, the most significant difference first."""
+    write_lines(f"B = {comparison.second.source} compared with A = {comparison.first.source}")
+    write_lines(comparison.summary(), "")
+    ranked = comparison.ranked()
+    columns = (Column("timer", NAME), Column("pairs", RIGHT), Column("by"), Column("B against A"))
+    rows = [(each.name, count(each), each.paired_by, each.words()) for each in ranked[:MOST]]
+    print_table(Table(columns=columns, rows=rows))
     if len(ranked) > MOST:
-        print(f"{len(ranked) - MOST} more; --json has all")
+        write_lines(f"{len(ranked) - MOST} more; --json has all")
     for side, names in (("A", comparison.only_first), ("B", comparison.only_second)):
         if names:
-            print(f"only in {side}: {'; '.join(map(str, names[:3]))}{' ...' if names[3:] else ''}")
+            more = " ..." if names[3:] else ""
+            write_lines(f"only in {side}: {'; '.join(map(str, names[:3]))}{more}")
 
 
 def count(each: ComparedSeries) -> str:
-    """Say how many observations or pairs there are."""
+    """Return how many observations or pairs there are."""
     return str(each.pairs[0]) if each.paired_by != "none" else f"{each.pairs[0]}, {each.pairs[1]}"

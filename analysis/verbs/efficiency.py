@@ -1,27 +1,30 @@
-"""``hindmost efficiency``: what is left of the time of ranks, and what takes the rest."""
+"""``hindmost efficiency``: how much of the ranks' time is work, and where the rest goes."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import textwrap
 from pathlib import Path
 
-from hindmost.analysis.efficiency.metrics import LEGEND, OF_SCALING
-from hindmost.analysis.efficiency.of_run import WINDOWS, efficiencies_of
-from hindmost.analysis.efficiency.scaling import efficiencies_over_ranks
-from hindmost.analysis.runs import find_runs
-from hindmost.analysis.tables.efficiencies import efficiency_table, part_tables
-from hindmost.analysis.tables.terminal import print_table
+from hindmost.analysis.runs.check import findings_of
+from hindmost.analysis.runs.efficiency.metrics import LEGEND, OF_SCALING
+from hindmost.analysis.runs.efficiency.of_run import WINDOWS, efficiencies_of
+from hindmost.analysis.runs.efficiency.scaling import efficiencies_over_ranks
+from hindmost.analysis.runs.efficiency.tables import efficiency_table, part_tables
+from hindmost.analysis.runs.finding import OF_RANKS, cautions, findings_json, folded, of_file
+from hindmost.analysis.runs.groups import group_runs
+from hindmost.analysis.runs.read import find_runs
+from hindmost.analysis.show.terminal import print_table
+from hindmost.output import write_json, write_lines
 
 EXAMPLES = """\
 examples:
-  hindmost efficiency runs/                        # a table a kernel, a column a number of ranks
+  hindmost efficiency runs/                        # one table per kernel, a column per rank count
   hindmost efficiency runs/laplacian-1d-gmres-p2-0.h5 --windows 8
   hindmost efficiency runs/ --places --json
 
-Load balance, serialisation, transfer and computation scaling as POP defines them; of repeats the
-one of median solve time is told. docs/efficiencies.md has the formulas.
+Load balance, serialisation, transfer and computation scaling as defined by POP, for the repeat with
+the median solve time. docs/efficiencies.md has the formulas.
 """
 JSON_VERSION = 1
 WIDTH = 100
@@ -29,44 +32,61 @@ WIDTH = 100
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.description = "Says how much of the ranks' time is work, and what the rest is lost to."
+    parser.description = (
+        "Compute how much of the ranks' time is work, and what the rest is lost to."
+    )
     parser.epilog = EXAMPLES
-    parser.add_argument("file", nargs="+", type=Path, help="run files, or folders of them")
+    parser.add_argument("file", nargs="+", type=Path, help="run files, or folders of run files")
     parser.add_argument(
-        "--windows", type=int, metavar="N", help="also over time, in so many windows of bodies"
+        "--windows",
+        type=int,
+        metavar="N",
+        help="also show N windows of bodies (iterations) over time",
     )
     parser.add_argument(
-        "--places", action="store_true", help="also by place in the restart cycle, where there is"
+        "--places", action="store_true", help="also show the places in the restart cycle, if any"
     )
     parser.add_argument("--json", action="store_true", help="print JSON: runs, parts and scaling")
 
 
 def perform(arguments: argparse.Namespace) -> int:
-    """Compute and print."""
+    """Compute the efficiencies and print them."""
     runs = find_runs(arguments.file)
     windows = WINDOWS if arguments.windows is None else arguments.windows
     kernels = efficiencies_over_ranks(runs)
+    found = findings_of(group_runs(runs))
     if arguments.json:
         answer = {
             "version": JSON_VERSION,
-            "runs": [efficiencies_of(run, windows).to_json() for run in runs],
+            "runs": [
+                {
+                    **efficiencies_of(run, windows).to_json(),
+                    "findings": findings_json(of_file(found, run.path)),
+                }
+                for run in runs
+            ],
             "scaling": [kernel.to_json() for kernel in kernels],
         }
-        print(json.dumps(answer, indent=2, allow_nan=False))
+        write_json(answer)
         return 0
     for kernel in kernels:
         print_table(efficiency_table(kernel))
         for column in kernel.columns:
             words = f"{column.of.run.path.name}: {column.of.explain()}"
-            print(textwrap.fill(words, WIDTH, initial_indent="  ", subsequent_indent="    "))
+            write_lines(*textwrap.wrap(words, WIDTH, initial_indent="  ", subsequent_indent="    "))
+        shown = {str(column.of.run.path) for column in kernel.columns}
+        doubts = cautions((each for each in found if each.file in shown), OF_RANKS)
+        write_lines(*folded(doubts, indent="  "))
         for column in kernel.columns:
             of = efficiencies_of(column.of.run, windows)
             tables = part_tables(of, windows=arguments.windows is not None, places=arguments.places)
             for table in tables:
-                print()
+                write_lines("")
                 print_table(table)
+            if arguments.windows is not None and of.windows_not_split:
+                write_lines(*textwrap.wrap(of.windows_not_split, WIDTH))
             if arguments.places and of.places_not_split:
-                print(textwrap.fill(of.places_not_split, WIDTH))
-        print()
-    print(textwrap.fill(f"{LEGEND} {OF_SCALING}", WIDTH))
+                write_lines(*textwrap.wrap(of.places_not_split, WIDTH))
+        write_lines("")
+    write_lines(*textwrap.wrap(f"{LEGEND} {OF_SCALING}", WIDTH))
     return 0

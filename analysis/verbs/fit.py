@@ -1,29 +1,37 @@
-"""``hindmost fit``: models of the noise, held against the solve time."""
+"""``hindmost fit``: noise models, compared with the solve time."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import textwrap
 from pathlib import Path
 
-from hindmost.analysis.fits import FitOptions, fit_groups, fits_json
-from hindmost.analysis.runs import alike_only, find_runs, group_runs
-from hindmost.analysis.tables.models import LEGEND, character, model_table, refusals
-from hindmost.analysis.tables.terminal import print_table
+from hindmost.analysis.fits.study import FitOptions, fit_groups, fits_json
+from hindmost.analysis.fits.tables import (
+    LEGEND,
+    assumption_lines,
+    contradictions,
+    models_table,
+    refusals,
+)
+from hindmost.analysis.runs.finding import OF_MODELS, cautions, folded
+from hindmost.analysis.runs.groups import group_runs
+from hindmost.analysis.runs.read import find_runs, fittable_runs
+from hindmost.analysis.show.terminal import print_table
+from hindmost.output import write_json, write_lines, write_text
 
 DESCRIPTION = """\
-Holds every model against the solve time of every run; repeats share a table.
+Fit noise models to run files and compare them with the solve times; repeats share a table.
 
   max-plus               local work of each rank, and who waits for whom, halos included
   max-plus-no-halo       the same without halos
-  stationary-johnsonsu   every body drawn from one law; the slowest rank of each counts
+  stationary-johnsonsu   all bodies drawn from one law; the slowest rank of each body counts
   stationary-nct         the same with a non-central t law
   stationary-best        the same with the best of scipy's families, by squared error
-  nonstationary-uniform  every iteration with a uniform law of its own
-  redrawn-uniform        the same, its laws drawn from laws: a simulation
-  mean-work              bodies times their mean: an identity
-  cramer, bertsimas      bounds on the expected maximum, from mean and deviation
+  nonstationary-uniform  a separate uniform law for each iteration
+  redrawn-uniform        the same with laws drawn from laws: a simulation
+  mean-work              number of bodies times their mean: an identity
+  cramer, bertsimas      bounds on the expected maximum, from mean and standard deviation
 """
 EXAMPLES = """\
 examples:
@@ -43,26 +51,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="leave out the search through scipy's families, some 6 s a run",
+        help="skip the search through scipy's distribution families (about 6 s per run)",
     )
     parser.add_argument(
         "--keep-fill",
         action="store_true",
-        help="fit laws to pipelined solvers also with the bodies that fill their pipeline",
+        help="for pipelined solvers, fit laws also to the bodies that fill the pipeline (prologue)",
     )
     parser.add_argument(
         "--by-node",
         action="store_true",
-        help="take the slowest of as many draws as there are nodes, not ranks",
+        help="in models of whole bodies, draw once per node instead of once per rank",
     )
     parser.add_argument(
         "--latency",
         type=float,
         metavar="US",
-        help="microseconds of a reduction, from a measurement of the network, for max-plus "
-        "(estimated on the first half of each run)",
+        help="measured latency of a reduction in microseconds, for max-plus (default: estimated "
+        "on the first half of each run)",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON, one entry a run")
+    parser.add_argument("--json", action="store_true", help="print JSON, one entry per run")
 
 
 def perform(arguments: argparse.Namespace) -> int:
@@ -73,14 +81,17 @@ def perform(arguments: argparse.Namespace) -> int:
         by_node=arguments.by_node,
         latency_s=None if arguments.latency is None else 1e-6 * arguments.latency,
     )
-    fitted = fit_groups(group_runs(alike_only(find_runs(arguments.file, complete=True))), options)
+    fitted = fit_groups(
+        group_runs(fittable_runs(find_runs(arguments.file, complete=True))), options
+    )
     if arguments.json:
-        print(json.dumps(fits_json(fitted), indent=2))
+        write_json(fits_json(fitted))
         return 0
     for group in fitted:
-        print_table(model_table(group))
-        for line in (*refusals(group), *character(group)):
-            print(textwrap.fill(line, TEXT_WIDTH, subsequent_indent="    "))
-        print()
-    print(LEGEND)
+        print_table(models_table(group).under(group.group.title))
+        for line in (*contradictions(group), *refusals(group), *assumption_lines(group)):
+            write_lines(*textwrap.wrap(line, TEXT_WIDTH, subsequent_indent="    "))
+        write_lines(*folded(cautions(group.findings, OF_MODELS)))
+        write_lines("")
+    write_text(LEGEND)
     return 0

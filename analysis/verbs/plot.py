@@ -1,4 +1,4 @@
-"""``hindmost plot``: the figures of runs."""
+"""``hindmost plot``: figures of runs."""
 
 from __future__ import annotations
 
@@ -7,31 +7,37 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from hindmost.analysis.adaptive.baseline import read_machine
-from hindmost.analysis.figures.adaptive.figures import ADAPTIVE_FIGURES
-from hindmost.analysis.figures.choice import Choice, Position
-from hindmost.analysis.figures.columns import write_csv
-from hindmost.analysis.figures.run_figures import (
-    RUN_FIGURES,
-    USUAL_HEIGHT_INCHES,
+from hindmost.analysis.adaptive.figures import ADAPTIVE_FIGURES
+from hindmost.analysis.adaptive.offline import read_machine
+from hindmost.analysis.report.run_figures import RUN_FIGURES
+from hindmost.analysis.runs.check import findings_of
+from hindmost.analysis.runs.figures.compare_runs import COMPARISON_FIGURES
+from hindmost.analysis.runs.figures.run_figure import (
+    DEFAULT_HEIGHT_INCHES,
     Content,
+    FigureChoice,
+    Position,
 )
-from hindmost.analysis.figures.style import FORMATS, WIDTHS_INCHES, new_figure, save
-from hindmost.analysis.figures.together import TOGETHER_FIGURES
-from hindmost.analysis.runs import find_runs
+from hindmost.analysis.runs.finding import OF_SHOW, cautions
+from hindmost.analysis.runs.groups import group_runs
+from hindmost.analysis.runs.read import find_runs
+from hindmost.analysis.show.csv_file import write_csv
+from hindmost.analysis.show.figure_style import FORMATS, WIDTHS_INCHES, new_figure, save
+from hindmost.analysis.show.matplotlib_charts import draw
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.reader import Run
+from hindmost.output import warn, write_lines, write_text
 
 OF_ONE_RUN = (*RUN_FIGURES, *ADAPTIVE_FIGURES)
-NAMES = [figure.name for figure in (*OF_ONE_RUN, *TOGETHER_FIGURES)]
+NAMES = [figure.name for figure in (*OF_ONE_RUN, *COMPARISON_FIGURES)]
 FIGURES = "\n".join(
-    f"  {figure.name:19}{figure.summary}{' *' if figure.usual else ''}"
-    for figure in (*OF_ONE_RUN, *TOGETHER_FIGURES)
+    f"  {figure.name:19}{figure.summary}{' *' if figure.default else ''}"
+    for figure in (*OF_ONE_RUN, *COMPARISON_FIGURES)
 )
 DESCRIPTION = f"""\
-Draws figures of every run, and of all files together.
+Draw figures of each run, and figures that compare all runs.
 
-figures (*: drawn unless --figure chooses, where the runs allow it):
+figures (*: drawn by default, if the runs allow it):
 {FIGURES}
 """
 EXAMPLES = """\
@@ -43,8 +49,8 @@ examples:
   hindmost plot here/run.h5 there/run.h5 --figure overlay --figure ecdf
   hindmost plot runs/adaptive-timing-a-p2-0.h5 --figure predicted --figure grind --machine m.json
 
-Bodies and places of the restart cycle are counted from 0. Figures of one run are named after its
-file, those of several after the figure.
+Bodies and places of the restart cycle count from 0. Figures of one run are named after its file,
+figures of several runs after the figure.
 """
 
 
@@ -54,40 +60,46 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EXAMPLES
     parser.add_argument("file", nargs="*", type=Path, help="run files, or folders of them")
     parser.add_argument(
-        "--figure", action="append", choices=NAMES, metavar="NAME", help="may be given repeatedly"
+        "--figure",
+        action="append",
+        choices=NAMES,
+        metavar="NAME",
+        help="figure to draw; repeat for more",
     )
-    parser.add_argument("--list", action="store_true", help="name the figures and draw nothing")
+    parser.add_argument("--list", action="store_true", help="list the figures and exit")
     parser.add_argument(
-        "--rank", action="append", type=int, metavar="RANK", help="for ranks; repeatedly"
+        "--rank", action="append", type=int, metavar="RANK", help="for ranks; repeat for more"
     )
     parser.add_argument(
-        "--iteration", type=int, metavar="BODY", help="for iteration (the middle one)"
+        "--iteration", type=int, metavar="BODY", help="for iteration (default: the middle one)"
     )
     parser.add_argument(
         "--position",
         type=position,
         default="middle",
         metavar="PLACE",
-        help="of the restart cycle, for map and work: a number, middle or all (%(default)s)",
+        help="place in the restart cycle, for map and work: a number, middle or all (%(default)s)",
     )
     parser.add_argument(
         "--machine",
         type=Path,
         metavar="FILE",
-        help="for grind: a machine file, whose curves are drawn beside what the run took",
+        help="for grind: a machine file whose curves are drawn with the measured times",
     )
-    parser.add_argument("--out", type=Path, help="folder for the figures (beside each run file)")
     parser.add_argument(
-        "--format", choices=FORMATS, default="png", help="of the figures (%(default)s)"
+        "--out", type=Path, help="folder for the figures (default: that of each run file)"
+    )
+    parser.add_argument(
+        "--format", choices=FORMATS, default="png", help="file format (%(default)s)"
     )
     parser.add_argument(
         "--width",
         choices=tuple(WIDTHS_INCHES),
         default="full",
-        help="of the text block of a journal, or one of its columns (%(default)s)",
+        help="width of a journal's text block, or of one of its columns (%(default)s)",
     )
     parser.add_argument(
-        "--csv", action="store_true", help="write the plotted numbers beside each figure"
+        "--csv", action="store_true", help="also write the plotted numbers of each figure"
     )
 
 
@@ -101,19 +113,19 @@ def position(word: str) -> Position:
         return int(word)
     except ValueError:
         raise argparse.ArgumentTypeError(
-            f"'{word}' is no place of the restart cycle; it is a number, 'middle' or 'all'"
+            f"'{word}' is not a place of the restart cycle; give a number, 'middle' or 'all'"
         ) from None
 
 
 def perform(arguments: argparse.Namespace) -> int:
     """Draw and save."""
     if arguments.list:
-        print(FIGURES)
+        write_text(FIGURES)
         return 0
     if not arguments.file:
-        raise UsageError("No run file is named: hindmost plot FILE... (or --list for the figures)")
+        raise UsageError("Name a run file: hindmost plot FILE... (or --list for the figures)")
     runs = find_runs(arguments.file, complete=True)
-    choice = Choice(
+    choice = FigureChoice(
         ranks=tuple(arguments.rank or ()),
         body=arguments.iteration,
         position=arguments.position,
@@ -128,34 +140,37 @@ def perform(arguments: argparse.Namespace) -> int:
             raise UsageError(f"--out {folder} cannot be made: {error.strerror}.") from error
         file = folder / f"{target.name}.{arguments.format}"
         with new_figure(height_inches, arguments.width) as (canvas, axes):
-            content.draw(axes)
-            print(save(canvas, file))
+            draw(content, axes)
+            write_lines(str(save(canvas, file)))
         if arguments.csv:
-            print(write_csv(file.with_name(f"{target.name}.csv"), content.columns()))
+            columns = write_csv(file.with_name(f"{target.name}.csv"), content.columns())
+            write_lines(str(columns))
+    for line in cautions(findings_of(group_runs(runs), read_large=False), OF_SHOW):
+        warn(line)
     return 0
 
 
 def contents(
-    runs: Sequence[Run], choice: Choice, names: Sequence[str], width: str
+    runs: Sequence[Run], choice: FigureChoice, names: Sequence[str], width: str
 ) -> Iterator[tuple[Path, float, Content]]:
-    """Yield what is to be drawn: its place without suffix, its height in inches, its numbers."""
+    """Yield the figures to draw: path without suffix, height in inches, content."""
     for run in runs:
         for figure in OF_ONE_RUN:
-            if figure.name in names or (figure.usual and not names):
+            if figure.name in names or (figure.default and not names):
                 content = made(partial(figure.make, run, choice), asked=bool(names))
                 if content is not None:
                     target = run.path.with_name(f"{run.path.stem}-{figure.name}")
                     yield target, figure.height_inches(run.header.ranks, width), content
-    for together in TOGETHER_FIGURES:
-        if together.name in names or (together.usual and not names and len(runs) > 1):
+    for together in COMPARISON_FIGURES:
+        if together.name in names or (together.default and not names and len(runs) > 1):
             content = made(partial(together.make, runs), asked=bool(names))
             if content is not None:
                 target = runs[0].path.with_name(together.name)
-                yield target, USUAL_HEIGHT_INCHES[width], content
+                yield target, DEFAULT_HEIGHT_INCHES[width], content
 
 
 def made(make: Callable[[], Content], *, asked: bool) -> Content | None:
-    """Make a figure; None for one that nobody asked for and that the runs do not allow."""
+    """Make a figure; None if the runs do not allow it and it was not asked for by name."""
     try:
         return make()
     except UsageError:

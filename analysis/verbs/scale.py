@@ -1,24 +1,28 @@
-"""``hindmost scale``: how kernels grow, and which of them will hurt at a larger scale."""
+"""``hindmost scale``: how kernels grow, and which of them become bottlenecks at a larger scale."""
 
 from __future__ import annotations
 
 import argparse
-import sys
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hindmost.analysis.readers.find import FORMATS, read_experiment
-from hindmost.analysis.readers.request import OVER_RANKS
+from hindmost.analysis.readers.format import OVER_RANKS
+from hindmost.analysis.readers.read import read_experiment
+from hindmost.analysis.readers.registry import EXPERIMENT_FORMATS
+from hindmost.analysis.runs.doubts import findings_in
+from hindmost.analysis.runs.finding import OF_COMPARISON, cautions, findings_json
 from hindmost.errors import UsageError
+from hindmost.output import warn, warn_lines, write_lines, write_text
+from hindmost.printable import shell_word
 
 if TYPE_CHECKING:
-    from hindmost.analysis.scaling.study import Study
+    from hindmost.analysis.scaling.study import ScalingStudy
 
 DESCRIPTION = """\
-Models how every kernel grows with ranks, unknowns or any other parameter, and ranks the kernels by
-their growth at a target scale. Finds changes of behaviour, and models each side by itself.
-Reads run files, Extra-P's text, JSON and JSON lines, tables (CSV), CUBE and Caliper.
+Model how kernels grow with ranks, unknowns or any other parameter, and rank them by their growth at
+a target scale. If the behaviour of a kernel changes, each side gets its own model.
+Reads run files, Extra-P text, JSON and JSON lines, CSV tables, CUBE and Caliper.
 """
 EXAMPLES = """\
 examples:
@@ -31,10 +35,15 @@ examples:
   hindmost scale experiment.txt --python > models.py
   hindmost scale experiment.txt --figure figures/
   hindmost scale runs/ --metric median-iteration --metric wait --parameter ranks
+  hindmost scale runs/ --parameter bytes
 
-An expectation is made of parameters, numbers, + - * / ^, parentheses, log2, log and sqrt. A kernel
-whose leading exponents exceed it, and that grows by more from the largest measured point to the
-target even at the low end of its interval, is a finding: exit status 1.
+Parameters of run files: ranks, unknowns, unknowns-per-rank, iterations, bytes, cells,
+cells-per-rank, nodes, threads, and any other number of their configuration.
+
+An expectation consists of parameters, numbers, + - * / ^, parentheses, log2, log and sqrt. A kernel
+grows worse than expected if its leading exponents exceed the expectation and if, even at the low
+end of its interval, it grows by more from the largest measured point to the target. The exit status
+is then 1.
 """
 TEXT_WIDTH = 100
 TOP = 20
@@ -48,69 +57,100 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.description = DESCRIPTION
     parser.epilog = EXAMPLES
-    parser.add_argument("file", nargs="+", type=Path, help="files of one format, or folders")
-    parser.add_argument("--format", choices=tuple(FORMATS), help="of the files (by their content)")
-    parser.add_argument("--metric", action="append", metavar="NAME", help="repeatedly (all)")
-    parser.add_argument("--kernel", metavar="PATTERN", help="a name, or with * and ? (all)")
-    parser.add_argument("--parameter", action="append", metavar="NAME", help="repeatedly (all)")
+    formats = ", ".join(each.name for each in EXPERIMENT_FORMATS.built_in)
+    parser.add_argument(
+        "file", nargs="+", type=Path, help="files of one format, or folders of them"
+    )
+    parser.add_argument(
+        "--format",
+        metavar="FORMAT",
+        help=f"format of the files (default: recognised by content): {formats}",
+    )
+    parser.add_argument(
+        "--metric",
+        action="append",
+        metavar="NAME",
+        help="model this metric; repeatable (default: all)",
+    )
+    parser.add_argument(
+        "--kernel", metavar="PATTERN", help="model these kernels: a name, or a pattern with * and ?"
+    )
+    parser.add_argument(
+        "--parameter",
+        action="append",
+        metavar="NAME",
+        help="model over this parameter; repeatable (default: all; of run files, ranks)",
+    )
     parser.add_argument(
         "--over-ranks",
         choices=tuple(OVER_RANKS),
         default="mean",
-        help="how ranks become one, of CUBE and Caliper (%(default)s)",
+        help="how to combine ranks in CUBE and Caliper files (default: %(default)s)",
     )
     parser.add_argument(
-        "--inclusive", action="store_true", help="count what a call path calls (CUBE)"
+        "--inclusive", action="store_true", help="add to a call path what it calls (CUBE)"
     )
     parser.add_argument(
         "--method",
         choices=METHODS,
         default="likelihood",
-        help="how changes are found: by likelihood, or by windows of five points (%(default)s)",
+        help="how to find changes: by likelihood, or by the windows of five points of Ilyas et al. "
+        "(2017) with Extra-P's models (default: %(default)s)",
     )
     parser.add_argument(
-        "--space", choices=SPACES, default="paper", help="exponents of models (%(default)s)"
-    )
-    parser.add_argument("--noise", choices=NOISES, help="its kind (found out where possible)")
-    parser.add_argument(
-        "--terms", type=int, choices=(1, 2), default=2, help="most of a model (%(default)s)"
+        "--space",
+        choices=SPACES,
+        help="exponents of models (default: paper; extrap with --method paper)",
     )
     parser.add_argument(
-        "--at", metavar="SCALE", help="target: 16384, or p=16384,n=1000 (4 times the largest)"
+        "--noise", choices=NOISES, help="noise model (default: detected if possible)"
+    )
+    parser.add_argument(
+        "--terms",
+        type=int,
+        choices=(1, 2),
+        default=2,
+        help="most terms besides the constant (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--at",
+        metavar="SCALE",
+        help="target: 16384, or p=16384,n=1000 (default: 4 times the largest)",
     )
     parser.add_argument(
         "--expect",
         action="append",
         default=[],
         metavar="[PATTERN:]FORMULA",
-        help="growth that is expected, of all kernels or of some; repeatedly",
+        help="expected growth of all kernels or of some; repeatable",
     )
     parser.add_argument(
         "--top",
         type=int,
         metavar="N",
-        help=f"kernels of each metric ({TOP} in the table, {TOP_FIGURES} in figures, else all)",
+        help=f"kernels of each metric (default: {TOP} in the table, {TOP_FIGURES} in figures, "
+        "else all)",
     )
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print JSON, one entry a kernel")
-    form.add_argument("--latex", action="store_true", help="print a table for LaTeX")
+    form.add_argument("--json", action="store_true", help="print JSON, one entry per kernel")
+    form.add_argument("--latex", action="store_true", help="print a LaTeX table")
     form.add_argument("--python", action="store_true", help="print a Python module")
     parser.add_argument(
         "--figure",
         type=Path,
         metavar="FILE|FOLDER",
-        help="draw the first kernels, each beside a CSV file: png, pdf or svg, or a folder",
+        help="draw the first kernels as png, pdf or svg, each with a CSV file; or into a folder",
     )
 
 
 def perform(arguments: argparse.Namespace) -> int:
     """Model, print and draw."""
-    from hindmost.analysis.scaling.expectation import find_worse, read_expectation
-    from hindmost.analysis.scaling.options import ScalingOptions
+    from hindmost.analysis.scaling.batches import ScalingOptions
+    from hindmost.analysis.scaling.expected_growth import find_worse, read_expectation
     from hindmost.analysis.scaling.study import study_scaling
 
     if arguments.top is not None and arguments.top < 1:
-        raise UsageError(f"--top {arguments.top}; it is a number of kernels, 1 or more.")
+        raise UsageError(f"--top {arguments.top}: give a number of kernels, 1 or more.")
     experiment = read_experiment(
         arguments.file,
         format=arguments.format,
@@ -129,67 +169,77 @@ def perform(arguments: argparse.Namespace) -> int:
     study = study_scaling(experiment, options, at=arguments.at)
     expectations = [read_expectation(text, study) for text in arguments.expect]
     for warning in study.warnings:
-        sys.stderr.write(f"hindmost: {warning}\n")
+        warn(warning)
+    doubts = findings_in(arguments.file)
     findings = [each for metric in study.metrics for each in find_worse(metric, expectations)]
     if arguments.figure:
         draw(study, arguments.figure, arguments.top or TOP_FIGURES)
     if arguments.json:
-        from hindmost.analysis.scaling.json_form import json_text, study_json
+        from hindmost.analysis.scaling.study_json import json_text, study_json
 
-        print(json_text(study_json(study, findings, top=arguments.top)))
+        document = study_json(study, findings, top=arguments.top)
+        write_text(json_text({**document, "run_findings": findings_json(doubts)}))
     elif arguments.latex:
-        from hindmost.analysis.scaling.latex_form import latex_table
+        from hindmost.analysis.scaling.latex_table import latex_table
 
-        print(latex_table(study, top=arguments.top))
+        write_text(latex_table(study, top=arguments.top))
     elif arguments.python:
-        from hindmost.analysis.scaling.python_form import python_module
+        from hindmost.analysis.scaling.python_module import python_module
 
-        print(python_module(study, top=arguments.top), end="")
+        write_text(python_module(study, top=arguments.top))
     else:
         print_tables(study, arguments.top or TOP)
     if not arguments.json:
-        out = sys.stderr if arguments.latex or arguments.python else sys.stdout
+        write = warn_lines if arguments.latex or arguments.python else write_lines
         shown = arguments.top or TOP
         for finding in findings[:shown]:
-            out.write(folded(finding.explain(study.target)) + "\n")
+            write(*folded(finding.explain(study.target)))
         if len(findings) > shown:
-            out.write(f"{len(findings) - shown} more kernels grow worse than expected: --json.\n")
+            write(
+                f"{len(findings) - shown} more kernels grow worse than expected; --json lists all."
+            )
         if expectations and not findings:
-            out.write("No kernel grows worse than expected.\n")
+            write("No kernel grows worse than expected.")
+        for line in cautions(doubts, OF_COMPARISON):
+            write(*folded(line))
     return 1 if findings else 0
 
 
-def print_tables(study: Study, top: int) -> None:
-    """Print a table a metric, and what must be known to read it."""
-    from hindmost.analysis.tables.scaling import LEGEND, noise_words, scaling_table, words
-    from hindmost.analysis.tables.terminal import table_width
+def print_tables(study: ScalingStudy, top: int) -> None:
+    """Print a table for every metric, and what a reader must know."""
+    from hindmost.analysis.scaling.tables import LEGEND, kernel_lines, noise_lines, scaling_table
+    from hindmost.analysis.show.terminal import table_width
 
     for metric in study.metrics:
-        standings = metric.standings(metric.order[:top])
-        print("\n".join(scaling_table(metric, standings, width=table_width())))
+        standings = metric.at_target(metric.order[:top])
+        write_lines(*scaling_table(metric, standings, width=table_width()))
         if len(metric) > top:
-            print(f"{len(metric) - top} more kernels: --top {len(metric)} shows all.")
-        for line in words(metric, standings):
-            print(folded(line))
+            write_lines(f"{len(metric) - top} more kernels: --top {len(metric)} shows all.")
+        for line in kernel_lines(metric, standings):
+            write_lines(*folded(line))
         noises = [batch.noise for batch in metric.batches]
         likelihood = study.options.method == "likelihood" and len(study.target.parameters) == 1
-        for line in noise_words(noises, segments=likelihood):
-            print(folded(line))
-        print()
+        for line in noise_lines(noises, segments=likelihood):
+            write_lines(*folded(line))
+        write_lines("")
     if len(study.target.parameters) > 1:
-        print("Changes of behaviour are looked for over one parameter only: --parameter.")
-    print(LEGEND)
+        names = study.target.parameters
+        write_lines(
+            f"The models use {len(names)} parameters: {', '.join(names)}. To search for changes of "
+            f"behaviour, choose one: --parameter {shell_word(names[0])}."
+        )
+    write_text(LEGEND)
 
 
-def draw(study: Study, out: Path, top: int) -> None:
-    """Draw the first kernels of all metrics; what was written is said on stderr."""
-    from hindmost.analysis.figures.scaling_files import draw_kernels
+def draw(study: ScalingStudy, out: Path, top: int) -> None:
+    """Draw the first kernels of all metrics, and list the files on stderr."""
+    from hindmost.analysis.scaling.figures import draw_kernels
 
     kernels = [each for metric in study.metrics for each in metric.kernels(metric.order[:top])]
     for file in draw_kernels(kernels, study.target, out):
-        sys.stderr.write(f"{file}\n")
+        warn_lines(str(file))
 
 
-def folded(text: str) -> str:
-    """Break a line of words."""
-    return textwrap.fill(text, TEXT_WIDTH, subsequent_indent="    ", break_long_words=False)
+def folded(text: str) -> list[str]:
+    """Wrap a line."""
+    return textwrap.wrap(text, TEXT_WIDTH, subsequent_indent="    ", break_long_words=False)

@@ -1,15 +1,18 @@
-"""``hindmost show``: what is in run files, on a few lines each."""
+"""``hindmost show``: run files, summarised on a few lines each."""
 
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
-from hindmost.analysis.runs import find_runs
-from hindmost.analysis.summary import summarise_run
+from hindmost.analysis.runs.check import findings_of
+from hindmost.analysis.runs.finding import OF_SHOW, cautions, findings_json, folded, of_file
+from hindmost.analysis.runs.groups import group_runs
+from hindmost.analysis.runs.read import find_runs
+from hindmost.analysis.runs.summary import summarise_run
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.damaged import read_damaged
+from hindmost.output import write_json, write_lines
 
 EXAMPLES = """\
 examples:
@@ -22,15 +25,15 @@ JSON_VERSION = 1
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.description = "Says what run files hold: how long, where the time went, on what machine."
+    parser.description = "Summarise run files: solve time, phases, efficiency, noise and machine."
     parser.epilog = EXAMPLES
     parser.add_argument("file", nargs="+", type=Path, help="run files, or folders of them")
     parser.add_argument(
         "--damaged",
         action="store_true",
-        help="read what can be read of files whose checksum is wrong; nothing of it is verified",
+        help="read as much as possible of files whose checksum is wrong; nothing is verified",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON, one entry a run")
+    parser.add_argument("--json", action="store_true", help="print JSON, one entry per run")
 
 
 def perform(arguments: argparse.Namespace) -> int:
@@ -38,15 +41,22 @@ def perform(arguments: argparse.Namespace) -> int:
     if arguments.damaged:
         if arguments.json:
             raise UsageError(
-                "--json and --damaged exclude each other: what is damaged has no data."
+                "--json and --damaged exclude each other: a damaged file has no verified data."
             )
         for path in arguments.file:
-            print(read_damaged(path).text())
+            write_lines(*read_damaged(path).lines())
         return 0
-    summaries = [summarise_run(run) for run in find_runs(arguments.file)]
+    runs = find_runs(arguments.file)
+    found = findings_of(group_runs(runs), read_large=False)
+    shown = [(summarise_run(run), of_file(found, run.path)) for run in runs]
     if arguments.json:
-        runs = [summary.to_json() for summary in summaries]
-        print(json.dumps({"version": JSON_VERSION, "runs": runs}, indent=2))
+        entries = [
+            {**summary.to_json(), "findings": findings_json(findings)}
+            for summary, findings in shown
+        ]
+        write_json({"version": JSON_VERSION, "runs": entries})
         return 0
-    print("\n\n".join(summary.text() for summary in summaries))
+    for number, (summary, findings) in enumerate(shown):
+        lines = [*summary.lines(), *folded(cautions(findings, OF_SHOW), indent="  ")]
+        write_lines(*([""] if number else []), *lines)
     return 0

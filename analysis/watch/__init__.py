@@ -1,1 +1,1 @@
-"""A run watched while it goes on: in the terminal, or in a browser."""
+"""Watching a running solve: the history of its feed, in the terminal or on a served page."""

@@ -1,4 +1,4 @@
-"""Follow a feed: take its lines as they come, and tell when its writer has gone."""
+"""Following a feed: read its lines as they appear, and notice when its writer has gone."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from hindmost.analysis.watch.history import History
+from hindmost.analysis.watch.feed_history import FeedHistory
 from hindmost.harness.runfile.feed import FeedReader
 
 POLL_S = 0.1
@@ -14,20 +14,20 @@ ALIVE_EVERY_S = 1.0
 
 
 class Follower:
-    """Gives the lines of a feed to a history.
+    """Adds the lines of a feed to a history.
 
     Parameters
     ----------
     reader : FeedReader
-    history : History
+    history : FeedHistory
     """
 
-    def __init__(self, reader: FeedReader, history: History) -> None:
+    def __init__(self, reader: FeedReader, history: FeedHistory) -> None:
         self._reader, self._history = reader, history
         self._asked_s = 0.0
 
     def poll(self) -> list[dict[str, Any]]:
-        """Take what is new, and return it; the last line may be of a writer that is gone."""
+        """Read and return new lines; the last one may be the substitute of a writer that died."""
         history = self._history
         ended = history.end is not None
         lines = self._take()
@@ -48,7 +48,7 @@ class Follower:
         return lines
 
 
-def follow(reader: FeedReader, history: History) -> Iterator[list[dict[str, Any]]]:
+def follow(reader: FeedReader, history: FeedHistory) -> Iterator[list[dict[str, Any]]]:
     """Yield new lines, after the history has taken them, until the run has ended."""
     follower = Follower(reader, history)
     while history.end is None:

@@ -1,4 +1,4 @@
-"""One thread that reads a feed, and what every viewer gets of it, encoded once."""
+"""One thread that reads a feed, and its events for all viewers, encoded once."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from hindmost.analysis.watch.feed_history import FeedHistory
 from hindmost.analysis.watch.follow import POLL_S, Follower
-from hindmost.analysis.watch.history import History
 from hindmost.harness.runfile.feed import FeedReader
 
 BACKLOG = 256
@@ -22,17 +22,17 @@ class BehindError(Exception):
 
 
 def encoded(event: str, content: Any) -> bytes:
-    """Return a server-sent event; JSON has no line breaks of its own."""
+    """Return a server-sent event; its JSON has no line breaks."""
     text = json.dumps(content, separators=(",", ":"), allow_nan=False)
     return f"event: {event}\ndata: {text}\n\n".encode()
 
 
 class Hub:
-    """Reads a feed and keeps what viewers are to be sent.
+    """Reads a feed and keeps the events that viewers receive.
 
     Attributes
     ----------
-    history : History
+    history : FeedHistory
     viewers : int
         Connected now.
     """
@@ -40,7 +40,7 @@ class Hub:
     def __init__(self, path: Path) -> None:
         self._reader = FeedReader(path)
         self.path = path
-        self.history = History(self._reader.head)
+        self.history = FeedHistory(self._reader.head)
         self.viewers = 0
         self._news = threading.Condition()
         self._events: deque[bytes] = deque(maxlen=BACKLOG)

@@ -1,4 +1,4 @@
-"""A run watched in the terminal: one screen that is drawn anew with every frame."""
+"""Watching a run in the terminal: one screen, redrawn with every frame."""
 
 from __future__ import annotations
 
@@ -9,11 +9,17 @@ from rich.console import Group
 from rich.rule import Rule
 from rich.text import Text
 
-from hindmost.analysis.figures.palette import FILLS, LINES
-from hindmost.analysis.tables.terminal import seconds
-from hindmost.analysis.watch.history import History
-from hindmost.analysis.watch.words import ending, hindmost_words, next_cycle, progress, title
+from hindmost.analysis.show.palette import FILLS, LINES
+from hindmost.analysis.watch.feed_history import FeedHistory
+from hindmost.analysis.watch.progress_text import (
+    ending,
+    hindmost_words,
+    next_cycle,
+    progress,
+    title,
+)
 from hindmost.harness.runfile.feed import bin_edges_ns
+from hindmost.text import seconds
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
 SHADES = ("#00224e", "#35456c", "#666970", "#948e77", "#c8b866", "#fee838")
@@ -23,18 +29,18 @@ MOST_ROWS = 16
 LABEL = 10
 
 
-def screen(history: History, width: int, height: int) -> Group:
-    """Return everything as it fits on a screen of so many letters and lines."""
+def screen(history: FeedHistory, width: int, height: int) -> Group:
+    """Return everything that fits on a screen of a width and height in characters."""
     inner = max(width - LABEL - 2, 10)
     parts: list[Any] = [
         Text(f"hindmost: {title(history.head)}", style="bold", overflow="ellipsis", no_wrap=True),
         Text(progress(history), overflow="ellipsis", no_wrap=True),
         bar(history, width),
     ]
-    if foretold := next_cycle(history):
-        parts.append(Text(foretold, overflow="ellipsis", no_wrap=True))
+    if prediction := next_cycle(history):
+        parts.append(Text(prediction, overflow="ellipsis", no_wrap=True))
     if history.frames:
-        rows = max(min(height - 18 - bool(foretold), MOST_ROWS), 1)
+        rows = max(min(height - 18 - bool(prediction), MOST_ROWS), 1)
         parts += [
             Rule("where the time goes, oldest to newest", align="left", style="dim"),
             *profile(history, inner),
@@ -52,14 +58,14 @@ def screen(history: History, width: int, height: int) -> Group:
     return Group(*parts)
 
 
-def bar(history: History, width: int) -> Text:
+def bar(history: FeedHistory, width: int) -> Text:
     """Return how much is done as a bar."""
     done = history.frames[-1]["iteration"] / max(history.total, 1) if history.frames else 0.0
     full = round(min(done, 1.0) * width)
     return Text("━" * full, style=LINES[1]) + Text("━" * (width - full), style="dim")
 
 
-def profile(history: History, width: int) -> list[Text]:
+def profile(history: FeedHistory, width: int) -> list[Text]:
     """Return a row for every phase that matters: its share in each of the last frames."""
     frames = history.frames[-width:]
     rows = []
@@ -76,8 +82,8 @@ def profile(history: History, width: int) -> list[Text]:
     return rows
 
 
-def heat_title(history: History, width: int) -> str:
-    """Say what the heat map shows."""
+def heat_title(history: FeedHistory, width: int) -> str:
+    """Return the title of the heat map."""
     metric = history.head["metrics"][history.frames[-1]["metric"]]
     most = hottest(history.frames[-width:])
     return f"share of {metric} by rank, from 0 (low, dark) to {most / 1000:.1%} (high, bright)"
@@ -89,7 +95,7 @@ def hottest(frames: list[dict[str, Any]]) -> float:
     return float(max(1, *(max(each["heat"]) for each in frames if each["metric"] == metric)))
 
 
-def heat_map(history: History, width: int, rows: int) -> list[Text]:
+def heat_map(history: FeedHistory, width: int, rows: int) -> list[Text]:
     """Return ranks downwards, frames to the right; what shares a letter: its maximum."""
     frames = history.frames[-width:]
     full, metric = hottest(frames), frames[-1]["metric"]
@@ -124,8 +130,8 @@ def histogram(frame: dict[str, Any], width: int) -> list[Text]:
     return [Text(f"{low:>{LABEL - 1}} ") + Text(heights, style=FILLS[2]) + Text(f" {high}")]
 
 
-def extremes(history: History) -> str:
-    """Say who is extreme in the last frame."""
+def extremes(history: FeedHistory) -> str:
+    """Return the extreme ranks of the last frame."""
     names, found = history.head["extrema"], history.frames[-1]["extrema"]
     words = (
         f"{name.replace('-', ' ')} {rank} ({seconds(value * 1e-9)})"

@@ -1,4 +1,4 @@
-"""A page on a run while it goes on, for browsers on this machine that know its token.
+"""The server of the page on a running solve, for browsers on this machine that know its token.
 
 Nothing of a request is ever used as a path: the first word of the address is compared with the
 tokens, the second with the names of three answers. All else is refused in the same words.
@@ -18,9 +18,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from hindmost.analysis.page.watch import watch_page
-from hindmost.analysis.watch.history import History
+from hindmost.analysis.show.html_page import page_html
+from hindmost.analysis.watch.feed_history import FeedHistory
 from hindmost.analysis.watch.hub import BehindError, Hub
+from hindmost.analysis.watch.page import watch_page
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.feed import write_control
 
@@ -75,7 +76,8 @@ class WatchServer(ThreadingHTTPServer):
         self.asking: dict[socket.socket, float] = {}
         head = self._hub.history.head
         self.pages = {
-            allowed: watch_page(head, controls=allowed).encode() for allowed in (False, True)
+            allowed: page_html(watch_page(head, controls=allowed)).encode()
+            for allowed in (False, True)
         }
         try:
             super().__init__((LOOPBACK, port), Viewer)
@@ -89,8 +91,8 @@ class WatchServer(ThreadingHTTPServer):
         return self._hub
 
     @property
-    def history(self) -> History:
-        """What the feed has told."""
+    def history(self) -> FeedHistory:
+        """The history of the feed."""
         return self._hub.history
 
     def address(self, *, control: bool = False) -> str:
@@ -102,7 +104,7 @@ class WatchServer(ThreadingHTTPServer):
         """Return whether a token may control; None if it is no token."""
         given = word.encode("utf-8", "surrogateescape")
         views = hmac.compare_digest(given, self._token.encode())
-        # Compared in any case, so that the time does not tell whether there is a second token.
+        # Compare in any case, so that the response time does not reveal a second token.
         second = self._control_token or secrets.token_urlsafe(32)
         controls = hmac.compare_digest(given, second.encode()) and self._control_token is not None
         return controls if views or controls else None
@@ -126,7 +128,7 @@ class WatchServer(ThreadingHTTPServer):
         self.server_close()
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer in a thread of its own, if there is room for one more."""
+        """Answer in a new thread, if there is room for one more."""
         if not self._room.acquire(blocking=False):
             self.shutdown_request(request)
             return
@@ -140,7 +142,7 @@ class WatchServer(ThreadingHTTPServer):
             self._room.release()
 
     def service_actions(self) -> None:
-        """Cut off who has not put a whole request in time, byte by byte as it may come."""
+        """Disconnect a client that has not sent a whole request in time."""
         for connection, since_s in list(self.asking.items()):
             if time.monotonic() > since_s + REQUEST_S:
                 self.asking.pop(connection, None)
@@ -148,7 +150,7 @@ class WatchServer(ThreadingHTTPServer):
                     connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: a viewer that breaks off is none of the run's business."""
+        """Print nothing: a viewer that disconnects does not concern the run."""
 
 
 class Viewer(BaseHTTPRequestHandler):
@@ -158,7 +160,7 @@ class Viewer(BaseHTTPRequestHandler):
     server: WatchServer
 
     def setup(self) -> None:
-        """Bound what waits to be sent: a slow reader is found out early."""
+        """Limit unsent data, to detect slow readers early."""
         super().setup()
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BYTES)
         self.connection.settimeout(REQUEST_S)
@@ -184,7 +186,7 @@ class Viewer(BaseHTTPRequestHandler):
         return self._say(404)
 
     def do_POST(self) -> None:
-        """Change rate and metric, for who has the second token."""
+        """Change rate and metric, for viewers with the second token."""
         allowed, name = self._asked()
         if not allowed or name != "control":
             return self._say(403)
@@ -257,11 +259,11 @@ class Viewer(BaseHTTPRequestHandler):
             self.wfile.write(content[first : first + PIECE_BYTES])
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Refuse without saying what was asked."""
+        """Refuse without details."""
         self._say(403 if code == 501 else code)
 
     def version_string(self) -> str:
-        """Say no more than what this is."""
+        """Return the name of the server, without versions."""
         return "hindmost"
 
     def log_message(self, format: str, *arguments: Any) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from extrap_text import remarks_of
 
-from hindmost.analysis.readers.find import read_experiment
+from hindmost.analysis.readers.read import read_experiment
 from hindmost.errors import DataError
 from hindmost.models.pmnf import fit_segments
 from hindmost.models.pmnf.segments.fit import KernelModel

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hindmost.analysis.readers.find import read_experiment
+from hindmost.analysis.readers.read import read_experiment
 from hindmost.errors import UsageError
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hindmost.harness.adaptive.decks.deck import Deck
 from hindmost.harness.adaptive.kernel import Choices
-from hindmost.harness.adaptive.usual import OTHERS, USUAL
+from hindmost.harness.adaptive.typical_counts import OTHERS, USUAL
 from hindmost.models.dynamic.application import Application, Count, Exchange
 from hindmost.models.dynamic.geometry import PATTERNS, Pattern
 
@@ -21,7 +21,7 @@ def application_of(deck: Deck, choices: Choices) -> Application:
     Every step fills the ghosts of the state and finds the largest rate; every iteration of the heat
     solver fills one column and reduces twice at once; adaption fills the state once more. How many
     iterations heat needs and what adaption changes is as usual for the deck (`USUAL`); a run of it
-    knows better, see `hindmost.harness.adaptive.experience.experience_of`.
+    knows better, see `hindmost.harness.adaptive.earlier_run.experience_of`.
     """
     exchanges = [Exchange(count=Count(per_cycle=1.0, per_step=1.0), bytes_per_cell=STATE_BYTES)]
     if choices.scheme == 2:

@@ -7,7 +7,8 @@ full disk or a crash leaves the one before as it was.
 from __future__ import annotations
 
 import json
-import tomllib
+import math
+import os
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -19,23 +20,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DamagedFileError, DataError, HindmostError, UsageError
+from hindmost.files import create, sync_folder
+from hindmost.harness.adaptive.decks.deck import MOST_LEVELS
 from hindmost.harness.adaptive.mesh.cells import Cells
+from hindmost.harness.rank_failures import on_root
+from hindmost.harness.runfile.attributes import MOST_COUNT, read_object
 from hindmost.harness.runfile.checksum import append_checksum, verify_checksum
 from hindmost.harness.runfile.disk import Disk
-from hindmost.harness.runfile.naming import sync_folder
+from hindmost.harness.runfile.hdf5 import Sealed, integers_attribute, scalar_attributes
 from hindmost.harness.runfile.writer import Attempts
-from hindmost.harness.together import on_root
+from hindmost.parsing import TEXT, Entries, Members, parse_toml, shown
 
 SCHEMA = "hindmost-checkpoint"
 VERSION = 1
 FIELDS: dict[str, Any] = {"i": np.int32, "j": np.int32, "level": np.int8, "state": np.float64}
 """What is kept of a cell, in the order of the mesh."""
 COLUMNS = 4
+SCALARS = {"cycle": int, "time": float, "deck": str, "choices": str}
+"""Attributes of one value."""
+MOST_BASE = 1 << 20
+"""Columns or rows of the base mesh, so that cells of the finest level have numbers of 32 bits."""
+CHOICES = Members({"petsc_options": Entries(TEXT)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
-    """What a checkpoint says beside its cells.
+class CheckpointSetting:
+    """The contents of a checkpoint besides its cells.
 
     Attributes
     ----------
@@ -72,35 +82,39 @@ def prepare_checkpoint(path: Path, deck: str) -> None:
     part = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        part.touch()
+        os.close(create(part))
         part.unlink()
         taken = path.exists()
     except OSError as error:
         raise UsageError(
-            f"--checkpoint {path}: checkpoints cannot be written there ({error.strerror}); choose "
-            "a file in a folder that can be made and written to."
+            f"--checkpoint {path}: cannot write checkpoints there ({error.strerror}); choose a "
+            "file in a writable folder."
         ) from error
     if not taken:
         return
     try:
-        found = tomllib.loads(read_setting(path).deck)["name"]
-    except (HindmostError, tomllib.TOMLDecodeError, KeyError):
+        found = parse_toml(read_setting(path).deck)["name"]
+    except (HindmostError, ValueError, KeyError):
         found = "something else"
     if found != deck:
         raise UsageError(
-            f"--checkpoint {path}: there is {found} already, and a checkpoint of '{deck}' would "
-            "take its place; remove it or choose another file."
+            f"--checkpoint {path}: a checkpoint of {found} exists, and one of '{deck}' would "
+            "replace it; remove it or choose another file."
         )
 
 
 def write_checkpoint(
-    path: Path, setting: Setting, cells: Cells, state: NDArray[np.float64], communicator: Any
+    path: Path,
+    setting: CheckpointSetting,
+    cells: Cells,
+    state: NDArray[np.float64],
+    communicator: Any,
 ) -> int:
     """Write a checkpoint of all ranks in place of the one before; collective.
 
     Parameters
     ----------
-    setting : Setting
+    setting : CheckpointSetting
         Its ``cells`` are those of this call.
     cells : Cells
         Of this rank.
@@ -123,7 +137,7 @@ def write_checkpoint(
         "level": cells.level,
         "state": state[:owned],
     }
-    target = Target(path, setting)
+    target = CheckpointFile(path, setting)
     attempts = Attempts()
     if communicator.rank == 0:
         attempts.do(target.begin)
@@ -137,18 +151,22 @@ def write_checkpoint(
     return on_root(communicator, lambda: target.finish(attempts))
 
 
-class Target:
-    """The file on rank 0, under its preliminary name until it is whole."""
+class CheckpointFile:
+    """The file on rank 0, under its preliminary name until it is whole.
 
-    def __init__(self, path: Path, setting: Setting) -> None:
+    `hindmost.files.replacing` cannot serve: HDF5 writes the file, in steps that all ranks take part
+    in and that rank 0 may not leave early.
+    """
+
+    def __init__(self, path: Path, setting: CheckpointSetting) -> None:
         self._path = path
         self._part = path.with_name(path.name + ".part")
         self._setting = setting
 
     def begin(self) -> None:
-        """Make the file and what it says beside the cells."""
+        """Create the file and write everything but the cells."""
         self._part.parent.mkdir(parents=True, exist_ok=True)
-        self._part.touch()
+        os.close(create(self._part))
         self._disk = Disk(self._part)
         self._file = h5py.File(self._disk, "w")
         for name, kind in FIELDS.items():
@@ -178,10 +196,10 @@ class Target:
         except OSError as error:
             with suppress(OSError):
                 self._part.unlink(missing_ok=True)
-            kept = "The one before it is kept" if self._path.exists() else "None was before it"
+            kept = "The earlier one is kept" if self._path.exists() else "There was no earlier one"
             raise DataError(
-                f"The checkpoint {self._path} cannot be written: {error.strerror}. {kept}; make "
-                "room, or choose another place with --checkpoint."
+                f"The checkpoint {self._path} cannot be written: {error.strerror}. {kept}; free "
+                "some space, or choose another file with --checkpoint."
             ) from error
         return self._path.stat().st_size
 
@@ -200,13 +218,13 @@ def one_ranks(mine: NDArray[Any], rank: int, count: int, communicator: Any) -> N
     return None
 
 
-def shape_of(name: str, setting: Setting) -> tuple[int, ...]:
+def shape_of(name: str, setting: CheckpointSetting) -> tuple[int, ...]:
     """Return the shape of a field."""
     total = sum(setting.cells)
     return (total, COLUMNS) if name == "state" else (total,)
 
 
-def read_setting(path: Path) -> Setting:
+def read_setting(path: Path) -> CheckpointSetting:
     """Verify a checkpoint and return what it says, without its cells.
 
     Raises
@@ -216,22 +234,41 @@ def read_setting(path: Path) -> Setting:
     """
     verify_checksum(path)
     try:
-        with h5py.File(path, "r") as file:
-            attributes = dict(file.attrs)
-            if attributes.get("schema") != SCHEMA or attributes["schema_version"] > VERSION:
+        sealed = Sealed.of(path)
+        with sealed.reading() as file:
+            attributes = scalar_attributes(file, ("schema", "schema_version", *SCALARS))
+            version = attributes.get("schema_version")
+            if attributes.get("schema") != SCHEMA or type(version) is not int or version > VERSION:
                 raise DataError(
-                    f"{path} is no checkpoint that this hindmost reads: its schema is "
-                    f"{attributes.get('schema')!r}, version {attributes.get('schema_version')}; "
-                    f"checkpoints are '{SCHEMA}' up to version {VERSION}."
+                    f"{path} is not a checkpoint that this hindmost can read: its schema is "
+                    f"{shown(attributes.get('schema'))}, version {shown(version)}; checkpoints "
+                    f"are '{SCHEMA}' up to version {VERSION}."
                 )
-            setting = Setting(
+            sealed.check_objects(file)
+            for name, kind in SCALARS.items():
+                if type(attributes[name]) is not kind:
+                    raise ValueError(f"the attribute '{name}' is {shown(attributes[name])}")
+            columns, rows = integers_attribute(file, "base")
+            setting = CheckpointSetting(
                 cycle=int(attributes["cycle"]),
                 time=float(attributes["time"]),
                 deck=str(attributes["deck"]),
-                choices=json.loads(attributes["choices"]),
-                base=(int(attributes["base"][0]), int(attributes["base"][1])),
-                cells=tuple(int(count) for count in attributes["cells"]),
+                choices=read_object("choices", attributes["choices"], CHOICES),
+                base=(columns, rows),
+                cells=integers_attribute(file, "cells"),
             )
+            possible = (
+                0 <= setting.cycle <= MOST_COUNT
+                and 0.0 <= setting.time < math.inf
+                and 1 <= min(setting.base) <= max(setting.base) <= MOST_BASE
+                and setting.cells
+                and min(setting.cells) >= 0
+            )
+            if not possible:
+                raise ValueError(
+                    f"it is of cycle {setting.cycle}, time {setting.time}, base cells "
+                    f"{setting.base}, with {setting.cells[:8]} cells on the ranks"
+                )
             for name, kind in FIELDS.items():
                 if file[name].shape != shape_of(name, setting) or file[name].dtype != kind:
                     raise ValueError(f"'{name}' is {file[name].dtype} {file[name].shape}")
@@ -239,12 +276,14 @@ def read_setting(path: Path) -> Setting:
         raise
     except (OSError, KeyError, ValueError, TypeError, RuntimeError) as error:
         raise DamagedFileError(
-            f"{path} has a right checksum but not the contents of a checkpoint: {error}."
+            f"{path} has a valid checksum but not the contents of a checkpoint: {error}."
         ) from error
     return setting
 
 
-def read_part(path: Path, setting: Setting, communicator: Any) -> tuple[Cells, NDArray[np.float64]]:
+def read_part(
+    path: Path, setting: CheckpointSetting, communicator: Any
+) -> tuple[Cells, NDArray[np.float64]]:
     """Read the cells of this rank: those that it had, or an even share on other numbers of ranks.
 
     Every rank reads for itself.
@@ -261,11 +300,30 @@ def read_part(path: Path, setting: Setting, communicator: Any) -> tuple[Cells, N
         ends = sum(setting.cells) * np.arange(1, ranks + 1) // ranks
     rows = slice(int(ends[rank - 1]) if rank else 0, int(ends[rank]))
     try:
-        with h5py.File(path, "r") as file:
+        with Sealed.of(path).reading() as file:
             cells = Cells(i=file["i"][rows], j=file["j"][rows], level=file["level"][rows])
-            return cells, file["state"][rows]
+            state = file["state"][rows]
     except OSError as error:
         raise DataError(
             f"{path} cannot be read on this node ({error}); every rank reads its own part, so put "
-            "it where all nodes see it."
+            "it on a file system that all nodes share."
         ) from error
+    check_cells(path, setting, cells, state)
+    return cells, state
+
+
+def check_cells(
+    path: Path, setting: CheckpointSetting, cells: Cells, state: NDArray[np.float64]
+) -> None:
+    """Raise a DamagedFileError if cells are outside of the mesh, or a state is not a number."""
+    level = cells.level.astype(np.int64)
+    if level.size and not 0 <= level.min() <= level.max() <= MOST_LEVELS:
+        raise DamagedFileError(
+            f"{path}: 'level' ranges from {level.min()} to {level.max()}; it must range from 0 to "
+            f"{MOST_LEVELS}."
+        )
+    for name, numbers, size in (("i", cells.i, setting.base[0]), ("j", cells.j, setting.base[1])):
+        if (numbers < 0).any() or (numbers >= size << level).any():
+            raise DamagedFileError(f"{path}: '{name}' has cells outside the mesh.")
+    if not np.isfinite(state).all():
+        raise DamagedFileError(f"{path}: a value of 'state' is not a number.")

@@ -1,16 +1,20 @@
-"""Compile once, and outside of what is timed: rank 0 fills the cache while the others wait."""
+"""Compile once, outside the timed part: rank 0 fills the cache while the others wait."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
-from hindmost.harness.adaptive.beginning import begin
+import numpy as np
+
 from hindmost.harness.adaptive.decks.deck import Deck
+from hindmost.harness.adaptive.initial_state import start_kernel
 from hindmost.harness.adaptive.kernel import Choices
-from hindmost.harness.adaptive.mesh.warm import compile_mesh
+from hindmost.harness.adaptive.mesh.exchange import pack_loop
+from hindmost.harness.adaptive.mesh.mesh import Mesh
 from hindmost.harness.adaptive.phases import PhaseClock
-from hindmost.harness.probes.meeting import in_turn
+from hindmost.harness.probes.turns import in_turn
+from hindmost.models.compiled import compiled
 
 SMALL = 8
 """Base cells along a side of the small mesh that compiles, a rank."""
@@ -22,7 +26,7 @@ def compile_everything(deck: Deck, choices: Choices, communicator: Any, petsc: A
     """Run small meshes through everything that the run will call; collective.
 
     Rank 0 does it alone first, so that what it compiles is in numba's cache on disk; the others
-    wait asleep and then load it from there. What only several ranks call is compiled together.
+    sleep and then load it from there. What only several ranks call is compiled on all of them.
     """
     from mpi4py import MPI
 
@@ -41,6 +45,25 @@ def compile_everything(deck: Deck, choices: Choices, communicator: Any, petsc: A
 def run_small(deck: Deck, choices: Choices, communicator: Any, petsc: Any = None) -> None:
     """Run some cycles on a small mesh; collective."""
     base = (SMALL * communicator.size, SMALL)
-    kernel = begin(deck, choices, base, communicator, PhaseClock(), petsc)
+    kernel = start_kernel(deck, choices, base, communicator, PhaseClock(), petsc)
     for _ in range(CYCLES):
         kernel.cycle()
+
+
+def compile_mesh(alone: Any) -> None:
+    """Compile, or fetch from where compiled loops are kept, all that a mesh runs.
+
+    Parameters
+    ----------
+    alone : MPI communicator
+        Of this process only, such as ``MPI.COMM_SELF``. Let rank 0 of a run go first.
+    """
+    mesh = Mesh(alone, (2, 2), 1)
+    state = mesh.connect(np.ones((4, 1)))
+    for flag in (1, -1):
+        state, _ = mesh.adapt(np.full(mesh.owned, flag, np.int8), state)
+        state, _ = mesh.balance(state)
+        state = mesh.connect(state)
+    nowhere = np.empty(0, np.int32)
+    for kind in (np.int8, np.float64):
+        compiled(pack_loop)(nowhere, np.empty((0, 1), kind), np.empty((0, 1), kind))

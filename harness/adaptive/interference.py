@@ -1,4 +1,4 @@
-"""Interference on purpose: a memory-bound neighbour on chosen cores, in chosen cycles.
+"""Deliberate interference: a memory-bound job on chosen cores, in chosen cycles.
 
 As in M. M. Mathis and D. J. Kerbyson, "Dynamic performance prediction of an adaptive mesh
 application", section 4: constant from a cycle on, or on and off.
@@ -16,15 +16,15 @@ from dataclasses import dataclass
 from hindmost.errors import MissingError, UsageError
 
 RULE = (
-    "A schedule names cycles and, after '@', cores: '50-' (from cycle 50 on), '50-80,120-150@0' "
-    "(twice, on core 0), '50-60@0+1' (on two cores)."
+    "A schedule lists ranges of cycles and, after '@', cores: '50-' (from cycle 50 on), "
+    "'50-80,120-150@0' (twice, on core 0), '50-60@0+1' (on two cores)."
 )
 PART = re.compile(r"(\d+)(?:-(\d*))?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """Cycles in which neighbours work, and their cores.
+    """Cycles in which interfering jobs run, and their cores.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Schedule:
         for part in cycles.split(","):
             match = PART.fullmatch(part.strip())
             if match is None:
-                raise UsageError(f"--interfere '{text}': '{part}' is no stretch of cycles. {RULE}")
+                raise UsageError(f"--interfere '{text}': '{part}' is not a range of cycles. {RULE}")
             first, last = int(match[1]), match[2]
             end = first if last is None else int(last) if last else None
             if end is not None and end < first:
@@ -53,16 +53,16 @@ class Schedule:
             spans.append((first, end))
         numbers = cores.split("+") if at else []
         if not all(number.strip().isdecimal() for number in numbers):
-            raise UsageError(f"--interfere '{text}': '{cores}' are no cores. {RULE}")
+            raise UsageError(f"--interfere '{text}': '{cores}' is not a list of cores. {RULE}")
         return cls(spans=tuple(spans), cores=tuple(int(number) for number in numbers))
 
     def working(self, cycle: int) -> bool:
-        """Tell whether the neighbours work in a cycle."""
+        """Return whether the jobs run in a cycle."""
         return any(first <= cycle and (last is None or cycle <= last) for first, last in self.spans)
 
 
-class Neighbours:
-    """The neighbours on this node, asleep until a cycle wakes them; one rank a node has them.
+class InterferingJobs:
+    """The interfering jobs of this node, asleep until a cycle wakes them; on one rank per node.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Neighbours:
         self._awake = False
 
     def before(self, cycle: int) -> None:
-        """Wake the neighbours or put them to sleep, as the schedule has it for a cycle."""
+        """Wake the jobs or put them to sleep, according to the schedule."""
         wanted = self._schedule.working(cycle)
         if wanted != self._awake:
             for process in self._processes:
@@ -92,9 +92,9 @@ class Neighbours:
 
 
 def start(core: int) -> subprocess.Popen[bytes]:
-    """Start a neighbour and wait until it has its memory and sleeps."""
+    """Start a job and wait until it has its memory and sleeps."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "hindmost.harness.adaptive.neighbour", str(core)],
+        [sys.executable, "-m", "hindmost.harness.adaptive.interfering_job", str(core)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
@@ -104,7 +104,7 @@ def start(core: int) -> subprocess.Popen[bytes]:
         process.kill()
         process.wait()
         raise MissingError(
-            f"--interfere: no neighbour can be started on core {core}. Choose a core that this "
-            f"node has ({os.cpu_count()} cores), or free 128 MB of memory."
+            f"--interfere: cannot start an interfering job on core {core}. Choose a core of this "
+            f"node ({os.cpu_count()} cores), or free 128 MB of memory."
         )
     return process

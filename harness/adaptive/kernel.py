@@ -15,12 +15,14 @@ from hindmost.harness.adaptive.mesh.mesh import Mesh
 from hindmost.harness.adaptive.mesh.order import ORDERS
 from hindmost.harness.adaptive.phases import Phase, PhaseClock, TimedExchange, timed_reduction
 from hindmost.harness.adaptive.physics.conduction import Conduction, Heat
-from hindmost.harness.adaptive.physics.criterion import Criterion
+from hindmost.harness.adaptive.physics.criterion import RefinementCriterion
 from hindmost.harness.adaptive.physics.heat import SUMS, FaceHeat
 from hindmost.harness.adaptive.physics.heat_petsc import PetscHeat
 from hindmost.harness.adaptive.physics.hydro import ORDERS as SCHEMES
 from hindmost.harness.adaptive.physics.hydro import Hydro, State
 from hindmost.harness.adaptive.physics.scratch import Scratch
+from hindmost.records import RecordError, from_document
+from hindmost.text import choose
 
 HEATS = ("own", "petsc")
 """Who solves for the heat."""
@@ -52,7 +54,7 @@ class Choices:
     Raises
     ------
     UsageError
-        A choice is none of those that there are.
+        A value is not among the choices.
     """
 
     order: str = "curve"
@@ -67,25 +69,24 @@ class Choices:
         _ = ORDERS[self.order], EXCHANGES[self.exchange]
         for name, allowed in (("scheme", SCHEMES), ("heat", HEATS), ("sums", SUMS)):
             if getattr(self, name) not in allowed:
-                raise UsageError(
-                    f"--{name} {getattr(self, name)}: choose from: "
-                    f"{', '.join(str(each) for each in allowed)}."
-                )
+                raise UsageError(f"--{name} {getattr(self, name)}: {choose(allowed)}.")
         if not 1.0 <= self.threshold < math.inf:
             raise UsageError(
-                f"--threshold {self.threshold}: the most cells of a rank over the mean of all is a "
-                "number of at least 1."
+                f"--threshold {self.threshold}: a load imbalance (maximum over mean of cells) is "
+                "at least 1."
             )
         if self.petsc_options and self.heat != "petsc":
-            raise UsageError("PETSc options after '--' are of use with --heat petsc only.")
+            raise UsageError("PETSc options after '--' need --heat petsc.")
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Choices:
         """Read choices; raises a DataError where they are not those of this version."""
         try:
-            return cls(**{**values, "petsc_options": tuple(values.get("petsc_options", ()))})
-        except (TypeError, UsageError) as error:
-            raise DataError(f"The choices {values} are none of this hindmost: {error}.") from error
+            return from_document(cls, values)
+        except (RecordError, UsageError) as error:
+            raise DataError(
+                f"The choices {values} do not fit this version of hindmost: {error}"
+            ) from error
 
     def to_json(self) -> dict[str, Any]:
         """Return the choices as JSON."""
@@ -109,9 +110,9 @@ class CycleDone:
     counts: dict[str, int]
 
 
-def criterion_of(deck: Deck) -> Criterion:
+def criterion_of(deck: Deck) -> RefinementCriterion:
     """Return what makes cells of a deck divide and combine."""
-    return Criterion(
+    return RefinementCriterion(
         divide=deck.divide,
         combine=deck.combine,
         levels=deck.levels,
@@ -198,7 +199,7 @@ class Kernel:
         Raises
         ------
         DataError
-            The state is none of a gas, or the time step goes to zero: on all ranks alike.
+            The state is invalid, or the time step goes to zero; raised on all ranks.
         """
         clock, patch, exchange = self._clock, self.mesh.patch, self._exchange
         iterations = 0
@@ -254,9 +255,9 @@ class Kernel:
             self._first_dt = dt
         if not SHORTEST * self._first_dt < dt < math.inf:
             raise DataError(
-                f"The time step has gone from {self._first_dt:.3g} to {dt:.3g} at time "
-                f"{self.time:.6g}: the flow is faster than the mesh can follow. Take a smaller cfl "
-                f"than {self.deck.cfl:g}, fewer levels, or another initial state."
+                f"The time step fell from {self._first_dt:.3g} to {dt:.3g} at time "
+                f"{self.time:.6g}: the flow is too fast for the mesh. Choose a smaller cfl than "
+                f"{self.deck.cfl:g}, fewer levels, or another initial state."
             )
         if self.deck.flow:
             hydro.step(state, dt, self._exchange)
@@ -264,7 +265,7 @@ class Kernel:
         return dt
 
     def _no_gas(self) -> DataError:
-        """Say on every rank where the state is none of a gas."""
+        """Say on every rank where the state is invalid."""
         row = self._hydro.flaw(self.state)
         patch = self.mesh.patch
         mine = None
@@ -274,9 +275,9 @@ class Kernel:
             values = ", ".join(f"{value:.4g}" for value in self.state[row])
             mine = f"the cell at ({x:.4f}, {y:.4f}) holds {values}"
         found = [text for text in self._communicator.allgather(mine) if text]
-        where = found[0] if found else "no cell is flawed, but its speed is not finite"
+        where = found[0] if found else "every cell is valid, but a speed is not finite"
         return DataError(
             f"At time {self.time:.6g} {where} (density, momenta, energy): density and pressure "
-            f"must be above zero. Take a smaller cfl than {self.deck.cfl:g}, or another initial "
+            f"must be positive. Choose a smaller cfl than {self.deck.cfl:g}, or another initial "
             "state."
         )

@@ -1,4 +1,4 @@
-"""The log of an adaptive run on one rank: a row for every cycle, and what becomes of them."""
+"""The log of an adaptive run on one rank: a row for every cycle, turned into a run."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class CycleTimes:
     Attributes
     ----------
     seconds : float
-        Without a checkpoint that came before it.
+        Without a checkpoint before it.
     phases_s : dict of Phase to float
         Exclusive.
     disturbed : bool
-        The rank was switched out against its will.
+        The rank had an involuntary context switch.
     """
 
     seconds: float
@@ -41,7 +41,7 @@ class CycleTimes:
 class CycleLog:
     """Rows of cycles, and the edges and blocks of every mesh that a cycle ran on.
 
-    Making it is collective: the ranks read each other's clocks and leave a barrier together.
+    Its construction is collective: the ranks compare clocks and leave a barrier together.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.adaptive.mesh.patch import Exchange
+from hindmost.harness.adaptive.mesh.patch import HaloExchange
 from hindmost.harness.runfile.bodies import PHASES as BODY_PHASES
 
 
@@ -21,11 +21,12 @@ class Phase(IntEnum):
     REDUCTION = BODY_PHASES.index("wait")
     POST = BODY_PHASES.index("post")
     REST = BODY_PHASES.index("local")
-    HYDRO = 4
-    HEAT = 5
-    ADAPTION = 6
-    BALANCE = 7
-    CHECKPOINT = 8
+    UNCLASSIFIED = BODY_PHASES.index("unclassified")
+    HYDRO = 5
+    HEAT = 6
+    ADAPTION = 7
+    BALANCE = 8
+    CHECKPOINT = 9
 
 
 NAMES = (*BODY_PHASES, *(phase.name.lower() for phase in Phase if phase >= len(BODY_PHASES)))
@@ -60,7 +61,7 @@ class PhaseClock:
 class TimedExchange:
     """An exchange whose time is halo, whatever phase it is called in; it counts messages."""
 
-    def __init__(self, exchange: Exchange, clock: PhaseClock) -> None:
+    def __init__(self, exchange: HaloExchange, clock: PhaseClock) -> None:
         self._exchange = exchange
         self._clock = clock
         self.messages_sent = 0
@@ -72,7 +73,7 @@ class TimedExchange:
         return self._exchange.messages
 
     def bytes_sent(self, columns: int) -> int:
-        """Return the bytes that this rank sends in one exchange of so many numbers a cell."""
+        """Return the bytes that this rank sends in one exchange of `columns` numbers per cell."""
         return self._exchange.bytes_sent(columns)
 
     def fill(self, field: NDArray[np.float64]) -> None:

@@ -1,14 +1,12 @@
-"""One run of the kernel on the ranks: cycle after cycle, each foreseen, recorded and judged."""
+"""One run of the kernel on the ranks: every cycle is predicted, recorded and judged."""
 
 from __future__ import annotations
 
-import gc
 import math
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,42 +15,42 @@ from typing import Any
 import numpy as np
 
 from hindmost.errors import DataError
-from hindmost.harness.adaptive.checkpoint import Setting, write_checkpoint
-from hindmost.harness.adaptive.decks import write_deck
-from hindmost.harness.adaptive.foresight import (
+from hindmost.harness.adaptive.checkpoint import CheckpointSetting, write_checkpoint
+from hindmost.harness.adaptive.cycle_advisor import (
     OF_MODELS,
+    CycleAdvisor,
     Decision,
-    Foresight,
     no_predictions,
 )
-from hindmost.harness.adaptive.interference import Neighbours, Schedule
+from hindmost.harness.adaptive.interference import InterferingJobs, Schedule
 from hindmost.harness.adaptive.kernel import Kernel
 from hindmost.harness.adaptive.log import CycleLog, CycleTimes
 from hindmost.harness.adaptive.phases import Phase, PhaseClock
-from hindmost.harness.adaptive.signals import StopRequests
+from hindmost.harness.adaptive.stop_requests import StopRequests
+from hindmost.harness.campaign import no_garbage_collection
+from hindmost.harness.launch import process_age_s
 from hindmost.harness.live.feed import LiveFeed
 from hindmost.harness.runfile.contents import RankRun
 from hindmost.harness.runfile.cycles import Blocks
-from hindmost.harness.runfile.provenance import process_age_s
-from hindmost.models.dynamic.verdict import Verdict
+from hindmost.models.dynamic.verdict import CycleVerdict
 from hindmost.models.dynamic.work import Spent, Work
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What a run is to do.
+class CycleOptions:
+    """Options of a run.
 
     Attributes
     ----------
     cycles : int
-        To be done in all, those before a checkpoint that the run goes on from included.
+        In all, those before a checkpoint included.
     blocks : bool
         Keep load and owner of the blocks of every mesh.
     interfere : Schedule or None
     checkpoint : Path or None
         Where checkpoints go; None for none.
     feed : LiveFeed or None
-        Told of every cycle.
+        Receives every cycle.
     """
 
     cycles: int
@@ -63,8 +61,8 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
-    """How a run ended.
+class RecordedCycles:
+    """What a run recorded, and how it ended.
 
     Attributes
     ----------
@@ -79,14 +77,14 @@ class Ended:
         Signal that asked for the end, 0 for none.
     failure : DataError or None
         What ended it, if it failed.
-    verdicts : tuple of Verdict
-        Cycles that stood out, on rank 0.
+    verdicts : tuple of CycleVerdict
+        Outliers and changes, on rank 0.
     errors_percent : dict of str to float
         Of the predictors, on rank 0.
     checkpoints : tuple of dict
         Cycle, seconds and bytes of each, on rank 0.
     foresight_s : float
-        What predicting, deciding and judging took in all, on rank 0.
+        Seconds of predicting, deciding and judging in all, on rank 0.
     """
 
     rank: RankRun
@@ -96,21 +94,10 @@ class Ended:
     stopped: str = ""
     signal: int = 0
     failure: DataError | None = None
-    verdicts: tuple[Verdict, ...] = ()
+    verdicts: tuple[CycleVerdict, ...] = ()
     errors_percent: dict[str, float]
     checkpoints: tuple[dict[str, float], ...] = ()
     foresight_s: float = 0.0
-
-
-@contextmanager
-def no_collection() -> Iterator[None]:
-    """Keep Python's collector of cycles out of what is timed; nothing there makes cycles."""
-    gc.collect()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 class Runner:
@@ -122,13 +109,13 @@ class Runner:
     clock : PhaseClock
         That of the kernel.
     communicator : MPI.Intracomm
-    wanted : Wanted
-    foresight : Foresight
-        Rank 0's is asked.
+    wanted : CycleOptions
+    foresight : CycleAdvisor
+        Only that of rank 0 is used.
     first_cycle : int
         Cycles that were done before.
     report : callable
-        Told, on rank 0, what a person wants to know at once.
+        Shows messages on rank 0.
     """
 
     def __init__(
@@ -136,8 +123,8 @@ class Runner:
         kernel: Kernel,
         clock: PhaseClock,
         communicator: Any,
-        wanted: Wanted,
-        foresight: Foresight,
+        wanted: CycleOptions,
+        foresight: CycleAdvisor,
         *,
         first_cycle: int = 0,
         report: Callable[[str], None] = lambda _: None,
@@ -154,7 +141,7 @@ class Runner:
         self._start_s = time.monotonic() - process_age_s()
         self._most = np.zeros(3)
         self._total = np.zeros(1)
-        # Of the first cycle nothing is known but what such decks usually need.
+        # Nothing is known about the first cycle but the typical counts of the deck.
         self._iterations = math.nan if kernel.deck.heat else 0.0
         self._foresight_s = 0.0
 
@@ -163,13 +150,13 @@ class Runner:
         """Cycles that were done before this run."""
         return self._first
 
-    def run(self) -> Ended:
+    def run(self) -> RecordedCycles:
         """Do the cycles and return what was recorded, also of a run that failed."""
         neighbours = self._neighbours()
         began = datetime.now(UTC)
         stopped, failure = "", None
         try:
-            with self._requests, no_collection():
+            with self._requests, no_garbage_collection():
                 self._log = CycleLog(self._communicator, self._clock)  # from here on time counts
                 while self._done < self._wanted.cycles and not stopped:
                     stopped = self._cycle(neighbours)
@@ -182,7 +169,7 @@ class Runner:
         root = self._communicator.rank == 0
         names = self._communicator.bcast(self._foresight.names if root else None)
         rows = self._log.cycles
-        return Ended(
+        return RecordedCycles(
             rank=self._log.rank_run(
                 self._foresight.predictions(rows) if root else no_predictions(rows, names)
             ),
@@ -208,10 +195,10 @@ class Runner:
         begin = time.monotonic()
         mesh, kernel = self._kernel.mesh, self._kernel
         counts = self._communicator.allgather(mesh.patch.owned)
-        setting = Setting(
+        setting = CheckpointSetting(
             cycle=self._done,
             time=kernel.time,
-            deck=write_deck(kernel.deck),
+            deck=kernel.deck.to_toml(),
             choices=kernel.choices.to_json(),
             base=mesh.base,
             cells=tuple(counts),
@@ -222,8 +209,8 @@ class Runner:
         self._foresight.saved(seconds, sum(counts))
         self._checkpoints.append({"cycle": self._done, "seconds": seconds, "bytes": size})
 
-    def _cycle(self, neighbours: Neighbours | None) -> str:
-        """Do a cycle and what comes before it; return why to stop instead, if so."""
+    def _cycle(self, neighbours: InterferingJobs | None) -> str:
+        """Decide, then do a cycle; return why to stop instead, if so."""
         if neighbours is not None:
             neighbours.before(self._done)
         work = self._work()
@@ -248,7 +235,7 @@ class Runner:
         return ""
 
     def _tell(self) -> None:
-        """Give a frame of the feed that waits what is foreseen; all have begun it, and decided."""
+        """Give the predictions to a waiting frame of the feed, which all ranks have begun."""
         feed = self._wanted.feed
         if feed is None or not feed.waits:
             return
@@ -284,7 +271,7 @@ class Runner:
         )
 
     def _decide(self, work: Work) -> Decision:
-        """Return what rank 0 decides, or a signal to any rank, on every rank."""
+        """Return the decision of rank 0, or a stop for a signal to any rank, on every rank."""
         from mpi4py import MPI
 
         decision = Decision()
@@ -300,7 +287,7 @@ class Runner:
         return Decision(stop=bool(stop), checkpoint=bool(checkpoint), why=decision.why)
 
     def _judge(self, times: CycleTimes, counts: dict[str, int]) -> None:
-        """Let rank 0 learn what the cycle took, and tell what stands out."""
+        """Update rank 0's predictors with the cycle, and report changes."""
         spent = Spent(
             seconds=times.seconds,
             phases_s=tuple(times.phases_s[phase] for phase in OF_MODELS),
@@ -330,8 +317,8 @@ class Runner:
             epoch=np.full(load.size, self._number, np.int32),
         )
 
-    def _neighbours(self) -> Neighbours | None:
-        """Start the neighbours of this node on its first rank; collective."""
+    def _neighbours(self) -> InterferingJobs | None:
+        """Start the interfering jobs of this node on its first rank; collective."""
         if self._wanted.interfere is None:
             return None
         from mpi4py import MPI
@@ -340,6 +327,6 @@ class Runner:
         first = here.rank == 0
         allowed = set[int]().union(*here.allgather(os.sched_getaffinity(0)))
         here.Free()
-        neighbours = Neighbours(self._wanted.interfere, allowed) if first else None
+        neighbours = InterferingJobs(self._wanted.interfere, allowed) if first else None
         self._communicator.Barrier()
         return neighbours

@@ -38,7 +38,7 @@ IN_TIME, HELD_UP, TOLD_TOO_LATE = range(3)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class AlignedCall:
     """A call on this rank.
 
     Attributes
@@ -80,8 +80,8 @@ class Alignment:
         self.margin_ns = FIRST_MARGIN_NS
         self.left_out = 0
 
-    def calls(self, call: Callable[[], object], wanted: int, most: int) -> list[Call]:
-        """Make calls until so many began in time; the late ones are left out.
+    def calls(self, call: Callable[[], object], wanted: int, most: int) -> list[AlignedCall]:
+        """Make calls until `wanted` of them began in time; discard the late ones.
 
         Parameters
         ----------
@@ -93,10 +93,10 @@ class Alignment:
 
         Returns
         -------
-        list of Call
+        list of AlignedCall
             As many as are wanted.
         """
-        kept: list[Call] = []
+        kept: list[AlignedCall] = []
         made = 0
         start_ns = self.meet(IN_TIME)[1]
         while True:
@@ -106,7 +106,7 @@ class Alignment:
             if worst == TOLD_TOO_LATE:
                 self.margin_ns = min(2 * self.margin_ns, LARGEST_MARGIN_NS)
             if worst == IN_TIME or made > most - (wanted - len(kept)):
-                kept.append(Call(begin_ns=begin_ns, end_ns=end_ns, late=worst != IN_TIME))
+                kept.append(AlignedCall(begin_ns=begin_ns, end_ns=end_ns, late=worst != IN_TIME))
             else:
                 self.left_out += 1
             if len(kept) == wanted:

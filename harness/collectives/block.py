@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import gc
 import socket
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 
-from hindmost.harness.collectives.alignment import Alignment, Call
+from hindmost.harness.campaign import no_garbage_collection
+from hindmost.harness.collectives.alignment import AlignedCall, Alignment
 from hindmost.harness.collectives.operations import Prepared
 from hindmost.harness.recorder.clock import CommonClock, read_clock
 from hindmost.harness.runfile import provenance
@@ -103,7 +101,9 @@ def record_block(
     )
 
 
-def bodies_of(made: list[Call], begin_ns: int, end_ns: int, clock: CommonClock) -> RankBodies:
+def bodies_of(
+    made: list[AlignedCall], begin_ns: int, end_ns: int, clock: CommonClock
+) -> RankBodies:
     """Return calls as bodies: all of a body is waiting, and what lies between two is a restart.
 
     In the words of a run file a collective restarts after every body, so that meetings, windows and
@@ -124,16 +124,3 @@ def bodies_of(made: list[Call], begin_ns: int, end_ns: int, clock: CommonClock) 
         lead_out_s=float(end_ns - end[-1]) * NS,
         solve_time_s=float(end_ns - begin_ns) * NS,
     )
-
-
-@contextmanager
-def no_garbage_collection() -> Iterator[None]:
-    """Keep Python from looking for garbage inside a call that is timed."""
-    enabled = gc.isenabled()
-    gc.collect()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()

@@ -1,240 +1,236 @@
-"""An experiment: collectives at sizes, repeated in shuffled order, a run file for each."""
+"""The experiment with MPI's collectives: each at each size, a run file for each run."""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable
+import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from hindmost.errors import UsageError
-from hindmost.harness.collectives.block import Block, record_block
-from hindmost.harness.collectives.memory import check_memory, memory_of_node
+from hindmost.harness import mpi
+from hindmost.harness.campaign import (
+    CampaignRun,
+    MeasuredExperiment,
+    RecordedRun,
+    Report,
+    check_count,
+)
+from hindmost.harness.collectives.block import record_block
 from hindmost.harness.collectives.operations import (
     ITEM_BYTES,
     OPERATIONS,
     Collective,
     refuse_wrong,
 )
-from hindmost.harness.folders import prepare_folder
-from hindmost.harness.probes.meeting import nodes_of
-from hindmost.harness.runfile import provenance
-from hindmost.harness.runfile.contents import Header
-from hindmost.harness.runfile.provenance import Origins
-from hindmost.harness.runfile.writer import write_run
-from hindmost.harness.together import on_root
+from hindmost.harness.live.feed import LiveFeed
+from hindmost.harness.petsc import Parallel
+from hindmost.harness.probes.turns import nodes_of
+from hindmost.harness.recorder.library import load
+from hindmost.text import choose
 
 WORKLOAD = "collectives"
-LARGEST = 2**31 - 8
-"""Bytes; the counts of MPI hold it for every type."""
+LARGEST_BYTES = 2**31 - 8
+"""What MPI's counts can express for every type."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
-    """A collective at a size, once.
+class CollectiveCase:
+    """A collective at a size.
 
     Attributes
     ----------
     collective : Collective
     size : int
-        Bytes; 0 where no size applies.
-    repeat : int
+        Bytes; 0 for a collective without a size.
     """
 
     collective: Collective
     size: int
-    repeat: int
 
     @property
     def name(self) -> str:
-        """What the run file calls it."""
+        """The solver in headers and file names."""
         return self.collective.solver(self.size)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CollectivesExperiment:
-    """What is to be run.
+class CollectivesExperiment(MeasuredExperiment[CollectiveCase]):
+    """Collectives to record, each at each size.
 
     Attributes
     ----------
     operations : tuple of str
         Names of collectives.
     sizes : tuple of int
-        Bytes, as each collective understands them.
-    calls, repeats : int
-        Recorded calls of a run, and runs of each collective and size.
-    warmup : int
-        Unrecorded calls before the recorded ones.
-    seed : int
-        Of the order of the runs.
+        Bytes, as each collective defines them.
+    calls : int
+        Recorded calls of a run.
     """
 
     operations: tuple[str, ...]
     sizes: tuple[int, ...]
     calls: int
-    repeats: int
-    warmup: int
-    seed: int
 
-    def check(self) -> None:
-        """Raise a UsageError if this cannot be run; needs no MPI."""
+    @property
+    def workload_name(self) -> str:
+        """The workload in headers and file names."""
+        return WORKLOAD
+
+    def cases(self) -> list[CollectiveCase]:
+        """Return every collective at every size."""
+        return [
+            CollectiveCase(collective=collective, size=size)
+            for collective in (OPERATIONS[name] for name in self.operations)
+            for size in (self.sizes if collective.sized else (0,))
+        ]
+
+    def check_own(self) -> None:
+        """Raise a UsageError for a setting that cannot be used."""
         sized = [OPERATIONS[name].sized for name in self.operations]
         if not self.operations:
-            raise UsageError(f"No collective; choose from: {', '.join(OPERATIONS.names)}.")
+            raise UsageError(f"--operations names no collective; {choose(OPERATIONS.names)}.")
         if any(sized) and not self.sizes:
             raise UsageError("--bytes names no size; give one or more, as 8,1024,65536.")
         for what, given in (("--operations", self.operations), ("--bytes", self.sizes)):
             if len(set(given)) < len(given):
-                raise UsageError(f"{what}: one is named twice; --repeats runs each more often.")
+                raise UsageError(f"{what}: a duplicate; use --repeats for more runs of each.")
         for size in self.sizes:
-            if not 0 < size <= LARGEST or size % ITEM_BYTES:
+            if not 0 < size <= LARGEST_BYTES or size % ITEM_BYTES:
                 raise UsageError(
-                    f"--bytes {size}: a size is a positive multiple of {ITEM_BYTES}, the bytes of "
-                    f"a double, and at most {LARGEST:,}."
+                    f"--bytes {size}: a size must be a positive multiple of {ITEM_BYTES} (the "
+                    f"bytes of a double), at most {LARGEST_BYTES:,}."
                 )
-        for name, least in (("calls", 1), ("repeats", 1), ("warmup", 0)):
-            if getattr(self, name) < least:
-                raise UsageError(f"--{name} {getattr(self, name)}: it must be at least {least}.")
+        check_count("calls", self.calls)
 
-    def order(self) -> list[Case]:
-        """Return all runs: repeats, in each of them every collective and size once, shuffled."""
-        shuffle = random.Random(self.seed).shuffle
-        cases: list[Case] = []
-        for repeat in range(self.repeats):
-            once = [
-                Case(collective=collective, size=size, repeat=repeat)
-                for collective in (OPERATIONS[name] for name in self.operations)
-                for size in (self.sizes if collective.sized else (0,))
-            ]
-            shuffle(once)
-            cases += once
-        return cases
+    def check_ranks(self, communicator: Any) -> None:
+        """Raise a UsageError on all ranks if the buffers of a case do not fit; collective."""
+        nodes = nodes_of(communicator)
+        memory_bytes = min(communicator.allgather(memory_of_node()))
+        for case in self.cases():
+            check_memory(
+                case.collective,
+                case.size,
+                communicator.size,
+                ranks_here=max(nodes.count(node) for node in set(nodes)),
+                memory_bytes=memory_bytes,
+            )
+
+    def remarks(self, ranks: int) -> list[str]:
+        """Warn of a single rank."""
+        if ranks > 1:
+            return []
+        return [
+            "warning: 1 rank: a collective has no partners; use more: "
+            "mpiexec -n 2 hindmost run collectives ..."
+        ]
+
+    def start(self) -> Parallel:
+        """Start the recorder and MPI."""
+        load()
+        return Parallel(PETSc=None, communicator=mpi.start())
+
+    def prepare(self, parallel: Parallel, report: Report) -> CollectiveCalls:
+        """Return what records the calls."""
+        return CollectiveCalls(self, parallel.communicator)
 
 
-def perform(
-    experiment: CollectivesExperiment,
-    folder: Path,
-    communicator: Any,
-    report: Callable[[str], None] = lambda _: None,
-) -> list[Path]:
-    """Run an experiment on all ranks; collective.
+class CollectiveCalls:
+    """Records collectives on all ranks."""
+
+    def __init__(self, experiment: CollectivesExperiment, communicator: Any) -> None:
+        self._experiment, self._communicator = experiment, communicator
+        self._aligning = communicator.Dup()
+
+    def title(self, case: CollectiveCase) -> str:
+        """Return how messages name a case."""
+        return case.name
+
+    def record(self, planned: CampaignRun[CollectiveCase], feed: LiveFeed | None) -> RecordedRun:
+        """Record the calls of a collective at a size, in buffers made for them; collective.
+
+        Raises
+        ------
+        DataError
+            The collective gave a wrong result.
+        """
+        experiment, case = self._experiment, planned.case
+        prepared = case.collective.prepare(self._communicator, case.size // ITEM_BYTES)
+        refuse_wrong(self._communicator, prepared, case.name)
+        block = record_block(
+            self._communicator,
+            self._aligning,
+            prepared,
+            calls=experiment.calls,
+            warmup=experiment.warmup,
+        )
+        late = (
+            f"{block.late} of {experiment.calls} calls began late on some rank and are kept, "
+            "because too many did: the machine is busy or has too few cores"
+        )
+        return RecordedRun(
+            name=case.name,
+            rank=block.rank,
+            began=block.began,
+            iterations=experiment.calls,
+            restart=1,
+            warnings=(late,) if block.late else (),
+            spec={
+                "operation": case.collective.name,
+                "bytes": case.size,
+                "calls": experiment.calls,
+                "between": "alignments",
+                "late": block.late,
+                "left_out": block.left_out,
+                "margin_s": block.margin_s,
+            },
+        )
+
+    def close(self, report: Report) -> None:
+        """Free the communicator on which ranks are aligned."""
+        self._aligning.Free()
+
+
+SHARE = 0.25
+"""Of a node's memory, for the buffers of all its ranks: MPI's own buffers need room as well."""
+MOST_A_RANK = 2**31
+"""Bytes of a rank's buffers: beyond it counts of MPI no longer fit everywhere."""
+
+
+def memory_of_node() -> int:
+    """Return the bytes of memory that this node has."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def check_memory(
+    collective: Collective, size: int, ranks: int, *, ranks_here: int, memory_bytes: int
+) -> None:
+    """Refuse buffers that do not fit.
 
     Parameters
     ----------
-    folder : Path
-        Receives the run files; made if it is not there.
-    report : callable
-        Told, on rank 0, what is going on.
-
-    Returns
-    -------
-    list of Path
-        The run files, in the order of the runs.
+    size : int
+        Bytes, as ``--bytes`` has them.
+    ranks : int
+        In all.
+    ranks_here : int
+        On the node that has most of them.
+    memory_bytes : int
+        Of the node that has least.
 
     Raises
     ------
     UsageError
-        Buffers do not fit.
-    DataError
-        A collective gave a wrong result.
+        With the largest size that would fit.
     """
-    experiment.check()
-    order = experiment.order()
-    refuse_too_large(order, communicator)
-    on_root(communicator, lambda: prepare_folder(folder))
-    origins = on_root(communicator, lambda: provenance.origins("", communicator.size, Path.cwd()))
-    aligning = communicator.Dup()
-    files = []
-    for number, case in enumerate(order, 1):
-        report(f"run {number} of {len(order)}: {case.name}")
-        block = run_case(experiment, case, communicator, aligning)
-        if block.late:
-            report(
-                f"warning: {case.name}: of {experiment.calls} calls {block.late} began late on "
-                "some rank and are kept, as too many did: the machine is busy or has too few cores"
-            )
-        header = describe(experiment, case, number, block, origins, communicator.size)
-        files.append(write_run(folder, header, block.rank, communicator))
-    aligning.Free()
-    return files
-
-
-def run_case(
-    experiment: CollectivesExperiment, case: Case, communicator: Any, aligning: Any
-) -> Block:
-    """Run a collective at a size, in buffers that end with it; collective.
-
-    Raises
-    ------
-    DataError
-        It gave a wrong result.
-    """
-    prepared = case.collective.prepare(communicator, case.size // ITEM_BYTES)
-    refuse_wrong(communicator, prepared, case.name)
-    return record_block(
-        communicator, aligning, prepared, calls=experiment.calls, warmup=experiment.warmup
-    )
-
-
-def refuse_too_large(cases: list[Case], communicator: Any) -> None:
-    """Raise a UsageError on all ranks if buffers of a case do not fit; collective."""
-    nodes = nodes_of(communicator)
-    memory_bytes = min(communicator.allgather(memory_of_node()))
-    for case in cases:
-        check_memory(
-            case.collective,
-            case.size,
-            communicator.size,
-            ranks_here=max(nodes.count(node) for node in set(nodes)),
-            memory_bytes=memory_bytes,
-        )
-
-
-def describe(
-    experiment: CollectivesExperiment,
-    case: Case,
-    number: int,
-    block: Block,
-    origins: Origins,
-    ranks: int,
-) -> Header:
-    """Say everything of a run but its times.
-
-    Parameters
-    ----------
-    number : int
-        Which run of the experiment this is, from 1.
-    """
-    return Header(
-        workload=WORKLOAD,
-        solver=case.name,
-        ranks=ranks,
-        iterations=experiment.calls,
-        restart=1,
-        synchronisation="blocking",
-        lag=0,
-        complete=True,
-        records_lost=0,
-        origin="measured",
-        t0_utc=block.began.isoformat(timespec="microseconds"),
-        mpi_library=provenance.mpi_library(),
-        spec={
-            "operation": case.collective.name,
-            "bytes": case.size,
-            "repeat": case.repeat,
-            "order": number,
-            "repeats": experiment.repeats,
-            "calls": experiment.calls,
-            "warmup": experiment.warmup,
-            "seed": experiment.seed,
-            "between": "alignments",
-            "late": block.late,
-            "left_out": block.left_out,
-            "margin_s": block.margin_s,
-        },
-        environment=origins.environment,
-        petsc_options={},
-        scheduler=origins.scheduler,
-        git=origins.git,
+    needed = collective.buffer_bytes(size, ranks)
+    most = min(MOST_A_RANK, int(SHARE * memory_bytes) // ranks_here)
+    if needed <= most:
+        return
+    fits = most // collective.blocks(ranks) // ITEM_BYTES * ITEM_BYTES
+    remedy = f"choose --bytes of at most {fits}" if fits else "no size fits"
+    raise UsageError(
+        f"{collective.name} of {size} bytes on {ranks} ranks needs buffers of {needed:,} bytes on "
+        f"every rank; {most:,} are allowed (a quarter of the node's memory for its {ranks_here} "
+        f"ranks, and 2 GiB per rank): {remedy}, start fewer ranks, or leave {collective.name} out "
+        "with --operations."
     )

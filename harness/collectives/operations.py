@@ -16,7 +16,7 @@ from hindmost.registry import Registry
 ITEM_BYTES = 8
 """Of a double, the unit of every buffer."""
 PERIOD = 1021
-"""Values repeat after so many places: a prime, so that blocks in a wrong place are seen."""
+"""Values repeat with this period: a prime, so that misplaced blocks are detected."""
 
 Doubles = NDArray[np.float64]
 Expected = Callable[[int, int], Doubles]
@@ -61,7 +61,7 @@ class Collective:
     summary : str
         What ``--bytes`` is of it.
     blocks : callable
-        From the number of ranks: how many blocks of so many bytes the buffers of a rank have.
+        From the number of ranks: how many blocks of the given size the buffers of a rank have.
     prepare : callable
         From communicator and doubles of a block, to buffers and call; collective.
     sized : bool
@@ -220,25 +220,25 @@ OPERATIONS: Registry[Collective] = Registry(
         ),
         Collective(
             name="bcast",
-            summary="what rank 0 has",
+            summary="the vector of rank 0",
             blocks=lambda ranks: 1,
             prepare=_bcast,
         ),
         Collective(
             name="gather",
-            summary="what a rank has; rank 0 gets P times as much",
+            summary="the vector of a rank; rank 0 receives P of them",
             blocks=lambda ranks: ranks + 1,
             prepare=_gather,
         ),
         Collective(
             name="allgather",
-            summary="what a rank has; it gets P times as much",
+            summary="the vector of a rank; it receives P of them",
             blocks=lambda ranks: ranks + 1,
             prepare=_allgather,
         ),
         Collective(
             name="alltoall",
-            summary="what a rank has for each other",
+            summary="what a rank sends to each rank",
             blocks=lambda ranks: 2 * ranks,
             prepare=_alltoall,
         ),
@@ -251,7 +251,7 @@ OPERATIONS: Registry[Collective] = Registry(
         ),
         Collective(
             name="reduce_scatter",
-            summary="the part of the sum that a rank gets (MPI_Reduce_scatter_block)",
+            summary="the part of the sum that a rank receives (MPI_Reduce_scatter_block)",
             blocks=lambda ranks: ranks + 1,
             prepare=_reduce_scatter,
         ),
@@ -266,7 +266,7 @@ def refuse_wrong(communicator: Any, prepared: Prepared, name: str) -> None:
     wrong = [rank for rank, right in enumerate(rights) if not right]
     if wrong:
         raise DataError(
-            f"{name} gave a wrong result on rank {wrong[0]}"
-            f"{f' and {len(wrong) - 1} more' if wrong[1:] else ''}: the MPI library or the network "
-            "is at fault, and times of it mean nothing. Look at MPI's own tests."
+            f"{name} gave a wrong result on rank "
+            f"{wrong[0]}{(f' and {len(wrong) - 1} more' if wrong[1:] else '')}: the MPI library "
+            "or the network is broken, so its times are meaningless. Run MPI's own tests."
         )

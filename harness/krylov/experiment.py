@@ -1,98 +1,112 @@
-"""An experiment: solvers on one linear system, repeated in shuffled order, a run file each."""
+"""The Krylov experiment: solvers on one linear system."""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
-from pathlib import Path
+from typing import Any
 
 from hindmost.errors import UsageError
-from hindmost.harness.folders import prepare_folder
+from hindmost.harness import petsc
+from hindmost.harness.campaign import (
+    LARGEST,
+    CampaignRun,
+    MeasuredExperiment,
+    RecordedRun,
+    Report,
+    check_count,
+)
 from hindmost.harness.krylov.problems import PROBLEMS
-from hindmost.harness.krylov.problems.problem import assemble
-from hindmost.harness.krylov.solve import RecordedRun, RecordedSolver
+from hindmost.harness.krylov.problems.problem import SystemRequest
+from hindmost.harness.krylov.solve import RecordedSolver, Tolerance
 from hindmost.harness.krylov.solvers import SOLVERS
-from hindmost.harness.live.feed import FeedWanted, feed_if
+from hindmost.harness.live.feed import LiveFeed
 from hindmost.harness.petsc import Parallel
+from hindmost.harness.recorder.attach import option_used
 from hindmost.harness.recorder.counters import CounterUse, use_counters
-from hindmost.harness.reduction.decide import compile_choice, decide
-from hindmost.harness.reduction.reduced_file import write_reduced_run
-from hindmost.harness.runfile import provenance
-from hindmost.harness.runfile.bodies import PHASES
-from hindmost.harness.runfile.contents import Header
-from hindmost.harness.runfile.provenance import Origins
-from hindmost.harness.runfile.writer import write_run
-from hindmost.harness.together import on_root
+from hindmost.harness.runfile.ending import KEY
+from hindmost.text import choose
 
 RESERVED = {
     "-ksp_type": "--solver",
     "-ksp_max_it": "--iterations",
+    "-ksp_rtol": "--rtol",
+    "-ksp_atol": "--atol",
 }
-"""PETSc options that hindmost has words of its own for."""
-
-
-LARGEST = 2_000_000_000
-"""What PETSc's integers hold, where they have 32 bits."""
+"""PETSc options for which hindmost has its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Experiment:
-    """What is to be run.
+class KrylovExperiment(MeasuredExperiment[str]):
+    """Solvers to record on one linear system; the cases are the solvers' names.
 
     Attributes
     ----------
     workload : str
         Name of a problem.
     solvers : tuple of str
-    unknowns, iterations, repeats : int
+    system : SystemRequest
+        Size, case or file of the linear system.
+    iterations : int
         Positive.
-    warmup : int
-        Unrecorded solves before the first recorded one of each solver.
-    seed : int
-        Of the order of the runs.
     petsc_options : tuple of str
         As on a command line.
     counters : CounterUse
-        When instructions and cycles are counted.
-    keep : float
-        Share of the ranks that keep full records; the others keep profiles.
-    live : bool
-        Write a live feed beside the run files.
+        When to count instructions and cycles.
+    rtol, atol : float or None
+        Tolerances at which solves end; ``iterations`` is then the maximum.
+    activities : bool
+        Split the local work of every iteration into activities.
     """
 
     workload: str
     solvers: tuple[str, ...]
-    unknowns: int
     iterations: int
-    repeats: int
-    warmup: int
-    seed: int
+    system: SystemRequest = field(default_factory=SystemRequest)
     petsc_options: tuple[str, ...] = ()
     counters: CounterUse = CounterUse.AUTO
-    keep: float = 1.0
-    live: bool = False
+    rtol: float | None = None
+    atol: float | None = None
+    activities: bool = False
 
-    def check(self) -> None:
-        """Raise a UsageError if this cannot be run; needs neither MPI nor PETSc."""
-        _ = PROBLEMS[self.workload]
+    @property
+    def workload_name(self) -> str:
+        """The workload in headers and file names."""
+        return self.workload
+
+    @property
+    def tolerance(self) -> Tolerance | None:
+        """Where solves end; None if they do all their iterations."""
+        if self.rtol is None and self.atol is None:
+            return None
+        return Tolerance(rtol=self.rtol or 0.0, atol=self.atol or 0.0)
+
+    def cases(self) -> tuple[str, ...]:
+        """Return the solvers."""
+        return self.solvers
+
+    def check_own(self) -> None:
+        """Raise a UsageError for a setting that cannot be used."""
+        PROBLEMS[self.workload].check_request(self.system)
         for solver in self.solvers:
             _ = SOLVERS[solver]
         if not self.solvers:
-            raise UsageError(f"No solver; choose from: {', '.join(SOLVERS.names)}.")
+            raise UsageError(f"No solver; {choose(SOLVERS.names)}.")
         if len(set(self.solvers)) < len(self.solvers):
-            raise UsageError("A solver is named twice; --repeats runs each more often.")
-        least = {"unknowns": 1, "iterations": 1, "repeats": 1, "warmup": 0}
-        for name, smallest in least.items():
-            value = getattr(self, name)
-            if not smallest <= value <= LARGEST:
-                raise UsageError(
-                    f"--{name} {value}: it must be at least {smallest}, at most {LARGEST:,}."
-                )
-        if not 0.0 < self.keep <= 1.0:
-            raise UsageError(f"--keep {self.keep:g}: a share above 0 and up to 1, such as 5%.")
+            raise UsageError("A solver is named twice; use --repeats for more runs of each.")
+        if self.system.unknowns is not None:
+            check_count("unknowns", self.system.unknowns)
+        if math.prod(self.system.grid) > LARGEST:
+            raise UsageError(f"--grid: more than {LARGEST:,} points.")
+        check_count("iterations", self.iterations)
+        if self.rtol is not None and not 0.0 < self.rtol < 1.0:
+            raise UsageError(f"--rtol {self.rtol:g}: it must lie between 0 and 1, as 1e-8.")
+        if self.atol is not None and not 0.0 < self.atol < math.inf:
+            raise UsageError(f"--atol {self.atol:g}: it must be above 0, as 1e-8.")
         for before, option in pairwise(("", *self.petsc_options)):
             if not option.startswith("-") and not before.startswith("-"):
                 raise UsageError(
@@ -102,138 +116,115 @@ class Experiment:
             if option in RESERVED:
                 raise UsageError(f"{option} after '--': use {RESERVED[option]} instead.")
 
-    def order(self) -> list[tuple[str, int]]:
-        """Return solver and number of every run: blocks with each solver once, each shuffled."""
-        shuffle = random.Random(self.seed).shuffle
-        runs: list[tuple[str, int]] = []
-        for repeat in range(self.repeats):
-            block = [(solver, repeat) for solver in self.solvers]
-            shuffle(block)
-            runs += block
-        return runs
+    def check_ranks(self, communicator: Any) -> None:
+        """Raise a UsageError if there are fewer unknowns than ranks."""
+        asked = self.system.unknowns or math.prod(self.system.grid)
+        if (self.system.unknowns or self.system.grid) and asked < communicator.size:
+            option = "--grid" if self.system.grid else "--unknowns"
+            raise UsageError(
+                f"{option} {self.system.given[option]} on {communicator.size} ranks: "
+                "every rank needs at least one."
+            )
+
+    def remarks(self, ranks: int) -> list[str]:
+        """Warn of a single rank."""
+        if ranks > 1:
+            return []
+        return ["warning: 1 rank: it never waits; use more: mpiexec -n 2 hindmost run ..."]
+
+    def start(self) -> Parallel:
+        """Start the recorder, MPI and PETSc."""
+        return petsc.start(self.petsc_options)
+
+    def prepare(self, parallel: Parallel, report: Report) -> KrylovSolves:
+        """Assemble the system, set the solvers up and warm up each of them."""
+        return KrylovSolves(self, parallel, report)
 
 
-def perform(
-    experiment: Experiment,
-    folder: Path,
-    parallel: Parallel,
-    report: Callable[[str], None] = lambda _: None,
-) -> list[Path]:
-    """Run an experiment on all ranks; collective.
+class KrylovSolves:
+    """The solvers of an experiment, set up on its linear system."""
 
-    Parameters
-    ----------
-    folder : Path
-        Receives the run files; made if it is not there.
-    report : callable
-        Told, on rank 0, what is going on.
-
-    Returns
-    -------
-    list of Path
-        The run files, in the order of the runs.
-    """
-    experiment.check()
-    communicator = parallel.communicator
-    if experiment.unknowns < communicator.size:
-        raise UsageError(
-            f"--unknowns {experiment.unknowns} on {communicator.size} ranks: "
-            "every rank needs at least one."
-        )
-    on_root(communicator, lambda: prepare_folder(folder))
-    petsc_version = ".".join(str(part) for part in parallel.PETSc.Sys.getVersion())
-    origins = on_root(
-        communicator, lambda: provenance.origins(petsc_version, communicator.size, Path.cwd())
-    )
-    problem = PROBLEMS[experiment.workload]
-    system = assemble(problem, experiment.unknowns, parallel.PETSc, parallel.PETSc.COMM_WORLD)
-    counting = use_counters(experiment.counters)
-    solvers = {
-        name: RecordedSolver(
-            SOLVERS[name],
-            system,
-            iterations=experiment.iterations,
-            preconditioner=problem.preconditioner,
-            parallel=parallel,
-            counting=counting,
-        )
-        for name in experiment.solvers
-    }
-    if experiment.keep < 1.0:
-        compile_choice()
-    for name, solver in solvers.items():
-        for _ in range(experiment.warmup):
-            report(f"{name}: warming up")
-            solver.warm_up()
-    files = []
-    order = experiment.order()
-    wanted = FeedWanted(workload=experiment.workload, runs=len(order), phases=PHASES)
-    with feed_if(experiment.live, folder, communicator, wanted, report) as feed:
-        for number, (name, repeat) in enumerate(order, 1):
-            report(f"run {number} of {len(order)}: {name}")
-            if feed is not None:
-                feed.begin(name, number, experiment.iterations)
-            recorded = solvers[name].record()
-            place = (repeat, number)
-            header = describe(experiment, solvers[name], place, recorded, origins, parallel)
-            if recorded.records_lost:
-                report(
-                    f"warning: {name}: {recorded.records_lost} records found no room in memory; "
-                    "the run is marked incomplete"
+    def __init__(self, experiment: KrylovExperiment, parallel: Parallel, report: Report) -> None:
+        self._experiment, self._parallel = experiment, parallel
+        problem = PROBLEMS[experiment.workload]
+        counting = use_counters(experiment.counters)
+        with petsc_errors(parallel):
+            system = problem.build(experiment.system, parallel.PETSc, parallel.PETSc.COMM_WORLD)
+            self._spec = system.spec
+            self._solvers = {
+                name: RecordedSolver(
+                    SOLVERS[name],
+                    system,
+                    iterations=experiment.iterations,
+                    preconditioner=problem.preconditioner,
+                    parallel=parallel,
+                    counting=counting,
+                    tolerance=experiment.tolerance,
+                    activities=experiment.activities,
                 )
-            if experiment.keep < 1.0:
-                kept = decide(recorded.rank, experiment.keep, communicator, seed=experiment.seed)
-                report(kept.explain())
-                files.append(write_reduced_run(folder, header, recorded.rank, kept, communicator))
-            else:
-                files.append(write_run(folder, header, recorded.rank, communicator))
-            if feed is not None:
-                feed.written(number, files[-1])
-    return files
+                for name in experiment.solvers
+            }
+            for name, solver in self._solvers.items():
+                for _ in range(experiment.warmup):
+                    report(f"{name}: warming up")
+                    solver.warm_up()
+
+    def title(self, case: str) -> str:
+        """Return how messages name a case."""
+        return case
+
+    def record(self, planned: CampaignRun[str], feed: LiveFeed | None) -> RecordedRun:
+        """Solve and record once; collective."""
+        name, experiment = planned.case, self._experiment
+        solver = self._solvers[name]
+        if feed is not None:
+            feed.begin(name, planned.number, experiment.iterations)
+        with petsc_errors(self._parallel):
+            solve = solver.record()
+        ending = solve.ending
+        lost = (
+            f"{solve.records_lost} records did not fit into memory; the run is marked incomplete"
+            if solve.records_lost
+            else ""
+        )
+        generic = ending.generic.removeprefix(f"{name}: ")
+        tolerances = {"rtol": experiment.rtol, "atol": experiment.atol}
+        return RecordedRun(
+            name=name,
+            rank=solve.rank,
+            began=datetime.fromtimestamp(solve.begin_utc_ns * 1e-9, UTC),
+            iterations=ending.done,
+            restart=0 if ending.generic else solver.restart,
+            synchronisation=solver.solver.synchronisation,
+            lag=solver.solver.lag,
+            records_lost=solve.records_lost,
+            petsc_options=dict(self._parallel.PETSc.Options().getAll()),
+            warnings=tuple(filter(None, (lost, ending.shortfall, generic))),
+            spec={
+                **self._spec,
+                "petsc_options": list(experiment.petsc_options),
+                **{option: value for option, value in tolerances.items() if value is not None},
+                KEY: ending.to_json(),
+            },
+        )
+
+    def close(self, report: Report) -> None:
+        """Warn of PETSc options that nothing used: most are misspelt."""
+        unused = [
+            option
+            for option in self._experiment.petsc_options
+            if option.startswith("-") and option[1:2].isalpha() and not option_used(option)
+        ]
+        if unused:
+            report(f"warning: PETSc did not use {', '.join(unused)}; check the spelling")
 
 
-def describe(
-    experiment: Experiment,
-    solver: RecordedSolver,
-    place: tuple[int, int],
-    recorded: RecordedRun,
-    origins: Origins,
-    parallel: Parallel,
-) -> Header:
-    """Say everything of a run but its times.
-
-    Parameters
-    ----------
-    place : tuple of int
-        Which repeat of its solver this is, and which run of the experiment.
-    origins : Origins
-        As found before the first solve.
-    """
-    began = datetime.fromtimestamp(recorded.begin_utc_ns * 1e-9, UTC)
-    return Header(
-        workload=experiment.workload,
-        solver=solver.solver.name,
-        ranks=parallel.communicator.size,
-        iterations=experiment.iterations,
-        restart=solver.restart,
-        synchronisation=solver.solver.synchronisation,
-        lag=solver.solver.lag,
-        complete=recorded.records_lost == 0,
-        records_lost=recorded.records_lost,
-        origin="measured",
-        t0_utc=began.isoformat(timespec="microseconds"),
-        mpi_library=provenance.mpi_library(),
-        spec={
-            "unknowns": experiment.unknowns,
-            "repeat": place[0],
-            "order": place[1],
-            "repeats": experiment.repeats,
-            "warmup": experiment.warmup,
-            "seed": experiment.seed,
-            "petsc_options": list(experiment.petsc_options),
-        },
-        environment=origins.environment,
-        petsc_options=dict(parallel.PETSc.Options().getAll()),
-        scheduler=origins.scheduler,
-        git=origins.git,
-    )
+@contextmanager
+def petsc_errors(parallel: Parallel) -> Iterator[None]:
+    """Raise errors of PETSc as UsageErrors of a few lines."""
+    try:
+        yield
+    except parallel.PETSc.Error as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        said = [line for line in lines[1:] if " at /" not in line and "() at " not in line]
+        raise UsageError("PETSc stopped the solve: " + " ".join(said or lines)) from error

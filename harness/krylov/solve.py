@@ -1,4 +1,4 @@
-"""One solver on one linear system, made to do a number of iterations, recorded."""
+"""One recorded solver on one linear system, for a number of iterations or to a tolerance."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from hindmost.harness.krylov.problems.problem import LinearSystem
 from hindmost.harness.krylov.solvers.solver import Solver
 from hindmost.harness.petsc import Parallel
 from hindmost.harness.recorder.attach import Recorder, add_monitor
-from hindmost.harness.recorder.bodies import Recording, find_bodies
+from hindmost.harness.recorder.bodies import Recording, find_bodies, generic_bodies
 from hindmost.harness.runfile.bodies import BodyKind, RankBodies
-from hindmost.harness.runfile.contents import RankRun
+from hindmost.harness.runfile.contents import Edges, RankRun
+from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.provenance import cpuset, current_cpu, load_of_host
 
 FORCED = {
@@ -34,7 +35,23 @@ SPARE_RECORDS = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedRun:
+class Tolerance:
+    """The tolerances of a solve; PETSc's ``rtol`` and ``atol``, 0 for none.
+
+    Attributes
+    ----------
+    rtol : float
+        Of the norm of the residual over that of the right side.
+    atol : float
+        Of the norm of the residual.
+    """
+
+    rtol: float = 0.0
+    atol: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedSolve:
     """One recorded solve.
 
     Attributes
@@ -42,18 +59,20 @@ class RecordedRun:
     rank : RankRun
         What this rank noted.
     records_lost : int
-        Records of all ranks for which there was no room.
+        Records of all ranks that did not fit into memory.
     begin_utc_ns : int
         When the barrier before the solve was left, since 1970.
+    ending : Ending
     """
 
     rank: RankRun
     records_lost: int
     begin_utc_ns: int
+    ending: Ending
 
 
 class RecordedSolver:
-    """A solver that is set up on a linear system and can be run again and again.
+    """A solver that is set up on a linear system and can run repeatedly.
 
     Attributes
     ----------
@@ -64,11 +83,15 @@ class RecordedSolver:
     Parameters
     ----------
     iterations : int
-        How many iterations every solve does.
+        Iterations of every solve; with a tolerance, the maximum.
     preconditioner : str
         PETSc's name, unless the options name another.
     counting : bool
         Whether instructions and cycles are counted; their counters are open.
+    tolerance : Tolerance or None
+        None: the solve goes on until its iterations are done.
+    activities : bool
+        Whether the local work is divided into activities.
     """
 
     def __init__(
@@ -80,34 +103,54 @@ class RecordedSolver:
         preconditioner: str,
         parallel: Parallel,
         counting: bool = False,
+        tolerance: Tolerance | None = None,
+        activities: bool = False,
     ) -> None:
         self.solver = solver
         self._counting = counting
+        self._activities = activities
         self.iterations = iterations
         self._system = system
         self._parallel = parallel
         self.records_needed = 0
-        set_defaults(
-            parallel.PETSc.Options(), {**FORCED, **solver.options, "pc_type": preconditioner}
-        )
+        forced = {} if tolerance else {**FORCED, **solver.options}
+        set_defaults(parallel.PETSc.Options(), {**forced, "pc_type": preconditioner})
         ksp = parallel.PETSc.KSP().create(comm=system.matrix.getComm())
         ksp.setOperators(system.matrix)
         ksp.setType(solver.name)
-        ksp.setTolerances(max_it=iterations)
+        wanted = tolerance or Tolerance()
+        ksp.setTolerances(rtol=wanted.rtol, atol=wanted.atol, max_it=iterations)
+        real_bytes = np.dtype(parallel.PETSc.RealType).itemsize
+        add_monitor(ksp, real_bytes, first=True)  # before those of options
         ksp.setFromOptions()
-        if ksp.getType() != solver.name or ksp.getTolerances()[3] != iterations:
-            raise UsageError(
-                f"A PETSc option (after '--', in PETSC_OPTIONS, in a .petscrc) made {solver.name} "
-                f"with {iterations} iterations into {ksp.getType()} with "
-                f"{ksp.getTolerances()[3]}; use --solver and --iterations instead."
-            )
+        self._refuse_other(ksp, wanted)
         ksp.setConvergenceHistory(length=2 * iterations + 100, reset=True)
         ksp.setUp()
-        add_monitor(ksp, np.dtype(parallel.PETSc.RealType).itemsize)
+        add_monitor(ksp, real_bytes)
         self.ksp = ksp
         self._incoming = incoming_edges(
             system.matrix, parallel.communicator.rank, np.dtype(parallel.PETSc.ScalarType).itemsize
         )
+
+    def _refuse_other(self, ksp: Any, wanted: Tolerance) -> None:
+        """Raise a UsageError if PETSc's options changed the solver."""
+        name, iterations = self.solver.name, self.iterations
+        rtol, atol, _, most = ksp.getTolerances()
+        if ksp.getType() != name or most != iterations:
+            raise UsageError(
+                f"A PETSc option (after '--', in PETSC_OPTIONS, in a .petscrc) changed {name} "
+                f"with {iterations} iterations to {ksp.getType()} with {most}; use --solver and "
+                "--iterations instead."
+            )
+        given = wanted.rtol > 0.0 or wanted.atol > 0.0
+        if given and not np.allclose((rtol, atol), (wanted.rtol, wanted.atol), rtol=1e-6, atol=0):
+            raise UsageError(
+                f"A PETSc option (in PETSC_OPTIONS, in a .petscrc) changed rtol {wanted.rtol:g} "
+                f"and atol {wanted.atol:g} to {rtol:g} and {atol:g}; use --rtol and --atol "
+                "instead."
+            )
+        skipped = self._parallel.PETSc.Options().getString("ksp_convergence_test", "") == "skip"
+        self._tolerance = Tolerance() if skipped else Tolerance(rtol=rtol, atol=atol)
 
     @property
     def restart(self) -> int:
@@ -122,49 +165,51 @@ class RecordedSolver:
         recording = self._solve(capacity=0)
         self.records_needed = recording.lost
 
-    def record(self) -> RecordedRun:
+    def record(self) -> RecordedSolve:
         """Solve and record once; collective.
 
         Raises
         ------
-        UnknownPatternError
-            The solve left records whose pattern is not known.
         UsageError
-            The solve stopped before its iterations were done.
+            The solve ended before its first iteration.
         """
         per_solve = self.solver.records_per_body * 2 * self.iterations
         needed = int(self.records_needed * ROOM) or per_solve
         load_before = load_of_host()
         recording = self._solve(capacity=needed + SPARE_RECORDS)
-        self._check_iterations()
         communicator = self._parallel.communicator
+        self._refuse_nothing()
         lost = communicator.allreduce(recording.lost)
-        bodies = self._bodies(recording, lost)
-        run = RankRun(
-            bodies=bodies,
-            residual_norm=residual_norms(bodies, self.ksp.getConvergenceHistory()),
-            incoming=self._incoming,
-            mpi_other_s=sum(recording.other_s.values()),
-            context_switches=recording.switches,
-            cpu=current_cpu(),
-            cpuset=cpuset(),
-            load_before=load_before,
-            load_after=load_of_host(),
-            host=socket.gethostname(),
-            clock_offset_s=recording.clock.offset_s,
-            clock_uncertainty_s=recording.clock.uncertainty_s,
+        bodies, generic = bodies_of_all(
+            recording,
+            self.solver,
+            communicator,
+            iterations=self.ksp.getIterationNumber(),
+            lost=lost > 0,
         )
-        return RecordedRun(rank=run, records_lost=lost, begin_utc_ns=recording.begin_utc_ns)
+        norms = residual_norms(bodies, self.ksp.getConvergenceHistory())
+        run = run_of_rank(recording, bodies, norms, self._incoming, load_before)
+        ending = Ending(
+            asked=self.iterations,
+            done=int(np.count_nonzero(bodies.kind != BodyKind.FILL)),
+            reason=converged_reason(self.ksp),
+            rtol=self._tolerance.rtol,
+            atol=self._tolerance.atol,
+            norm=norm_type(self.ksp),
+            true_residual=true_residual(self._system),
+            generic=generic,
+        )
+        return RecordedSolve(
+            rank=run, records_lost=lost, begin_utc_ns=recording.begin_utc_ns, ending=ending
+        )
 
-    def _check_iterations(self) -> None:
-        """Refuse a solve that ended before its iterations were done."""
-        done = self.ksp.getIterationNumber()
-        if done != self.iterations:
+    def _refuse_nothing(self) -> None:
+        """Refuse a solve without an iteration."""
+        if self.ksp.getIterationNumber() == 0:
             raise UsageError(
-                f"{self.solver.name} stopped after {done} of {self.iterations} iterations "
-                f"({converged_reason(self.ksp)}), though it was told to go on: there is nothing "
-                "left to do, or the method broke down. Ask for fewer --iterations, a harder "
-                "problem or another preconditioner."
+                f"{self.solver.name} ended before its first iteration "
+                f"({converged_reason(self.ksp)}), so there is nothing to record. Choose a smaller "
+                "--rtol, a harder problem or another preconditioner."
             )
 
     def _solve(self, capacity: int) -> Recording:
@@ -172,32 +217,115 @@ class RecordedSolver:
         system, ksp = self._system, self.ksp
         system.solution.set(0.0)
         counting = self._counting and capacity > 0
-        recorder = Recorder(self.solver.pattern, capacity, counting=counting)
+        recorder = Recorder(
+            ksp,
+            self.solver.pattern,
+            capacity,
+            counting=counting,
+            activities=self._activities and capacity > 0,
+        )
         return recorder.record(
             lambda: ksp.solve(system.right_side, system.solution), self._parallel.communicator
         )
 
-    def _bodies(self, recording: Recording, lost: int) -> RankBodies:
-        """Find the bodies, and hold their number against PETSc's own count of iterations.
 
-        Where any rank lost records, those cycles are kept that every rank has whole.
-        """
-        if lost:
-            return self._bodies_before_loss(recording)
-        bodies = find_bodies(recording, self.solver.pattern, self.solver.name)
+def run_of_rank(
+    recording: Recording,
+    bodies: RankBodies,
+    norms: NDArray[np.float64],
+    incoming: Edges,
+    load_before: float,
+) -> RankRun:
+    """Return what this rank brings to the run file.
+
+    Parameters
+    ----------
+    norms : float64 array, shape (body,)
+    incoming : Edges
+        The halos that this rank receives.
+    load_before : float
+        Load of the host before the solve.
+    """
+    unclassified_s = sum(recording.other_s.values())
+    return RankRun(
+        bodies=bodies,
+        residual_norm=norms,
+        incoming=incoming,
+        mpi_other_s=unclassified_s if recording.mpi_seen else bodies.solve_time_s,
+        context_switches=recording.switches,
+        foreign_calls=recording.foreign_calls,
+        cpu=current_cpu(),
+        cpuset=cpuset(),
+        load_before=load_before,
+        load_after=load_of_host(),
+        host=socket.gethostname(),
+        clock_offset_s=recording.clock.offset_s,
+        clock_uncertainty_s=recording.clock.uncertainty_s,
+    )
+
+
+def bodies_of_all(
+    recording: Recording,
+    solver: Solver,
+    communicator: Any,
+    *,
+    iterations: int,
+    lost: bool,
+    unknown: str = "",
+) -> tuple[RankBodies, str]:
+    """Find the bodies of a solve, in the same way on all ranks; collective.
+
+    A solve that does not leave its pattern is not thrown away: its bodies are then those of any
+    solver. Where any rank lost records, those bodies are kept that every rank has whole.
+
+    Parameters
+    ----------
+    iterations : int
+        As PETSc counts them.
+    lost : bool
+        Whether any rank lost records.
+    unknown : str
+        Why the solver's pattern is not known; empty if it is.
+
+    Returns
+    -------
+    RankBodies
+    str
+        Why the bodies are those of any solver; empty if they follow the pattern.
+
+    Raises
+    ------
+    UnknownPatternError
+        Records were lost before one body was whole.
+    """
+    bodies, why = None, unknown
+    if not unknown:
+        try:
+            bodies, why = find_bodies(recording, solver.pattern, solver.name, cut=lost), ""
+        except UnknownPatternError as error:
+            why = str(error)
+    if bodies is not None and not lost:
         counted = int(np.count_nonzero(bodies.kind != BodyKind.FILL))
-        if counted != self.iterations:
-            raise UnknownPatternError(
-                f"{self.solver.name}: {counted} iterations were found in the records, PETSc counts "
-                f"{self.iterations}. The solve took a way that hindmost does not "
-                "know; try again without PETSc options after '--'."
+        # An iteration that finds that nothing is left to do counts for PETSc, though it ends
+        # nowhere; the last one of a cycle of GMRES is not always reported to monitors.
+        if counted not in (recording.iterations, iterations):
+            why = (
+                f"{solver.name}: the records contain {counted} iterations, PETSc counts "
+                f"{iterations}"
             )
-        return bodies
-
-    def _bodies_before_loss(self, recording: Recording) -> RankBodies:
-        """Find the bodies that every rank has whole, where any rank lost records."""
-        bodies = find_bodies(recording, self.solver.pattern, self.solver.name, cut=True)
-        return bodies.first(min(self._parallel.communicator.allgather(bodies.duration.size)))
+    why = next(filter(None, communicator.allgather(why)), "")
+    if why or bodies is None:
+        bodies = generic_bodies(recording)
+    if lost:
+        whole = min(communicator.allgather(bodies.duration.size))
+        if whole == 0:
+            raise UnknownPatternError(
+                f"{solver.name}: records were lost before the first iteration was complete, so "
+                "nothing is left of the solve; run with --warmup 1, which measures how much "
+                "memory records need."
+            )
+        bodies = bodies.first(whole)
+    return bodies, why
 
 
 def residual_norms(bodies: RankBodies, history: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -213,6 +341,25 @@ def residual_norms(bodies: RankBodies, history: NDArray[np.float64]) -> NDArray[
     known = history[1 : counted.size + 1]
     norms[counted[: known.size]] = known
     return norms
+
+
+def true_residual(system: LinearSystem) -> float | None:
+    """Return the norm of b - A x over that of b; None if b is zero; collective."""
+    residual = system.right_side.duplicate()
+    system.matrix.mult(system.solution, residual)
+    residual.aypx(-1.0, system.right_side)
+    # PETSc keeps norms that it has computed, and the next solve would leave its first one out.
+    squares = [abs(vector.dot(vector)) for vector in (residual, system.right_side)]
+    residual.destroy()
+    return float(np.sqrt(squares[0] / squares[1])) if squares[1] > 0.0 else None
+
+
+def norm_type(ksp: Any) -> str:
+    """Return PETSc's name of the norm that a solver's convergence test sees, in lower case."""
+    kind = ksp.getNormType()
+    names = [name for name, value in vars(type(ksp).NormType).items() if value == kind]
+    known = ("PRECONDITIONED", "UNPRECONDITIONED", "NATURAL", "NONE")
+    return next((name.lower() for name in known if name in names), str(kind))
 
 
 def set_defaults(options: Any, defaults: dict[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""The feed of a run on all ranks: opened, told of every solve, ended."""
+"""The live feed of a run on all ranks: open it, report every solve, close it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from hindmost.errors import MissingError
 from hindmost.harness.live.writer import FeedWriter
+from hindmost.harness.rank_failures import on_root
 from hindmost.harness.recorder.library import load
 from hindmost.harness.runfile.feed import PERIODS_S, WORK, FeedHead, control_file
-from hindmost.harness.runfile.foreseen import Foreseen
-from hindmost.harness.together import on_root
+from hindmost.harness.runfile.feed_predictions import FeedPrediction
+from hindmost.printable import shell_word
 
 FIRST, LEAST = 64, 16
 """Iterations of a solve before its first frame, and at least between two frames."""
@@ -29,18 +30,18 @@ FIRST_CYCLE, LEAST_CYCLES = 1, 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FeedWanted:
-    """What a feed is to tell of.
+class FeedOptions:
+    """What a feed reports.
 
     Attributes
     ----------
     workload : str
     runs : int
-        Solves or loops that there will be.
+        Number of solves or loops.
     phases : tuple of str
         The first three are halo, wait and post.
     own_totals : bool
-        The caller gives the times by phase with every step; else the recorder has them.
+        The caller gives the times by phase with every step; otherwise the recorder does.
     """
 
     workload: str
@@ -50,7 +51,7 @@ class FeedWanted:
 
 
 class LiveFeed:
-    """A feed of all ranks; made, used and closed collectively, but for steps. Use it as a context.
+    """A feed of all ranks; every method but `step` is collective. Use it as a context.
 
     Parameters
     ----------
@@ -58,7 +59,7 @@ class LiveFeed:
         Receives the feed.
     communicator : MPI.Intracomm
         Duplicated: the feed's reductions never meet others.
-    wanted : FeedWanted
+    wanted : FeedOptions
 
     Raises
     ------
@@ -66,7 +67,7 @@ class LiveFeed:
         The feed cannot be written there.
     """
 
-    def __init__(self, folder: Path, communicator: Any, wanted: FeedWanted) -> None:
+    def __init__(self, folder: Path, communicator: Any, wanted: FeedOptions) -> None:
         phases = wanted.phases
         self._library = declared(load())
         self._own_totals = wanted.own_totals
@@ -98,7 +99,7 @@ class LiveFeed:
         if self._library.hindmost_live_open(
             communicator.py2f(), len(phases), handle, control, periods, len(PERIODS_S)
         ):
-            raise MissingError("MPI does not give what the live feed needs; run without --live.")
+            raise MissingError("This MPI lacks what the live feed needs; run without --live.")
         self._ended = False
 
     @property
@@ -129,7 +130,7 @@ class LiveFeed:
         done : int
             Iterations of it that were done before, in an earlier run.
         predictors : tuple of str
-            On rank 0, of a loop that predicts itself: who does, in the order of what it foresees.
+            On rank 0, for a loop with predictions: its predictors, in their order.
         """
         more = {"predictors": predictors} if predictors else {}
         self._add(
@@ -154,11 +155,11 @@ class LiveFeed:
         self._totals_ns += spent_ns
         self._library.hindmost_live_step(iteration, float("nan"), self._totals_ns.ctypes.data)
 
-    def foresee(self, foreseen: Foreseen | None) -> None:
-        """Give the frame that waits what rank 0 foresees, None on the others; not collective.
+    def foresee(self, foreseen: FeedPrediction | None) -> None:
+        """Give the waiting frame the predictions of rank 0, None on other ranks; not collective.
 
-        Said between iterations, after all ranks have told of the last: the frame is then written at
-        once if its reduction needs no more of this rank.
+        Call it between iterations, after all ranks have reported the last one: the frame is then
+        written at once if its reduction needs nothing more from this rank.
         """
         self._library.hindmost_live_foresee(b"" if foreseen is None else foreseen.text().encode())
 
@@ -167,7 +168,7 @@ class LiveFeed:
         self._library.hindmost_live_finish(int(self._own_totals))
 
     def written(self, number: int, file: Path, stopped: str = "") -> None:
-        """Say where a solve or loop has gone."""
+        """Report the file of a finished solve or loop."""
         self._add(kind="done", number=number, file=file.name, stopped=stopped)
 
     def _add(self, **line: Any) -> None:
@@ -184,7 +185,7 @@ class LiveFeed:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """End the feed; after a failure nothing is awaited of others, who may be anywhere."""
+        """End the feed; after a failure, without waiting for the other ranks."""
         failure = "" if kind is None else str(error).strip() or kind.__name__
         self._add(kind="end", status="failed" if kind else "done", failure=failure[:2000])
         if self._writer is not None:
@@ -201,15 +202,15 @@ def feed_if(
     live: bool,
     folder: Path,
     communicator: Any,
-    wanted: FeedWanted,
+    wanted: FeedOptions,
     report: Callable[[str], None],
 ) -> Iterator[LiveFeed | None]:
-    """Give a feed where one is asked for, and say where it is; collective."""
+    """Open a feed if one is asked for, and report its path; collective."""
     if not live:
         yield None
         return
     with LiveFeed(folder, communicator, wanted) as feed:
-        report(f"live: hindmost watch {feed.path}")
+        report(f"live: hindmost watch {shell_word(feed.path)}")
         yield feed
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hindmost.errors import UsageError
+from hindmost.files import is_cut_off
 from hindmost.harness.runfile.feed import SUFFIX, FeedHead, control_file
 
 
@@ -28,7 +29,7 @@ class FeedWriter:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
         self.handle = os.open(path, flags, 0o644)
         control_file(path).unlink(missing_ok=True)  # of a run that was killed: nobody asks yet
         with suppress(OSError):  # no locks there: readers cannot tell a killed run from a slow one
@@ -51,8 +52,8 @@ class FeedWriter:
                 continue
             except OSError as error:
                 raise UsageError(
-                    f"--live: {path} cannot be written ({error.strerror}); choose a folder that "
-                    "can be with --out."
+                    f"--live: {path} cannot be written ({error.strerror}); choose a writable "
+                    "folder with --out."
                 ) from error
             writer.add(head.line())
             return writer
@@ -62,17 +63,7 @@ class FeedWriter:
         """Append a line."""
         text = json.dumps(line, allow_nan=False).encode() + b"\n"
         with suppress(OSError):
-            os.write(self.handle, b"\n" + text if self._torn() else text)
-
-    def _torn(self) -> bool:
-        """Tell whether the disk was full when the last line was written, and its end is missing."""
-        with suppress(OSError), self.path.open("rb") as file:
-            return (
-                file.seek(0, os.SEEK_END) > 0
-                and file.seek(-1, os.SEEK_END) >= 0
-                and (file.read(1) != b"\n")
-            )
-        return False
+            os.write(self.handle, b"\n" + text if is_cut_off(self.handle) else text)
 
     def close(self) -> None:
         """Let go of the file, and take away what viewers have asked of it."""

@@ -6,7 +6,6 @@ before, fsync of the folder. The bytes are random, since some file systems compr
 
 from __future__ import annotations
 
-import os
 import tempfile
 import time
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hindmost.errors import UsageError
+from hindmost.files import replacing
 
 MEBI = 2**20
 SIZES = tuple(2**power * MEBI for power in range(7))
@@ -77,18 +77,8 @@ def measure_checkpoint(
 
 def write_durably(target: Path, content: bytes | memoryview) -> None:
     """Write a file under another name, flush it, and rename it."""
-    part = target.with_name(target.name + ".part")
-    with part.open("wb", buffering=0) as file:
-        left = memoryview(content)
-        while left:
-            left = left[file.write(left) :]
-        os.fsync(file.fileno())
-    part.replace(target)
-    folder = os.open(target.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    with replacing(target) as file:
+        file.write(content)
 
 
 def latency_and_bandwidth(sizes: ArrayLike, seconds: ArrayLike) -> tuple[float, float]:

@@ -33,7 +33,7 @@ def now(spec: NDArray[np.int64]) -> int:
 
 @part
 def work(units: int, seed: int) -> int:
-    """Do so many units of work that no compiler can shorten (xorshift)."""
+    """Do units of work that no compiler can shorten (xorshift)."""
     x = np.uint64(seed)
     for _ in range(units):
         x ^= x << np.uint64(13)

@@ -1,4 +1,4 @@
-"""The machine file: what the models take, the raw samples beside it, and where each comes from.
+"""The machine file: the models' input, the raw samples, and where each comes from.
 
 JSON: the fields of `Machine`, then ``samples`` and ``provenance``, each with a key for every probe.
 A probe replaces its own section and leaves the others, whole or not at all: the file is written
@@ -9,22 +9,23 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from hindmost.errors import DataError, UsageError
-from hindmost.harness.probes.sections.section import Outcome
+from hindmost.files import read_text, write_whole
+from hindmost.harness.probes.sections.contract import ProbeResult
 from hindmost.models.dynamic.machine import Machine
+from hindmost.parsing import parse_json
 
 IDENTITY = ("host", "cpu_model", "cores")
 """What makes a machine the same one."""
 
 
 def read_document(path: Path) -> dict[str, Any] | None:
-    """Return the content of a machine file, None where there is none.
+    """Return the contents of a machine file, None if it does not exist.
 
     Raises
     ------
@@ -32,17 +33,17 @@ def read_document(path: Path) -> dict[str, Any] | None:
         The file cannot be read, or is not a machine's.
     """
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = parse_json(read_text(path))
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
-        raise DataError(f"{path} is no machine file: {error}.") from error
+        raise DataError(f"{path} is not a machine file: {error}.") from error
     read_machine(path, document)
     return document  # type: ignore[no-any-return]  # an object, or it would be no machine
 
 
 def read_machine(path: Path, document: Any) -> Machine:
-    """Return the machine of a document, with the path in the error if it is none."""
+    """Return the machine of a document; errors name the path."""
     try:
         return Machine.from_json(document)
     except DataError as error:
@@ -74,8 +75,8 @@ def check_place(path: Path) -> None:
     folder = path.parent
     if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
         raise UsageError(
-            f"{path}: the machine file cannot be written there; --out names a file in a folder "
-            "that exists and can be written."
+            f"{path}: cannot write the machine file there; name a file in a writable folder with "
+            "--out."
         )
 
 
@@ -107,7 +108,7 @@ def check_same_machine(path: Path, document: Mapping[str, Any], here: Mapping[st
 def updated(
     document: Mapping[str, Any] | None,
     machine: Machine,
-    outcomes: Mapping[str, Outcome],
+    outcomes: Mapping[str, ProbeResult],
     provenance: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return a document with the sections that were measured, the others as they were.
@@ -153,20 +154,7 @@ def write_document(path: Path, document: Mapping[str, Any]) -> None:
         The disk does not take it.
     """
     try:
-        with tempfile.NamedTemporaryFile(
-            "w", dir=path.parent, prefix=f".{path.name}.", suffix=".part", delete=False,
-            encoding="utf-8",
-        ) as file:  # fmt: skip
-            part = Path(file.name)
-            try:
-                file.write(text_of(document))
-                file.flush()
-                os.fsync(file.fileno())
-                part.chmod(0o644 & ~current_umask())
-                part.replace(path)
-            except BaseException:
-                part.unlink(missing_ok=True)
-                raise
+        write_whole(path, text_of(document))
     except OSError as error:
         raise DataError(
             f"{path} could not be written ({error.strerror}); what was there is as it was."
@@ -195,10 +183,3 @@ def shortened(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: shortened(part) for key, part in value.items()}
     return [shortened(part) for part in value] if isinstance(value, list | tuple) else value
-
-
-def current_umask() -> int:
-    """Return which permissions new files of this process do not get."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

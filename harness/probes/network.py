@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
-from hindmost.harness.probes.meeting import among, nodes_of
 from hindmost.harness.probes.sampling import Effort, Timed, sample
+from hindmost.harness.probes.turns import among, nodes_of
 
 LARGEST_MESSAGE = 4 * 2**20
 LARGEST_REDUCTION = 64 * 2**10
@@ -69,9 +69,9 @@ def pairs(nodes: Sequence[int]) -> tuple[Sort, ...]:
         seen.setdefault(node, rank)
     if within is None:
         raise UsageError(
-            f"The network probe needs 2 ranks on one node, and found {len(nodes)} on {len(seen)}: "
-            "start it with, for example, mpiexec -n 2 hindmost probe network; across nodes, with "
-            "2 ranks on each of 2 nodes."
+            f"The network probe needs 2 ranks on one node and found {len(nodes)} on {len(seen)}: "
+            "start it with, for example, mpiexec -n 2 hindmost probe network; for the network "
+            "between nodes, with 2 ranks on each of 2 nodes."
         )
     across = [Sort(name="across", ranks=tuple(list(seen.values())[:2]))] if len(seen) > 1 else []  # type: ignore[arg-type]  # two of them
     return (Sort(name="within", ranks=within), *across)

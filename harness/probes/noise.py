@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.probes.meeting import in_turn, sleepy_barrier
+from hindmost.harness.probes.turns import in_turn, sleepy_barrier
 from hindmost.models.compiled import compiled
 from hindmost.models.dynamic.machine import Noise
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.probes.meeting import in_turn
+from hindmost.harness.probes.turns import in_turn
 from hindmost.models.compiled import compiled
 
 CELLS = (100, 50)
@@ -37,7 +37,7 @@ def sweep_and_stream(
     source: NDArray[np.float64],
     target: NDArray[np.float64],
 ) -> None:
-    """Add up Rusanov fluxes of an ideal gas over all faces, so many times; then pass over arrays.
+    """Add up Rusanov fluxes of an ideal gas over all faces, repeatedly; then traverse arrays.
 
     Parameters
     ----------

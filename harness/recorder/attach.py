@@ -12,9 +12,9 @@ import numpy as np
 
 from hindmost.errors import MissingError
 from hindmost.harness.recorder.bodies import Recording
-from hindmost.harness.recorder.clock import CommonClock, read_clock
-from hindmost.harness.recorder.library import RECORD, load
-from hindmost.harness.recorder.pattern import Pattern
+from hindmost.harness.recorder.clock import ClockReading, CommonClock, read_clock
+from hindmost.harness.recorder.library import RECORD, SOLVE_END, loaded, refuse_second_recording
+from hindmost.harness.recorder.pattern import MONITOR, MarkPattern
 from hindmost.harness.recorder.state import State
 
 if TYPE_CHECKING:
@@ -33,42 +33,111 @@ HALO_EVENTS = (
 
 SOLVE_EVENT = "KSPSolve"
 
+INNER_EVENTS = (
+    "MatMult",
+    "MatMultAdd",
+    "MatMultTranspose",
+    "MatMultTrAdd",
+    "PCApply",
+    "PCApplyOnBlocks",
+    "PCApplyCoarse",
+    "PCApplySymmLeft",
+    "PCApplySymmRight",
+    "PCMatApply",
+    "PCSetUp",
+    "PCSetUpOnBlocks",
+    "PCModifySubMatri",
+    "KSPSetUp",
+)
+"""The PETSc events inside which the work is not the method's own, whatever is logged there."""
+
+ACTIVITIES = {
+    "MatMult": ("MatMult", "MatMultAdd", "MatMultTranspose", "MatMultTrAdd"),
+    "PCApply": ("PCApply", "PCApplySymmLeft", "PCApplySymmRight"),
+    "VecMAXPY": ("VecMAXPY",),
+    "orthogonalisation": ("KSPGMRESOrthog", "KSPOrthogonalize"),
+}
+"""Into what local work divides on request, each with its PETSc events."""
+OTHER_WORK = "other"
+"""The activity of what is in none of these events."""
+
 
 class Recorder:
-    """Records solves of one pattern on this rank.
+    """Records solves of one solver on this rank.
 
     Parameters
     ----------
-    pattern : Pattern
+    ksp : petsc4py.PETSc.KSP
+        The solver; its monitor is added by `add_monitor`. Solvers inside it, as those of a
+        preconditioner, leave no marks.
+    pattern : MarkPattern or None
         Decides which PETSc events are kept. The classes of PETSc that log them must have been used.
+        Without one only the calls of the monitor are kept.
     capacity : int
         Records for which memory is held.
     counting : bool
         Whether the counters that were opened are read at every mark.
+    activities : bool
+        Whether local work is divided into `ACTIVITIES`.
+    touched : int
+        Records whose memory is made ready before the solve; all of them by default.
     """
 
-    def __init__(self, pattern: Pattern, capacity: int, *, counting: bool = False) -> None:
-        self._library = load()
+    def __init__(
+        self,
+        ksp: Any,
+        pattern: MarkPattern | None,
+        capacity: int,
+        *,
+        counting: bool = False,
+        activities: bool = False,
+        touched: int | None = None,
+    ) -> None:
+        self._library = loaded()
         self._state = State(self._library)
+        self._ksp = ksp
         self._memory = np.zeros(capacity, RECORD)
+        self._touched = capacity if touched is None else min(touched, capacity)
         self._counts = np.empty((capacity if counting else 0, 2), np.int64)
+        self._activity_names = (OTHER_WORK, *ACTIVITIES) if activities else ()
+        self._activity_ns = np.zeros(
+            (capacity if activities else 0, len(self._activity_names)), np.int64
+        )
+        self._activity_ns[: self._touched] = 0  # so that its pages are there
+        self._before: ClockReading | None = None
         connect_callbacks()
         self._library.hindmost_forget_events()
-        for mark in pattern.marks:
+        self._library.hindmost_watch_monitor(ord(MONITOR))
+        for mark in () if pattern is None else pattern.marks:
             letter = ord(mark.letter)
-            if mark.side == "monitor":
-                self._library.hindmost_watch_monitor(letter)
-            sides = (letter, 0) if mark.side == "begin" else (0, letter)
             for event in mark.events:
-                self._watch(event, *sides, 0, 0)
+                self._watch(event, **{f"{mark.side}_mark": letter})
         for event in HALO_EVENTS:
-            self._watch(event, 0, 0, 1, 0)
-        self._watch(SOLVE_EVENT, 0, 0, 0, 1)
+            self._watch(event, is_halo=1)
+        for event in INNER_EVENTS:
+            self._watch(event, is_inner=1)
+        for number, name in enumerate(self._activity_names):
+            for event in ACTIVITIES.get(name, ()):
+                self._watch(event, activity=number)
+        self._watch(SOLVE_EVENT, is_solve=1)
 
-    def _watch(self, event: str, *what: int) -> None:
+    def _watch(
+        self,
+        event: str,
+        *,
+        begin_mark: int = 0,
+        end_mark: int = 0,
+        is_halo: int = 0,
+        is_solve: int = 0,
+        is_inner: int = 0,
+        activity: int = 0,
+    ) -> None:
         number = event_id(event)
+        what = (begin_mark, end_mark, is_halo, is_solve, is_inner, activity)
         if number is not None and self._library.hindmost_watch(number, *what) != 0:
-            raise MissingError(f"PETSc's event {event} has number {number}, beyond the recorder's.")
+            raise MissingError(
+                f"PETSc's event {event} has number {number}, which the recorder cannot store."
+            )
 
     def record(self, solve: Callable[[], None], communicator: MPI.Intracomm) -> Recording:
         """Run a solve on all ranks of a communicator and return what was recorded of it.
@@ -78,9 +147,8 @@ class Recorder:
         communicator : MPI.Intracomm
             Hindmost's own; the ranks meet on it before the solve.
         """
-        before = read_clock(communicator)
-        self._library.hindmost_memory(self._memory.ctypes.data, self._memory.size)
-        self._library.hindmost_count_memory(self._counts.ctypes.data, len(self._counts))
+        refuse_second_recording()
+        self._prepare(communicator)
         self._library.hindmost_arm(communicator.py2f())
         try:
             solve()
@@ -90,31 +158,80 @@ class Recorder:
         finally:
             self._library.hindmost_disarm()
         self._library.hindmost_live_finish(0)
-        state = self._state
+        return self._recording(communicator)
+
+    def await_solve(
+        self, communicator: MPI.Intracomm, at_end: Callable[[], None] | None = None
+    ) -> None:
+        """Record the next solve, whoever begins it; collective.
+
+        It is recorded from its begin, where the ranks meet, to its end.
+
+        Parameters
+        ----------
+        communicator : MPI.Intracomm
+            Hindmost's own.
+        at_end : callable, optional
+            Called once on each rank when that solve has ended, before a later one begins; it must
+            not communicate.
+        """
+        self._prepare(communicator)
+        self._at_end = SOLVE_END() if at_end is None else SOLVE_END(at_end)  # must outlive the wait
+        self._library.hindmost_await_solve(communicator.py2f(), self._at_end)
+
+    def end_wait(self) -> int:
+        """Record no solve any more; return how many were begun since `await_solve`."""
+        return int(self._library.hindmost_end_wait())
+
+    def awaited(self, communicator: MPI.Intracomm) -> Recording:
+        """Return what was recorded of the solve that was awaited; collective."""
+        return self._recording(communicator)
+
+    def _prepare(self, communicator: MPI.Intracomm) -> None:
+        """Give the recorder its memory and its solver, and read the clock; collective."""
+        self._before = read_clock(communicator)
+        library = self._library
+        library.hindmost_watch_solver(self._ksp.handle)
+        library.hindmost_memory_for(self._memory.ctypes.data, self._memory.size, self._touched)
+        library.hindmost_count_memory(self._counts.ctypes.data, len(self._counts))
+        library.hindmost_activity_memory(
+            self._activity_ns.ctypes.data, len(self._activity_ns), len(self._activity_names)
+        )
+
+    def _recording(self, communicator: MPI.Intracomm) -> Recording:
+        """Return what was recorded; collective."""
+        state, after = self._state, read_clock(communicator)
         begin_ns = int(state["begin_ns"])
         clock = CommonClock(
-            before=before,
-            after=read_clock(communicator),
+            before=self._before or after,
+            after=after,
             zero_ns=communicator.bcast(begin_ns),
         )
         seen = int(state["seen"])
         kept = min(seen, self._memory.size)
+        records = self._memory[:kept].copy()
+        marks = np.count_nonzero(records["what"] > 0)
         spent = state["other_ns"]
         return Recording(
-            records=self._memory[:kept].copy(),
-            call_names=state.call_names,
-            counts=self._counts[: min(kept, len(self._counts))].copy(),
+            records=records,
+            call_classes=state.call_classes,
+            counts=self._counts[:marks].copy(),
             begin_ns=begin_ns,
             begin_utc_ns=int(state["begin_utc_ns"]),
             switches=int(state["switches"]),
+            foreign_calls=int(state["foreign_calls"]),
             end_ns=int(state["end_ns"]),
             lost=seen - kept,
+            iterations=int(state["iteration"]),
             other_s={
                 name: float(ns) * 1e-9
                 for name, ns in zip(state.call_names, spent, strict=True)
                 if ns
             },
             clock=clock,
+            # the rest comes last in files and tables
+            activity_names=self._activity_names[1:] + self._activity_names[:1],
+            activity_ns=np.roll(self._activity_ns[:marks], -1, axis=1),
         )
 
 
@@ -136,34 +253,43 @@ def libpetsc() -> ctypes.CDLL:
 @cache
 def connect_callbacks() -> None:
     """Let PETSc call the recorder at every event, once a process."""
-    petsc, recorder = libpetsc(), load()
+    petsc, recorder = libpetsc(), loaded()
     begin, end = (
         ctypes.cast(function, ctypes.c_void_p)
         for function in (recorder.hindmost_event_begin, recorder.hindmost_event_end)
     )
     if hasattr(petsc, "PetscLogLegacyCallbacksBegin"):  # PETSc 3.20: beside -log_view
         error = petsc.PetscLogLegacyCallbacksBegin(begin, end, None, None)
-    else:  # PETSc 3.18 and 3.19: in place of -log_view
+    else:  # PETSc 3.18 and 3.19: one handler, so that of -log_view is called by the recorder
+        own = [ctypes.c_void_p.in_dll(petsc, name) for name in ("PetscLogPLB", "PetscLogPLE")]
+        recorder.hindmost_call_as_well.argtypes = [ctypes.c_void_p] * 2
+        recorder.hindmost_call_as_well(*own)
         error = petsc.PetscLogSet(begin, end)
     if error:
-        raise MissingError(f"PETSc does not take the recorder's callbacks (PETSc error {error}).")
+        raise MissingError(f"PETSc refuses the recorder's callbacks (PETSc error {error}).")
 
 
-def add_monitor(ksp: Any, real_bytes: int) -> None:
-    """Let a KSP call the recorder's monitor, in C, beside any that it has.
+def add_monitor(ksp: Any, real_bytes: int, *, first: bool = False) -> None:
+    """Let a KSP call the recorder's monitor, in C, after those that it has.
 
     Parameters
     ----------
     real_bytes : int
         Size of PETSc's real numbers.
+    first : bool
+        Add, before there is any other, the monitor that says that monitors are about to be called.
     """
-    petsc, recorder = libpetsc(), load()
+    petsc, recorder = libpetsc(), loaded()
     petsc.KSPMonitorSet.argtypes = [ctypes.c_void_p] * 4
-    function = recorder.hindmost_monitor_single if real_bytes == 4 else recorder.hindmost_monitor
+    name = "hindmost_first_monitor" if first else "hindmost_monitor"
+    function = getattr(recorder, name + ("_single" if real_bytes == 4 else ""))
     monitor = ctypes.cast(function, ctypes.c_void_p)
     error = petsc.KSPMonitorSet(ksp.handle, monitor, None, None)
     if error:
-        raise MissingError(f"PETSc does not take the recorder's monitor (PETSc error {error}).")
+        raise MissingError(
+            f"PETSc refuses the recorder's monitor (PETSc error {error}); a KSP can have five "
+            "monitors: remove one of them."
+        )
 
 
 def event_id(name: str) -> int | None:

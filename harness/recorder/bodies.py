@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.harness.recorder.clock import CommonClock
 from hindmost.harness.recorder.events import events_of_bodies
-from hindmost.harness.recorder.pattern import Pattern
-from hindmost.harness.recorder.state import PHASES as MPI_PHASES
-from hindmost.harness.runfile.bodies import PHASES, RankBodies
+from hindmost.harness.recorder.pattern import MONITOR, Marked, MarkPattern, borders
+from hindmost.harness.runfile.bodies import PHASES, BodyKind, RankBodies
 
 NS = 1e-9
 
@@ -24,8 +23,8 @@ class Recording:
     ----------
     records : structured array, shape (record,)
         See `hindmost.harness.recorder.library.RECORD`.
-    call_names : tuple of str
-        Of MPI calls, by their number in the records.
+    call_classes : tuple of str
+        Classes of MPI calls, by their number in the records.
     counts : int64 array, shape (mark, 2)
         Instructions and cycles at each mark, -1 where they were not counted; empty if never.
     begin_ns, end_ns : int
@@ -34,28 +33,48 @@ class Recording:
         The begin since 1970, by the system's calendar.
     switches : int
         Involuntary context switches of the process during the solve.
+    foreign_calls : int
+        MPI calls of other threads during the solve, which were not recorded.
     lost : int
         Records for which there was no room.
+    iterations : int
+        The last that the solver reported to its monitors.
     other_s : dict of str to float
-        Seconds in MPI calls that fit no phase, by call.
+        Seconds in MPI calls of no known kind, by call.
     clock : CommonClock
         Of this rank, for instants that other ranks are to understand.
+    mpi_seen : bool
+        Whether the recorder intercepts MPI calls; if not, nothing is known of phases.
+    activity_names : tuple of str
+        Parts of the local work, the last for the rest; empty if not asked for.
+    activity_ns : int64 array, shape (mark, activity)
+        Their totals at each mark; empty if not asked for.
     """
 
     records: NDArray[np.void]
     counts: NDArray[np.int64]
-    call_names: tuple[str, ...]
+    call_classes: tuple[str, ...]
     begin_ns: int
     end_ns: int
     begin_utc_ns: int
     switches: int
+    foreign_calls: int
     lost: int
+    iterations: int
     other_s: dict[str, float]
     clock: CommonClock
+    mpi_seen: bool = True
+    activity_names: tuple[str, ...] = ()
+    activity_ns: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 0), np.int64))
+
+    @property
+    def marks(self) -> NDArray[np.void]:
+        """The instants among the records: structured array, shape (mark,)."""
+        return self.records[self.records["what"] > 0]
 
 
 def find_bodies(
-    recording: Recording, pattern: Pattern, solver: str, *, cut: bool = False
+    recording: Recording, pattern: MarkPattern, solver: str, *, cut: bool = False
 ) -> RankBodies:
     """Find the bodies of a solve in what was recorded of it.
 
@@ -69,29 +88,94 @@ def find_bodies(
     UnknownPatternError
         The records do not follow the solver's pattern.
     """
-    records = recording.records
-    marks = records[records["what"] > 0]
-    calls = records[records["what"] < 0]
-    letters = marks["what"].astype(np.uint8).tobytes()
+    marks = recording.marks
+    wanted = [ord(mark.letter) for mark in pattern.marks]
+    place = np.flatnonzero(np.isin(marks["what"], wanted))
+    letters = marks["what"][place].astype(np.uint8).tobytes()
     find = pattern.find_first_bodies if cut else pattern.find_bodies
-    found = find(letters, solver)
-    instant = marks["begin_ns"]
+    return bodies_between(recording, find(letters, solver).at(place))
+
+
+def generic_bodies(recording: Recording) -> RankBodies:
+    """Find the bodies of any solver: one an iteration, from monitor to monitor.
+
+    A solver that does not call its monitors twice has one body, the whole solve; none, if records
+    of it were lost.
+    """
+    marks = recording.marks
+    place = np.flatnonzero(marks["what"] == ord(MONITOR))
+    # Where an iteration is monitored twice, as at a restart, the first time counts.
+    latest = np.maximum.accumulate(marks["end_ns"][place]) if place.size else place
+    place = place[np.append(True, latest[1:] > latest[:-1])[: place.size]]
+    if place.size > 1:
+        return bodies_between(recording, borders(place))
+    begin, end = np.array([recording.begin_ns]), np.array([recording.end_ns])
+    kind, position = np.array([BodyKind.REGULAR], np.uint8), np.zeros(1, np.int32)
+    whole = times_of_bodies(recording, begin, end, kind, position, np.empty(0))
+    return whole.first(0) if recording.lost else whole
+
+
+def bodies_between(recording: Recording, found: Marked) -> RankBodies:
+    """Return the bodies that lie between marks.
+
+    Parameters
+    ----------
+    found : Marked
+        Its indices are those of `Recording.marks`.
+    """
+    instant = recording.marks["begin_ns"]
     begin, end = instant[found.begin], instant[found.end]
-    duration = (end - begin) * NS
+    restarts = (instant[found.restart_end] - instant[found.restart_begin]) * NS
+    bodies = times_of_bodies(recording, begin, end, found.kind, found.position, restarts)
     instructions, cycles = counts_of_bodies(found.begin, found.end, recording.counts)
+    activity = recording.activity_ns
+    spent = (activity[found.end] - activity[found.begin]) * NS if activity.size else None
+    return replace(
+        bodies,
+        instructions=instructions,
+        cycles=cycles,
+        activities=recording.activity_names,
+        activity_duration=None if spent is None else spent.astype(np.float32),
+    )
+
+
+def times_of_bodies(
+    recording: Recording,
+    begin: NDArray[np.int64],
+    end: NDArray[np.int64],
+    kind: NDArray[np.uint8],
+    position: NDArray[np.int32],
+    restart_duration: NDArray[np.float64],
+) -> RankBodies:
+    """Return bodies with their times, phases and events.
+
+    Parameters
+    ----------
+    begin, end : int64 array, shape (body,), nanoseconds
+    kind, position : array, shape (body,)
+        See `RankBodies`.
+    restart_duration : float64 array, shape (restart,), seconds
+    """
+    calls = recording.records[recording.records["what"] < 0]
+    phases = phases_of_bodies(begin, end, calls)
+    events, why_not = events_of_bodies(begin, end, calls, recording.call_classes)
+    if not recording.mpi_seen:
+        # MPI and work cannot be separated, so nothing counts as work.
+        phases[:] = 0.0
+        phases[:, PHASES.index("unclassified")] = (end - begin) * NS
+        events, why_not = None, "MPI calls were not seen"
     return RankBodies(
         start=recording.clock.since_zero(begin),
-        duration=duration,
-        phase_duration=phases_of_bodies(begin, end, calls),
-        position=found.position,
-        kind=found.kind,
-        restart_duration=(instant[found.restart_end] - instant[found.restart_begin]) * NS,
+        duration=(end - begin) * NS,
+        phase_duration=phases,
+        position=position,
+        kind=kind,
+        restart_duration=restart_duration,
         lead_in_s=float(begin[0] - recording.begin_ns) * NS,
         lead_out_s=float(recording.end_ns - end[-1]) * NS,
         solve_time_s=float(recording.end_ns - recording.begin_ns) * NS,
-        instructions=instructions,
-        cycles=cycles,
-        events=events_of_bodies(begin, end, calls, recording.call_names),
+        events=events,
+        events_left_out=why_not,
     )
 
 
@@ -126,7 +210,7 @@ def phases_of_bodies(
     ----------
     begin, end : int64 array, shape (body,), nanoseconds
     calls : structured array, shape (call,)
-        MPI intervals in the order of time. MPI time that fits no phase stays in ``local``.
+        MPI intervals in the order of time.
 
     Returns
     -------
@@ -134,7 +218,6 @@ def phases_of_bodies(
     """
     body = np.searchsorted(begin, calls["begin_ns"], side="right") - 1
     inside = (body >= 0) & (calls["begin_ns"] < end[np.maximum(body, 0)])
-    inside &= calls["phase"] != MPI_PHASES.index("other")
     cell = body[inside] * len(PHASES) + calls["phase"][inside]
     spent = (calls["end_ns"] - calls["begin_ns"])[inside]
     sums = np.bincount(cell, weights=spent, minlength=begin.size * len(PHASES))

@@ -1,68 +1,172 @@
-"""Compile the recorder once, with the MPI that it will stand between."""
+"""Compile the recorder once, with the MPI whose calls it intercepts, and load nothing else.
+
+The library is code: a file in a cache that is cut off ends the process, and one that somebody else
+wrote does what they like. Its name therefore has the digest of its contents, which is checked
+whenever it is loaded, and it is loaded only if nobody but the user or root can have written it.
+"""
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import json
+import os
+import re
 import shlex
 import shutil
+import stat
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from hindmost.errors import MissingError
-from hindmost.harness.stack import cache_folder, current_stack
+from hindmost.files import (
+    cache_folder,
+    is_ours,
+    private_folder,
+    read_regular,
+    sync_file,
+    sync_folder,
+    write_whole,
+)
+from hindmost.harness.stack import current_stack
 
 SOURCES = tuple(
     Path(__file__).with_name(name)
-    for name in ("recorder.c", "counters.h", "live.h", "live_line.h", "wrappers.h")
+    for name in (
+        "recorder.c",
+        "activities.h",
+        "calls.h",
+        "counters.h",
+        "live.h",
+        "live_line.h",
+        "peers.h",
+        "petsc_events.h",
+        "requests.h",
+        "wrappers.h",
+    )
 )
 """The file that is compiled, and what it includes."""
 FLAGS = ("-O2", "-fPIC", "-shared", "-std=gnu11")
 
 
-def recorder_library() -> Path:
-    """Return the compiled recorder for this environment's MPI, compiling it where need be.
+DIGITS = 16
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+LEAST_ROOM = 1 << 20
+"""Bytes without which a compiler fails for want of room."""
+CONTENT_DIGITS = 32
+NAME = "recorder"
 
-    The file's name is a digest of the source, the compiler's own account of what it runs, and the
-    resolved path of libmpi: a library that was compiled for another MPI would bring a second MPI
-    into the process.
+
+@contextmanager
+def open_recorder() -> Iterator[str]:
+    """Give a path to load the compiled recorder from, compiling it where need be.
+
+    The path leads to a file that is open: what is loaded is what was checked.
 
     Raises
     ------
     MissingError
-        There is no ``mpicc``, or it fails.
+        There is no ``mpicc``, or it fails, or the library cannot be kept anywhere.
+    """
+    library = recorder_library()
+    handle = open_whole(library)
+    if handle is None:
+        raise MissingError(f"The recorder {library} changed while it was being loaded; try again.")
+    try:
+        yield f"/proc/self/fd/{handle}"
+    finally:
+        os.close(handle)
+
+
+def recorder_library() -> Path:
+    """Return the compiled recorder for this environment's MPI, compiling it where need be.
+
+    The file's name has two digests. The first is that of the source, the compiler's own account of
+    what it runs, and the resolved path of libmpi: a library that was compiled for another MPI would
+    bring a second MPI into the process. The second is that of the contents.
+
+    Raises
+    ------
+    MissingError
+        There is no ``mpicc``, or it fails, or the library cannot be kept anywhere.
     """
     mpicc = current_stack().mpicc
     if not mpicc:
         raise MissingError(
-            "No mpicc: the recorder is compiled with the MPI that it measures. "
-            "Put MPI's mpicc on PATH or name it in MPICC, or set hindmost up with 'make demo'."
+            "There is no mpicc: the recorder is compiled with the MPI that it measures. Put "
+            "MPI's mpicc on PATH, name it in MPICC, or set up hindmost with 'make demo'."
         )
-    known = remembered(mpicc)
+    failed = None
+    for find in (cache_folder, private_folder):
+        try:
+            return library_in(find(NAME), mpicc)
+        except OSError as error:  # the disk of the cache is full, or read only
+            failed = error
+    raise MissingError(
+        f"There is no folder for the compiled recorder ({failed}); name a writable one in "
+        "XDG_CACHE_HOME or TMPDIR."
+    ) from failed
+
+
+def library_in(folder: Path, mpicc: str) -> Path:
+    """Return the compiled recorder in a folder, whole; raises an OSError if it cannot be there."""
+    known = remembered(folder, mpicc)
     if known is not None:
         return known
     shown = ask(mpicc, "-show")
     libmpi = libmpi_path(shown)
-    identity = "\n".join((source_text(), " ".join(FLAGS), shown, ask(mpicc, "--version"), libmpi))
-    digest = hashlib.sha256(identity.encode()).hexdigest()[:16]
-    folder = cache_folder() / "recorder"
-    library = folder / f"recorder-{digest}.so"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with one_at_a_time(folder / "lock"):
-            if not library.exists():
-                compile_recorder(mpicc, library)
-            remember(mpicc, library, libmpi)
-    except OSError as error:
-        raise MissingError(
-            f"The recorder's cache {folder} cannot be written ({error.strerror}); "
-            "name a folder that can in XDG_CACHE_HOME."
-        ) from error
+    identity = digest_of(
+        "\n".join((source_text(), " ".join(FLAGS), shown, ask(mpicc, "--version"), libmpi))
+    )
+    with one_at_a_time(folder / "lock"):
+        library = found_in(folder, identity) or compile_recorder(mpicc, folder, identity)
+        with suppress(OSError):  # the next process asks the compiler again
+            remember(folder, mpicc, library, libmpi)
     return library
+
+
+def digest_of(identity: str) -> str:
+    """Return the digest that a name has of what a file is made from."""
+    return hashlib.sha256(identity.encode()).hexdigest()[:DIGITS]
+
+
+def found_in(folder: Path, identity: str) -> Path | None:
+    """Return the library of an identity that is whole; others of it are removed."""
+    for path in sorted(folder.glob(f"{NAME}-{identity}-*.so")):
+        if is_whole(path):
+            return path
+        with suppress(OSError):
+            path.unlink()
+    return None
+
+
+def is_whole(library: Path) -> bool:
+    """Tell whether a library has the contents of its name, and nobody else can have written it."""
+    handle = open_whole(library)
+    if handle is not None:
+        os.close(handle)
+    return handle is not None
+
+
+def open_whole(library: Path) -> int | None:
+    """Open a library to be loaded, None if it is not whole or not ours."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        handle = os.open(library, flags)
+    except OSError:
+        return None
+    facts = os.fstat(handle)
+    if stat.S_ISREG(facts.st_mode) and is_ours(facts):
+        with os.fdopen(os.dup(handle), "rb") as file:
+            contents = hashlib.file_digest(file, "sha256").hexdigest()[:CONTENT_DIGITS]
+        if library.stem.endswith(f"-{contents}"):
+            return handle
+    os.close(handle)
+    return None
 
 
 def source_text() -> str:
@@ -70,33 +174,37 @@ def source_text() -> str:
     return "".join(source.read_text() for source in SOURCES)
 
 
-def note(mpicc: str) -> Path:
+def note(folder: Path, mpicc: str) -> Path:
     """Return where it is noted which library serves a compiler, as that compiler is now."""
     found = shutil.which(mpicc)
     changed = Path(found).resolve().stat().st_mtime_ns if found else 0
     identity = "\n".join((source_text(), " ".join(FLAGS), mpicc, str(changed)))
-    digest = hashlib.sha256(identity.encode()).hexdigest()[:16]
-    return cache_folder() / "recorder" / f"{digest}.json"
+    return folder / f"{digest_of(identity)}.json"
 
 
-def remember(mpicc: str, library: Path, libmpi: str) -> None:
+def remember(folder: Path, mpicc: str, library: Path, libmpi: str) -> None:
     """Note which library serves a compiler, so that other ranks need not run it."""
     changed = Path(libmpi).stat().st_mtime_ns if libmpi else 0
-    target = note(mpicc)
-    with tempfile.NamedTemporaryFile("w", dir=target.parent, delete=False) as scratch:
-        json.dump({"library": str(library), "libmpi": libmpi, "changed": changed}, scratch)
-    Path(scratch.name).replace(target)
+    _, identity, contents = library.stem.split("-")
+    noted = {"identity": identity, "contents": contents, "libmpi": libmpi, "changed": changed}
+    write_whole(note(folder, mpicc), json.dumps(noted))
 
 
-def remembered(mpicc: str) -> Path | None:
-    """Return the library that serves a compiler, None if it or its libmpi is not as it was."""
+def remembered(folder: Path, mpicc: str) -> Path | None:
+    """Return the library that serves a compiler, None if it or its libmpi is not as it was.
+
+    A note only has digests: it cannot lead out of the folder.
+    """
     try:
-        noted = json.loads(note(mpicc).read_text())
-        library, libmpi = Path(noted["library"]), noted["libmpi"]
+        noted = json.loads(read_regular(note(folder, mpicc)))
+        identity, contents, libmpi = (str(noted[key]) for key in ("identity", "contents", "libmpi"))
         same = not libmpi or Path(libmpi).stat().st_mtime_ns == noted["changed"]
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, TypeError):
         return None
-    return library if same and library.exists() else None
+    if not same or not re.fullmatch(r"[0-9a-f]+-[0-9a-f]+", f"{identity}-{contents}"):
+        return None
+    library = folder / f"{NAME}-{identity}-{contents}.so"
+    return library if is_whole(library) else None
 
 
 def ask(mpicc: str, question: str) -> str:
@@ -122,19 +230,32 @@ def libmpi_path(shown: str) -> str:
 @contextmanager
 def one_at_a_time(lock: Path) -> Iterator[None]:
     """Let one process of a machine through; the others wait for it."""
-    with lock.open("a") as handle:
+    handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
+    finally:
+        os.close(handle)
 
 
-def compile_recorder(mpicc: str, library: Path) -> None:
-    """Compile under another name, and give the library its own when it is whole."""
-    with tempfile.TemporaryDirectory(dir=library.parent) as scratch:
-        built = Path(scratch) / library.name
+def compile_recorder(mpicc: str, folder: Path, identity: str) -> Path:
+    """Compile under another name, and give the library its own when it is whole and on the disk."""
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        built = Path(scratch) / "recorder.so"
         command = [mpicc, *FLAGS, "-o", str(built), str(SOURCES[0])]
         answer = subprocess.run(command, capture_output=True, text=True, check=False)
         if answer.returncode != 0:
+            full = shutil.disk_usage(folder).free < LEAST_ROOM
+            if full or any(os.strerror(number) in answer.stderr for number in NO_ROOM):
+                raise OSError(None, "no space left to compile the recorder", str(folder))
             raise MissingError(
                 f"The recorder does not compile: {shlex.join(command)}\n{answer.stderr.strip()}"
             )
+        built.chmod(0o755)
+        with built.open("rb") as file:
+            contents = hashlib.file_digest(file, "sha256").hexdigest()[:CONTENT_DIGITS]
+        sync_file(built)
+        library = folder / f"{NAME}-{identity}-{contents}.so"
         built.replace(library)
+    sync_folder(folder)
+    return library

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.recorder.library import load
+from hindmost.harness.recorder.library import loaded
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -46,7 +46,7 @@ class ClockReading:
 def read_clock(communicator: MPI.Intracomm) -> ClockReading:
     """Find the offset of this rank's clock to rank 0's; collective."""
     found = [ctypes.c_int64() for _ in range(3)]
-    load().hindmost_clock_offset(
+    loaded().hindmost_clock_offset(
         communicator.py2f(), TRIPS, *(ctypes.byref(value) for value in found)
     )
     offset, uncertainty, at = (value.value for value in found)

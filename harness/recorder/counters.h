@@ -1,9 +1,8 @@
-/* Instructions and cycles at every mark, where the kernel lets a process count its own.
+/* Counts instructions and cycles at every mark, if the kernel allows it.
  *
  * Included by recorder.c. Two events of perf_event_open(2) are counted as one group, in user mode, on
- * the calling thread. Where the processor lets a process read its counters (rdpmc) a reading costs
- * some ten nanoseconds; else it is a system call.
- */
+ * the calling thread. If the processor allows user-space reads (rdpmc), a reading costs some ten
+ * nanoseconds; otherwise it is a system call. */
 static struct count { int64_t first, second; } *counts;
 static int64_t marks_seen, count_capacity;
 static int counting;
@@ -19,8 +18,8 @@ static int counting;
 static int event_file[2] = {-1, -1};
 static volatile struct perf_event_mmap_page *event_page[2];
 
-/* Reads one counter without a system call; returns 0 where that is not possible now. The kernel
- * changes the page's lock whenever it changes the rest, so that a torn reading is seen. */
+/* Reads one counter without a system call; returns 0 if that is not possible now. The kernel changes
+ * the page's lock whenever it changes the rest, which reveals a torn reading. */
 static int read_register(int event, int64_t *value) {
 #if defined(__x86_64__)
   volatile struct perf_event_mmap_page *page = event_page[event];
@@ -80,7 +79,7 @@ void hindmost_close_counters(void) {
   }
 }
 
-/* Opens two events by their types and numbers. Returns 0, or the error number of the system. */
+/* Opens two events by type and number. Returns 0 or the system's error number. */
 int hindmost_open_counters(int first_type, int64_t first, int second_type, int64_t second) {
   hindmost_close_counters();
   event_file[0] = open_event(first_type, first, -1);
@@ -98,7 +97,7 @@ int hindmost_open_counters(int first_type, int64_t first, int second_type, int64
   return 0;
 }
 
-/* Whether both can be read without a system call, and give what the system call gives. */
+/* Whether both can be read without a system call and agree with the system call. */
 int hindmost_counters_are_quick(void) {
   struct count before = read_file(), quick;
   if (!read_register(0, &quick.first) || !read_register(1, &quick.second)) return 0;
@@ -116,7 +115,7 @@ int hindmost_open_counters(int first_type, int64_t first, int second_type, int64
 int hindmost_counters_are_quick(void) { return 0; }
 #endif
 
-/* Memory for the counts of so many marks; none: marks are not counted. */
+/* Memory for the counts of `capacity` marks; without memory nothing is counted. */
 void hindmost_count_memory(struct count *memory, int64_t capacity) {
   counts = memory;
   count_capacity = capacity;

@@ -100,10 +100,10 @@ def reason(error: int) -> str:
     if error in (1, 13):
         return (
             f"instructions and cycles are not counted: the kernel forbids it ({said}; "
-            f"kernel.perf_event_paranoid is {paranoid}). Ask for 2 or less, and for a container "
-            "that allows perf_event_open."
+            f"kernel.perf_event_paranoid is {paranoid}). Ask your administrator for 2 or less, "
+            "and for a container that allows perf_event_open."
         )
     return (
         "instructions and cycles are not counted: this machine shows no hardware counters "
-        f"({said}), as is usual of virtual ones."
+        f"({said}), like most virtual machines."
     )

@@ -2,6 +2,9 @@
 
 Three numbers tell how ranks that do different work hold each other up: when a rank gets to an
 event, how long it is kept there, and whom it needs. The first two are found here, of every body.
+
+A call that neither sends nor waits for another rank (a test that fails, a file that is read) is no
+event. Its time is counted to the event that follows in the body, so that it is not work.
 """
 
 from __future__ import annotations
@@ -9,27 +12,42 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.harness.recorder.library import Flag
 from hindmost.harness.recorder.state import PHASES as MPI_PHASES
-from hindmost.harness.runfile.bodies import RankEvents
+from hindmost.harness.runfile.bodies import PART, RankEvents
 from hindmost.models.events import EventKind
 
 NS = 1e-9
-MOST_EVENTS = 24
-"""In a body; where there are more, the events of the run are not kept."""
-
-RECEIVES = ("Wait", "Test", "Recv", "Sendrecv", "Probe", "Iprobe", "Neighbor")
-"""How the names of calls begin that, in an exchange of halos, need the neighbour."""
+MOST_CELLS = 1 << 24
+"""Bodies, times events of the longest one, up to which the events of a rank are kept."""
 
 MERGED = (EventKind.SEND, EventKind.RECEIVE)
 """Of these, calls in a row are one event; every reduction and every wait for one is its own."""
+
+PREPARED = ("send", "parts", "receive", "neighbours", "meeting")
+PREPARES = tuple(f"prepares_{what}" for what in PREPARED)
+ROOTED = ("meets_at_root",)
+NO_EVENTS = (*PREPARES, "asks", "forgets", "frees")
+COMPLETES = tuple(
+    f"{what}_{how}" for what in ("waits", "tests") for how in ["one", "all", "any", "some"]
+)
+SENDS = ("sends",)
+EXCHANGES = ("exchanges", "neighbours")
+RECEIVES = ("receives", "looks", "looks_at_window", *EXCHANGES, *COMPLETES)
+"""Classes of calls, as in the C source: collectives with a root, of no event, that complete
+requests, that send and block, that send and receive at once, and that need what a neighbour sent.
+All others send, reduce or post, by their phase."""
+
+HALO, WAIT, POST = (MPI_PHASES.index(name) for name in ("halo", "wait", "post"))
+NO_EVENT, BLOCKED = -1, -2
 
 
 def events_of_bodies(
     begin: NDArray[np.int64],
     end: NDArray[np.int64],
     calls: NDArray[np.void],
-    call_names: tuple[str, ...],
-) -> RankEvents | None:
+    classes: tuple[str, ...],
+) -> tuple[RankEvents | None, str]:
     """Find the events of every body.
 
     Parameters
@@ -37,60 +55,148 @@ def events_of_bodies(
     begin, end : int64 array, shape (body,), nanoseconds
     calls : structured array, shape (call,)
         MPI intervals in the order of time.
-    call_names : tuple of str
+    classes : tuple of str
         Of MPI calls, by their number in the records.
 
     Returns
     -------
     RankEvents or None
-        None if a body has more events than are kept.
+    str
+        Why there are no events; empty if there are.
     """
     body = np.searchsorted(begin, calls["begin_ns"], side="right") - 1
     inside = (body >= 0) & (calls["begin_ns"] < end[np.maximum(body, 0)])
-    inside &= calls["phase"] != MPI_PHASES.index("other")
     body, calls = body[inside], calls[inside]
-    kind = kinds_of_calls(calls, call_names)
-    # An event begins at a call that the one before it in the same body does not go on with.
-    first = np.ones(body.size, np.bool_)
-    first[1:] = (body[1:] != body[:-1]) | (kind[1:] != kind[:-1]) | ~np.isin(kind[1:], MERGED)
-    event = np.cumsum(first) - 1
-    body_of, kind_of = body[first], kind[first]
-    spent = np.bincount(event, weights=calls["end_ns"] - calls["begin_ns"])
+    if (calls["flags"] & Flag.PART).any():
+        return None, PART
+    if (calls["flags"] & Flag.LATE).any():
+        return None, "collectives were completed in another order than they were started"
+    call, kind = kinds_of_calls(calls, classes)
+    body = body[call]
+    # What a blocking send takes is no work: it may wait for the receiver. It counts to the event
+    # after it in the body, or is like a receipt at the body's end.
+    real = np.flatnonzero(kind >= 0)
+    follows = np.append(body[real], -1)[np.searchsorted(real, np.arange(kind.size))] == body
+    kind = np.where(kind == BLOCKED, np.where(follows, NO_EVENT, EventKind.RECEIVE), kind)
+    # Further events of a call take no time.
+    more = np.zeros(call.size, np.bool_)
+    more[1:] = call[1:] == call[:-1]
+    sends_first = kind == EventKind.SEND
+    sends_first[:-1] &= more[1:] & (kind[1:] != EventKind.POST)
+    sends_first[-1:] = False
+    spent = np.where(more, 0, (calls["end_ns"] - calls["begin_ns"])[call])
+    ends = calls["end_ns"][call]
+    exchange = np.flatnonzero(sends_first)
+    spent[exchange + 1], spent[exchange] = spent[exchange], 0
+    ends[exchange] = calls["begin_ns"][call[exchange]]
+    # A body of which no call is an event sends, in effect, to nobody.
+    has_event = np.zeros(begin.size, np.bool_)
+    has_event[body[kind != NO_EVENT]] = True
+    kind = np.where(has_event[body], kind, EventKind.SEND)
+    event = numbers_of_events(body, kind)
+    first = np.ones(event.size, np.bool_)
+    first[1:] = event[1:] != event[:-1]
     last = np.append(first[1:], True) if first.size else first
-    ends = calls["end_ns"][last]
+    body_of, ends = body[first], ends[last]
+    kind_of = np.zeros(body_of.size, np.uint8)
+    kind_of[event[kind != NO_EVENT]] = kind[kind != NO_EVENT]
+    spent_in = np.bincount(event, weights=spent, minlength=body_of.size)
     # Own work lies between the end of an event, or the begin of the body, and the next event; what
     # lies between the calls of one event is own work before it.
     number = np.arange(body_of.size) - np.searchsorted(body_of, body_of)
-    count = int(number.max(initial=-1)) + 1
-    if count > MOST_EVENTS:
-        return None
+    count = max(int(number.max(initial=-1)) + 1, 1)
+    if begin.size * count > MOST_CELLS:
+        return None, f"a body has {count:,} events, too many to keep of {begin.size:,} bodies"
     since = np.append(0, ends[:-1]) if ends.size else ends
     since = np.where(number == 0, begin[body_of], since)
-    work = (ends - since) - spent
     shape = (begin.size, count)
-    kinds, works, durations = np.zeros(shape, np.uint8), np.zeros(shape), np.zeros(shape)
+    kinds = np.zeros(shape, np.uint8)
+    works, durations = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
     kinds[body_of, number] = kind_of
-    works[body_of, number] = work * NS
-    durations[body_of, number] = spent * NS
-    return RankEvents(
-        kind=kinds, work=works.astype(np.float32), duration=durations.astype(np.float32)
-    )
+    works[body_of, number] = ((ends - since) - spent_in) * NS
+    durations[body_of, number] = spent_in * NS
+    rooted = bool(among(calls, classes, ROOTED).any())
+    return RankEvents(kind=kinds, work=works, duration=durations, rooted=rooted), ""
 
 
-def kinds_of_calls(calls: NDArray[np.void], call_names: tuple[str, ...]) -> NDArray[np.uint8]:
-    """Return the kind of event that each MPI call is part of, by its name and its phase."""
-    names = [name.removeprefix("MPI_") for name in call_names]
-    waits = np.array([name.startswith("Wait") for name in names])
-    receives = np.array([name.startswith(RECEIVES) for name in names])
-    number = -1 - calls["what"]
-    phase = calls["phase"]
-    return np.select(
+def among(
+    calls: NDArray[np.void], classes: tuple[str, ...], wanted: tuple[str, ...]
+) -> NDArray[np.bool_]:
+    """Return which calls are of certain classes: bool, shape (call,)."""
+    by_number = np.array([each in wanted for each in classes], np.bool_)
+    return np.asarray(by_number[-1 - calls["what"]])
+
+
+def kinds_of_calls(
+    calls: NDArray[np.void], classes: tuple[str, ...]
+) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    """Return the events that MPI calls are part of, by their class and phase.
+
+    A call may be several: an exchange sends and receives, and one call may start or complete
+    several collectives.
+
+    Returns
+    -------
+    call : int array, shape (event,)
+        Which call an event is of.
+    kind : int array, shape (event,)
+        See `EventKind`; `NO_EVENT` for calls that are not events, `BLOCKED` for the time of a send.
+    """
+    phase, count = calls["phase"], calls["count"].astype(np.int64)
+    idle = among(calls, classes, NO_EVENTS)
+    idle |= (calls["flags"] & (Flag.INCOMPLETE | Flag.ALONE)) != 0
+    completes = among(calls, classes, COMPLETES)
+    sends = among(calls, classes, SENDS) & (phase == HALO)
+    exchanges = among(calls, classes, EXCHANGES) & (phase == HALO)
+    idle |= completes & (phase == WAIT) & (count == 0)
+    kind = np.select(
         [
-            (phase == MPI_PHASES.index("halo")) & receives[number],
-            phase == MPI_PHASES.index("halo"),
-            phase == MPI_PHASES.index("post"),
-            waits[number],
+            idle,
+            exchanges | sends,
+            (phase == HALO) & among(calls, classes, RECEIVES),
+            phase == HALO,
+            phase == POST,
+            (phase == WAIT) & completes,
+            phase == WAIT,
         ],
-        [EventKind.RECEIVE, EventKind.SEND, EventKind.POST, EventKind.COMPLETE],
-        EventKind.REDUCE,
-    ).astype(np.uint8)
+        [
+            NO_EVENT,
+            EventKind.SEND,
+            EventKind.RECEIVE,
+            EventKind.SEND,
+            EventKind.POST,
+            EventKind.COMPLETE,
+            EventKind.REDUCE,
+        ],
+        NO_EVENT,
+    ).astype(np.int64)
+    # Collectives come after the exchange in a call that does both.
+    again = np.where(phase == HALO, count, np.maximum(count - 1, 0))
+    times = np.where(idle, 1, 1 + again + exchanges + sends)
+    call = np.repeat(np.arange(calls.size), times)
+    place = np.arange(call.size) - np.repeat(np.cumsum(times) - times, times)
+    later = np.where(completes, EventKind.COMPLETE, EventKind.POST)
+    later = np.where(exchanges, EventKind.RECEIVE, np.where(sends, BLOCKED, later))
+    return call, np.where(place == 0, kind[call], later[call])
+
+
+def numbers_of_events(body: NDArray[np.int64], kind: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the numbers of the events that calls are part of, from 0 over all bodies.
+
+    Parameters
+    ----------
+    body, kind : int array, shape (call,)
+        In every body there is a call whose kind is not `NO_EVENT`; such calls are part of the next
+        event of the body, or of its last one.
+    """
+    real = np.flatnonzero(kind != NO_EVENT)
+    if not real.size:
+        return np.empty(0, np.int64)
+    # An event begins at a call that the one before it in the same body does not go on with.
+    begins = np.ones(real.size, np.bool_)
+    begins[1:] = (body[real][1:] != body[real][:-1]) | (kind[real][1:] != kind[real][:-1])
+    begins |= ~np.isin(kind[real], MERGED)
+    number = np.cumsum(begins) - 1
+    after = np.minimum(np.searchsorted(real, np.arange(kind.size)), real.size - 1)
+    wrong = (body[real[after]] != body) | (real[after] < np.arange(kind.size))
+    return np.asarray(number[np.where(wrong, after - (real[after] > np.arange(kind.size)), after)])

@@ -1,11 +1,12 @@
-/* The live feed: what all ranks do now, reduced over them while the solve goes on, a line of JSON a
- * frame. Included by recorder.c, once; docs/adr/0006-live-feed.md says why it is done here.
+/* The live feed: the state of all ranks, reduced during the solve, one line of JSON per frame. Included
+ * once, by recorder.c; docs/adr/0006-live-feed.md explains why it is done here.
  *
- * A frame is one non-blocking reduction of one vector. It starts on every rank at the same iteration,
- * which the frame before it has told all ranks, and is tested now and then in later iterations. Only
- * where the next one is due is an unfinished one waited for, and counted as late. */
+ * A frame is one non- blocking reduction of one vector. It starts on every rank at the same iteration,
+ * which the previous frame has announced, and is tested from time to time in later iterations. The
+ * ranks wait for it only if the next one is due, and then count it as late. */
 #include <fcntl.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,14 +14,14 @@
 
 enum {
   LIVE_PHASES = 16,
-  LIVE_BINS = 96,     /* four an octave, from LIVE_LEAST_NS; the first and last take what is beyond */
-  LIVE_COLUMNS = 256, /* of the row of the heat map; more ranks share columns, by their maximum */
+  LIVE_BINS = 96,     /* four per octave, from LIVE_LEAST_NS; the first and last include everything beyond */
+  LIVE_COLUMNS = 256, /* columns of the heat map; more ranks share a column, which shows their maximum */
   LIVE_LEAST_NS = 256,
-  LIVE_PATIENCE = 8,  /* iterations between tests, at most */
-  LIVE_GROWTH = 8,    /* of the iterations between frames, from one to the next */
+  LIVE_PATIENCE = 8,  /* maximum of iterations between tests */
+  LIVE_GROWTH = 8,    /* maximal growth of the iterations between frames */
   LIVE_LINE = 12288,
-  LIVE_FORESEEN = 2048, /* of a line, for what the caller says of the next iteration */
-  LIVE_ROUNDS = 32      /* tests in a row: a reduction has some rounds */
+  LIVE_FORESEEN = 2048, /* characters of a line for the caller's predictions */
+  LIVE_ROUNDS = 32      /* tests in a row: a reduction has several rounds */
 };
 enum live_extreme { MOST_WORK, LEAST_WAIT, MOST_WAIT, MOST_HALO, LONGEST, EXTREMA };
 
@@ -74,7 +75,7 @@ static void live_join(void *in, void *inout, int *count, MPI_Datatype *type) {
   }
 }
 
-/* Four bins an octave: the exponent and the first two bits of the fraction of a double. */
+/* Four bins per octave: the exponent and the first two bits of the fraction of a double. */
 static inline int live_bin(int64_t ns) {
   union { double value; int64_t bits; } is = {(double)(ns < LIVE_LEAST_NS ? LIVE_LEAST_NS : ns)}, least = {LIVE_LEAST_NS};
   int64_t bin = (is.bits >> 50) - (least.bits >> 50);
@@ -83,7 +84,7 @@ static inline int live_bin(int64_t ns) {
 
 #include "live_line.h"
 
-/* ---- control: rank 0 looks whether a viewer wants another rate or metric ---- */
+/* ---- control: rank 0 checks whether a viewer asks for another rate or metric ---- */
 
 static void live_poll(int64_t t_ns) {
   if (!live.control[0] || t_ns - live.polled_ns < 500000000) return;
@@ -102,8 +103,8 @@ static void live_poll(int64_t t_ns) {
   live.wanted_metric = metric;
 }
 
-/* The iterations until the frame after the next, from how long those of this window took. The frames
- * of a long run come more slowly, so that their number grows with its logarithm, down to the slowest. */
+/* The iterations until the frame after next, from the duration of those in this window. Frames of a
+ * long run become rarer, so that their number grows with its logarithm, down to the slowest rate. */
 static double live_interval(int64_t t_ns, double steps) {
   double period_s = live.periods_s[live.period], slowest = live.periods_s[live.period_count - 1];
   if (live.period == 0) period_s = smaller(larger(0.5, (double)(t_ns - live.begin_ns) * 5e-13), slowest);
@@ -147,8 +148,8 @@ static void live_extreme(enum live_extreme which, double value) {
   live.mine.extreme[which][1] = live.rank;
 }
 
-/* Starts the reduction of what was done since the last one. `totals_ns` are by phase, since the
- * begin of the solve, or NULL: then the phases of the recorder are taken. */
+/* Starts the reduction of everything since the last one. `totals_ns` are by phase, since the begin of
+ * the solve; NULL uses the recorder's phases. */
 static void live_start(int64_t iteration, int64_t t_ns, const double *totals_ns) {
   double begin_ns = live_cpu_ns();
   if (live.request != MPI_REQUEST_NULL) {
@@ -161,13 +162,13 @@ static void live_start(int64_t iteration, int64_t t_ns, const double *totals_ns)
   if (!live.on) return;
   struct live_vector *mine = &live.mine;
   double window_ns = (double)(t_ns - live.window_ns), work_ns = window_ns, steps = 0;
+  int64_t outside_ns = t_ns - live.begin_ns; /* of MPI */
+  for (int i = 0; i < PHASES; i++) outside_ns -= state->phase_ns[i];
   for (int i = 0; i < live.phases; i++) {
-    double total_ns = totals_ns ? totals_ns[i]
-        : i < 3 ? (double)state->phase_ns[i]
-                : (double)(t_ns - live.begin_ns - state->phase_ns[0] - state->phase_ns[1] - state->phase_ns[2]);
+    double total_ns = totals_ns ? totals_ns[i] : (double)(i < PHASES ? state->phase_ns[i] : outside_ns);
     mine->phase_ns[i] = total_ns - live.before_ns[i];
     live.before_ns[i] = total_ns;
-    if (i < 3) work_ns -= mine->phase_ns[i];
+    if (i < PHASES) work_ns -= mine->phase_ns[i];
   }
   for (int i = 0; i < LIVE_BINS; i++) steps += live.bins[i];
   memcpy(mine->bins, live.bins, sizeof live.bins);
@@ -203,7 +204,7 @@ static void live_start(int64_t iteration, int64_t t_ns, const double *totals_ns)
   live.spent_ns += live_cpu_ns() - begin_ns;
 }
 
-/* Every iteration comes here once; one that is told again, as at a restart, counts once. */
+/* Called for every iteration; one that is reported again, as at a restart, counts once. */
 static inline void live_step(int64_t iteration, double norm, int64_t t_ns, const double *totals_ns) {
   if (iteration <= live.last) return;
   if (live.last >= 0) {
@@ -228,17 +229,17 @@ static void live_zero(int64_t t_ns) {
   memset(live.before_ns, 0, sizeof live.before_ns);
   live.last = -1;
   live.begin_ns = live.last_ns = live.window_ns = t_ns;
-  live.polled_ns = INT64_MIN / 2; /* asked at once */
+  live.polled_ns = INT64_MIN / 2; /* check at once */
   live.norm = NAN;
   live.late = live.longest_ns = 0;
 }
 
-/* ---- what the caller uses; all but the step are collective ---- */
+/* ---- interface to Python; all but the step are collective ---- */
 
-/* Makes what reductions need. `file` is rank 0's, open for appending; -1 elsewhere. */
+/* Creates what reductions need. `file` is open for appending on rank 0; -1 elsewhere. */
 int hindmost_live_open(MPI_Fint communicator, int phases, int file, const char *control,
                        const double *periods_s, int period_count) {
-  if (phases < 3 || phases > LIVE_PHASES || period_count < 1 || period_count > 16) return 1;
+  if (phases < PHASES || phases > LIVE_PHASES || period_count < 1 || period_count > 16) return 1;
   if (strlen(control) >= sizeof live.control) return 1;
   int error = PMPI_Comm_dup(MPI_Comm_f2c(communicator), &live.comm);
   if (!error) error = PMPI_Comm_rank(live.comm, &live.rank);
@@ -257,8 +258,8 @@ int hindmost_live_open(MPI_Fint communicator, int phases, int file, const char *
   return error;
 }
 
-/* Feeds the next solve, or from now on a loop, of so many iterations; there are at least `least`
- * between frames, and `first` before the first one. */
+/* Feeds the next solve, or from now on a loop; with at least `least` iterations between frames, and
+ * `first` before the first one. */
 void hindmost_live_begin(int64_t of, int64_t first, int64_t least) {
   if (!live.open) return;
   live.of = of;
@@ -282,9 +283,9 @@ void hindmost_live_step(int64_t iteration, double norm, const double *totals_ns)
 /* Whether a frame has begun and is not yet written. */
 int hindmost_live_waits(void) { return live.on && live.request != MPI_REQUEST_NULL; }
 
-/* Between two iterations, on any rank: rank 0 says, as JSON, what it foresees of the next one; the
- * frame that waits has it. Where the others have begun it as well it is written now, so that it is
- * seen before that iteration has ended. */
+/* Between two iterations, on any rank: rank 0 passes its predictions of the next one as JSON to the
+ * waiting frame. If the other ranks have begun the frame as well, it is written now, before that
+ * iteration ends. */
 void hindmost_live_foresee(const char *foreseen) {
   size_t length = strlen(foreseen);
   if (!live.on || live.request == MPI_REQUEST_NULL || length >= LIVE_FORESEEN) return;
@@ -292,7 +293,7 @@ void hindmost_live_foresee(const char *foreseen) {
   for (int i = 0; i < LIVE_ROUNDS && live.on && live.request != MPI_REQUEST_NULL; i++) live_test();
 }
 
-/* Writes what is left, after the solve or loop. */
+/* Writes the rest, after the solve or loop. */
 void hindmost_live_finish(int own_totals) {
   if (!live.on) return;
   if (live.last > 0) {
@@ -302,7 +303,7 @@ void hindmost_live_finish(int own_totals) {
   live.on = 0;
 }
 
-/* The solve has failed: others may be anywhere, so nothing is awaited. */
+/* The solve has failed: do not wait for other ranks. */
 void hindmost_live_abandon(void) { live.on = 0; }
 
 double hindmost_live_spent_ns(void) { return live.spent_ns; }
@@ -328,7 +329,7 @@ double hindmost_live_step_cost_ns(int64_t count) {
   return (double)(now() - begin_ns) / (double)count;
 }
 
-/* Mean cost, in nanoseconds, of joining the vectors of two ranks of so many columns. */
+/* Mean cost, in nanoseconds, of combining the vectors of two ranks. */
 double hindmost_live_join_cost_ns(int columns, int count) {
   int before = live.columns, one = 1;
   live.columns = columns < LIVE_COLUMNS ? columns : LIVE_COLUMNS;
@@ -338,7 +339,7 @@ double hindmost_live_join_cost_ns(int columns, int count) {
   return (double)(now() - begin_ns) / (double)count;
 }
 
-/* Writes the line of a frame that a vector says, as if there were so many ranks. */
+/* Writes the line of a frame for a given vector and number of ranks. */
 void hindmost_live_write_as(int file, int size, int phases, const struct live_vector *vector,
                             int64_t iteration, int64_t t_ns) {
   if (live.open) return;

@@ -1,14 +1,23 @@
 /* The line of a frame of the live feed, on rank 0. Part of live.h. */
 
+/* Appends text; returns the line's length, LIVE_LINE if something did not fit. */
+static int live_append(char *line, int at, const char *format, ...) {
+  va_list values;
+  va_start(values, format);
+  int length = vsnprintf(line + at, (size_t)(LIVE_LINE - at), format, values);
+  va_end(values);
+  return length < 0 || length >= LIVE_LINE - at ? LIVE_LINE : at + length;
+}
+
+/* Appends a number; -1 if it is not a possible time or count. */
 static int live_put(char *line, int at, const char *format, double value) {
-  return at + snprintf(line + at, (size_t)(LIVE_LINE - at), format, value);
+  return live_append(line, at, format, value > -1e18 && value < 1e18 ? value : -1.0);
 }
 
 static int live_list(char *line, int at, const char *name, const double *values, int count, double factor) {
-  at += snprintf(line + at, (size_t)(LIVE_LINE - at), ",\"%s\":[", name);
+  at = live_append(line, at, ",\"%s\":[", name);
   for (int i = 0; i < count; i++) at = live_put(line, at, i ? ",%.0f" : "%.0f", values[i] * factor);
-  line[at++] = ']';
-  return at;
+  return live_append(line, at, "]");
 }
 
 static void live_write(void) {
@@ -39,15 +48,15 @@ static void live_write(void) {
   at = live_put(line, at, ",\"cost_ns\":%.0f", all->spent_ns);
   if (isfinite(live.frame_norm)) {
     int begin = at + 8;
-    at = live_put(line, at, ",\"norm\":%.6e", live.frame_norm);
-    for (int i = begin; i < at; i++) if (line[i] == ',') line[i] = '.'; /* whatever the locale says */
+    at = live_append(line, at, ",\"norm\":%.6e", live.frame_norm);
+    for (int i = begin; i < at; i++) if (line[i] == ',') line[i] = '.'; /* independent of the locale */
   }
   if (live.foreseen[0])
-    at += snprintf(line + at, (size_t)(LIVE_LINE - at), ",\"foreseen\":%s", live.foreseen);
+    at = live_append(line, at, ",\"foreseen\":%s", live.foreseen);
   live.foreseen[0] = 0;
-  line[at++] = '}';
-  line[at++] = '\n';
+  at = live_append(line, at, "}\n");
+  if (at == LIVE_LINE) return; /* a truncated line is not JSON: skip this frame */
   if (live.broken || write(live.fd, line, (size_t)at) == at) return;
-  live.broken = 1; /* a full disk: the run goes on, and what is torn ends with its line */
+  live.broken = 1; /* a full disk: the run continues without the feed */
   if (write(live.fd, "\n", 1) < 0) return;
 }

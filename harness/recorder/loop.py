@@ -1,18 +1,20 @@
-"""Record a loop of one's own: ``hindmost.record``.
+"""Record a user's loop: ``hindmost.record``.
 
-Every ``iteration()`` is a body, every ``phase(name)`` inside it a part of that body; phases lie
-side by side, and what is in none is local. Time in MPI is seen if the recorder was loaded before
-MPI: blocking reductions, barriers and completions count as waiting, wherever they are called, but
-for those in a phase named ``halo``, ``wait`` or ``post``, which takes all that is in it.
+Every ``iteration()`` is one body of the run file, every ``phase(name)`` inside it a part of that
+body. Phases do not nest; time outside all phases is local. Time between two iterations counts to
+the first.
+
+MPI time is seen if the recorder was loaded before MPI. It counts as halo, wait or post by the call
+that spends it, even inside a phase of another name. Only a phase named ``halo``, ``wait`` or
+``post`` counts as a whole, MPI or not.
 """
 
 from __future__ import annotations
 
 import os
 import socket
-import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,21 +23,40 @@ from typing import Any
 
 import numpy as np
 
-from hindmost.errors import HindmostError, UsageError
+from hindmost.errors import UsageError
+from hindmost.harness.rank_failures import first_failed, on_root
+from hindmost.harness.recorder.arguments import (
+    checked_name,
+    checked_parameters,
+    load_if_possible,
+    refuse_different,
+)
 from hindmost.harness.recorder.clock import CommonClock, own_clock, read_clock
-from hindmost.harness.recorder.library import load
+from hindmost.harness.recorder.library import refuse_second_recording
+from hindmost.harness.recorder.loop_notes import (
+    IN_MPI,
+    LOCAL,
+    IterationTimes,
+    LoopNotes,
+    MissingIterations,
+    iteration_times,
+    missing_iterations,
+)
+from hindmost.harness.recorder.loop_records import LoopRecords
 from hindmost.harness.recorder.state import PHASES as MPI_PHASES
 from hindmost.harness.recorder.state import State
 from hindmost.harness.runfile import provenance
+from hindmost.harness.runfile.attributes import MOST_NAME
 from hindmost.harness.runfile.bodies import PHASES, BodyKind, RankBodies
 from hindmost.harness.runfile.contents import Edges, Header, RankRun
 from hindmost.harness.runfile.naming import RunName
 from hindmost.harness.runfile.writer import write_run_as
 from hindmost.harness.solo import Solo
-from hindmost.harness.together import on_root
+from hindmost.output import warn
 
 NS = 1e-9
-WAIT, POST, LOCAL = (PHASES.index(name) for name in ("wait", "post", "local"))
+WHOLE = ("halo", "wait", "post")
+"""Phases that count as a whole, MPI or not."""
 
 
 class LoopRecorder:
@@ -47,23 +68,38 @@ class LoopRecorder:
         The run file; must not exist.
     communicator : MPI.Intracomm or None
         None without MPI.
-    name : str
-        What the loop is called, as workload and solver.
+    name : str or None
+        The loop's name: the workload of the file. None for `place` on rank 0.
+    parameters : dict of str to str, int, float or bool, optional
+        What was varied: runs with other values are not repeats of this one.
+    place : str
+        Where the loop is in the source.
     """
 
-    def __init__(self, path: Path, communicator: Any, name: str) -> None:
+    def __init__(
+        self,
+        path: Path,
+        communicator: Any,
+        name: str | None,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        place: str = "loop",
+    ) -> None:
         if path.suffix != ".h5":
-            raise UsageError(f"{path}: a run file's name ends in .h5.")
+            raise UsageError(f"{path}: the name of a run file must end in .h5.")
         self._name = RunName(path.parent, path.stem, numbered=False)
         self._communicator: Any = communicator if communicator is not None else Solo()
-        self._title = name
-        self._begins: list[int] = []
-        self._ends: list[int] = []
-        self._names = list(PHASES)
-        self._phases: list[list[int]] = []
+        self._with_mpi = communicator is not None
+        self._named = name is not None
+        self._title = place[-MOST_NAME:] if name is None else checked_name("name", name)
+        self._parameters = checked_parameters(parameters or {})
+        self._notes = LoopNotes()
+        self._started = 0
         self._now: list[int] | None = None
         self._open_phase: str | None = None
+        self._mpi_at_end: list[int] = []
         self._library: Any = None
+        self._records: LoopRecords | None = None
         self.why_not = ""
         if communicator is not None:
             self._library, self.why_not = load_if_possible()
@@ -71,44 +107,65 @@ class LoopRecorder:
 
     @contextmanager
     def iteration(self) -> Iterator[None]:
-        """Time one body."""
+        """Time one iteration."""
         if self._now is not None:
             raise UsageError("An iteration begins inside an iteration; end the first one first.")
-        self._now = [0] * len(self._names)
+        notes = self._notes
+        self._now = [0] * len(notes.names)
+        if self._records is not None:
+            self._records.next_body()
         before = self._mpi_ns()
+        number = self._started
+        self._started += 1
+        if notes.phases:  # MPI since the last iteration is not local work of that iteration
+            for phase in range(IN_MPI):
+                notes.between[-1][phase] += before[phase] - self._mpi_at_end[phase]
+        regions = len(notes.regions)
         begin = time.monotonic_ns()
         try:
             yield
-        except BaseException:  # a body that was not finished is none
+        except BaseException as error:  # an iteration that raised is not recorded
+            notes.raised[number] = type(error).__name__
             self._now = self._open_phase = None
+            del notes.regions[regions:]
+            self._mpi_at_end = before
             raise
         end = time.monotonic_ns()
-        after = self._mpi_ns()
+        self._mpi_at_end = after = self._mpi_ns()
         spent = self._now
-        for phase in (WAIT, POST):
+        for phase in range(IN_MPI):
             spent[phase] += after[phase] - before[phase]
         spent[LOCAL] = max(end - begin - sum(spent), 0)
-        self._begins.append(begin)
-        self._ends.append(end)
-        self._phases.append(spent)
+        notes.begins.append(begin)
+        notes.ends.append(end)
+        notes.phases.append(spent)
+        notes.between.append([0] * IN_MPI)
+        notes.numbers.append(number)
         self._now = None
         if self.mpi_seen:
-            self._state.set_iteration(len(self._begins))
+            self._state.set_iteration(len(notes.begins))
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """Time a part of a body: ``halo``, ``wait``, ``post``, or any name of one's own.
+        """Time a part of an iteration: ``halo``, ``wait``, ``post``, or a name of your choice.
 
-        Waiting in MPI that is seen inside a phase of another name counts as waiting.
+        These three count as a whole. A phase of another name counts without its MPI time, which
+        counts as halo, wait or post by the call.
         """
-        if not name or name == PHASES[LOCAL]:
+        if not name or (name in PHASES and name not in WHOLE):
             raise UsageError(
-                f"A phase cannot be called '{name}': 'local' is what no phase takes. Choose halo, "
-                "wait, post or a name of your own."
+                f"A phase cannot be called '{name}': 'local' is the time outside all phases, "
+                "'unclassified' MPI time of no known kind. Choose halo, wait, post or a name of "
+                "your own."
             )
         if self._now is None or self._open_phase is not None:
             where = "outside an iteration" if self._now is None else f"inside '{self._open_phase}'"
-            raise UsageError(f"The phase '{name}' begins {where}; phases lie side by side in one.")
+            raise UsageError(
+                f"The phase '{name}' begins {where}; begin it inside an iteration, after the phase "
+                "before it has ended."
+            )
+        if name not in self._notes.names:
+            checked_name("phase", name)
         self._open_phase = name
         before = self._mpi_ns()
         begin = time.monotonic_ns()
@@ -117,51 +174,67 @@ class LoopRecorder:
         except BaseException:
             self._open_phase = None
             raise
-        spent = time.monotonic_ns() - begin
-        after = self._mpi_ns()
-        for phase in (WAIT, POST):
+        end = time.monotonic_ns()
+        spent, after = end - begin, self._mpi_ns()
+        for phase in range(IN_MPI):
             seen = after[phase] - before[phase]
-            if name in PHASES:  # what MPI itself saw in here must not be counted again
+            if name in WHOLE:  # the iteration adds what MPI saw in here; it must not count twice
                 self._now[phase] -= seen
             else:
                 spent -= seen
-        self._now[self._place(name)] += spent
+        if name in WHOLE and self._records is not None:
+            self._notes.regions.append((begin, end))
+        self._now[self._phase_index(name)] += spent
         self._open_phase = None
 
-    def _place(self, name: str) -> int:
-        """Return the place of a phase among those of the open body, a new one if it is new."""
-        if name not in self._names:
-            self._names.append(name)
-        place = self._names.index(name)
+    def _phase_index(self, name: str) -> int:
+        """Return the index of a phase, and make room for it in the open iteration."""
+        names = self._notes.names
+        if name not in names:
+            names.append(name)
+        index = names.index(name)
         if self._now is not None:
-            self._now += [0] * (place + 1 - len(self._now))
-        return place
+            self._now += [0] * (index + 1 - len(self._now))
+        return index
 
     def _mpi_ns(self) -> list[int]:
-        """Return MPI's running totals by phase of a body."""
+        """Return the running totals of MPI by phase, in nanoseconds."""
         if not self.mpi_seen:
-            return [0] * len(PHASES)
-        totals = dict(zip(MPI_PHASES, self._state["phase_ns"].tolist(), strict=True))
-        return [totals.get(name, 0) for name in PHASES]
+            return [0] * IN_MPI
+        totals: list[int] = self._state["phase_ns"].tolist()
+        return totals
 
     def __enter__(self) -> LoopRecorder:
-        """Meet the other ranks and begin; says on rank 0 if waiting in MPI cannot be seen."""
+        """Meet the other ranks and begin; warn on rank 0 if MPI time cannot be seen.
+
+        Raises
+        ------
+        UsageError
+            The file exists, or this process is recording something else.
+        """
+        if self.mpi_seen:
+            refuse_second_recording()
+        if self._with_mpi:  # the recorder's own, so that its calls never match the loop's
+            self._communicator = self._communicator.Dup()
         self._origins = provenance.origins("", self._communicator.size, Path.cwd())
+        if not any(self._communicator.allgather(self._named)):  # places may differ between ranks
+            self._title = self._communicator.bcast(self._title)
+        refuse_different(self._communicator, self._title, self._parameters)
         on_root(self._communicator, self._name.refuse_taken)
         everywhere = all(self._communicator.allgather(self.mpi_seen))
         if self.mpi_seen and not everywhere:
             self.why_not = "the recorder was loaded on some ranks only; call listen() on all."
         if not everywhere:
             self._library, self.mpi_seen = None, False
-        with_mpi = not isinstance(self._communicator, Solo)
-        if with_mpi and not self.mpi_seen and self._communicator.rank == 0:
-            sys.stderr.write(f"hindmost: waiting in MPI is not seen: {self.why_not}\n")
+        if self._with_mpi and not self.mpi_seen and self._communicator.rank == 0:
+            warn(f"hindmost does not see waiting in MPI: {self.why_not}")
         self._before = read_clock(self._communicator) if self._library else None
         self._communicator.Barrier()
         if self.mpi_seen and self._library:
             self._state = State(self._library)
-            self._library.hindmost_memory(None, 0)
+            self._records = LoopRecords(self._library, self._state)
             self._library.hindmost_count_memory(None, 0)
+            self._library.hindmost_activity_memory(None, 0, 0)
             self._library.hindmost_arm(self._communicator.py2f())
         self._load_before = provenance.load_of_host()
         self._switches = -provenance.involuntary_switches()
@@ -175,41 +248,69 @@ class LoopRecorder:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Write the run file, unless the loop failed; collective."""
+        """Write the run file, unless the loop failed on some rank; collective."""
         end_ns = time.monotonic_ns()
         self._switches += provenance.involuntary_switches()
         if self.mpi_seen and self._library:
             self._library.hindmost_disarm()
-        if error is not None:
+        failed = first_failed(self._communicator, error)
+        if failed is not None:
+            if error is None:
+                raise UsageError(f"The loop failed on rank {failed}, so no run file is written.")
             return
-        if not all(self._communicator.allgather(len(self._begins))):
+        self._write(end_ns)
+        if self._with_mpi:
+            self._communicator.Free()
+
+    def _write(self, end_ns: int) -> None:
+        """Write the run file; collective."""
+        communicator, notes = self._communicator, self._notes
+        finished = communicator.allgather(notes.numbers)
+        kept = sorted(set(finished[0]).intersection(*finished[1:]))
+        if not kept:
             raise UsageError(
-                "No iteration was recorded on some rank, so there is nothing to write."
+                "No iteration was finished on all ranks, so there is nothing to write."
+                if all(finished)
+                else "No iteration was recorded on some rank, so there is nothing to write."
             )
+        missing = missing_iterations(finished, communicator.allgather(notes.raised))
+        if missing.sentence and communicator.rank == 0:
+            warn(f"{missing.sentence}; the run is marked incomplete")
         clock = own_clock(self._begin_ns)
         if self._before is not None:
-            zero = self._communicator.bcast(self._begin_ns)
-            after = read_clock(self._communicator)
-            clock = CommonClock(before=self._before, after=after, zero_ns=zero)
-        write_run_as(self._name, self._header(), self._rank_run(end_ns, clock), self._communicator)
+            zero = communicator.bcast(self._begin_ns)
+            clock = CommonClock(before=self._before, after=read_clock(communicator), zero_ns=zero)
+        # Phases of all ranks, in the order in which they first came.
+        names = list(
+            dict.fromkeys(name for own in communicator.allgather(notes.names) for name in own)
+        )
+        run = self._rank_run(end_ns, clock, iteration_times(notes, names, kept), names)
+        write_run_as(self._name, self._header(len(kept), missing), run, communicator)
 
-    def _rank_run(self, end_ns: int, clock: CommonClock) -> RankRun:
-        begin, end = np.array(self._begins), np.array(self._ends)
-        # Between two iterations a loop may do what it likes: the gap counts as local work of the
-        # body before it, so that the parts sum to the whole.
-        gaps = np.append(begin[1:] - end[:-1], 0)
-        names = self._names_of_all_ranks()
-        count = begin.size
-        phases = np.zeros((count, len(names)))
-        order = [names.index(name) for name in self._names]
-        for body, spent in enumerate(self._phases):
-            phases[body, order[: len(spent)]] = spent
-        phases[:, LOCAL] += gaps
-        none = np.empty(0, np.int32)
+    def _rank_run(
+        self, end_ns: int, clock: CommonClock, times: IterationTimes, names: list[str]
+    ) -> RankRun:
+        """Return what this rank recorded.
+
+        Parameters
+        ----------
+        end_ns : int
+            When the loop ended, by this rank's clock.
+        names : list of str
+            Phases of all ranks.
+        """
+        begin, end, count = times.begin, times.end, times.begin.size
+        events, why_not, sent = None, "", None
+        if self._records is not None:
+            regions = np.array(self._notes.regions, np.int64).reshape(-1, 2)
+            events, why_not = self._records.events(begin, end, regions)
+            sent = self._records.sent(self._communicator, count)
+            if sent is None:
+                events, why_not = None, "a rank sends to too many others to count them"
         bodies = RankBodies(
             start=clock.since_zero(begin),
-            duration=(end + gaps - begin) * NS,
-            phase_duration=(phases * NS).astype(np.float32),
+            duration=(end - begin) * NS,
+            phase_duration=(times.phases * NS).astype(np.float32),
             phases=tuple(names),
             position=np.arange(count, dtype=np.int32),
             kind=np.full(count, BodyKind.REGULAR, np.uint8),
@@ -217,14 +318,20 @@ class LoopRecorder:
             lead_in_s=float(begin[0] - self._begin_ns) * NS,
             lead_out_s=float(end_ns - end[-1]) * NS,
             solve_time_s=float(end_ns - self._begin_ns) * NS,
+            events=events,
+            events_left_out=why_not,
         )
-        other_ns = int(self._state["phase_ns"][MPI_PHASES.index("other")]) if self.mpi_seen else 0
+        other_ns = (
+            int(self._state["phase_ns"][MPI_PHASES.index("unclassified")]) if self.mpi_seen else 0
+        )
         return RankRun(
             bodies=bodies,
             residual_norm=np.full(count, np.nan),
-            incoming=Edges(source=none, target=none, bytes=np.empty(0, np.int64)),
+            incoming=sent if sent is not None else Edges.none(),
             mpi_other_s=other_ns * NS,
             context_switches=self._switches,
+            foreign_calls=int(self._state["foreign_calls"]) if self.mpi_seen else 0,
+            polls=self._state.polls() if self.mpi_seen else 0,
             cpu=provenance.current_cpu(),
             cpuset=provenance.cpuset(),
             load_before=self._load_before,
@@ -234,36 +341,19 @@ class LoopRecorder:
             clock_uncertainty_s=clock.uncertainty_s,
         )
 
-    def _names_of_all_ranks(self) -> list[str]:
-        """Return the phases of all ranks, in the order in which they came; collective."""
-        ranks = self._communicator.allgather(self._names)
-        return list(dict.fromkeys(name for names in ranks for name in names))
-
-    def _header(self) -> Header:
-        return Header(
+    def _header(self, iterations: int, missing: MissingIterations) -> Header:
+        lacks = {"failure": missing.sentence, "raised": missing.raised} if missing.sentence else {}
+        return self._origins.header(
             workload=self._title,
             solver="loop",
             ranks=self._communicator.size,
-            iterations=len(self._begins),
-            restart=0,
-            synchronisation="blocking",
-            lag=0,
-            complete=True,
-            records_lost=0,
-            origin="measured",
-            t0_utc=self._began.isoformat(timespec="microseconds"),
-            mpi_library=provenance.mpi_library(),
-            spec={"mpi_seen": self.mpi_seen, "pid": os.getpid()},
-            environment=self._origins.environment,
-            petsc_options={},
-            scheduler=self._origins.scheduler,
-            git=self._origins.git,
+            iterations=iterations,
+            began=self._began,
+            complete=not lacks,
+            spec={
+                "mpi_seen": self.mpi_seen,
+                "pid": os.getpid(),
+                **({"parameters": self._parameters} if self._parameters else {}),
+                **lacks,
+            },
         )
-
-
-def load_if_possible() -> tuple[Any, str]:
-    """Return the recorder if it stands before MPI, else None and why not."""
-    try:
-        return load(), ""
-    except HindmostError as error:
-        return None, str(error)

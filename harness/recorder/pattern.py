@@ -9,7 +9,7 @@ in ``O[N]`` the N that follows an O is meant; ``^`` and ``$`` are the ends of th
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 
 from hindmost.errors import UnknownPatternError
 from hindmost.harness.runfile.bodies import BodyKind
+
+MONITOR = "I"
+"""The letter of the marks at calls of the monitor, which every recording has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +63,45 @@ class Marked:
     restart_begin: NDArray[np.int64]
     restart_end: NDArray[np.int64]
 
+    def at(self, place: NDArray[np.int64]) -> Marked:
+        """Return the same as indices into a longer stream.
+
+        Parameters
+        ----------
+        place : int64 array, shape (mark,)
+            Where the marks of this stream stand in the longer one.
+        """
+        return replace(
+            self,
+            begin=place[self.begin],
+            end=place[self.end],
+            restart_begin=place[self.restart_begin],
+            restart_end=place[self.restart_end],
+        )
+
+
+def borders(place: NDArray[np.int64]) -> Marked:
+    """Return regular bodies without restarts, each from one mark to the next.
+
+    Parameters
+    ----------
+    place : int64 array, shape (body + 1,)
+        The marks.
+    """
+    count = place.size - 1
+    none = np.empty(0, np.int64)
+    return Marked(
+        begin=place[:-1],
+        end=place[1:],
+        position=np.arange(count, dtype=np.int32),
+        kind=np.full(count, BodyKind.REGULAR, np.uint8),
+        restart_begin=none,
+        restart_end=none,
+    )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pattern:
+class MarkPattern:
     """The declaration of a solver's pattern.
 
     Attributes
@@ -123,8 +162,9 @@ class Pattern:
         found = self._locate(letters[: known.end()]) if known else None
         if found is None or found.end.size < 2:
             raise UnknownPatternError(
-                f"{solver}: records were lost before one body was whole, so nothing of the solve "
-                "is left; run with --warmup 1, which measures the room that records need."
+                f"{solver}: records were lost before the first iteration was complete, so nothing "
+                "is left of the solve; run with --warmup 1, which measures how much memory "
+                "records need."
             )
         return Marked(
             begin=found.begin[:-1],
@@ -141,6 +181,8 @@ class Pattern:
         for context, kind in self.bodies:
             kinds[anywhere(letters, (context,))] = kind
         ends = np.flatnonzero(kinds >= 0)
+        # A cycle that finds at its begin that the solve has converged has no body.
+        starts = starts[starts < ends.max(initial=0)]
         # A body begins where the one before it ended, or where its cycle began.
         borders = np.union1d(starts, ends)
         begins = borders[np.searchsorted(borders, ends) - 1]
@@ -177,7 +219,7 @@ def anywhere(letters: bytes, contexts: tuple[str, ...]) -> NDArray[np.bool_]:
     return found
 
 
-def refusal(pattern: Pattern, solver: str, letters: bytes, known: int) -> str:
+def refusal(pattern: MarkPattern, solver: str, letters: bytes, known: int) -> str:
     """Say where a stream leaves the known pattern."""
     names = {
         mark.letter: f"{mark.side} of {mark.events[0]}" if mark.events else "call of the monitor"
@@ -186,8 +228,8 @@ def refusal(pattern: Pattern, solver: str, letters: bytes, known: int) -> str:
     around = letters[max(0, known - 8) : known + 4].decode()
     legend = ", ".join(f"{letter} = {name}" for letter, name in names.items())
     return (
-        f"{solver}: the solve did not leave the pattern of records that is known for it, "
-        f"so its iterations cannot be told apart (mark {known + 1} of {len(letters)}, "
-        f"near '{around}'; {legend}). An option may have changed the algorithm: "
-        "try again without PETSc options after '--', and report the ones that matter."
+        f"{solver}: the records of the solve do not follow the known pattern, so its iterations "
+        f"cannot be separated (mark {known + 1} of {len(letters)}, near '{around}'; {legend}). An "
+        "option may have changed the algorithm: try again without PETSc options after '--', and "
+        "report those that cause this."
     )

@@ -1,86 +1,110 @@
 /* The recorder: notes when MPI calls and chosen PETSc events begin and end, on one rank.
  *
- * It is loaded with RTLD_GLOBAL before mpi4py and petsc4py, so that the MPI calls of libpetsc bind
- * to the wrappers below (PMPI is the profiling interface of the MPI standard, chapter 15). PETSc
- * calls hindmost_event_begin and hindmost_event_end for every event that it logs; all but the few
- * that the segmentation of a solver needs are dropped here, by their id. No PETSc header is needed.
+ * It is loaded with RTLD_GLOBAL before mpi4py and petsc4py, so that the MPI calls of libpetsc bind to
+ * the wrappers below (PMPI is the profiling interface of the MPI standard, chapter 15). PETSc calls
+ * hindmost_event_begin and hindmost_event_end (petsc_events.h) for every event that it logs; it keeps
+ * only the few that the segmentation of a solver needs, selected by id.
  *
- * All memory is given by the caller before the solve. Nothing here allocates, locks or prints.
- * Only the thread that calls PETSc may call MPI while the recorder is armed.
- */
+ * The caller provides all memory before the solve. Nothing here allocates, locks or prints. Only the
+ * thread that arms the recorder is recorded; MPI calls of other threads are only counted. */
 #include <mpi.h>
 #include <stdint.h>
 #include <sys/resource.h>
 #include <time.h>
 
+/* The first phases of a body in the run file; a body's rest is local. */
 enum phase { HALO, WAIT, POST, OTHER, PHASES };
 
+/* How a call ended: it found nothing; it involved only some of the recorded ranks, or this one alone;
+ * it completed a collective while an earlier one is still pending. */
+enum flag { INCOMPLETE = 1, PART = 2, ALONE = 4, LATE = 8 };
+
 /* An interval of MPI (what < 0: minus one less the call's number) or an instant in the stream of
- * PETSc events (what > 0: the letter of a mark; begin and end are equal). */
+ * PETSc events (what > 0: the letter of a mark; the end of a monitor's mark is its iteration). */
 struct record {
   int64_t begin_ns, end_ns;
   int32_t what;
-  int32_t phase;
+  int8_t phase;
+  uint8_t flags;
+  uint16_t count; /* collectives that the call started, or completed */
 };
 
-/* What the recorder does with a PETSc event: letters of the marks at its begin and end (0: none),
- * and whether it encloses halo exchange or is a KSP solve. */
-struct watch {
-  int8_t begin_mark, end_mark, is_halo, is_solve;
-};
+#define CLASSES(X)                                                                                  \
+  X(SENDS) X(RECEIVES) X(LOOKS) X(EXCHANGES) X(FILLS) X(NEIGHBOURS) X(STARTS_SEND) X(STARTS_RECEIVE) \
+  X(STARTS_NEIGHBOURS) X(PREPARES_SEND) X(PREPARES_PARTS) X(PREPARES_RECEIVE) X(PREPARES_NEIGHBOURS) X(MEETS)         \
+  X(MEETS_AT_ROOT) X(MEETS_SOME) X(MEETS_AT_WINDOW) X(FREES_WINDOW) X(FREES) X(STARTS_MEETING) X(PREPARES_MEETING)   \
+  X(STARTS_ONE) X(STARTS_ALL) X(WAITS_ONE) X(WAITS_ALL) X(WAITS_ANY) X(WAITS_SOME) X(TESTS_ONE)     \
+  X(TESTS_ALL) X(TESTS_ANY) X(TESTS_SOME) X(ASKS) X(FORGETS) X(TARGETS) X(STARTS_TARGET) X(PAIRS)   \
+  X(LOOKS_AT_WINDOW) X(FILES) X(STARTS_FILE)
 
-#define EVENTS 4096
-
-#define CALLS(X)                                                                                   \
-  X(Allreduce) X(Iallreduce) X(Barrier) X(Ibarrier) X(Wait) X(Waitall) X(Waitany) X(Waitsome)      \
-  X(Test) X(Testall) X(Testany) X(Testsome) X(Start) X(Startall) X(Isend) X(Irecv) X(Send) X(Recv) \
-  X(Sendrecv) X(Bcast) X(Reduce) X(Scan) X(Exscan) X(Allgather) X(Allgatherv) X(Gather)            \
-  X(Gatherv) X(Scatter) X(Scatterv) X(Alltoall) X(Alltoallv) X(Reduce_scatter_block)               \
-  X(Neighbor_alltoallv) X(Ineighbor_alltoallv) X(Issend) X(Iprobe) X(Probe) X(Sendrecv_replace)    \
-  X(Ibcast) X(Ireduce) X(Iallgather) X(Iallgatherv) X(Ialltoall) X(Igather) X(Igatherv)            \
-  X(Iscatter) X(Iscatterv) X(Reduce_scatter) X(Get) X(Rget) X(Accumulate) X(Get_accumulate)        \
-  X(Win_fence) X(Win_lock) X(Win_unlock) X(Win_start) X(Win_complete) X(Win_post) X(Win_wait)      \
-  X(Comm_dup) X(Comm_split)
-
-enum call {
+/* What a call does; wrappers.h has one macro for each class. */
+enum class {
 #define X(name) name,
-  CALLS(X)
+  CLASSES(X)
 #undef X
-      CALL_COUNT
+};
+
+const char *const hindmost_class_names[] = {
+#define X(name) #name,
+    CLASSES(X)
+#undef X
+};
+
+#define COUNTING CALL
+enum call {
+#define CALL(name, class, parameters, arguments) name,
+#include "calls.h"
+#undef CALL
+  CALL_COUNT
 };
 
 const char *const hindmost_call_names[] = {
-#define X(name) "MPI_" #name,
-    CALLS(X)
-#undef X
+#define CALL(name, class, parameters, arguments) "MPI_" #name,
+#include "calls.h"
+#undef CALL
 };
+
+/* The class of each call. */
+const int32_t hindmost_call_classes[] = {
+#define CALL(name, class, parameters, arguments) class,
+#include "calls.h"
+#undef CALL
+};
+#undef COUNTING
 const int32_t hindmost_call_count = CALL_COUNT;
 
-/* What can be read at any time, also while the solve goes on, also by another process if the caller
- * puts it into shared memory. */
+/* Readable at any time, during the solve, and by other processes if the caller puts it into shared
+ * memory. */
 struct state {
   int64_t armed;                    /* whether a stretch is being recorded now */
   int64_t begin_ns, end_ns;         /* of the last armed stretch */
   int64_t begin_utc_ns;             /* its begin since 1970, by the system's calendar */
   int64_t switches;                 /* involuntary context switches of the process in it */
-  int64_t iteration;                /* the last that the solver told its monitors of */
-  double residual_norm;             /* the norm that it told them */
-  int64_t seen, capacity;           /* records wanted and records there is room for */
+  int64_t iteration;                /* the last that the solver reported to its monitors */
+  double residual_norm;             /* the norm that it reported */
+  int64_t seen, capacity;           /* records requested, and room for records */
   int64_t phase_ns[PHASES];         /* running totals */
+  int64_t foreign_calls;            /* MPI calls of threads that are not recorded */
+  int64_t unknown_requests;         /* completed, of unknown purpose */
   int64_t call_count[CALL_COUNT];   /* of each MPI call */
-  int64_t other_ns[CALL_COUNT];     /* time of each MPI call that fits no phase */
+  int64_t other_ns[CALL_COUNT];     /* unclassified time of each MPI call */
 };
 
 static struct record *records;
-static struct watch watches[EVENTS];
-static int32_t monitor_mark;
-static int armed, halo_depth, solve_depth, mpi_depth;
+static int halo_depth, recorded_size;
+static int64_t stretch, stretches;           /* number of the armed stretch, 0 if none; stretches so far */
+static _Thread_local int64_t own_stretch;    /* last one that this thread began */
+static _Thread_local int mpi_depth;          /* depth of MPI calls of this thread */
+
+/* Whether this thread is recorded now. */
+static inline int recording(void) { return stretch && own_stretch == stretch; }
+
 static struct state own_state;
 static volatile struct state *state = &own_state;
 
 const volatile struct state *hindmost_state(void) { return state; }
 
-/* Moves the state to memory of the caller's, of hindmost_state_size bytes. */
+/* Moves the state to the caller's memory of hindmost_state_size bytes. */
 const int64_t hindmost_state_size = sizeof(struct state);
 void hindmost_move_state(void *memory) {
   *(struct state *)memory = *state;
@@ -88,7 +112,7 @@ void hindmost_move_state(void *memory) {
 }
 
 static int64_t clock_shift_ns;
-static int64_t read_ns; /* what the clock said last */
+static int64_t read_ns; /* last reading of the clock */
 
 static inline int64_t now(void) {
   struct timespec t;
@@ -96,47 +120,50 @@ static inline int64_t now(void) {
   return read_ns = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec + clock_shift_ns;
 }
 
-static inline void keep(int64_t begin_ns, int64_t end_ns, int32_t what, int32_t phase) {
+static inline void keep(int64_t begin_ns, int64_t end_ns, int32_t what, int phase, int flags, int count) {
   int64_t at = state->seen++;
   if (at < state->capacity)
-    records[at] = (struct record){begin_ns, end_ns, what, phase};
+    records[at] = (struct record){begin_ns, end_ns, what, (int8_t)phase, (uint8_t)flags, (uint16_t)count};
 }
+
+static int64_t idle_record = -1; /* record of a call that found nothing; the next such call extends it */
+
+/* Adds the time of a call that found nothing to the previous record if that is of the same kind: a
+ * polling loop leaves one record. */
+static inline int extend(int64_t spent_ns, int32_t what, int phase) {
+  if (idle_record < 0 || idle_record != state->seen - 1 || idle_record >= state->capacity) return 0;
+  struct record *last = &records[idle_record];
+  if (last->what != what || last->phase != phase) return 0;
+  last->end_ns += spent_ns;
+  return 1;
+}
+
+/* Between two iterations of a loop: the next call starts a new record. */
+void hindmost_next_body(void) { idle_record = -1; }
 
 #include "counters.h"
-
-static inline void mark(int letter) {
-  int64_t t = now();
-  if (counting) count_mark();
-  keep(t, t, letter, 0);
-}
-
 #include "live.h"
+#include "petsc_events.h"
+#include "requests.h"
+#include "peers.h"
 
-/* ---- what the caller uses ---- */
+/* ---- interface to Python ---- */
 
-void hindmost_memory(struct record *memory, int64_t capacity) {
+/* Touches the pages of the first `touched` records before the solve begins. */
+void hindmost_memory_for(struct record *memory, int64_t capacity, int64_t touched) {
   records = memory;
   state->capacity = capacity;
-  for (int64_t i = 0; i < capacity; i++) records[i] = (struct record){0, 0, 0, 0}; /* touch the pages */
+  for (int64_t i = 0; i < touched; i++) records[i] = (struct record){0};
 }
 
-void hindmost_forget_events(void) {
-  for (int i = 0; i < EVENTS; i++) watches[i] = (struct watch){0, 0, 0, 0};
-  monitor_mark = 0;
+void hindmost_memory(struct record *memory, int64_t capacity) {
+  hindmost_memory_for(memory, capacity, capacity);
 }
 
-/* The letter of the mark at each call of the monitor; 0: none. */
-void hindmost_watch_monitor(int mark) { monitor_mark = mark; }
-
-/* Returns 0, or 1 if the event's id is beyond the table. Letters and flags of several calls add up. */
-int hindmost_watch(int event, int begin_mark, int end_mark, int is_halo, int is_solve) {
-  if (event < 0 || event >= EVENTS) return 1;
-  struct watch *w = &watches[event];
-  if (begin_mark) w->begin_mark = (int8_t)begin_mark;
-  if (end_mark) w->end_mark = (int8_t)end_mark;
-  w->is_halo |= (int8_t)is_halo;
-  w->is_solve |= (int8_t)is_solve;
-  return 0;
+/* Adds memory while a stretch is recorded, between two MPI calls. */
+void hindmost_more_memory(struct record *memory, int64_t capacity) {
+  hindmost_memory(memory, capacity);
+  state->seen = 0;
 }
 
 static int64_t involuntary_switches(void) {
@@ -147,11 +174,17 @@ static int64_t involuntary_switches(void) {
 
 /* Meets the other ranks of the communicator, notes the time and starts to record. */
 int hindmost_arm(MPI_Fint communicator) {
+  MPI_Comm comm = MPI_Comm_f2c(communicator);
   state->seen = marks_seen = 0;
-  halo_depth = solve_depth = mpi_depth = 0;
+  state->foreign_calls = state->unknown_requests = 0;
+  idle_record = -1;
+  count_active_meetings();
+  forget_peers();
+  halo_depth = mpi_depth = 0;
   for (int i = 0; i < PHASES; i++) state->phase_ns[i] = 0;
   for (int i = 0; i < CALL_COUNT; i++) state->call_count[i] = state->other_ns[i] = 0;
-  int error = PMPI_Barrier(MPI_Comm_f2c(communicator));
+  int error = PMPI_Comm_size(comm, &recorded_size);
+  if (!error) error = PMPI_Barrier(comm);
   struct timespec calendar;
   clock_gettime(CLOCK_REALTIME, &calendar);
   state->begin_utc_ns = (int64_t)calendar.tv_sec * 1000000000 + calendar.tv_nsec;
@@ -159,22 +192,24 @@ int hindmost_arm(MPI_Fint communicator) {
   state->begin_ns = state->end_ns = now();
   state->iteration = 0;
   state->residual_norm = 0.0;
+  begin_events();
   if (live.on) live_zero(state->begin_ns);
-  state->armed = armed = 1;
+  state->armed = 1;
+  stretch = own_stretch = ++stretches;
   return error;
 }
 
 void hindmost_disarm(void) {
   state->end_ns = now();
-  state->armed = armed = 0;
+  state->armed = stretch = 0;
   state->switches += involuntary_switches();
 }
 
-/* Puts this rank's clock wrong, for tests of what finds it out. */
+/* Shifts this rank's clock, for tests of clock synchronisation. */
 void hindmost_shift_clock(int64_t shift_ns) { clock_shift_ns = shift_ns; }
 
-/* Finds what must be added to this rank's clock to read rank 0's, from the quickest of several
- * round trips to rank 0; half that trip is the uncertainty. Collective; never recorded. */
+/* Finds the offset of rank 0's clock to this rank's from the fastest of several round trips to rank 0;
+ * half that trip is the uncertainty. Collective; never recorded. */
 int hindmost_clock_offset(MPI_Fint communicator, int trips, int64_t *offset_ns,
                           int64_t *uncertainty_ns, int64_t *at_ns) {
   MPI_Comm comm = MPI_Comm_f2c(communicator);
@@ -207,52 +242,13 @@ int hindmost_clock_offset(MPI_Fint communicator, int trips, int64_t *offset_ns,
   return error;
 }
 
-/* ---- what PETSc calls ---- */
-
-int hindmost_event_begin(int event, int unused, void *a, void *b, void *c, void *d) {
-  (void)unused, (void)a, (void)b, (void)c, (void)d;
-  if (!armed || (unsigned)event >= EVENTS) return 0;
-  const struct watch *w = &watches[event];
-  solve_depth += w->is_solve;
-  halo_depth += w->is_halo;
-  if (w->begin_mark && solve_depth == 1) mark(w->begin_mark);
-  return 0;
-}
-
-int hindmost_event_end(int event, int unused, void *a, void *b, void *c, void *d) {
-  (void)unused, (void)a, (void)b, (void)c, (void)d;
-  if (!armed || (unsigned)event >= EVENTS) return 0;
-  const struct watch *w = &watches[event];
-  if (w->end_mark && solve_depth == 1) mark(w->end_mark);
-  halo_depth -= w->is_halo;
-  solve_depth -= w->is_solve;
-  return 0;
-}
-
-/* A KSP monitor: PETSc calls it once an iteration, with what the solver knows after it. Its integer
- * has 32 or 64 bits, of which 32 are enough here. */
-int hindmost_monitor(void *ksp, int iteration, double norm, void *context) {
-  (void)ksp, (void)context;
-  if (!armed || solve_depth != 1) return 0;
-  state->iteration = iteration;
-  state->residual_norm = norm;
-  if (monitor_mark) mark(monitor_mark);
-  if (live.on) live_step(iteration, norm, read_ns, NULL); /* a record ago: as good, and for nothing */
-  return 0;
-}
-
-/* The same for a PETSc of single precision. */
-int hindmost_monitor_single(void *ksp, int iteration, float norm, void *context) {
-  return hindmost_monitor(ksp, iteration, norm, context);
-}
-
-/* ---- what everybody else calls ---- */
+/* ---- MPI calls of the program ---- */
 
 #include "wrappers.h"
 
-/* ---- what one record costs ---- */
+/* ---- cost of a record ---- */
 
-/* Mean cost, in nanoseconds, of `count` records written into memory that is given: of marks, or of
+/* Mean cost, in nanoseconds, of `count` records written into the given memory: of marks, or of
  * intervals, which read the clock twice and add to the running totals. */
 double hindmost_record_cost_ns(struct record *memory, int64_t room, int64_t count, int interval) {
   struct record *kept = records;
@@ -264,9 +260,9 @@ double hindmost_record_cost_ns(struct record *memory, int64_t room, int64_t coun
     state->seen = i % room;
     int64_t t = now();
     if (interval)
-      finish(t, Allreduce, WAIT);
+      finish(t, now(), Allreduce, WAIT, 0, 0);
     else
-      keep(t, t, 1, 0);
+      keep(t, t, 1, 0, 0, 0);
   }
   double cost = (double)(now() - begin) / (double)count;
   records = kept;

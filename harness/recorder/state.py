@@ -23,9 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
+from hindmost.files import read_regular
 
-PHASES = ("halo", "wait", "post", "other")
+PHASES = ("halo", "wait", "post", "unclassified")
 """The phases of MPI time, in the order of the C source; ``other`` fits none."""
+
+POLLING = ("looks", "asks", "tests_")
+"""How the classes of calls begin that ask and do not wait."""
 
 SHARED_MEMORY = Path("/dev/shm")
 PREFIX = "hindmost-totals-"
@@ -41,6 +45,8 @@ HEAD = [
     ("seen", "i8"),
     ("capacity", "i8"),
     ("phase_ns", "i8", len(PHASES)),
+    ("foreign_calls", "i8"),
+    ("unknown_requests", "i8"),
 ]
 """The counters that do not depend on the number of MPI calls that are known."""
 
@@ -84,14 +90,28 @@ class State:
         memory = (ctypes.c_char * layout.itemsize).from_address(library.hindmost_state())
         self._counters = np.ndarray((1,), layout, buffer=memoryview(memory))[0]
         self.call_names = tuple((name or b"").decode() for name in names)
+        self.call_classes = classes_of_calls(library)
 
     def __getitem__(self, name: str) -> Any:
         """Return a copy of one counter or array of counters, as it is now."""
         return self._counters[name].copy()
 
+    def polls(self) -> int:
+        """Return how many calls asked whether a message or request was there, without waiting."""
+        counts = zip(self._counters["call_count"].tolist(), self.call_classes, strict=True)
+        return sum(count for count, kind in counts if kind.startswith(POLLING))
+
     def set_iteration(self, iteration: int) -> None:
         """Note how far a loop is that PETSc knows nothing of."""
         self._counters["iteration"] = iteration
+
+
+def classes_of_calls(library: ctypes.CDLL) -> tuple[str, ...]:
+    """Return the class of every MPI call that is wrapped, as in the C source, in lower case."""
+    count = ctypes.c_int32.in_dll(library, "hindmost_call_count").value
+    numbers = (ctypes.c_int32 * count).in_dll(library, "hindmost_call_classes")
+    names = (ctypes.c_char_p * (max(numbers) + 1)).in_dll(library, "hindmost_class_names")
+    return tuple((names[number] or b"").decode().lower() for number in numbers)
 
 
 def share(library: ctypes.CDLL) -> None:
@@ -160,14 +180,15 @@ def running_totals(process: int) -> RunningTotals:
     """
     layout = np.dtype(HEAD)
     try:
-        words = totals_file(process).read_bytes()[: layout.itemsize]
+        owner = Path(f"/proc/{process}").stat().st_uid  # the folder is everybody's
+        words = read_regular(totals_file(process), layout.itemsize, owner=owner)
         counters: NDArray[np.void] = np.frombuffer(words, layout)
         now = counters[0]
     except (OSError, ValueError, IndexError) as error:
         running = ", ".join(str(number) for number in recording_processes()) or "none"
         raise DataError(
-            f"Process {process} has no recorder whose totals can be read ({error}); "
-            f"recording processes here: {running}."
+            f"Process {process} has no readable recorder ({error}); recording processes here: "
+            f"{running}."
         ) from error
     end_ns = time.monotonic_ns() if now["armed"] else int(now["end_ns"])
     return RunningTotals(

@@ -1,191 +1,232 @@
-/* What everybody else calls in the belief that it is MPI: included by recorder.c, once.
+/* The wrappers that the program calls instead of MPI. Included once, by recorder.c.
  *
- * Every call that can send or wait and that libpetsc imports stands here; a test holds it against
- * the symbols of libpetsc. */
+ * calls.h lists the calls with their classes; the macro of a class defines the wrapper. Time counts by
+ * the kind of call, wherever it is made:
+ *
+ *   halo          messages between two ranks and between neighbours of a topology, probes, one-sided
+ *                 communication except fences, and the completion of any of these
+ *   wait          collectives, and the completion of earlier starts
+ *   post          starts of non-blocking and persistent collectives
+ *   unclassified  files, and the completion of requests that the table does not contain
+ *
+ * Inside the halo exchange of a PETSc solve everything is halo. */
 
-static inline void finish(int64_t begin_ns, enum call call, enum phase phase) {
-  int64_t end_ns = now();
-  if (halo_depth > 0) phase = HALO;
+static inline void finish(int64_t begin_ns, int64_t end_ns, enum call call, enum phase phase, int flags,
+                          int count) {
+  if (halo_depth > 0) phase = HALO, flags = count = 0;
   state->phase_ns[phase] += end_ns - begin_ns;
   state->call_count[call]++;
   if (phase == OTHER) state->other_ns[call] += end_ns - begin_ns;
-  keep(begin_ns, end_ns, -1 - (int32_t)call, phase);
+  if (!(flags & INCOMPLETE))
+    keep(begin_ns, end_ns, -1 - (int32_t)call, phase, flags, count);
+  else if (!extend(end_ns - begin_ns, -1 - (int32_t)call, phase)) {
+    idle_record = state->seen;
+    keep(begin_ns, end_ns, -1 - (int32_t)call, phase, flags, count);
+  }
   mpi_depth--;
 }
 
-/* The phase is that of the call outside a halo exchange. An MPI library that calls itself through
- * its public names (mpi_depth) is recorded once, at the outermost call. */
-#define RECORD(call, phase, pmpi)              \
-  do {                                         \
-    if (!armed || mpi_depth) return pmpi;      \
-    mpi_depth++;                               \
-    int64_t begin_ns = now();                  \
-    int error = pmpi;                          \
-    finish(begin_ns, call, phase);             \
-    return error;                              \
-  } while (0)
+/* Whether to record a call: it comes from the recorded thread, and not from MPI itself, which may call
+ * its own public names. Calls of other threads are counted. */
+static inline int enter(void) {
+  if (!stretch || mpi_depth) return 0;
+  if (own_stretch != stretch) {
+    __atomic_fetch_add(&state->foreign_calls, 1, __ATOMIC_RELAXED);
+    return 0;
+  }
+  mpi_depth++;
+  return 1;
+}
 
-#define WRAP(name, phase, parameters, arguments) \
-  int MPI_##name parameters { RECORD(name, phase, PMPI_##name arguments); }
-/* MPI 4 has a second entry for calls that count, with 64-bit counts. */
+/* A wrapper: `before` runs first, `after` when the call has returned without an error; it may set flags
+ * and count. */
+#define AROUND(name, arguments, before, after, phase)                           \
+  {                                                                             \
+    int recorded = enter(), flags = 0, count = 0;                               \
+    before;                                                                     \
+    int64_t begin_ns = recorded ? now() : 0;                                    \
+    int error = PMPI_##name arguments;                                          \
+    int64_t end_ns = recorded ? now() : 0;                                      \
+    if (!error) {                                                               \
+      after;                                                                    \
+    }                                                                           \
+    if (recorded) finish(begin_ns, end_ns, called, phase, flags, count);       \
+    return error;                                                               \
+  }
+#define NOTHING (void)0
+
+/* ---- messages ---- */
+
+/* In a solve the matrix defines who sends to whom. */
+static inline void count_sent(int recorded, MPI_Comm c, int to, int64_t n, MPI_Datatype t) {
+  if (recorded && !solving && to >= 0) peer_add(peer_place(c, to), 1, bytes_of(n, t));
+}
+
+static inline void count_neighbours(int recorded, MPI_Comm c) {
+  if (recorded && !solving) peer_add(peer_place(c, TOPOLOGY), 1, 0);
+}
+
+static inline int peer_prepared(MPI_Comm c, int to) {
+  return to < 0 && to != TOPOLOGY ? NO_PEER : stretch && own_stretch != stretch ? NO_PLACE : peer_place(c, to);
+}
+
+#define SENDS_(name, arguments) AROUND(name, arguments, count_sent(recorded, c, to, n, t), NOTHING, HALO)
+#define RECEIVES_(name, arguments) AROUND(name, arguments, NOTHING, NOTHING, HALO)
+#define LOOKS_(name, arguments) AROUND(name, arguments, NOTHING, flags = *f ? 0 : INCOMPLETE, HALO)
+#define EXCHANGES_(name, arguments) SENDS_(name, arguments)
+#define FILLS_(name, arguments) RECEIVES_(name, arguments)
+#define NEIGHBOURS_(name, arguments) AROUND(name, arguments, count_neighbours(recorded, c), NOTHING, HALO)
+#define STARTS_SEND_(name, arguments) \
+  AROUND(name, arguments, count_sent(recorded, c, to, n, t), request_started(*q, EXCHANGE, 0), HALO)
+#define STARTS_RECEIVE_(name, arguments) AROUND(name, arguments, NOTHING, request_started(*q, EXCHANGE, 0), HALO)
+#define STARTS_NEIGHBOURS_(name, arguments) \
+  AROUND(name, arguments, count_neighbours(recorded, c), request_started(*q, EXCHANGE, 0), HALO)
+#define PREPARES_SEND_(name, arguments) \
+  AROUND(name, arguments, NOTHING,      \
+         request_prepared(*q, EXCHANGE, 0, peer_prepared(c, to), bytes_of(n, t)), HALO)
+#define PREPARES_PARTS_(name, arguments) \
+  AROUND(name, arguments, NOTHING,       \
+         request_prepared(*q, EXCHANGE, 0, peer_prepared(c, to), k * bytes_of(n, t)), HALO)
+#define PREPARES_RECEIVE_(name, arguments) \
+  AROUND(name, arguments, NOTHING, request_prepared(*q, EXCHANGE, 0, NO_PEER, 0), HALO)
+#define PREPARES_NEIGHBOURS_(name, arguments) \
+  AROUND(name, arguments, NOTHING, request_prepared(*q, EXCHANGE, 0, peer_prepared(c, TOPOLOGY), 0), HALO)
+
+/* ---- collectives ---- */
+
+/* Whether all recorded ranks take part, some of them, or this one alone. */
+static int flags_of_size(int size) { return size == recorded_size ? 0 : size == 1 ? ALONE : PART; }
+
+static int flags_of(int recorded, MPI_Comm c) {
+  int size = 0;
+  return !recorded || PMPI_Comm_size(c, &size) ? 0 : flags_of_size(size);
+}
+
+static int flags_of_window(int recorded, MPI_Win w) {
+  MPI_Group group;
+  int size = 0;
+  if (!recorded || PMPI_Win_get_group(w, &group)) return 0;
+  PMPI_Group_size(group, &size);
+  PMPI_Group_free(&group);
+  return flags_of_size(size);
+}
+
+#define MEETS_(name, arguments) AROUND(name, arguments, flags = flags_of(recorded, c), NOTHING, WAIT)
+#define MEETS_AT_ROOT_(name, arguments) MEETS_(name, arguments)
+#define MEETS_SOME_(name, arguments) AROUND(name, arguments, flags = PART, NOTHING, WAIT)
+#define MEETS_AT_WINDOW_(name, arguments) AROUND(name, arguments, flags = flags_of_window(recorded, w), NOTHING, WAIT)
+#define FREES_WINDOW_(name, arguments) AROUND(name, arguments, flags = flags_of_window(recorded, *w), NOTHING, WAIT)
+#define FREES_(name, arguments) AROUND(name, arguments, resolve_peers(*c, MPI_COMM_WORLD), NOTHING, WAIT)
+#define STARTS_MEETING_(name, arguments)                   \
+  AROUND(name, arguments, flags = flags_of(recorded, c),   \
+         (request_started(*q, MEETING, flags), count = 1), POST)
+#define PREPARES_MEETING_(name, arguments)               \
+  AROUND(name, arguments, flags = flags_of(recorded, c), \
+         request_prepared(*q, MEETING, flags, NO_PEER, 0), POST)
+
+/* ---- requests ---- */
+
+/* Starts of persistent requests; those of collectives are counted. */
+static enum phase start_requests(int recorded, int64_t n, const MPI_Request q[], int *flags, int *count) {
+  int exchanges = 0, meetings = 0;
+  for (int64_t i = 0; i < n; i++) {
+    int at = request_place(q[i]);
+    if (at == NO_PLACE) continue;
+    struct request *r = &requests[at];
+    r->active = 0;
+    count_start(r);
+    if (r->kind == MEETING) {
+      *flags |= r->flags;
+      *count += !(r->flags & ALONE);
+      meetings++;
+      continue;
+    }
+    exchanges++;
+    if (recorded && !solving && r->peer != NO_PEER) peer_add(r->peer, 1, r->bytes);
+  }
+  return meetings && !exchanges ? POST : HALO;
+}
+
+#define STARTS(name, arguments, number)                                                \
+  AROUND(name, arguments,                                                              \
+         enum phase started = start_requests(recorded, number, q, &flags, &count), NOTHING, started)
+#define STARTS_ONE_(name, arguments) STARTS(name, arguments, 1)
+#define STARTS_ALL_(name, arguments) STARTS(name, arguments, n)
+
+static inline int room_for(int64_t n) { return n < 1 ? 1 : n > MOST_SETTLED ? MOST_SETTLED : (int)n; }
+
+/* A call that completes requests counts as their kind. They are read before the call, which sets them
+ * to null. `early` completes those whose slots are not stored; `done` is the number of completed ones,
+ * and `which` their indices, NULL for all. */
+#define COMPLETES(name, arguments, number, early, done, which)                                   \
+  {                                                                                              \
+    int recorded = enter(), unknown, late = 0, room = room_for(number), places[room];            \
+    enum phase phase = phase_of_requests(number, q, room, places, &unknown);                     \
+    int count = early;                                                                           \
+    int64_t begin_ns = recorded ? now() : 0;                                                     \
+    int error = PMPI_##name arguments;                                                           \
+    int64_t end_ns = recorded ? now() : 0, complete = error ? 0 : (done);                        \
+    count += requests_settled(places, room, complete, which, &late);                             \
+    if (recorded) {                                                                              \
+      state->unknown_requests += unknown;                                                        \
+      int flags = (complete > 0 ? 0 : INCOMPLETE) | (late ? LATE : 0);                           \
+      finish(begin_ns, end_ns, called, phase, flags, count);                                    \
+    }                                                                                            \
+    return error;                                                                                \
+  }
+#define WAITS_ONE_(name, arguments) COMPLETES(name, arguments, 1, 0, 1, NULL)
+#define WAITS_ALL_(name, arguments) \
+  COMPLETES(name, arguments, n, requests_settled_early(n - room, q + room, &late), n, NULL)
+#define WAITS_ANY_(name, arguments) COMPLETES(name, arguments, n, 0, *i != MPI_UNDEFINED, i)
+#define WAITS_SOME_(name, arguments) COMPLETES(name, arguments, n, 0, *k == MPI_UNDEFINED ? 0 : *k, i)
+#define TESTS_ONE_(name, arguments) COMPLETES(name, arguments, 1, 0, *f != 0, NULL)
+#define TESTS_ALL_(name, arguments) COMPLETES(name, arguments, n, 0, *f ? n : 0, NULL)
+#define TESTS_ANY_(name, arguments) COMPLETES(name, arguments, n, 0, *f && *i != MPI_UNDEFINED, i)
+#define TESTS_SOME_(name, arguments) COMPLETES(name, arguments, n, 0, *k == MPI_UNDEFINED ? 0 : *k, i)
+/* Tests a request without completing it. */
+#define ASKS_(name, arguments)                                                          \
+  AROUND(name, arguments, int place; int unknown;                                       \
+         enum phase asked = phase_of_requests(1, &q, 1, &place, &unknown); (void)place, \
+         flags = INCOMPLETE, asked)
+#define FORGETS_(name, arguments) AROUND(name, arguments, request_forgotten(*q), NOTHING, HALO)
+
+/* ---- one-sided, and files ---- */
+
+#define TARGETS_(name, arguments) AROUND(name, arguments, NOTHING, NOTHING, HALO)
+#define STARTS_TARGET_(name, arguments) AROUND(name, arguments, NOTHING, request_started(*q, EXCHANGE, 0), HALO)
+#define PAIRS_(name, arguments) AROUND(name, arguments, flags = PART, NOTHING, HALO)
+#define LOOKS_AT_WINDOW_(name, arguments) AROUND(name, arguments, flags = PART, NOTHING, HALO)
+#define FILES_(name, arguments) AROUND(name, arguments, NOTHING, NOTHING, OTHER)
+#define STARTS_FILE_(name, arguments) AROUND(name, arguments, NOTHING, request_started(*q, FILE_ACCESS, 0), OTHER)
+
+/* ---- the wrappers themselves ---- */
+
+#define COUNT int
+#define PLACE int
+#define CALL(name, class, parameters, arguments) \
+  int MPI_##name parameters {                    \
+    const enum call called = name;               \
+    class##_(name, arguments)                    \
+  }
+#define COUNTING CALL
+#include "calls.h"
+#undef CALL
+#undef COUNTING
+#undef COUNT
+#undef PLACE
+
 #if MPI_VERSION >= 4
-#define WRAP_COUNT(name, phase, parameters, arguments)                                      \
-  int MPI_##name parameters(int) { RECORD(name, phase, PMPI_##name arguments); }            \
-  int MPI_##name##_c parameters(MPI_Count) { RECORD(name, phase, PMPI_##name##_c arguments); }
-#else
-#define WRAP_COUNT(name, phase, parameters, arguments) \
-  int MPI_##name parameters(int) { RECORD(name, phase, PMPI_##name arguments); }
+#define COUNT MPI_Count
+#define PLACE MPI_Aint
+#define CALL(name, class, parameters, arguments)
+#define COUNTING(name, class, parameters, arguments) \
+  int MPI_##name##_c parameters {                    \
+    const enum call called = name;                   \
+    class##_(name##_c, arguments)                    \
+  }
+#include "calls.h"
+#undef CALL
+#undef COUNTING
+#undef COUNT
+#undef PLACE
 #endif
-
-/* Blocking reductions and completions: waiting. */
-#define P(N) (const void *s, void *r, N n, MPI_Datatype t, MPI_Op o, MPI_Comm c)
-WRAP_COUNT(Allreduce, WAIT, P, (s, r, n, t, o, c))
-WRAP_COUNT(Scan, OTHER, P, (s, r, n, t, o, c))
-WRAP_COUNT(Exscan, OTHER, P, (s, r, n, t, o, c))
-WRAP_COUNT(Reduce_scatter_block, OTHER, P, (s, r, n, t, o, c))
-#undef P
-WRAP(Barrier, WAIT, (MPI_Comm c), (c))
-WRAP(Wait, WAIT, (MPI_Request * q, MPI_Status *s), (q, s))
-WRAP(Waitall, WAIT, (int n, MPI_Request q[], MPI_Status s[]), (n, q, s))
-WRAP(Waitany, WAIT, (int n, MPI_Request q[], int *i, MPI_Status *s), (n, q, i, s))
-WRAP(Waitsome, WAIT, (int n, MPI_Request q[], int *m, int i[], MPI_Status s[]), (n, q, m, i, s))
-
-/* Starts of non-blocking reductions: posting. */
-#define P(N) (const void *s, void *r, N n, MPI_Datatype t, MPI_Op o, MPI_Comm c, MPI_Request *q)
-WRAP_COUNT(Iallreduce, POST, P, (s, r, n, t, o, c, q))
-#undef P
-WRAP(Ibarrier, POST, (MPI_Comm c, MPI_Request *q), (c, q))
-
-/* Point to point: halo where PETSc scatters, else counted as fitting no phase. */
-WRAP(Test, OTHER, (MPI_Request * q, int *f, MPI_Status *s), (q, f, s))
-WRAP(Testall, OTHER, (int n, MPI_Request q[], int *f, MPI_Status s[]), (n, q, f, s))
-WRAP(Testany, OTHER, (int n, MPI_Request q[], int *i, int *f, MPI_Status *s), (n, q, i, f, s))
-WRAP(Testsome, OTHER, (int n, MPI_Request q[], int *m, int i[], MPI_Status s[]), (n, q, m, i, s))
-WRAP(Start, OTHER, (MPI_Request * q), (q))
-WRAP(Startall, OTHER, (int n, MPI_Request q[]), (n, q))
-#define P(N) (const void *b, N n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request *q)
-WRAP_COUNT(Isend, OTHER, P, (b, n, t, to, tag, c, q))
-#undef P
-#define P(N) (void *b, N n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Request *q)
-WRAP_COUNT(Irecv, OTHER, P, (b, n, t, from, tag, c, q))
-#undef P
-#define P(N) (const void *b, N n, MPI_Datatype t, int to, int tag, MPI_Comm c)
-WRAP_COUNT(Send, OTHER, P, (b, n, t, to, tag, c))
-#undef P
-#define P(N) (void *b, N n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Status *s)
-WRAP_COUNT(Recv, OTHER, P, (b, n, t, from, tag, c, s))
-#undef P
-#define P(N)                                                                                     \
-  (const void *b, N n, MPI_Datatype t, int to, int tag, void *rb, N rn, MPI_Datatype rt, int from, \
-   int rtag, MPI_Comm c, MPI_Status *s)
-WRAP_COUNT(Sendrecv, OTHER, P, (b, n, t, to, tag, rb, rn, rt, from, rtag, c, s))
-#undef P
-
-/* Other collectives: a Krylov iteration should have none, so they are counted. */
-#define P(N) (void *b, N n, MPI_Datatype t, int root, MPI_Comm c)
-WRAP_COUNT(Bcast, OTHER, P, (b, n, t, root, c))
-#undef P
-#define P(N) (const void *s, void *r, N n, MPI_Datatype t, MPI_Op o, int root, MPI_Comm c)
-WRAP_COUNT(Reduce, OTHER, P, (s, r, n, t, o, root, c))
-#undef P
-#define P(N) (const void *s, N n, MPI_Datatype t, void *r, N m, MPI_Datatype u, MPI_Comm c)
-WRAP_COUNT(Allgather, OTHER, P, (s, n, t, r, m, u, c))
-WRAP_COUNT(Alltoall, OTHER, P, (s, n, t, r, m, u, c))
-#undef P
-#define P(N) \
-  (const void *s, N n, MPI_Datatype t, void *r, N m, MPI_Datatype u, int root, MPI_Comm c)
-WRAP_COUNT(Gather, OTHER, P, (s, n, t, r, m, u, root, c))
-WRAP_COUNT(Scatter, OTHER, P, (s, n, t, r, m, u, root, c))
-#undef P
-WRAP(Allgatherv, OTHER,
-     (const void *s, int n, MPI_Datatype t, void *r, const int m[], const int d[], MPI_Datatype u,
-      MPI_Comm c),
-     (s, n, t, r, m, d, u, c))
-WRAP(Gatherv, OTHER,
-     (const void *s, int n, MPI_Datatype t, void *r, const int m[], const int d[], MPI_Datatype u,
-      int root, MPI_Comm c),
-     (s, n, t, r, m, d, u, root, c))
-WRAP(Scatterv, OTHER,
-     (const void *s, const int n[], const int d[], MPI_Datatype t, void *r, int m, MPI_Datatype u,
-      int root, MPI_Comm c),
-     (s, n, d, t, r, m, u, root, c))
-WRAP(Alltoallv, OTHER,
-     (const void *s, const int n[], const int d[], MPI_Datatype t, void *r, const int m[],
-      const int e[], MPI_Datatype u, MPI_Comm c),
-     (s, n, d, t, r, m, e, u, c))
-WRAP(Neighbor_alltoallv, OTHER,
-     (const void *s, const int n[], const int d[], MPI_Datatype t, void *r, const int m[],
-      const int e[], MPI_Datatype u, MPI_Comm c),
-     (s, n, d, t, r, m, e, u, c))
-WRAP(Ineighbor_alltoallv, OTHER,
-     (const void *s, const int n[], const int d[], MPI_Datatype t, void *r, const int m[],
-      const int e[], MPI_Datatype u, MPI_Comm c, MPI_Request *q),
-     (s, n, d, t, r, m, e, u, c, q))
-
-#define P(N) (const void *b, N n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request *q)
-WRAP_COUNT(Issend, OTHER, P, (b, n, t, to, tag, c, q))
-#undef P
-WRAP(Iprobe, OTHER, (int from, int tag, MPI_Comm c, int *f, MPI_Status *s), (from, tag, c, f, s))
-WRAP(Probe, OTHER, (int from, int tag, MPI_Comm c, MPI_Status *s), (from, tag, c, s))
-#define P(N)                                                                                       \
-  (void *b, N n, MPI_Datatype t, int to, int tag, int from, int rtag, MPI_Comm c, MPI_Status *s)
-WRAP_COUNT(Sendrecv_replace, OTHER, P, (b, n, t, to, tag, from, rtag, c, s))
-#undef P
-
-/* Non-blocking collectives that are no reductions over all ranks. */
-#define P(N) (void *b, N n, MPI_Datatype t, int root, MPI_Comm c, MPI_Request *q)
-WRAP_COUNT(Ibcast, OTHER, P, (b, n, t, root, c, q))
-#undef P
-#define P(N)                                                                                       \
-  (const void *s, void *r, N n, MPI_Datatype t, MPI_Op o, int root, MPI_Comm c, MPI_Request *q)
-WRAP_COUNT(Ireduce, OTHER, P, (s, r, n, t, o, root, c, q))
-#undef P
-#define P(N)                                                                                       \
-  (const void *s, N n, MPI_Datatype t, void *r, N m, MPI_Datatype u, MPI_Comm c, MPI_Request *q)
-WRAP_COUNT(Iallgather, OTHER, P, (s, n, t, r, m, u, c, q))
-WRAP_COUNT(Ialltoall, OTHER, P, (s, n, t, r, m, u, c, q))
-#undef P
-#define P(N)                                                                                       \
-  (const void *s, N n, MPI_Datatype t, void *r, N m, MPI_Datatype u, int root, MPI_Comm c,         \
-   MPI_Request *q)
-WRAP_COUNT(Igather, OTHER, P, (s, n, t, r, m, u, root, c, q))
-WRAP_COUNT(Iscatter, OTHER, P, (s, n, t, r, m, u, root, c, q))
-#undef P
-WRAP(Iallgatherv, OTHER,
-     (const void *s, int n, MPI_Datatype t, void *r, const int m[], const int d[], MPI_Datatype u,
-      MPI_Comm c, MPI_Request *q),
-     (s, n, t, r, m, d, u, c, q))
-WRAP(Igatherv, OTHER,
-     (const void *s, int n, MPI_Datatype t, void *r, const int m[], const int d[], MPI_Datatype u,
-      int root, MPI_Comm c, MPI_Request *q),
-     (s, n, t, r, m, d, u, root, c, q))
-WRAP(Iscatterv, OTHER,
-     (const void *s, const int n[], const int d[], MPI_Datatype t, void *r, int m, MPI_Datatype u,
-      int root, MPI_Comm c, MPI_Request *q),
-     (s, n, d, t, r, m, u, root, c, q))
-WRAP(Reduce_scatter, OTHER,
-     (const void *s, void *r, const int n[], MPI_Datatype t, MPI_Op o, MPI_Comm c),
-     (s, r, n, t, o, c))
-WRAP(Comm_dup, OTHER, (MPI_Comm c, MPI_Comm *d), (c, d))
-WRAP(Comm_split, OTHER, (MPI_Comm c, int colour, int key, MPI_Comm *d), (c, colour, key, d))
-
-/* One-sided communication: PETSc's scatters use it on request (-sf_type window). */
-#define TARGET MPI_Aint at, int m, MPI_Datatype u
-WRAP(Get, OTHER, (void *b, int n, MPI_Datatype t, int to, TARGET, MPI_Win w),
-     (b, n, t, to, at, m, u, w))
-WRAP(Rget, OTHER, (void *b, int n, MPI_Datatype t, int to, TARGET, MPI_Win w, MPI_Request *q),
-     (b, n, t, to, at, m, u, w, q))
-WRAP(Accumulate, OTHER, (const void *b, int n, MPI_Datatype t, int to, TARGET, MPI_Op o, MPI_Win w),
-     (b, n, t, to, at, m, u, o, w))
-WRAP(Get_accumulate, OTHER,
-     (const void *b, int n, MPI_Datatype t, void *r, int rn, MPI_Datatype rt, int to, TARGET,
-      MPI_Op o, MPI_Win w),
-     (b, n, t, r, rn, rt, to, at, m, u, o, w))
-#undef TARGET
-WRAP(Win_fence, OTHER, (int assertion, MPI_Win w), (assertion, w))
-WRAP(Win_lock, OTHER, (int type, int to, int assertion, MPI_Win w), (type, to, assertion, w))
-WRAP(Win_unlock, OTHER, (int to, MPI_Win w), (to, w))
-WRAP(Win_start, OTHER, (MPI_Group g, int assertion, MPI_Win w), (g, assertion, w))
-WRAP(Win_complete, OTHER, (MPI_Win w), (w))
-WRAP(Win_post, OTHER, (MPI_Group g, int assertion, MPI_Win w), (g, assertion, w))
-WRAP(Win_wait, OTHER, (MPI_Win w), (w))

@@ -1,4 +1,4 @@
-"""What is left of the cycles of all ranks where some only keep them: sums and extremes."""
+"""Sums and extremes of the cycles of all ranks, when only some ranks keep their cycles."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 ALWAYS = (0,)
-"""Ranks of an adaptive run that are always kept: rank 0 predicts its own cycles, and its file is
-told of the predictions and the blocks."""
+"""Ranks of an adaptive run that are always kept: rank 0 has the predictions and the blocks."""
 
 
 def cycles_of_all(run: RankRun, communicator: MPI.Intracomm) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Which ranks keep their full records: decided by all together, before anything is written."""
+"""Which ranks keep their full records: a collective decision, before anything is written."""
 
 from __future__ import annotations
 
@@ -10,10 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
-from hindmost.harness.reduction.together import Communicating
-from hindmost.harness.runfile.bodies import WAITING
+from hindmost.harness.reduction.every_rank import (
+    EveryRank,
+    histogram_of_all,
+    of_rank,
+    times_of_intervals,
+)
+from hindmost.harness.reduction.transfers import slow_transfers
+from hindmost.harness.runfile.bodies import NOT_WORK
 from hindmost.harness.runfile.contents import RankRun
 from hindmost.models.ranks.keeping import BodiesOfRanks, keep
+from hindmost.text import counted
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -29,37 +36,37 @@ class Kept:
     Attributes
     ----------
     full : bool
-        Whether this rank keeps its full records.
+        Whether this rank keeps full records.
     ranks : tuple of int
         Those that do, ascending.
     profile : float32 array, shape (interval, phase), seconds
         Time of every phase in the bodies of an interval.
     interval_bodies : int32 array, shape (interval,)
         Bodies of an interval, one after the other.
-    last : int
-        Bodies in which this rank had the most own work.
-    waited_s : float
-        What the last rank's own work was longer in all bodies.
+    every : EveryRank
+        What is kept of this rank in any case.
+    shared : dict of str to array
+        Variables about all ranks together.
     account : dict
-        How it was decided and what that cost; part of the file's ``spec``.
+        The decision and its cost; part of the file's ``spec``.
     """
 
     full: bool
     ranks: tuple[int, ...]
     profile: NDArray[np.float32]
     interval_bodies: NDArray[np.int32]
-    last: int
-    waited_s: float
+    every: EveryRank
+    shared: dict[str, NDArray[Any]]
     account: dict[str, Any]
 
     def explain(self) -> str:
-        """Say what was kept and what deciding cost."""
+        """Say what was kept and how much the decision cost."""
         account = self.account
         return (
-            f"full records of {account['kept']} of {account['ranks']} ranks are kept "
-            f"({account['groups']} group{'s' if account['groups'] > 1 else ''}), profiles of all; "
-            f"decided in {1e3 * account['seconds']:.1f} ms by {account['reductions']} reductions "
-            f"of {account['bytes_per_rank']} bytes together a rank"
+            f"full records kept of {account['kept']} of {account['ranks']} ranks "
+            f"({counted(account['groups'], 'group')}), profiles of all; decided in "
+            f"{1000.0 * account['seconds']:.1f} ms by {account['reductions']} reductions of "
+            f"{account['bytes_per_rank']} bytes in all per rank"
         )
 
 
@@ -89,17 +96,19 @@ def decide(
         The ranks did not record the same number of bodies.
     """
     began, cpu = time.perf_counter(), time.process_time()
-    together = Communicating(communicator)
+    reductions = RankReductions(communicator)
     mine = np.array([run.bodies.duration.size], np.int64)
-    counts = together.least(np.concatenate([mine, -mine]))
+    counts = reductions.least(np.concatenate([mine, -mine]))
     if counts[0] != -counts[1]:
         raise UsageError(
-            f"--keep: the ranks recorded {counts[0]} to {-counts[1]} bodies; a choice needs the "
-            "same of all. Run without --keep."
+            f"--keep: the ranks recorded {counts[0]} to {-counts[1]} iterations; --keep needs the "
+            "same number on all. Run without --keep."
         )
-    chosen, meeting = keep(
-        of_rank(run, communicator), share, seed=seed, always=always, together=together
-    )
+    bodies = bodies_of_rank(run, communicator, slow_transfers(run, communicator, reductions))
+    chosen, meeting = keep(bodies, share, seed=seed, always=always, reductions=reductions)
+    edges = interval_edges(bodies.bodies)
+    shared = histogram_of_all(bodies.work, reductions)
+    shared |= times_of_intervals(run, edges, reductions)
     profile, interval_bodies = interval_profile(run)
     full = bool(chosen.kept[0])
     spent = np.array([time.perf_counter() - began, time.process_time() - cpu])
@@ -118,24 +127,26 @@ def decide(
         },
         "seconds": longest,
         "cpu_s": cpu_all,
-        "reductions": together.calls,
-        "bytes_per_rank": together.sent_bytes,
+        "reductions": reductions.calls,
+        "bytes_per_rank": reductions.sent_bytes,
     }
     return Kept(
         full=full,
         ranks=tuple(rank for rank, flag in enumerate(flags) if flag),
         profile=profile,
         interval_bodies=interval_bodies,
-        last=int(meeting.last[0]),
-        waited_s=float(meeting.waited_s[0]),
+        every=of_rank(run, bodies.work[:, 0], bodies.transfer, meeting),
+        shared=shared,
         account=account,
     )
 
 
 def compile_choice() -> None:
-    """Compile what a choice needs, so that no rank waits for a compiler afterwards."""
+    """Compile what the decision needs, so that no rank waits for a compiler later."""
     bodies = BodiesOfRanks(
         parts={"local": np.arange(12.0).reshape(4, 3)},
+        not_work={},
+        transfer=None,
         counts={},
         ids=np.arange(3, dtype=np.int64),
         node_of=np.zeros(3, np.int64),
@@ -144,19 +155,23 @@ def compile_choice() -> None:
     keep(bodies, 0.5)
 
 
-def of_rank(run: RankRun, communicator: MPI.Intracomm) -> BodiesOfRanks:
+def bodies_of_rank(
+    run: RankRun, communicator: MPI.Intracomm, transfer: NDArray[np.float64] | None
+) -> BodiesOfRanks:
     """Return what this rank brings to the choice; collective, for the numbers of the nodes."""
     bodies = run.bodies
     hosts = communicator.allgather(run.host)
     nodes = list(dict.fromkeys(hosts))
     edges = run.incoming
     messages = edges.source.size if edges.messages is None else edges.messages.sum()
+    times = {
+        name: bodies.phase_duration[:, [at]].astype(np.float64)
+        for at, name in enumerate(bodies.phases)
+    }
     return BodiesOfRanks(
-        parts={
-            name: bodies.phase_duration[:, [at]].astype(np.float64)
-            for at, name in enumerate(bodies.phases)
-            if name not in WAITING
-        },
+        parts={name: time for name, time in times.items() if name not in NOT_WORK},
+        not_work={name: time for name, time in times.items() if name in NOT_WORK},
+        transfer=transfer,
         counts={
             "messages": ("count", np.array([float(messages)])),
             "bytes": ("bytes", np.array([float(edges.bytes.sum())])),
@@ -182,7 +197,7 @@ def interval_profile(
 
 
 def interval_edges(count: int, intervals: int = INTERVALS) -> NDArray[np.int64]:
-    """Return the first bodies of the intervals of so many bodies, and their end."""
+    """Return the first iterations of the intervals, and the end."""
     return np.linspace(0, count, min(intervals, count) + 1).astype(np.int64)
 
 
@@ -190,3 +205,50 @@ def _maximum() -> Any:
     from mpi4py import MPI
 
     return MPI.MAX
+
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+
+class RankReductions:
+    """`hindmost.models.ranks.reductions.Reductions` over MPI; counts what it costs.
+
+    Attributes
+    ----------
+    calls, sent_bytes : int
+        Reductions, and the bytes that this rank brought to them.
+    seconds : float
+        Spent in them.
+    """
+
+    def __init__(self, communicator: MPI.Intracomm) -> None:
+        from mpi4py import MPI
+
+        self._communicator = communicator
+        self._sum, self._min, self._max = MPI.SUM, MPI.MIN, MPI.MAX
+        self.calls = 0
+        self.sent_bytes = 0
+        self.seconds = 0.0
+
+    def total(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the sum over ranks."""
+        return self._reduced(values, self._sum)
+
+    def least(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the minimum over ranks."""
+        return self._reduced(values, self._min)
+
+    def most(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the maximum over ranks."""
+        return self._reduced(values, self._max)
+
+    def _reduced(self, values: NDArray[Any], operation: Any) -> NDArray[Any]:
+        began = time.perf_counter()
+        mine = np.ascontiguousarray(values)
+        result = np.empty_like(mine)
+        self._communicator.Allreduce(mine, result, op=operation)
+        self.calls += 1
+        self.sent_bytes += mine.nbytes
+        self.seconds += time.perf_counter() - began
+        return result

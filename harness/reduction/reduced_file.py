@@ -10,6 +10,7 @@ import numpy as np
 
 from hindmost.harness.reduction.cycles import cycles_of_all
 from hindmost.harness.reduction.decide import Kept
+from hindmost.harness.reduction.every_rank import variables
 from hindmost.harness.runfile.contents import Header, RankRun
 from hindmost.harness.runfile.gathering import gather_edges
 from hindmost.harness.runfile.naming import RunName
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 def write_reduced_run(
     folder: Path, header: Header, run: RankRun, kept: Kept, communicator: MPI.Intracomm
 ) -> Path:
-    """Write what was kept of a run into a new, numbered file; collective.
+    """Write a reduced run into a new, numbered file; collective.
 
     The kept ranks write their records among themselves, the first of them the file; what is of
     every rank is gathered there. Of an adaptive run rank 0 must be kept, see `cycles.ALWAYS`.
@@ -39,9 +40,7 @@ def write_reduced_run(
     """
     header = replace(header, spec={**header.spec, "reduction": kept.account})
     edges = gather_edges(run.incoming, communicator)
-    of_all: list[Any] | None = communicator.gather(
-        (kept.profile, run.bodies.solve_time_s, kept.last, kept.waited_s)
-    )
+    of_all: list[Any] | None = communicator.gather((kept.profile, kept.every))
     of_cycles = cycles_of_all(run, communicator)
     # the first rank that is kept writes: it may be another than rank 0
     writer = kept.ranks[0]
@@ -56,9 +55,8 @@ def write_reduced_run(
             "kept_rank": np.array(kept.ranks, np.int32),
             "profile_phase": np.stack([each[0] for each in of_all], axis=1),
             "interval_bodies": kept.interval_bodies,
-            "every_solve_time": np.array([each[1] for each in of_all]),
-            "every_last": np.array([each[2] for each in of_all]),
-            "every_waited": np.array([each[3] for each in of_all]),
+            **variables([each[1] for each in of_all]),
+            **kept.shared,
             **of_cycles,
         }
     kept_only: Any = communicator.Split(0 if kept.full else 1, communicator.rank)
@@ -68,7 +66,7 @@ def write_reduced_run(
         try:
             name = RunName.of(folder, header)
             path = write_run_as(name, header, mine, kept_only, every)
-        except Exception as error:  # told to all, who wait for it below
+        except Exception as error:  # raised on all ranks, which wait for it below
             failure = error
     kept_only.Free()
     path, failure = communicator.bcast((path, failure), root=writer)

@@ -1,11 +1,12 @@
-"""What all ranks did in the cycles of an adaptive run, whether or not all of them were kept."""
+"""What all ranks of a run did, whether or not all of them kept full records."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.errors import DataError
+from hindmost.errors import DamagedFileError, DataError
+from hindmost.harness.runfile.limits import LARGE, check_values
 from hindmost.harness.runfile.reader import Run
 
 
@@ -44,6 +45,38 @@ def counted(run: Run, variable: str, name: str) -> NDArray[np.int64]:
     names = run.texts("count")
     if name not in names:
         raise DataError(
-            f"{run.path} does not hold '{name}' of all ranks; it has: {', '.join(names)}."
+            f"{run.path} does not contain '{name}' of all ranks; it contains: {', '.join(names)}."
         )
     return np.asarray(run.variable(variable)[:, names.index(name)], np.int64)
+
+
+def profiles_of(run: Run) -> NDArray[np.float64]:
+    """Read the time of every phase: float64, shape (interval, rank, phase), seconds.
+
+    Raises
+    ------
+    DamagedFileError
+        Times that cannot be, or intervals without bodies.
+    """
+    profile = np.asarray(run.variable("profile_phase"), np.float64)
+    check_values(run.path, "profile_phase", profile, LARGE["profile_phase"])
+    if int(run.variable("interval_bodies").min(initial=1)) < 1:
+        raise DamagedFileError(f"{run.path}: an interval of 'interval_bodies' is empty.")
+    return profile
+
+
+def hosts_of_all(run: Run) -> list[str]:
+    """Return the host of every rank; empty where a file does not have it of ranks not kept."""
+    return run.texts("every_host") if run.reduced else run.hosts
+
+
+def unclassified_share_of_all(run: Run) -> NDArray[np.float64]:
+    """Return the share of each rank's time in unclassified MPI calls: float64, shape (rank,).
+
+    Of bodies, where profiles are all that is left of most ranks.
+    """
+    if not run.reduced or "unclassified" not in run.phases:
+        return run.unclassified_share
+    phases = profiles_of(run).sum(axis=0)
+    whole = np.maximum(phases.sum(axis=1), 1e-300)
+    return np.asarray(phases[:, run.phases.index("unclassified")] / whole)

@@ -8,11 +8,29 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-PHASES = ("halo", "wait", "post", "local")
-"""The phases of a body, exclusive; their sum is its duration. A loop may have more, after these."""
+PHASES = ("halo", "wait", "post", "unclassified", "local")
+"""The phases of a body, exclusive; their sum is its duration. A loop may have more, after these.
+
+``unclassified`` is time in MPI calls of no known kind.
+"""
+
+EARLIER_PHASES = ("halo", "wait", "post", "local")
+"""Those of files before version 3, in which unclassified MPI time is part of ``local``."""
 
 WAITING = ("halo", "wait")
-"""The phases in which a rank depends on others; the rest is its own work."""
+"""The phases in which a rank depends on others."""
+
+NOT_WORK = (*WAITING, "unclassified")
+"""The phases that are never a rank's own work: whether unclassified time is, nobody knows."""
+
+NO_MEETING = "collectives with a root were no meetings: ranks went on"
+DIFFERENT = "the ranks did not take part in the same collectives in every iteration"
+
+PART = "some MPI calls were among a part of the ranks"
+WHO_WAITS_IS_NOT_KNOWN = (NO_MEETING, DIFFERENT, PART)
+"""Reasons to leave events out for which ranks may not wait for all others in an iteration."""
+IN_MPI = (*NOT_WORK, "post")
+"""The phases in which a rank is inside MPI."""
 
 
 class BodyKind(IntEnum):
@@ -35,16 +53,22 @@ class RankEvents:
     work : float32 array, shape (body, event), seconds
         Own work since the event before it, or since the begin of the body.
     duration : float32 array, shape (body, event), seconds
+    rooted : bool
+        Whether some reductions may be no meetings of all ranks: broadcasts, and others with a root.
     """
 
     kind: NDArray[np.uint8]
     work: NDArray[np.float32]
     duration: NDArray[np.float32]
+    rooted: bool = False
 
     def first(self, bodies: int) -> RankEvents:
         """Return those of the first bodies."""
-        return RankEvents(
-            kind=self.kind[:bodies], work=self.work[:bodies], duration=self.duration[:bodies]
+        return replace(
+            self,
+            kind=self.kind[:bodies],
+            work=self.work[:bodies],
+            duration=self.duration[:bodies],
         )
 
 
@@ -72,6 +96,11 @@ class RankBodies:
         In user mode; None where the machine does not count them, NaN for bodies it did not.
     events : RankEvents or None
         None where they are not known.
+    events_left_out : str
+        Why they are not, in words that follow "because"; may be empty.
+    activity_duration : float32 array, shape (body, activity), or None
+        How the local work divides, in the order of ``activities``; None unless it was asked for.
+    activities : tuple of str
     """
 
     start: NDArray[np.float64]
@@ -87,6 +116,9 @@ class RankBodies:
     instructions: NDArray[np.float64] | None = None
     cycles: NDArray[np.float64] | None = None
     events: RankEvents | None = None
+    events_left_out: str = ""
+    activity_duration: NDArray[np.float32] | None = None
+    activities: tuple[str, ...] = ()
 
     def first(self, bodies: int) -> RankBodies:
         """Return the first bodies only; what comes after them becomes part of the lead-out."""
@@ -104,4 +136,7 @@ class RankBodies:
             instructions=None if self.instructions is None else self.instructions[:bodies],
             cycles=None if self.cycles is None else self.cycles[:bodies],
             events=None if self.events is None else self.events.first(bodies),
+            activity_duration=(
+                None if self.activity_duration is None else self.activity_duration[:bodies]
+            ),
         )

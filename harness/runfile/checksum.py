@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from hindmost.errors import DamagedFileError, DataError, NotARunFileError
+from hindmost.files import open_regular
 
 HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 LABEL = b"\nhindmost sha-256 of 16 MiB sums "
@@ -28,7 +29,7 @@ MOST_THREADS = 8
 def append_checksum(path: Path) -> None:
     """Append the checksum to a file that HDF5 has closed, and see it safe on the disk."""
     with path.open("r+b") as file:
-        digest = digest_of(path, path.stat().st_size)
+        digest = digest_of(file.fileno(), os.fstat(file.fileno()).st_size)
         file.seek(0, os.SEEK_END)
         file.write(LABEL + digest.encode() + b"\n")
         file.flush()
@@ -53,27 +54,27 @@ def verify_checksum(path: Path) -> str:
     if path.name.endswith(".part") and path.is_file():
         raise DamagedFileError(no_checksum(path))
     try:
-        size = path.stat().st_size
-        with path.open("rb") as file:
+        with open_regular(path) as file:
+            size = os.fstat(file.fileno()).st_size
             if file.read(len(HDF5_SIGNATURE)) != HDF5_SIGNATURE:
                 raise NotARunFileError(
                     f"{path} is not a run file: it is not HDF5. "
                     "Run files are written by 'hindmost run' and end in .h5."
                 )
             file.seek(max(0, size - TRAILER_LENGTH))
-            trailer = TRAILER.fullmatch(file.read())
-        if trailer is None:
-            raise DamagedFileError(no_checksum(path))
-        digest = digest_of(path, size - TRAILER_LENGTH)
+            trailer = TRAILER.fullmatch(file.read(TRAILER_LENGTH))
+            if trailer is None:
+                raise DamagedFileError(no_checksum(path))
+            digest = digest_of(file.fileno(), size - TRAILER_LENGTH)
     except IsADirectoryError:
-        raise NotARunFileError(f"{path} is a folder; name the run files in it.") from None
+        raise NotARunFileError(f"{path} is a folder; name run files inside it.") from None
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}.") from error
     if digest != trailer[1].decode():
         raise DamagedFileError(
-            f"{path} was altered since it was written: its checksum is {digest[:12]}..., "
-            f"written was {trailer[1].decode()[:12]}.... Take a good copy of it, or look at what "
-            "is left with 'hindmost show --damaged'."
+            f"{path} changed after it was written: its checksum is {digest[:12]}..., it was "
+            f"{trailer[1].decode()[:12]}.... Use an intact copy, or see what is left with "
+            "'hindmost show --damaged'."
         )
     return digest
 
@@ -82,31 +83,27 @@ def no_checksum(path: Path) -> str:
     """Say why a file has no checksum."""
     if path.name.endswith(".part"):
         return (
-            f"{path} is unfinished: its run was still going or was ended before it was written. "
-            "It holds no complete run; run again."
+            f"{path} is unfinished: the run was still writing it, or ended before. Wait, or run "
+            "again."
         )
     return (
-        f"{path} is HDF5 but does not end in hindmost's checksum: it was cut off, changed by "
-        "another program, or is no run file. Take a good copy of it, or look at what is left with "
+        f"{path} is HDF5 but does not end in hindmost's checksum: it was truncated, changed by "
+        "another program, or is not a run file. Use an intact copy, or see what is left with "
         "'hindmost show --damaged'."
     )
 
 
-def digest_of(path: Path, length: int) -> str:
-    """Return the checksum of the first bytes of a file, in hexadecimal."""
-    file = os.open(path, os.O_RDONLY)
+def digest_of(file: int, length: int) -> str:
+    """Return the checksum of the first bytes of an open file, in hexadecimal."""
 
     def block_digest(first: int) -> bytes:
         return hashlib.sha256(os.pread(file, min(BLOCK_BYTES, length - first), first)).digest()
 
-    try:
-        blocks = range(0, length, BLOCK_BYTES)
-        threads = min(len(blocks), MOST_THREADS, len(os.sched_getaffinity(0)))
-        if threads < 2:
-            sums = [block_digest(first) for first in blocks]
-        else:
-            with ThreadPoolExecutor(threads) as pool:
-                sums = list(pool.map(block_digest, blocks))
-    finally:
-        os.close(file)
+    blocks = range(0, length, BLOCK_BYTES)
+    threads = min(len(blocks), MOST_THREADS, len(os.sched_getaffinity(0)))
+    if threads < 2:
+        sums = [block_digest(first) for first in blocks]
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            sums = list(pool.map(block_digest, blocks))
     return hashlib.sha256(b"".join(sums)).hexdigest()

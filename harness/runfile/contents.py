@@ -1,4 +1,4 @@
-"""What crosses the wall between the ranks and a run file."""
+"""What passes between the ranks and a run file."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.harness.runfile.attributes import OBJECTS, check_value, read_object
 from hindmost.harness.runfile.bodies import RankBodies
 from hindmost.harness.runfile.cycles import RankCycles
+from hindmost.parsing import shown
 
 Json = dict[str, Any]
 """A JSON object."""
@@ -86,27 +88,34 @@ class Header:
 
     @classmethod
     def from_attributes(cls, attributes: Mapping[str, Any]) -> Header:
-        """Read the attributes of a file; raises ValueError where they are not right."""
+        """Return the header that attributes make; raises a ValueError where they are not right.
+
+        Parameters
+        ----------
+        attributes : mapping of str to str, int or float
+            As they stand in the file.
+        """
         values: dict[str, Any] = {}
         for field in fields(cls):
             if field.name not in attributes:
                 raise ValueError(f"the attribute '{field.name}' is missing")
             value = attributes[field.name]
-            if field.type == "Json":
-                value = json.loads(value)
-                if not isinstance(value, dict):
-                    raise ValueError(f"attribute {field.name} is not a JSON object")
-            elif field.type == "int":
-                value = int(value)
-                if value < 0:
-                    raise ValueError(f"the attribute '{field.name}' is {value}, below zero")
+            wanted: type = str if field.type == "str" or field.name in ALLOWED else int
+            if field.name in OBJECTS:
+                value = read_object(field.name, value, OBJECTS[field.name])
+            elif type(value) is not wanted:
+                sort = "a text" if wanted is str else "a whole number"
+                raise ValueError(
+                    f"the attribute '{field.name}' is {shown(value)}; it should be {sort}"
+                )
             elif field.type == "bool":
                 value = bool(value)
-            elif not isinstance(value, str):
-                raise ValueError(f"the attribute '{field.name}' is not text")
+            check_value(field.name, value)
             allowed = ALLOWED.get(field.name)
             if allowed is not None and value not in allowed:
-                raise ValueError(f"the attribute '{field.name}' is {value!r}, not in {allowed}")
+                raise ValueError(
+                    f"the attribute '{field.name}' is {shown(value)}, not in {allowed}"
+                )
             values[field.name] = value
         return cls(**cast(Any, values))
 
@@ -131,6 +140,12 @@ class Edges:
     messages: NDArray[np.int32] | None = None
     epoch: NDArray[np.int32] | None = None
 
+    @classmethod
+    def none(cls) -> Edges:
+        """Return an empty list of edges."""
+        ranks = np.empty(0, np.int32)
+        return cls(source=ranks, target=ranks, bytes=np.empty(0, np.int64), messages=ranks)
+
     def variables(self) -> dict[str, NDArray[Any]]:
         """Return those that are known, by the names that they have in the file."""
         values = {f"edge_{field.name}": getattr(self, field.name) for field in fields(self)}
@@ -145,7 +160,7 @@ class Edges:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankRun:
-    """What one rank brings to the run file.
+    """What one rank contributes to the run file.
 
     Attributes
     ----------
@@ -155,7 +170,7 @@ class RankRun:
     incoming : Edges
         The halos that this rank receives.
     mpi_other_s : float
-        Seconds in MPI calls that fit no phase.
+        Seconds in MPI calls of no known kind, in the whole solve.
     context_switches : int
     cpu : int
     cpuset : str
@@ -165,8 +180,13 @@ class RankRun:
         Load of the rank's host (mean number of running tasks in the last minute).
     clock_offset_s, clock_uncertainty_s : float
         What was added to the rank's clock to read rank 0's, and how sure that is.
+    foreign_calls : int
+        MPI calls of other threads than the recorded one; nothing else is known of them.
+    polls : int
+        Calls of a loop of the user's own that ask whether a message or request is there, without
+        waiting for it.
     cycles : RankCycles or None
-        What an adaptive run has beside its bodies.
+        Counts and predictions of an adaptive run.
     """
 
     bodies: RankBodies
@@ -181,4 +201,6 @@ class RankRun:
     load_after: float
     clock_offset_s: float
     clock_uncertainty_s: float
+    foreign_calls: int = 0
+    polls: int = 0
     cycles: RankCycles | None = None

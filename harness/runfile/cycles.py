@@ -1,4 +1,4 @@
-"""What a run file holds of an adaptive run beside its bodies: counts, predictions, blocks."""
+"""Counts, predictions and blocks of an adaptive run, as a run file has them."""
 
 from __future__ import annotations
 

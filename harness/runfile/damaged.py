@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError, NotARunFileError
+from hindmost.files import open_regular
 from hindmost.harness.runfile.checksum import HDF5_SIGNATURE
 
 LONGEST_S = 60.0
@@ -42,12 +43,11 @@ class Remains:
     arrays: dict[str, NDArray[np.generic]]
     unreadable: dict[str, str]
 
-    def text(self) -> str:
+    def lines(self) -> list[str]:
         """Say what is there, with the least and the greatest value of every variable."""
         lines = [f"{self.path}  (DAMAGED: what follows is not verified)"]
-        told = ("workload", "solver", "ranks", "iterations", "t0_utc")
-        known = [f"{name} {self.attributes[name]}" for name in told if name in self.attributes]
-        lines.append("  " + (", ".join(known) or "no attribute can be read"))
+        known = [f"{name} {value}" for name, value in self.attributes.items()]
+        lines.append("  " + (", ".join(known) or "no attribute is readable"))
         for name, values in sorted(self.arrays.items()):
             shape = " x ".join(str(size) for size in values.shape)
             finite = values[np.isfinite(values)] if values.size else values
@@ -56,7 +56,7 @@ class Remains:
             strange = f", {odd} not a number" if odd else ""
             lines.append(f"  {name:18} {shape:>14}  {span}{strange}")
         lines += [f"  {name:18} unreadable: {why}" for name, why in self.unreadable.items()]
-        return "\n".join(lines)
+        return lines
 
 
 def read_damaged(path: Path, longest_s: float = LONGEST_S) -> Remains:
@@ -70,12 +70,12 @@ def read_damaged(path: Path, longest_s: float = LONGEST_S) -> Remains:
         Nothing can be read: HDF5 refuses the file, crashes on it or hangs.
     """
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             begin = file.read(len(HDF5_SIGNATURE))
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}.") from error
     if begin != HDF5_SIGNATURE:
-        raise NotARunFileError(f"{path} does not begin like HDF5: nothing can be read of it.")
+        raise NotARunFileError(f"{path} does not begin like HDF5: nothing is readable.")
     with tempfile.TemporaryDirectory(prefix="hindmost-") as folder:
         saved = Path(folder) / "remains.npz"
         command = [sys.executable, "-m", "hindmost.harness.runfile.salvage", str(path), str(saved)]
@@ -85,11 +85,11 @@ def read_damaged(path: Path, longest_s: float = LONGEST_S) -> Remains:
             )
         except subprocess.TimeoutExpired:
             raise DataError(
-                f"{path}: HDF5 hangs on it (ended after {longest_s:.0f} s): nothing can be read."
+                f"{path}: HDF5 hangs on it (ended after {longest_s:.0f} s): nothing is readable."
             ) from None
         if child.returncode < 0:
             raise DataError(
-                f"{path}: HDF5 crashes on it (signal {-child.returncode}): nothing can be read."
+                f"{path}: HDF5 crashes on it (signal {-child.returncode}): nothing is readable."
             )
         if child.returncode > 0:
             said = (child.stderr.strip().splitlines() or ["no reason given"])[-1]

@@ -1,4 +1,4 @@
-"""The file beneath HDF5: a write that fails is remembered and told, but HDF5 never meets it.
+"""The file beneath HDF5: a failed write is remembered and reported, but hidden from HDF5.
 
 libhdf5 does not get over a failed write: what it could not flush it tries again whenever an object
 is released, up to the end of the process, with a traceback each time. So HDF5 writes through this
@@ -8,7 +8,6 @@ object, which keeps in memory what the disk would not take, until `check` raises
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from pathlib import Path
 
 
@@ -95,13 +94,3 @@ class Disk:
     def close(self) -> None:
         """Close the file."""
         os.close(self._file)
-
-
-def sync_folder(folder: Path) -> None:
-    """See a renamed file safe on the disk, where the file system can sync a folder."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        with suppress(OSError):
-            os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
-import stat
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hindmost.errors import DataError, NotARunFileError, UnknownSchemaError
+from hindmost.files import open_regular, read_text, write_whole
 from hindmost.harness.runfile.feed_lines import SCHEMA, VERSION, parsed
 
 SUFFIX = ".live.jsonl"
@@ -108,33 +108,34 @@ class FeedReader:
         self.path = path
         self.skipped = 0
         self._rest = b""
+        self._whole: deque[bytes] = deque()
         self._known: dict[str, Any] | None = None
         try:
-            # A pipe would keep who opens it waiting.
-            self._file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0)
+            self._file = open_regular(path)
         except OSError as error:
             raise DataError(f"{path} cannot be read: {error.strerror}.") from error
-        regular = stat.S_ISREG(os.fstat(self._file.fileno()).st_mode)
-        lines = self.read_lines(1) if regular else []
+        lines = self.read_lines(1)
         if not lines or lines[0].get("schema") != SCHEMA:
             self.close()
             raise NotARunFileError(
-                f"{path} is no live feed; 'hindmost run --live' writes one, NAME{SUFFIX}."
+                f"{path} is not a live feed; 'hindmost run --live' writes one, NAME{SUFFIX}."
             )
         self.head = self._known = lines[0]
         if self.head.get("version") != VERSION:
             self.close()
             raise UnknownSchemaError(
-                f"{path} is a feed of version {self.head.get('version')}; this hindmost reads "
-                f"{VERSION}. Update hindmost."
+                f"{path} is a live feed of version {self.head.get('version')}; this hindmost "
+                f"reads {VERSION}. Update hindmost."
             )
 
     def read_lines(self, most: int = 0) -> list[dict[str, Any]]:
-        """Return the lines that have been completed since the last call, at most so many."""
+        """Return lines completed since the last call, up to a maximum."""
         lines: list[dict[str, Any]] = []
         while True:
-            while b"\n" in self._rest and not (most and len(lines) >= most):
-                text, self._rest = self._rest.split(b"\n", 1)
+            *whole, self._rest = self._rest.split(b"\n")
+            self._whole.extend(whole)
+            while self._whole and not (most and len(lines) >= most):
+                text = self._whole.popleft()
                 if (line := parsed(text, self._known)) is not None:
                     lines.append(line)
                 elif text:
@@ -145,7 +146,7 @@ class FeedReader:
             if not got:
                 return lines
             self._rest += got
-            if b"\n" not in self._rest and len(self._rest) > MOST_LINE:
+            if len(self._rest) > MOST_LINE and b"\n" not in self._rest:
                 self._rest = b""
                 self.skipped += 1
 
@@ -190,7 +191,7 @@ def find_feed(path: Path) -> Path:
         feeds = [each for each in feeds if names(each, path.name.removesuffix(".part"))]
     if not feeds:
         raise DataError(
-            f"{path}: no live feed (*{SUFFIX}) is there or tells of it; start the run with --live."
+            f"{path}: there is no live feed (*{SUFFIX}) of it; start the run with --live."
         )
     return feeds[-1]
 
@@ -198,7 +199,7 @@ def find_feed(path: Path) -> Path:
 def names(feed: Path, run: str) -> bool:
     """Tell whether a feed tells of a run file."""
     try:
-        lines = feed.read_text(errors="replace").splitlines()
+        lines = read_text(feed, errors="replace").splitlines()
     except OSError:
         return False
     asked = json.dumps(run).encode()
@@ -224,7 +225,7 @@ def write_control(feed: Path, head: dict[str, Any], period_s: float, metric: str
     Raises
     ------
     DataError
-        The value is none of the lists, or the file cannot be written.
+        The value is not in the lists, or the file cannot be written.
     """
     periods: Sequence[float] = head["periods_s"]
     metrics: Sequence[str] = head["metrics"]
@@ -233,14 +234,7 @@ def write_control(feed: Path, head: dict[str, Any], period_s: float, metric: str
             f"Period {period_s!r}, metric {metric!r}: choose from {periods} and {metrics}."
         )
     path = control_file(feed)
-    part = path.with_name(path.name + ".part")
     try:
-        part.unlink(missing_ok=True)
-        file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            os.write(file, f"{periods.index(period_s)} {metrics.index(metric)}\n".encode())
-        finally:
-            os.close(file)
-        part.replace(path)
+        write_whole(path, f"{periods.index(period_s)} {metrics.index(metric)}\n", mode=0o600)
     except OSError as error:
         raise DataError(f"{path} cannot be written: {error.strerror}.") from error

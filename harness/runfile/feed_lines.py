@@ -11,7 +11,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hindmost.printable import printable
+from hindmost.parsing import check_depth
+from hindmost.printable import one_line
 
 Check = Callable[[Any, Mapping[str, Any]], bool]
 """Of a value, with the feed's head."""
@@ -108,11 +109,11 @@ LINES: dict[str, dict[str, Check]] = {
 }
 """The kinds of lines, and what every one of them has."""
 MAY: dict[str, Check] = {"done": natural, "file": word, "failure": word, "stopped": word}
-"""What lines may have beside."""
+"""Optional keys of lines."""
 
 
 def parsed(text: bytes, head: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
-    """Return a line of a feed, None if it is none.
+    """Return a line of a feed, None if it is invalid.
 
     Parameters
     ----------
@@ -123,9 +124,10 @@ def parsed(text: bytes, head: Mapping[str, Any] | None = None) -> dict[str, Any]
     """
     try:
         line = json.loads(text, parse_constant=refuse)
+        check_depth(line)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(line, dict) or line.get("kind") not in LINES:
+    if not isinstance(line, dict) or line.get("kind") not in tuple(LINES):
         return None
     fields = LINES[line["kind"]]
     if not fields.keys() <= line.keys() and line["kind"] != "head":
@@ -146,10 +148,10 @@ def parsed(text: bytes, head: Mapping[str, Any] | None = None) -> dict[str, Any]
 def cleaned(value: Any) -> Any:
     """Return a value of a line as it may be shown anywhere."""
     if isinstance(value, str):
-        return printable(value)
+        return one_line(value)
     return [cleaned(entry) for entry in value] if isinstance(value, list) else value
 
 
 def refuse(said: str) -> float:
     """Refuse what Python's JSON knows and JSON does not."""
-    raise ValueError(f"{said} is no number of JSON")
+    raise ValueError(f"{said} is not a JSON number")

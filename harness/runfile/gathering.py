@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.runfile.bodies import RankBodies, RankEvents
+from hindmost.harness.runfile.bodies import RankBodies
 from hindmost.harness.runfile.contents import Edges
 
 if TYPE_CHECKING:
@@ -29,17 +28,10 @@ def with_counts_everywhere(bodies: RankBodies, communicator: MPI.Intracomm) -> R
     return replace(bodies, instructions=none, cycles=none)
 
 
-def common_events(events: RankEvents | None, communicator: MPI.Intracomm) -> RankEvents | None:
-    """Return the events of this rank if those of all ranks follow each other alike, else None."""
-    mark = None if events is None else (events.kind.shape, zlib.crc32(events.kind.tobytes()))
-    marks = set(communicator.allgather(mark))
-    return events if len(marks) == 1 and events is not None and events.kind.size else None
-
-
 def gathered_blocks(
     mine: Any, communicator: MPI.Intracomm
 ) -> Iterator[tuple[int, NDArray[Any] | None]]:
-    """Gather rows of all ranks, so many at a time that rank 0 holds a bounded block.
+    """Gather rows of all ranks in steps, so that the block on rank 0 is bounded.
 
     Yields
     ------

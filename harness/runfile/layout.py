@@ -10,6 +10,7 @@ import numpy as np
 
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.schema import (
+    CHUNK_EVENTS,
     CHUNK_ITERATIONS,
     CHUNK_RANKS,
     FLAGS,
@@ -18,7 +19,6 @@ from hindmost.harness.runfile.schema import (
     UNLIMITED,
     VARIABLES,
     VERSION,
-    WHOLE_VERSION,
     Variable,
 )
 
@@ -56,11 +56,11 @@ def make_variables(
     for variable in VARIABLES:
         if variable.name not in absent:
             make_variable(file, variable, sizes)
-    for name, long_name in TEXTS.items():
+    for name, (dimension, long_name) in TEXTS.items():
         if name not in absent:
-            text = file.create_dataset(name, (sizes["rank"],), dtype=h5py.string_dtype())
+            text = file.create_dataset(name, (sizes[dimension],), dtype=h5py.string_dtype())
             text.attrs["long_name"] = long_name
-            text.dims[0].attach_scale(file["rank"])
+            text.dims[0].attach_scale(file[dimension])
     for name in FLAGS.keys() - absent:
         kinds = list(FLAGS[name])
         file[name].attrs["flag_values"] = np.array(kinds, "u1")
@@ -75,6 +75,8 @@ def make_variable(file: h5py.File, variable: Variable, sizes: dict[str, int]) ->
         **dict.fromkeys(UNLIMITED, CHUNK_ITERATIONS),
         "rank": min(sizes["rank"], CHUNK_RANKS),
     }
+    if "event" in sizes:  # bodies may have very many
+        chunk_of["event"] = max(1, min(sizes["event"], CHUNK_EVENTS))
     grows = any(name in UNLIMITED for name in variable.dimensions)
     dataset = file.create_dataset(
         variable.name,
@@ -97,7 +99,7 @@ def write_attributes(file: h5py.File, header: Header) -> None:
     """Write what is said of the whole run."""
     file.attrs["Conventions"] = "CF-1.11"
     file.attrs["schema"] = SCHEMA
-    file.attrs["schema_version"] = VERSION if "kept_rank" in file else WHOLE_VERSION
+    file.attrs["schema_version"] = VERSION
     for name, value in header.to_attributes().items():
         file.attrs[name] = np.uint8(value) if name == "complete" else value
     file["start"].attrs["t0_utc"] = header.t0_utc

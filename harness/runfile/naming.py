@@ -10,7 +10,6 @@ from pathlib import Path
 
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.contents import Header
-from hindmost.harness.runfile.disk import sync_folder as sync_folder
 from hindmost.harness.runfile.schema import SUFFIX
 
 
@@ -36,9 +35,7 @@ class RunName:
     def refuse_taken(self) -> None:
         """Raise a UsageError if no name is free, before there is anything to lose."""
         if not self.numbered and next(self.candidates()).exists():
-            raise UsageError(
-                f"{next(self.candidates())} exists; an existing run is not overwritten."
-            )
+            raise UsageError(f"{next(self.candidates())} exists; hindmost never overwrites a run.")
 
     def reserve(self) -> Path:
         """Make the preliminary file of the first name that is free."""
@@ -53,7 +50,7 @@ class RunName:
             except OSError as error:
                 raise unwritable(part, error) from error
             return part
-        raise UsageError(f"{path} exists, or is being written; an existing run is not overwritten.")
+        raise UsageError(f"{path} exists, or is being written; hindmost never overwrites a run.")
 
     def publish(self, part: Path) -> Path:
         """Give a finished file the first free name, and never one that is taken."""
@@ -64,12 +61,12 @@ class RunName:
                 continue
             part.unlink()
             return path
-        raise UsageError(f"{path} has come to exist meanwhile; an existing run is not overwritten.")
+        raise UsageError(f"{path} appeared in the meantime; hindmost never overwrites a run.")
 
 
 def unwritable(path: Path, error: OSError) -> DataError:
     """Say why a file cannot be written."""
     return DataError(
-        f"{path} cannot be written: {error.strerror}. Nothing was left there; "
-        "make room or choose another folder with --out."
+        f"{path} cannot be written: {error.strerror}. Nothing was left behind; free some space or "
+        "choose another folder with --out."
     )

@@ -1,4 +1,4 @@
-"""Where a run comes from: machine, software, scheduler, repository."""
+"""Where a run was made: machine, software, scheduler, repository."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import platform
 import resource
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
+from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
-from hindmost.harness.launch import place
+from hindmost.harness.launch import assigned_rank
+from hindmost.harness.runfile.contents import Header, Json
 from hindmost.harness.stack import current_stack
 
 PACKAGES = ("hindmost", "numpy", "h5py", "mpi4py", "petsc4py")
@@ -51,6 +52,7 @@ SCHEDULER_VARIABLES = (
     "HINDMOST_STUDY_SHA256",
     "HINDMOST_SCRIPT_SHA256",
     "HINDMOST_RUN_ID",
+    "HINDMOST_CONFIGURATION",
     "HINDMOST_BLOCK",
     "HINDMOST_BLOCK_SPLIT",
     "HINDMOST_ATTEMPT",
@@ -58,35 +60,74 @@ SCHEDULER_VARIABLES = (
     "HINDMOST_JOB_ID",
     "HINDMOST_NODES",
 )
-"""What is kept of a batch system's variables: never all of them, for some hold credentials."""
+"""Variables of the batch system to keep: never all of them, for some contain credentials."""
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 PROGRESS_VARIABLES = (
     "MPIR_CVAR_ASYNC_PROGRESS",
     "MPICH_NEMESIS_ASYNC_PROGRESS",
     "I_MPI_ASYNC_PROGRESS",
 )
+OPTION_VARIABLES = ("PETSC_OPTIONS",)
+"""Options that reach a program without its command line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origins:
-    """Where runs come from, found once before the first of them."""
+    """Where runs are made, found once before the first."""
 
-    environment: dict[str, Any]
-    scheduler: dict[str, str]
-    git: dict[str, Any]
+    environment: Json
+    scheduler: Json
+    git: Json
+
+    def header(
+        self,
+        *,
+        workload: str,
+        solver: str,
+        ranks: int,
+        iterations: int,
+        began: datetime,
+        spec: Json,
+        restart: int = 0,
+        synchronisation: Literal["blocking", "pipelined"] = "blocking",
+        lag: int = 0,
+        complete: bool = True,
+        records_lost: int = 0,
+        petsc_options: Json | None = None,
+    ) -> Header:
+        """Return the header of a run that was measured in this process; see `Header`."""
+        return Header(
+            workload=workload,
+            solver=solver,
+            ranks=ranks,
+            iterations=iterations,
+            restart=restart,
+            synchronisation=synchronisation,
+            lag=lag,
+            complete=complete,
+            records_lost=records_lost,
+            origin="measured",
+            t0_utc=began.isoformat(timespec="microseconds"),
+            mpi_library=mpi_library(),
+            spec=spec,
+            environment=self.environment,
+            petsc_options=petsc_options or {},
+            scheduler=self.scheduler,
+            git=self.git,
+        )
 
 
 def origins(petsc_version: str, ranks: int, folder: Path) -> Origins:
-    """Find out where runs come from, on one rank."""
+    """Find out where runs are made, on one rank."""
     return Origins(
         environment=environment(petsc_version, ranks), scheduler=scheduler(), git=git(folder)
     )
 
 
-def environment(petsc_version: str, ranks: int) -> dict[str, Any]:
+def environment(petsc_version: str, ranks: int) -> Json:
     """Describe machine and software as this rank sees them.
 
-    What the system does not tell is null, never guessed.
+    What the system does not say is null, never guessed.
     """
     return {
         "machine": {
@@ -107,10 +148,10 @@ def environment(petsc_version: str, ranks: int) -> dict[str, Any]:
         "packages": {name: installed(name) for name in PACKAGES},
         "petsc": petsc_version,
         "stack": current_stack().name,
-        "launcher": place().launcher or None,
+        "launcher": assigned_rank().launcher or None,
         "variables": {
             name: os.environ[name]
-            for name in (*THREAD_VARIABLES, *PROGRESS_VARIABLES)
+            for name in (*THREAD_VARIABLES, *PROGRESS_VARIABLES, *OPTION_VARIABLES)
             if name in os.environ
         },
         "ranks": ranks,
@@ -127,7 +168,7 @@ def cpu_model() -> str | None:
 
 
 def read_text(path: str) -> str | None:
-    """Return what a file of the system says, None where there is none."""
+    """Return the text of a system file, None if it does not exist."""
     try:
         return Path(path).read_text().strip()
     except OSError:
@@ -144,11 +185,11 @@ def installed(package: str) -> str | None:
 
 
 def scheduler() -> dict[str, str]:
-    """Return what the batch system says of this job."""
+    """Return what the batch system says about this job."""
     return {name: os.environ[name] for name in SCHEDULER_VARIABLES if name in os.environ}
 
 
-def git(folder: Path) -> dict[str, Any]:
+def git(folder: Path) -> Json:
     """Return commit and state of the repository around a folder; empty outside any."""
     commit = ask_git(folder, "rev-parse", "HEAD")
     if commit is None:
@@ -183,21 +224,12 @@ def mpi_library() -> str:
 
 
 def load_of_host() -> float:
-    """Return the mean number of tasks that ran or wanted to in the last minute."""
+    """Return the host's load: the mean number of runnable tasks in the last minute."""
     return os.getloadavg()[0]
 
 
-def process_age_s() -> float:
-    """Return how long this process exists, 0 where the system does not tell."""
-    try:
-        began = int(Path("/proc/self/stat").read_text().rsplit(")", 1)[1].split()[19])
-    except (OSError, ValueError, IndexError):
-        return 0.0
-    return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - began / os.sysconf("SC_CLK_TCK"))
-
-
 def involuntary_switches() -> int:
-    """Return how often this process was switched out against its will so far."""
+    """Return the involuntary context switches of this process so far."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
 
 
@@ -213,7 +245,7 @@ def cpuset() -> str:
 
 
 def current_cpu() -> int:
-    """Return the core that this rank runs on now, -1 where the system does not tell."""
+    """Return the core that this rank runs on now, -1 if the system does not say."""
     try:
         return int(Path("/proc/self/stat").read_text().rsplit(")", 1)[1].split()[36])
     except (OSError, IndexError):

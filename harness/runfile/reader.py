@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -11,20 +12,26 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.errors import DamagedFileError, DataError, NotARunFileError, UnknownSchemaError
-from hindmost.harness.runfile.bodies import PHASES, WAITING
+from hindmost.errors import DamagedFileError, DataError
+from hindmost.harness.runfile.attributes import read_summary
+from hindmost.harness.runfile.bodies import NOT_WORK
+from hindmost.harness.runfile.checks import check_names, check_schema, check_variables, texts_of
 from hindmost.harness.runfile.checksum import verify_checksum
 from hindmost.harness.runfile.contents import Edges, Header, Json
-from hindmost.harness.runfile.schema import SCHEMA, VARIABLES, VERSION
-from hindmost.models.events import EventKind
-
-BLOCK_BYTES = 64 << 20
-"""Of a block of rows, by default."""
+from hindmost.harness.runfile.hdf5 import Sealed, scalar_attributes
+from hindmost.harness.runfile.limits import (
+    BLOCK_BYTES,
+    LARGE,
+    check_values,
+    check_variables_in,
+    ranges_of,
+)
+from hindmost.text import choose
 
 TOLERANCE_S = 1e-6
 """To which the phases of a body sum to its duration."""
-ROUNDING_S = 1e-9
-"""How far below zero rounding may take a phase that is nothing."""
+ATTRIBUTES = ("schema", "schema_version", "summary", *(field.name for field in fields(Header)))
+"""Those that are read."""
 
 
 class Run:
@@ -43,14 +50,24 @@ class Run:
     columns : int
         Ranks that the file has full records of: all of them, unless it is `reduced`.
     phases : tuple of str
-        Parts of a body: halo, wait, post, local, and a user's own.
+        Parts of a body: `PHASES`, and a user's own; `EARLIER_PHASES` in files before version 3.
+    summary : dict
+        Totals of the run, counted while it was written; see `RunTotals.result`.
     """
 
     def __init__(
-        self, path: Path, header: Header, checksum: str, sizes: dict[str, int], phases: list[str]
+        self,
+        sealed: Sealed,
+        header: Header,
+        checksum: str,
+        sizes: dict[str, int],
+        phases: list[str],
+        summary: Json,
     ) -> None:
-        self.path = path
+        self._sealed = sealed
+        self.path = sealed.path
         self.header = header
+        self.summary = summary
         self.checksum = checksum
         self.bodies = sizes["iteration"]
         self.restarts = sizes["restart"]
@@ -77,19 +94,23 @@ class Run:
             return np.arange(self.columns, dtype=np.int64)
         return np.asarray(self.variable("kept_rank"), np.int64)
 
+    def reading(self) -> AbstractContextManager[h5py.File]:
+        """Open the file for reading; raises if it has changed since it was verified."""
+        return self._sealed.reading()
+
     def shape(self, name: str) -> tuple[int, ...]:
         """Return the shape of a variable."""
-        with h5py.File(self.path, "r") as file:
+        with self.reading() as file:
             shape: tuple[int, ...] = file[name].shape
         return shape
 
     def has(self, name: str) -> bool:
         """Tell whether the file has a variable; some are absent from older files."""
-        with h5py.File(self.path, "r") as file:
+        with self.reading() as file:
             return name in file
 
     def blocks(self) -> Iterator[slice]:
-        """Yield rows so many at a time that a block of float64 (iteration, rank) fits.
+        """Yield slices of rows whose blocks of float64 (iteration, rank) fit.
 
         With `variable`, `phase` and `work`, which take rows, a file larger than memory is read.
         """
@@ -99,11 +120,11 @@ class Run:
 
     def variable(self, name: str, rows: slice = slice(None)) -> NDArray[Any]:
         """Read a variable, or some rows of it; raise a DataError if this run has none."""
-        with h5py.File(self.path, "r") as file:
+        with self.reading() as file:
             if name not in file:
                 raise DataError(
-                    f"{self.path} has no '{name}': it was not counted, or an older hindmost wrote "
-                    f"the file. It has: {', '.join(file)}."
+                    f"{self.path} has no '{name}': it was not recorded, or an older hindmost "
+                    f"wrote the file. It has: {', '.join(file)}."
                 )
             values: NDArray[Any] = file[name][rows]
         return values
@@ -121,15 +142,15 @@ class Run:
     def phase(self, name: str, rows: slice = slice(None)) -> NDArray[np.float64]:
         """Time of every body in one phase: float64, shape (iteration, rank), seconds."""
         if name not in self.phases:
-            raise DataError(f"Unknown phase '{name}'; choose from: {', '.join(self.phases)}.")
-        with h5py.File(self.path, "r") as file:
+            raise DataError(f"Unknown phase '{name}'; {choose(self.phases)}.")
+        with self.reading() as file:
             values = file["phase_duration"][rows, :, self.phases.index(name)]
         return np.asarray(values, np.float64)
 
     def work_in(self, rows: slice) -> NDArray[np.float64]:
-        """Time without waiting of some bodies: float64, shape (row, rank), seconds.
+        """Own work of the ranks in some bodies: float64, shape (row, rank), seconds.
 
-        All phases but halo and wait: what a rank does by itself.
+        All phases but `NOT_WORK`.
         """
         return self.own_work(self.variable("phase_duration", rows))
 
@@ -146,7 +167,7 @@ class Run:
         """
         work = np.zeros(phases.shape[:2])
         for at, name in enumerate(self.phases):
-            if name not in WAITING:
+            if name not in NOT_WORK:
                 work += phases[:, :, at]
         return work
 
@@ -154,6 +175,14 @@ class Run:
     def work(self) -> NDArray[np.float64]:
         """Time of every body without waiting, see `work_in`: float64, shape (iteration, rank)."""
         return self.work_in(slice(None))
+
+    @property
+    def unclassified_share(self) -> NDArray[np.float64]:
+        """Share of each rank's solve in MPI calls of no known kind: float64, shape (rank,).
+
+        In files before version 3 that time is part of ``local``.
+        """
+        return np.asarray(self.variable("mpi_other") / self.solve_time)
 
     @property
     def position(self) -> NDArray[np.int32]:
@@ -196,6 +225,20 @@ class Run:
         return self.texts("predictor")
 
     @property
+    def activities(self) -> list[str]:
+        """Names of the parts of local work; empty where it was not split."""
+        return self.texts("activity")
+
+    def activity(self, name: str) -> NDArray[np.float64]:
+        """Time of every body in one part of local work: float64, shape (iteration, rank), s."""
+        if name not in self.activities:
+            remedy = "" if self.activities else ": run --activities records them"
+            raise DataError(f"Unknown activity '{name}'; {choose(self.activities)}{remedy}.")
+        with h5py.File(self.path, "r") as file:
+            values = file["activity_duration"][:, :, self.activities.index(name)]
+        return np.asarray(values, np.float64)
+
+    @property
     def edges(self) -> Edges:
         """Who sends halos to whom."""
         return Edges(
@@ -214,32 +257,17 @@ class Run:
         DamagedFileError
             A time that is not a number or is negative, or parts that do not sum to their whole.
         """
-        self.verify_outline()
         for rows in self.blocks():
             self.verify_bodies(
                 self.variable("start", rows),
                 self.variable("duration", rows),
                 self.variable("phase_duration", rows),
             )
-            if self.has("event_kind"):
-                for name in ("event_work", "event_duration"):
-                    self._refuse_impossible(name, self.variable(name, rows))
-
-    def verify_outline(self) -> None:
-        """See that all that is not of single bodies can be; raise as `verify` does."""
-        for name in ("restart_duration", "lead_in", "lead_out", "solve_time"):
-            self._refuse_impossible(name, self.variable(name))
-        ranks = self.header.ranks
-        limits = {"edge_source": ranks, "edge_target": ranks, "position": max(self.bodies, 1)}
-        if self.has("event_kind"):
-            limits["event_kind"] = len(EventKind)
-        for name, limit in limits.items():
-            values = self.variable(name)
-            if values.size and (values.min() < 0 or values.max() >= limit):
-                raise DamagedFileError(
-                    f"{self.path}: '{name}' holds {values.min()} to {values.max()}; "
-                    f"it should be from 0 to {limit - 1}."
-                )
+        checked = ("start", "duration", "phase_duration")
+        with self.reading() as file:
+            check_variables_in(
+                file, {name: allowed for name, allowed in LARGE.items() if name not in checked}
+            )
 
     def verify_bodies(
         self,
@@ -254,41 +282,29 @@ class Run:
         starts, durations : float64 array, shape (row, rank), seconds
         phases : float array, shape (row, rank, phase), seconds
         """
-        if not np.isfinite(starts).all():
-            raise DamagedFileError(f"{self.path}: a value of 'start' is not a number.")
-        self._refuse_impossible("duration", durations)
-        self._refuse_impossible("phase_duration", phases)
+        for name, values in (
+            ("start", starts),
+            ("duration", durations),
+            ("phase_duration", phases),
+        ):
+            check_values(self.path, name, values, LARGE[name])
         missed = np.abs(phases.sum(axis=2, dtype=np.float64) - durations)
         if (missed > TOLERANCE_S + 1e-6 * durations).any():
-            raise DamagedFileError(f"{self.path}: the phases of a body do not sum to its duration.")
-
-    def _refuse_impossible(self, name: str, values: NDArray[Any]) -> None:
-        """Raise if a time is not a number or is negative."""
-        if not np.isfinite(values).all() or (values.size and values.min() < -ROUNDING_S):
-            raise DamagedFileError(f"{self.path}: a value of '{name}' is negative or not a number.")
+            raise DamagedFileError(
+                f"{self.path}: the phases of an iteration do not sum to its duration."
+            )
 
     def texts(self, name: str) -> list[str]:
         """Read texts, of every rank for instance; empty where the file does not have them."""
-        with h5py.File(self.path, "r") as file:
+        with self.reading() as file:
             if name not in file:
                 return []
-            if h5py.check_string_dtype(file[name].dtype) is None:
-                raise DamagedFileError(
-                    f"{self.path}: '{name}' holds numbers; it should hold texts."
-                )
-            return [str(text) for text in file[name].asstr()[:]]
+            return texts_of(self.path, file, name)
 
     @property
     def hosts(self) -> list[str]:
         """Host of every rank."""
         return self.texts("host")
-
-    @property
-    def summary(self) -> Json:
-        """What the run comes to, as counted while it was written; see `Tally.result`."""
-        with h5py.File(self.path, "r") as file:
-            summary: Json = json.loads(file.attrs["summary"])
-        return summary
 
 
 def open_run(path: str | Path) -> Run:
@@ -307,71 +323,23 @@ def open_run(path: str | Path) -> Run:
     path = Path(path)
     checksum = verify_checksum(path)
     try:
-        with h5py.File(path, "r") as file:
-            check_schema(path, file)
-            header = Header.from_attributes(file.attrs)
-            if "summary" not in file.attrs:
-                raise ValueError("the attribute 'summary' is missing")
+        sealed = Sealed.of(path)
+        with sealed.reading() as file:
+            attributes = scalar_attributes(file, ATTRIBUTES)
+            version = check_schema(path, attributes)
+            sealed.check_objects(file)
+            header = Header.from_attributes(attributes)
             sizes = check_variables(path, file, header)
-            phases = [str(name) for name in file["phase"].asstr()[:]]
+            phases = texts_of(path, file, "phase")
+            check_names(path, file, phases, version)
+            check_variables_in(file, ranges_of(header.ranks, sizes["iteration"]))
+        if "summary" not in attributes:
+            raise ValueError("the attribute 'summary' is missing")
+        summary = read_summary(attributes["summary"], tuple(phases))
     except (OSError, KeyError, ValueError, TypeError, RuntimeError) as error:
         if isinstance(error, DataError):
             raise
         raise DamagedFileError(
-            f"{path} has a right checksum but not the contents of a run file: {error}."
+            f"{path} has a valid checksum but not the contents of a run file: {error}."
         ) from error
-    if phases[: len(PHASES)] != list(PHASES) or len(set(phases)) < len(phases):
-        raise DamagedFileError(
-            f"{path}: its phases are {', '.join(phases)}; they should begin with "
-            f"{', '.join(PHASES)}, and each come once."
-        )
-    return Run(path, header, checksum, sizes, phases)
-
-
-def check_schema(path: Path, file: h5py.File) -> None:
-    """Refuse a file of another schema, or of a version that came after this reader."""
-    if file.attrs.get("schema") != SCHEMA:
-        raise NotARunFileError(
-            f"{path} is HDF5 with hindmost's checksum, but not of schema '{SCHEMA}'."
-        )
-    version = file.attrs.get("schema_version")
-    if not isinstance(version, int | np.integer) or version < 1:
-        raise DamagedFileError(
-            f"{path}: the attribute 'schema_version' is {version!r}; it should be 1 to {VERSION}."
-        )
-    if version > VERSION:
-        raise UnknownSchemaError(
-            f"{path} follows version {version} of the schema '{SCHEMA}'; this hindmost reads up to "
-            f"{VERSION}. Install a newer hindmost to read it."
-        )
-
-
-def check_variables(path: Path, file: h5py.File, header: Header) -> dict[str, int]:
-    """Check that every variable is there in its type and shape; return the dimensions' sizes."""
-    there = [each for each in VARIABLES if each.name in file or not each.optional]
-    names = {name for variable in there for name in variable.dimensions}
-    required = {variable.name for variable in VARIABLES if not variable.optional}
-    for name in names | required | {"host"}:
-        if name not in file or not isinstance(file[name], h5py.Dataset):
-            raise DamagedFileError(f"{path} lacks the variable '{name}'.")
-    sizes = {name: int(file[name].shape[0]) for name in names}
-    for variable in there:
-        dataset = file[variable.name]
-        wanted = tuple(sizes[name] for name in variable.dimensions)
-        if dataset.shape != wanted or dataset.dtype.newbyteorder("=") != np.dtype(variable.type):
-            raise DamagedFileError(
-                f"{path}: variable '{variable.name}' is {dataset.dtype} {dataset.shape}; "
-                f"it should be {variable.type} {wanted}."
-            )
-    whole = "every_rank" if "kept_rank" in file else "rank"
-    if sizes.get(whole) != header.ranks:
-        raise DamagedFileError(
-            f"{path}: {sizes.get(whole)} ranks; the header says {header.ranks} ranks."
-        )
-    if whole == "every_rank":
-        kept = file["kept_rank"][:]
-        if not kept.size or kept[0] < 0 or kept[-1] >= header.ranks or (np.diff(kept) <= 0).any():
-            raise DamagedFileError(
-                f"{path}: 'kept_rank' should ascend from 0 at least to {header.ranks - 1} at most."
-            )
-    return sizes
+    return Run(sealed, header, checksum, sizes, phases, summary)

@@ -1,21 +1,25 @@
-"""The child process of `hindmost.harness.runfile.damaged`: it may crash or hang, nobody else does.
+"""The child process of `hindmost.harness.runfile.damaged`, which may crash or hang.
 
 ``python -m hindmost.harness.runfile.salvage FILE ARRAYS``
 """
 
 from __future__ import annotations
 
-import json
 import resource
 import sys
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.errors import HindmostError
+from hindmost.harness.runfile.hdf5 import Sealed, names_in, refusal, scalar_attributes
+from hindmost.output import write_json
+
 LEAST_MEMORY_BYTES = 8 << 30
+SHOWN = ("workload", "solver", "ranks", "iterations", "t0_utc")
+"""Attributes to show."""
 MEMORY_FACTOR = 3
 """Of address space, times the size of the file: a damaged size must not take all memory."""
 
@@ -28,26 +32,33 @@ def main(path: str, target: str) -> None:
     arrays: dict[str, NDArray[Any]] = {}
     unreadable: dict[str, str] = {}
     attributes: dict[str, str] = {}
-    with h5py.File(path, "r") as file:
-        for name in list(file):
+    sealed = Sealed.of(Path(path))
+    with sealed.reading() as file:
+        for name in names_in(file):
             try:
+                reason = refusal(file, name, sealed.size)
+                if reason:
+                    unreadable[name] = reason
+                    continue
                 values = np.asarray(file[name][...])
             except Exception as error:  # whatever a damaged file may cause
                 unreadable[name] = str(error) or type(error).__name__
                 continue
             if values.dtype.kind in "fiu":
                 arrays[name] = values
-        for name in list(file.attrs):
+        for name in SHOWN:
             try:
-                attributes[name] = str(file.attrs[name])
+                attributes |= {
+                    key: str(each) for key, each in scalar_attributes(file, (name,)).items()
+                }
             except Exception as error:
                 unreadable[f"attribute {name}"] = str(error) or type(error).__name__
     np.savez(Path(target), **arrays)
-    sys.stdout.write(json.dumps({"attributes": attributes, "unreadable": unreadable}))
+    write_json({"attributes": attributes, "unreadable": unreadable}, indent=None)
 
 
 if __name__ == "__main__":
     try:
         main(*sys.argv[1:])
-    except (OSError, RuntimeError, MemoryError) as failure:
+    except (OSError, RuntimeError, MemoryError, HindmostError) as failure:
         sys.exit(str(failure))

@@ -8,16 +8,15 @@ from hindmost.harness.runfile.variable import Variable
 from hindmost.models.events import EventKind
 
 SCHEMA = "hindmost-run"
-VERSION = 2
+VERSION = 3
 """Raised when a reader of the old version would misread the new one: from 2 on, a file may have
-columns of some ranks only."""
-WHOLE_VERSION = 1
-"""Of files with a column for every rank, which older readers read as well."""
+columns of some ranks only; from 3 on, ``unclassified`` is a phase of its own."""
 
 SUFFIX = ".h5"
 
 CHUNK_ITERATIONS = 256
 CHUNK_RANKS = 1024
+CHUNK_EVENTS = 24
 
 UNLIMITED = ("iteration", "restart", "edge", "block")
 """Dimensions that may be empty or grow."""
@@ -99,7 +98,7 @@ VARIABLES = (
         dimensions=("rank",),
         type="f8",
         units="s",
-        long_name="time in MPI calls that fit no phase; it is part of local",
+        long_name="time in MPI calls of no known kind, in the whole solve",
     ),
     Variable(
         name="context_switches",
@@ -177,6 +176,14 @@ VARIABLES = (
         type="f4",
         units="s",
         long_name="time in an event",
+        optional=True,
+    ),
+    Variable(
+        name="activity_duration",
+        dimensions=("iteration", "rank", "activity"),
+        type="f4",
+        units="s",
+        long_name="exclusive time of an activity in a body, outside MPI; they sum to local",
         optional=True,
     ),
     Variable(
@@ -299,8 +306,12 @@ VARIABLES = (
 """Every numeric variable of a run. Those that are optional are absent from older files and
 where the machine does not tell them."""
 
-TEXTS = {"host": "host of the rank", "cpuset": "cores that the rank may use"}
-"""Variables of text, one a rank; ``cpuset`` is optional."""
+TEXTS = {
+    "host": ("rank", "host of the rank"),
+    "cpuset": ("rank", "cores that the rank may use"),
+    "every_host": ("every_rank", "host of every rank, where not every rank has a column"),
+}
+"""Variables of text, by name: dimension and meaning; all but ``host`` are optional."""
 
 FLAGS: dict[str, type[BodyKind | EventKind]] = {"body": BodyKind, "event_kind": EventKind}
 """Variables whose values are those of a list of kinds."""
@@ -308,6 +319,7 @@ FLAGS: dict[str, type[BodyKind | EventKind]] = {"body": BodyKind, "event_kind": 
 OPTIONAL = frozenset(variable.name for variable in VARIABLES if variable.optional)
 
 __all__ = [
+    "CHUNK_EVENTS",
     "CHUNK_ITERATIONS",
     "CHUNK_RANKS",
     "FLAGS",
@@ -319,6 +331,5 @@ __all__ = [
     "UNLIMITED",
     "VARIABLES",
     "VERSION",
-    "WHOLE_VERSION",
     "Variable",
 ]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, KeysView, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,21 +14,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError, HindmostError
+from hindmost.files import sync_folder
 from hindmost.harness.runfile.bodies import PHASES, RankBodies, RankEvents
 from hindmost.harness.runfile.checksum import append_checksum
-from hindmost.harness.runfile.contents import Header, RankRun
+from hindmost.harness.runfile.common_events import common_events
+from hindmost.harness.runfile.contents import Edges, Header, RankRun
 from hindmost.harness.runfile.cycles import COUNTS
 from hindmost.harness.runfile.disk import Disk
 from hindmost.harness.runfile.gathering import (
-    common_events,
     gather_edges,
     gathered_blocks,
     with_counts_everywhere,
 )
 from hindmost.harness.runfile.layout import fill, make_variables, write_attributes
-from hindmost.harness.runfile.naming import RunName, sync_folder, unwritable
+from hindmost.harness.runfile.naming import RunName, unwritable
 from hindmost.harness.runfile.schema import OPTIONAL, TEXTS, VARIABLES
-from hindmost.harness.runfile.tally import Tally
+from hindmost.harness.runfile.totals import RunTotals
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -41,6 +43,7 @@ BY_ROW = (
     "cycles",
     "event_work",
     "event_duration",
+    "activity_duration",
     *COUNTS,
     "phase_cpu",
 )
@@ -84,14 +87,15 @@ def write_run_as(
     counts = communicator.allgather((bodies, restarts))
     if len(set(counts)) > 1:
         raise DataError(
-            f"The ranks did not do the same number of bodies and restarts: {sorted(set(counts))}."
+            "The ranks recorded different numbers of iterations and restarts: "
+            f"{sorted(set(counts))}."
         )
     target = failure = path = None
     if communicator.rank == 0:
         try:
             target = PartFile(name, header, run.bodies.phases, communicator.size)
-        except HindmostError as error:
-            failure = error
+        except Exception as error:
+            failure = carried(error)
     failure = communicator.bcast(failure)
     if failure is None and target is None:
         gather_into(None, run, communicator)
@@ -100,12 +104,19 @@ def write_run_as(
             with target:
                 gather_into(target, run, communicator, every).raise_first()
                 path = target.finish()
-        except HindmostError as error:
-            failure = error
+        except Exception as error:
+            failure = carried(error)
     path, failure = communicator.bcast((path, failure))
     if failure is not None:
         raise failure
     return Path(path)
+
+
+def carried(error: Exception) -> HindmostError:
+    """Return an error that all ranks can raise, whatever rank 0 failed with."""
+    if isinstance(error, HindmostError):
+        return error
+    return DataError(f"The run file cannot be written: {type(error).__name__}: {error}")
 
 
 class Attempts:
@@ -122,7 +133,7 @@ class Attempts:
         if self._error is None:
             try:
                 step()
-            except (OSError, HindmostError) as error:
+            except Exception as error:
                 self._error = error
 
     def raise_first(self) -> None:
@@ -132,7 +143,11 @@ class Attempts:
 
 
 class PartFile:
-    """An HDF5 file under its preliminary name; it gets its own name only by `finish`."""
+    """An HDF5 file under its preliminary name; it gets its own name only by `finish`.
+
+    `hindmost.files.replacing` cannot serve: HDF5 writes the file, the ranks gather it in steps that
+    rank 0 may not leave early, and its name is the first that is free at the end.
+    """
 
     def __init__(
         self,
@@ -145,20 +160,22 @@ class PartFile:
         self._name = name
         self._part = name.reserve()
         self._header = header
-        self.tally = Tally(header.ranks if columns is None else columns, phases)
+        self.tally = RunTotals(header.ranks if columns is None else columns, phases)
         try:
             self._disk = Disk(self._part)
             self.file = h5py.File(self._disk, "w", track_order=True)
-        except OSError as error:
+        except BaseException as error:
             self._part.unlink(missing_ok=True)
-            raise unwritable(self._part, error) from error
+            if isinstance(error, OSError):
+                raise unwritable(self._part, error) from error
+            raise
 
     def __enter__(self) -> PartFile:
         """Return the target itself."""
         return self
 
     def write_rows(self, name: str, first: int, block: NDArray[Any]) -> None:
-        """Write rows of a variable, counting what the run comes to."""
+        """Write rows of a variable, and add them to the totals."""
         if name == "duration":
             self.tally.add_durations(block)
         elif name == "phase_duration":
@@ -167,6 +184,10 @@ class PartFile:
             self.tally.add_counts(name, block)
         self.file[name][first : first + block.shape[0]] = block
         self._disk.check()
+
+    def note(self, name: str, value: Any) -> None:
+        """Say something of the run that came out while it was gathered."""
+        self._header = replace(self._header, spec={**self._header.spec, name: value})
 
     def finish(self) -> Path:
         """Close the file, append its checksum, give it its name and return that."""
@@ -192,8 +213,10 @@ class PartFile:
         """Leave nothing behind of a file that was not finished, and say why in one sentence."""
         if error is None:
             return
-        self._close()
-        self._part.unlink(missing_ok=True)
+        try:
+            self._close()
+        finally:
+            self._part.unlink(missing_ok=True)
         if isinstance(error, OSError):
             raise unwritable(self._part, error) from error
 
@@ -207,8 +230,9 @@ def gather_into(
     """Gather a run from all ranks and write it where the file is, on rank 0; collective."""
     attempts = Attempts()
     bodies = with_counts_everywhere(run.bodies, communicator)
-    events = common_events(bodies.events, communicator)
     edges = gather_edges(run.incoming, communicator)
+    kept = np.asarray(every["kept_rank"]) if every else None
+    events, why_not = common_events(bodies, edges, communicator, kept)
     columns = columns_of(run, bodies, events)
     per_rank = communicator.gather(
         {
@@ -219,6 +243,8 @@ def gather_into(
             "load_after": run.load_after,
             "context_switches": run.context_switches,
             "mpi_other": run.mpi_other_s,
+            "foreign_calls": run.foreign_calls,
+            "polls": run.polls,
             "clock_offset": run.clock_offset_s,
             "clock_uncertainty": run.clock_uncertainty_s,
             "lead_in": bodies.lead_in_s,
@@ -227,43 +253,77 @@ def gather_into(
         }
     )
     if target is not None and per_rank is not None:
-        sizes = {
-            "iteration": bodies.duration.size,
-            "rank": communicator.size,
-            "restart": bodies.restart_duration.size,
-            "edge": edges.source.size,
-        }
-        names = {"phase": target.phases}
-        whole = {
-            "body": bodies.kind,
-            "position": bodies.position,
-            "residual_norm": run.residual_norm,
-            **edges.variables(),
-            **{name: [each[name] for each in per_rank] for name in per_rank[0]},
-        }
-        if every:
-            sizes["every_rank"] = len(every["every_solve_time"])
-            sizes["interval"] = len(every["interval_bodies"])
-            whole |= every
-            if "count_total" in every:
-                names["count"] = COUNTS
-        if events is not None:
-            sizes["event"] = events.kind.shape[1]
-            whole["event_kind"] = events.kind
-        if run.cycles is not None:
-            names["predictor"] = run.cycles.predictions.names
-            whole |= run.cycles.whole()
-            if run.cycles.blocks is not None:
-                sizes["block"] = run.cycles.blocks.load.size
-        absent = set(OPTIONAL - columns.keys() - whole.keys())
-        file = target.file
-        attempts.do(lambda: make_variables(file, sizes, names, absent))
-        attempts.do(lambda: fill(file, whole))
+        head = (target, run, bodies, edges, events, why_not, per_rank, columns.keys(), every)
+        attempts.do(partial(write_head, *head))
     for name, mine in columns.items():
         for first, block in gathered_blocks(mine, communicator):
             if target is not None and block is not None:
                 attempts.do(partial(target.write_rows, name, first, block))
     return attempts
+
+
+def write_head(
+    target: PartFile,
+    run: RankRun,
+    bodies: RankBodies,
+    edges: Edges,
+    events: RankEvents | None,
+    why_not: str,
+    per_rank: list[dict[str, Any]],
+    columns: KeysView[str],
+    every: Mapping[str, Any] | None,
+) -> None:
+    """Make the variables of a run file, and fill those that rank 0 holds whole.
+
+    Parameters
+    ----------
+    why_not : str
+        Why there are no events; empty if there are.
+    per_rank : list of dict
+        The numbers of every rank.
+    columns : keys of a dict
+        The variables that are gathered later.
+    """
+    if why_not:
+        target.note("events_left_out", why_not)
+    for name in ("foreign_calls", "polls"):
+        of_all = sum(each.pop(name) for each in per_rank)
+        if of_all:
+            target.note(name, of_all)
+    sizes = {
+        "iteration": bodies.duration.size,
+        "rank": len(per_rank),
+        "restart": bodies.restart_duration.size,
+        "edge": edges.source.size,
+    }
+    names = {"phase": target.phases}
+    if bodies.activity_duration is not None:
+        names["activity"] = bodies.activities
+    whole = {
+        "body": bodies.kind,
+        "position": bodies.position,
+        "residual_norm": run.residual_norm,
+        **edges.variables(),
+        **{name: [each[name] for each in per_rank] for name in per_rank[0]},
+    }
+    if every:
+        sizes["every_rank"] = len(every["every_solve_time"])
+        sizes["interval"] = len(every["interval_bodies"])
+        sizes["bin"] = len(every["work_bin_count"])
+        whole |= every
+        if "count_total" in every:
+            names["count"] = COUNTS
+    if events is not None:
+        sizes["event"] = events.kind.shape[1]
+        whole["event_kind"] = events.kind
+    if run.cycles is not None:
+        names["predictor"] = run.cycles.predictions.names
+        whole |= run.cycles.whole()
+        if run.cycles.blocks is not None:
+            sizes["block"] = run.cycles.blocks.load.size
+    absent = {*OPTIONAL, *TEXTS} - columns - whole.keys()
+    make_variables(target.file, sizes, names, absent)
+    fill(target.file, whole)
 
 
 def columns_of(
@@ -284,6 +344,7 @@ def write_whole(
     values: Mapping[str, Any],
     phases: tuple[str, ...] = PHASES,
     predictors: tuple[str, ...] = (),
+    activities: tuple[str, ...] = (),
 ) -> Path:
     """Write a run that one process holds whole: simulated and synthetic ones.
 
@@ -293,11 +354,14 @@ def write_whole(
         Every variable of the schema that is not optional in its shape, and ``host``, a name for
         each rank.
     phases : tuple of str
-        `PHASES`, and more of one's own after them.
+        `PHASES`, followed by the user's own.
     predictors : tuple of str
         Of ``predicted``.
+    activities : tuple of str
+        Of ``activity_duration``.
     """
-    names = {"phase": phases, **({"predictor": predictors} if predictors else {})}
+    optional = {"predictor": predictors, "activity": activities}
+    names = {"phase": phases, **{name: texts for name, texts in optional.items() if texts}}
     sizes = {
         name: np.shape(values[variable.name])[axis]
         for variable in VARIABLES

@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 import argparse
-import json
+import importlib
 import os
+import pkgutil
 import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
+import hindmost.models
 from hindmost.errors import HindmostError, MissingError
+from hindmost.files import cache_folder, user_folder
 from hindmost.harness.runfile.provenance import cpu_model, installed, read_text
 from hindmost.harness.stack import current_stack
+from hindmost.models.compiled import compile_ahead
+from hindmost.output import write_json, write_lines
 from hindmost.profiles import profile_names, profiles_path
+from hindmost.registry import GROUPS, Named, Registry
 
 EXAMPLES = """\
 examples:
   hindmost doctor
   hindmost doctor --json
+  hindmost doctor --compile
 """
 QUIET_LOAD = 0.3
 """Load a core above which timings are disturbed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Diagnosis:
     """One thing that was looked at.
 
     Attributes
@@ -43,36 +50,50 @@ class Finding:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.description = "Looks at compiler, MPI, PETSc, clock, cores and load."
+    parser.description = "Check compiler, MPI, PETSc, clock, cores and load."
     parser.epilog = EXAMPLES
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--compile", action="store_true", help="compile the numerical loops ahead, and do no more"
+    )
 
 
 def perform(arguments: argparse.Namespace) -> int:
     """Look and tell; exit status 4 if solvers cannot be run here."""
+    if arguments.compile:
+        write_lines(*compile_models())
+        return 0
     findings = []
     for look in LOOKS:
         findings.append(look())
         if not arguments.json:  # at once: a broken MPI may end the process at the next look
             each = findings[-1]
-            print(f"{each.verdict:6}{each.subject:12}{each.text}", flush=True)
+            write_lines(f"{each.verdict:6}{each.subject:12}{each.text}", flush=True)
     if arguments.json:
-        print(json.dumps({"version": 1, "findings": [asdict(each) for each in findings]}, indent=2))
+        write_json({"version": 1, "findings": [asdict(each) for each in findings]})
     lacking = any(each.verdict == "lacks" for each in findings)
     return MissingError.exit_status if lacking else 0
 
 
-def look_at_package() -> Finding:
+def compile_models() -> list[str]:
+    """Compile the declared loops of all models, and say where they are kept."""
+    for module in pkgutil.walk_packages(hindmost.models.__path__, "hindmost.models."):
+        importlib.import_module(module.name)
+    loops = compile_ahead()
+    return [f"{len(loops)} loops are compiled:", *(f"  {name}" for name in loops)]
+
+
+def look_at_package() -> Diagnosis:
     """Say which hindmost and Python these are."""
     parts = [
         f"{name} {installed(name) or 'absent'}" for name in ("numpy", "scipy", "numba", "h5py")
     ]
-    return Finding(
+    return Diagnosis(
         subject="hindmost", verdict="ok", text=f"{installed('hindmost')}; {', '.join(parts)}"
     )
 
 
-def look_at_recorder() -> Finding:
+def look_at_recorder() -> Diagnosis:
     """Compile and load the recorder."""
     from hindmost.harness.recorder.build import recorder_library
     from hindmost.harness.recorder.library import record_cost_ns
@@ -82,8 +103,8 @@ def look_at_recorder() -> Finding:
         library = recorder_library()
         cost = record_cost_ns(interval=False), record_cost_ns(interval=True)
     except HindmostError as error:
-        return Finding(subject="recorder", verdict="lacks", text=str(error))
-    return Finding(
+        return Diagnosis(subject="recorder", verdict="lacks", text=str(error))
+    return Diagnosis(
         subject="recorder",
         verdict="ok",
         text=f"{stack.name} stack, {stack.mpicc}; {cost[0]:.0f} ns a mark, {cost[1]:.0f} ns an MPI "
@@ -91,25 +112,25 @@ def look_at_recorder() -> Finding:
     )
 
 
-def look_at_counters() -> Finding:
+def look_at_counters() -> Diagnosis:
     """Open the counters of instructions and cycles."""
     from hindmost.harness.recorder.counters import open_counters
 
     try:
         counters = open_counters()
     except HindmostError as error:
-        return Finding(subject="counters", verdict="note", text=str(error))
+        return Diagnosis(subject="counters", verdict="note", text=str(error))
     if not counters.open:
-        return Finding(subject="counters", verdict="note", text=counters.why_not)
+        return Diagnosis(subject="counters", verdict="note", text=counters.why_not)
     when = "by default" if counters.quick else "with 'run --counters on'"
-    return Finding(
+    return Diagnosis(
         subject="counters",
         verdict="ok",
         text=f"instructions and cycles are counted {when}; {counters.cost_ns:.0f} ns a reading",
     )
 
 
-def look_at_petsc() -> Finding:
+def look_at_petsc() -> Diagnosis:
     """Start MPI and PETSc."""
     from hindmost.harness import petsc
     from hindmost.harness.runfile.provenance import mpi_library
@@ -117,78 +138,106 @@ def look_at_petsc() -> Finding:
     try:
         parallel = petsc.start()
     except (HindmostError, OSError) as error:
-        return Finding(subject="PETSc", verdict="lacks", text=str(error))
+        return Diagnosis(subject="PETSc", verdict="lacks", text=str(error))
     version = ".".join(str(part) for part in parallel.PETSc.Sys.getVersion())
-    return Finding(subject="PETSc", verdict="ok", text=f"{version} with {mpi_library()[:60]}")
+    return Diagnosis(subject="PETSc", verdict="ok", text=f"{version} with {mpi_library()[:60]}")
 
 
-def look_at_launcher() -> Finding:
+def look_at_launcher() -> Diagnosis:
     """Find an mpiexec."""
     found = shutil.which("mpiexec", path=f"{sys.prefix}/bin:{os.environ['PATH']}")
     if found is None:
-        return Finding(subject="mpiexec", verdict="lacks", text="none on PATH: one rank only")
-    return Finding(subject="mpiexec", verdict="ok", text=found)
+        return Diagnosis(
+            subject="mpiexec", verdict="lacks", text="not on PATH: only one rank can run"
+        )
+    return Diagnosis(subject="mpiexec", verdict="ok", text=found)
 
 
-def look_at_clock() -> Finding:
+def look_at_clock() -> Diagnosis:
     """Say what the clock is read from."""
     source = read_text("/sys/devices/system/clocksource/clocksource0/current_clocksource")
     good = source in ("tsc", "kvm-clock", "arch_sys_counter", "timebase")
-    return Finding(
+    return Diagnosis(
         subject="clock",
         verdict="ok" if good else "note",
-        text=f"{source or 'unknown'}" + ("" if good else ": reading it may be slow"),
+        text=f"{source or 'unknown'}" + ("" if good else ": it may be slow to read"),
     )
 
 
-def look_at_cores() -> Finding:
+def look_at_cores() -> Diagnosis:
     """Count cores, and say how busy they are."""
     cores, load = len(os.sched_getaffinity(0)), os.getloadavg()[0]
     text = f"{cores} of {os.cpu_count()} usable, {cpu_model()}; load {load:.2f}"
     if load > QUIET_LOAD * cores:
-        busy = "something else is running: waiting times will show it"
-        return Finding(subject="cores", verdict="note", text=f"{text}: {busy}")
+        busy = "something else is running and will show in wait times"
+        return Diagnosis(subject="cores", verdict="note", text=f"{text}: {busy}")
     if cores < 2:
-        return Finding(
+        return Diagnosis(
             subject="cores", verdict="note", text=f"{text}; two ranks would take turns on one core"
         )
-    return Finding(subject="cores", verdict="ok", text=text)
+    return Diagnosis(subject="cores", verdict="ok", text=text)
 
 
-def look_at_frequency() -> Finding:
+def look_at_frequency() -> Diagnosis:
     """Say what governs the cores' frequency."""
     governor = read_text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
     smt = {"1": "SMT on", "0": "SMT off"}.get(
         read_text("/sys/devices/system/cpu/smt/active") or "", "SMT unknown"
     )
     if governor is None:
-        return Finding(subject="frequency", verdict="ok", text=f"no governor visible; {smt}")
-    return Finding(
+        return Diagnosis(subject="frequency", verdict="ok", text=f"no governor visible; {smt}")
+    return Diagnosis(
         subject="frequency",
         verdict="ok" if governor == "performance" else "note",
         text=f"governor {governor}; {smt}",
     )
 
 
-def look_at_machines() -> Finding:
+def look_at_caches() -> Diagnosis:
+    """Say where compiled code and keys are kept."""
+    wanted, found = user_folder("XDG_CACHE_HOME", ".cache") / "hindmost", cache_folder()
+    if found == wanted:
+        return Diagnosis(subject="caches", verdict="ok", text=str(found))
+    return Diagnosis(
+        subject="caches",
+        verdict="note",
+        text=f"{wanted} is not writable, or others can write to it; using {found}",
+    )
+
+
+def look_at_plugins() -> Diagnosis:
+    """Import the plugins of other packages, and say which cannot be used."""
+    found: list[str] = []
+    refused: list[str] = []
+    for group in GROUPS:
+        plugins: Registry[Named] = Registry("plugin", (), group=group)
+        found += [f"{each}" for each in plugins.plugins.values()]
+        _ = list(plugins)  # imports them
+        refused += plugins.complaints.values()
+    if refused:
+        return Diagnosis(subject="plugins", verdict="note", text=" ".join(refused))
+    return Diagnosis(subject="plugins", verdict="ok", text="; ".join(found) or "none")
+
+
+def look_at_machines() -> Diagnosis:
     """Say which file has the user's own machines for studies, and which they are."""
     path = profiles_path()
     try:
         names = profile_names(path)
     except HindmostError as error:
-        return Finding(subject="machines", verdict="note", text=str(error))
+        return Diagnosis(subject="machines", verdict="note", text=str(error))
     if not path.exists():
-        return Finding(
+        return Diagnosis(
             subject="machines",
             verdict="ok",
-            text=f"no {path}: studies run here, or on machines of their own",
+            text=f"no {path}: studies run here, or on machines that they define",
         )
-    return Finding(
+    return Diagnosis(
         subject="machines", verdict="ok", text=f"{path}: {', '.join(names) or 'no [machine.NAME]'}"
     )
 
 
-LOOKS: tuple[Callable[[], Finding], ...] = (
+LOOKS: tuple[Callable[[], Diagnosis], ...] = (
     look_at_package,
     look_at_recorder,
     look_at_counters,
@@ -197,5 +246,7 @@ LOOKS: tuple[Callable[[], Finding], ...] = (
     look_at_clock,
     look_at_cores,
     look_at_frequency,
+    look_at_caches,
     look_at_machines,
+    look_at_plugins,
 )

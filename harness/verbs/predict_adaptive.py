@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import argparse
-import json
 import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hindmost.durations import parse_duration
 from hindmost.errors import UsageError
 from hindmost.harness.adaptive.application import application_of
-from hindmost.harness.adaptive.decks import DECKS, Deck, find_deck, parse_deck, write_deck
-from hindmost.harness.adaptive.experience import Experience, experience_of
+from hindmost.harness.adaptive.decks import DECKS, Deck, find_deck, parse_deck
+from hindmost.harness.adaptive.earlier_run import Experience, experience_of
 from hindmost.harness.adaptive.kernel import Choices
-from hindmost.harness.adaptive.usual import USUAL
+from hindmost.harness.adaptive.typical_counts import USUAL
 from hindmost.harness.probes.machine_file import load_machine
 from hindmost.harness.runfile.reader import open_run
 from hindmost.models.dynamic.choose import CELLS, THRESHOLDS, Choice, choose
 from hindmost.models.dynamic.work import PHASES
+from hindmost.output import write_json, write_lines
+from hindmost.printable import shell_word
+from hindmost.text import counted, parse_duration
 
 DESCRIPTION = """\
-Ranks the ways to run a deck by the offline model: order of the cells (curve or slab), balance
-threshold and cells a rank. Those within the budget come first, the ones with most cells before
-those with less time.
+Rank the ways to run a deck by the offline model: partition of the cells (curve or slab), balance
+threshold and cells per rank. Ways within the budget come first; among them more cells come before
+less time.
 """
 EXAMPLES = """\
 examples:
@@ -33,9 +34,9 @@ examples:
   hindmost predict adaptive --machine machine.json --run runs/adaptive-timing-b-p2-0.h5 \\
                             --ranks 16 --cycles 5000 --budget 2h --json
 
-A deck alone does not say how many iterations its heat needs, how its cells grow and how fast its
-ranks go out of balance; an earlier run does (--run), best on several ranks. Where it is missing,
-means of a run on 2 ranks stand in for built-in decks.
+A deck does not say how many iterations its heat needs, how its mesh grows and how fast the load
+becomes imbalanced. An earlier run does (--run), ideally on several ranks. Without one, built-in
+decks use the means of a run on 2 ranks.
 """
 JSON_VERSION = 1
 SHOWN = 8
@@ -46,21 +47,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = DESCRIPTION
     parser.epilog = EXAMPLES
     parser.add_argument(
-        "--machine", type=Path, required=True, metavar="FILE", help="what 'hindmost probe' wrote"
+        "--machine",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="machine file of 'hindmost probe'",
     )
-    told = parser.add_mutually_exclusive_group(required=True)
-    told.add_argument("--deck", help=f"a TOML file, or one of {', '.join(DECKS.names)}")
-    told.add_argument("--run", type=Path, metavar="FILE", help="an earlier run of the deck")
-    parser.add_argument("--ranks", type=int, required=True, help="of the run to come")
-    parser.add_argument("--cycles", type=int, required=True, help="of the run to come")
-    parser.add_argument("--budget", required=True, metavar="TIME", help="as 90s, 10m or 02:00:00")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--deck", help=f"a TOML file, or one of {', '.join(DECKS.names)}")
+    source.add_argument("--run", type=Path, metavar="FILE", help="an earlier run of the deck")
+    parser.add_argument("--ranks", type=int, required=True, help="ranks of the planned run")
+    parser.add_argument("--cycles", type=int, required=True, help="cycles of the planned run")
     parser.add_argument(
-        "--iterations", type=float, metavar="N", help="of the heat solver in a cycle (the run's)"
+        "--budget", required=True, metavar="TIME", help="available time, as 90s, 10m or 02:00:00"
     )
     parser.add_argument(
-        "--cells", metavar="N,N,...", help="cells a rank to choose from, on average over the run"
+        "--iterations",
+        type=float,
+        metavar="N",
+        help="iterations of the heat solver in a cycle (those of --run)",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON: all choices")
+    parser.add_argument(
+        "--cells", metavar="N,N,...", help="cells per rank to choose from, averaged over the run"
+    )
+    parser.add_argument("--json", action="store_true", help="print all choices as JSON")
 
 
 def perform(arguments: argparse.Namespace) -> int:
@@ -81,22 +91,22 @@ def perform(arguments: argparse.Namespace) -> int:
         cells=cells_of(arguments.cells),
     )
     if arguments.json:
-        print(json.dumps(told(choices, known, deck, budget_s, arguments), indent=2))
+        write_json(told(choices, known, deck, budget_s, arguments))
         return 0
-    print(
-        f"{deck.name} on {arguments.ranks} rank{'s' * (arguments.ranks > 1)} of {machine.name}, "
+    write_lines(
+        f"{deck.name} on {counted(arguments.ranks, 'rank')} of {machine.name}, "
         f"{arguments.cycles} cycles in {arguments.budget}:"
     )
     for choice in best_of_each_size(choices)[:SHOWN]:
-        print(f"  {choice.explain()}")
+        write_lines(f"  {choice.explain()}")
     if choices[0].fits:
-        print(
+        write_lines(
             f"Take the first: hindmost run adaptive {command(choices[0], known, deck, arguments)}"
         )
     else:
-        print("Nothing is within the budget: take fewer cycles, or fewer cells with --cells.")
+        write_lines("Nothing fits the budget: ask for fewer cycles, or fewer cells with --cells.")
     for remark in remarks(known, arguments):
-        print(remark)
+        write_lines(remark)
     return 0
 
 
@@ -115,12 +125,12 @@ def known_of(arguments: argparse.Namespace) -> Experience:
     else:
         deck = find_deck(arguments.deck)
         known = Experience(
-            deck=write_deck(deck), application=application_of(deck, Choices()), growth=1.0
+            deck=deck.to_toml(), application=application_of(deck, Choices()), growth=1.0
         )
         if deck.heat and deck.name not in USUAL and arguments.iterations is None:
             raise UsageError(
-                f"How many iterations the heat of '{deck.name}' needs in a cycle cannot be known "
-                "from the deck: say --iterations, or give an earlier run with --run."
+                f"The deck '{deck.name}' does not say how many iterations its heat needs in a "
+                "cycle: give --iterations, or an earlier run with --run."
             )
     if arguments.iterations is None:
         return known
@@ -144,13 +154,13 @@ def cells_of(text: str | None) -> tuple[float, ...]:
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError as error:
-        raise UsageError(f"--cells {text}: numbers are wanted, as in 4000,80000.") from error
+        raise UsageError(f"--cells {text}: give numbers, as 4000,80000.") from error
 
 
 def command(choice: Choice, known: Experience, deck: Deck, arguments: argparse.Namespace) -> str:
     """Return the options of ``hindmost run adaptive`` that make a choice."""
     columns, rows = base_of(choice, known, deck, arguments.ranks)
-    name = arguments.deck or deck.name
+    name = shell_word(arguments.deck or deck.name)
     steps = f"--steps {deck.steps} " if arguments.run is not None else ""
     return (
         f"--deck {name} --cycles {arguments.cycles} --base {columns}x{rows} {steps}"
@@ -159,7 +169,7 @@ def command(choice: Choice, known: Experience, deck: Deck, arguments: argparse.N
 
 
 def base_of(choice: Choice, known: Experience, deck: Deck, ranks: int) -> tuple[int, int]:
-    """Return the base mesh, in the deck's shape, that comes to so many cells on average."""
+    """Return the base mesh, in the deck's shape, with this number of cells on average."""
     columns, rows = deck.base(ranks)
     wanted = choice.cells * ranks / known.growth
     scale = math.sqrt(wanted / (columns * rows))
@@ -170,12 +180,11 @@ def remarks(known: Experience, arguments: argparse.Namespace) -> list[str]:
     """Say what the answer does not know."""
     if arguments.run is None:
         return [
-            "From the deck alone cells do not grow, and iterations and imbalance are those of a "
-            "short run on 2 ranks, or a guess for a deck of your own; an earlier run says how they "
-            "do (--run)."
+            "Without an earlier run (--run) the mesh is assumed not to grow; iterations and "
+            "imbalance are those of a short run on 2 ranks, or a guess for your own deck."
         ]
     if known.application.imbalance == 0.0:
-        return ["In the earlier run no rank went out of balance, so any threshold is as good."]
+        return ["The earlier run stayed balanced, so the threshold makes no difference."]
     return []
 
 

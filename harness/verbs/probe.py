@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 from collections.abc import Callable
@@ -14,8 +13,8 @@ from typing import Any
 
 from hindmost.errors import HindmostError, UsageError
 from hindmost.harness import mpi
-from hindmost.harness.launch import check_size, crowding_warnings, place
-from hindmost.harness.probes.grind import OWN_KERNEL, cell_counts
+from hindmost.harness.launch import assigned_rank, check_size, crowding_warnings
+from hindmost.harness.probes.cell_times import OWN_KERNEL, cell_counts
 from hindmost.harness.probes.machine_file import (
     IDENTITY,
     check_place,
@@ -24,23 +23,20 @@ from hindmost.harness.probes.machine_file import (
     updated,
     write_document,
 )
-from hindmost.harness.probes.meeting import nodes_of
 from hindmost.harness.probes.sections import SECTIONS
-from hindmost.harness.probes.sections.section import Outcome, Section, Setting
+from hindmost.harness.probes.sections.contract import ProbeResult, ProbeSection, ProbeSetting
+from hindmost.harness.probes.turns import nodes_of
+from hindmost.harness.rank_failures import end_before_meeting, on_root, perform_together, reporter
 from hindmost.harness.runfile.provenance import (
     environment,
     load_of_host,
     mpi_library,
     scheduler,
 )
-from hindmost.harness.together import (
-    end_before_meeting,
-    on_root,
-    perform_together,
-    reporter,
-)
 from hindmost.harness.verbs.doctor import QUIET_LOAD
 from hindmost.models.dynamic.machine import Machine
+from hindmost.output import write_json, write_lines
+from hindmost.text import counted
 
 ALL = "all"
 QUICK_CELLS = "1400,20000"
@@ -53,42 +49,42 @@ examples:
   hindmost probe checkpoint --dir /scratch/me --out machine.json
   mpiexec -n 4 hindmost probe grind --kernel mycode.kernels:measure --cells 1000,10000,100000
 
-Start as many ranks as a run will have on a node; ranks on two nodes for the network across nodes.
-A file that is there keeps the sections that are not measured again.
+Start as many ranks as a run will have per node; for the network between nodes, ranks on two nodes.
+An existing machine file keeps the sections that are not measured again.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.epilog = EXAMPLES
-    told = "; ".join(f"{section.name}: {section.summary}" for section in SECTIONS)
-    parser.description = f"Measures a machine for the models of run time. {told}."
+    summaries = "; ".join(f"{section.name}: {section.summary}" for section in SECTIONS)
+    parser.description = f"Measure a machine for the models of run time. {summaries}."
     parser.add_argument("probe", choices=(*SECTIONS.names, ALL), help="what to measure")
     parser.add_argument("--out", type=Path, help="machine file to write or to update")
     parser.add_argument("--json", action="store_true", help="print JSON, without raw samples")
     parser.add_argument(
-        "--quick", action="store_true", help="a few seconds in all, for a first look"
+        "--quick", action="store_true", help="take a few seconds in all, for a first look"
     )
-    parser.add_argument("--seed", type=int, default=0, help="of random orders (%(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="seed for random orders (%(default)s)")
     parser.add_argument("--name", help="the machine's name in a new file (the host's)")
     parser.add_argument(
-        "--force", action="store_true", help="update a file although it is of another machine"
+        "--force", action="store_true", help="update a file even if it describes another machine"
     )
     parser.add_argument(
-        "--dir", type=Path, default=Path(), help="where checkpoints are written (here)"
+        "--dir", type=Path, default=Path(), help="folder for the checkpoint probe (here)"
     )
-    parser.add_argument("--cells", default="", help="cells a rank for grind, as in 1400,4800,80000")
+    parser.add_argument("--cells", default="", help="cells per rank for grind, as 1400,4800,80000")
     parser.add_argument(
         "--kernel",
         default=OWN_KERNEL,
         metavar="MODULE:FUNCTION",
-        help="what grind measures: a function of cells and communicator that returns seconds per "
-        "cell of each phase, or a Measured of hindmost.harness.probes.measured (%(default)s)",
+        help="kernel for grind: a function of cells and communicator that returns seconds per "
+        "cell of each phase, or hindmost.harness.probes.cell_times.CellTimes (%(default)s)",
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class ProbeResults:
     """What the probes found, on rank 0.
 
     Attributes
@@ -100,14 +96,14 @@ class Found:
         Name and ranks per node.
     """
 
-    outcomes: dict[str, Outcome]
+    outcomes: dict[str, ProbeResult]
     provenance: dict[str, Any]
     machine: Machine
 
 
 def perform(arguments: argparse.Namespace) -> int:
     """Measure; on a failure all ranks end, with one message."""
-    mine = place()
+    mine = assigned_rank()
     try:
         cells = cell_counts(arguments.cells or (QUICK_CELLS if arguments.quick else ""))
         if arguments.seed < 0:
@@ -124,7 +120,7 @@ def probe_together(arguments: argparse.Namespace, cells: tuple[int, ...], commun
     report = reporter(communicator.rank)
     # Of their own: a rank that fails meets the others where no probe waits.
     probes = communicator.Dup()
-    setting = Setting(
+    setting = ProbeSetting(
         communicator=probes,
         nodes=tuple(nodes_of(probes)),
         quick=arguments.quick,
@@ -156,7 +152,7 @@ def file_to_update(arguments: argparse.Namespace) -> dict[str, Any] | None:
     return document
 
 
-def possible(name: str, setting: Setting, report: Callable[[str], None]) -> list[Section]:
+def possible(name: str, setting: ProbeSetting, report: Callable[[str], None]) -> list[ProbeSection]:
     """Return the probes that were asked for; of all, those that can be had here."""
     if name != ALL:
         SECTIONS[name].check(setting)
@@ -166,7 +162,7 @@ def possible(name: str, setting: Setting, report: Callable[[str], None]) -> list
         try:
             section.check(setting)
         except HindmostError as error:
-            report(f"warning: {section.name} is left out: {error}")
+            report(f"warning: skipping {section.name}: {error}")
         else:
             chosen.append(section)
     return chosen
@@ -178,14 +174,17 @@ def load_warnings() -> list[str]:
     if load <= QUIET_LOAD * cores:
         return []
     return [
-        f"load {load:.2f} on {cores} core{'s' if cores > 1 else ''} before the first probe: "
-        "something else is running, and is measured as well"
+        f"load {load:.2f} on {counted(cores, 'core')} before the first probe: something else is "
+        "running and disturbs the measurement"
     ]
 
 
 def measure(
-    sections: list[Section], setting: Setting, name: str | None, report: Callable[[str], None]
-) -> Found | None:
+    sections: list[ProbeSection],
+    setting: ProbeSetting,
+    name: str | None,
+    report: Callable[[str], None],
+) -> ProbeResults | None:
     """Take the probes one after the other; collective, and only rank 0 has the result."""
     communicator = setting.communicator
     hosts = communicator.gather((platform.node(), os.sched_getaffinity(0)))
@@ -201,7 +200,7 @@ def measure(
     own = environment("", communicator.size)
     here = platform.node()
     cores = set().union(*(cores for host, cores in hosts if host == here))
-    return Found(
+    return ProbeResults(
         outcomes=outcomes,
         machine=Machine(name=name or here, ranks_per_node=max(len(cores), 1)),
         provenance={
@@ -221,7 +220,7 @@ def measure(
 
 
 def keep_and_tell(
-    found: Found,
+    found: ProbeResults,
     arguments: argparse.Namespace,
     document: dict[str, Any] | None,
     report: Callable[[str], None],
@@ -231,7 +230,7 @@ def keep_and_tell(
     warnings = [text for outcome in found.outcomes.values() for text in outcome.warnings]
     if document is not None and document.get("grind") and set(found.outcomes) == {"speed"}:
         warnings.append(
-            "speed stays what it was when grind was measured; this reading is in the samples"
+            "the file keeps the speed from when grind was measured; this reading is in the samples"
         )
     if arguments.out is not None:
         write_document(arguments.out, new)
@@ -240,13 +239,13 @@ def keep_and_tell(
     if arguments.json:
         told = {key: value for key, value in new.items() if key != "samples"}
         probes = list(found.outcomes)
-        print(json.dumps({"version": 1, "probes": probes, "machine": told}, indent=2))
+        write_json({"version": 1, "probes": probes, "machine": told})
         return
     ranks = found.provenance["ranks"]
     for name, outcome in found.outcomes.items():
-        print(f"{name} ({'1 rank' if ranks == 1 else f'{ranks} ranks'})")
+        write_lines(f"{name} ({'1 rank' if ranks == 1 else f'{ranks} ranks'})")
         width = max(len(label) for label, _ in outcome.rows)
         for label, value in outcome.rows:
-            print(f"  {label:{width}}  {value}")
+            write_lines(f"  {label:{width}}  {value}")
     if arguments.out is not None:
-        print(arguments.out)
+        write_lines(str(arguments.out))

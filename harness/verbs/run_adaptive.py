@@ -1,38 +1,28 @@
-"""``hindmost run adaptive``: the adaptive-mesh kernel, every cycle predicted before it runs."""
+"""``hindmost run adaptive``: record the adaptive-mesh kernel and predict every cycle."""
 
 from __future__ import annotations
 
 import argparse
 import math
-import signal
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hindmost.durations import parse_duration
-from hindmost.errors import HindmostError, UsageError
-from hindmost.harness import mpi, petsc
+from hindmost.errors import UsageError
 from hindmost.harness.adaptive.checkpoint import read_setting
+from hindmost.harness.adaptive.cycle_advisor import DecisionOptions
 from hindmost.harness.adaptive.decks import DECKS, Deck, find_deck, parse_base, parse_deck
-from hindmost.harness.adaptive.experiment import AdaptiveExperiment, Done
-from hindmost.harness.adaptive.experiment import perform as perform_experiment
-from hindmost.harness.adaptive.foresight import Orders
+from hindmost.harness.adaptive.experiment import AdaptiveExperiment
 from hindmost.harness.adaptive.interference import RULE, Schedule
 from hindmost.harness.adaptive.kernel import Choices
-from hindmost.harness.launch import check_size, crowding_warnings, place
 from hindmost.harness.probes.machine_file import load_machine
-from hindmost.harness.recorder.library import load
-from hindmost.harness.runfile.provenance import mpi_library
-from hindmost.harness.together import (
-    end_before_meeting,
-    perform_together,
-    reporter,
+from hindmost.harness.verbs.campaign import (
+    add_record_arguments,
+    add_run_arguments,
+    perform_campaign,
 )
-from hindmost.harness.verbs.keep import add_keep
 from hindmost.models.dynamic.checkpoints import INTERVALS
-from hindmost.shares import read_share
-from hindmost.statuses import INTERRUPTED, WORK_IS_LEFT
+from hindmost.text import parse_duration, read_share
 
 EXAMPLES = """\
 examples:
@@ -45,8 +35,8 @@ examples:
   mpiexec -n 2 hindmost run adaptive --deck timing-a --cycles 500 --live --out runs
   mpiexec -n 64 hindmost run adaptive --deck timing-a --cycles 500 --keep 5% --out runs
 
-'hindmost probe all --out machine.json' measures the machine, for the offline model. Exit status 75:
-the time limit, or a request to end (TERM), came before the last cycle.
+'hindmost probe all --out machine.json' measures the machine for the offline model. Exit status 75:
+the run stopped before its last cycle, because of --time-limit or SIGTERM.
 """
 
 
@@ -54,78 +44,81 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.epilog = EXAMPLES
     parser.description = (
-        "Runs a SAGE-like adaptive-mesh kernel (2-D flow of one material, and heat) on all ranks. "
-        "Every cycle is predicted before it runs, and recorded on every rank."
+        "Run a SAGE-like adaptive-mesh kernel (2-D flow of one material, and heat) on all ranks. "
+        "Predict every cycle before it runs, and record it on every rank."
     )
-    told = "; ".join(f"{deck.name}: {deck.summary}" for deck in DECKS)
-    parser.add_argument("--deck", help=f"a TOML file, or one of {told}")
-    parser.add_argument("--cycles", type=int, required=True, help="cycles in all")
-    parser.add_argument("--out", type=Path, required=True, help="folder for the run files")
+    decks = "; ".join(f"{deck.name}: {deck.summary}" for deck in DECKS)
+    parser.add_argument("--deck", help=f"a TOML file or a built-in deck. {decks}")
     parser.add_argument(
-        "--repeats", type=int, default=1, help="replays of the same cycles (%(default)s)"
+        "--cycles",
+        type=int,
+        required=True,
+        metavar="N",
+        help="cycles in all, those before a checkpoint included",
     )
-    parser.add_argument("--blocks", action="store_true", help="keep load and owner of each block")
-    add_keep(parser, "a run")
+    add_run_arguments(parser, repeats="replays of the same cycles")
     parser.add_argument(
-        "--live",
-        action="store_true",
-        help="write a feed beside them for 'hindmost watch', with what is predicted",
+        "--blocks", action="store_true", help="record load and owner of every block"
     )
-    kernel = parser.add_argument_group("how the kernel does it")
-    kernel.add_argument("--base", metavar="NXxNY", help="base cells in all (the deck's a rank)")
-    kernel.add_argument("--steps", type=int, help="steps of flow in a cycle (the deck's)")
-    kernel.add_argument("--order", help="curve or slab (curve)")
+    add_record_arguments(parser, live="the cycles of all ranks and their predictions")
+    kernel = parser.add_argument_group("kernel")
+    kernel.add_argument(
+        "--base", metavar="NXxNY", help="base cells of all ranks together (the deck's, per rank)"
+    )
+    kernel.add_argument("--steps", type=int, metavar="N", help="flow steps in a cycle (the deck's)")
+    kernel.add_argument(
+        "--order", help="partition along a curve or into slabs: curve, slab (curve)"
+    )
     kernel.add_argument(
         "--threshold",
         type=float,
-        help="most cells of a rank over the mean above which cells are moved (1.02)",
+        metavar="X",
+        help="load imbalance (maximum over mean of cells) above which cells move (1.02)",
     )
-    kernel.add_argument("--exchange", help="persistent or nonblocking (persistent)")
-    kernel.add_argument("--scheme", type=int, help="order of the flow's scheme, 1 or 2 (1)")
-    kernel.add_argument("--heat", help="own or petsc; PETSc options after '--' (own)")
+    kernel.add_argument("--exchange", help="halo exchange: persistent, nonblocking (persistent)")
     kernel.add_argument(
-        "--sums", help="plain, or fixed: heat the same to the bit on any number of ranks (plain)"
+        "--scheme", type=int, metavar="ORDER", help="order of the flow scheme: 1, 2 (1)"
+    )
+    kernel.add_argument(
+        "--heat", help="solver for the heat: own, petsc; PETSc options follow '--' (own)"
+    )
+    kernel.add_argument(
+        "--sums",
+        help="plain, or fixed: bitwise identical heat on any number of ranks (plain)",
     )
     deciding = parser.add_argument_group("predictions and decisions")
-    deciding.add_argument("--machine", type=Path, metavar="FILE", help="what 'probe' measured")
     deciding.add_argument(
-        "--time-limit", metavar="TIME", help="stop before it, as 90s, 5m or 01:00:00"
+        "--machine", type=Path, metavar="FILE", help="measurements of 'hindmost probe'"
     )
     deciding.add_argument(
-        "--risk", type=float, default=0.01, help="that the limit is overrun (%(default)s)"
+        "--time-limit", metavar="TIME", help="stop before this limit, as 90s, 5m or 01:00:00"
+    )
+    deciding.add_argument(
+        "--risk",
+        type=float,
+        default=0.01,
+        metavar="P",
+        help="accepted probability to exceed the limit (%(default)s)",
     )
     deciding.add_argument("--mtbf", metavar="TIME", help="mean time between failures")
     deciding.add_argument(
         "--interval",
         default="optimum",
-        help=f"between checkpoints: {', '.join(INTERVALS)} (%(default)s)",
+        metavar="RULE",
+        help=f"interval between checkpoints: {', '.join(INTERVALS)} (%(default)s)",
     )
-    deciding.add_argument("--checkpoint", type=Path, metavar="FILE", help="where checkpoints go")
-    deciding.add_argument("--restart", type=Path, metavar="FILE", help="go on from a checkpoint")
+    deciding.add_argument(
+        "--checkpoint", type=Path, metavar="FILE", help="write checkpoints to this file"
+    )
+    deciding.add_argument(
+        "--restart", type=Path, metavar="FILE", help="continue from this checkpoint"
+    )
     deciding.add_argument("--interfere", metavar="SCHEDULE", help=f"disturb the run. {RULE}")
 
 
 def perform(arguments: argparse.Namespace) -> int:
-    """Run the experiment; on a failure all ranks end, with one message."""
-    mine = place()
-    try:
-        experiment = experiment_of(arguments)
-        experiment.check()
-        load()
-        PETSc = None
-        if experiment.choices.heat == "petsc":
-            parallel = petsc.start(experiment.choices.petsc_options)
-            communicator, PETSc = parallel.communicator, parallel.PETSc
-        else:
-            communicator = mpi.start()
-        check_size(communicator.size, mpi_library(), mine)
-    except HindmostError as error:
-        return end_before_meeting(mine.rank, error)
-    # A communicator for the run alone: a rank that fails meets the others in another one.
-    return perform_together(
-        communicator,
-        lambda: run_experiment(experiment, arguments.out, communicator.Dup(), PETSc),
-    )
+    """Run the experiment."""
+    return perform_campaign(arguments, experiment_of)
 
 
 KERNEL = ("order", "threshold", "exchange", "scheme", "heat", "sums")
@@ -133,11 +126,11 @@ KERNEL = ("order", "threshold", "exchange", "scheme", "heat", "sums")
 
 
 def experiment_of(arguments: argparse.Namespace) -> AdaptiveExperiment:
-    """Return what was asked for; raises a UsageError where it cannot be."""
+    """Return the experiment that the arguments ask for; raises a UsageError if it is impossible."""
     if (arguments.deck is None) == (arguments.restart is None):
         raise UsageError(
-            "Say either --deck, to begin, or --restart, to go on from a checkpoint; decks are "
-            f"{', '.join(DECKS.names)}."
+            "Give either --deck, to begin, or --restart, to continue from a checkpoint; the "
+            f"built-in decks are {', '.join(DECKS.names)}."
         )
     given: dict[str, Any] = {
         name: getattr(arguments, name) for name in KERNEL if getattr(arguments, name) is not None
@@ -158,7 +151,7 @@ def experiment_of(arguments: argparse.Namespace) -> AdaptiveExperiment:
         repeats=arguments.repeats,
         base=parse_base(arguments.base) if arguments.base else None,
         choices=choices,
-        orders=Orders(
+        orders=DecisionOptions(
             time_limit_s=seconds_of("--time-limit", arguments.time_limit),
             risk=arguments.risk,
             mtbf_s=seconds_of("--mtbf", arguments.mtbf),
@@ -177,19 +170,19 @@ def experiment_of(arguments: argparse.Namespace) -> AdaptiveExperiment:
 
 
 def refuse_other(arguments: argparse.Namespace, given: dict[str, Any], choices: Choices) -> None:
-    """Raise a UsageError if options contradict the checkpoint that is gone on from."""
+    """Raise a UsageError if options contradict the checkpoint to continue from."""
     other = [name for name, value in given.items() if value != getattr(choices, name)]
     other += [name for name in ("base", "steps") if getattr(arguments, name) is not None]
     if other:
         raise UsageError(
-            f"--restart goes on as the checkpoint has it ({choices.to_json()}); leave out "
-            f"{', '.join('--' + name.replace('_', '-') for name in other)}, or begin anew with "
+            f"--restart continues with the checkpoint's settings ({choices.to_json()}); leave out "
+            f"{', '.join('--' + name.replace('_', '-') for name in other)}, or start again with "
             "--deck."
         )
 
 
 def deck_of(word: str, steps: int | None) -> Deck:
-    """Return a deck with so many steps a cycle, heat as often as divides them."""
+    """Return a deck with this number of steps in a cycle; its heat solves divide them."""
     deck = find_deck(word)
     if steps is None:
         return deck
@@ -199,7 +192,7 @@ def deck_of(word: str, steps: int | None) -> Deck:
 
 
 def seconds_of(option: str, text: str | None) -> float | None:
-    """Return the seconds of an option."""
+    """Return an option's time in seconds."""
     if text is None:
         return None
     try:
@@ -207,38 +200,5 @@ def seconds_of(option: str, text: str | None) -> float | None:
     except ValueError:
         seconds = 0.0
     if seconds <= 0.0:
-        raise UsageError(f"{option} {text}: a time above zero is given as 90s, 5m or 01:00:00.")
+        raise UsageError(f"{option} {text}: give a time above zero, as 90s, 5m or 01:00:00.")
     return seconds
-
-
-def run_experiment(
-    experiment: AdaptiveExperiment, folder: Path, communicator: Any, petsc_module: Any
-) -> int:
-    """Run the experiment on ranks that have met."""
-    report = reporter(communicator.rank)
-    for warning in crowding_warnings(communicator):
-        report(f"warning: {warning}")
-    if experiment.orders.time_limit_s is not None and experiment.checkpoint is None:
-        report("warning: no --checkpoint: the state is lost where the time limit stops the run")
-    done = perform_experiment(experiment, folder, communicator, petsc=petsc_module, report=report)
-    if communicator.rank == 0:
-        for each in done:
-            if each.file is not None:
-                print(each.file)
-                sys.stdout.flush()
-            tell(each, report)
-    if done and done[-1].ended.signal == signal.SIGINT:
-        return INTERRUPTED
-    return WORK_IS_LEFT if done and done[-1].ended.stopped else 0
-
-
-def tell(done: Done, report: Any) -> None:
-    """Say in a line or two how well the run was foreseen, and why it stopped."""
-    ended = done.ended
-    errors = ", ".join(
-        f"{name} {error:.1f} %" for name, error in ended.errors_percent.items() if error == error
-    )
-    if errors:
-        report(f"mean error of the predictions: {errors}")
-    if ended.stopped:
-        report(f"stopped after cycle {ended.cycles}: {ended.stopped}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -10,12 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hindmost.errors import HindmostError
-from hindmost.harness.runfile.disk import sync_folder
-from hindmost.jobs.drive import running
-from hindmost.jobs.drive.cause import cause_of, disk_is_full, memory_kills, says_full
+from hindmost.files import sync_folder
+from hindmost.jobs.core.plan import PlannedRun
+from hindmost.jobs.drive import current_run
 from hindmost.jobs.drive.deadline import Deadline
-from hindmost.jobs.drive.last_words import LINES, last_words, lines_of
-from hindmost.jobs.drive.process import Ended, perform, told_to_stop
+from hindmost.jobs.drive.error_message import LINES, error_message, lines_of
+from hindmost.jobs.drive.exit_cause import cause_of, disk_is_full, memory_kills, says_full
+from hindmost.jobs.drive.process import ProcessEnd, perform, told_to_stop
 from hindmost.jobs.drive.results import (
     OUTPUT,
     check_run_files,
@@ -28,21 +30,19 @@ from hindmost.jobs.drive.results import (
 from hindmost.jobs.drive.signals import Signals
 from hindmost.jobs.folder import StudyFolder
 from hindmost.jobs.launchers.launcher import Launcher
-from hindmost.jobs.outcome import Cause, Outcome
-from hindmost.jobs.outcomes import write_outcome
-from hindmost.jobs.plan.plan import PlannedRun
+from hindmost.jobs.outcomes import Cause, RunOutcome, write_outcome
 
 COMMAND = "hindmost"
 OUT = "{out}"
 
 
 class DiskFullError(OSError):
-    """There is no room for what a run leaves: no run is begun until there is."""
+    """The disk is full; no run starts until there is room."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
-    """What all attempts of a driver share.
+class DriverContext:
+    """The context that all attempts of a driver share.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Surroundings:
     allocation, job : str
     nodes : tuple of str
     script_sha256 : str
-        Of the allocation's script; empty if it is not there.
+        Of the allocation's script; empty if there is none.
     launcher : Launcher
     deadline : Deadline
     signals : Signals
@@ -69,8 +69,8 @@ class Surroundings:
     grace_s: float
 
 
-def attempt(run: PlannedRun, number: int, here: Surroundings) -> Outcome:
-    """Do a run once.
+def attempt(run: PlannedRun, number: int, here: DriverContext) -> RunOutcome:
+    """Attempt a run once.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def attempt(run: PlannedRun, number: int, here: Surroundings) -> Outcome:
     Raises
     ------
     DiskFullError
-        There was no room; what became of the run is written down if there was room for that.
+        The disk is full; the outcome of the run is written if there was room for it.
     """
     study, machine = here.study, here.study.plan.machine
     home = study.run(run.id)
@@ -92,14 +92,14 @@ def attempt(run: PlannedRun, number: int, here: Surroundings) -> Outcome:
     kills = memory_kills()
 
     def begun(process: int) -> None:
-        running.note(
+        current_run.record(
             study, here.allocation, run=run.id, attempt=number, job=here.job, nodes=here.nodes,
             folder=place, pid=process,
         )  # fmt: skip
 
     try:
         ended = perform(
-            words_of(run, out, here),
+            command_of(run, out, here),
             folder=place,
             environment=environment_of(run, number, here),
             output=output,
@@ -118,17 +118,17 @@ def attempt(run: PlannedRun, number: int, here: Surroundings) -> Outcome:
 def conclude(
     run: PlannedRun,
     number: int,
-    ended: Ended,
-    here: Surroundings,
+    ended: ProcessEnd,
+    here: DriverContext,
     out: Path,
     output: Path,
     kills: int,
-) -> Outcome:
-    """Bring an attempt's files home and write its outcome."""
+) -> RunOutcome:
+    """Move an attempt's files into the study's folder and write its outcome."""
     home = here.study.run(run.id)
     lines = lines_of(output)
     cause = cause_of(ended, said="\n".join(lines[-LINES:]), memory_kills=kills)
-    said = last_words(lines, cause)
+    said = error_message(lines, cause)
     files: tuple[str, ...] = ()
     if cause is Cause.DONE:
         try:
@@ -136,24 +136,29 @@ def conclude(
             check_run_files(written, run.ranks)
             files = publish(written, home)
             if not files and any(OUT in word for word in run.command):
-                cause, said = Cause.FAILED, f"{said}\nThe run ended well but wrote no file.".strip()
+                cause, said = (
+                    Cause.FAILED,
+                    f"{said}\nThe run ended with status 0 but wrote no file.".strip(),
+                )
         except HindmostError as error:
             cause, said = Cause.FAILED, str(error)
     if cause is Cause.FAILED and ended.status == 0 and told_to_stop(here.signals, 0):
-        cause = Cause.STOPPED  # a launcher that a scheduler ends may say anything, 0 as well
+        cause = Cause.STOPPED  # a launcher stopped by a scheduler may end with any status, even 0
     bad = cause in (Cause.FAILED, Cause.CRASHED)
     full = bad and (disk_is_full(home) or disk_is_full(out))
     if full:
         cause = Cause.STOPPED
     elif bad and says_full(said):
-        # It may have been, for what ends removes what it had begun; or it was another disk, which
-        # stays full: this one is tried again as often as one that crashed.
+        # The disk may have been full until this run's files were removed, or another disk may be
+        # full for good: the run is repeated as often as one that crashed.
         cause = Cause.CRASHED
     with suppress(FileNotFoundError):
         move(output, home / OUTPUT)
     sync_folder(home)
-    shutil.rmtree(out.parent, ignore_errors=True)  # before the outcome: nobody comes back for it
-    outcome = Outcome(
+    shutil.rmtree(
+        out.parent, ignore_errors=True
+    )  # before the outcome, after which nothing cleans up
+    outcome = RunOutcome(
         run=run.id,
         cause=cause,
         status=ended.status,
@@ -166,28 +171,28 @@ def conclude(
         message="" if cause is Cause.DONE else said,
     )
     write_outcome(home, outcome)
-    running.clear(here.study, here.allocation)
+    current_run.forget(here.study, here.allocation)
     if full:
         raise DiskFullError(f"No room on the disk: {said}")
     return outcome
 
 
-def words_of(run: PlannedRun, out: Path, here: Surroundings) -> list[str]:
-    """Return the words of a run: the launcher's, then its command's."""
-    launching = here.launcher.words(
+def command_of(run: PlannedRun, out: Path, here: DriverContext) -> list[str]:
+    """Return the command line of a run: the launcher's words, then its command."""
+    launching = here.launcher.prefix(
         here.study.plan.machine,
         ranks=run.ranks,
         ranks_per_node=run.ranks_per_node,
         nodes=run.nodes,
     )
-    # The hindmost of this driver, which need not be on PATH where the ranks start.
+    # The hindmost of this driver: it need not be on PATH where the ranks start.
     ours = run.command[0] == COMMAND
     first = (sys.executable, "-P", "-m", COMMAND) if ours else run.command[:1]
     return [*launching, *first, *(word.replace(OUT, str(out)) for word in run.command[1:])]
 
 
-def environment_of(run: PlannedRun, number: int, here: Surroundings) -> dict[str, str]:
-    """Return the environment of a run: where it belongs goes into its run files."""
+def environment_of(run: PlannedRun, number: int, here: DriverContext) -> dict[str, str]:
+    """Return the environment of a run; its run files record the variables of the study."""
     plan = here.study.plan
     return {
         "OMP_NUM_THREADS": "1",
@@ -200,6 +205,7 @@ def environment_of(run: PlannedRun, number: int, here: Surroundings) -> dict[str
         "HINDMOST_JOB_ID": here.job,
         "HINDMOST_NODES": ",".join(here.nodes),
         "HINDMOST_RUN_ID": run.id,
+        "HINDMOST_CONFIGURATION": json.dumps(run.configuration),
         "HINDMOST_BLOCK": str(run.block),
         "HINDMOST_BLOCK_SPLIT": str(int(run.split)),
         "HINDMOST_ATTEMPT": str(number),

@@ -1,4 +1,4 @@
-"""When the allocation ends, and whether another run fits before that."""
+"""When the allocation ends, and whether another run fits before."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from hindmost.harness.runfile.provenance import process_age_s
+from hindmost.harness.launch import process_age_s
 
 END_VARIABLE = "SLURM_JOB_END_TIME"
 
@@ -19,27 +19,27 @@ class Deadline:
     Attributes
     ----------
     end_s : float
-        When the scheduler ends it.
+        When the scheduler ends the allocation.
     stop_before_s : float
-        What is to be left before the end.
+        Reserve before the end.
     """
 
     end_s: float
     stop_before_s: float
 
     def fits(self, limit_s: float, *, whole: bool = False) -> bool:
-        """Tell whether a run that takes so long ends in time.
+        """Tell whether a run of this length ends in time.
 
         Parameters
         ----------
         whole : bool
-            Up to the end itself, with nothing left before it.
+            The run may use the reserve as well.
         """
         return limit_s <= self.left_s - (0.0 if whole else self.stop_before_s)
 
     @property
     def left_s(self) -> float:
-        """What is left until the end."""
+        """Seconds until the end."""
         return self.end_s - time.monotonic()
 
 
@@ -52,17 +52,17 @@ def deadline_here(
 ) -> Deadline:
     """Return the end of the allocation around this process.
 
-    It is what the scheduler says, for a person may have edited the script; where it does not, the
-    plan's wall time after the script began. A scheduler's signal before the end tells less: it
-    comes tens of seconds early, or late.
+    The scheduler's answer counts, since a person may have edited the script; without one, the end
+    is the plan's wall time after the start of the script. A scheduler's warning signal is less
+    reliable: it comes tens of seconds early or late.
 
     Parameters
     ----------
     walltime_s, stop_before_s : float
-        As the plan has them.
+        From the plan.
     ask : callable
-        Asks the scheduler how many seconds are left, where the environment does not have the end
-        (older Slurm, PBS); None where it does not say.
+        Asks the scheduler for the remaining seconds, where the environment lacks the end (older
+        Slurm, PBS); returns None without an answer.
     """
     end = environment.get(END_VARIABLE, "")
     left_s = int(end) - time.time() if end.isdigit() else ask()

@@ -1,4 +1,4 @@
-"""What happens inside an allocation: its runs, one after another, until it ends or they do."""
+"""The driver of an allocation: do its runs one after another until all are done or it ends."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ from contextlib import suppress
 from pathlib import Path
 
 from hindmost.errors import UsageError
-from hindmost.jobs.drive import running
-from hindmost.jobs.drive.attempt import DiskFullError, Surroundings, attempt
+from hindmost.files import append_line
+from hindmost.jobs.core.durable import DISK_FULL, locked
+from hindmost.jobs.core.plan import Allocation, PlannedRun
+from hindmost.jobs.drive import current_run
+from hindmost.jobs.drive.attempt import DiskFullError, DriverContext, attempt
 from hindmost.jobs.drive.deadline import Deadline, deadline_here
 from hindmost.jobs.drive.nodes import job_here, nodes_here
 from hindmost.jobs.drive.signals import Signals
-from hindmost.jobs.durable import DISK_FULL, locked
 from hindmost.jobs.folder import StudyFolder, now
 from hindmost.jobs.launchers.launcher import Launcher
-from hindmost.jobs.outcome import Cause
-from hindmost.jobs.outcomes import RunRecord, Standing, standing
-from hindmost.jobs.plan.plan import Allocation, PlannedRun
+from hindmost.jobs.outcomes import Cause, Completion, RunRecord, completion_of
 from hindmost.jobs.schedulers import SCHEDULERS
 from hindmost.statuses import WORK_IS_LEFT
 
 FAILED_FOR_GOOD = 1
 PATIENCE_S = 2.0
-"""With the lock: whoever asks for the status of a study holds it for a moment."""
+"""Wait for the lock: 'hindmost status' holds it for a moment."""
 GRACE_S = 10.0
-"""Between TERM and KILL: a rank writes its file within."""
+"""Between TERM and KILL; enough for a rank to write its file."""
 
 
 class Log:
-    """The log of an allocation's driver; what cannot be written is not missed."""
+    """The log of an allocation's driver; lines that cannot be written are dropped."""
 
     def __init__(self, study: StudyFolder, allocation: str) -> None:
         self.path = study.allocation(allocation) / "driver.log"
 
     def __call__(self, text: str) -> None:
         """Add a line."""
-        with suppress(OSError), self.path.open("a", encoding="utf-8") as file:
-            file.write(f"{now()} {text}\n")
+        with suppress(OSError):
+            append_line(self.path, f"{now()} {text}")
 
 
 def drive(
@@ -50,33 +50,33 @@ def drive(
     deadline: Deadline | None = None,
     grace_s: float = GRACE_S,
 ) -> int:
-    """Do the runs of an allocation that are left.
+    """Do the remaining runs of an allocation.
 
     Parameters
     ----------
     deadline : Deadline, optional
-        Found out if not given.
+        Determined if not given.
 
     Returns
     -------
     int
-        Exit status: 0 all are done, 1 the others failed for good, 75 work is left.
+        Exit status: 0 all done, 1 all remaining runs failed for good, 75 runs remain.
 
     Raises
     ------
     UsageError
-        Another driver does this allocation, or its wall time is too short for any run.
+        Another driver is running for this allocation, or its walltime is too short for any run.
     """
     allocation = study.find_allocation(name)
     study.allocation(name).mkdir(parents=True, exist_ok=True)
-    who = f"Another driver is at work on allocation {name} of {study.path}; its log is there."
+    who = f"Another driver is running for allocation {name} of {study.path}; see its driver.log."
     log = Log(study, name)
     scheduler = study.plan.machine.scheduler
     job = job_here(scheduler)
     with locked(study.driver_lock(name), who, patience_s=PATIENCE_S) as held, Signals() as signals:
         if not held:
-            log("the file system has no locks: nothing keeps a second driver away")
-        here = Surroundings(
+            log("the file system has no locks: a second driver cannot be kept out")
+        here = DriverContext(
             study=study,
             allocation=name,
             job=job,
@@ -92,7 +92,7 @@ def drive(
             signals=signals,
             grace_s=grace_s,
         )
-        log(f"job {here.job} on {', '.join(here.nodes)}: {here.deadline.left_s:.0f} s to its end")
+        log(f"job {here.job} on {', '.join(here.nodes)}: {here.deadline.left_s:.0f} s left")
         try:
             why = do_runs(allocation, here, log)
         except DiskFullError as error:
@@ -107,15 +107,18 @@ def drive(
 
 
 def sha256_of(path: Path) -> str:
-    """Return the SHA-256 of a file; empty if it is not there."""
+    """Return the SHA-256 of a file; empty if there is none."""
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
 
 
-def do_runs(allocation: Allocation, here: Surroundings, log: Callable[[str], None]) -> str:
-    """Do runs until none is left or none may be begun; returns why it ended."""
+def do_runs(allocation: Allocation, here: DriverContext, log: Callable[[str], None]) -> str:
+    """Do runs until none remains or none may start; return why."""
     study = here.study
-    if running.settle(study, allocation.id, Cause.STOPPED, "The driver was killed.") is not None:
-        log("an earlier driver was killed in a run, which is done again")
+    if (
+        current_run.settle(study, allocation.id, Cause.STOPPED, "The driver was killed.")
+        is not None
+    ):
+        log("an earlier driver was killed during a run; the run is repeated")
     forgiven = study.forgiven()
     records = study.records(allocation.runs)
     waiting = deque(
@@ -127,10 +130,10 @@ def do_runs(allocation: Allocation, here: Surroundings, log: Callable[[str], Non
     begun = False
     while waiting:
         if here.signals.no_more:
-            return "a signal asked to begin no more runs"
+            return "a signal asked to start no more runs"
         run = waiting.popleft()
-        # A plan may leave no time for the start of a job: the first run, which would be the first
-        # of every later job too, only has to end before the allocation does.
+        # A plan may leave no time for the start of a job. The first run, which would be first in
+        # every later job too, only has to end before the allocation.
         needed_s = run.limit_s if begun else run.limit_s + here.grace_s
         if not here.deadline.fits(needed_s, whole=not begun):
             return f"run {run.id} may not end in time"
@@ -142,38 +145,38 @@ def do_runs(allocation: Allocation, here: Surroundings, log: Callable[[str], Non
         records[run.id] = RunRecord(outcomes=(*record.outcomes, outcome), files=record.files)
         if outcome.cause is Cause.NODE_FAILED:
             return "a node failed"
-        # A stopped run is left to the next job; a crashed one is tried again after all others.
+        # The next job repeats a stopped run; this one repeats a crashed run after all others.
         again = is_left(study, records[run.id], forgiven.get(run.id, 0))
         if outcome.cause is Cause.CRASHED and again:
             waiting.append(run)
-    return "no run is left to begin"
+    return "no run remains to start"
 
 
 def is_left(study: StudyFolder, record: RunRecord, forgiven: int) -> bool:
-    """Tell whether a run is to be done, or done again."""
+    """Tell whether a run remains to be done or repeated."""
     retries = study.plan.max_retries
-    return standing(record, max_retries=retries, forgiven=forgiven) is Standing.LEFT
+    return completion_of(record, max_retries=retries, forgiven=forgiven) is Completion.LEFT
 
 
 def refuse_too_short(
-    allocation: Allocation, waiting: deque[PlannedRun], here: Surroundings
+    allocation: Allocation, waiting: deque[PlannedRun], here: DriverContext
 ) -> None:
-    """Refuse an allocation that could never begin its next run."""
+    """Refuse an allocation that could never start its next run."""
     if waiting and waiting[0].limit_s + allocation.stop_before_s > allocation.walltime_s:
         raise UsageError(
-            f"Allocation {allocation.id} has {allocation.walltime_s:g} s, too short for a run that "
-            f"may take {waiting[0].limit_s:g} s to end {allocation.stop_before_s:g} s before its "
-            "end. Set the study's limits: job above run and stop_before together."
+            f"Allocation {allocation.id} has {allocation.walltime_s:g} s: too short for a run of "
+            f"up to {waiting[0].limit_s:g} s that ends {allocation.stop_before_s:g} s before it. "
+            "Set limits.job of the study above the sum of limits.run and limits.stop_before."
         )
 
 
 def status_of(allocation: Allocation, study: StudyFolder) -> int:
-    """Return the exit status: what the files say of an allocation's runs."""
+    """Return the exit status, from the files of an allocation's runs."""
     forgiven = study.forgiven()
     count = Counter(
-        standing(record, max_retries=study.plan.max_retries, forgiven=forgiven.get(run, 0))
+        completion_of(record, max_retries=study.plan.max_retries, forgiven=forgiven.get(run, 0))
         for run, record in study.records(allocation.runs).items()
     )
-    if count[Standing.LEFT]:
+    if count[Completion.LEFT]:
         return WORK_IS_LEFT
-    return FAILED_FOR_GOOD if count[Standing.GIVEN_UP] else 0
+    return FAILED_FOR_GOOD if count[Completion.GIVEN_UP] else 0

@@ -1,4 +1,4 @@
-"""The nodes and the job that a driver finds itself in."""
+"""The job and the nodes that a driver runs in."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from itertools import product
 from pathlib import Path
 
 JOB_VARIABLES = {"slurm": "SLURM_JOB_ID", "pbs": "PBS_JOBID", "local": "HINDMOST_JOB_ID"}
-"""Where a job finds its scheduler's id of it."""
+"""The variable in which a job finds its id."""
 
 
 def job_here(scheduler: str, environment: Mapping[str, str] = os.environ) -> str:
-    """Return the scheduler's id of the job around this process; the process where there is none."""
+    """Return the scheduler's id of this job; outside of jobs, one made of the process id."""
     return environment.get(JOB_VARIABLES.get(scheduler, ""), "") or f"process-{os.getpid()}"
 
 
 def nodes_here(scheduler: str, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """Return the names of the allocation's nodes; this host where the scheduler names none."""
+    """Return the names of the allocation's nodes; this host if the scheduler names none."""
     if scheduler == "slurm" and (names := environment.get("SLURM_JOB_NODELIST")):
         return expand(names)
     if scheduler == "pbs" and (file := environment.get("PBS_NODEFILE")):
@@ -51,7 +51,7 @@ def expand(names: str) -> tuple[str, ...]:
 
 
 def numbers(ranges: str) -> list[str]:
-    """Expand ``08-10,12``, keeping zeros in front."""
+    """Expand ``08-10,12``, keeping leading zeros."""
     found: list[str] = []
     for part in ranges.split(","):
         first, _, last = part.partition("-")

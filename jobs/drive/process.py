@@ -1,4 +1,4 @@
-"""The processes of a run: started apart, ended in time, none left behind."""
+"""The processes of a run: started in their own session, stopped in time, none left over."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from hindmost.statuses import INTERRUPTED, TERMINATED
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 TOLD_WITHIN_S = 0.5
-"""Between the end of ranks and that of their driver, where a scheduler ends all at once."""
+"""Between the end of ranks and of their driver, when a scheduler ends all at once."""
 ENDED_WITHIN_S = 2.0
-"""The same where TERM or INT ended the ranks, which is how a scheduler does it, node by node."""
+"""The same after TERM or INT, with which a scheduler ends ranks node by node."""
 ASKED_TO_END = frozenset({INTERRUPTED, TERMINATED})
-"""Statuses of a shell for what TERM or INT ended."""
+"""Exit statuses, as in a shell, after TERM or INT."""
 NOT_FOUND = 127
-"""Exit status of a shell for a command that is not there."""
+"""Exit status of a shell for an unknown command."""
 
 
 class EndedBy(StrEnum):
-    """Who ended a run."""
+    """What ended a run."""
 
     ITSELF = "itself"
     LIMIT = "its limit"
@@ -37,7 +37,7 @@ class EndedBy(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class ProcessEnd:
     """How the processes of a run ended.
 
     Attributes
@@ -64,21 +64,21 @@ def perform(
     grace_s: float,
     signals: Signals,
     begun: Callable[[int], None],
-) -> Ended:
-    """Run words to their end.
+) -> ProcessEnd:
+    """Run a command to its end.
 
     Parameters
     ----------
     folder : Path
-        Where they run.
+        Working folder.
     output : Path
-        Takes what they say.
+        File for stdout and stderr.
     limit_s, left_s : float
-        After which they are stopped: their own limit, the allocation's end.
+        Seconds after which the command is stopped: its limit, and the end of the allocation.
     grace_s : float
         Between TERM and KILL.
     begun : callable
-        Is told the process that was started.
+        Called with the id of the started process.
     """
     adopt_strays()
     before = children()
@@ -97,7 +97,7 @@ def perform(
             )
         except OSError as error:
             sink.write(f"hindmost: {words[0]} cannot be started: {error.strerror}\n".encode())
-            return Ended(status=NOT_FOUND, by=EndedBy.ITSELF, seconds=0.0)
+            return ProcessEnd(status=NOT_FOUND, by=EndedBy.ITSELF, seconds=0.0)
     try:
         begun(process.pid)
         by = wait(process, start + limit_s, start + left_s, grace_s, signals)
@@ -106,7 +106,7 @@ def perform(
             signal_group(process, signal.SIGKILL)
             process.wait()
         end_strays(before)
-    return Ended(status=process.returncode, by=by, seconds=time.monotonic() - start)
+    return ProcessEnd(status=process.returncode, by=by, seconds=time.monotonic() - start)
 
 
 def wait(
@@ -116,7 +116,7 @@ def wait(
     grace_s: float,
     signals: Signals,
 ) -> EndedBy:
-    """Wait until a process ends; stop it at its limit, at the end, or when asked to."""
+    """Wait until a process ends; stop it at its limit, at the end, or on request."""
     by = EndedBy.ITSELF
     kill_at = float("inf")
     while process.poll() is None:
@@ -141,7 +141,7 @@ def wait(
 
 
 def told_to_stop(signals: Signals, status: int) -> bool:
-    """Tell whether a scheduler ended all processes at once, and the ranks were faster."""
+    """Tell whether a scheduler is ending all processes, and the ranks ended first."""
     asked = shell_status(status) in ASKED_TO_END
     told_at = time.monotonic() + (ENDED_WITHIN_S if asked else TOLD_WITHIN_S)
     while not signals.stop and time.monotonic() < told_at:
@@ -150,20 +150,20 @@ def told_to_stop(signals: Signals, status: int) -> bool:
 
 
 def shell_status(status: int) -> int:
-    """Return an exit status as a shell has it: 128 and the number of the signal."""
+    """Return an exit status as a shell does: 128 plus the number of the signal."""
     return 128 - status if status < 0 else status
 
 
 def signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    """Send a signal to a process and all of its group."""
+    """Send a signal to a process and its group."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
 
 
 def end_with_parent() -> Callable[[], None]:
-    """Return what makes a new process end when the driver is killed.
+    """Return a function that makes a new process end when the driver is killed.
 
-    The ranks would go on beside those of the next driver otherwise, and disturb them.
+    Otherwise its ranks would disturb those of the next driver.
     """
     prctl, parent = ctypes.CDLL(None).prctl, os.getpid()
 
@@ -176,12 +176,12 @@ def end_with_parent() -> Callable[[], None]:
 
 
 def adopt_strays() -> None:
-    """Become the parent of processes whose own parent ended, so that `end_strays` finds them."""
+    """Become the parent of orphaned processes, so that `end_strays` finds them."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def end_strays(before: frozenset[int]) -> None:
-    """Kill what a run left behind: it would take time from the next."""
+    """Kill the remaining processes of a run: they would disturb the next one."""
     while strays := children() - before:
         for stray in strays:
             with suppress(ProcessLookupError, PermissionError):

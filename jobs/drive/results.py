@@ -1,4 +1,4 @@
-"""Where a run writes, and how its files come home: whole, or not at all."""
+"""Where a run writes, and how its files move into the study's folder: whole or not at all."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from hindmost.errors import DataError, MissingError
-from hindmost.harness.runfile.disk import sync_folder
-from hindmost.jobs.durable import PART
+from hindmost.files import copy_whole, sync_file, sync_folder
+from hindmost.jobs.core.durable import PART
 from hindmost.jobs.outcomes import PREFIX
+from hindmost.text import counted
 
 OUTPUT = "output.txt"
 RUN_FILE = ".h5"
@@ -21,19 +22,19 @@ VARIABLE = re.compile(r"\$(?:(\w+)|\{([^}]*)\})", re.ASCII)
 
 
 def scratch_folder(scratch: str, run: Path, study: str, attempt: int) -> Path:
-    """Make the folder that an attempt writes to.
+    """Create the folder that an attempt writes to.
 
     Parameters
     ----------
     scratch : str
-        The machine's; empty for a place beside the run's files.
+        Of the machine; empty for a folder beside the run's files.
     run : Path
         The run's folder.
 
     Raises
     ------
     MissingError
-        A variable of the environment is not set here, or the path that it makes is not a whole one.
+        An environment variable is not set, or the path is not absolute.
     """
     if not scratch:
         folder = run / f"{PART}{attempt}"
@@ -41,14 +42,14 @@ def scratch_folder(scratch: str, run: Path, study: str, attempt: int) -> Path:
         names = (plain or braced for plain, braced in VARIABLE.findall(scratch))
         if any(name not in os.environ for name in names):
             raise MissingError(
-                f"The machine's scratch is '{scratch}', and a variable in it is not set here. "
-                "Set it in the machine's setup lines, or name a folder."
+                f"The machine's scratch is '{scratch}', and a variable in it is not set. Set it in "
+                "the machine's setup lines, or name a folder."
             )
         base = os.path.expanduser(os.path.expandvars(scratch))  # noqa: PTH111 - it may be no path
         if not base.startswith(os.sep):
             raise MissingError(
-                f"The machine's scratch is '{scratch}', which is '{base}' here and no whole path. "
-                "Set its variable to one in the machine's setup lines, or name a folder."
+                f"The machine's scratch '{scratch}' is '{base}' here, which is not an absolute "
+                "path. Set its variable in the machine's setup lines, or name a folder."
             )
         folder = Path(base) / f"hindmost-{study}-{run.name}-{attempt}-{os.getpid()}"
     shutil.rmtree(folder, ignore_errors=True)
@@ -57,27 +58,27 @@ def scratch_folder(scratch: str, run: Path, study: str, attempt: int) -> Path:
 
 
 def written_files(folder: Path) -> list[Path]:
-    """Return what a run left in its folder, in the order of names.
+    """Return the files that a run wrote, sorted by name.
 
     Raises
     ------
     DataError
-        It left a folder, or a name that the study's folder uses itself.
+        It wrote a folder, or a file with a name that the study's folder uses.
     """
     files = sorted(each for each in folder.iterdir() if not each.name.endswith(".part"))
     for each in files:
         if not each.is_file() or each.name == OUTPUT or each.name.startswith((PREFIX, ".")):
             raise DataError(
-                f"The run left '{each.name}', which cannot stand beside its outcome: "
-                f"it may leave plain files, not named {OUTPUT} or {PREFIX}... ."
+                f"The run wrote '{each.name}'; it may write only regular files that are not named "
+                f"{OUTPUT}, {PREFIX}... or begin with a dot."
             )
     return files
 
 
 def check_run_files(files: Iterable[Path], ranks: int) -> None:
-    """Refuse run files that are damaged, or of more or fewer ranks than were planned.
+    """Refuse run files that are damaged or have another number of ranks than planned.
 
-    Some launchers start every rank as a run of its own, and say nothing.
+    Some launchers silently start every rank as a separate run.
 
     Raises
     ------
@@ -90,15 +91,15 @@ def check_run_files(files: Iterable[Path], ranks: int) -> None:
             found = open_run(file).header.ranks
             if found != ranks:
                 raise DataError(
-                    f"{file.name} is of {found} rank{'s' if found > 1 else ''}, planned were "
-                    f"{ranks}: the launcher and MPI do not fit together."
+                    f"{file.name} has {counted(found, 'rank')}, planned were {ranks}: the "
+                    "launcher does not match the MPI library. Choose another launcher."
                 )
 
 
 def publish(files: Iterable[Path], run: Path) -> tuple[str, ...]:
-    """Move files into the folder of their run, safe on the disk; returns their names.
+    """Move files into the folder of their run, synced to disk; return their names.
 
-    They count once the outcome that names them is written.
+    They count only once an outcome names them.
     """
     moved: list[Path] = []
     try:
@@ -116,26 +117,16 @@ def publish(files: Iterable[Path], run: Path) -> tuple[str, ...]:
 
 
 def move(file: Path, target: Path) -> None:
-    """Move a file, from another file system if need be; it is never seen in parts."""
+    """Move a file, also between file systems; it never appears incomplete."""
     if file.stat().st_dev != target.parent.stat().st_dev:
-        part = target.with_name(f"{PART}{target.name}")
-        try:
-            shutil.copyfile(file, part)
-        except OSError:
-            with suppress(OSError):
-                part.unlink()
-            raise
-        file = part
-    handle = os.open(file, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        copy_whole(file, target, part=target.with_name(f"{PART}{target.name}"))
+        return
+    sync_file(file)
     file.replace(target)
 
 
 def sweep(run: Path) -> None:
-    """Remove what a driver that was killed left unfinished in a run's folder."""
+    """Remove the unfinished files that a killed driver left in a run's folder."""
     for each in run.glob(f"{PART}*"):
         if each.is_dir():
             shutil.rmtree(each, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Signals to a driver, and how it sleeps until one comes."""
+"""Signals to a driver, and how it sleeps until one arrives."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from types import FrameType, TracebackType
 from typing import Any
 
 NO_MORE = (signal.SIGUSR1,)
-"""After which no run is begun."""
+"""After these, no run starts."""
 STOP = (signal.SIGTERM, signal.SIGINT)
-"""After which the running one is stopped as well."""
+"""After these, the current run is stopped as well."""
 
 
 class Signals:
-    """Remembers what signals asked for; a driver sleeps in `wait` and never polls.
+    """Records what signals asked for; a driver sleeps in `wait` and never polls.
 
-    A process that wakes up every so often takes time from a rank on the same core: the noise would
-    be ours.
+    A process that wakes up regularly takes time from a rank on the same core, which would be noise
+    of our own.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Signals:
             self.no_more = True
 
     def wait(self, seconds: float) -> None:
-        """Sleep until a signal comes, or a child process ends, or so long."""
+        """Sleep until a signal arrives, a child process ends, or the time is up."""
         select.select([self._pipe[0]], [], [], max(0.0, seconds))
         with suppress(BlockingIOError):
             os.read(self._pipe[0], 4096)

@@ -1,4 +1,4 @@
-"""Launchers: who starts ranks inside an allocation."""
+"""Launchers: they start ranks inside an allocation."""
 
 from __future__ import annotations
 
@@ -8,5 +8,7 @@ from hindmost.jobs.launchers.srun import SRUN
 from hindmost.jobs.launchers.template import TEMPLATE
 from hindmost.registry import Registry
 
-LAUNCHERS: Registry[Launcher] = Registry("launcher", (MPIEXEC, SRUN, TEMPLATE))
+LAUNCHERS: Registry[Launcher] = Registry(
+    "launcher", (MPIEXEC, SRUN, TEMPLATE), group="hindmost.launchers", kind=Launcher
+)
 """Every launcher that a machine can name."""

@@ -1,23 +1,24 @@
-"""How ranks are started inside an allocation."""
+"""Launchers: how ranks are started inside an allocation."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
-from hindmost.jobs.study.machine import Machine
+from hindmost.jobs.core.machine import MachineProfile
 
 
+@runtime_checkable
 class Launcher(Protocol):
-    """Words before a command that start it on ranks."""
+    """Starts a command on ranks, by words placed before it."""
 
     @property
     def name(self) -> str:
         """The name in study files."""
 
-    def words(
-        self, machine: Machine, *, ranks: int, ranks_per_node: int, nodes: int
+    def prefix(
+        self, machine: MachineProfile, *, ranks: int, ranks_per_node: int, nodes: int
     ) -> tuple[str, ...]:
-        """Return the words that start so many ranks, bound to cores, so many on each node."""
+        """Return the words that start ranks, bound to cores, ``ranks_per_node`` on each node."""
 
-    def warnings(self, machine: Machine) -> tuple[str, ...]:
-        """Say what of the MPI of this environment will likely not start in this way."""
+    def warnings(self, machine: MachineProfile) -> tuple[str, ...]:
+        """Warn if this environment's MPI will probably not start with this launcher."""

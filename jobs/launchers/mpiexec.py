@@ -1,7 +1,7 @@
-"""mpiexec: the MPI library starts the ranks, and each library has options of its own.
+"""mpiexec: the MPI library starts the ranks; options differ between libraries.
 
-Which library an ``mpiexec`` belongs to, it says itself (``mpiexec --version``). It is asked where
-ranks are started: on a cluster, modules put another one onto the path.
+``mpiexec --version`` tells the library. It is called where ranks are started, since modules on a
+cluster may put another mpiexec on the path.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hindmost.errors import MissingError, UsageError
-from hindmost.jobs.study.machine import Machine
+from hindmost.jobs.core.machine import MachineProfile
+from hindmost.text import either
 
 ANSWER_LIMIT_S = 30.0
 OPEN_MPI = "Open MPI"
@@ -32,11 +33,11 @@ class Family:
     ----------
     name : str
     marks : tuple of str
-        What its answer to ``--version`` has, one of them.
+        Its answer to ``--version`` contains one of them.
     place : callable
-        From ranks a node, and whether they are more than cores, to words that put them there.
+        From ranks per node, and whether they exceed the cores, to the options that place them.
     bind : callable
-        From whether they are more than cores to words that bind them.
+        From whether ranks exceed cores to the options that bind them.
     """
 
     name: str
@@ -55,7 +56,7 @@ FAMILIES = (
         ),
         bind=lambda crowded: ("--bind-to", "none" if crowded else "core"),
     ),
-    # Its options of placing are MPICH's; it binds by itself, and by variables.
+    # Places with MPICH's options; binds by default, and by variables.
     Family(
         name="Intel MPI",
         marks=("Intel(R) MPI",),
@@ -65,7 +66,7 @@ FAMILIES = (
     Family(
         name="MPICH",
         marks=("HYDRA", "MPICH", "MVAPICH"),
-        # Without it, in an allocation of Slurm, ranks are packed onto the first node.
+        # Without -ppn, in an allocation of Slurm, all ranks go to the first node.
         place=lambda per_node, _: ("-ppn", str(per_node)),
         bind=lambda crowded: ("-bind-to", "none" if crowded else "core"),
     ),
@@ -73,24 +74,24 @@ FAMILIES = (
 
 
 class Mpiexec:
-    """mpiexec of MPICH and its relatives, of Open MPI, of Intel MPI."""
+    """mpiexec of MPICH and its derivatives, Open MPI and Intel MPI."""
 
     name = "mpiexec"
 
-    def words(
-        self, machine: Machine, *, ranks: int, ranks_per_node: int, nodes: int
+    def prefix(
+        self, machine: MachineProfile, *, ranks: int, ranks_per_node: int, nodes: int
     ) -> tuple[str, ...]:
-        """Return the words that start so many ranks, bound to cores, so many on each node.
+        """Return the words that start ranks, bound to cores, ``ranks_per_node`` on each node.
 
-        What ``launch_args`` say of placing or of binding stands in the place of ours. More ranks
-        than cores are not bound: they would be to the same few cores.
+        Options in ``launch_args`` that place or bind replace the defaults. More ranks than cores
+        are not bound, since several would share a core while others are idle.
 
         Raises
         ------
         MissingError
-            There is no mpiexec.
+            mpiexec was not found.
         UsageError
-            It is of no family that is known, and ``launch_args`` do not say how to place and bind.
+            Its library is unknown, and ``launch_args`` do not place and bind.
         """
         del nodes  # follows from the others
         program = find()
@@ -103,24 +104,24 @@ class Mpiexec:
             own += family(program).bind(crowded)
         return (program, "-n", str(ranks), *own, *machine.launch_args)
 
-    def warnings(self, machine: Machine) -> tuple[str, ...]:
-        """Say nothing: ranks are started by the mpiexec of their own library."""
+    def warnings(self, machine: MachineProfile) -> tuple[str, ...]:
+        """Return nothing: the ranks' own library starts them."""
         return ()
 
 
 def find() -> str:
-    """Return the mpiexec of this environment: the one beside the interpreter, else on the path.
+    """Return the mpiexec beside the interpreter, else the one on the path.
 
     Raises
     ------
     MissingError
-        There is none.
+        There is no mpiexec.
     """
     beside = Path(sys.executable).parent / "mpiexec"
     found = str(beside) if beside.exists() else shutil.which("mpiexec")
     if found is None:
         raise MissingError(
-            f"There is no mpiexec beside {sys.executable} nor on PATH; load the module of an MPI "
+            f"There is no mpiexec beside {sys.executable} or on PATH. Load an MPI module "
             'in the machine\'s setup lines, or choose launcher = "srun" or "template".'
         )
     return found
@@ -133,9 +134,9 @@ def family(program: str) -> Family:
     Raises
     ------
     MissingError
-        It does not start, or does not answer.
+        It does not start or does not answer.
     UsageError
-        It is of no family that is known.
+        Its library is unknown.
     """
     try:
         answer = subprocess.run(
@@ -153,13 +154,13 @@ def family(program: str) -> Family:
     for each in FAMILIES:
         if any(mark in said for mark in each.marks):
             return each
-    names = ", ".join(each.name for each in FAMILIES)
+    names = either(each.name for each in FAMILIES)
     first = (said.strip().splitlines() or ["nothing"])[0]
     raise UsageError(
-        f"{program} says '{first}', which is none of {names}; say in launch_args how it places "
-        'ranks on nodes and binds them, or choose launcher = "template".'
+        f"{program} reports '{first}', which is not {names}. Set options that place and bind "
+        'ranks in launch_args, or choose launcher = "template".'
     )
 
 
 MPIEXEC = Mpiexec()
-"""mpiexec as machines name it."""
+"""The launcher ``mpiexec``."""

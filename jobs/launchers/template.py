@@ -1,42 +1,42 @@
-"""A launcher that is none of ours, as the site writes it: aprun, jsrun, flux, srun with PMIx."""
+"""Any other launcher, as the site writes it: aprun, jsrun, flux, srun with PMIx."""
 
 from __future__ import annotations
 
 from hindmost.errors import UsageError
-from hindmost.jobs.placeholders import fill
-from hindmost.jobs.study.machine import Machine
+from hindmost.jobs.core.machine import MachineProfile
+from hindmost.jobs.core.placeholders import fill_numbers
 
 
 class Template:
-    """The words of a machine's ``launch_template``, with numbers in the place of their names."""
+    """The words of a machine's ``launch_template``, with names in braces replaced by numbers."""
 
     name = "template"
 
-    def words(
-        self, machine: Machine, *, ranks: int, ranks_per_node: int, nodes: int
+    def prefix(
+        self, machine: MachineProfile, *, ranks: int, ranks_per_node: int, nodes: int
     ) -> tuple[str, ...]:
-        """Return the words that start so many ranks; binding them is the template's affair.
+        """Return the words of the template, which places and binds the ranks itself.
 
         Raises
         ------
         UsageError
-            The machine has no template, or one that does not say how many ranks.
+            The machine has no template, or its template lacks ``{ranks}``.
         """
         of = f"launch_template of machine '{machine.name}'"
         text = " ".join(machine.launch_template)
         if "{ranks}" not in text:
             raise UsageError(
-                f"The {of} is '{text}'; it must say where the number of ranks stands, as in "
+                f"The {of} is '{text}'; it must contain {{ranks}}, as in "
                 '["aprun", "-n", "{ranks}", "-N", "{ranks_per_node}", "-cc", "depth"].'
             )
         values = {"ranks": ranks, "ranks_per_node": ranks_per_node, "nodes": nodes}
-        words = (fill(word, values, where=of) for word in machine.launch_template)
+        words = (fill_numbers(word, values, where=of) for word in machine.launch_template)
         return (*words, *machine.launch_args)
 
-    def warnings(self, machine: Machine) -> tuple[str, ...]:
-        """Say nothing: the site's own words are trusted."""
+    def warnings(self, machine: MachineProfile) -> tuple[str, ...]:
+        """Return nothing: the site's own words are trusted."""
         return ()
 
 
 TEMPLATE = Template()
-"""The launcher of a machine's own words."""
+"""The launcher ``template``."""

@@ -1,4 +1,4 @@
-"""How long runs will take, from run files of earlier ones."""
+"""Estimate how long runs take, from the run files of earlier runs."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from typing import Any
 
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.reader import Run, open_run
-from hindmost.jobs.plan.plan import PlannedRun, Value
+from hindmost.jobs.core.plan import PlannedRun, Value
 
 START_S = 15.0
-"""What a run takes beside its solves: starting ranks, reading Python and PETSc, assembling."""
+"""Time of a run outside its solves: starting ranks, importing Python and PETSc, assembly."""
 WARMUP = 1
-"""Solves that are not recorded, where neither file nor command say how many."""
+"""Unrecorded solves, where neither file nor command gives their number."""
 LENGTHS = ("iterations", "cycles")
-"""Names of a sweep that time is in proportion to."""
+"""Names of a sweep that run time is proportional to."""
 _WORKLOAD = ("problem", "workload", "deck")
-"""What sweeps may call what a run file has as its workload."""
+"""Names that sweeps may use for the workload of a run file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Earlier:
+class EarlierRun:
     """An earlier run.
 
     Attributes
     ----------
     known : dict of str to Value
-        What is known of its configuration.
+        The known part of its configuration.
     options : tuple of str
-        What followed ``--``.
+        The words after ``--``.
     per_iteration_s : float
     """
 
@@ -44,28 +44,28 @@ class Earlier:
 
 
 @dataclass(slots=True)
-class Estimate:
-    """Times of earlier runs, at a quantile; call it with a run.
+class RunTimeEstimate:
+    """Times of earlier runs at a quantile; call it with a run.
 
     Attributes
     ----------
     quantile : float
         In (0, 1).
-    earlier : list of Earlier
+    earlier : list of EarlierRun
     unreadable : list of str
-        Files that were left out, and why.
+        Files that were skipped, and why.
     found : dict
-        By configuration that was asked for: its time and how many earlier runs it is from.
+        By configuration: the estimated time, and the number of earlier runs it is based on.
     """
 
     quantile: float
-    earlier: list[Earlier]
+    earlier: list[EarlierRun]
     unreadable: list[str] = field(default_factory=list)
     found: dict[tuple[Any, ...], tuple[float | None, int]] = field(default_factory=dict)
     asked: Counter[tuple[Any, ...]] = field(default_factory=Counter)
 
     def __call__(self, run: PlannedRun) -> float | None:
-        """Return the seconds that a run will take at the quantile; None if none was like it."""
+        """Return the seconds that a run will take at the quantile; None without a similar one."""
         key = (*sorted(run.configuration.items()), run.command)
         if key not in self.found:
             self.found[key] = self.look(run)
@@ -73,7 +73,7 @@ class Estimate:
         return self.found[key][0]
 
     def look(self, run: PlannedRun) -> tuple[float | None, int]:
-        """Look for earlier runs of the same configuration."""
+        """Find earlier runs of the same configuration."""
         times = [
             each.per_iteration_s * length_of(run, each) for each in self.earlier if alike(run, each)
         ]
@@ -85,29 +85,29 @@ class Estimate:
 
     @property
     def without(self) -> int:
-        """The number of runs that had no earlier one."""
+        """The number of runs without an earlier run."""
         return sum(n for key, n in self.asked.items() if self.found[key][0] is None)
 
     @property
     def from_few(self) -> int:
-        """The number of runs with so few earlier ones that the slowest stands for the quantile."""
+        """The number of runs with too few earlier ones for the quantile; the slowest is used."""
         enough = self.quantile / (1 - self.quantile)
         return sum(n for key, n in self.asked.items() if 0 < self.found[key][1] < enough)
 
 
-def read_estimate(folder: Path, quantile: float) -> Estimate:
-    """Read earlier run files of a folder and of those in it.
+def read_estimate(folder: Path, quantile: float) -> RunTimeEstimate:
+    """Read the earlier run files in a folder and its subfolders.
 
     Raises
     ------
     UsageError
-        The folder holds none, or the quantile is none.
+        The folder has no run files, or the quantile is not between 0 and 1.
     """
     if not 0 < quantile < 1:
-        raise UsageError(f"--quantile {quantile:g}: it lies between 0 and 1, as 0.95.")
+        raise UsageError(f"--quantile {quantile:g}: choose a number between 0 and 1, such as 0.95.")
     paths = sorted(folder.rglob("*.h5")) if folder.is_dir() else []
     if not paths:
-        raise UsageError(f"--estimate {folder}: no run files (*.h5) there.")
+        raise UsageError(f"--estimate {folder}: the folder has no run files (*.h5).")
     earlier, unreadable = [], []
     for path in paths:
         try:
@@ -118,11 +118,11 @@ def read_estimate(folder: Path, quantile: float) -> Estimate:
                 unreadable.append(f"{path}: incomplete")
         except DataError as error:
             unreadable.append(str(error))
-    return Estimate(quantile, earlier, unreadable)
+    return RunTimeEstimate(quantile, earlier, unreadable)
 
 
-def earlier_run(run: Run) -> Earlier:
-    """Return what counts of a run file."""
+def earlier_run(run: Run) -> EarlierRun:
+    """Return what an estimate needs of a run file."""
     header = run.header
     known = {
         **dict.fromkeys(_WORKLOAD, header.workload),
@@ -131,7 +131,7 @@ def earlier_run(run: Run) -> Earlier:
         **{name: value for name, value in header.spec.items() if is_value(value)},
         "ranks": header.ranks,
     }
-    return Earlier(
+    return EarlierRun(
         known=known,
         options=tuple(str(word) for word in header.spec.get("petsc_options", ())),
         per_iteration_s=run.solve_time_s / header.iterations,
@@ -144,10 +144,10 @@ def is_value(value: Any) -> bool:
     return isinstance(value, str | int | float | bool)
 
 
-def alike(run: PlannedRun, earlier: Earlier) -> bool:
-    """Tell whether an earlier run was of the same configuration, but for its length.
+def alike(run: PlannedRun, earlier: EarlierRun) -> bool:
+    """Tell whether an earlier run had the same configuration, except for its length.
 
-    What a run file does not know has to be among the options, which have to be the same.
+    Values that a run file lacks must be among the options, which must be the same.
     """
     options = options_of(run.command)
     if options != earlier.options:
@@ -169,8 +169,8 @@ def options_of(command: tuple[str, ...]) -> tuple[str, ...]:
     return command[command.index("--") + 1 :] if "--" in command else ()
 
 
-def length_of(run: PlannedRun, earlier: Earlier) -> int:
-    """Return the iterations that a run will do: as the sweep says, else as the earlier one."""
+def length_of(run: PlannedRun, earlier: EarlierRun) -> int:
+    """Return the number of iterations of a run: from the sweep, else as in the earlier run."""
     lengths: Mapping[str, Value] = run.configuration
     named = [int(lengths[name]) for name in LENGTHS if name in lengths]
     return named[0] if named else number_after(run.command, "--iterations", earlier.iterations)

@@ -10,14 +10,14 @@ from collections.abc import Mapping, MutableSequence
 from contextlib import suppress
 from typing import Any
 
-from hindmost.jobs.plan.plan import Value
+from hindmost.jobs.core.plan import Value
 
 DIGITS = 10
-"""Of the hash; 10,000 configurations with one head meet by chance once in 20,000 studies."""
+"""Of the hash; 10,000 configurations with one head collide in one of 20,000 studies."""
 HEAD = 24
 """Characters of the head at most."""
 _WHO = ("solver", "deck", "operation", "problem")
-"""Names whose values tell runs apart best, for a person."""
+"""Names whose values identify a run best for a person."""
 _SIZES = {"ranks": "p", "unknowns": "u"}
 
 
@@ -33,7 +33,7 @@ def run_id(configuration: Mapping[str, Value], block: int) -> str:
 
 
 def head(configuration: Mapping[str, Value]) -> str:
-    """Return what a person knows a configuration by."""
+    """Return the part of an id that a person recognizes."""
     texts = [name for name in sorted(configuration) if isinstance(configuration[name], str)]
     named = [name for name in _WHO if name in configuration] + texts
     parts = [slug(str(configuration[named[0]]))[:HEAD]] if named else ["run"]
@@ -44,7 +44,7 @@ def head(configuration: Mapping[str, Value]) -> str:
 
 
 def short(value: Value) -> str:
-    """Write a value so that it can be in the name of a folder, however large it is."""
+    """Write a value of any size for the name of a folder."""
     text = str(value)
     if len(text) > HEAD and not isinstance(value, str):
         with suppress(OverflowError):  # a whole number that is no float
@@ -53,15 +53,15 @@ def short(value: Value) -> str:
 
 
 def slug(text: str) -> str:
-    """Return a text that can be in the name of a file."""
+    """Return a text that is valid in the name of a file."""
     return re.sub(r"[^A-Za-z0-9_.]+", "-", text).strip("-.")
 
 
 def shuffle(values: MutableSequence[Any], stream: random.Random) -> None:
     """Shuffle in place (Fisher and Yates).
 
-    Python promises the same numbers from one seed for `random.Random.random` only, so a shuffle
-    of its own keeps an order the same on every version.
+    Python guarantees the same numbers from a seed only for `random.Random.random`; this shuffle
+    gives the same order with every version.
     """
     for last in range(len(values) - 1, 0, -1):
         other = int(stream.random() * (last + 1))

@@ -1,4 +1,4 @@
-"""Runs into allocations: what is compared runs on the same nodes."""
+"""Pack runs into allocations, so that runs that are compared use the same nodes."""
 
 from __future__ import annotations
 
@@ -7,35 +7,35 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
+from hindmost.jobs.core.plan import Allocation, PlannedRun
 from hindmost.jobs.plan.identity import slug
-from hindmost.jobs.plan.plan import Allocation, PlannedRun
-from hindmost.jobs.study.study import Limits, Pack, PackBy
+from hindmost.jobs.study.study import Pack, PackBy, StudyLimits
 
 MINUTE_S = 60.0
 """Schedulers count walltime in minutes."""
 START_S = 60.0
-"""What a job may take until its first run begins (modules, imports, a slow file system), kept where
-the longest walltime leaves room for it."""
+"""Time for a job to start its first run (modules, imports, a slow file system); reserved where the
+longest walltime has room for it."""
 LABEL = 20
 """Characters of a label at most."""
 
 
 @dataclass(slots=True)
 class _Box:
-    """An allocation that is being filled."""
+    """An allocation being filled."""
 
     runs: list[PlannedRun] = field(default_factory=list)
     before_s: float = 0.0
-    """What all runs are expected to take."""
+    """Expected time of all runs."""
     needed_s: float = 0.0
-    """Until the last one could reach its limit."""
+    """Time until the last run could reach its limit."""
 
     def needed_with(self, runs: Iterable[PlannedRun]) -> tuple[float, float]:
-        """Return what is expected and what is needed with more runs."""
+        """Return the expected and the needed time with more runs."""
         before, needed = self.before_s, self.needed_s
         for run in runs:
             needed = max(needed, before + run.limit_s)
-            before += expected(run)
+            before += run.planned_s
         return before, needed
 
     def add(self, runs: Sequence[PlannedRun]) -> None:
@@ -44,15 +44,10 @@ class _Box:
         self.runs += runs
 
 
-def expected(run: PlannedRun) -> float:
-    """Return the seconds that a run is given: as estimated, else its limit."""
-    return run.limit_s if run.expected_s is None else min(run.expected_s, run.limit_s)
-
-
 def pack(
-    runs: Sequence[PlannedRun], by: Pack, limits: Limits
+    runs: Sequence[PlannedRun], by: Pack, limits: StudyLimits
 ) -> tuple[list[PlannedRun], list[Allocation]]:
-    """Put runs into allocations.
+    """Pack runs into allocations.
 
     Runs that share a key (say, their ranks) fill one allocation after another, block by block. A
     block's runs of one key stay together, unless they alone pass the job limit, or the most runs
@@ -91,14 +86,16 @@ def pack(
 
 
 def marked(runs: Sequence[PlannedRun]) -> list[PlannedRun]:
-    """Mark what is compared, yet in several allocations: runs of a block and a number of ranks."""
+    """Mark runs of a block and a number of ranks that are in several allocations."""
     places: dict[tuple[int, int], set[str]] = {}
     for run in runs:
         places.setdefault((run.block, run.ranks), set()).add(run.allocation)
     return [replace(run, split=run.split or len(places[run.block, run.ranks]) > 1) for run in runs]
 
 
-def boxes(members: Sequence[PlannedRun], by: Pack, limits: Limits) -> list[tuple[_Box, set[str]]]:
+def boxes(
+    members: Sequence[PlannedRun], by: Pack, limits: StudyLimits
+) -> list[tuple[_Box, set[str]]]:
     """Fill allocations with the runs of one key; return each with the ids of split runs."""
     room_s = limits.job_s - limits.stop_before_s
     most = by.runs or len(members)
@@ -125,7 +122,7 @@ def boxes(members: Sequence[PlannedRun], by: Pack, limits: Limits) -> list[tuple
 
 
 def key_of(run: PlannedRun, by: Pack) -> tuple[str, ...]:
-    """Return what the runs of an allocation share."""
+    """Return the key that the runs of an allocation share."""
     if isinstance(by.by, tuple):
         return tuple(str(run.configuration[name]) for name in by.by)
     return {
@@ -140,7 +137,7 @@ def label(key: tuple[str, ...]) -> str:
     return slug("-".join(key))[:LABEL].strip("-.")
 
 
-def allocation_of(name: str, box: _Box, limits: Limits) -> Allocation:
+def allocation_of(name: str, box: _Box, limits: StudyLimits) -> Allocation:
     """Return a filled allocation."""
     minutes = math.ceil((START_S + box.needed_s + limits.stop_before_s) / MINUTE_S)
     return Allocation(

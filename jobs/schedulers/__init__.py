@@ -1,4 +1,4 @@
-"""Schedulers: who queues the scripts of a study."""
+"""Schedulers: they queue the scripts of a study."""
 
 from __future__ import annotations
 
@@ -8,5 +8,7 @@ from hindmost.jobs.schedulers.scheduler import Scheduler
 from hindmost.jobs.schedulers.slurm import SLURM
 from hindmost.registry import Registry
 
-SCHEDULERS: Registry[Scheduler] = Registry("scheduler", (LOCAL, SLURM, PBS))
+SCHEDULERS: Registry[Scheduler] = Registry(
+    "scheduler", (LOCAL, SLURM, PBS), group="hindmost.schedulers", kind=Scheduler
+)
 """Every scheduler that a study can name."""

@@ -1,4 +1,4 @@
-"""Calls of a scheduler's commands: each with a time limit, none through a shell."""
+"""Calls of scheduler commands: each with a time limit, none through a shell."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from hindmost.errors import MissingError
 
 CALL_LIMIT_S = 60.0
-"""A busy Slurm or PBS answers within seconds; one that does not is better asked later."""
+"""A busy Slurm or PBS answers within seconds; after that, asking later is better."""
 
 ASK_LIMIT_S = 10.0
-"""For what a driver can do without: its nodes wait meanwhile."""
+"""For what a driver can do without; its nodes are idle meanwhile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a command said.
+    """The answer of a command.
 
     Attributes
     ----------
@@ -33,29 +33,29 @@ class Answer:
 
     @property
     def complaint(self) -> str:
-        """What it said of an error, on one line; its exit status if it said nothing."""
+        """The error message on one line; the exit status if there is none."""
         return " ".join((self.err or self.out).split()) or f"exit status {self.status}"
 
 
 def call(
     *words: str, limit_s: float = CALL_LIMIT_S, environment: Mapping[str, str] | None = None
 ) -> Answer:
-    """Run a command of a scheduler and return what it said.
+    """Run a command of a scheduler and return its answer.
 
     Parameters
     ----------
     words : str
         The command and its arguments.
     limit_s : float
-        After which the command is ended.
+        Time limit of the command.
     environment : dict of str to str, optional
-        Of the command: `environment_of_jobs` for one that starts a job, which inherits it. Else
-        this process's, without what would change an answer, which is in English.
+        Of the command: `environment_of_jobs` for one that starts a job, which inherits it; by
+        default that of this process without variables that change an answer, in English.
 
     Raises
     ------
     MissingError
-        The command is not there, or it did not answer in time.
+        The command does not exist or did not answer in time.
     """
     try:
         done = subprocess.run(
@@ -70,27 +70,27 @@ def call(
         )
     except subprocess.TimeoutExpired:
         raise MissingError(
-            f"{words[0]} did not answer within {limit_s:g} s, so what became of "
-            f"'{' '.join(words)[:80]}' is not known; ask again later."
+            f"{words[0]} did not answer within {limit_s:g} s, so the result of "
+            f"'{' '.join(words)[:80]}' is unknown; ask again later."
         ) from None
     except OSError as error:
         raise MissingError(
-            f"{words[0]} cannot be started ({error.strerror}); this machine has not got the "
-            "scheduler of the study: name another with --machine, or load its module."
+            f"{words[0]} cannot be started ({error.strerror}): this machine lacks the scheduler "
+            "of the study. Name another machine with --machine, or load the scheduler's module."
         ) from None
     return Answer(status=done.returncode, out=done.stdout, err=done.stderr)
 
 
 def environment_of_jobs(script: str = "") -> dict[str, str]:
-    """Return the environment that a new job inherits: the user's own, with his language.
+    """Return the environment that a new job inherits: the user's own, with its language.
 
-    Variables of sbatch come before the lines of a script. Those that say where jobs of this user
-    go stay, where the script does not say it; all others would alter what was planned.
+    Variables of sbatch override the lines of a script. Those that choose where this user's jobs run
+    are kept where the script does not; all others would change the plan.
 
     Parameters
     ----------
     script : str
-        Its text.
+        The text of the script.
     """
     said = set(re.findall(r"^#SBATCH\s+--([a-z-]+)", script, re.MULTILINE))
     said |= {_SHORT[word] for word in re.findall(r"^#SBATCH\s+-([ApqCM])", script, re.MULTILINE)}
@@ -107,18 +107,18 @@ _SHORT = {"A": "account", "p": "partition", "q": "qos", "C": "constraint", "M": 
 
 
 def inherited() -> dict[str, str]:
-    """Return this process's environment without what would change an answer, or a new job."""
+    """Return this process's environment without variables that change answers or new jobs."""
     own_taste = ("SQUEUE_", "SACCT_", "SCANCEL_", "SLURM_TIME_FORMAT", "SLURM_BITSTR_LEN")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(own_taste)}
     kept.pop("HINDMOST_JOB_ID", None)
     if "SLURM_JOB_ID" in kept:
-        # Inside a job: its numbers of nodes, tasks and memory are not those of the next one.
+        # Inside a job, these variables describe this job, not the new one.
         site = {"SLURM_CONF", "SLURM_CLUSTERS"}
         kept = {name: kept[name] for name in kept if name in site or name[:6] != "SLURM_"}
     return kept
 
 
 def batches(ids: Sequence[str], size: int = 200) -> list[list[str]]:
-    """Cut ids into lists that fit onto a command line."""
+    """Split ids into lists that fit on a command line."""
     each = list(dict.fromkeys(ids))
     return [each[first : first + size] for first in range(0, len(each), size)]

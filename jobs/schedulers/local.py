@@ -1,4 +1,4 @@
-"""No scheduler: jobs one after another on this machine, with the driver of all the others."""
+"""Without a scheduler: jobs run one after another on this machine."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from hindmost.jobs.schedulers.script import OUTPUT, directives, fill_template, l
 from hindmost.statuses import WORK_IS_LEFT
 
 GRACE_S = 15.0
-"""From TERM to KILL: a driver stops its run and writes down what is left."""
+"""Between TERM and KILL; enough for a driver to stop its run and record it."""
 
 _KEEPER = "hindmost.jobs.schedulers.local_keeper"
 
 
 class Local:
-    """Jobs on this machine, each in a session of its own that outlives the terminal."""
+    """Jobs on this machine, each in its own session, which survives the terminal."""
 
     name = "local"
 
     def render(self, script: Script) -> str:
-        """Return the script: the same text for the same allocation, to the byte.
+        """Return the script: byte for byte the same text for the same allocation.
 
         Raises
         ------
@@ -44,30 +44,30 @@ class Local:
         """
         if script.allocation.nodes != 1:
             raise UsageError(
-                f"Allocation {script.allocation.id} has {script.allocation.nodes} nodes, and "
-                f"machine '{script.machine.name}' is this one alone; raise its cores_per_node, or "
-                "name a machine with a scheduler: slurm, pbs."
+                f"Allocation {script.allocation.id} has {script.allocation.nodes} nodes, but "
+                f"machine '{script.machine.name}' is this one node. Raise its cores_per_node, or "
+                "name a machine with a scheduler (slurm, pbs)."
             )
         if directives(script, "#"):
             raise UsageError(
-                f"Machine '{script.machine.name}' has directives but no scheduler that reads them; "
-                "remove them, or name its scheduler: slurm, pbs."
+                f"Machine '{script.machine.name}' has directives but no scheduler to read them. "
+                "Remove them, or name its scheduler (slurm, pbs)."
             )
         return fill_template("local.sh", script)
 
     def submit(self, path: Path) -> str:
-        """Start a script as soon as no other job runs here, and return the id of its job.
+        """Queue a script to start once no other job runs here, and return the id of its job.
 
         Raises
         ------
         MissingError
-            The process that keeps the job cannot be started.
+            The keeper process of the job cannot be started.
         """
         script = Path(line(str(path), "The path of a script")).absolute()
         if not script.is_file():
-            raise UsageError(f"There is no script {script}; 'hindmost plan' writes it.")
+            raise UsageError(f"There is no script {script}; 'hindmost resume' writes it.")
         folder = new_job()
-        beside = script.parent.parent / OUTPUT  # of a study; a script of any other place may come
+        beside = script.parent.parent / OUTPUT  # in a study's folder; scripts elsewhere are allowed
         output = beside / f"{script.stem}-{folder.name}.out" if beside.is_dir() else folder / OUTPUT
         answer = call(
             sys.executable, "-P", "-m", _KEEPER, str(folder), str(script), str(output),
@@ -80,17 +80,17 @@ class Local:
         return folder.name
 
     def look(self, ids: Sequence[str]) -> dict[str, Job]:
-        """Say what became of jobs; one that no machine knows is UNKNOWN.
+        """Return the states of jobs; UNKNOWN for a job that no machine knows.
 
         Raises
         ------
         MissingError
-            A job is another machine's.
+            A job belongs to another machine.
         """
         return {id: _look(id) for id in ids}
 
     def cancel(self, ids: Sequence[str]) -> None:
-        """Cancel jobs by TERM, and by KILL after a while; those that ended are left as they are."""
+        """Cancel jobs with TERM, and later with KILL; jobs that have ended are not touched."""
         alive = [id for id in ids if _look(id).state in (JobState.PENDING, JobState.RUNNING)]
         for id in alive:
             _signal(id, signal.SIGTERM)
@@ -103,13 +103,13 @@ class Local:
             for pid in processes_of(id):
                 with suppress(OSError):
                     os.kill(pid, signal.SIGKILL)
-        # The keepers write down the end of what was killed.
+        # The keepers record the end of killed jobs.
         end = time.monotonic() + GRACE_S
         while any(_keeper_lives(id) for id in alive) and time.monotonic() < end:
             time.sleep(0.05)
 
     def left_s(self, id: str) -> None:
-        """Return None: nobody ends a job here."""
+        """Return None: jobs have no time limit here."""
 
 
 def _keeper_lives(id: str) -> bool:
@@ -118,7 +118,7 @@ def _keeper_lives(id: str) -> bool:
 
 
 def _signal(id: str, number: signal.Signals) -> None:
-    """Send a signal to a job's group: its keeper, its driver, and ranks that stayed with them."""
+    """Send a signal to a job's process group: its keeper, its driver, and ranks in that group."""
     folder = state_folder() / id
     for event in ("submitted", "started"):
         process = read_process(folder, event)
@@ -141,7 +141,7 @@ def _look(id: str) -> Job:
                 f"Job {id} was started on {elsewhere[0]}, and this is {folder.parent.name}: "
                 f"ask on {elsewhere[0]}."
             )
-        reason = f"it was started elsewhere, or never: this is {folder.parent.name}"
+        reason = f"started on another machine, or never; this is {folder.parent.name}"
         return Job(id=id, state=JobState.UNKNOWN, reason=reason)
     ended = read(folder, "ended")
     if ended is not None:
@@ -151,19 +151,19 @@ def _look(id: str) -> Job:
         return told(JobState.RUNNING, f"process {script.pid}")
     if keeper is not None and keeper.alive:
         if read(folder, "started") is not None:
-            return told(JobState.RUNNING, "it ends")
-        return told(JobState.PENDING, "other jobs are before it")
-    if (ended := read(folder, "ended")) is not None:  # while we looked
+            return told(JobState.RUNNING, "ending")
+        return told(JobState.PENDING, "waiting for earlier jobs")
+    if (ended := read(folder, "ended")) is not None:  # since the first look
         return told(*_end(ended))
-    if keeper is not None and keeper.machine_started_anew:
-        return told(JobState.NODE_FAILED, "the machine was started anew before its end")
-    return told(JobState.FAILED, "it left no exit status: it was killed")
+    if keeper is not None and keeper.machine_rebooted:
+        return told(JobState.NODE_FAILED, "the machine was rebooted before the job ended")
+    return told(JobState.FAILED, "killed: there is no exit status")
 
 
 def _end(ended: dict[str, object]) -> tuple[JobState, str]:
-    """Tell ends apart, with the reason in words."""
+    """Return the state of an ended job, and the reason."""
     status = ended.get("status")
-    reason = f"exit {status}" if status is not None else "before its turn"
+    reason = f"exit {status}" if status is not None else "before it started"
     if ended.get("cancelled"):
         return JobState.CANCELLED, reason
     if status == WORK_IS_LEFT:
@@ -172,4 +172,4 @@ def _end(ended: dict[str, object]) -> tuple[JobState, str]:
 
 
 LOCAL = Local()
-"""This machine as studies name it."""
+"""The scheduler ``local``: this machine."""

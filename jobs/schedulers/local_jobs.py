@@ -1,11 +1,11 @@
-"""What is written down of jobs without a scheduler: a folder each, on the machine that runs them.
+"""Records of jobs without a scheduler: a folder for each, on the machine that runs them.
 
 ::
 
     ~/.local/state/hindmost/jobs/HOST/    or below XDG_STATE_HOME
-        lock                              held by the job that runs
+        lock                              held by the running job
         20261121T195153.123456/           a job; its name is its id, and later ids sort later
-            submitted.json                the script, and the process that keeps the job
+            submitted.json                the script, and the keeper process of the job
             started.json                  the process of the script
             ended.json                    its exit status
 """
@@ -13,26 +13,28 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from hindmost.errors import MissingError
+from hindmost.files import read_text, user_folder, write_whole
+from hindmost.parsing import parse_json
+from hindmost.records import from_document, to_document
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Process:
-    """A process that can be told from a later one of the same number.
+    """A process, distinguished from a later one with the same number.
 
     Attributes
     ----------
     pid : int
     start : int
-        Clock ticks from the machine's start to that of the process.
+        Clock ticks from the boot of the machine to the start of the process.
     boot : str
-        The machine's id since its start.
+        The machine's boot id.
     """
 
     pid: int
@@ -41,22 +43,22 @@ class Process:
 
     @property
     def alive(self) -> bool:
-        """Whether it is this very process that runs."""
+        """Whether this process, and not a later one, is running."""
         return process(self.pid) == self
 
     @property
-    def machine_started_anew(self) -> bool:
-        """Whether the machine went down since."""
+    def machine_rebooted(self) -> bool:
+        """Whether the machine was rebooted since."""
         return boot_id() != self.boot
 
 
 def boot_id() -> str:
-    """Return what the kernel calls the time since this machine's start."""
+    """Return the kernel's id of this boot."""
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
 def process(pid: int) -> Process | None:
-    """Return the process of a number; None if there is none, or only its remains."""
+    """Return the process with a number; None if it does not exist or has ended."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -67,9 +69,9 @@ def process(pid: int) -> Process | None:
 
 
 def processes_of(id: str) -> list[int]:
-    """Return the numbers of this user's processes that a job started, from their environment.
+    """Return the numbers of this user's processes of a job, found by their environment.
 
-    Ranks may have left the driver's session; the variable goes with them.
+    Ranks may have left the driver's session, but they keep the variable.
     """
     mark = f"HINDMOST_JOB_ID={id}".encode()
     found = []
@@ -84,12 +86,12 @@ def processes_of(id: str) -> list[int]:
 
 def state_folder() -> Path:
     """Return the folder of all jobs of this user on this machine."""
-    root = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(root) / "hindmost" / "jobs" / socket.gethostname()
+    root = user_folder("XDG_STATE_HOME", ".local", "state")
+    return root / "hindmost" / "jobs" / socket.gethostname()
 
 
 def new_job() -> Path:
-    """Make the folder of a new job, and return it."""
+    """Create and return the folder of a new job."""
     while True:
         folder = state_folder() / datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%f")
         try:
@@ -98,42 +100,43 @@ def new_job() -> Path:
             continue
         except OSError as error:
             raise MissingError(
-                f"{folder} cannot be made ({error.strerror}); let XDG_STATE_HOME name a folder "
+                f"{folder} cannot be created ({error.strerror}); set XDG_STATE_HOME to a folder "
                 "that can be written."
             ) from None
         return folder
 
 
 def write(folder: Path, name: str, **values: object) -> None:
-    """Write down an event of a job: whole or not at all."""
-    part = folder / f"{name}.part"
-    part.write_text(json.dumps(values) + "\n")
-    part.replace(folder / f"{name}.json")
+    """Record an event of a job."""
+    write_whole(folder / f"{name}.json", json.dumps(values) + "\n")
 
 
 def read(folder: Path, name: str) -> dict[str, object] | None:
-    """Return an event of a job; None if it did not happen."""
+    """Return an event of a job; None if it has not happened."""
     try:
-        told = json.loads((folder / f"{name}.json").read_text())
+        told = parse_json(read_text(folder / f"{name}.json"))
     except (OSError, ValueError):
         return None
     return told if isinstance(told, dict) else None
 
 
 def write_process(folder: Path, name: str, pid: int, **values: object) -> None:
-    """Write down an event of a job and the process that it is about."""
+    """Record an event of a job and its process."""
     found = process(pid)
-    write(folder, name, process=asdict(found) if found else None, **values)
+    write(folder, name, process=to_document(found) if found else None, **values)
 
 
 def read_process(folder: Path, name: str) -> Process | None:
-    """Return the process that an event is about; None if it did not happen."""
+    """Return the process of an event; None if it has not happened."""
     told = (read(folder, name) or {}).get("process")
-    return Process(**told) if isinstance(told, dict) else None
+    try:
+        return from_document(Process, told)
+    except ValueError:
+        return None
 
 
 def pending(folder: Path) -> bool:
-    """Tell whether a job waits for its turn."""
+    """Tell whether a job is waiting to start."""
     if read(folder, "started") or read(folder, "ended"):
         return False
     keeper = read_process(folder, "submitted")

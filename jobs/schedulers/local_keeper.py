@@ -1,8 +1,8 @@
-"""The process that keeps one job without a scheduler.
+"""The keeper process of one job without a scheduler.
 
-It waits for the job's turn, runs the script, and writes down how that ended. The command
-``python -m hindmost.jobs.schedulers.local_keeper JOB_FOLDER SCRIPT OUTPUT`` returns as soon as the
-keeper stands on its own, away from the terminal.
+It waits for the job's turn, runs the script, and records how it ended. The command ``python -m
+hindmost.jobs.schedulers.local_keeper JOB_FOLDER SCRIPT OUTPUT`` returns as soon as the keeper is
+detached from the terminal.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from types import FrameType
 from hindmost.jobs.schedulers.local_jobs import pending, write, write_process
 
 TURN_S = 0.2
-"""Between looks at whether it is this job's turn."""
+"""Interval of checks whether it is this job's turn."""
 
 
 def main() -> int:
-    """Leave a keeper behind."""
+    """Start a keeper that outlives this process."""
     folder, script, output = (Path(word) for word in sys.argv[1:])
     ready, told = os.pipe()
     if os.fork():
@@ -50,8 +50,8 @@ class Keeper:
         self.cancelled = False
 
     def keep(self) -> None:
-        """Wait for the job's turn, run it, write down its end."""
-        # TERM is for the whole group: the script ends by it, the keeper only takes note.
+        """Wait for the job's turn, run it, record its end."""
+        # TERM goes to the whole group: it ends the script, and the keeper only records it.
         signal.signal(signal.SIGTERM, self._take_note)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         lock = self._turn()
@@ -77,13 +77,13 @@ class Keeper:
         return None
 
     def _others_first(self) -> bool:
-        """Tell whether a job that was submitted earlier waits as well."""
+        """Tell whether an earlier job is waiting as well."""
         folders = self.folder.parent.iterdir()
         return any(pending(folder) for folder in folders if folder.name < self.folder.name)
 
     def _run(self, lock: int) -> int:
         """Run the script and return its exit status; minus the signal's number if one ended it."""
-        # The script holds the lock as well: should this keeper be killed, nothing else begins.
+        # The script holds the lock as well, so that no other job starts if this keeper is killed.
         child = subprocess.Popen(
             ["/bin/bash", self.script],
             stdin=subprocess.DEVNULL,
@@ -91,7 +91,7 @@ class Keeper:
             env={**os.environ, "HINDMOST_JOB_ID": self.folder.name},
         )
         write_process(self.folder, "started", child.pid)
-        if self.cancelled:  # between its turn and its start
+        if self.cancelled:  # after its turn came, before it started
             child.terminate()
         return child.wait()
 

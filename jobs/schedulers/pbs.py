@@ -1,7 +1,7 @@
-"""PBS Professional and OpenPBS: qsub queues, qstat tells, qdel cancels.
+"""PBS Professional and OpenPBS: qsub queues, qstat reports, qdel cancels.
 
-No PBS server has run what is here: the scripts are held against the documented grammar of qsub, and
-the calls against commands that answer as the documentation says.
+This was never tried on a PBS server: tests check the scripts against the documented grammar of
+qsub, and the calls against commands that answer as documented.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hindmost.durations import parse_duration
 from hindmost.errors import MissingError, UsageError
-from hindmost.harness.runfile.provenance import process_age_s
-from hindmost.jobs.placeholders import fill
+from hindmost.harness.launch import process_age_s
+from hindmost.jobs.core.placeholders import fill_numbers
 from hindmost.jobs.schedulers.calls import ASK_LIMIT_S, Answer, batches, call, environment_of_jobs
 from hindmost.jobs.schedulers.pbs_state import job
 from hindmost.jobs.schedulers.scheduler import REFUSED, Job, JobState, Script
-from hindmost.jobs.schedulers.script import OUTPUT, clock, directives, fill_template, line
+from hindmost.jobs.schedulers.script import OUTPUT, directives, fill_template, line
+from hindmost.text import clock, parse_duration
 
 LONGEST_NAME = 230
 
@@ -32,19 +32,19 @@ class Pbs:
     name = "pbs"
 
     def render(self, script: Script) -> str:
-        """Return the script: the same text for the same allocation, to the byte.
+        """Return the script: byte for byte the same text for the same allocation.
 
         Raises
         ------
         UsageError
-            The machine asks for what PBS has no word for, or a value cannot stand in a directive.
+            PBS has no option for a value, or a directive cannot contain it.
         """
         machine, allocation = script.machine, script.allocation
         for what, instead in (("qos", "-q or -l in directives"), ("constraint", "select")):
             if getattr(machine, what):
                 raise UsageError(
                     f"Machine '{machine.name}' has {what} = '{getattr(machine, what)}', which PBS "
-                    f"has no word for; say it with {instead}."
+                    f"does not know; use {instead}."
                 )
         numbers = {
             "nodes": allocation.nodes,
@@ -58,7 +58,14 @@ class Pbs:
         select = machine.select or f"{{nodes}}:ncpus={cores}:mpiprocs={{ranks_per_node}}"
         place = machine.place or ("scatter:excl" if machine.exclusive else "scatter")
         of = f"of machine '{machine.name}'"
-        output = f"{script.folder / OUTPUT}/"  # a folder: PBS makes a name with the job's number
+
+        def requested(key: str, text: str) -> str:
+            where = f"{key} {of}"
+            return _word(fill_numbers(text, numbers, where=where), where)
+
+        output = (
+            f"{script.folder / OUTPUT}/"  # a folder: PBS adds a file name with the job's number
+        )
         head = directives(
             script,
             "#PBS",
@@ -68,9 +75,9 @@ class Pbs:
             "-j oe",
             f"-q {_word(machine.partition, f'partition {of}')}" if machine.partition else "",
             f"-A {_word(machine.account, f'account {of}')}" if machine.account else "",
-            f"-l select={_word(fill(select, numbers, where=f'select {of}'), f'select {of}')}",
-            f"-l place={_word(fill(place, numbers, where=f'place {of}'), f'place {of}')}",
-            f"-l walltime={clock(allocation.walltime_s)}",
+            f"-l select={requested('select', select)}",
+            f"-l place={requested('place', place)}",
+            f"-l walltime={clock(allocation.walltime_s, hour_digits=2)}",
             "-r n",
         )
         return fill_template("pbs.sh", script, directives=head)
@@ -83,7 +90,7 @@ class Pbs:
         UsageError
             PBS refused it.
         MissingError
-            qsub is not there or did not answer; the job may be queued all the same.
+            qsub does not exist or did not answer; the job may still be queued.
         """
         place = line(str(path), "The path of a script")
         answer = call("qsub", place, environment=environment_of_jobs())
@@ -93,35 +100,35 @@ class Pbs:
         return words[-1]
 
     def look(self, ids: Sequence[str]) -> dict[str, Job]:
-        """Say what became of jobs; one that PBS does not know is UNKNOWN.
+        """Return the states of jobs; UNKNOWN for a job that PBS does not know.
 
         Raises
         ------
         MissingError
-            PBS does not answer: nothing is known of any job.
+            PBS does not answer, so the states are unknown.
         """
         found: dict[str, Job] = {}
         for batch in batches(ids):
             answer = call("qstat", "-x", "-f", "-F", "json", *batch)
             if "history" in answer.err.lower() and not answer.out.strip():
-                # The site keeps no ended jobs; then -x is refused.
+                # The site keeps no ended jobs and refuses -x.
                 answer = call("qstat", "-f", "-F", "json", *batch)
             told = _jobs(answer, batch)
             for id in batch:
                 if (what := _of(told, id)) is not None:
                     found[id] = job(id, what)
-        reason = "PBS does not know it: never queued, or no longer in its history"
+        reason = "unknown to PBS: never queued, or no longer in its history"
         return {
             id: found.get(id) or Job(id=id, state=JobState.UNKNOWN, reason=reason) for id in ids
         }
 
     def cancel(self, ids: Sequence[str]) -> None:
-        """Cancel jobs; those that ended, and those that PBS does not know, are left as they are.
+        """Cancel jobs; ended and unknown ones are ignored.
 
         Raises
         ------
         MissingError
-            PBS does not answer, or does not let the jobs be cancelled.
+            PBS does not answer, or refuses to cancel the jobs.
         """
         for batch in batches(ids):
             answer = call("qdel", *batch)
@@ -133,12 +140,12 @@ class Pbs:
             ]
             if answer.status and denied:
                 raise MissingError(
-                    f"{denied[0].strip()}. Try again, or ask who runs PBS here ('qdel -x' and "
-                    "'qdel -W force' are theirs)."
+                    f"{denied[0].strip()}. Try again, or ask the administrators of PBS, who may "
+                    "use 'qdel -x' and 'qdel -W force'."
                 )
 
     def left_s(self, id: str) -> float | None:
-        """Return the seconds until the end of a running job; None where PBS does not say."""
+        """Return the seconds until the end of a running job; None if PBS does not tell."""
         if not _ID.fullmatch(id):  # the driver was started by hand
             return None
         try:
@@ -146,29 +153,30 @@ class Pbs:
             told = _of(_jobs(answer, [id]), id) or {}
             limit_s = parse_duration(told["Resource_List"]["walltime"])
             used = told.get("resources_used", {}).get("walltime", "00:00:00")
-            # What was used is looked at now and then only; this process is the script's.
+            # PBS updates the used time rarely; this process is as old as the script.
             return limit_s - max(parse_duration(used), process_age_s())
         except (MissingError, KeyError, TypeError, AttributeError, ValueError):
             return None
 
 
 def _jobs(answer: Answer, asked: list[str]) -> dict[str, dict[str, Any]]:
-    """Return what qstat said of jobs, or raise a MissingError where it is no answer."""
+    """Return qstat's answer on jobs; a MissingError if it cannot be read."""
     strangers = answer.err.count("Unknown Job Id")
     if not answer.out.strip() and strangers:
         return {}
     try:
-        # Values with control characters are not escaped by every version.
+        # Some versions do not escape control characters.
         return dict(json.loads(answer.out, strict=False).get("Jobs", {}))
     except (ValueError, AttributeError, TypeError):
         raise MissingError(
-            f"qstat said nothing that can be read of {', '.join(asked)[:80]}: "
-            f"{answer.complaint[:200]}. It must know '-F json' (PBS 18 and later); ask again later."
+            f"The answer of qstat on {', '.join(asked)[:80]} cannot be read: "
+            f"{answer.complaint[:200]}. It must support '-F json' (PBS 18 and later); try again "
+            "later."
         ) from None
 
 
 def _of(jobs: dict[str, dict[str, Any]], id: str) -> dict[str, Any] | None:
-    """Return a job by its id; the server's name may be longer than the one that qsub gave."""
+    """Return a job by its id; the server may use a longer id than qsub returned."""
     if id in jobs:
         return jobs[id]
     number = id.split(".")[0]
@@ -176,23 +184,23 @@ def _of(jobs: dict[str, dict[str, Any]], id: str) -> dict[str, Any] | None:
 
 
 def _job_name(name: str) -> str:
-    """Return a name that qsub takes: letters, digits and ``+-_.``, a letter or digit first."""
+    """Return a valid job name: letters, digits and ``+-_.``, beginning with a letter or digit."""
     allowed = re.sub(r"[^A-Za-z0-9+\-_.]", "-", name)
     return (allowed if allowed[0].isalnum() else f"h{allowed}")[:LONGEST_NAME]
 
 
 def _word(value: str, what: str) -> str:
-    """Return a value as one word of a directive, which qsub cuts apart at white space.
+    """Return a value as one word of a directive, which qsub splits at white space.
 
-    Its quotes are not a shell's: one sort at each end of a word, with no escape.
+    Its quotes differ from a shell's: one kind around a whole word, without escapes.
     """
     if not line(value, what).isprintable() or not value.isascii() or "'" in value or '"' in value:
         raise UsageError(
-            f"{what} is {value!r}; in a directive of PBS it may have printable ASCII without "
-            "quotes only: choose another name."
+            f"{what} is {value!r}; a PBS directive allows only printable ASCII without quotes. "
+            "Choose another name."
         )
     return f"'{value}'" if re.search(r"[\s#;&$`<>|*?()\\]", value) else value
 
 
 PBS = Pbs()
-"""PBS as studies name it."""
+"""The scheduler ``pbs``."""

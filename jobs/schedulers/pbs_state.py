@@ -1,4 +1,4 @@
-"""What PBS's words for a job mean: its state, its exit status and its server's comment.
+"""Job states of PBS, from state, exit status and the server's comment.
 
 From the PBS Professional Reference Guide (job states, job exit codes) and OpenPBS's ``job.h``.
 """
@@ -13,10 +13,10 @@ from hindmost.statuses import WORK_IS_LEFT
 
 STATES = {
     "Q": JobState.PENDING,
-    "W": JobState.PENDING,  # waits for its time
-    "T": JobState.PENDING,  # moves to another server
+    "W": JobState.PENDING,  # waits for its start time
+    "T": JobState.PENDING,  # moving to another server
     "H": JobState.STUCK,
-    "M": JobState.PENDING,  # moved: another server does it, and must not be asked twice
+    "M": JobState.PENDING,  # moved: another server runs it, so it must not be submitted again
     "B": JobState.RUNNING,
     "R": JobState.RUNNING,
     "E": JobState.RUNNING,  # ends
@@ -25,7 +25,7 @@ STATES = {
     "X": JobState.COMPLETED,
     "F": JobState.COMPLETED,
 }
-"""PBS's states; one that ended is told apart by its exit status."""
+"""PBS's states; the exit status refines that of an ended job."""
 
 OWN_STATUS = {
     -3: JobState.NODE_FAILED,  # failed before its files were staged, to be tried again
@@ -45,10 +45,10 @@ OWN_STATUS = {
     -31: JobState.MEMORY,
     -32: JobState.NODE_FAILED,
 }
-"""Exit statuses below 0 are PBS's own; those that are not here are failures."""
+"""Negative exit statuses of PBS itself; those not listed are failures."""
 
 KILLED = re.compile(r"job killed: (\w+) .*exceeded limit")
-"""What MoM says of a job that used more than it asked for."""
+"""MoM's comment on a job that exceeded its request."""
 OVERDRAWN = {
     "mem": JobState.MEMORY,
     "vmem": JobState.MEMORY,
@@ -60,21 +60,21 @@ OVERDRAWN = {
 }
 
 DELETED_SUBSTATE = 91
-"""A job that qdel ended, or that never ran; 92 is an end of its own, 93 a failure."""
+"""A job that qdel ended, or that never ran; 92 means it ended by itself, 93 a failure."""
 
 _SIGNAL_BASE = 256
 _TERM, _KILL = 15, 9
 
 
 def job(id: str, told: dict[str, Any]) -> Job:
-    """Say what became of a job.
+    """Return the state of a job.
 
     Parameters
     ----------
     id : str
         PBS's.
     told : dict
-        What ``qstat -x -f -F json`` says of it.
+        The answer of ``qstat -x -f -F json``.
     """
     letter = str(told.get("job_state", ""))
     meant = STATES.get(letter, JobState.UNKNOWN)

@@ -1,4 +1,4 @@
-"""What a scheduler does for a study, and the words for what became of a job."""
+"""The interface of schedulers, and the states of jobs."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
-from hindmost.jobs.plan.plan import Allocation
-from hindmost.jobs.study.machine import Machine
+from hindmost.jobs.core.machine import MachineProfile
+from hindmost.jobs.core.plan import Allocation
 
 
 class JobState(StrEnum):
-    """What became of a job; the values stand in the folder of a study."""
+    """The state of a job; `hindmost status --json` has the values."""
 
     PENDING = "pending"
     STUCK = "stuck"
-    """Pending for a reason that will not go away."""
+    """Pending for a reason that never goes away."""
     RUNNING = "running"
     COMPLETED = "completed"
     """The script ended with status 0."""
     LEFT = "left"
-    """The script ended with status 75: work is left."""
+    """The script ended with status 75: runs remain."""
     FAILED = "failed"
     TIME_LIMIT = "time limit"
     MEMORY = "out of memory"
@@ -31,29 +31,29 @@ class JobState(StrEnum):
     CANCELLED = "cancelled"
     DEPENDENCY = "dependency never satisfied"
     UNKNOWN = "unknown"
-    """The scheduler does not know the job: never a success."""
+    """The scheduler does not know the job; never counted as a success."""
 
 
 REFUSED = (
-    "Correct the script and let 'hindmost resume' submit it; or, as long as no script of the study "
-    "was submitted, correct its machine or its limits and 'hindmost submit' it again."
+    "Correct the script and submit it with 'hindmost resume'; or, if no script of the study was "
+    "submitted yet, correct its machine or its limits and 'hindmost submit' it again."
 )
-"""What to do where a scheduler refuses a script."""
+"""What to do when a scheduler refuses a script."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A job as its scheduler sees it.
+    """A job, as its scheduler reports it.
 
     Attributes
     ----------
     id : str
-        The scheduler's.
+        Given by the scheduler.
     state : JobState
     reason : str
         In the scheduler's own words: state, reason and exit status.
     nodes : str
-        Where it runs or ran, as far as known.
+        Where it runs or ran, if known.
     """
 
     id: str
@@ -64,23 +64,24 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Script:
-    """A script and what its lines say.
+    """What a script is made of.
 
     Attributes
     ----------
     allocation : Allocation
-    machine : Machine
+    machine : MachineProfile
     folder : Path
         Of the study, absolute.
     study : str
     """
 
     allocation: Allocation
-    machine: Machine
+    machine: MachineProfile
     folder: Path
     study: str
 
 
+@runtime_checkable
 class Scheduler(Protocol):
     """Renders scripts, and submits, watches and cancels jobs; every call has a time limit."""
 
@@ -89,16 +90,16 @@ class Scheduler(Protocol):
         """The name in study files."""
 
     def render(self, script: Script) -> str:
-        """Return the script: the same text for the same allocation, to the byte."""
+        """Return the script: byte for byte the same text for the same allocation."""
 
     def submit(self, path: Path) -> str:
         """Submit a script and return the id of its job."""
 
     def look(self, ids: Sequence[str]) -> dict[str, Job]:
-        """Say what became of jobs; one that the scheduler does not know is UNKNOWN."""
+        """Return the states of jobs; UNKNOWN for a job that the scheduler does not know."""
 
     def cancel(self, ids: Sequence[str]) -> None:
-        """Cancel jobs; those that ended are left as they are."""
+        """Cancel jobs; ended ones are ignored."""
 
     def left_s(self, id: str) -> float | None:
-        """Return the seconds until the end of a running job; None where nobody says."""
+        """Return the seconds until the end of a running job; None if unknown."""

@@ -1,7 +1,7 @@
-"""Slurm: sbatch queues, squeue and sacct tell, scancel cancels.
+"""Slurm: sbatch queues, squeue and sacct report, scancel cancels.
 
-squeue knows a job until some minutes after its end (``MinJobAge``); sacct knows it for ever, but
-only where the site keeps accounts. A job that neither knows is UNKNOWN.
+squeue forgets a job some minutes after its end (``MinJobAge``); sacct never does, but only where
+the site has accounting. A job that neither knows is UNKNOWN.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from hindmost.jobs.schedulers.calls import ASK_LIMIT_S, Answer, batches, call, e
 from hindmost.jobs.schedulers.scheduler import REFUSED, Job, JobState, Script
 from hindmost.jobs.schedulers.script import (
     OUTPUT,
-    clock,
     directives,
     fill_template,
     line,
     quoted,
 )
 from hindmost.jobs.schedulers.slurm_state import job
+from hindmost.text import clock
 
 LONGEST_WARNING_S = 65535
-"""The most that ``--signal`` takes."""
+"""The maximum for ``--signal``."""
 
 _SQUEUE_FIELDS = ("JobID", "State", "Reason", "exit_code", "NodeList")
 _SACCT_FIELDS = ("JobIDRaw", "State", "Reason", "ExitCode", "NodeList")
@@ -38,12 +38,12 @@ class Slurm:
     name = "slurm"
 
     def render(self, script: Script) -> str:
-        """Return the script: the same text for the same allocation, to the byte.
+        """Return the script: byte for byte the same text for the same allocation.
 
         Raises
         ------
         UsageError
-            A value has a line break, or a name is no name of a variable.
+            A value has a line break, or a name is not valid for a variable.
         """
         machine, allocation = script.machine, script.allocation
         # Slurm reads quotes in directives as a shell does, and a percent sign as a placeholder.
@@ -63,10 +63,10 @@ class Slurm:
             option("qos", machine.qos),
             option("constraint", machine.constraint),
             f"--nodes={allocation.nodes}",
-            # No more than cores, or no node will ever do: srun --overcommit starts the others.
+            # At most the cores, or no node would fit: srun --overcommit starts the other ranks.
             f"--ntasks-per-node={min(allocation.ranks_per_node, machine.cores_per_node)}",
             "--exclusive" if machine.exclusive else "",
-            f"--time={clock(allocation.walltime_s)}",
+            f"--time={clock(allocation.walltime_s, hour_digits=2)}",
             f"--signal=B:USR1@{warning_s}",
             "--no-requeue",
         )
@@ -80,7 +80,7 @@ class Slurm:
         UsageError
             Slurm refused it.
         MissingError
-            sbatch is not there or did not answer; the job may be queued all the same.
+            sbatch does not exist or did not answer; the job may still be queued.
         """
         place = line(str(path), "The path of a script")
         text = path.read_text(errors="replace") if path.is_file() else ""
@@ -92,12 +92,12 @@ class Slurm:
         return id
 
     def look(self, ids: Sequence[str]) -> dict[str, Job]:
-        """Say what became of jobs; one that Slurm does not know is UNKNOWN.
+        """Return the states of jobs; UNKNOWN for a job that Slurm does not know.
 
         Raises
         ------
         MissingError
-            Slurm does not answer: nothing is known of any job.
+            Slurm does not answer, so the states are unknown.
         """
         found: dict[str, Job] = {}
         for batch in batches(ids):
@@ -107,24 +107,24 @@ class Slurm:
         return {id: found[id] for id in ids}
 
     def cancel(self, ids: Sequence[str]) -> None:
-        """Cancel jobs; those that ended, and those that Slurm does not know, are left as they are.
+        """Cancel jobs; ended and unknown ones are ignored.
 
         Raises
         ------
         MissingError
-            Slurm does not answer, or does not let the jobs be cancelled.
+            Slurm does not answer, or refuses to cancel the jobs.
         """
         for batch in batches(ids):
-            # Its exit status tells nothing: it is 0 for ids that never were.
+            # The exit status is useless: it is 0 for ids that never existed.
             answer = call("scancel", *batch)
             denied = [each for each in answer.err.splitlines() if _matters(each)]
             if denied:
                 raise MissingError(
-                    f"scancel: {denied[0].strip()}. Try again, or ask who runs Slurm here."
+                    f"scancel: {denied[0].strip()}. Try again, or ask the administrators of Slurm."
                 )
 
     def left_s(self, id: str) -> float | None:
-        """Return the seconds until the end of a running job; None where Slurm does not say."""
+        """Return the seconds until the end of a running job; None if Slurm does not tell."""
         if not id.isdigit():  # the driver was started by hand
             return None
         words = ("--noheader", f"--jobs={id}", "--format=%L")
@@ -144,22 +144,22 @@ def _seconds(left: str) -> float | None:
 
 
 def _matters(complaint: str) -> bool:
-    """Tell whether a complaint of scancel is more than that there is nothing to cancel."""
+    """Tell whether a message of scancel is an error, not just that there is nothing to cancel."""
     harmless = ("Invalid job id", "already completing or completed", "Job/step already")
     return bool(complaint.strip()) and not any(each in complaint for each in harmless)
 
 
 def _squeue(ids: list[str]) -> dict[str, Job]:
-    """Ask for jobs that Slurm has in memory, the ended ones among them."""
+    """Ask for jobs in Slurm's memory, including ended ones."""
     fields = ",".join(f"{name}:|" for name in _SQUEUE_FIELDS)
     answer = call("squeue", "--noheader", "--states=all", f"--jobs={','.join(ids)}", "-O", fields)
-    if answer.status and "Invalid job id" not in answer.err:  # a single id that it has not got
+    if answer.status and "Invalid job id" not in answer.err:  # a single unknown id
         raise MissingError(f"squeue: {answer.complaint}. Slurm does not answer; ask again later.")
     found = {}
     for each in answer.out.splitlines():
         row = [value.strip() for value in each.split("|")]
         if len(row) > len(_SQUEUE_FIELDS) and row[0] in ids:
-            # As wait() has it: the signal below, the status above.
+            # As from wait(): the signal in the low bits, the status above.
             ended = int(row[3]) if row[3].isdigit() else 0
             status, signal = ended >> 8 & 255, ended & 127
             found[row[0]] = job(row[0], row[1], row[2], status, signal, row[4])
@@ -167,14 +167,14 @@ def _squeue(ids: list[str]) -> dict[str, Job]:
 
 
 def _sacct(ids: list[str]) -> dict[str, Job]:
-    """Ask for jobs in the site's accounts, and say why where they tell nothing."""
+    """Ask for jobs in the site's accounting; the reason of unknown jobs tells why."""
     words = ("--parsable2", "--noheader", "--allocations", f"--format={','.join(_SACCT_FIELDS)}")
     if shutil.which("sacct") is None:
         answer = Answer(status=1, out="", err="not installed")
     else:
         answer = call("sacct", *words, f"--jobs={','.join(ids)}")
     nothing = answer.complaint if answer.status else "no such job"
-    found = {id: _unknown(id, f"Slurm does not know it (sacct: {nothing})") for id in ids}
+    found = {id: _unknown(id, f"unknown to Slurm (sacct: {nothing})") for id in ids}
     for each in answer.out.splitlines():
         row = each.split("|")
         if len(row) != len(_SACCT_FIELDS) or row[0] not in ids:
@@ -182,12 +182,12 @@ def _sacct(ids: list[str]) -> dict[str, Job]:
         status, _, signal = row[3].partition(":")
         reason, nodes = row[2], row[4].replace("None assigned", "")
         if (row[1], reason) == ("CANCELLED", "Dependency"):
-            # By nobody: accounts keep less of the reason than squeue, but who cancelled.
+            # Nobody cancelled it: accounting keeps who did, but less of the reason than squeue.
             reason = "DependencyNeverSatisfied"
         told = job(row[0], row[1], reason, int(status or 0), int(signal or 0), nodes)
         if told.state in (JobState.PENDING, JobState.STUCK, JobState.RUNNING):
-            # squeue has not got it: its end did not reach the accounts.
-            told = _unknown(row[0], f"sacct says {row[1]}, but Slurm does not know it")
+            # Not in squeue: its end did not reach the accounting.
+            told = _unknown(row[0], f"sacct reports {row[1]}, but the job is unknown to Slurm")
         found[told.id] = told
     return found
 
@@ -197,4 +197,4 @@ def _unknown(id: str, reason: str) -> Job:
 
 
 SLURM = Slurm()
-"""Slurm as studies name it."""
+"""The scheduler ``slurm``."""

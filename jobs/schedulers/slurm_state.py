@@ -1,7 +1,7 @@
-"""What Slurm's words for a job mean: by state and reason, since its exit status tells too little.
+"""Job states of Slurm, from state and reason, since the exit status is not enough.
 
-A job on a node that failed ends with exit status 0, and so does one whose dependency can never be
-satisfied; one that no partition can ever hold is accepted and stays pending.
+A job on a failed node ends with exit status 0, and so does a job whose dependency can never be
+satisfied. A job that no partition can hold is accepted and stays pending.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ STATES = {
     "RESV_DEL_HOLD": JobState.STUCK,
     "SPECIAL_EXIT": JobState.STUCK,
     "POWER_UP_NODE": JobState.PENDING,
-    "REVOKED": JobState.PENDING,  # another cluster of the federation does it
+    "REVOKED": JobState.PENDING,  # another cluster of the federation runs it
     "RUNNING": JobState.RUNNING,
     "COMPLETING": JobState.RUNNING,
     "EXPEDITING": JobState.RUNNING,
@@ -42,7 +42,7 @@ STATES = {
     "PREEMPTED": JobState.PREEMPTED,
     "CANCELLED": JobState.CANCELLED,
 }
-"""Slurm's states, to its version 24.11; what is not here is UNKNOWN."""
+"""Slurm's states up to version 24.11; all others are UNKNOWN."""
 
 STUCK_REASONS = re.compile(
     r"""PartitionConfig | PartitionTimeLimit | PartitionNodeLimit | PartitionInactive
@@ -54,20 +54,20 @@ STUCK_REASONS = re.compile(
       | launch_failed_requeued_held | job_requeued_in_held_state""",
     re.VERBOSE,
 )
-"""Reasons of pending jobs that do not go away by waiting."""
+"""Reasons of pending jobs that never go away."""
 
 
 def job(id: str, state: str, reason: str, status: int, signal: int, nodes: str) -> Job:
-    """Say what became of a job.
+    """Return the state of a job.
 
     Parameters
     ----------
     id : str
         Slurm's.
     state : str
-        Slurm's; ``CANCELLED by 1000`` as sacct writes it is understood.
+        In Slurm's words, also ``CANCELLED by 1000`` of sacct.
     reason : str
-        Slurm's; ``None`` for none.
+        In Slurm's words; ``None`` for no reason.
     status, signal : int
         How the script ended.
     nodes : str

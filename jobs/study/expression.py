@@ -1,4 +1,4 @@
-"""Conditions on configurations, such as ``ranks > 128 and unknowns < 8e6``: parsed, never run.
+"""Conditions on configurations, such as ``ranks > 128 and unknowns < 8e6``: parsed, never executed.
 
 ::
 
@@ -19,11 +19,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NoReturn, Protocol
 
-from hindmost.jobs.plan.plan import Value
-from hindmost.jobs.study.document import choices
+from hindmost.jobs.core.plan import Value
+from hindmost.text import choose
 
 DEEPEST = 50
-"""Nested parentheses and nots, beyond which nobody means it."""
+"""The deepest nesting of parentheses and ``not``."""
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>[-+]?(?:\d+(?:_\d+)*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?!\w))"
@@ -40,7 +40,7 @@ _ORDERS: dict[str, Callable[[Value, Value], bool]] = {
 
 
 class ConditionError(ValueError):
-    """A condition cannot be; ``column`` counts characters of its text from 1."""
+    """A condition is not valid; ``column`` counts characters of its text from 1."""
 
     def __init__(self, why: str, column: int) -> None:
         super().__init__(why)
@@ -52,7 +52,7 @@ class _Node(Protocol):
 
     @property
     def column(self) -> int:
-        """Where it begins."""
+        """The column where it begins."""
 
     def value(self, names: Mapping[str, Value]) -> Value:
         """Return its value for a configuration."""
@@ -78,7 +78,7 @@ class _Name:
 
 @dataclass(frozen=True, slots=True)
 class _Chain:
-    """Comparisons of neighbours, all of which must hold."""
+    """A chain of comparisons, all of which must hold."""
 
     atoms: tuple[_Node, ...]
     signs: tuple[tuple[str, int], ...]
@@ -92,7 +92,7 @@ class _Chain:
 
 @dataclass(frozen=True, slots=True)
 class _Joined:
-    """Conditions with ``and`` or ``or`` between."""
+    """Conditions joined by ``and`` or ``or``."""
 
     join: Callable[[Iterable[bool]], bool]
     parts: tuple[_Node, ...]
@@ -112,7 +112,7 @@ class _Not:
 
 
 def _number(word: str) -> int | float:
-    """Read a number; a whole one as it is, since not every one is a float."""
+    """Read a number; whole numbers stay exact."""
     try:
         return int(word)
     except ValueError:
@@ -120,15 +120,17 @@ def _number(word: str) -> int | float:
 
 
 def _truth(part: _Node, names: Mapping[str, Value]) -> bool:
-    """Return whether a part holds; a number or a text is no condition."""
+    """Return whether a part holds; a number or a text is not a condition."""
     value = part.value(names)
     if not isinstance(value, bool):
-        raise ConditionError(f"{value!r} is neither true nor false: compare it", part.column)
+        raise ConditionError(
+            f"{value!r} is neither true nor false; compare it with a value", part.column
+        )
     return value
 
 
 def _compare(left: Value, right: Value, sign: str, column: int) -> bool:
-    """Compare two values; those of two sorts are unequal and in no order."""
+    """Compare two values; values of different kinds are unequal and have no order."""
     sorts = {
         bool if isinstance(v, bool) else str if isinstance(v, str) else float: v
         for v in (left, right)
@@ -136,13 +138,13 @@ def _compare(left: Value, right: Value, sign: str, column: int) -> bool:
     if sign in ("==", "!="):
         return (len(sorts) == 1 and left == right) == (sign == "==")
     if len(sorts) > 1 or bool in sorts:
-        raise ConditionError(f"{left!r} {sign} {right!r}: they are in no order", column)
+        raise ConditionError(f"{left!r} {sign} {right!r}: these values have no order", column)
     return _ORDERS[sign](left, right)
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition that was parsed; made by `parse_condition`.
+    """A parsed condition; made by `parse_condition`.
 
     Attributes
     ----------
@@ -159,7 +161,7 @@ class Condition:
     column: int = 1
 
     def holds(self, names: Mapping[str, Value]) -> bool:
-        """Tell whether a configuration fulfils it; a ConditionError where that has no answer."""
+        """Tell whether it holds for a configuration; a ConditionError if it has no answer."""
         return _truth(self.node, names)
 
 
@@ -176,8 +178,8 @@ class _Parser:
             if found is None:
                 at += len(text[at:]) - len(text[at:].lstrip())
                 raise ConditionError(
-                    f"'{text[at]}' cannot be read: names, numbers, texts in quotes, comparisons, "
-                    "and, or, not and parentheses can",
+                    f"'{text[at]}' is not allowed; use names, numbers, texts in quotes, "
+                    "comparisons, and, or, not and parentheses",
                     at + 1,
                 )
             sort = str(found.lastgroup)
@@ -189,38 +191,38 @@ class _Parser:
 
     @property
     def word(self) -> str:
-        """The token that is next, unless it is a text in quotes."""
+        """The next token, unless it is a text in quotes."""
         return self.tokens[self.at][1]
 
     @property
     def column(self) -> int:
-        """Where it begins."""
+        """The column where it begins."""
         return self.tokens[self.at][2]
 
     def whole(self) -> _Node:
-        """Read all of it."""
+        """Read the whole condition."""
         node = self.either()
         if self.tokens[self.at][0] != "end":
             self.expected("'and', 'or' or the end")
         return node
 
     def expected(self, what: str) -> NoReturn:
-        """Refuse what is next."""
+        """Refuse the next token."""
         found = f"'{self.word}'" if self.word else "the end"
-        raise ConditionError(f"{found} where {what} should be", self.column)
+        raise ConditionError(f"expected {what}, found {found}", self.column)
 
     def either(self) -> _Node:
-        """Read conditions with ``or`` between."""
+        """Read conditions joined by ``or``."""
         return self.joined("or", any, self.both)
 
     def both(self) -> _Node:
-        """Read conditions with ``and`` between."""
+        """Read conditions joined by ``and``."""
         return self.joined("and", all, self.turned)
 
     def joined(
         self, word: str, join: Callable[[Iterable[bool]], bool], read: Callable[[], _Node]
     ) -> _Node:
-        """Read conditions with a word between."""
+        """Read conditions joined by a word."""
         column, parts = self.column, [read()]
         while self.word == word:
             self.at += 1
@@ -228,7 +230,7 @@ class _Parser:
         return parts[0] if len(parts) == 1 else _Joined(join, tuple(parts), column)
 
     def turned(self) -> _Node:
-        """Read a condition, or its contrary."""
+        """Read a condition or its negation."""
         if self.word != "not":
             return self.comparison()
         column = self.column
@@ -242,10 +244,10 @@ class _Parser:
         """Count how deeply conditions are nested."""
         self.depth += 1
         if self.depth > DEEPEST:
-            raise ConditionError(f"nested more than {DEEPEST} deep", self.column)
+            raise ConditionError(f"nested deeper than {DEEPEST} levels", self.column)
 
     def comparison(self) -> _Node:
-        """Read an atom, or several compared."""
+        """Read an atom or a chain of comparisons."""
         column, atoms, signs = self.column, [self.atom()], []
         while self.word in ("==", "!=", *_ORDERS):
             signs.append((self.word, self.column))
@@ -276,7 +278,7 @@ class _Parser:
             return _Constant(word == "true", column)
         if word not in self.names:
             raise ConditionError(
-                f"'{word}' is not set by the sweep: {choices(word, self.names)}", column
+                f"'{word}' is not set by the sweep: {choose(self.names, word)}", column
             )
         return _Name(word, column)
 

@@ -1,19 +1,22 @@
-"""Read a study file."""
+"""Study files: read, shipped with hindmost, or printed as a commented example."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
+from typing import Annotated, Any
 
+from hindmost.documents import Document, parse_document, read_document
 from hindmost.errors import UnknownSchemaError, UsageError
-from hindmost.jobs.study.document import Document, choices, parse_document, read_document
-from hindmost.jobs.study.machines import LOCAL, read_machines, with_this_one
-from hindmost.jobs.study.section import Section
-from hindmost.jobs.study.study import Limits, Order, Pack, PackBy, Study
+from hindmost.jobs.core.placeholders import OUT
+from hindmost.jobs.core.values import NAMED, PRINTED, Line, Whole, Word, is_line, plain
+from hindmost.jobs.schedulers import SCHEDULERS
+from hindmost.jobs.study.machines import LOCAL, MachineTables, read_machines, with_this_one
+from hindmost.jobs.study.study import Pack, PackBy, RunOrder, Study, StudyLimits
 from hindmost.jobs.study.sweep import (
     CONDITIONS,
     configurations,
@@ -21,22 +24,89 @@ from hindmost.jobs.study.sweep import (
     read_conditions,
     replace_axis,
 )
-from hindmost.jobs.study.words import NAMED, OUT
 from hindmost.profiles import profiles_path
+from hindmost.records import RecordError, Rule, from_document
+from hindmost.rules import shown
+from hindmost.text import choose
 
 SCHEMA = 1
 COMMAND = (
     "hindmost", "run", "{problem}", "--solver", "{solver}", "--unknowns", "{unknowns}",
     "--iterations", "{iterations}", "--out", "{out}",
 )  # fmt: skip
-"""What a run does where the study does not say."""
+"""The default command of a run."""
 GIVEN = ("ranks", "ranks_per_node", "nodes", "repeat", OUT)
-"""Names that commands may use although no sweep sets them."""
+"""Names that commands may use without a sweep setting them."""
 RUNS = "runs"
-"""What the line of post-processing calls the folder of the collected run files."""
+"""The post-processing line's name for the folder of the collected run files."""
 MOST_REPEATS = 100_000
-_TABLES = ("schema", "study", "machine", "run", "sweep", "pack", "limits", "collect")
 SUFFIX = ".toml"
+
+
+def is_study_name(name: str) -> bool:
+    """Tell whether folders and jobs can have this name."""
+    return re.fullmatch(r"[A-Za-z][A-Za-z0-9._-]{0,63}", name) is not None
+
+
+def has_a_first_word(command: tuple[str, ...]) -> bool:
+    """Tell whether a command names a program."""
+    return bool(command and command[0])
+
+
+def line_of_shell(line: Any) -> Any:
+    """Check the post-processing line; braces after a dollar sign belong to the shell."""
+    for name in re.findall(r"(?<!\$)\{([A-Za-z_]\w*)\}", line) if isinstance(line, str) else ():
+        if name != RUNS:
+            raise ValueError(f"{{{name}}} is not known: {choose([RUNS], name)}")
+    return line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyTable:
+    """The table [study]."""
+
+    name: Annotated[
+        str,
+        Rule(
+            holds=is_study_name,
+            words="letters, digits, dots and dashes, a letter first, at most 64",
+        ),
+    ]
+    seed: Whole = 0
+    repeats: Annotated[int, Rule(read=plain, least=1, most=MOST_REPEATS)] = 1
+    order: RunOrder = RunOrder.RANDOM_BLOCKS
+    machine: Line | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunTable:
+    """The table [run]."""
+
+    command: Annotated[
+        tuple[Word, ...],
+        Rule(holds=has_a_first_word, words="a list of words, the first of which is a program"),
+    ] = COMMAND
+    options: tuple[Word, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectTable:
+    """The table [collect]."""
+
+    line: Annotated[str, Rule(read=line_of_shell, holds=is_line, words=PRINTED)] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyFile(MachineTables):
+    """A study file as written; sweep and machines are read further."""
+
+    schema: Whole = SCHEMA
+    study: StudyTable
+    run: RunTable = RunTable()
+    sweep: dict[str, Any] = field(default_factory=dict)
+    pack: Pack = field(default_factory=Pack)
+    limits: StudyLimits = field(default_factory=StudyLimits)
+    collect: CollectTable = CollectTable()
 
 
 def read_study(
@@ -47,43 +117,44 @@ def read_study(
     Parameters
     ----------
     path : str or Path
-        Of a study file; or the name of one that comes with hindmost, where there is no such file.
+        A study file; or, if there is no such file, the name of a study shipped with hindmost.
     profiles : Path or None
-        File of the user's machines; None for `profiles_path`.
+        The file of the user's machines; None for `profiles_path`.
     replacements : sequence of str
-        ``NAME=VALUE,...``: other values for a name of the sweep, or ``repeats=N``.
+        ``NAME=VALUE,...``: values that replace those of a name in the sweep, or ``repeats=N``.
 
     Raises
     ------
     UsageError
-        There is no such study, or a replacement is not possible.
+        There is no such study, or a replacement is invalid.
     DataError
-        The file is no study: with line and column.
+        The file is not a study; the message has line and column.
     """
     where = profiles_path() if profiles is None else profiles
     own = read_document(where) if where.exists() else None
     if own is not None:
-        Section(own, ()).only(["machine"])
+        with own.errors():
+            from_document(MachineTables, own.data)
     return study_of(find_study(path), own, replacements)
 
 
 def find_study(path: str | Path) -> Document:
-    """Read a study file, or one that comes with hindmost."""
-    if not Path(path).is_file():  # a folder of that name may be there: that of its runs
+    """Read a study file, or a study shipped with hindmost."""
+    if not Path(path).is_file():  # a folder of that name may exist: that of its runs
         shipped = shipped_studies()
         name = str(path).removesuffix(SUFFIX)
         if name in shipped:
             return parse_document(shipped[name], f"{name}{SUFFIX}")
         if not re.search(r"[/.]", str(path)) and not Path(path).exists():
             raise UsageError(
-                f"{path}: no such file, and no study that comes with hindmost: "
-                f"{choices(str(path), shipped)}."
+                f"{path}: no such file, and no study shipped with hindmost: "
+                f"{choose(shipped, str(path))}."
             )
     return read_document(Path(path))
 
 
 def shipped_studies() -> dict[str, str]:
-    """Return the texts of the studies that come with hindmost, by name."""
+    """Return the texts of the studies shipped with hindmost, by name."""
     folder = files("hindmost.jobs.studies")
     found = [each for each in folder.iterdir() if each.name.endswith(SUFFIX)]
     return {
@@ -95,51 +166,57 @@ def shipped_studies() -> dict[str, str]:
 def study_of(
     document: Document, profiles: Document | None = None, replacements: Iterable[str] = ()
 ) -> Study:
-    """Check a document and return the study that it is; see `read_study`."""
+    """Check a document and return its study; see `read_study`."""
     replacements = tuple(replacements)
-    whole = Section(document, ())
-    if whole.count("schema", SCHEMA) > SCHEMA:
+    schema = document.data.get("schema")
+    if type(schema) is int and schema > SCHEMA:
         place = document.place(("schema",))
         raise UnknownSchemaError(
-            f"{document.name}:{place.line}:{place.column}: schema = {document.data['schema']}; "
+            f"{document.name}:{place.line}:{place.column}: schema = {shown(schema)}; "
             f"this hindmost reads up to {SCHEMA}. Install a newer one."
         )
-    whole.only(_TABLES)
-    head, run, sweep = (Section(document, (name,)) for name in ("study", "run", "sweep"))
-    pack, limits, collect = (Section(document, (name,)) for name in ("pack", "limits", "collect"))
-    for section, known in (
-        (head, ("name", "seed", "repeats", "order", "machine")),
-        (run, ("command", "options")),
-        (pack, ("by", "runs")),
-        (limits, ("job", "run", "stop_before", "max_retries")),
-        (collect, ("line",)),
-    ):
-        section.only(known)
-    axes = read_axes(sweep)
-    names = [name for axis in axes for name in axis.names]
+    with document.errors():
+        file = from_document(StudyFile, document.data)
+    with document.errors("sweep"):
+        axes = read_axes(file.sweep)
+        names = [name for axis in axes for name in axis.names]
+        exclude, only = (read_conditions(document, file.sweep, key, names) for key in CONDITIONS)
     machines = read_machines(document, profiles)
-    only = "" if len(machines) > 1 else next(iter(machines), LOCAL)
-    if "machine" in head.table:
-        only = head.choice("machine", with_this_one(machines), only)
+    chosen = "" if len(machines) > 1 else next(iter(machines), LOCAL)
+    machines = with_this_one(machines)
+    with document.errors():
+        if file.study.machine is not None and file.study.machine not in machines:
+            why = choose(machines, file.study.machine)
+            raise RecordError(why, "study", "machine", found=file.study.machine)
+        check_words(document, "command", file.run.command, names)
+        check_words(document, "options", file.run.options, names)
+        check_pack(file.pack, names)
+    limits = file.limits
+    if limits.run_s + limits.stop_before_s > limits.job_s:
+        document.refuse(
+            ("limits", "run"),
+            f"limits.run ({limits.run_s:g} s) plus limits.stop_before ({limits.stop_before_s:g} s) "
+            f"exceeds limits.job ({limits.job_s:g} s): no run would start.",
+        )
     study = Study(
-        name=read_name(head),
+        name=file.study.name,
         file=document.name,
         sha256=hashlib.sha256("\n".join([document.text, *replacements]).encode()).hexdigest()
         if replacements
         else document.sha256,
-        seed=head.count("seed", 0),
-        repeats=head.count("repeats", 1, least=1, most=MOST_REPEATS),
-        order=Order(head.choice("order", list(Order), Order.RANDOM_BLOCKS)),
-        command=read_words(run, "command", COMMAND, names),
-        options=read_words(run, "options", (), names),
+        seed=file.study.seed,
+        repeats=file.study.repeats,
+        order=file.study.order,
+        command=file.run.command,
+        options=file.run.options,
         sweep=axes,
-        exclude=read_conditions(sweep, CONDITIONS[0], names),
-        only=read_conditions(sweep, CONDITIONS[1], names),
-        pack=Pack(by=read_pack_by(pack, names), runs=pack.count("runs", 0)),
-        limits=read_limits(limits),
-        collect=read_collect(collect),
-        machines=with_this_one(machines),
-        only_machine=only,
+        exclude=exclude,
+        only=only,
+        pack=replace(file.pack, by=file.pack.by or PackBy.ALL),
+        limits=limits,
+        collect=file.collect.line,
+        machines=machines,
+        only_machine=file.study.machine or chosen,
     )
     study = replace(replaced(study, replacements), replacements=replacements)
     configurations(study)
@@ -147,82 +224,61 @@ def study_of(
 
 
 def replaced(study: Study, replacements: Iterable[str]) -> Study:
-    """Replace what the command line sets."""
+    """Apply the replacements of the command line."""
     for text in replacements:
         name, _, value = text.partition("=")
         if name.strip() == "repeats" and name.strip() not in study.names:
             if not value.strip().isdecimal() or not 1 <= int(value) <= MOST_REPEATS:
-                raise UsageError(f"--set {text}: repeats is a whole number, 1 to {MOST_REPEATS}.")
+                raise UsageError(
+                    f"--set {text}: repeats must be a whole number from 1 to {MOST_REPEATS}."
+                )
             study = replace(study, repeats=int(value))
         else:
             study = replace(study, sweep=replace_axis(study.sweep, text))
     return study
 
 
-def read_name(section: Section) -> str:
-    """Read the study's name, which folders and jobs are called by."""
-    name = section.text("name")
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9._-]{0,63}", name):
-        section.refuse("name", "letters, digits, dots and dashes, a letter first, at most 64.")
-    return name
-
-
-def read_words(
-    section: Section, key: str, default: tuple[str, ...], names: list[str]
-) -> tuple[str, ...]:
-    """Read words with names in braces, all of which have to be known."""
-    words = section.words(key, default)
+def check_words(document: Document, key: str, words: Sequence[str], names: list[str]) -> None:
+    """Refuse names in braces that nothing sets."""
     known = [*names, *(name for name in GIVEN if name not in names)]
     for number, word in enumerate(words):
         for name in NAMED.findall(word):
             if name in known:
                 continue
-            if key in section:
-                section.refuse(
-                    key, f"{{{name}}} is not set by the sweep: {choices(name, known)}.", number
-                )
-            section.document.refuse(
+            if key in document.data.get("run", {}):
+                why = f"{{{name}}} is not set by the sweep: {choose(known, name)}"
+                raise RecordError(why, "run", key, number, found=word)
+            document.refuse(
                 ("sweep",),
-                f"the sweep does not set '{name}', which the usual command needs "
-                f"({' '.join(default)}): set it, or write a command into [run].",
+                f"the sweep does not set '{name}', which the default command needs "
+                f"({' '.join(words)}): set it, or give a command in [run].",
             )
-    if key == "command" and not (words and words[0]):
-        section.refuse(key, "a command has at least one word.")
-    return words
 
 
-def read_pack_by(section: Section, names: list[str]) -> PackBy | tuple[str, ...]:
-    """Read what the runs of an allocation share."""
-    if not isinstance(section.table.get("by"), list):
-        return PackBy(section.choice("by", list(PackBy), PackBy.RANKS))
-    by = section.words("by")
-    for number, name in enumerate(by):
+def check_pack(pack: Pack, names: list[str]) -> None:
+    """Refuse names in pack.by that the sweep does not set."""
+    for number, name in enumerate(pack.by if isinstance(pack.by, tuple) else ()):
         if name not in names:
-            section.refuse("by", f"the sweep does not set it: {choices(name, names)}.", number)
-    return by or PackBy.ALL
+            why = f"the sweep does not set it: {choose(names, name)}"
+            raise RecordError(why, "pack", "by", number, found=name)
 
 
-def read_limits(section: Section) -> Limits:
-    """Read the limits, and see that a run fits into a job."""
-    limits = Limits(
-        job_s=section.duration_s("job", "1h"),
-        run_s=section.duration_s("run", "10m"),
-        stop_before_s=section.duration_s("stop_before", "2m", positive=False),
-        max_retries=section.count("max_retries", 2, most=1000),
-    )
-    if limits.run_s + limits.stop_before_s > limits.job_s:
-        section.document.refuse(
-            (*section.path, "run"),
-            f"limits.run ({limits.run_s:g} s) and limits.stop_before ({limits.stop_before_s:g} s) "
-            f"are longer together than limits.job ({limits.job_s:g} s): no run would be begun.",
+CHOSEN = re.compile(r'^machine = "\$machine" *', re.MULTILINE)
+"""Where the study names its machine: the first one that follows."""
+COMMENTS = 28
+"""The column of comments."""
+
+
+def example(scheduler: str | None = None) -> str:
+    """Return an example study with a machine of one scheduler, or of each for None."""
+    folder = files("hindmost.jobs.study.example")
+    study, *machines = (
+        (folder / f"{part}.toml").read_text(encoding="utf-8")
+        for part in (
+            "study",
+            *([scheduler] if scheduler else (each.name for each in SCHEDULERS.built_in)),
         )
-    return limits
-
-
-def read_collect(section: Section) -> str:
-    """Read the line of post-processing; braces with a dollar before them are the shell's."""
-    line = section.text("line")
-    for name in re.findall(r"(?<!\$)\{([A-Za-z_]\w*)\}", line):
-        if name != RUNS:
-            section.refuse("line", f"{{{name}}} is not known: {choices(name, [RUNS])}.")
-    return line
+    )
+    first = re.findall(r"^\[machine\.([\w-]+)\]", machines[0], re.MULTILINE)[0]
+    chosen = f'machine = "{first}"'.ljust(COMMENTS)
+    return "".join((CHOSEN.sub(chosen, study), *machines))

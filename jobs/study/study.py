@@ -1,30 +1,33 @@
-"""What a study file says, checked."""
+"""A study: the checked contents of a study file."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
 
-from hindmost.jobs.plan.plan import Value
+from hindmost.jobs.core.machine import MachineProfile
+from hindmost.jobs.core.plan import Value
+from hindmost.jobs.core.values import Whole, Word, as_seconds, plain
 from hindmost.jobs.study.expression import Condition
-from hindmost.jobs.study.machine import Machine
+from hindmost.records import Rule
 
 
-class Order(StrEnum):
+class RunOrder(StrEnum):
     """The order of runs."""
 
     RANDOM_BLOCKS = "random-blocks"
-    """Every block holds each configuration once, shuffled: drift hits all alike."""
+    """Every block contains each configuration once, shuffled, so that drift affects all alike."""
     AS_WRITTEN = "as-written"
 
 
 class PackBy(StrEnum):
-    """What runs of one allocation have in common, where it is not a list of names."""
+    """What the runs of an allocation share, unless it is a list of names."""
 
     RANKS = "ranks"
     ALL = "all"
     NONE = "none"
-    """Every run has an allocation of its own."""
+    """Every run has its own allocation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +38,7 @@ class Axis:
     ----------
     name : str
     settings : tuple of dict of str to Value
-        What each of its values sets: the name itself, or several at once. All set the same names.
+        What each value sets: the name itself, or several names. All set the same names.
     """
 
     name: str
@@ -43,45 +46,45 @@ class Axis:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names that it sets."""
+        """The names that the axis sets."""
         return tuple(self.settings[0])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pack:
-    """How runs are put into allocations.
+    """How runs are packed into allocations.
 
     Attributes
     ----------
     by : PackBy or tuple of str
         Names of the sweep whose values the runs of an allocation share.
     runs : int
-        The most runs of an allocation; 0 for any number.
+        The maximum number of runs per allocation; 0 for no limit.
     """
 
-    by: PackBy | tuple[str, ...] = PackBy.RANKS
-    runs: int = 0
+    by: PackBy | tuple[Word, ...] = PackBy.RANKS
+    runs: Whole = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """How long things may take.
+class StudyLimits:
+    """The limits of jobs and runs.
 
     Attributes
     ----------
     job_s : float
         The longest walltime of an allocation.
     run_s : float
-        After which a run is stopped.
+        The time after which a run is stopped.
     stop_before_s : float
-        No run is begun that could end later than this before the allocation's end.
+        No run starts that could end later than this before the end of the allocation.
     max_retries : int
     """
 
-    job_s: float
-    run_s: float
-    stop_before_s: float
-    max_retries: int
+    job_s: Annotated[float, Rule(key="job", read=as_seconds, above=0)] = 3600.0
+    run_s: Annotated[float, Rule(key="run", read=as_seconds, above=0)] = 600.0
+    stop_before_s: Annotated[float, Rule(key="stop_before", read=as_seconds)] = 120.0
+    max_retries: Annotated[int, Rule(read=plain, least=0, most=1000)] = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,29 +95,29 @@ class Study:
     ----------
     name : str
     file : str
-        Path of its file as it was given, for messages.
+        Path of its file as given, for messages.
     sha256 : str
-        Of the file, and of what was set instead on the command line.
+        Of the file and of the replacements on the command line.
     seed : int
         Of the order.
     repeats : int
-    order : Order
+    order : RunOrder
     command, options : tuple of str
-        Words with ``{names}``; options go after ``--``.
+        Words with ``{names}``; options follow ``--``.
     sweep : tuple of Axis
     exclude, only : tuple of Condition
-        A configuration is left out if any of the first holds, or any of the second does not.
+        A configuration is left out if any of the former holds, or any of the latter does not.
     pack : Pack
-    limits : Limits
+    limits : StudyLimits
     collect : str
-        Line of a shell that makes results of the collected run files.
+        Shell line that post-processes the collected run files.
     machines : dict of str to Machine
-        Those of the study and of the user, and this one as ``local``.
+        Machines of the study and of the user, and this one as ``local``.
     only_machine : str
-        The one that the study chooses, else the only one that was written down; this one where
-        none was, empty where several were.
+        The machine that the study chooses, else the only one given; this one if none is given,
+        empty if several are.
     replacements : tuple of str
-        What was set instead on the command line, as ``ranks=1,2``.
+        Values set on the command line, as ``ranks=1,2``.
     """
 
     name: str
@@ -122,16 +125,16 @@ class Study:
     sha256: str
     seed: int
     repeats: int
-    order: Order
+    order: RunOrder
     command: tuple[str, ...]
     options: tuple[str, ...]
     sweep: tuple[Axis, ...]
     exclude: tuple[Condition, ...]
     only: tuple[Condition, ...]
     pack: Pack
-    limits: Limits
+    limits: StudyLimits
     collect: str
-    machines: dict[str, Machine]
+    machines: dict[str, MachineProfile]
     only_machine: str
     replacements: tuple[str, ...] = ()
 

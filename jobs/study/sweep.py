@@ -1,4 +1,4 @@
-"""The sweep of a study: what each configuration sets, and which of them are left out."""
+"""The sweep of a study: the values of each configuration, and which ones are left out."""
 
 from __future__ import annotations
 
@@ -10,131 +10,124 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
+from hindmost.documents import Document
 from hindmost.errors import DataError, UsageError
-from hindmost.jobs.plan.plan import Value
-from hindmost.jobs.study.document import choices, shown
+from hindmost.jobs.core.plan import Value
+from hindmost.jobs.core.values import plain
 from hindmost.jobs.study.expression import Condition, ConditionError, parse_condition
-from hindmost.jobs.study.section import Section, plain
 from hindmost.jobs.study.study import Axis, Study
+from hindmost.rules import KeyPath, RecordError, shown
+from hindmost.text import choose, either
 
 CONDITIONS = ("exclude", "only")
 OWN_NAME = "name"
 """In a table of an axis, the value of the axis itself."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _TAKEN = ("and", "or", "not", "true", "false", "out", "repeat", "nodes")
-"""Words that conditions or commands need."""
+"""Words with a meaning in conditions or commands."""
 MOST = 1_000_000
-"""Configurations, beyond which a sweep is a mistake."""
+"""The most runs of a study; more are a mistake."""
 
 
-def read_axes(section: Section) -> tuple[Axis, ...]:
-    """Read what is swept: every key but the conditions."""
+def read_axes(table: dict[str, Any]) -> tuple[Axis, ...]:
+    """Read the axes: every key except the conditions."""
     axes: list[Axis] = []
     owners: dict[str, str] = {}
-    for key, value in section.table.items():
+    for key, value in table.items():
         if key in CONDITIONS:
             continue
         values = value if isinstance(value, list) else [value]
         if not values:
-            section.refuse(key, "an empty list leaves no configuration.")
-        inside = isinstance(value, list)
-        settings = [
-            read_setting(section, key, each, (number,) if inside else ())
-            for number, each in enumerate(values)
-        ]
-        for number, setting in enumerate(settings):
+            raise RecordError("an empty list leaves no configuration", key, found=value)
+        paths = [(key, at) for at in range(len(values))] if isinstance(value, list) else [(key,)]
+        settings = [read_setting(key, each, path) for each, path in zip(values, paths, strict=True)]
+        for setting, each, path in zip(settings, values, paths, strict=True):
             if set(setting) != set(settings[0]):
-                section.refuse(
-                    key,
-                    f"it sets {', '.join(setting)}; the first of the list sets "
-                    f"{', '.join(settings[0])}; all have to set the same names.",
-                    number,
+                why = (
+                    f"it sets {', '.join(setting)}, but the first of the list sets "
+                    f"{', '.join(settings[0])}; all must set the same names"
                 )
-            if setting in settings[:number]:
-                section.refuse(key, "it stands in the list before.", number)
+                raise RecordError(why, *path, found=each)
+            if setting in settings[: path[-1] if isinstance(path[-1], int) else 0]:
+                raise RecordError("it is in the list twice", *path, found=each)
         for name in settings[0]:
             if name in owners:
-                section.refuse(key, f"'{name}' is set by '{owners[name]}' already.")
+                raise RecordError(f"'{owners[name]}' already sets '{name}'", key, found=value)
             owners[name] = key
         axes.append(Axis(name=key, settings=tuple(settings)))
     if "ranks" not in owners:
-        section.document.refuse(
-            (*section.path, "ranks"), "sweep.ranks is missing: list numbers of ranks, as [1, 2]."
-        )
+        raise RecordError("give a list of numbers of ranks, such as [1, 2]", "ranks")
     return tuple(axes)
 
 
-def read_setting(
-    section: Section, key: str, value: Any, inside: tuple[int, ...]
-) -> dict[str, Value]:
+def read_setting(key: str, value: Any, path: KeyPath) -> dict[str, Value]:
     """Read one value of an axis: a scalar, or a table of several."""
     if not isinstance(value, dict):
-        return {check_name(section, key, key, ()): check_value(section, key, key, value, inside)}
+        check_name(key, path, value)
+        return {key: check_value(key, value, path)}
     if not value:
-        section.refuse(key, "an empty table sets nothing.", *inside)
+        raise RecordError("an empty table sets nothing", *path, found=value)
     setting = {}
     for name, each in value.items():
-        own = key if name == OWN_NAME else name
+        own, inside = key if name == OWN_NAME else name, (*path, name)
         if own in setting:
-            section.refuse(key, f"'{own}' is set twice.", *inside, name)
-        check_name(section, key, own, (*inside, name))
-        setting[own] = check_value(section, key, own, each, (*inside, name))
+            raise RecordError(f"'{own}' is set twice", *inside, found=each)
+        check_name(own, inside, each)
+        setting[own] = check_value(own, each, inside)
     return setting
 
 
-def check_name(section: Section, key: str, name: str, inside: tuple[int | str, ...]) -> str:
-    """Return a name that conditions and commands can use, or refuse it."""
+def check_name(name: str, path: KeyPath, value: Any) -> None:
+    """Refuse a name that is not valid in conditions and commands."""
     if not _NAME.fullmatch(name) or name in _TAKEN:
-        section.refuse(
-            key,
-            f"'{name}' cannot be a name: letters, digits, _ and -, not digits first, and none of "
-            f"{', '.join(_TAKEN)}.",
-            *inside,
+        why = (
+            f"'{name}' is not a valid name: use letters, digits, _ and -, not beginning with a "
+            f"digit or -, and not {either(_TAKEN)}"
         )
-    return name
+        raise RecordError(why, *path, found=value)
 
 
-def check_value(
-    section: Section, key: str, name: str, given: Any, inside: tuple[int | str, ...]
-) -> Value:
-    """Return a value that can be a word, or refuse it."""
-    if not isinstance(given, str | int | float | bool):
-        section.refuse(key, "it has to be a text, a number, true or false.", *inside)
+def check_value(name: str, given: Any, path: KeyPath) -> Value:
+    """Return a value that is valid on a command line, or refuse it."""
     value: Value = plain(given)
-    if isinstance(value, float) and not math.isfinite(value):
-        section.refuse(key, "it has to be a number that is finite.", *inside)
-    if isinstance(value, str) and not value.isprintable():
-        section.refuse(key, "it has to be one line that can be printed.", *inside)
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    if name in ("ranks", "ranks_per_node") and (not whole or int(value) < 1):
-        section.refuse(key, f"{name} has to be a whole number, at least 1.", *inside)
-    return value
+    if not isinstance(value, str | int | float):
+        why = "it must be a text, a number, true or false"
+    elif isinstance(value, float) and not math.isfinite(value):
+        why = "it must be finite"
+    elif isinstance(value, str) and not value.isprintable():
+        why = "it must be one printable line"
+    elif name in ("ranks", "ranks_per_node") and (type(value) is not int or value < 1):
+        why = f"{name} must be a whole number of at least 1"
+    else:
+        return value
+    raise RecordError(why, *path, found=given)
 
 
-def read_conditions(section: Section, key: str, names: Sequence[str]) -> tuple[Condition, ...]:
+def read_conditions(
+    document: Document, table: dict[str, Any], key: str, names: Sequence[str]
+) -> tuple[Condition, ...]:
     """Read ``exclude`` or ``only``: one condition or a list of them."""
-    texts = section.table.get(key, [])
+    texts = table.get(key, [])
     inside = isinstance(texts, list)
     conditions = []
     for number, text in enumerate(texts if inside else [texts]):
-        path = (number,) if inside else ()
+        path = (key, number) if inside else (key,)
         if not isinstance(text, str):
-            section.refuse(key, 'it has to be a condition in quotes: "ranks > 4".', *path)
-        place = section.document.place((*section.path, key, *path))
+            why = 'it must be a condition in quotes, such as "ranks > 4"'
+            raise RecordError(why, *path, found=text)
+        place = document.place(("sweep", *path))
         try:
             parsed = parse_condition(text, names)
         except ConditionError as error:
-            raise refusal(
-                section.document.name, text, place.line, place.column + 1, error
-            ) from None
+            raise refusal(document.name, text, place.line, place.column + 1, error) from None
         conditions.append(replace(parsed, line=place.line, column=place.column + 1))
     return tuple(conditions)
 
 
 def refusal(file: str, text: str, line: int, column: int, error: ConditionError) -> DataError:
-    """Say what is wrong with a condition, and at which character.
+    """Return the error of a condition, with the position of the character.
 
-    The column is exact where the text stands in the file as it is, which it does without escapes.
+    The column is exact unless the text has escapes in the file.
     """
     return DataError(
         f"{file}:{line}:{column + error.column - 1}: in '{' '.join(text.split())}', "
@@ -144,18 +137,18 @@ def refusal(file: str, text: str, line: int, column: int, error: ConditionError)
 
 
 def configurations(study: Study) -> list[dict[str, Value]]:
-    """Return all configurations, in the order of the file, without those that are left out.
+    """Return all configurations in the order of the file, without those left out.
 
     Raises
     ------
     DataError
-        There are too many, or none is left, or a condition cannot be told.
+        There are too many or none, or a condition has no answer.
     """
     count = math.prod(len(axis.settings) for axis in study.sweep)
     if count * study.repeats > MOST:
         raise DataError(
-            f"{study.file}: {count:,} configurations, {study.repeats} times each: more than "
-            f"{MOST:,} runs. Take values out of the sweep."
+            f"{study.file}: {count:,} configurations, {study.repeats} times each, are more than "
+            f"{MOST:,} runs. Remove values from the sweep."
         )
     found = []
     for parts in product(*(axis.settings for axis in study.sweep)):
@@ -166,13 +159,13 @@ def configurations(study: Study) -> list[dict[str, Value]]:
             found.append(names)
     if not found:
         raise DataError(
-            f"{study.file}: sweep.exclude and sweep.only leave none of {count:,} configurations."
+            f"{study.file}: sweep.exclude and sweep.only exclude all {count:,} configurations."
         )
     return found
 
 
 def wanted(study: Study, names: dict[str, Value]) -> bool:
-    """Tell whether a configuration is to be run."""
+    """Tell whether a configuration is part of the study."""
 
     def holds(condition: Condition) -> bool:
         try:
@@ -185,9 +178,9 @@ def wanted(study: Study, names: dict[str, Value]) -> bool:
 
 
 def replace_axis(axes: tuple[Axis, ...], text: str) -> tuple[Axis, ...]:
-    """Replace the values of a name, as ``--set ranks=1,2`` asks for.
+    """Replace the values of a name, as in ``--set ranks=1,2``.
 
-    A name that tables set is taken out of them, and swept by itself.
+    A name that tables set is removed from them and becomes its own axis.
 
     Raises
     ------
@@ -198,14 +191,14 @@ def replace_axis(axes: tuple[Axis, ...], text: str) -> tuple[Axis, ...]:
     name = name.strip()
     words = [word.strip() for word in listed.split(",")]
     if not sign or not all(words):
-        raise UsageError(f"--set {text}: it has to be NAME=VALUE, or NAME=VALUE,VALUE,...")
+        raise UsageError(f"--set {text}: write NAME=VALUE or NAME=VALUE,VALUE,...")
     if name not in (names := [each for axis in axes for each in axis.names]):
-        raise UsageError(f"--set {text}: the sweep does not set '{name}': {choices(name, names)}.")
+        raise UsageError(f"--set {text}: the sweep does not set '{name}': {choose(names, name)}.")
     values = list(dict.fromkeys(read_word(word) for word in words))
     if name in ("ranks", "ranks_per_node") and not all(
         isinstance(value, int) and value >= 1 for value in values
     ):
-        raise UsageError(f"--set {text}: {name} has to be a whole number, at least 1.")
+        raise UsageError(f"--set {text}: {name} must be a whole number of at least 1.")
     new = Axis(name=name, settings=tuple({name: value} for value in values))
     found: list[Axis] = []
     for axis in axes:
@@ -221,7 +214,7 @@ def replace_axis(axes: tuple[Axis, ...], text: str) -> tuple[Axis, ...]:
 
 
 def read_word(word: str) -> Value:
-    """Read a value of the command line: what is a scalar in TOML is one, all else a text."""
+    """Read a value of the command line: a scalar of TOML, or else a text."""
     try:
         value = tomllib.loads(f"x = {word}")["x"]
     except tomllib.TOMLDecodeError:

@@ -1,11 +1,9 @@
-"""``hindmost collect``: the run files of a study in one folder."""
+"""``hindmost collect``: gather the run files of a study in one folder."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import shlex
 import subprocess
 import sys
 from dataclasses import asdict
@@ -14,47 +12,49 @@ from pathlib import Path
 from hindmost.errors import UsageError
 from hindmost.jobs.collection import TABLE, Collection, collect
 from hindmost.jobs.folder import StudyFolder
-from hindmost.jobs.outcomes import Standing
-from hindmost.jobs.state import standings_of
-from hindmost.jobs.words import counted
+from hindmost.jobs.outcomes import Completion
+from hindmost.jobs.state import completions_of
+from hindmost.output import write_json, write_lines
+from hindmost.printable import shell_word
 from hindmost.statuses import WORK_IS_LEFT
+from hindmost.text import counted
 
 EXAMPLES = f"""\
 examples:
   hindmost collect gmres-noise/ && hindmost fit gmres-noise/collected
   hindmost collect gmres-noise/ --out runs
-  hindmost collect gmres-noise/ --finish     # and do the study's line of post-processing
+  hindmost collect gmres-noise/ --finish     # also run the study's post-processing line
 
-The files are links to those of the study where links are possible, else copies. {TABLE} says
-which run each belongs to, and where it was done. Collecting again adds what was done meanwhile.
-Exit status: 0 all runs are there, 75 work is left, 1 all others failed for good.
+Files are hard links to those of the study where the file system allows it, else copies. {TABLE}
+lists the run of each file, and where it ran. Collect again to add runs that finished since.
+Exit status: 0 all runs are done, 75 runs remain, 1 all remaining runs failed for good.
 """
 JSON_VERSION = 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.description = "Puts the run files of a study into one folder that every verb takes."
+    parser.description = "Gather the run files of a study in one folder that every verb reads."
     parser.epilog = EXAMPLES
     parser.add_argument("folder", type=Path, help="the folder of the study")
-    parser.add_argument("--out", type=Path, help="where to (FOLDER/collected)")
+    parser.add_argument("--out", type=Path, help="target folder (FOLDER/collected)")
     parser.add_argument(
-        "--finish", action="store_true", help="do the line of [collect] if all runs are there"
+        "--finish", action="store_true", help="run the line of [collect] if all runs are done"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def perform(arguments: argparse.Namespace) -> int:
-    """Collect and tell."""
+    """Collect the files and print how many."""
     study = StudyFolder.open(arguments.folder)
     with study.changing():
         found = collect(study, arguments.out or arguments.folder / "collected")
-    standings = standings_of(study, study.records(found.missing)).values()
-    left = sum(each is Standing.LEFT for each in standings)
+    completions = completions_of(study, study.records(found.missing)).values()
+    left = sum(each is Completion.LEFT for each in completions)
     if arguments.json:
         files = [asdict(each) for each in found.files]
         answer = {"folder": str(found.folder), "files": files, "missing": found.missing}
-        print(json.dumps({"version": JSON_VERSION, **answer}, indent=1))
+        write_json({"version": JSON_VERSION, **answer}, indent=1)
     else:
         tell(study, found, left, arguments.folder)
     if not found.missing:
@@ -68,38 +68,36 @@ def tell(study: StudyFolder, found: Collection, left: int, folder: Path) -> None
     Parameters
     ----------
     left : int
-        Runs that are to be done, or done again.
+        Runs that remain to be done.
     folder : Path
         Of the study, as it was given.
     """
+    here = shell_word(folder)
     runs = counted(len({each.run for each in found.files}), "run")
-    print(f"{counted(len(found.files), 'file')} of {runs} in {found.folder}")
+    write_lines(f"{counted(len(found.files), 'file')} of {runs} in {found.folder}")
     if found.missing:
-        is_ = "is" if len(found.missing) == 1 else "are"
-        print(f"{counted(len(found.missing), 'run')} {is_} not done")
+        write_lines(f"missing: {counted(len(found.missing), 'run')}")
     split = len({(each.allocation, each.block) for each in found.files if each.split})
     if split:
-        was, its = ("was", "its") if split == 1 else ("were", "their")
-        print(
-            f"{counted(split, 'block')} {was} done by more than one job; 'split' in {TABLE} marks "
-            f"{its} files"
-        )
+        write_lines(f"split over several jobs: {counted(split, 'block')}; see 'split' in {TABLE}")
     if left:
-        print(f"next: hindmost resume {folder}, for what is left")
+        write_lines(f"next: hindmost resume {here}, to submit the remaining runs")
     else:
-        print(f"next: {line_of(study, found) or f'hindmost fit {found.folder}'}")
+        write_lines(f"next: {line_of(study, found) or f'hindmost fit {shell_word(found.folder)}'}")
 
 
 def line_of(study: StudyFolder, found: Collection) -> str:
     """Return the study's line of post-processing for a shell; empty if it has none."""
-    return study.plan.collect.replace("{runs}", shlex.quote(str(found.folder)))
+    return study.plan.collect.replace("{runs}", shell_word(found.folder))
 
 
 def finish(study: StudyFolder, found: Collection) -> int:
-    """Do the study's line of post-processing with the hindmost of this process."""
+    """Run the study's post-processing line with the hindmost of this process."""
     line = line_of(study, found)
     if not line:
-        raise UsageError(f"The study {study.plan.study} has no line in [collect] to be done.")
+        raise UsageError(
+            f"--finish: the study {study.plan.study} has no line in [collect]; add one."
+        )
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     done = subprocess.run(["sh", "-c", line], check=False, env={**os.environ, "PATH": path})
     return 0 if done.returncode == 0 else 1

@@ -1,4 +1,4 @@
-"""``hindmost drive``: the runs of an allocation, as its script starts them."""
+"""``hindmost drive``: do the runs of an allocation; its script calls this verb."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ EXAMPLES = """\
 examples:
   hindmost drive gmres-noise/ p2        # what the last line of gmres-noise/scripts/p2.sh does
 
-Runs the allocation's runs that are not done, one after another. USR1: begin no more. TERM: stop the
-running one as well. Exit status: 0 all are done, 1 the others failed for good, 75 work is left.
+Do the allocation's remaining runs, one after another. Signal USR1: start no further run. TERM: stop
+the current run as well. Exit status: 0 all runs are done, 75 runs remain, 1 all remaining runs
+failed for good.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.description = "Does the runs of an allocation; the scripts of a study call it."
+    parser.description = "Do the runs of an allocation; the scripts of a study call this verb."
     parser.epilog = EXAMPLES
     parser.add_argument("folder", type=Path, help="the folder of the study")
-    parser.add_argument("allocation", help="its name in the plan")
+    parser.add_argument("allocation", help="name of the allocation in the plan")
 
 
 def perform(arguments: argparse.Namespace) -> int:

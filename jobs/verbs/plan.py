@@ -1,25 +1,24 @@
-"""``hindmost plan``: what a study comes to on a machine; nothing is done."""
+"""``hindmost plan``: the runs, order and cost of a study on a machine; nothing is run."""
 
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hindmost.errors import UsageError
-from hindmost.jobs.words import counted
+from hindmost.output import warn, write_json, write_lines, write_text
+from hindmost.text import clock, counted
 
 if TYPE_CHECKING:
-    from hindmost.jobs.plan.estimate import Estimate
-    from hindmost.jobs.plan.plan import Plan
+    from hindmost.jobs.core.plan import Plan
+    from hindmost.jobs.plan.estimate import RunTimeEstimate
     from hindmost.jobs.study.study import Study
 
 DESCRIPTION = """\
-Says which runs a study comes to on a machine, in which order, in which allocations, and how many
-core-hours that may take. Nothing is done and nothing is written.
+Show the runs of a study on a machine: their order, their allocations, and the core-hours they may
+take. Nothing is run and nothing is written.
 """
 EXAMPLES = """\
 examples:
@@ -48,23 +47,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "study",
         nargs="?",
         metavar="STUDY",
-        help=f"a study file, or one that is here already: {', '.join(shipped_studies())}",
+        help=f"a study file, or a study shipped with hindmost: {', '.join(shipped_studies())}",
     )
     add_study_arguments(parser)
     parser.add_argument(
         "--example",
         nargs="?",
-        choices=(*SCHEDULERS.names, ALL),
+        choices=(*(each.name for each in SCHEDULERS.built_in), ALL),
         const=ALL,
-        help="print a commented study, with a machine of every scheduler or of one",
+        help="print a commented study, with a machine for each scheduler or for the one named",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON, every run and allocation")
+    parser.add_argument(
+        "--json", action="store_true", help="print JSON, with all runs and allocations"
+    )
 
 
 def add_study_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments that say how a study becomes a plan."""
+    """Declare the arguments that turn a study into a plan."""
     parser.add_argument(
-        "--machine", metavar="M", help="one of the study's, of your own, or 'local'"
+        "--machine", metavar="M", help="a machine of the study, of your own file, or 'local'"
     )
     parser.add_argument(
         "--set",
@@ -72,23 +73,23 @@ def add_study_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         dest="replacements",
         metavar="NAME=VALUE,...",
-        help="other values for a name of the sweep, or repeats=N; repeatedly",
+        help="replace the values of a name in the sweep, or set repeats=N; may be repeated",
     )
     parser.add_argument(
         "--estimate",
         type=Path,
         metavar="DIR",
-        help="run files of earlier runs, which say how long runs take (the limit of a run)",
+        help="estimate run times from the run files of earlier runs (limits.run)",
     )
     parser.add_argument(
         "--quantile",
         type=float,
         default=QUANTILE,
-        help="of the earlier times, for --estimate (%(default)s)",
+        help="quantile of the earlier times, for --estimate (%(default)s)",
     )
 
 
-def planned(arguments: argparse.Namespace) -> tuple[Study, Plan, Estimate | None]:
+def planned(arguments: argparse.Namespace) -> tuple[Study, Plan, RunTimeEstimate | None]:
     """Read the study that the arguments name, and plan it."""
     from hindmost.jobs.plan.make import make_plan
     from hindmost.jobs.study.read import read_study
@@ -105,39 +106,39 @@ def planned(arguments: argparse.Namespace) -> tuple[Study, Plan, Estimate | None
 def perform(arguments: argparse.Namespace) -> int:
     """Plan and print."""
     if arguments.example is not None:
-        from hindmost.jobs.study.examples import example
+        from hindmost.jobs.study.read import example
 
-        print(example(None if arguments.example == ALL else arguments.example), end="")
+        write_text(example(None if arguments.example == ALL else arguments.example))
         return 0
     if arguments.study is None:
-        raise UsageError("Name a study file; 'hindmost plan --example' prints one to begin with.")
+        raise UsageError("Name a study file; 'hindmost plan --example' prints one to start from.")
     _, plan, estimate = planned(arguments)
     for line in warnings(plan, estimate):
-        sys.stderr.write(f"hindmost: {line}\n")
+        warn(line)
     if arguments.json:
-        print(json.dumps(told(plan, estimate), indent=2, ensure_ascii=False))
+        write_json(told(plan, estimate))
     else:
-        print("\n".join(lines_of(plan, estimate)))
+        write_lines(*lines_of(plan, estimate))
     return 0
 
 
-def warnings(plan: Plan, estimate: Estimate | None) -> list[str]:
-    """Say what may go wrong with a plan."""
+def warnings(plan: Plan, estimate: RunTimeEstimate | None) -> list[str]:
+    """Return what may go wrong with a plan."""
     from hindmost.jobs.launchers import LAUNCHERS
 
     found = [*LAUNCHERS[plan.machine.launcher].warnings(plan.machine)]
     split = sum(run.split for run in plan.runs)
     if split:
         found.append(
-            f"{counted(split, 'run')} of blocks that one allocation does not hold: their "
-            "configurations are not compared on the same nodes (marked 'split'). A longer "
-            "limits.job, a shorter limits.run, --estimate or another pack.by help."
+            f"{counted(split, 'run')} in blocks too large for one allocation: their "
+            "configurations are not compared on the same nodes (marked 'split'). Set a longer "
+            "limits.job, a shorter limits.run or another pack.by, or use --estimate."
         )
     late = [r for r in plan.runs if r.expected_s is not None and r.expected_s > r.limit_s]
     if late:
         found.append(
-            f"{counted(len(late), 'run')} will likely be stopped: {late[0].id} is expected to take "
-            f"{late[0].expected_s:.0f} s, limits.run is {late[0].limit_s:.0f} s."
+            f"{counted(len(late), 'run')} will probably be stopped: {late[0].id} is expected to "
+            f"take {late[0].expected_s:.0f} s, but limits.run is {late[0].limit_s:.0f} s."
         )
     if estimate is not None:
         found += [f"left out: {why}" for why in estimate.unreadable[:3]]
@@ -146,18 +147,15 @@ def warnings(plan: Plan, estimate: Estimate | None) -> list[str]:
     if plan.machine.oversubscribe and plan.machine.cores_per_node < max(
         run.ranks_per_node for run in plan.runs
     ):
-        found.append("more ranks than cores: they take turns, and waiting times show it.")
+        found.append("more ranks than cores: ranks take turns, which inflates waiting times.")
     return found
 
 
-def lines_of(plan: Plan, estimate: Estimate | None) -> list[str]:
-    """Say a plan in words."""
-    from hindmost.durations import clock
-    from hindmost.jobs.plan.cost import cost_of
-
+def lines_of(plan: Plan, estimate: RunTimeEstimate | None) -> list[str]:
+    """Return the lines that describe a plan."""
     machine = plan.machine
     blocks = len({run.block for run in plan.runs})
-    cost = cost_of(plan)
+    cost = plan.cost
     lines = [
         f"{plan.study} on {machine.name} ({machine.scheduler}, {machine.launcher}, "
         f"{machine.cores_per_node} cores a node)",
@@ -168,7 +166,7 @@ def lines_of(plan: Plan, estimate: Estimate | None) -> list[str]:
     ]
     if estimate is not None:
         lines += estimate_lines(estimate, len(plan.runs))
-    lines += ["", "order of the runs; each allocation does its own in this order"]
+    lines += ["", "runs in order; each allocation does its runs in this order"]
     lines += table(
         [["", "run", "ranks", "nodes", "allocation", "command"]]
         + [
@@ -201,33 +199,31 @@ def lines_of(plan: Plan, estimate: Estimate | None) -> list[str]:
     )
     lines += more(len(plan.allocations) - FIRST)
     if plan.collect:
-        lines += ["", "when all is collected", f"  {plan.collect}"]
+        lines += ["", "after all runs are collected", f"  {plan.collect}"]
     return lines
 
 
-def estimate_lines(estimate: Estimate, runs: int) -> list[str]:
-    """Say what times are from."""
+def estimate_lines(estimate: RunTimeEstimate, runs: int) -> list[str]:
+    """Return the lines on where the expected times come from."""
     lines = [
         f"times: quantile {estimate.quantile:g} of {counted(len(estimate.earlier), 'earlier run')}"
-        f"; {counted(estimate.without, 'run')} of {runs} had no earlier one and "
-        "are given their limit"
+        f"; no earlier run for {estimate.without} of {counted(runs, 'run')}, "
+        "which get their limit"
     ]
     if estimate.from_few:
         lines.append(
-            f"for {counted(estimate.from_few, 'run')} there were too few earlier ones for that "
-            "quantile: the slowest stands for it"
+            f"too few earlier runs for that quantile for {counted(estimate.from_few, 'run')}: "
+            "the slowest earlier run is used"
         )
     return lines
 
 
-def told(plan: Plan, estimate: Estimate | None) -> dict[str, object]:
+def told(plan: Plan, estimate: RunTimeEstimate | None) -> dict[str, object]:
     """Return a plan for ``hindmost plan --json``."""
-    from hindmost.jobs.plan.cost import cost_of
-
     return {
         "version": JSON_VERSION,
         **asdict(plan),
-        "core_hours": asdict(cost_of(plan)),
+        "core_hours": asdict(plan.cost),
         "scripts": [script_name(each.id) for each in plan.allocations],
         "estimate": None
         if estimate is None
@@ -247,7 +243,7 @@ def script_name(allocation: str) -> str:
 
 
 def table(rows: list[list[str]]) -> list[str]:
-    """Put rows into columns: numbers to the right, texts to the left."""
+    """Align rows in columns: numbers to the right, texts to the left."""
     columns = list(zip(*rows, strict=True))
     widths = [max(map(len, column)) for column in columns]
     right = [all(cell.isdecimal() for cell in column[1:]) for column in columns]
@@ -261,5 +257,5 @@ def table(rows: list[list[str]]) -> list[str]:
 
 
 def more(count: int) -> list[str]:
-    """Say how much is not shown."""
+    """Return a line that counts what is not shown; nothing if all is."""
     return [f"... and {count:,} more: --json shows all"] if count > 0 else []

@@ -1,46 +1,49 @@
-"""``hindmost resume``: submit what is left of a study."""
+"""``hindmost resume``: submit the remaining runs of a study."""
 
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import asdict
 from pathlib import Path
 
 from hindmost.jobs.folder import StudyFolder
 from hindmost.jobs.schedulers import SCHEDULERS
 from hindmost.jobs.submission import Resumption, resume
-from hindmost.jobs.words import counted
+from hindmost.output import write_json, write_lines
+from hindmost.printable import shell_word
+from hindmost.text import counted
 
 EXAMPLES = """\
 examples:
   hindmost resume gmres-noise/
-  hindmost resume gmres-noise/ --again      # also runs that failed for good
+  hindmost resume gmres-noise/ --again      # also repeat runs that failed for good
 
-Submits the scripts of allocations that have work left and no job. A run that was stopped, or whose
-node failed, or that crashed, is done again (max_retries of the study says how often); one that ran
-out of memory, into its limit or into an error of its own is not. Finished files are not touched.
-Exit status: 0 submitted, or nothing is left; 1 nothing is left but runs that failed for good.
+Submit the scripts of allocations that have remaining runs and no job. A run that was stopped, that
+crashed, or whose node failed is repeated (max_retries in the study limits how often). A run that
+ran out of memory, reached its limit or ended with its own error is not. Finished files are kept.
+Exit status: 0 submitted, or no runs remain; 1 all remaining runs failed for good.
 """
 JSON_VERSION = 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.description = "Submits what is left of a study, and only that."
+    parser.description = "Submit the remaining runs of a study, and only those."
     parser.epilog = EXAMPLES
     parser.add_argument("folder", type=Path, help="the folder of the study")
-    parser.add_argument("--again", action="store_true", help="also what failed for good")
+    parser.add_argument(
+        "--again", action="store_true", help="also repeat runs that failed for good"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def perform(arguments: argparse.Namespace) -> int:
-    """Submit what is left."""
+    """Submit the remaining runs."""
     study = StudyFolder.open(arguments.folder)
     with study.changing():
         done = resume(study, SCHEDULERS[study.plan.machine.scheduler], again=arguments.again)
     if arguments.json:
-        print(json.dumps({"version": JSON_VERSION, **asdict(done)}, indent=1))
+        write_json({"version": JSON_VERSION, **asdict(done)}, indent=1)
     else:
         tell(done, arguments.folder)
     return 1 if done.failed and not done.submitted and not done.live else 0
@@ -48,16 +51,16 @@ def perform(arguments: argparse.Namespace) -> int:
 
 def tell(done: Resumption, folder: Path) -> None:
     """Print what was done."""
+    here = shell_word(folder)
     if done.submitted:
         jobs = ", ".join(f"{each.allocation} as job {each.job}" for each in done.submitted[:4])
         more = f" and {len(done.submitted) - 4} more" if done.submitted[4:] else ""
-        print(f"submitted {counted(done.runs, 'run')}: {jobs}{more}")
+        write_lines(f"submitted {counted(done.runs, 'run')}: {jobs}{more}")
     if done.live:
-        has = "has" if len(done.live) == 1 else "have"
-        print(f"{counted(len(done.live), 'allocation')} {has} a job already")
+        write_lines(f"already queued or running: {counted(len(done.live), 'allocation')}")
     if done.failed:
-        print(f"failed for good: {done.failed}; --again does them again")
+        write_lines(f"failed for good: {counted(done.failed, 'run')}; --again repeats them")
     if done.submitted or done.live:
-        print(f"next: hindmost status {folder}")
+        write_lines(f"next: hindmost status {here}")
     else:
-        print(f"nothing is left to do\nnext: hindmost collect {folder}")
+        write_lines("no runs remain", f"next: hindmost collect {here}")

@@ -1,31 +1,31 @@
-"""``hindmost submit``: a study into the queue of a machine."""
+"""``hindmost submit``: submit a study to a machine."""
 
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from dataclasses import asdict
 from pathlib import Path
 
 from hindmost.errors import HindmostError
+from hindmost.jobs.core.plan import Plan
 from hindmost.jobs.folder import StudyFolder, Submitted
-from hindmost.jobs.plan.plan import Plan
 from hindmost.jobs.schedulers import SCHEDULERS
 from hindmost.jobs.schedulers.scheduler import Scheduler, Script
 from hindmost.jobs.submission import submit
-from hindmost.jobs.words import counted
+from hindmost.output import warn, write_json, write_lines, write_text
+from hindmost.printable import shell_word
+from hindmost.text import counted
 
 EXAMPLES = """\
 examples:
-  hindmost submit study.toml                      # makes the folder NAME/ of the study
+  hindmost submit study.toml                      # creates the study's folder NAME/
   hindmost submit study.toml --machine site-a --folder /scratch/me/noise
-  hindmost submit study.toml --dry-run            # prints a script; nothing is done
+  hindmost submit study.toml --dry-run            # prints a script and submits nothing
   hindmost submit gmres-noise --set repeats=3
 
-'hindmost plan' takes the same study, --machine and --set, and says what it comes to. Without a
-scheduler the runs are done on this machine, one after another, also after you have logged out.
-Exit status: 0 submitted, 2 or 3 the study is not possible, 4 the scheduler is not here.
+'hindmost plan' takes the same arguments and shows the runs and their cost. Without a scheduler,
+this machine does the runs one after another, even after you log out.
+Exit status: 0 submitted, 2 or 3 the study is not valid, 4 the scheduler is not available.
 """
 JSON_VERSION = 1
 
@@ -34,11 +34,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     from hindmost.jobs.verbs.plan import add_study_arguments
 
-    parser.description = "Makes the folder of a study, writes its scripts and submits them."
+    parser.description = "Create the folder of a study, write its scripts and submit them."
     parser.epilog = EXAMPLES
-    parser.add_argument("study", metavar="STUDY", help="a study file, or one that comes along")
+    parser.add_argument(
+        "study", metavar="STUDY", help="a study file, or the name of a study shipped with hindmost"
+    )
     add_study_arguments(parser)
-    parser.add_argument("--folder", type=Path, help="of the study (its name, here)")
+    parser.add_argument("--folder", type=Path, help="folder of the study (its name)")
     parser.add_argument("--dry-run", action="store_true", help="print a script and stop")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -51,13 +53,13 @@ def perform(arguments: argparse.Namespace) -> int:
     study, plan, estimate = planned(arguments)
     source = find_study(arguments.study).source
     for line in warnings(plan, estimate):
-        sys.stderr.write(f"hindmost: {line}\n")
+        warn(line)
     scheduler = SCHEDULERS[plan.machine.scheduler]
     path = arguments.folder or Path(study.name)
     if arguments.dry_run:
         show(plan, scheduler, path, as_json=arguments.json)
         return 0
-    scripts_of(plan, scheduler, path.resolve())  # refuses before anything is there
+    scripts_of(plan, scheduler, path.resolve())  # reports errors before anything is written
     path.mkdir(parents=True, exist_ok=True)
     done: list[Submitted] = []
     with StudyFolder(path).changing():
@@ -67,17 +69,17 @@ def perform(arguments: argparse.Namespace) -> int:
                 done.append(each)
         except HindmostError:
             count = f"{len(done)} of {counted(len(plan.allocations), 'script')}"
-            others = f"; 'hindmost resume {path}' submits the others" if done else ""
-            sys.stderr.write(f"hindmost: submitted {count}{others}\n")
+            others = f"; 'hindmost resume {shell_word(path)}' submits the rest" if done else ""
+            warn(f"submitted {count}{others}")
             raise
     if arguments.json:
         answer = {"folder": str(folder.path), "submitted": [asdict(each) for each in done]}
-        print(json.dumps({"version": JSON_VERSION, "study": plan.study, **answer}, indent=1))
+        write_json({"version": JSON_VERSION, "study": plan.study, **answer}, indent=1)
     else:
         jobs = ", ".join(f"{each.allocation} as job {each.job}" for each in done[:4])
         more = f" and {len(done) - 4} more" if done[4:] else ""
-        print(f"submitted {counted(len(plan.runs), 'run')}: {jobs}{more}")
-        print(f"next: hindmost status {path}")
+        write_lines(f"submitted {counted(len(plan.runs), 'run')}: {jobs}{more}")
+        write_lines(f"next: hindmost status {shell_word(path)}")
     return 0
 
 
@@ -96,9 +98,10 @@ def show(plan: Plan, scheduler: Scheduler, path: Path, *, as_json: bool) -> None
     scripts = scripts_of(plan, scheduler, path.resolve())
     if as_json:
         answer = {"folder": str(path.resolve()), "scripts": scripts}
-        print(json.dumps({"version": JSON_VERSION, "study": plan.study, **answer}, indent=1))
+        write_json({"version": JSON_VERSION, "study": plan.study, **answer}, indent=1)
         return
     first, *others = scripts
-    print(f"# {path / 'scripts' / first}.sh", scripts[first], sep="\n", end="")
+    write_lines(f"# {path / 'scripts' / first}.sh")
+    write_text(scripts[first])
     if others:
-        print(f"# and {len(others)} more of such scripts; --json has all")
+        write_lines(f"# and {counted(len(others), 'more script')}; --json prints all")

@@ -1,18 +1,35 @@
 """Changes in nightly times: when, by how much, and how sure; arrays in, results out."""
 
-from hindmost.models.changepoint.detect import METHODS, detect
-from hindmost.models.changepoint.events import Event
-from hindmost.models.changepoint.results import Change, Detection, OutlierRun, Regime, Trend
+from hindmost.models.changepoint.changes import (
+    ChangePoint,
+    OutlierRun,
+    Regime,
+    SmallShift,
+    Trend,
+    Unjudged,
+)
+from hindmost.models.changepoint.detect import (
+    METHODS,
+    detect,
+    effective_settings,
+    least_change,
+)
+from hindmost.models.changepoint.detection import Detection
+from hindmost.models.changepoint.revisions import Event
 from hindmost.models.changepoint.watch import Watch
 
 __all__ = [
     "METHODS",
-    "Change",
+    "ChangePoint",
     "Detection",
     "Event",
     "OutlierRun",
     "Regime",
+    "SmallShift",
     "Trend",
+    "Unjudged",
     "Watch",
     "detect",
+    "effective_settings",
+    "least_change",
 ]

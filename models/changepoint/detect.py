@@ -1,23 +1,58 @@
-"""The one entry: a series in, its changes out, by the method of a name."""
+"""The entry: find the changes of a series, by the method of a name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from inspect import signature
 from typing import Any
 
 from numpy.typing import ArrayLike
 
 from hindmost.errors import UsageError
+from hindmost.models.changepoint.detection import Detection
 from hindmost.models.changepoint.observations import Labels, check
 from hindmost.models.changepoint.report.method import detect_as_report
-from hindmost.models.changepoint.results import Detection
 from hindmost.models.changepoint.robust.method import detect_robustly
+from hindmost.models.changepoint.robust.settings import DEFAULTS as ROBUST_DEFAULTS
+from hindmost.text import choose
 
 METHODS: dict[str, Callable[..., Detection]] = {
     "robust": detect_robustly,
     "report": detect_as_report,
 }
-"""By the name that `detect` takes; each takes `Observations` and its own settings."""
+"""By name; each is called with `CheckedSeries` and its own settings."""
+
+
+def effective_settings(method: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all settings of a method by name: those given, and the defaults of the others.
+
+    Raises
+    ------
+    UsageError
+        There is no such method.
+    """
+    defaults = {
+        name: parameter.default
+        for name, parameter in signature(chosen(method)).parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY
+    }
+    if method == "robust":
+        defaults |= ROBUST_DEFAULTS._asdict()
+    return defaults | dict(settings)
+
+
+def least_change(method: str, settings: Mapping[str, Any] | None = None) -> float:
+    """Return the smallest relative change that a method reports; 0 where it has no such limit."""
+    return math.expm1(float(effective_settings(method, settings or {}).get("least", 0.0)))
+
+
+def chosen(method: str) -> Callable[..., Detection]:
+    """Return the method of a name."""
+    if method not in METHODS:
+        raise UsageError(f"Unknown method {method!r}; {choose(METHODS)}.")
+    return METHODS[method]
 
 
 def detect(
@@ -26,21 +61,26 @@ def detect(
     times: ArrayLike | None = None,
     days: Labels | None = None,
     commits: Labels | None = None,
+    nights: Labels | None = None,
+    smaller_is_better: bool = True,
     method: str = "robust",
     **settings: Any,
 ) -> Detection:
-    """Find the changes in a series of times.
+    """Find the changes in a series of times, or of other results.
 
     Parameters
     ----------
     values : float array, shape (observation,), seconds
         Positive, in the order of time.
     times : float array, shape (observation,), days, optional
-        Must not fall; they date the results, and the recent days count in them.
+        Ascending; they date the results, and define the recent days.
     days : sequence, shape (observation,), optional
-        Labels: changes lie only between days, and runs of one day are one night.
+        Labels: changes lie only between days, and all runs of a day are one night.
     commits : sequence, shape (observation,), optional
         Labels: changes lie only between commits.
+    nights : sequence, shape (observation,), optional
+        Labels: all runs of a night count as one night for minimum lengths and for confirmation,
+        but changes may lie between them. By default, ``days``, else every observation is a night.
     method : str
         One of `METHODS`.
     **settings
@@ -49,10 +89,9 @@ def detect(
     Raises
     ------
     DataError
-        Values or times that are not what they should be; the message says what to do.
+        Values, times or labels are invalid; the message says what to do.
     UsageError
         There is no such method or setting, or it is out of range.
     """
-    if method not in METHODS:
-        raise UsageError(f"There is no method {method!r}: choose {' or '.join(METHODS)}.")
-    return METHODS[method](check(values, times, days, commits), **settings)
+    found = chosen(method)(check(values, times, days, commits, nights), **settings)
+    return found if smaller_is_better else replace(found, smaller_is_better=False)

@@ -1,4 +1,4 @@
-"""What a method is given: checked logarithms, times, and where a change may be."""
+"""The input of a method: checked logarithms, times, and places where a change may lie."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hindmost.errors import DataError
+from hindmost.errors import DataError, UsageError
 
 Labels = Sequence[Any] | NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Observations:
-    """A series that was checked.
+class CheckedSeries:
+    """A checked series.
 
     Attributes
     ----------
@@ -25,7 +25,7 @@ class Observations:
     times : float64 array, shape (observation,), days
         Or the indices, where no times were given.
     day : int64 array, shape (observation,)
-        Number of the day: runs of one day share it.
+        Number of the night: its runs share it.
     may_change : bool array, shape (observation,)
         Whether a new level may begin at an observation.
     """
@@ -41,9 +41,9 @@ class Observations:
         """The number of observations."""
         return int(self.values.size)
 
-    def before(self, stop: int) -> Observations:
+    def before(self, stop: int) -> CheckedSeries:
         """Return the first observations."""
-        return Observations(
+        return CheckedSeries(
             values=self.values[:stop],
             logs=self.logs[:stop],
             times=self.times[:stop],
@@ -57,16 +57,19 @@ def check(
     times: ArrayLike | None = None,
     days: Labels | None = None,
     commits: Labels | None = None,
-) -> Observations:
+    nights: Labels | None = None,
+) -> CheckedSeries:
     """Check a series.
 
     Parameters
     ----------
     values : float array, shape (observation,), seconds
     times : float array, shape (observation,), days, optional
-        Must not fall.
+        Ascending.
     days, commits : sequences, shape (observation,), optional
-        A change lies only where the label differs from the one before.
+        A change lies only where the label differs from the previous one.
+    nights : sequence, shape (observation,), optional
+        All runs of a label are one night, but changes may lie between them; by default, ``days``.
 
     Raises
     ------
@@ -76,12 +79,12 @@ def check(
     """
     seconds = as_series(values, "values")
     if seconds.size == 0:
-        raise DataError("There are no values: a series has at least one night.")
+        raise DataError("There are no values: a series needs at least one night.")
     good = (seconds > 0.0) & (seconds < np.inf)
     if not good.all():
         bad = np.flatnonzero(~good)
         raise DataError(
-            f"{bad.size} of {seconds.size} values are no positive number of seconds (the first is "
+            f"{bad.size} of {seconds.size} values are not positive finite numbers (the first is "
             f"{seconds[bad[0]]} at index {bad[0]}): leave out failed runs and what was not timed."
         )
     if times is None:
@@ -96,7 +99,9 @@ def check(
         day = np.cumsum(differs) - 1
     if commits is not None:
         may_change &= label_differs(commits, seconds.size, "commits")
-    return Observations(
+    if nights is not None:
+        day = np.cumsum(label_differs(nights, seconds.size, "nights")) - 1
+    return CheckedSeries(
         values=seconds,
         logs=np.log(seconds),
         times=when,
@@ -106,10 +111,10 @@ def check(
 
 
 def check_times(when: NDArray[np.float64], size: int) -> NDArray[np.float64]:
-    """Return times that are as many as the values, finite, and do not fall."""
+    """Return times after checking that they are finite, ascending, and one for each value."""
     same_length(when, size, "times")
     if not np.all(np.isfinite(when)):
-        raise DataError("Some times are not finite: give every value the day that it was timed.")
+        raise DataError("Some times are not finite: give the day of every value.")
     falls = np.flatnonzero(when[1:] < when[:-1])
     if falls.size:
         raise DataError(
@@ -124,7 +129,7 @@ def as_series(array: ArrayLike, name: str) -> NDArray[np.float64]:
     try:
         series = np.ascontiguousarray(array, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise DataError(f"The {name} are no numbers: {error}.") from error
+        raise DataError(f"The {name} are not numbers: {error}.") from error
     if np.ndim(array) != 1:
         raise DataError(
             f"The {name} have the shape {np.shape(array)}: give one series, of shape "
@@ -134,13 +139,25 @@ def as_series(array: ArrayLike, name: str) -> NDArray[np.float64]:
 
 
 def same_length(labels: Labels | NDArray[np.float64], size: int, name: str) -> None:
-    """Refuse labels that do not belong to the values."""
+    """Refuse labels that are not as many as the values."""
     if len(labels) != size:
         raise DataError(f"There are {len(labels)} {name} for {size} values: give one for each.")
 
 
 def label_differs(labels: Labels, size: int, name: str) -> NDArray[np.bool_]:
-    """Tell where a label differs from the one before; it does at the first one."""
+    """Tell where a label differs from the previous one; the first one does."""
     same_length(labels, size, name)
     differs = [True, *(labels[i] != labels[i - 1] for i in range(1, size))]
     return np.array(differs, np.bool_)
+
+
+def check_probability(name: str, value: float) -> None:
+    """Refuse a level or a probability that is not between 0 and 1: one check for all methods.
+
+    Raises
+    ------
+    UsageError
+        It is not; ``name`` is what the message calls it.
+    """
+    if not 0.0 < value < 1.0:
+        raise UsageError(f"{name} = {value:g} is not a probability: choose one between 0 and 1.")

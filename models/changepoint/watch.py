@@ -1,8 +1,7 @@
-"""A series watched night by night: what was told stands in a log, and no revision is silent."""
+"""A series watched night by night: a log holds what was reported, and every revision of it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,9 +10,10 @@ from numpy.typing import ArrayLike
 
 from hindmost.errors import DataError, UnknownSchemaError, UsageError
 from hindmost.models.changepoint.detect import detect
-from hindmost.models.changepoint.events import Event, Verdict, compare_verdicts
+from hindmost.models.changepoint.detection import Detection
 from hindmost.models.changepoint.observations import Labels, check
-from hindmost.models.changepoint.results import Detection
+from hindmost.models.changepoint.revisions import Event, ReportedChange, compare_with_reported
+from hindmost.records import RecordError, from_document, to_document
 
 VERSION = 1
 Label = str | int | float | None
@@ -21,10 +21,10 @@ Label = str | int | float | None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watch:
-    """The observations of a series so far, the verdicts on them, and the log of how they came.
+    """The observations of a series so far, its changes as they were reported, and their log.
 
-    It is not changed: `add` returns the next one. The verdicts are always those of one pass over
-    all observations; where that differs from what was told before, the log says so, and why.
+    A watch is immutable: `add` returns the next one. The reported changes are always those of one
+    pass over all observations; where they differ from earlier reports, the log says so, and why.
 
     Attributes
     ----------
@@ -36,7 +36,8 @@ class Watch:
         Empty where none were given.
     days, commits : tuples of labels
         Empty where none were given.
-    verdicts : tuple of Verdict
+    smaller_is_better : bool
+    verdicts : tuple of ReportedChange
     log : tuple of Event
     """
 
@@ -46,7 +47,8 @@ class Watch:
     times: tuple[float, ...] = ()
     days: tuple[Label, ...] = ()
     commits: tuple[Label, ...] = ()
-    verdicts: tuple[Verdict, ...] = ()
+    smaller_is_better: bool = True
+    verdicts: tuple[ReportedChange, ...] = ()
     log: tuple[Event, ...] = ()
 
     @classmethod
@@ -57,10 +59,11 @@ class Watch:
         times: ArrayLike | None = None,
         days: Labels | None = None,
         commits: Labels | None = None,
+        smaller_is_better: bool = True,
         method: str = "robust",
         **settings: Any,
     ) -> Watch:
-        """Begin with what is there already, in one pass; the parameters are those of `detect`."""
+        """Begin with existing observations, in one pass; the parameters are those of `detect`."""
         series = check(values, times, days, commits)
         watch = cls(
             method=method,
@@ -69,6 +72,7 @@ class Watch:
             times=() if times is None else tuple(series.times.tolist()),
             days=() if days is None else tuple(plain(label) for label in days),
             commits=() if commits is None else tuple(plain(label) for label in commits),
+            smaller_is_better=smaller_is_better,
         )
         return watch.judged()[0]
 
@@ -80,7 +84,7 @@ class Watch:
         day: Label = None,
         commit: Label = None,
     ) -> tuple[Watch, tuple[Event, ...]]:
-        """Take one observation more; return the next watch, and what it changed.
+        """Add one observation; return the next watch, and what changed.
 
         Parameters
         ----------
@@ -92,9 +96,9 @@ class Watch:
         Raises
         ------
         UsageError
-            A time or a label is missing that the others have, or the other way round.
+            Only some of the observations have a time or a label.
         DataError
-            The value is no positive number, or the time is before the last one.
+            The value is not a positive number, or the time is before the last one.
         """
         longer = replace(
             self,
@@ -106,7 +110,7 @@ class Watch:
         return longer.judged()
 
     def _with(self, name: str, labels: tuple[Any, ...], label: Any) -> tuple[Any, ...]:
-        """Append a label where the series has such."""
+        """Append a label if the other observations have one."""
         if label is None and not labels:
             return ()
         if label is None or len(labels) != len(self.values):
@@ -122,79 +126,60 @@ class Watch:
         Raises
         ------
         DataError
-            There are none, or they are not what they should be.
+            There are none, or they are invalid.
         """
         return detect(
             np.array(self.values),
             times=self.times or None,
             days=self.days or None,
             commits=self.commits or None,
+            smaller_is_better=self.smaller_is_better,
             method=self.method,
             **self.settings,
         )
 
     def judged(self) -> tuple[Watch, tuple[Event, ...]]:
-        """Hold the verdicts against one pass over all observations."""
-        verdicts, events = compare_verdicts(self.verdicts, self.detection())
-        told = tuple(events)
-        return replace(self, verdicts=tuple(verdicts), log=self.log + told), told
+        """Compare the reported changes with one pass over all observations."""
+        verdicts, events = compare_with_reported(self.verdicts, self.detection())
+        added = tuple(events)
+        return replace(self, verdicts=tuple(verdicts), log=self.log + added), added
 
     def to_json(self) -> dict[str, Any]:
         """Return the state as plain data, to be saved."""
-        return {
-            "version": VERSION,
-            "method": self.method,
-            "settings": dict(self.settings),
-            "values": list(self.values),
-            "times": list(self.times),
-            "days": list(self.days),
-            "commits": list(self.commits),
-            "verdicts": [verdict.to_json() for verdict in self.verdicts],
-            "log": [event.to_json() for event in self.log],
-        }
+        return {"version": VERSION, **to_document(self)}
 
     @classmethod
     def from_json(cls, state: dict[str, Any]) -> Watch:
-        """Go on with a state that was saved.
+        """Return the watch that `to_json` saved.
 
         Raises
         ------
         UnknownSchemaError
             A newer version wrote it.
         DataError
-            It is no state of a watch.
+            It is not the state of a watch.
         """
         if not isinstance(state.get("version"), int):
-            raise DataError("This is no saved watch: it has no version. Start anew.")
+            raise DataError("This is not a saved watch: it has no version. Start a new one.")
         if state["version"] > VERSION:
             raise UnknownSchemaError(
                 f"The saved watch has version {state['version']}, and this hindmost reads up to "
                 f"{VERSION}: use the one that wrote it, or a newer one."
             )
         try:
-            return cls(
-                method=state["method"],
-                settings=dict(state["settings"]),
-                values=as_tuple(state["values"]),
-                times=as_tuple(state["times"]),
-                days=as_tuple(state["days"]),
-                commits=as_tuple(state["commits"]),
-                verdicts=tuple(Verdict.from_json(record) for record in state["verdicts"]),
-                log=tuple(Event(**record) for record in state["log"]),
-            )
-        except (KeyError, TypeError) as error:
+            for key in ("settings", "values", "times", "days", "commits", "verdicts", "log"):
+                if key not in state:
+                    raise RecordError("a saved watch has all its observations and verdicts", key)
+            return from_document(cls, {k: v for k, v in state.items() if k != "version"})
+        except RecordError as error:
+            why = str(error).rstrip(".")
             raise DataError(
-                f"The saved watch lacks or misnames something ({error}): start anew."
+                f"The saved watch is incomplete or has unknown keys ({why}): start a new one."
             ) from error
 
 
-def as_tuple(values: Sequence[Any]) -> tuple[Any, ...]:
-    """Return a list that was read as a tuple."""
-    return tuple(values)
-
-
 def plain(label: Any) -> Label:
-    """Return a label as what JSON knows."""
+    """Return a label as a type that JSON has."""
     if label is None or isinstance(label, str | int | float):
         return label
     if isinstance(label, np.generic):

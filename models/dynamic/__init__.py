@@ -8,13 +8,12 @@ the time of a cycle.
 from hindmost.models.dynamic.application import Application, Count, Exchange
 from hindmost.models.dynamic.checkpoint_rule import CheckpointCost
 from hindmost.models.dynamic.choose import Choice, choose
-from hindmost.models.dynamic.forecast import Forecast
 from hindmost.models.dynamic.machine import Machine
 from hindmost.models.dynamic.offline import OfflineModel, PhaseTimes
 from hindmost.models.dynamic.panel import Panel
 from hindmost.models.dynamic.predictor import Predictor
 from hindmost.models.dynamic.predictors import PREDICTORS
-from hindmost.models.dynamic.verdict import Kind, Verdict
+from hindmost.models.dynamic.verdict import CycleKind, CycleVerdict
 from hindmost.models.dynamic.work import PHASES, Spent, Work
 
 __all__ = [
@@ -24,16 +23,15 @@ __all__ = [
     "CheckpointCost",
     "Choice",
     "Count",
+    "CycleKind",
+    "CycleVerdict",
     "Exchange",
-    "Forecast",
-    "Kind",
     "Machine",
     "OfflineModel",
     "Panel",
     "PhaseTimes",
     "Predictor",
     "Spent",
-    "Verdict",
     "Work",
     "choose",
 ]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from hindmost.errors import DataError
 from hindmost.models.dynamic.work import Work
+from hindmost.records import RecordError, from_document, to_document
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +109,8 @@ class Application:
 
     def to_json(self) -> dict[str, Any]:
         """Return all of it as JSON, as it stands in run files."""
-        return asdict(self)
+        document: dict[str, Any] = to_document(self)
+        return document
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Application:
@@ -120,16 +122,14 @@ class Application:
             It is not what `to_json` gives.
         """
         try:
-            exchanges = tuple(
-                Exchange(**{**each, "count": Count(**each["count"])})
-                for each in content["exchanges"]
-            )
-            parts = {"exchanges": exchanges, "reductions": Count(**content["reductions"])}
-            return cls(**{**content, **parts})
-        except (KeyError, TypeError) as error:
+            for key in ("exchanges", "reductions"):
+                if key not in content:
+                    raise RecordError("an application has its counts", key)
+            return from_document(cls, content)
+        except RecordError as error:
             raise DataError(
-                f"The counts of an application are not what they should be: {error}."
-            ) from error
+                f"The counts of an application are not what they should be: {error}"
+            ) from None
 
 
 def sage(*, real: float, integer: float, reductions: float) -> Application:

@@ -10,6 +10,7 @@ from statistics import median
 from hindmost.errors import UsageError
 from hindmost.models.dynamic.checkpoints import INTERVALS
 from hindmost.models.dynamic.machine import Machine
+from hindmost.text import choose
 
 ROUNDINGS = ("nearest", "down")
 
@@ -34,7 +35,7 @@ def due(since_s: float, next_s: float, tau_s: float, *, rounding: str = "nearest
         return bool(since_s > 0.0 and abs(since_s - tau_s) <= abs(since_s + next_s - tau_s))
     if rounding == "down":
         return bool(since_s > 0.0 and since_s + next_s > tau_s)
-    raise UsageError(f"Unknown rounding '{rounding}'; choose from: {', '.join(ROUNDINGS)}.")
+    raise UsageError(f"Unknown rounding '{rounding}'; {choose(ROUNDINGS)}.")
 
 
 class CheckpointCost:
@@ -149,7 +150,7 @@ def decide(
         An interval or a rounding that is not known, or a time that cannot be.
     """
     if interval not in INTERVALS:
-        raise UsageError(f"Unknown interval '{interval}'; choose from: {', '.join(INTERVALS)}.")
+        raise UsageError(f"Unknown interval '{interval}'; {choose(INTERVALS)}.")
     tau_s = INTERVALS[interval](checkpoint_s, mtbf_s, restart_s)
     return CheckpointDecision(
         due=math.isfinite(next_s) and due(since_s, next_s, tau_s, rounding=rounding),

@@ -11,6 +11,7 @@ from hindmost.models.dynamic.application import Application
 from hindmost.models.dynamic.geometry import PATTERNS
 from hindmost.models.dynamic.machine import Machine
 from hindmost.models.dynamic.offline import OfflineModel, PhaseTimes
+from hindmost.text import either, percent
 
 THRESHOLDS = (0.02, 0.05, 0.1, 0.2, 0.5)
 CELLS = (1000, 2000, 4000, 8000, 16_000, 40_000, 80_000, 160_000)
@@ -46,7 +47,7 @@ class Choice:
     def explain(self) -> str:
         """Say it in a sentence."""
         return (
-            f"{self.order} order, balanced above {100 * self.threshold:g} %, "
+            f"{self.order} order, balanced above {percent(self.threshold, None)}, "
             f"{self.cells:,.0f} cells a rank: {self.seconds:,.1f} s, "
             f"{'within' if self.fits else 'beyond'} the budget."
         )
@@ -93,7 +94,7 @@ def choose(
         )
     for order in orders:
         if order not in PATTERNS:
-            raise UsageError(f"Unknown order '{order}'; choose from: {', '.join(PATTERNS)}.")
+            raise UsageError(f"Unknown order '{order}'; choose {either(PATTERNS)}.")
     if any(value < 0 for value in thresholds) or any(value <= 0 for value in cells):
         raise UsageError("Balance thresholds must be at least 0, and cells a rank above 0.")
     found = []

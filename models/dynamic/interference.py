@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from statistics import median
 
 from hindmost.errors import UsageError
-from hindmost.models.dynamic.blame import moved_phases, moved_work, where, work_behind
-from hindmost.models.dynamic.spread import Spread
+from hindmost.models.dynamic.attribution import moved_phases, moved_work, where, work_behind
+from hindmost.models.dynamic.spread import DeviationSpread
 from hindmost.models.dynamic.states import change_of_machine
-from hindmost.models.dynamic.verdict import Kind, Verdict
+from hindmost.models.dynamic.verdict import CycleKind, CycleVerdict
 from hindmost.models.dynamic.work import Work
 
 REFINED = 9
@@ -64,7 +64,7 @@ class Interference:
         if usual is not None and usual <= 0.0:
             raise UsageError(f"usual = {usual:g}; measured over baseline must be above 0.")
         self._start, self._reference = 0 if usual is not None else start, math.log(smallest)
-        self._spread = Spread(scale)
+        self._spread = DeviationSpread(scale)
         self._centre = 0.0 if usual is None else math.log(usual)
         self.learns = False
         """Whether the baseline is taught the work that it missed, see `to_learn`."""
@@ -119,7 +119,7 @@ class Interference:
         iterations: float = 0.0,
         phases_s: Sequence[float] = (),
         baseline_phases_s: Sequence[float] = (),
-    ) -> Verdict:
+    ) -> CycleVerdict:
         """Take a cycle and judge.
 
         Parameters
@@ -146,7 +146,7 @@ class Interference:
         if self.cycle < self._start:
             self._spread.observe(place - self._centre)
             self._remember(work, iterations, measured_s)
-            return self._verdict(Kind.STEADY, place, "too early to judge.")
+            return self._verdict(CycleKind.STEADY, place, "too early to judge.")
         reference, clip = self._bounds()
         off = place - self._centre - self._shift
         clipped = min(clip, max(-clip, off))
@@ -168,10 +168,10 @@ class Interference:
         self._remember(work, iterations, measured_s)
         return verdict
 
-    def pass_over(self, why: str) -> Verdict:
+    def pass_over(self, why: str) -> CycleVerdict:
         """Take a cycle for which there is no baseline, and judge nothing."""
         self.cycle += 1
-        return self._verdict(Kind.STEADY, self._centre + self._shift, why)
+        return self._verdict(CycleKind.STEADY, self._centre + self._shift, why)
 
     def _placed(self, place: float, adapts: bool) -> float:
         """Return the logarithm as if the baseline were as right with adaption as without.
@@ -226,7 +226,7 @@ class Interference:
             self._pending.clear()
             self._centre += step
 
-    def _passed(self, place: float) -> Verdict | None:
+    def _passed(self, place: float) -> CycleVerdict | None:
         """Tell that a state turned out to be an earlier one, once enough of it is seen."""
         few = 0.5 * max(self._reference, self._spread.scale)
         if self._seen < REFINED:
@@ -234,17 +234,20 @@ class Interference:
         if self._missed is not None and abs(self._centre + self._shift - self._missed) < few:
             step = math.exp(self._missed - self._centre - self._shift)
             self._centre, self._shift, self._missed = self._missed, 0.0, None
-            return self._verdict(Kind.WORK, place, AGAIN, keep=REFINED, step=step)
+            return self._verdict(CycleKind.WORK, place, AGAIN, keep=REFINED, step=step)
         if not 0.0 < abs(self._shift) < few:
             return None
-        step, kind = math.exp(-self._shift), Kind.FASTER if self._shift > 0.0 else Kind.SLOWER
+        step, kind = (
+            math.exp(-self._shift),
+            CycleKind.FASTER if self._shift > 0.0 else CycleKind.SLOWER,
+        )
         self._shift = 0.0
         if self._seen == REFINED and self._from != 0.0:
             return None  # the way back was told already, and only its end was misjudged
         words = "the machine is as it was before: what stood out has passed."
         return self._verdict(kind, place, words, keep=REFINED, step=step)
 
-    def _changed(self, place: float, since: int) -> Verdict:
+    def _changed(self, place: float, since: int) -> CycleVerdict:
         """Begin a new state: how large, since when, and whether machine or work made it."""
         near = max(3.0 * self._spread.scale, math.log(1.07))
         keep = 1
@@ -265,14 +268,14 @@ class Interference:
         if self._missed is not None and abs(level - self._missed - old) <= near:
             self._centre, self._missed = self._missed, None
             self._seen = REFINED
-            return self._verdict(Kind.WORK, place, AGAIN, keep=keep, step=step)
+            return self._verdict(CycleKind.WORK, place, AGAIN, keep=keep, step=step)
         self._of_work = bool(blame)
         if blame:
             if self._missed is None:
                 self._missed = self._centre
             self._centre += new - old
             words = f"the work changed: {blame}."
-            return self._verdict(Kind.WORK, place, words, keep=keep, step=step)
+            return self._verdict(CycleKind.WORK, place, words, keep=keep, step=step)
         usual = old != 0.0 and abs(new) <= near
         self._shift = 0.0 if usual else new
         if usual:
@@ -288,10 +291,10 @@ class Interference:
         work: Work | None,
         iterations: float,
         measured_s: float,
-    ) -> Verdict:
+    ) -> CycleVerdict:
         if abs(off) > max(0.6 * clip, 4.0 * self._spread.scale):
             return self._verdict(
-                Kind.NOISE,
+                CycleKind.NOISE,
                 place,
                 f"this cycle alone took {math.exp(off):.2f} times the usual time.",
             )
@@ -302,21 +305,21 @@ class Interference:
                 parts = moved_work(before, before_iterations, work, iterations)
                 if parts:
                     words = f"the work changed ({parts}), and the time with it."
-                    return self._verdict(Kind.WORK, place, words)
+                    return self._verdict(CycleKind.WORK, place, words)
         if self.slower:
             return self._verdict(
-                Kind.STEADY, place, f"still {math.exp(self._shift):.2f} times as slow."
+                CycleKind.STEADY, place, f"still {math.exp(self._shift):.2f} times as slow."
             )
-        return self._verdict(Kind.STEADY, place, "as expected.")
+        return self._verdict(CycleKind.STEADY, place, "as expected.")
 
     def _remember(self, work: Work | None, iterations: float, measured_s: float) -> None:
         if work is not None:
             self._works[work.adapts] = (work, iterations, measured_s)
 
     def _verdict(
-        self, kind: Kind, place: float, words: str, *, keep: int = 0, step: float = 1.0
-    ) -> Verdict:
-        return Verdict(
+        self, kind: CycleKind, place: float, words: str, *, keep: int = 0, step: float = 1.0
+    ) -> CycleVerdict:
+        return CycleVerdict(
             kind=kind,
             cycle=self.cycle,
             factor=math.exp(place - self._centre),

@@ -7,7 +7,7 @@ from collections import deque
 from hindmost.models.dynamic.interference import Interference
 from hindmost.models.dynamic.offline import OfflineModel
 from hindmost.models.dynamic.shape_level import ShapeLevel
-from hindmost.models.dynamic.verdict import Kind, Verdict
+from hindmost.models.dynamic.verdict import CycleKind, CycleVerdict
 from hindmost.models.dynamic.work import Spent, Work, iterations_done
 
 
@@ -29,7 +29,7 @@ class Judge:
         self._test.learns = model is None
         self._unlearnt: deque[tuple[Spent, Work]] = deque(maxlen=16)
 
-    def observe(self, spent: Spent, work: Work) -> Verdict:
+    def observe(self, spent: Spent, work: Work) -> CycleVerdict:
         """Take a cycle and return the verdict."""
         iterations = iterations_done(spent, work)
         levels = self._levels
@@ -55,6 +55,6 @@ class Judge:
             if self._test.to_learn:
                 levels.renew(list(self._unlearnt)[-self._test.to_learn :])
                 self._test.learnt()
-            elif not self._test.suspicious and verdict.kind is not Kind.NOISE:
+            elif not self._test.suspicious and verdict.kind is not CycleKind.NOISE:
                 levels.observe(spent, work)
         return verdict

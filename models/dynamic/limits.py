@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from hindmost.errors import UsageError
 from hindmost.models.dynamic.ratios import Ratios
+from hindmost.text import probability, seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +45,7 @@ class LimitDecision:
                 f"{begin} what a cycle takes is not known yet; one starts only if more than "
                 f"{seconds(self.needed_s)} are left."
             )
-        risk = f"risk of an overrun {percent(self.risk)}"
+        risk = f"risk of an overrun {probability(self.risk)}"
         if self.needed_s == math.inf:
             return f"{begin} no risk is left to take for the next cycle ({risk})."
         return (
@@ -53,24 +54,8 @@ class LimitDecision:
         )
 
 
-def seconds(value: float) -> str:
-    """Write a time: three digits, and all of those before the point."""
-    return f"{value:.0f} s" if abs(value) >= 999.5 else f"{value:.3g} s"
-
-
 FAR = 100.0
 """Predicted cycles that fit before the limit, from which on none is a risk."""
-
-
-def percent(share: float) -> str:
-    """Write a risk: two digits, never as a power of ten."""
-    value = 100.0 * share
-    if value < 0.01:
-        return "below 0.01 %"
-    if value >= 9.5:
-        # Not quite certain is not certain.
-        return "above 99 %" if 99.0 < value < 100.0 else f"{value:.0f} %"
-    return f"{value:.2g} %"
 
 
 class TimeLimit:

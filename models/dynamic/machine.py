@@ -4,7 +4,36 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+from hindmost.errors import DataError, UnknownSchemaError
+from hindmost.records import RecordError, Rule, from_document, to_document
+
+Name = Annotated[str, Rule(least=1)]
+Count = Annotated[int, Rule(least=1)]
+Size = Annotated[int, Rule(least=0)]
+Positive = Annotated[float, Rule(above=0)]
+Amount = Annotated[float, Rule(least=0)]
+SCHEMA = "hindmost-machine"
+VERSION = 1
+QUANTILES = 4
+"""Of the durations of detours: 0.5, 0.9, 0.99 and 1."""
+
+
+def begin_at_zero(pieces: tuple[Piece, ...]) -> bool:
+    """Tell whether the sizes of pieces begin at 0 and rise."""
+    sizes = [piece.from_bytes for piece in pieces]
+    return sizes[:1] == [0] and sizes == sorted(set(sizes))
+
+
+def are_of_different_ranks(speeds: tuple[SpeedPoint, ...]) -> bool:
+    """Tell whether no number of ranks a node has two speeds."""
+    return len({each.ranks_per_node for each in speeds}) == len(speeds)
+
+
+def are_all_or_none(quantiles: tuple[float, ...]) -> bool:
+    """Tell whether all quantiles of durations are there, or none."""
+    return len(quantiles) in (0, QUANTILES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,9 +46,9 @@ class Piece:
     latency_s, per_byte_s : float
     """
 
-    from_bytes: int
-    latency_s: float
-    per_byte_s: float
+    from_bytes: Size
+    latency_s: Amount
+    per_byte_s: Amount
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +60,10 @@ class Link:
     pieces : tuple of Piece
     """
 
-    pieces: tuple[Piece, ...]
+    pieces: Annotated[
+        tuple[Piece, ...],
+        Rule(holds=begin_at_zero, words="pieces whose from_bytes begin at 0 and rise"),
+    ]
 
     def time_s(self, bytes: float) -> float:
         """Return what a message of so many bytes takes: T_comm(m) = L(m) + m B(m), section 3."""
@@ -45,9 +77,9 @@ class Link:
 class AllreduceTime:
     """An allreduce: ranks, bytes and the median of its time."""
 
-    ranks: int
-    bytes: int
-    seconds: float
+    ranks: Count
+    bytes: Size
+    seconds: Positive
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,10 +114,10 @@ class GrindPoint:
         Median over repeats.
     """
 
-    phase: str
-    ranks_per_node: int
-    cells: float
-    seconds_per_cell: float
+    phase: Name
+    ranks_per_node: Count
+    cells: Positive
+    seconds_per_cell: Positive
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,9 +136,9 @@ class EventCost:
     seconds : float
     """
 
-    event: str
-    ranks_per_node: int
-    seconds: float
+    event: Name
+    ranks_per_node: Count
+    seconds: Amount
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,8 +152,8 @@ class SpeedPoint:
         Median over readings, of the slowest rank.
     """
 
-    ranks_per_node: int
-    seconds: float
+    ranks_per_node: Count
+    seconds: Positive
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,9 +169,15 @@ class Noise:
         Durations of detours: quantiles 0.5, 0.9, 0.99 and 1.
     """
 
-    detours_per_s: float
-    share: float
-    detour_quantiles_s: tuple[float, ...] = ()
+    detours_per_s: Amount
+    share: Annotated[float, Rule(least=0, most=1)]
+    detour_quantiles_s: Annotated[
+        tuple[Amount, ...],
+        Rule(
+            holds=are_all_or_none,
+            words="a list of 4 numbers: quantiles 0.5, 0.9, 0.99 and 1",
+        ),
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,15 +199,18 @@ class Machine:
     checkpoint_latency_s, checkpoint_bytes_per_s : float or None
     """
 
-    name: str
-    ranks_per_node: int
+    name: Name
+    ranks_per_node: Count
     network: Network | None = None
     grind: tuple[GrindPoint, ...] = ()
     events: tuple[EventCost, ...] = ()
     noise: Noise | None = None
-    speed: tuple[SpeedPoint, ...] = ()
-    checkpoint_latency_s: float | None = None
-    checkpoint_bytes_per_s: float | None = None
+    speed: Annotated[
+        tuple[SpeedPoint, ...],
+        Rule(holds=are_of_different_ranks, words="one speed for each number of ranks_per_node"),
+    ] = ()
+    checkpoint_latency_s: Amount | None = None
+    checkpoint_bytes_per_s: Positive | None = None
 
     @property
     def speed_s(self) -> float | None:
@@ -185,9 +226,7 @@ class Machine:
 
     def to_json(self) -> dict[str, Any]:
         """Return the content of the machine's file: ``hindmost-machine``, version 1."""
-        from hindmost.models.dynamic.description import describe
-
-        return describe(self)
+        return {"schema": SCHEMA, "version": VERSION, **to_document(self)}
 
     @classmethod
     def from_json(cls, content: Any) -> Machine:
@@ -200,6 +239,32 @@ class Machine:
         DataError
             Not a description of a machine, or a field that is missing or not what is allowed.
         """
-        from hindmost.models.dynamic.description import read
+        if not isinstance(content, dict) or content.get("schema") != SCHEMA:
+            found = content.get("schema") if isinstance(content, dict) else type(content).__name__
+            raise DataError(
+                f"This does not describe a machine: its schema is {found!r}; allowed is "
+                f"'{SCHEMA}', which `hindmost probe` writes."
+            )
+        version = content.get("version")
+        if isinstance(version, int) and version > VERSION:
+            raise UnknownSchemaError(
+                f"The description of the machine has version {version}; this hindmost reads up to "
+                f"{VERSION}. Take a newer hindmost, or probe again."
+            )
+        try:
+            if version != VERSION or isinstance(version, bool):
+                raise RecordError(f"allowed: {VERSION}", "machine", "version", found=version)
+            early = from_document(_Early, content, "machine", ignore_unknown=True)
+            if "speed" not in content and early.speed_s is not None:
+                alone = SpeedPoint(ranks_per_node=1, seconds=early.speed_s)
+                content = {**content, "speed": [alone]}
+            return from_document(cls, content, "machine", ignore_unknown=True)
+        except RecordError as error:
+            raise DataError(f"In the machine's description {error}") from None
 
-        return read(content)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Early:
+    """What early descriptions have: one speed, of one rank alone."""
+
+    speed_s: Positive | None = None

@@ -16,6 +16,7 @@ from hindmost.models.dynamic.grind import GrindCurve, curve_of, event_s
 from hindmost.models.dynamic.machine import Machine
 from hindmost.models.dynamic.network import allreduce_s, link_between
 from hindmost.models.dynamic.work import PHASES, Work
+from hindmost.text import counted, plural, seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +124,7 @@ class OfflineModel:
         if then_s is None:
             self.remarks = (
                 f"The machine's speed was not read with {self.on_node} "
-                f"rank{'s' * (self.on_node > 1)} a node, so that computation is taken to be as "
+                f"{plural(self.on_node, 'rank')} a node, so that computation is taken to be as "
                 f"fast as when it was probed; `mpiexec -n {self.on_node} hindmost probe grind` "
                 "reads it.",
             )
@@ -232,12 +233,12 @@ class OfflineModel:
         surface = self._surface(work)
         scaled = "" if self.pace == 1.0 else f", {self.pace:.2f} times the time of the probe"
         words = [
-            f"{self.application.name} on {self.ranks} rank{'s' * (self.ranks > 1)} of "
+            f"{self.application.name} on {counted(self.ranks, 'rank')} of "
             f"{self.machine.name}, {self.on_node} a node: a cycle of {work.cells:,.0f} cells, "
             f"{work.steps} steps and {self._expected(work):.0f} heat iterations takes "
-            f"{1e3 * times.seconds:.3g} ms.",
+            f"{seconds(times.seconds)}.",
             f"Computation follows the grind curve with {self.on_node} at work on a node{scaled}: "
-            f"hydro {1e3 * times.hydro:.3g} ms, heat {1e3 * times.heat:.3g} ms.",
+            f"hydro {seconds(times.hydro)}, heat {seconds(times.heat)}.",
         ]
         if self.ranks > 1:
             factor = contention(surface, self.ranks, self.machine.ranks_per_node)
@@ -245,12 +246,12 @@ class OfflineModel:
                 f"In the {self.pattern.name} order {surface.cells:,.0f} cells come from "
                 f"{surface.messages:.0f} ranks in each of {surface.directions} directions, from up "
                 f"to {surface.distance} ranks away, and {factor:.0f} messages share a node's way "
-                f"out: halo {1e3 * times.halo:.3g} ms, reductions {1e3 * times.reduction:.3g} ms."
+                f"out: halo {seconds(times.halo)}, reductions {seconds(times.reduction)}."
             )
         if work.adapts:
             words.append(
-                f"The mesh is adapted ({1e3 * times.adaption:.3g} ms) and balanced "
-                f"({1e3 * times.balance:.3g} ms)."
+                f"The mesh is adapted ({seconds(times.adaption)}) and balanced "
+                f"({seconds(times.balance)})."
             )
         return " ".join([*words, *self.remarks])
 

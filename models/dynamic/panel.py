@@ -8,14 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
-from hindmost.models.dynamic.forecast import Forecast, forecast
 from hindmost.models.dynamic.interference import Interference
 from hindmost.models.dynamic.judge import Judge
 from hindmost.models.dynamic.offline import OfflineModel
 from hindmost.models.dynamic.predictors import all_names, make
 from hindmost.models.dynamic.ratios import Ratios
-from hindmost.models.dynamic.verdict import Verdict
+from hindmost.models.dynamic.verdict import CycleVerdict
 from hindmost.models.dynamic.work import Spent, Work
+from hindmost.models.results import LEVEL, Prediction
+from hindmost.text import choose
 
 
 class Panel:
@@ -57,9 +58,7 @@ class Panel:
         usual = "shape-level" if "shape-level" in self.names else self.names[0]
         self.decides = usual if decides is None else decides
         if self.decides not in self.names:
-            raise UsageError(
-                f"No predictor '{self.decides}' to decide by; choose from: {', '.join(self.names)}."
-            )
+            raise UsageError(f"No predictor '{self.decides}' to decide by; {choose(self.names)}.")
         self._column = self.names.index(self.decides)
         self.ratios = Ratios()
         """Of the predictor that decisions are taken by, one step ahead: for `TimeLimit`."""
@@ -68,7 +67,7 @@ class Panel:
         self._rows: list[tuple[float, ...]] = []
         self._works: list[Work] = []
         self._measured: list[float] = []
-        self.verdicts: list[Verdict] = []
+        self.verdicts: list[CycleVerdict] = []
 
     @property
     def predicted(self) -> NDArray[np.float64]:
@@ -103,7 +102,7 @@ class Panel:
         """The last row, in the order of `names`, in seconds; empty before the first."""
         return self._rows[-1] if self._rows else ()
 
-    def forecast(self, level: float = 0.9) -> Forecast:
+    def forecast(self, level: float = LEVEL) -> Prediction:
         """Return the last row's prediction to decide by, with its interval.
 
         Raises
@@ -113,7 +112,7 @@ class Panel:
         """
         if not self._rows:
             raise UsageError("Nothing was predicted yet; call predict first.")
-        return forecast(self._rows[-1][self._column], self.ratios, level)
+        return self.ratios.predict(self._rows[-1][self._column], level)
 
     def rest_s(self, cycles: int) -> float:
         """Return what the predictor to decide by takes so many cycles to last, NaN for unknown.
@@ -127,7 +126,7 @@ class Panel:
         """
         return cycles * self.forecast().seconds
 
-    def observe(self, spent: Spent) -> Verdict:
+    def observe(self, spent: Spent) -> CycleVerdict:
         """Take the cycle that was predicted last, and judge it.
 
         Raises

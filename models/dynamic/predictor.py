@@ -7,14 +7,14 @@ from typing import SupportsFloat
 
 from hindmost.errors import UsageError
 from hindmost.models.dynamic.checkpoint_rule import CheckpointCost, CheckpointDecision, decide
-from hindmost.models.dynamic.forecast import Forecast, forecast
 from hindmost.models.dynamic.judge import Judge
 from hindmost.models.dynamic.limits import LimitDecision, TimeLimit
 from hindmost.models.dynamic.offline import OfflineModel
 from hindmost.models.dynamic.predictors import make
 from hindmost.models.dynamic.ratios import Ratios
-from hindmost.models.dynamic.verdict import Verdict
+from hindmost.models.dynamic.verdict import CycleVerdict
 from hindmost.models.dynamic.work import Spent, Work
+from hindmost.models.results import LEVEL, Prediction
 
 
 class Predictor:
@@ -54,7 +54,7 @@ class Predictor:
         self,
         method: str = "shape-level",
         *,
-        level: float = 0.9,
+        level: float = LEVEL,
         model: OfflineModel | None = None,
         time_limit_s: float | None = None,
         risk: float = 0.01,
@@ -81,11 +81,11 @@ class Predictor:
         self.since_checkpoint_s = 0.0
         """Computed since the last checkpoint."""
 
-    def predict(self, work: Work | SupportsFloat) -> Forecast:
+    def predict(self, work: Work | SupportsFloat) -> Prediction:
         """Return what a cycle with this work will take; a number is a number of cells."""
-        return forecast(self._predictor.predict_s(as_work(work)), self._ratios, self._level)
+        return self._ratios.predict(self._predictor.predict_s(as_work(work)), self._level)
 
-    def observe(self, spent: Spent | SupportsFloat, work: Work | SupportsFloat) -> Verdict:
+    def observe(self, spent: Spent | SupportsFloat, work: Work | SupportsFloat) -> CycleVerdict:
         """Take what a cycle took, in seconds or as `Spent`, and judge it.
 
         Raises

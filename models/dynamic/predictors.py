@@ -9,6 +9,7 @@ from hindmost.errors import UsageError
 from hindmost.models.dynamic.offline import OfflineModel
 from hindmost.models.dynamic.online import CyclePredictor, Offline, Online
 from hindmost.models.dynamic.shape_level import ShapeLevel
+from hindmost.text import choose
 
 Maker = Callable[[OfflineModel | None], CyclePredictor]
 
@@ -55,9 +56,7 @@ def make(name: str, model: OfflineModel | None = None) -> CyclePredictor:
     window = re.fullmatch(r"online-(\d+)", name)
     if window and int(window[1]) > 0:
         return Online(int(window[1]))
-    raise UsageError(
-        f"Unknown predictor '{name}'; choose from: {', '.join(PREDICTORS)}, or online-N."
-    )
+    raise UsageError(f"Unknown predictor '{name}'; {choose([*PREDICTORS, 'online-N'])}.")
 
 
 def all_names(model: OfflineModel | None) -> tuple[str, ...]:

@@ -6,6 +6,8 @@ import math
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
 
+from hindmost.models.results import LEVEL, Prediction
+
 WINDOW = 400
 PRIOR = 0.12
 """Mean excess of a logarithm of a ratio over its median, assumed before any is known."""
@@ -53,6 +55,20 @@ class Ratios:
         """
         beyond = 0.5 * (1.0 - level)
         return 1.0 / self._bound(beyond, lower=True), self._bound(beyond, lower=False)
+
+    def predict(self, seconds: float, level: float = LEVEL) -> Prediction:
+        """Return a predicted time with the interval that these ratios give it.
+
+        Parameters
+        ----------
+        seconds : float
+            NaN if nothing is known yet.
+        level : float
+        """
+        low, high = 0.0, math.inf
+        if math.isfinite(seconds):
+            low, high = (ratio * seconds for ratio in self.interval(level))
+        return Prediction(seconds=seconds, low_s=low, high_s=high, level=level)
 
     def quantile(self, risk: float) -> float:
         """Return the ratio that the next one exceeds with at most this risk."""

@@ -13,7 +13,7 @@ from hindmost.models.dynamic.checkpoint_rule import due
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class CheckpointPlan:
     """Where a run writes checkpoints.
 
     Attributes
@@ -41,7 +41,7 @@ class Plan:
         return self.expected_s(mtbf_s, restart_s) / self.compute_s - 1.0
 
 
-def plan(cycles_s: ArrayLike, checkpoint_s: ArrayLike, after: tuple[int, ...]) -> Plan:
+def plan(cycles_s: ArrayLike, checkpoint_s: ArrayLike, after: tuple[int, ...]) -> CheckpointPlan:
     """Return the plan of a run with checkpoints after these cycles, and one at its end.
 
     Parameters
@@ -63,7 +63,7 @@ def plan(cycles_s: ArrayLike, checkpoint_s: ArrayLike, after: tuple[int, ...]) -
     clock = np.concatenate([[0.0], np.cumsum(cycles)])
     starts = [0, *ends[:-1]]
     segments = clock[ends] - clock[starts] + cost[np.asarray(ends) - 1]
-    return Plan(after=tuple(ends[:-1]), segments_s=segments, compute_s=float(clock[-1]))
+    return CheckpointPlan(after=tuple(ends[:-1]), segments_s=segments, compute_s=float(clock[-1]))
 
 
 def plan_by_rule(
@@ -73,7 +73,7 @@ def plan_by_rule(
     tau_s: Callable[[float], float],
     *,
     rounding: str = "nearest",
-) -> Plan:
+) -> CheckpointPlan:
     """Return the plan that a rule makes as the run goes on.
 
     Parameters
@@ -97,7 +97,7 @@ def plan_by_rule(
 
 def best_plan(
     cycles_s: ArrayLike, checkpoint_s: ArrayLike, mtbf_s: float, restart_s: float = 0.0
-) -> Plan:
+) -> CheckpointPlan:
     """Return the plan of least expected wall time, by dynamic programming over all there are."""
     cycles = np.asarray(cycles_s, float)
     n = cycles.size
@@ -119,7 +119,7 @@ def best_plan(
 
 
 def failing_runs(
-    plan: Plan, mtbf_s: float, *, restart_s: float = 0.0, runs: int = 1000, seed: int = 0
+    plan: CheckpointPlan, mtbf_s: float, *, restart_s: float = 0.0, runs: int = 1000, seed: int = 0
 ) -> NDArray[np.float64]:
     """Draw runs with exponential failures and return their wall times.
 

@@ -11,7 +11,7 @@ LEAST = 0.01
 """No machine repeats a cycle better than this; smaller scales come from few cycles."""
 
 
-class Spread:
+class DeviationSpread:
     """The last deviations of undisturbed cycles.
 
     Parameters

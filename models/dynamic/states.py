@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from hindmost.models.dynamic.verdict import Kind
+from hindmost.models.dynamic.verdict import CycleKind
 
 
-def change_of_machine(old: float, new: float, *, usual: bool, place: str) -> tuple[Kind, str]:
+def change_of_machine(old: float, new: float, *, usual: bool, place: str) -> tuple[CycleKind, str]:
     """Return the kind of a change and its words.
 
     Parameters
@@ -22,9 +22,12 @@ def change_of_machine(old: float, new: float, *, usual: bool, place: str) -> tup
     before, after = f"{math.exp(old):.2f}", f"{math.exp(new):.2f}"
     if new > old:
         if old == 0.0:
-            return Kind.SLOWER, f"the machine is {after} times as slow as it was, {place}."
+            return CycleKind.SLOWER, f"the machine is {after} times as slow as it was, {place}."
         if usual:
-            return Kind.SLOWER, f"the machine is as slow as before, after {before} times the time."
+            return (
+                CycleKind.SLOWER,
+                f"the machine is as slow as before, after {before} times the time.",
+            )
         if old > 0.0:
             words = f"the machine is slower still: {after} times the time, after {before}, {place}."
         elif new > 0.0:
@@ -33,7 +36,7 @@ def change_of_machine(old: float, new: float, *, usual: bool, place: str) -> tup
             words = (
                 f"the machine is slower than it was: {after} times the usual time, after {before}."
             )
-        return Kind.SLOWER, words
+        return CycleKind.SLOWER, words
     if old <= 0.0:
         words = f"the machine is faster than it was: {after} times the usual time."
     elif usual:
@@ -42,4 +45,4 @@ def change_of_machine(old: float, new: float, *, usual: bool, place: str) -> tup
         words = f"the machine is faster than ever: {after} times the usual time, after {before}."
     else:
         words = f"the machine is at {after} times the time, after {before}."
-    return Kind.FASTER, words
+    return CycleKind.FASTER, words

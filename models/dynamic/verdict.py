@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Kind(StrEnum):
+class CycleKind(StrEnum):
     """What a cycle shows."""
 
     STEADY = "steady"
@@ -20,12 +20,12 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class CycleVerdict:
     """What the cycles up to this one show.
 
     Attributes
     ----------
-    kind : Kind
+    kind : CycleKind
     cycle : int
         From 0.
     factor : float
@@ -39,7 +39,7 @@ class Verdict:
     words : str
     """
 
-    kind: Kind
+    kind: CycleKind
     cycle: int
     factor: float
     level: float
@@ -74,7 +74,7 @@ class Period:
     level: float
 
 
-def periods(verdicts: Sequence[Verdict]) -> tuple[Period, ...]:
+def periods(verdicts: Sequence[CycleVerdict]) -> tuple[Period, ...]:
     """Return the states of the machine that the verdicts of a run tell apart, in order.
 
     A change that was found some cycles after it came is put where it came; changes of the work
@@ -85,7 +85,7 @@ def periods(verdicts: Sequence[Verdict]) -> tuple[Period, ...]:
     found: list[Period] = []
     begin, level = 0, verdicts[0].level
     for place, verdict in enumerate(verdicts):
-        if verdict.change and verdict.kind is not Kind.WORK:
+        if verdict.change and verdict.kind is not CycleKind.WORK:
             end = max(begin + 1, place - verdict.keep + 1)
             found.append(Period(begin=begin, end=end, level=level))
             begin = end

@@ -1,10 +1,15 @@
-"""When a further term is worth having: the penalties of the search.
+"""The criterion of the search: what each further term has to earn.
 
 Hypotheses are ranked by n log RSS + 2 k + 2 k (k + 1) / (n - k - 1) + 2 c log M, the corrected
 Akaike criterion (Hurvich and Tsai 1989) with a price for having had M hypotheses of that size to
-choose from, as in the extended Bayesian criterion (Chen and Chen 2008). The factors c are such
-that of constants 5 % get a term, and of functions of one term 1 % get a second: docs/validation.md
-shows that beside other criteria.
+choose from, as in the extended Bayesian criterion (Chen and Chen 2008). With the factors c chosen
+here, 5 % of constants get a term, and 1 % of functions of one term get a second: docs/validation.md
+compares that with other criteria.
+
+Over several parameters, exponents that terms share are chosen once and paid once: n^2 + n^2 p had
+as many to choose from as n^2 p. The first exponents of a parameter are cheap, as most parameters
+that are measured matter; each further pair of exponents, and each further term, has to earn its
+place.
 """
 
 from __future__ import annotations
@@ -15,7 +20,15 @@ from numpy.typing import NDArray
 PRICE = (0.0, 0.3, 1.0)
 """c for none, one and two terms."""
 FEWEST = 5
-"""Provisional models of fewer points pay as if they had so many."""
+"""Provisional models of fewer points pay as if they had this number."""
+MOST_PRODUCTS = 4
+"""Terms that a model over several parameters may have."""
+OF_FIRST = 0.75
+"""Factor of log M for a parameter's first exponents: of constants, some 4 % get a term."""
+OF_FURTHER = 2.0
+"""Factor of log M for each further pair of exponents of the same parameter."""
+OF_TERM = 3.0
+"""Factor of log(2^d - 1), the sets of parameters that a further term may have."""
 
 
 def penalties(points: int, terms: int, *, most: int = 2) -> NDArray[np.float64]:
@@ -43,3 +56,35 @@ def penalties(points: int, terms: int, *, most: int = 2) -> NDArray[np.float64]:
             correction = 2.0 * free * (free + 1) / (effective - free - 1)
             found[used] = 2.0 * free + correction + 2.0 * PRICE[used] * np.log(choices[used])
     return found
+
+
+def joint_penalties(points: int, exponents: int, parameters: int) -> NDArray[np.float64]:
+    """Return what hypotheses over several parameters pay.
+
+    Parameters
+    ----------
+    points : int
+    exponents : int
+        Pairs that a parameter may have.
+    parameters : int
+
+    Returns
+    -------
+    float64 array, shape (terms, parameters used, further exponents)
+        Terms from 0 to 4; infinite where there are too few points for that many.
+    """
+    table = np.full((MOST_PRODUCTS + 1, parameters + 1, MOST_PRODUCTS * parameters + 1), np.inf)
+    if parameters == 1:
+        table[0, 0, 0], table[1, 1, 0], table[2, 1, 1] = penalties(points, exponents)
+        return table
+    shapes = np.log(2.0**parameters - 1.0)
+    used, further = np.indices(table.shape[1:])
+    for terms in range(MOST_PRODUCTS + 1):
+        free = terms + 2  # with the constant and the noise
+        effective = max(points, FEWEST)
+        if points < free or effective <= free + 1:
+            continue
+        correction = 2.0 * free * (free + 1) / (effective - free - 1)
+        chosen = (OF_FIRST * used + OF_FURTHER * further) * np.log(exponents)
+        table[terms] = 2.0 * (free + chosen + OF_TERM * max(terms - 1, 0) * shapes) + correction
+    return table

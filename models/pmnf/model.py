@@ -12,6 +12,14 @@ from hindmost.models.pmnf.expression import HANDS
 from hindmost.models.pmnf.noise import Noise
 from hindmost.models.pmnf.term import ABSENT, Exponents, Term
 
+LEAST_STEPS = 4
+"""Steps from point to point in one direction that chance seldom makes: once in 60 cases."""
+APART = 2.0
+"""Largest value over the least, from which a constant is no model."""
+ALIKE = 0.05
+"""Spread of values over the difference of the last from them, below which no term of the search
+spaces makes that difference, on points that double or lie closer."""
+
 
 class Intervals(Protocol):
     """What gives a model its prediction intervals."""
@@ -85,6 +93,9 @@ class ScalingModel:
     noise : Noise
     runners_up : tuple of Alternative
     intervals : Intervals
+    steepest : bool
+        Whether the leading term is the steepest of the search space, so that the truth may be
+        steeper.
     """
 
     parameters: tuple[str, ...]
@@ -94,6 +105,7 @@ class ScalingModel:
     noise: Noise
     runners_up: tuple[Alternative, ...]
     intervals: Intervals
+    steepest: bool = False
 
     def predict(self, at: NDArray[np.float64] | float) -> NDArray[np.float64]:
         """Return the function's values.
@@ -160,8 +172,50 @@ class ScalingModel:
         form = self.form
         return HANDS[hand].model(form.constant, form.coefficients, form.terms, self.parameters)
 
+    def doubts(self) -> list[str]:
+        """Say what the points do not settle, beside what the runners-up say."""
+        found = []
+        if not self.form.terms and (direction := self._direction()):
+            found.append(f"{direction} from point to point, but like no term of the search space")
+        elif self._scattered():
+            found.append("the values are far apart, and their mean foretells little")
+        if self.steepest:
+            found.append("no term of the search space is steeper: it may grow faster")
+        if self.form.terms and self._rests_on_last():
+            found.append(
+                "only the largest point differs from a constant: measure it again, and one beyond"
+            )
+        return found
+
+    def _direction(self) -> str:
+        """Say how each value compares to the one before; empty unless all do alike."""
+        steps = np.diff(self.values)
+        if len(self.parameters) > 1 or steps.size < LEAST_STEPS:
+            return ""
+        if not ((steps > 0.0).all() or (steps < 0.0).all()):
+            return ""
+        return "grows" if steps[0] > 0.0 else "falls"
+
+    def _scattered(self) -> bool:
+        """Whether a constant stands for values of which one is a multiple of another."""
+        low, high = float(self.values.min()), float(self.values.max())
+        return not self.form.terms and low > 0.0 and high > APART * low
+
+    def _rests_on_last(self) -> bool:
+        """Whether all values but the last are alike, beside what the last differs by."""
+        if len(self.parameters) > 1 or self.values.size <= LEAST_STEPS:
+            return False
+        others = self.values[:-1]
+        return bool(np.ptp(others) < ALIKE * np.abs(self.values[-1] - np.median(others)))
+
     def explain(self) -> str:
         """Say in a sentence how the metric grows."""
+        return "; ".join([self._growth(), *self.doubts()])
+
+    def _growth(self) -> str:
+        if not self.form.terms and (self._direction() or self._scattered()):
+            low, high = self.values.min(), self.values.max()
+            return f"between {low:.4g} and {high:.4g} over {self.values.size} points"
         if not self.form.terms:
             return f"constant over {self.values.size} points"
         leading = HANDS["human"].term(self.form.terms[-1], self.parameters)
@@ -181,8 +235,8 @@ class ScalingModel:
         )
         return f"{text}; {other} fits as well"
 
-    def told(self) -> dict[str, Any]:
-        """Return the function for JSON."""
+    def to_json(self) -> dict[str, Any]:
+        """Return the function as JSON, under the keys of the ``scale`` contract."""
         return {
             "range": [list(each) for each in self.range]
             if len(self.parameters) > 1

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
+from hindmost.models.pmnf.evidence import LEAST, evidence
 from hindmost.models.pmnf.search import search
-from hindmost.models.pmnf.segments.evidence import LEAST, evidence
-from hindmost.models.pmnf.space import PAPER
+from hindmost.models.pmnf.space import FINE
 from hindmost.models.pmnf.term import columns
 
 LEAST_POOLED = 20
@@ -163,7 +163,7 @@ def from_kernels(
         smooth = np.min(apart, axis=0) < SEGMENTED
         values, shares = values[smooth], shares[smooth]
     one_term = np.array([0.0, 0.0, np.inf])
-    terms = columns(PAPER.exponents, points)
+    terms = columns(FINE.exponents, points)
     likelihood = []
     for kind in NoiseKind:
         found = search(values, shares, terms, gamma=kind.gamma, penalties=one_term)

@@ -52,6 +52,11 @@ class Observations:
     shares: NDArray[np.float64]
     noise: Noise
 
+    @property
+    def table(self) -> NDArray[np.float64]:
+        """The points with a column for each parameter: float64 array, shape (point, parameter)."""
+        return self.points.reshape(self.points.shape[0], -1)
+
 
 def observe(
     points: NDArray[np.float64],

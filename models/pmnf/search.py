@@ -1,56 +1,32 @@
-"""Least squares over a search space, for many kernels at once: the compiled loop.
+"""Least squares over a search space of one parameter, for many kernels at once: the compiled loop.
 
-All hypotheses of a kernel are held against the same weights: first 1 / |y|^(2 gamma), from whose
+All hypotheses of a kernel are compared under the same weights: first 1 / |y|^(2 gamma), from whose
 best one-term model come the final ones, 1 / f^(2 gamma), which noise does not sway. Terms that
 grow are only added: costs add up, and one that is subtracted fits noise. One term that falls may be
-subtracted from the constant, as in what approaches a bound.
+subtracted from the constant, as in what approaches a bound. Values above 0 that fall towards
+nothing have no constant below 0.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.compiled import compiled, part
+from hindmost.models.compiled import declared, part
+from hindmost.models.pmnf.hypotheses import Hypotheses
 
 KEPT = 4
 """Hypotheses that are kept of each kernel: the best one and the runners-up."""
-
-NONE = -1
-"""In place of a term's number, where there is no such term."""
-
+MOST_TERMS = 2
+ABSENT = 0
+"""In place of 1 plus a column's number, where there is no such term."""
 DIGITS = 1e-28
 """Squared, what rounding leaves of a value."""
-
 LEAST_ANGLE = 1e-9
 """Squared sine between two columns, below which they are one."""
 
-Best = tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]
-"""Terms, coefficients and criterion of a kernel's hypotheses, best first."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """The best hypotheses of each kernel, best first.
-
-    Attributes
-    ----------
-    terms : int32 array, shape (kernel, hypothesis, 2)
-        Numbers of columns; -1 for none.
-    coefficients : float64 array, shape (kernel, hypothesis, 3)
-        Of the constant and of both terms; 0 where there is no term.
-    criterion : float64 array, shape (kernel, hypothesis)
-        The less the better; infinite where there is no such hypothesis.
-    weights : float64 array, shape (kernel, point)
-        The final ones, relative.
-    """
-
-    terms: NDArray[np.int32]
-    coefficients: NDArray[np.float64]
-    criterion: NDArray[np.float64]
-    weights: NDArray[np.float64]
+Best = tuple[NDArray[np.int16], NDArray[np.float64], NDArray[np.float64]]
+"""Terms (hypothesis, 2), coefficients (hypothesis, 3), criterion (hypothesis,); best first."""
 
 
 def search(
@@ -60,7 +36,7 @@ def search(
     *,
     gamma: float,
     penalties: NDArray[np.float64],
-) -> Found:
+) -> Hypotheses:
     """Find the best hypotheses of a constant and up to two terms.
 
     Parameters
@@ -74,21 +50,17 @@ def search(
         The noise's variance grows like the value to 2 gamma.
     penalties : float64 array, shape (3,)
         Added to n log RSS for 0, 1 and 2 terms; infinite: such hypotheses are left out.
-
-    Returns
-    -------
-    Found
     """
     kernels, points = values.shape
     scale = np.abs(columns).max(axis=1)
     unit = np.ascontiguousarray(columns / scale[:, None])
-    terms = np.full((kernels, KEPT, 2), NONE, np.int32)
-    coefficients = np.zeros((kernels, KEPT, 3))
-    criterion = np.full((kernels, KEPT), np.inf)
+    terms = np.empty((kernels, KEPT, MOST_TERMS), np.int16)
+    coefficients = np.empty((kernels, KEPT, 1 + MOST_TERMS))
+    criterion = np.empty((kernels, KEPT))
     weights = np.empty((kernels, points))
-    compiled(search_loop)(
-        np.ascontiguousarray(values),
-        np.ascontiguousarray(shares),
+    search_loop(
+        np.require(values, requirements=["C", "W"]),
+        np.require(shares, requirements=["C", "W"]),
         unit,
         gamma,
         penalties,
@@ -97,41 +69,55 @@ def search(
         criterion,
         weights,
     )
-    for at in range(2):
-        there = terms[:, :, at] != NONE
-        coefficients[:, :, at + 1][there] /= scale[terms[:, :, at][there]]
-    return Found(terms=terms, coefficients=coefficients, criterion=criterion, weights=weights)
+    for at in range(MOST_TERMS):
+        there = terms[:, :, at] != ABSENT
+        coefficients[:, :, at + 1][there] /= scale[terms[:, :, at][there] - 1]
+    return Hypotheses(
+        terms=terms[..., None], coefficients=coefficients, criterion=criterion, weights=weights
+    )
 
 
+@declared(
+    "(f8[:,::1], f8[:,::1], f8[:,::1], f8, f8[::1], i2[:,:,::1], f8[:,:,::1], f8[:,::1], "
+    "f8[:,::1])",
+    division="numpy",
+)
 def search_loop(
     values: NDArray[np.float64],
     shares: NDArray[np.float64],
     columns: NDArray[np.float64],
     gamma: float,
     penalties: NDArray[np.float64],
-    terms: NDArray[np.int32],
+    terms: NDArray[np.int16],
     coefficients: NDArray[np.float64],
     criterion: NDArray[np.float64],
     weights: NDArray[np.float64],
 ) -> None:
     """Fill the results of `search`, kernel by kernel."""
     many, points = columns.shape
+    target = np.empty((2, points))
     centred = np.empty((many, points))
     along = np.empty(many)
     for k in range(values.shape[0]):
-        y, best = values[k], (terms[k], coefficients[k], criterion[k])
-        weight = shares[k] * np.abs(y) ** (-2.0 * gamma)
-        try_singles(y, weight, columns, penalties, centred, along, best)
+        y, weight = values[k], weights[k]
+        best = (terms[k], coefficients[k], criterion[k])
+        # Weights from the values: 1 / |y|^(2 gamma).
+        for a in range(points):
+            weight[a] = shares[k, a] * np.abs(y[a]) ** (-2.0 * gamma)
+        try_singles(y, weight, columns, penalties, target, centred, along, best)
         if gamma != 0.0:
-            fitted = coefficients[k, 0, 0] * np.ones(points)
-            if terms[k, 0, 0] != NONE:
-                fitted += coefficients[k, 0, 1] * columns[terms[k, 0, 0]]
-            fitted = np.maximum(fitted, 0.5 * np.abs(y).min())
-            weight = shares[k] * fitted ** (-2.0 * gamma)
-            try_singles(y, weight, columns, penalties, centred, along, best)
+            # Weights from the best function f of at most one term: 1 / f^(2 gamma).
+            least = np.inf
+            for a in range(points):
+                least = min(least, np.abs(y[a]))
+            for a in range(points):
+                fitted = coefficients[k, 0, 0]
+                if terms[k, 0, 0] != ABSENT:
+                    fitted += coefficients[k, 0, 1] * columns[terms[k, 0, 0] - 1, a]
+                weight[a] = shares[k, a] * max(fitted, 0.5 * least) ** (-2.0 * gamma)
+            try_singles(y, weight, columns, penalties, target, centred, along, best)
         if penalties[2] < np.inf:
-            try_pairs(y, weight, columns, penalties, centred, along, best)
-        weights[k] = weight
+            try_pairs(y, weight, columns, penalties, target, centred, along, best)
 
 
 @part
@@ -140,29 +126,47 @@ def try_singles(
     weight: NDArray[np.float64],
     columns: NDArray[np.float64],
     penalties: NDArray[np.float64],
+    target: NDArray[np.float64],
     centred: NDArray[np.float64],
     along: NDArray[np.float64],
     best: Best,
 ) -> None:
     """Begin the list of the best with the constant and one term each.
 
-    Leaves in `weight` the weights of sum 1, in `centred` the columns without their mean, times the
-    root of the weights and of length 1, and in `along` the values' components along them.
+    Leaves in `weight` the weights of sum 1, in `target` their roots and the values without their
+    mean, times the roots; in `centred` the columns without their mean, times the roots and of
+    length 1, and in `along` the values' components along them.
     """
     points = y.size
-    weight /= weight.sum()
-    root = np.sqrt(weight)
-    mean = (weight * y).sum()
-    target = root * (y - mean)
-    spread = (target * target).sum()
-    tiny = DIGITS * (mean * mean + spread)
+    root, wanted = target[0], target[1]
     terms, coefficients, criterion = best
-    terms[:] = NONE
-    coefficients[:] = 0.0
-    criterion[:] = np.inf
+    # An empty list.
+    for at in range(KEPT):
+        criterion[at] = np.inf
+        coefficients[at, 0] = 0.0
+        for one in range(MOST_TERMS):
+            terms[at, one] = ABSENT
+            coefficients[at, one + 1] = 0.0
+    # The constant: the weighted mean, with the values' spread around it as RSS.
+    whole = 0.0
+    for a in range(points):
+        whole += weight[a]
+    mean = 0.0
+    least = np.inf
+    for a in range(points):
+        weight[a] /= whole
+        mean += weight[a] * y[a]
+        least = min(least, y[a])
+    spread = 0.0
+    for a in range(points):
+        root[a] = np.sqrt(weight[a])
+        wanted[a] = root[a] * (y[a] - mean)
+        spread += wanted[a] * wanted[a]
+    tiny = DIGITS * (mean * mean + spread)
     criterion[0] = points * np.log(spread + tiny) + penalties[0]
     coefficients[0, 0] = mean
     for q in range(columns.shape[0]):
+        # The column without its mean, times the root of the weights.
         middle = 0.0
         for a in range(points):
             middle += weight[a] * columns[q, a]
@@ -172,23 +176,39 @@ def try_singles(
             entry = root[a] * (columns[q, a] - middle)
             centred[q, a] = entry
             length += entry * entry
-            component += entry * target[a]
+            component += entry * wanted[a]
         if length < DIGITS:  # where there is weight, the column does not vary: it says nothing
             along[q] = 0.0
-            centred[q] = 0.0
+            for a in range(points):
+                centred[q, a] = 0.0
             continue
+        # Of length 1: the values' component along it leaves the RSS.
         norm = np.sqrt(length)
         component /= norm
         along[q] = component
         rss = 0.0
         for a in range(points):
             centred[q, a] /= norm
-            rss += (target[a] - component * centred[q, a]) ** 2
+            rest = wanted[a] - component * centred[q, a]
+            rss += rest * rest
         falls = columns[q, 0] > columns[q, points - 1]
         if component > 0.0 or falls:
-            value = points * np.log(rss + tiny) + penalties[1]
             slope = component / norm
-            keep(best, value, q, NONE, mean - slope * middle, slope, 0.0)
+            constant = mean - slope * middle
+            if falls and slope > 0.0 and constant < 0.0 and least > 0.0:
+                # What is above 0 does not fall below it further out: no constant.
+                constant = 0.0
+                above, below = 0.0, 0.0
+                for a in range(points):
+                    above += weight[a] * columns[q, a] * y[a]
+                    below += weight[a] * (columns[q, a] * columns[q, a])
+                slope = above / below
+                rss = 0.0
+                for a in range(points):
+                    rest = y[a] - slope * columns[q, a]
+                    rss += weight[a] * (rest * rest)
+            value = points * np.log(rss + tiny) + penalties[1]
+            keep(best, value, q + 1, ABSENT, constant, slope, 0.0)
 
 
 @part
@@ -197,6 +217,7 @@ def try_pairs(
     weight: NDArray[np.float64],
     columns: NDArray[np.float64],
     penalties: NDArray[np.float64],
+    target: NDArray[np.float64],
     centred: NDArray[np.float64],
     along: NDArray[np.float64],
     best: Best,
@@ -204,13 +225,17 @@ def try_pairs(
     """Add to the list of the best what two terms do better, after `try_singles`."""
     points = y.size
     criterion = best[2]
-    root = np.sqrt(weight)
-    mean = (weight * y).sum()
-    target = root * (y - mean)
-    spread = (target * target).sum()
+    wanted = target[1]
+    mean, spread = 0.0, 0.0
+    least = np.inf
+    for a in range(points):
+        mean += weight[a] * y[a]
+        spread += wanted[a] * wanted[a]
+        least = min(least, y[a])
     tiny = DIGITS * (mean * mean + spread)
     for q in range(1, columns.shape[0]):
         for r in range(q):
+            # The normal equations of two columns of length 1, whose cosine is `alike`.
             alike = 0.0
             for a in range(points):
                 alike += centred[q, a] * centred[r, a]
@@ -219,23 +244,34 @@ def try_pairs(
                 continue
             on_q = (along[q] - alike * along[r]) / apart
             on_r = (along[r] - alike * along[q]) / apart
-            if on_q <= 0.0 or on_r <= 0.0:
+            if on_q <= 0.0 or on_r <= 0.0:  # terms are added, not subtracted
                 continue
             rss = max(spread - on_q * along[q] - on_r * along[r], 0.0)
             if points * np.log(rss + tiny) + penalties[2] >= criterion[KEPT - 1]:
                 continue
             rss = 0.0  # once more, as the difference above may have no digits left
             for a in range(points):
-                rss += (target[a] - on_q * centred[q, a] - on_r * centred[r, a]) ** 2
+                rest = wanted[a] - on_q * centred[q, a] - on_r * centred[r, a]
+                rss += rest * rest
             value = points * np.log(rss + tiny) + penalties[2]
             if value >= criterion[KEPT - 1]:
                 continue
-            middle_q = (weight * columns[q]).sum()
-            middle_r = (weight * columns[r]).sum()
-            slope_q = on_q / np.sqrt((weight * (columns[q] - middle_q) ** 2).sum())
-            slope_r = on_r / np.sqrt((weight * (columns[r] - middle_r) ** 2).sum())
+            # Coefficients of the columns as they are, and the constant that goes with them.
+            middle_q, middle_r = 0.0, 0.0
+            for a in range(points):
+                middle_q += weight[a] * columns[q, a]
+                middle_r += weight[a] * columns[r, a]
+            length_q, length_r = 0.0, 0.0
+            for a in range(points):
+                off_q, off_r = columns[q, a] - middle_q, columns[r, a] - middle_r
+                length_q += weight[a] * (off_q * off_q)
+                length_r += weight[a] * (off_r * off_r)
+            slope_q, slope_r = on_q / np.sqrt(length_q), on_r / np.sqrt(length_r)
             constant = mean - slope_q * middle_q - slope_r * middle_r
-            keep(best, value, q, r, constant, slope_q, slope_r)
+            falls = columns[q, 0] > columns[q, points - 1]
+            if falls and columns[r, 0] > columns[r, points - 1] and constant < 0.0 and least > 0.0:
+                continue
+            keep(best, value, q + 1, r + 1, constant, slope_q, slope_r)
 
 
 @part
@@ -252,11 +288,14 @@ def keep(
     terms, coefficients, criterion = best
     if value >= criterion[KEPT - 1]:
         return
+    # Worse ones move down by one place.
     at = KEPT - 1
     while at > 0 and value < criterion[at - 1]:
         criterion[at] = criterion[at - 1]
-        terms[at] = terms[at - 1]
-        coefficients[at] = coefficients[at - 1]
+        for one in range(MOST_TERMS):
+            terms[at, one] = terms[at - 1, one]
+        for one in range(1 + MOST_TERMS):
+            coefficients[at, one] = coefficients[at - 1, one]
         at -= 1
     criterion[at] = value
     terms[at, 0], terms[at, 1] = first, second

@@ -1,7 +1,7 @@
 """Search spaces: the exponents that a model may have.
 
 The sets are facts of the literature: PAPER is the default that Calotoiu et al. (2013) suggest, I =
-{0, 1/2, ..., 5/2}, J = {0, 1, 2}; EXTRAP the 42 pairs of Extra-P 4. Both get the exponents below
+{0/2, 1/2, ..., 6/2}, J = {0, 1, 2}; EXTRAP the 42 pairs of Extra-P 4. Both get the exponents below
 0 of strong scaling, of which only the sum with a constant makes sense.
 """
 
@@ -12,8 +12,11 @@ from fractions import Fraction
 from functools import cache
 from itertools import product
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hindmost.errors import UsageError
-from hindmost.models.pmnf.term import ABSENT, Exponents
+from hindmost.models.pmnf.term import ABSENT, Exponents, columns
 
 STRONG = tuple((Fraction(i), Fraction(0)) for i in ("-1/3", "-1/2", "-2/3", "-1", "-3/2", "-2"))
 """What a cost does that ranks share: volumes by p, surfaces by p^2/3, both with their squares."""
@@ -42,7 +45,7 @@ def pairs(powers: str, logarithms: str) -> list[Exponents]:
 
 PAPER = SearchSpace(
     name="paper",
-    exponents=(*STRONG, *pairs("0 1/2 1 3/2 2 5/2", "0 1 2")),
+    exponents=(*STRONG, *pairs("0 1/2 1 3/2 2 5/2 3", "0 1 2")),
 )
 EXTRAP = SearchSpace(
     name="extrap",
@@ -87,3 +90,20 @@ def search_space(name: str) -> SearchSpace:
     if name not in SEARCH_SPACES:
         raise UsageError(f"No search space {name!r}; there are {', '.join(SEARCH_SPACES)}.")
     return SEARCH_SPACES[name]
+
+
+def tabulate(space: SearchSpace, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return every term of each parameter at the points, after a row of ones.
+
+    Parameters
+    ----------
+    space : SearchSpace
+    points : float64 array, shape (point, parameter)
+
+    Returns
+    -------
+    float64 array, shape (parameter, 1 + exponents, point)
+    """
+    ones = np.ones((1, points.shape[0]))
+    each = [np.concatenate([ones, columns(space.exponents, axis)]) for axis in points.T]
+    return np.array(each)

@@ -1,10 +1,10 @@
-"""How many groups of ranks there are: by the silhouette with respect to centroids.
+"""The number of groups of ranks, by the silhouette with respect to centroids.
 
-The silhouette of centroids needs only distances from centroids, which every process has of its own
-ranks: its cost is that of one more round of k-means, where that of pairs grows with the square of
-the ranks. A Bayesian criterion of spherical groups of one variance would see ever more groups in
-ranks along a line, as load imbalance leaves them, the more ranks there are. Ranks along a line
-still pass for two groups or more here, which costs a choice of ranks nothing but exemplars.
+The silhouette of centroids needs only distances from centroids, which every process has for its own
+ranks. It costs one more round of k-means, while the silhouette of pairs grows with the square of
+the ranks. A Bayesian criterion of spherical groups with one variance would find more groups the
+more ranks lie along a line, as they do with load imbalance. Here such ranks still form two groups
+or more, which costs a choice of ranks only additional exemplars.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.ranks.kmeans import STARTS, Clustering, cluster
-from hindmost.models.ranks.together import ALONE, Together
+from hindmost.models.ranks.reductions import ONE_PROCESS, Reductions
 
 MOST_CLUSTERS = 8
 LEAST_SILHOUETTE = 0.6
-"""What one group that is cut in pieces does not reach, unless it lies along a line."""
+"""Not reached by pieces of a single group, unless it lies along a line."""
 
 
 def cluster_by_silhouette(
@@ -27,7 +27,7 @@ def cluster_by_silhouette(
     starts: int = STARTS,
     seed: int = 0,
     ids: NDArray[np.int64] | None = None,
-    together: Together = ALONE,
+    reductions: Reductions = ONE_PROCESS,
 ) -> Clustering:
     """Put ranks into as many groups as stand apart best, one if none do; collective.
 
@@ -38,10 +38,10 @@ def cluster_by_silhouette(
     most : int
         Groups at most.
     """
-    one = cluster(vectors, 1, starts=1, seed=seed, ids=ids, together=together)
+    one = cluster(vectors, 1, starts=1, seed=seed, ids=ids, reductions=reductions)
     best = one
     for k in range(2, most + 1):
-        tried = cluster(vectors, k, starts=starts, seed=seed, ids=ids, together=together)
+        tried = cluster(vectors, k, starts=starts, seed=seed, ids=ids, reductions=reductions)
         if tried.k < k:
             break
         if tried.silhouette > best.silhouette:

@@ -1,16 +1,16 @@
-"""Computation scaling: how the work of all ranks together grows with their number.
+"""Computation scaling: how the total work of all ranks grows with their number.
 
-The other factor of POP's global efficiency. With t the local work of all ranks, s the size of what
-was asked for, and instructions and processor cycles where they were counted::
+The other factor of POP's global efficiency. With t the total local work of all ranks, s the size of
+the problem, and instructions and processor cycles if they were counted::
 
     global efficiency   = parallel efficiency x computation scaling
     computation scaling = (t / s of the reference) / (t / s)
                         = instruction scaling x IPC scaling x frequency scaling (x counted share)
 
-For strong scaling s is the same in all runs and drops out; for weak scaling it grows with the
-ranks. POP counts in useful work only. Where a recording counts whole bodies, waiting included, as a
-rank does that spins in MPI, the share of the counted time that is work is a factor of its own, and
-the other three are told as counted.
+For strong scaling s is the same in all runs and cancels; for weak scaling it grows with the ranks.
+POP counts only during useful work. A recording counts whole bodies (iterations), including waiting,
+since ranks spin in MPI. The share of work in the counted time is then one more factor, and the
+other three are as counted.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from hindmost.errors import DataError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Computation:
-    """The work of all ranks of a run together.
+    """The total work of all ranks of a run.
 
     Attributes
     ----------
     local_s : float
         Local work, summed over ranks, in seconds.
     size : float
-        Of what was asked for, such as unknowns times iterations; 1 if only equal runs are compared.
+        Size of the problem, such as unknowns times iterations; 1 to compare equal runs.
     instructions, cycles : float or None
-        Counted on all ranks; None where they were not.
+        Counted on all ranks; None if not counted.
     counted_s : float or None
-        Time of the ranks in which they were counted, in seconds; None: the local work alone.
+        Time of the ranks during counting, in seconds; None for the local work alone.
 
     Raises
     ------
     DataError
-        Work or a size that is not above nothing.
+        Work or a size that is not above 0.
     """
 
     local_s: float
@@ -49,7 +49,7 @@ class Computation:
     counted_s: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be."""
+        """Refuse impossible values."""
         if not (self.local_s > 0.0 and self.size > 0.0):
             raise DataError(
                 f"Local work of {self.local_s} s for a size of {self.size}; both must be above 0."
@@ -61,22 +61,22 @@ class Computation:
         return bool(self.instructions and self.cycles)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the numbers; what is not known is null."""
+        """Return the numbers as JSON; unknown ones are null."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComputationScaling:
-    """How work holds out against a reference run; below 1 all ranks together do more, or slower.
+    """Work relative to a reference run; below 1 all ranks together work more, or slower.
 
     Attributes
     ----------
     computation : float
         The product of the others.
     instructions, ipc, frequency : float or None
-        Of instructions, of instructions a cycle, of cycles a second; None where not counted.
+        Of instructions, instructions per cycle, cycles per second; None if not counted.
     counted_share : float or None
-        1 where only work was counted; else what waiting adds to what was counted.
+        1 if only work was counted; else the effect of counting while ranks wait.
     """
 
     computation: float
@@ -87,7 +87,7 @@ class ComputationScaling:
 
     @classmethod
     def against(cls, run: Computation, reference: Computation) -> ComputationScaling:
-        """Hold a run against a reference; the reference against itself is 1 throughout."""
+        """Compare a run with a reference; compared with itself, all factors are 1."""
         scaling = (reference.local_s / reference.size) / (run.local_s / run.size)
         if not (run.counted and reference.counted):
             return cls(computation=scaling)
@@ -101,13 +101,13 @@ class ComputationScaling:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the factors; what is not known is null."""
+        """Return the factors as JSON; unknown ones are null."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
-    """What instructions and cycles come to: instructions a size, a cycle; cycles a second."""
+    """Rates of counts: instructions per size and per cycle, cycles per second."""
 
     instructions: float
     ipc: float
@@ -116,7 +116,7 @@ class Rates:
 
     @classmethod
     def of(cls, run: Computation) -> Rates:
-        """Return the rates of a run whose instructions and cycles are known."""
+        """Return the rates of a run with known instructions and cycles."""
         instructions, cycles = float(run.instructions or 0.0), float(run.cycles or 0.0)
         counted_s = run.local_s if run.counted_s is None else run.counted_s
         return cls(

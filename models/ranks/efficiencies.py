@@ -1,10 +1,10 @@
-"""The field's standard efficiencies of a parallel run, as factors and as seconds lost.
+"""POP's efficiencies of a parallel run, as factors and as seconds lost.
 
 After POP, the Performance Optimisation and Productivity centre of excellence: "POP standard metrics
 for performance analysis of parallel applications" (pop-coe.eu), and C. Rosas, J. Gimenez and
 J. Labarta, "Scalability prediction for fundamental performance factors", Supercomputing Frontiers
-and Innovations 1(2), 2014. With the local work t_p of rank p, the run time T and the time I that
-the run would take on an ideal network, on which a message costs nothing::
+and Innovations 1(2), 2014. With the local work t_p of rank p, the run time T, and the time I of the
+run on an ideal network, where messages cost nothing::
 
     parallel efficiency = mean_p t_p / T = load balance x communication efficiency
       load balance      = mean_p t_p / max_p t_p
@@ -23,31 +23,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
+from hindmost.text import counted, percent
 
 ROUNDING = 1e-9
-"""Share by which a mean may lie above its maximum."""
+"""Share by which rounding may lift a mean above the maximum."""
 DIGITS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Efficiencies:
-    """Where the time of ranks went: factors between 0 and 1 whose product is what was useful.
+    """Where the time of ranks went: factors between 0 and 1, whose product is the useful share.
 
     Attributes
     ----------
     ranks : int
     run_time_s : float
-        T: from the begin of the first rank to the end of the last, in seconds.
+        T: from the start of the first rank to the end of the last, in seconds.
     mean_local_s, max_local_s : float
-        Work of a rank by itself: mean over ranks, and of the rank that has most, in seconds.
+        Own work of a rank: mean over ranks, and of the rank with most work, in seconds.
     ideal_s : float or None
-        I: the time on an ideal network, in seconds; None where that is not known, and
-        communication is not split then.
+        I: the time on an ideal network, in seconds; None if unknown, and communication is then not
+        split.
 
     Raises
     ------
     DataError
-        Times that cannot be: negative, not a number, a mean above the maximum.
+        Impossible times: negative, not a number, a mean above the maximum.
     """
 
     ranks: int
@@ -57,12 +58,12 @@ class Efficiencies:
     ideal_s: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse times that cannot be."""
+        """Refuse impossible times."""
         mean, most, whole = self.mean_local_s, self.max_local_s, self.run_time_s
         if not (0.0 <= mean <= most * (1.0 + ROUNDING) < np.inf and 0.0 < whole < np.inf):
             raise DataError(
                 f"A run of {whole} s with local work of {mean} s on average and {most} s at most; "
-                "the run must last longer than nothing, and the mean be from 0 to the maximum."
+                "the run time must be above 0, and the mean from 0 to the maximum."
             )
         if self.ideal_s is not None and not 0.0 <= self.ideal_s < np.inf:
             raise DataError(f"A run time of {self.ideal_s} s on an ideal network; it must be >= 0.")
@@ -82,7 +83,7 @@ class Efficiencies:
             On an ideal network.
         """
         if local.size == 0:
-            raise DataError("Efficiencies of no ranks at all; there must be at least one.")
+            raise DataError("There are no ranks; efficiencies need at least one.")
         return cls(
             ranks=int(local.size),
             run_time_s=float(run_time_s),
@@ -93,32 +94,32 @@ class Efficiencies:
 
     @property
     def parallel(self) -> float:
-        """Share of the ranks' time that is work of their own: the product of all factors."""
+        """Share of the ranks' time that is own work: the product of all factors."""
         return self.mean_local_s / self.run_time_s
 
     @property
     def load_balance(self) -> float:
-        """Mean over maximum of local work; 1 where there is none at all."""
+        """Mean over maximum of local work; 1 without any work."""
         return ratio(self.mean_local_s, self.max_local_s)
 
     @property
     def communication(self) -> float:
-        """What the rank with most work does not wait: its work over the run time."""
+        """Work of the rank with most work, over the run time."""
         return self.max_local_s / self.run_time_s
 
     @property
     def serialisation(self) -> float | None:
-        """What is left by ranks that wait for each other in turn; None where it is not known."""
+        """Efficiency left by ranks that wait for each other in turn; None if unknown."""
         return None if self.ideal_s is None else ratio(self.max_local_s, self.ideal_s)
 
     @property
     def transfer(self) -> float | None:
-        """What is left by the cost of messages itself; None where it is not known."""
+        """Efficiency left by the cost of messages; None if unknown."""
         return None if self.ideal_s is None else self.ideal_s / self.run_time_s
 
     @property
     def lost_s(self) -> dict[str, float]:
-        """Seconds of the run that each factor costs; with the mean local work they sum to it."""
+        """Seconds of the run lost to each factor; with the mean local work they sum to T."""
         most, whole = self.max_local_s, self.run_time_s
         balance = {"load_balance": most - self.mean_local_s}
         if self.ideal_s is None:
@@ -130,21 +131,20 @@ class Efficiencies:
         }
 
     def explain(self) -> str:
-        """Say it in a sentence: what of the run's time is lost to what."""
+        """Return how much of the run time is lost to what, in a sentence."""
         whole = self.run_time_s
         lost = [
-            f"{told(seconds, whole)} to {name.replace('_', ' ')}"
+            f"{aligned(seconds, whole)} to {name.replace('_', ' ')}"
             for name, seconds in self.lost_s.items()
         ]
-        ranks = "1 rank" if self.ranks == 1 else f"{self.ranks} ranks"
         return (
-            f"Of {told(whole, whole)} on {ranks}, {', '.join(lost[:-1])} and {lost[-1]} are lost; "
-            f"{told(self.mean_local_s, whole)} are work: parallel efficiency "
-            f"{100.0 * self.parallel:.1f} %."
+            f"Of {aligned(whole, whole)} on {counted(self.ranks, 'rank')}, "
+            f"{aligned(self.mean_local_s, whole)} are work (parallel efficiency "
+            f"{percent(self.parallel)}); {', '.join(lost[:-1])} and {lost[-1]} are lost."
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return factors and seconds; what is not known is null."""
+        """Return factors and seconds as JSON; unknown ones are null."""
         return {
             "ranks": self.ranks,
             "parallel": self.parallel,
@@ -161,17 +161,17 @@ class Efficiencies:
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Efficiencies:
-        """Return what `to_json` told."""
+        """Return what `to_json` wrote."""
         names = ("ranks", "run_time_s", "mean_local_s", "max_local_s", "ideal_s")
         return cls(**{name: values[name] for name in names})
 
 
 def ratio(part: float, whole: float) -> float:
-    """Return the share of a part; of nothing, nothing is lost."""
+    """Return the share of a part; 1 of nothing."""
     return part / whole if whole > 0.0 else 1.0
 
 
-def told(seconds: float, whole_s: float) -> str:
+def aligned(seconds: float, whole_s: float) -> str:
     """Write a part of a time to as many decimals as show three digits of the whole."""
     decimals = max(DIGITS - 1 - math.floor(math.log10(whole_s)), 0)
     rounded = round(seconds, decimals) + 0.0  # no minus before nothing

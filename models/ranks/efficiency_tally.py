@@ -1,11 +1,11 @@
 """The efficiencies of a run and of its parts, counted block by block.
 
-Bodies are what is looked at; restarts and what precedes and follows all bodies are left out. The
-run time T is summed over restart cycles: each lasts from the begin of the first rank to the end of
-the last. Parts are windows of bodies, nodes, and places in the restart cycle. A window is walked
-through by itself, ranks standing together at its begin, as when a trace is cut. A place, which is a
-single body of every cycle, is no stretch of time: T and I are there what the bodies at it take the
-rank that they take longest, summed over cycles, on the clock and on the ideal network.
+Efficiencies cover the bodies (iterations), without restarts, lead-in and lead-out. The run time T
+is summed over restart cycles, each from the start of the first rank to the end of the last. Parts
+are windows of bodies, nodes, and places in the restart cycle. A window is walked through by itself,
+and all ranks start it together, as when a trace is cut. If they start it far apart, its
+communication efficiency is not split. A place is one body of every cycle and no period of time: its
+T and I are the largest sums over cycles of any rank, on the clock and on the ideal network.
 """
 
 from __future__ import annotations
@@ -22,20 +22,33 @@ from hindmost.models.ranks.ideal_network import IdealNetwork
 from hindmost.models.ranks.stretches import BodyBlock, StretchTally, meetings
 
 MOST_PLACES = 512
-"""Longer restart cycles are not looked at place by place."""
+"""Longer restart cycles are not analysed by place."""
+
+APART = "ranks start this window too far apart to separate serialisation from transfer"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """Bodies from ``first`` up to ``last``, which is the first of the next window."""
+    """Bodies from ``first`` up to ``last``, which is the first of the next window.
+
+    Attributes
+    ----------
+    not_split : str
+        Why communication is not split although that of the run is; empty if it is.
+    """
 
     first: int
     last: int
     efficiencies: Efficiencies
+    not_split: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Return the borders and the efficiencies between them."""
-        return {"bodies": [self.first, self.last], **self.efficiencies.to_json()}
+        return {
+            "bodies": [self.first, self.last],
+            **self.efficiencies.to_json(),
+            "not_split": self.not_split or None,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,10 +61,10 @@ class RunParts:
         Of all bodies and ranks.
     windows : tuple of Window
     nodes : dict of str to Efficiencies
-        Of the ranks on a node, held against the run's time; weighted by ranks, their parallel
-        efficiencies have the run's for mean.
+        Of the ranks on a node, relative to the run's time. The mean of their parallel efficiencies,
+        weighted by ranks, is that of the run.
     places : dict of int to Efficiencies
-        By place in the restart cycle; empty where there are no cycles that repeat.
+        By place in the restart cycle; empty without repeating cycles.
     """
 
     whole: Efficiencies
@@ -71,12 +84,12 @@ class EfficiencyTally:
     edge_source, edge_target : int array, shape (edge,)
         The target waits for the source's halo.
     with_events : bool
-        Whether blocks bring the events of their bodies.
+        Whether blocks contain the events of their bodies.
     overlapping : bool
-        Whether reductions overlap with work. What is waited for in one body then belongs to
-        another, so that single places are not split.
+        Whether reductions overlap with work. Ranks may then wait in one body for work of another,
+        so communication is not split by place.
     windows : int
-        Into how many windows the run is cut, at begins of cycles where there are as many.
+        Number of windows; they start with cycles if there are enough.
     """
 
     def __init__(
@@ -101,7 +114,7 @@ class EfficiencyTally:
             return StretchTally(ranks, meetings(position, cuts), parts, network)
 
         self._windows = tally(first, part)
-        # Windows that begin with cycles cut nothing: the run is their sum, and is walked once.
+        # Windows that start with cycles cut nothing: the run is their sum, and is walked once.
         cycles = meetings(position, first[:0])
         self._whole = (
             self._windows
@@ -120,17 +133,22 @@ class EfficiencyTally:
             self._places.add(first, block, ended)
 
     def result(self) -> RunParts:
-        """Return the efficiencies, all bodies having come."""
+        """Return the efficiencies, after the last body."""
         names = np.array(self._nodes)
+        whole = self._whole.efficiencies(slice(None))
+        of_windows = [
+            self._windows.efficiencies(slice(at, at + 1)) for at in range(self._borders.size - 1)
+        ]
         return RunParts(
-            whole=self._whole.efficiencies(slice(None)),
+            whole=whole,
             windows=tuple(
                 Window(
                     first=int(self._borders[at]),
                     last=int(self._borders[at + 1]),
-                    efficiencies=self._windows.efficiencies(slice(at, at + 1)),
+                    efficiencies=each,
+                    not_split=APART if whole.ideal_s is not None and each.ideal_s is None else "",
                 )
-                for at in range(self._borders.size - 1)
+                for at, each in enumerate(of_windows)
             ),
             nodes={
                 name: self._whole.efficiencies(slice(None), np.flatnonzero(names == name))
@@ -160,7 +178,7 @@ class PlaceTally:
         self._last = np.zeros(ranks)
 
     def add(self, first: int, block: BodyBlock, ended: NDArray[np.float64] | None) -> None:
-        """Count bodies, with when they end on the ideal network."""
+        """Count bodies, and the times at which they end on the ideal network."""
         position = self._position[first : first + len(block.duration)]
         alone = None
         if ended is not None:
@@ -177,7 +195,7 @@ class PlaceTally:
 
     def result(self, split: bool) -> dict[int, Efficiencies]:
         """Return the efficiencies by place."""
-        if self._local.shape[1] == 1:  # waits for nobody, whether its events are known or not
+        if self._local.shape[1] == 1:  # waits for nobody, with or without events
             self._ideal, split = self._local, True
         return {
             place: Efficiencies.of_ranks(
@@ -191,7 +209,7 @@ class PlaceTally:
 
 
 def repeats(position: NDArray[np.int32]) -> bool:
-    """Tell whether there are several cycles, and not too long to be looked at by place."""
+    """Tell whether there are several cycles, short enough to be analysed by place."""
     return bool(np.count_nonzero(position == 0) > 1 and position.max() < MOST_PLACES)
 
 
@@ -203,7 +221,7 @@ def window_borders(position: NDArray[np.int32], windows: int) -> NDArray[np.intp
     position : int array, shape (iteration,)
         Place in the restart cycle.
     windows : int
-        How many are asked for; there are no more than bodies.
+        Number of windows; at most the number of bodies.
 
     Raises
     ------
@@ -211,7 +229,7 @@ def window_borders(position: NDArray[np.int32], windows: int) -> NDArray[np.intp
         Less than one window.
     """
     if windows < 1:
-        raise UsageError(f"{windows} windows; there must be at least 1.")
+        raise UsageError(f"{windows} windows; give at least 1.")
     bodies = position.size
     cycles = np.flatnonzero(position == 0)
     places = cycles if cycles.size >= windows else np.arange(bodies)

@@ -1,7 +1,7 @@
-"""Of every group of ranks, the most typical one and those that fit least.
+"""Exemplars and outliers of every group of ranks.
 
-As in Lee (2009): one exemplar a cluster, nearest to the centroid; outliers farthest from it, their
-number in proportion to the cluster's size.
+As in Lee (2009): one exemplar per cluster, nearest to the centroid, and outliers, farthest from it,
+in proportion to the cluster's size.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.ranks.kmeans import Clustering
-from hindmost.models.ranks.together import ALONE, Together
-from hindmost.models.ranks.top import largest
+from hindmost.models.ranks.largest import largest
+from hindmost.models.ranks.reductions import ONE_PROCESS, Reductions
 
 
 def exemplars(
@@ -19,14 +19,14 @@ def exemplars(
     *,
     most: int | None = None,
     ids: NDArray[np.int64] | None = None,
-    together: Together = ALONE,
+    reductions: Reductions = ONE_PROCESS,
 ) -> NDArray[np.bool_]:
     """Return which ranks of this process are nearest to the centroid of their cluster; collective.
 
     Parameters
     ----------
     most : int, optional
-        Of so many clusters only, the largest first.
+        Most clusters to give an exemplar, the largest first.
 
     Returns
     -------
@@ -35,7 +35,7 @@ def exemplars(
     quota = np.ones(clustering.k, np.int64)
     quota[clustering.k if most is None else most :] = 0
     return largest(
-        -clustering.distances, quota, groups=clustering.labels, ids=ids, together=together
+        -clustering.distances, quota, groups=clustering.labels, ids=ids, reductions=reductions
     )
 
 
@@ -45,7 +45,7 @@ def outliers(
     *,
     but: NDArray[np.bool_] | None = None,
     ids: NDArray[np.int64] | None = None,
-    together: Together = ALONE,
+    reductions: Reductions = ONE_PROCESS,
 ) -> NDArray[np.bool_]:
     """Return which ranks of this process are farthest from their centroids; collective.
 
@@ -65,9 +65,9 @@ def outliers(
     if but is not None:
         scores[but] = -np.inf
         taken = np.bincount(clustering.labels[but], minlength=clustering.k).astype(np.int64)
-        free -= together.total(taken)
+        free -= reductions.total(taken)
     quota = in_proportion(count, clustering.sizes, free)
-    return largest(scores, quota, groups=clustering.labels, ids=ids, together=together)
+    return largest(scores, quota, groups=clustering.labels, ids=ids, reductions=reductions)
 
 
 def in_proportion(

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
-from hindmost.models.ranks.together import ALONE, Together
+from hindmost.models.ranks.reductions import ONE_PROCESS, Reductions
 
 BINS = 40
 
@@ -41,8 +41,17 @@ class Histogram:
         """All that was counted."""
         return int(self.counts.sum()) + self.below + self.above
 
+    def to_json(self) -> dict[str, Any]:
+        """Return edges and counts as JSON."""
+        return {
+            "edges_s": self.edges.tolist(),
+            "counts": self.counts.tolist(),
+            "below": self.below,
+            "above": self.above,
+        }
+
     def with_more(
-        self, durations: NDArray[np.floating[Any]], together: Together = ALONE
+        self, durations: NDArray[np.floating[Any]], reductions: Reductions = ONE_PROCESS
     ) -> Histogram:
         """Return the histogram with more durations counted in; collective.
 
@@ -54,7 +63,7 @@ class Histogram:
         place = np.searchsorted(self.edges, flat, side="right")
         place[flat == self.edges[-1]] = self.edges.size - 1
         more = np.bincount(place, minlength=self.edges.size + 1).astype(np.int64)
-        more = together.total(more)
+        more = reductions.total(more)
         return Histogram(
             edges=self.edges,
             counts=self.counts + more[1:-1],

@@ -1,4 +1,4 @@
-"""The criteria of a run, and the ranks that it keeps by them; see `selection`."""
+"""The ranks that a run keeps, by its criteria; see `selection`."""
 
 from __future__ import annotations
 
@@ -10,38 +10,49 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DataError
 from hindmost.models.ranks.choosing_k import cluster_by_silhouette
+from hindmost.models.ranks.distributed_lateness import (
+    DistributedLateness,
+    distributed_lateness,
+    over_bodies,
+)
 from hindmost.models.ranks.kmeans import cluster
-from hindmost.models.ranks.meeting import Meeting, meet, over_bodies
+from hindmost.models.ranks.reductions import ONE_PROCESS, Reductions, count_of, exact_grid, on_grid
 from hindmost.models.ranks.selection import (
-    Criterion,
     Selection,
+    SelectionCriterion,
     ranks_to_keep,
     select,
     unlike_in_windows,
 )
-from hindmost.models.ranks.together import ALONE, Together, count_of, exact_grid, on_grid
 from hindmost.models.ranks.vectors import RankMetrics
 
 WINDOWS = 4
+HALO = "halo"
+"""Name of the time in halo exchanges."""
+MATTERS = 0.01
 NODE_DEVIATIONS = 4.0
-"""How many standard deviations of the other nodes a node is slower that stands out."""
+"""Standard deviations of the other nodes by which an outlier node is slower."""
 LEAST_NODES = 4
 NODE_WEIGHT = 6
-"""Its ranks, where one does, are so many times as many as those of another criterion."""
-CRITERIA = ("node", "unlike in a phase", "critical", "peaks", "waiting")
-"""What counts beside the outliers of k-means, by default all."""
+"""Number of ranks kept of such a node, relative to other criteria."""
+CRITERIA = ("node", "unlike in a phase", "critical", "transfers", "peaks", "waiting")
+"""Criteria besides the outliers of k-means; all by default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BodiesOfRanks:
-    """What the ranks of this process did in every body.
+    """The bodies of the ranks of this process.
 
     Attributes
     ----------
     parts : dict of str to float64 array, shape (iteration, rank), seconds
         Own work by kind (the phases without waiting).
+    not_work : dict of str to float64 array, shape (iteration, rank), seconds
+        All other time by kind: in halo exchanges, waiting, in unclassified MPI calls.
+    transfer : float64 array, shape (iteration, rank), seconds, or None
+        Time in slow transfers; None if unknown, on all processes or on none.
     counts : dict of str to (str, float64 array of shape (rank,))
-        What is known of a whole rank, with its domain: messages, bytes.
+        Counts of a rank in the whole run, with their domain: messages, bytes.
     ids : int64 array, shape (rank,)
         Numbers of the ranks.
     node_of : int64 array, shape (rank,)
@@ -50,6 +61,8 @@ class BodiesOfRanks:
     """
 
     parts: dict[str, NDArray[np.float64]]
+    not_work: dict[str, NDArray[np.float64]]
+    transfer: NDArray[np.float64] | None
     counts: dict[str, tuple[str, NDArray[np.float64]]]
     ids: NDArray[np.int64]
     node_of: NDArray[np.int64]
@@ -73,13 +86,14 @@ class BodiesOfRanks:
 
     def metrics(self, rows: slice = slice(None)) -> RankMetrics:
         """Return the vector of every rank over some bodies; counts as they are."""
-        columns = [over_bodies(part[rows]) for part in self.parts.values()]
+        times = {**self.parts, **self.not_work}
+        columns = [over_bodies(part[rows]) for part in times.values()]
         columns += [values for _, values in self.counts.values()]
         return RankMetrics(
             values=np.stack(columns, axis=1),
-            names=(*self.parts, *self.counts),
-            units=("s",) * len(self.parts) + ("1",) * len(self.counts),
-            domains=("time",) * len(self.parts) + tuple(name for name, _ in self.counts.values()),
+            names=(*times, *self.counts),
+            units=("s",) * len(times) + ("1",) * len(self.counts),
+            domains=("time",) * len(times) + tuple(name for name, _ in self.counts.values()),
         )
 
     def windows(self, count: int = WINDOWS) -> list[RankMetrics]:
@@ -96,8 +110,8 @@ def keep(
     seed: int = 0,
     criteria: tuple[str, ...] = CRITERIA,
     always: tuple[int, ...] = (),
-    together: Together = ALONE,
-) -> tuple[Selection, Meeting]:
+    reductions: Reductions = ONE_PROCESS,
+) -> tuple[Selection, DistributedLateness]:
     """Choose the ranks that keep their full records; collective.
 
     Parameters
@@ -112,33 +126,60 @@ def keep(
         Ranks that are kept in any case; they count.
     """
     ids = bodies.ids
-    vectors = bodies.metrics().normalised(together)
-    count = ranks_to_keep(share, count_of(len(vectors), together))
+    vectors = bodies.metrics().normalised(reductions)
+    count = ranks_to_keep(share, count_of(len(vectors), reductions))
     if k is None:
-        groups = cluster_by_silhouette(vectors, seed=seed, ids=ids, together=together)
+        groups = cluster_by_silhouette(vectors, seed=seed, ids=ids, reductions=reductions)
     else:
-        groups = cluster(vectors, k, seed=seed, ids=ids, together=together)
-    meeting = meet(bodies.work, ids=ids, together=together)
+        groups = cluster(vectors, k, seed=seed, ids=ids, reductions=reductions)
+    meeting = distributed_lateness(
+        bodies.work, transfer=bodies.transfer, ids=ids, reductions=reductions
+    )
     scores = {}
     if "node" in criteria:
-        scores["node"] = on_slow_nodes(bodies, together)
+        scores["node"] = on_slow_nodes(bodies, reductions)
     if "unlike in a phase" in criteria:
         scores["unlike in a phase"] = unlike_in_windows(
-            bodies.windows(), groups.k, seed=seed, ids=ids, together=together
+            bodies.windows(), groups.k, seed=seed, ids=ids, reductions=reductions
         )
     if "critical" in criteria:
         scores["critical"] = np.where(meeting.last > 0, meeting.path_s, -np.inf)
+    if "transfers" in criteria:
+        scores["transfers"] = in_transfers(bodies, reductions)
     if "peaks" in criteria:
         scores["peaks"] = peaks(bodies.work, meeting.level_s)
     if "waiting" in criteria:
         scores["waiting"] = -meeting.waited_s
     wanted = [
-        Criterion(name=name, scores=scores[name], weight=NODE_WEIGHT if name == "node" else 1)
+        SelectionCriterion(
+            name=name, scores=scores[name], weight=NODE_WEIGHT if name == "node" else 1
+        )
         for name in criteria
+        if name != "transfers" or anywhere(scores[name], reductions)  # else its room is the others'
     ]
     named = np.isin(ids, always) if always else None
-    chosen = select(groups, count, wanted, ids=ids, always=named, together=together)
+    chosen = select(groups, count, wanted, ids=ids, always=named, reductions=reductions)
     return chosen, meeting
+
+
+def anywhere(scores: NDArray[np.float64], reductions: Reductions) -> bool:
+    """Tell whether some rank has a score; collective."""
+    return bool(reductions.most(np.array([scores.max(initial=-np.inf)]))[0] > -np.inf)
+
+
+def in_transfers(
+    bodies: BodiesOfRanks, reductions: Reductions = ONE_PROCESS
+) -> NDArray[np.float64]:
+    """Return what slow transfers took each rank, or its time in halos: (rank,), s; collective.
+
+    Ranks that lost nothing by it, or less than a hundredth of their work, are not kept for it.
+    """
+    if bodies.transfer is not None:
+        lost = over_bodies(bodies.transfer)
+    else:
+        lost = over_bodies(bodies.not_work.get(HALO, np.zeros(bodies.work.shape)))
+        lost = lost - reductions.least(np.array([lost.min(initial=np.inf)]))[0]
+    return np.where(lost > MATTERS * over_bodies(bodies.work), lost, -np.inf)
 
 
 def peaks(work: NDArray[np.float64], level: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -158,20 +199,22 @@ def peaks(work: NDArray[np.float64], level: NDArray[np.float64]) -> NDArray[np.f
     return over_bodies(np.maximum(off - high, 0.0))
 
 
-def on_slow_nodes(bodies: BodiesOfRanks, together: Together = ALONE) -> NDArray[np.float64]:
+def on_slow_nodes(
+    bodies: BodiesOfRanks, reductions: Reductions = ONE_PROCESS
+) -> NDArray[np.float64]:
     """Return the work of ranks whose node stands out as a whole, else -inf: (rank,); collective.
 
     A node stands out if its mean is above that of the other nodes by `NODE_DEVIATIONS` of their
     standard deviations.
     """
     work = over_bodies(bodies.work)
-    longest = float(together.most(np.array([work.max(initial=0.0)]))[0])
-    ranks = count_of(work.size, together)
+    longest = float(reductions.most(np.array([work.max(initial=0.0)]))[0])
+    ranks = count_of(work.size, reductions)
     summed = np.bincount(
         bodies.node_of, on_grid(work, exact_grid(longest, ranks)), minlength=bodies.nodes
     )
     counted = np.bincount(bodies.node_of, minlength=bodies.nodes).astype(np.float64)
-    packed = together.total(np.stack([summed, counted]))
+    packed = reductions.total(np.stack([summed, counted]))
     mean = packed[0] / np.maximum(packed[1], 1.0)
     out = np.zeros(bodies.nodes, bool)
     if bodies.nodes >= LEAST_NODES:

@@ -1,4 +1,4 @@
-"""k-means over the vectors of ranks, from several starts, alike on one process and on many.
+"""k-means over the vectors of ranks, from several starts, equal on one process and on many.
 
 Initial centroids are drawn as k-means++ does (Arthur and Vassilvitskii, 2007), by a race: every
 rank draws an exponential time from a hash of its number, divided by its squared distance, and the
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DataError, UsageError
 from hindmost.models.compiled import compiled
-from hindmost.models.ranks.loops import assign, inertia, nearest_so_far, race, reassign
-from hindmost.models.ranks.together import ALONE, Together, count_of, exact_grid, on_grid
+from hindmost.models.ranks.kmeans_loops import assign, inertia, nearest_so_far, race, reassign
+from hindmost.models.ranks.reductions import ONE_PROCESS, Reductions, count_of, exact_grid, on_grid
 
 STARTS = 5
 MOST_ROUNDS = 100
@@ -69,9 +69,9 @@ def cluster(
     seed: int = 0,
     tolerance: float = TOLERANCE,
     ids: NDArray[np.int64] | None = None,
-    together: Together = ALONE,
+    reductions: Reductions = ONE_PROCESS,
 ) -> Clustering:
-    """Put ranks into k groups; collective.
+    """Divide ranks into k groups; collective.
 
     Parameters
     ----------
@@ -89,28 +89,26 @@ def cluster(
     UsageError
         k or the number of starts is below 1.
     DataError
-        No rank at all, or a vector that is not finite.
+        No rank, or a vector that is not finite.
     """
     if k < 1 or starts < 1:
         raise UsageError(f"{k} clusters from {starts} starts; both must be at least 1.")
-    count = count_of(len(vectors), together)
-    bad = together.most(np.array([float(not np.isfinite(vectors).all())]))[0]
+    count = count_of(len(vectors), reductions)
+    bad = reductions.most(np.array([float(not np.isfinite(vectors).all())]))[0]
     if not count or bad:
-        raise DataError(
-            "No rank to put into groups." if not count else "A rank's vector is not a number."
-        )
+        raise DataError("No rank to group." if not count else "A rank's vector is not a number.")
     ids = np.arange(len(vectors), dtype=np.int64) if ids is None else ids
-    greatest = float(together.most(np.array([np.abs(vectors).max(initial=0.0)]))[0])
+    greatest = float(reductions.most(np.array([np.abs(vectors).max(initial=0.0)]))[0])
     points = np.ascontiguousarray(on_grid(vectors, exact_grid(greatest, count)))
     square = exact_grid(4.0 * greatest**2 * points.shape[1], count)
     k = min(k, count)
-    centroids = first_centroids(points, ids, k, starts, seed, together)
+    centroids = first_centroids(points, ids, k, starts, seed, reductions)
     state = _State.new(points, centroids)
     rounds = np.zeros(starts, np.int64)
     active = np.arange(starts)
     while active.size:
         packed = np.concatenate([state.sums[active].ravel(), state.sizes[active].ravel()])
-        packed = together.total(packed)
+        packed = reductions.total(packed)
         sums = packed[: active.size * k * points.shape[1]].reshape(active.size, k, -1)
         sizes = packed[sums.size :].reshape(active.size, k)
         rounds[active] += 1
@@ -124,9 +122,9 @@ def cluster(
         active = active[changed]
     spread = np.zeros(starts)
     compiled(inertia)(points, centroids, state.labels, square, spread)
-    spread = together.total(spread)
+    spread = reductions.total(spread)
     best = int(np.argmin(spread))
-    return _finished(points, centroids[best], int(rounds[best]), float(spread[best]), together)
+    return _finished(points, centroids[best], int(rounds[best]), float(spread[best]), reductions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,7 +194,7 @@ def first_centroids(
     k: int,
     starts: int,
     seed: int,
-    together: Together,
+    reductions: Reductions,
 ) -> NDArray[np.float64]:
     """Draw k ranks for every start, far from each other: float64, shape (start, k, metric)."""
     centroids = np.zeros((starts, k, points.shape[1]))
@@ -205,15 +203,15 @@ def first_centroids(
     for at in range(k):
         times = np.full((starts, len(points)), np.inf)
         compiled(race)(near, ids, seed, at, times)
-        first = together.least(times.min(axis=1, initial=np.inf))
+        first = reductions.least(times.min(axis=1, initial=np.inf))
         winner = np.where((times == first[:, None]) & np.isfinite(times), ids[None, :], nobody).min(
             axis=1, initial=nobody
         )
-        winner = together.least(winner)
+        winner = reductions.least(winner)
         vectors = np.zeros((starts, points.shape[1]))
         for start in range(starts):
             vectors[start] = points[ids == winner[start]].sum(axis=0)
-        vectors = together.total(vectors)
+        vectors = reductions.total(vectors)
         vectors = np.where((winner < nobody)[:, None], vectors, centroids[:, 0])
         centroids[:, at] = vectors
         compiled(nearest_so_far)(points, vectors, at == 0, near)
@@ -225,11 +223,11 @@ def _finished(
     centroids: NDArray[np.float64],
     rounds: int,
     inertia: float,
-    together: Together,
+    reductions: Reductions,
 ) -> Clustering:
-    """Order the clusters by size, leave empty ones out, and say how well they are apart."""
+    """Order the clusters by size without empty ones, and compute how well they are separated."""
     state = _State.new(points, centroids[None])
-    total = together.total(state.sizes[0]).astype(np.int64)
+    total = reductions.total(state.sizes[0]).astype(np.int64)
     order = sorted(np.flatnonzero(total), key=lambda each: (-total[each], tuple(centroids[each])))
     place = np.zeros(len(centroids), np.int64)
     place[order] = np.arange(len(order))
@@ -245,7 +243,7 @@ def _finished(
         other = distances.min(axis=1)
         several = (total[order] > 1)[mine]
         apart = np.divide(other - own, other, out=np.zeros_like(own), where=several & (other > 0))
-        summed = together.total(np.array([on_grid(apart, 2.0**-30).sum()]))
+        summed = reductions.total(np.array([on_grid(apart, 2.0**-30).sum()]))
         silhouette = float(summed[0] / total.sum())
     return Clustering(
         labels=mine,

@@ -1,14 +1,12 @@
-"""Time profiles: how many ranks are at work in every interval, and the two slopes of Lee (2009).
+"""Time profiles: the number of ranks at work in every interval, after Lee (2009).
 
 Activity is summed over the ranks on the common clock. A profile of a whole run would smear its
-bodies, so bodies are laid over each other as well: time since the body's first rank began, over the
-length of the body, all bodies together. There the heuristics of the thesis are computed rather than
-looked for: ranks that end their work one after another make the curve fall gradually, which hints
-at load imbalance; ranks that begin one after another make it rise gradually, which hints at slow
-communication.
+bodies (iterations), so there is a second one with all bodies laid over each other: time since the
+body's first rank started, over the length of the body.
 
-Own work is taken to come first in a body and waiting after it; that is right for bodies that end
-with a reduction, and for others to the length of a body.
+Events show when ranks work within a body. Without events the order of work and waiting is unknown:
+work is spread evenly over the body, which limits the resolution of the run's profile to a body, and
+bodies are not laid over each other.
 """
 
 from __future__ import annotations
@@ -21,11 +19,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DataError, UsageError
 from hindmost.models.compiled import compiled
-
-GRADUAL = 0.05
-"""A rise or fall that takes this share of a body, or more, is worth a word."""
-HIGH, LOW = 0.9, 0.1
-"""Between these shares of its highest value the slopes of a curve are measured."""
+from hindmost.models.simulation.blocks import NONE, POST, EventBlock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +31,7 @@ class Profile:
     edges : float64 array, shape (interval + 1,)
         Seconds; of bodies laid over each other, shares of a body.
     busy : float64 array, shape (interval,)
-        Ranks at work, the mean over the interval.
+        Mean number of ranks at work.
     ranks : int
     """
 
@@ -49,57 +43,6 @@ class Profile:
     def utilisation(self) -> NDArray[np.float64]:
         """Share of the ranks that are at work: float64, shape (interval,)."""
         return self.busy / self.ranks
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Slopes:
-    """The rise and the fall of a folded profile.
-
-    Attributes
-    ----------
-    rise_s, fall_s : float
-        From 10 to 90 % of the highest value, and back, in seconds.
-    rise_share, fall_share : float
-        The same over the length of the mean body.
-    upward, downward : float
-        Slopes by least squares over these stretches, share of the ranks per second; downward is
-        negative. 0 where a stretch is shorter than three intervals.
-    late_begin_share, early_end_share : float
-        Share of the time of all ranks that lies before a rank begins, and after it has ended its
-        work.
-    """
-
-    rise_s: float
-    fall_s: float
-    rise_share: float
-    fall_share: float
-    upward: float
-    downward: float
-    late_begin_share: float
-    early_end_share: float
-
-    def explain(self) -> str:
-        """Say in words what the slopes hint at."""
-        said = []
-        if self.fall_share >= GRADUAL:
-            said.append(
-                f"ranks end their work one after another, over {100 * self.fall_share:.0f} % of a "
-                f"body (slope {1e-4 * self.downward:.3g} % of the ranks a us): a hint at load "
-                f"imbalance, {100 * self.early_end_share:.1f} % of the time of all ranks"
-            )
-        if self.rise_share >= GRADUAL:
-            said.append(
-                f"ranks begin one after another, over {100 * self.rise_share:.0f} % of a body "
-                f"(slope {1e-4 * self.upward:+.3g} % of the ranks a us): a hint at slow "
-                f"communication, {100 * self.late_begin_share:.1f} % of the time of all ranks"
-            )
-        if not said:
-            return (
-                "No gradual slope: ranks begin and end their work together, within "
-                f"{100 * max(self.rise_share, self.fall_share):.0f} % of a body."
-            )
-        text = "; ".join(said)
-        return text[0].upper() + text[1:] + "."
 
 
 class ProfileSum:
@@ -123,9 +66,10 @@ class ProfileSum:
         self._ranks = ranks
         # Of the run and of the folded body: parts of intervals, and where whole ones begin and end.
         self._parts = np.zeros((2, intervals + 1))
-        self._turns = np.zeros((2, intervals + 1), np.int64)
+        self._turns = np.zeros((2, intervals + 1))
         self._steps = np.array([end_s / intervals, 1.0 / intervals])
-        self._sums = np.zeros(4)
+        self._bodies = 0
+        self._ordered = True
 
     def add(
         self,
@@ -133,7 +77,7 @@ class ProfileSum:
         work: NDArray[np.floating[Any]],
         duration: NDArray[np.float64],
     ) -> None:
-        """Add bodies.
+        """Add bodies without events.
 
         Parameters
         ----------
@@ -145,8 +89,54 @@ class ProfileSum:
                 f"Starts {start.shape}, work {work.shape} and durations {duration.shape} of "
                 f"{self._ranks} ranks; all must be (iteration, rank)."
             )
+        self._ordered = False
+        share = np.divide(work, duration, out=np.zeros(start.shape), where=duration > 0.0)
+        self._place(start, start + duration, share, start, duration)
+
+    def add_events(
+        self,
+        start: NDArray[np.float64],
+        duration: NDArray[np.float64],
+        block: EventBlock,
+        share: NDArray[np.float64] | None = None,
+    ) -> None:
+        """Add bodies with events, between which own work lies.
+
+        Parameters
+        ----------
+        start, duration : float64 array, shape (iteration, rank), seconds
+        block : EventBlock
+            Of the same bodies.
+        share : float64 array, shape (iteration, rank), optional
+            Of the time between events, what is own work; all if not given.
+        """
+        ones = np.ones(start.shape) if share is None else share
+        begin = start
+        for event in range(block.kind.shape[1]):
+            there = (block.kind[:, event] != NONE)[:, None]
+            # Starting a reduction is the rank's own doing; in any other event it waits.
+            posts = (block.kind[:, event] == POST)[:, None]
+            inside = np.where(there, block.duration[:, :, event], 0.0)
+            end = begin + np.where(there, block.work[:, :, event], 0.0)
+            self._place(begin, end + np.where(posts, inside, 0.0), ones, start, duration)
+            begin = end + inside
+        self._place(begin, begin + block.rest, ones, start, duration)
+
+    def _place(
+        self,
+        begin: NDArray[np.float64],
+        end: NDArray[np.float64],
+        share: NDArray[np.float64],
+        start: NDArray[np.float64],
+        duration: NDArray[np.float64],
+    ) -> None:
+        """Put stretches of work, one a body and rank, into the intervals."""
+        first = start.min(axis=1)
+        length = (start + duration).max(axis=1) - first
+        if begin is start:
+            self._bodies += int((length > 0.0).sum())
         compiled(accumulate)(
-            start, work, duration, self._steps, self._parts, self._turns, self._sums
+            begin, end, share, first, length, self._steps, self._parts, self._turns
         )
 
     @property
@@ -155,96 +145,55 @@ class ProfileSum:
         return self._profile(0, 1.0)
 
     @property
-    def of_body(self) -> Profile:
-        """The profile of all bodies laid over each other."""
-        return self._profile(1, max(self._sums[0], 1.0))
+    def of_body(self) -> Profile | None:
+        """The profile of all bodies laid over each other; None without events."""
+        return self._profile(1, max(self._bodies, 1.0)) if self._ordered else None
 
     def _profile(self, which: int, of: float) -> Profile:
-        """Return a profile, as the mean of so many."""
+        """Return a profile, divided by a number of bodies."""
         step = float(self._steps[which])
-        busy = self._parts[which] / step + np.cumsum(self._turns[which])
+        # Where shares of a rank come and go, rounding may leave less than nothing.
+        busy = np.maximum(self._parts[which] / step + np.cumsum(self._turns[which]), 0.0)
         edges = np.arange(busy.size) * step
         return Profile(edges=edges, busy=busy[:-1] / of, ranks=self._ranks)
 
-    def slopes(self) -> Slopes:
-        """Return the slopes of the folded profile."""
-        bodies, length, late, early = self._sums
-        mean = length / max(bodies, 1.0)
-        profile = self.of_body
-        share, middle = profile.utilisation, (profile.edges[:-1] + profile.edges[1:]) / 2.0
-        highest = float(share.max())
-        full = np.flatnonzero(share >= HIGH * highest)
-        some = np.flatnonzero(share >= LOW * highest)
-        up, down = slice(some[0], full[0] + 1), slice(full[-1], some[-1] + 1)
-        rise = float(middle[full[0]] - middle[some[0]])
-        fall = float(middle[some[-1]] - middle[full[-1]])
-        per_s = 1.0 / mean if mean else 0.0
-        whole = max(length * self._ranks, 1e-300)
-        return Slopes(
-            rise_s=rise * mean,
-            fall_s=fall * mean,
-            rise_share=rise,
-            fall_share=fall,
-            upward=line_slope(middle[up], share[up]) * per_s,
-            downward=line_slope(middle[down], share[down]) * per_s,
-            late_begin_share=float(late / whole),
-            early_end_share=float(early / whole),
-        )
-
-
-def line_slope(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
-    """Return the slope of the line of least squares; 0 for fewer than three points."""
-    if x.size < 3:
-        return 0.0
-    off = x - x.mean()
-    return float((off * y).sum() / (off * off).sum())
-
 
 def accumulate(
-    start: NDArray[np.float64],
-    work: NDArray[np.float64],
-    duration: NDArray[np.float64],
+    begin: NDArray[np.float64],
+    end: NDArray[np.float64],
+    share: NDArray[np.float64],
+    first: NDArray[np.float64],
+    length: NDArray[np.float64],
     steps: NDArray[np.float64],
     parts: NDArray[np.float64],
-    turns: NDArray[np.int64],
-    sums: NDArray[np.float64],
+    turns: NDArray[np.float64],
 ) -> None:
     """Add the time at work to the intervals of both profiles, in a time that knows no intervals.
 
     ``parts`` are of the intervals in which a rank begins or ends its work; between them, ``turns``
     counts who came to work with an interval, less who had left. Both have an interval more, for
-    what lies behind the end. ``sums``: bodies, their length, time before ranks begin, and time
-    after they have ended.
+    what lies behind the end. A rank counts as much as its share says. ``first`` and ``length``:
+    when a body's first rank begins, and how long the body lasts over all ranks.
     """
     intervals = parts.shape[1] - 1
-    for body in range(start.shape[0]):
-        first, last = np.inf, -np.inf
-        for rank in range(start.shape[1]):
-            first = min(first, start[body, rank])
-            last = max(last, start[body, rank] + duration[body, rank])
-        length = last - first
-        if not length > 0.0:
+    for body in range(begin.shape[0]):
+        if not length[body] > 0.0:
             continue
-        sums[0] += 1.0
-        sums[1] += length
-        for rank in range(start.shape[1]):
-            begin = start[body, rank]
-            end = begin + work[body, rank]
-            sums[2] += begin - first
-            sums[3] += last - end
+        for rank in range(begin.shape[1]):
+            weight = share[body, rank]
             for which in range(2):
                 step = steps[which]
-                a, b = begin, end
+                a, b = begin[body, rank], end[body, rank]
                 if which == 1:
-                    a, b = (begin - first) / length, (end - first) / length
+                    a, b = (a - first[body]) / length[body], (b - first[body]) / length[body]
                 a, b = min(max(a / step, 0.0), intervals), min(max(b / step, 0.0), intervals)
                 if b <= a:
                     continue
                 come, leave = int(a), int(b)
                 if come == leave:
-                    parts[which, come] += (b - a) * step
+                    parts[which, come] += (b - a) * step * weight
                 else:
-                    parts[which, come] += (come + 1 - a) * step
-                    parts[which, leave] += (b - leave) * step
-                    turns[which, come + 1] += 1
-                    turns[which, leave] -= 1
+                    parts[which, come] += (come + 1 - a) * step * weight
+                    parts[which, leave] += (b - leave) * step * weight
+                    turns[which, come + 1] += weight
+                    turns[which, leave] -= weight

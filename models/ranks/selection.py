@@ -1,20 +1,21 @@
-"""Which ranks keep their full records, where there is room for a share of them only.
+"""Which ranks keep their full records, if only a share of them can.
 
-The thesis of Lee (2009) keeps the exemplars and outliers of k-means, and suggests to add ranks that
-communicate, ranks of the critical path and the phases of a run. Here the exemplars come first; what
-is left of the room is shared out evenly over criteria, each of which goes on down its list past
-the ranks that are kept already:
+The thesis of Lee (2009) keeps the exemplars and outliers of k-means, and suggests adding ranks that
+communicate, ranks of the critical path and the phases of a run. Here exemplars come first. The
+remaining places are divided evenly among criteria, each of which continues down its list past the
+ranks that are kept already:
 
 - ``outliers``: farthest from the centroids of k-means, in proportion to the clusters;
-- ``node``: ranks of a node that is slower as a whole than the other nodes' spread allows, six times
-  as many as of the others;
+- ``node``: ranks of a node that is an outlier among the nodes by its total work, six times as many
+  as by other criteria;
 - ``unlike in a phase``: in windows of the run, farthest from their group for their window;
 - ``critical``: the most work in bodies in which the rank was last, its part of the critical path;
-- ``peaks``: work that comes in bodies now and then, beyond what the rank does in most;
-- ``waiting``: those that wait least.
+- ``transfers``: the most time in slow transfers of halos, or in halos if that is unknown;
+- ``peaks``: occasional bodies with more work than the rank has in most;
+- ``waiting``: the least wait time.
 
-`keeping` puts the criteria of a run together. Every criterion is a score that a rank knows of
-itself, so the choice needs no gathering.
+`keeping` assembles the criteria of a run. Every criterion is a score that a rank computes itself,
+so the choice needs no gathering.
 """
 
 from __future__ import annotations
@@ -28,25 +29,25 @@ from numpy.typing import NDArray
 from hindmost.errors import UsageError
 from hindmost.models.ranks.exemplars import exemplars, outliers
 from hindmost.models.ranks.kmeans import Clustering, cluster
-from hindmost.models.ranks.together import ALONE, Together, count_of
-from hindmost.models.ranks.top import largest
+from hindmost.models.ranks.largest import largest
+from hindmost.models.ranks.reductions import ONE_PROCESS, Reductions, count_of
 from hindmost.models.ranks.vectors import RankMetrics
 
 ALWAYS = "always"
-"""Why ranks are kept that were named beforehand."""
+"""Reason of ranks that are kept in any case."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Criterion:
-    """A way to tell ranks worth keeping.
+class SelectionCriterion:
+    """A criterion for ranks to keep.
 
     Attributes
     ----------
     name : str
     scores : float64 array, shape (rank,)
-        The larger, the sooner kept; minus infinity: not by this criterion.
+        Larger scores are kept first; minus infinity never.
     weight : int
-        Of its share of the room.
+        Of its share of the places.
     """
 
     name: str
@@ -65,7 +66,7 @@ class Selection:
     reasons : int64 array, shape (rank,)
         Place in ``names``; -1 for those that are not kept.
     names : tuple of str
-        Why ranks are kept.
+        Reasons to keep ranks.
     clustering : Clustering
     """
 
@@ -87,42 +88,45 @@ def select_plain(
     count: int,
     *,
     ids: NDArray[np.int64] | None = None,
-    together: Together = ALONE,
+    reductions: Reductions = ONE_PROCESS,
 ) -> Selection:
     """Keep the exemplars and outliers of k-means alone, as the thesis does; collective."""
-    return select(clustering, count, (), ids=ids, together=together)
+    return select(clustering, count, (), ids=ids, reductions=reductions)
 
 
 def select(
     clustering: Clustering,
     count: int,
-    criteria: Sequence[Criterion],
+    criteria: Sequence[SelectionCriterion],
     *,
     ids: NDArray[np.int64] | None = None,
     always: NDArray[np.bool_] | None = None,
-    together: Together = ALONE,
+    reductions: Reductions = ONE_PROCESS,
 ) -> Selection:
-    """Keep so many ranks; collective.
+    """Choose a number of ranks to keep; collective.
 
     Parameters
     ----------
     count : int
         Of all processes; all ranks if there are fewer.
-    criteria : sequence of Criterion
-        Beside the outliers of the clustering.
+    criteria : sequence of SelectionCriterion
+        In addition to the outliers of the clustering.
     always : bool array, shape (rank,), optional
         Of this process: kept in any case, and first, for the reason `ALWAYS`.
     """
     names = ("exemplar", "outlier", *(each.name for each in criteria))
     kept = np.zeros(clustering.labels.size, bool) if always is None else always
     reasons = np.where(kept, len(names), -1)
-    taken = 0 if always is None else count_of(int(kept.sum()), together)
+    taken = 0 if always is None else count_of(int(kept.sum()), reductions)
     typical = exemplars(
-        clustering, most=min(max(1, count // 4), max(0, count - taken)), ids=ids, together=together
+        clustering,
+        most=min(max(1, count // 4), max(0, count - taken)),
+        ids=ids,
+        reductions=reductions,
     )
     reasons[typical & ~kept] = 0
     kept = kept | typical
-    left = min(count, int(clustering.sizes.sum())) - count_of(int(kept.sum()), together)
+    left = min(count, int(clustering.sizes.sum())) - count_of(int(kept.sum()), reductions)
     left = max(0, left)
     weights = [1, *(each.weight for each in criteria), 0]
     # the last turn is the outliers' again, for what no criterion has taken
@@ -130,13 +134,13 @@ def select(
         weight, later = weights.pop(0), sum(weights)
         quota = -(-left * weight // (weight + later)) if later else left
         if at == 1:
-            more = outliers(clustering, quota, but=kept, ids=ids, together=together)
+            more = outliers(clustering, quota, but=kept, ids=ids, reductions=reductions)
         else:
             scores = np.where(kept, -np.inf, criteria[at - 2].scores)
-            more = largest(scores, np.array([quota]), ids=ids, together=together)
+            more = largest(scores, np.array([quota]), ids=ids, reductions=reductions)
         reasons[more] = at
         kept = kept | more
-        left -= count_of(int(more.sum()), together)
+        left -= count_of(int(more.sum()), reductions)
     if always is not None:
         names = (*names, ALWAYS)
     return Selection(kept=kept, reasons=reasons, names=names, clustering=clustering)
@@ -148,7 +152,7 @@ def unlike_in_windows(
     *,
     seed: int = 0,
     ids: NDArray[np.int64] | None = None,
-    together: Together = ALONE,
+    reductions: Reductions = ONE_PROCESS,
 ) -> NDArray[np.float64]:
     """Return how far ranks are from their group in the window where they are farthest; collective.
 
@@ -167,8 +171,8 @@ def unlike_in_windows(
     """
     farthest = np.zeros(windows[0].ranks)
     for window in windows:
-        groups = cluster(window.normalised(together), k, starts=2, seed=seed, ids=ids,
-                         together=together)  # fmt: skip
+        groups = cluster(window.normalised(reductions), k, starts=2, seed=seed, ids=ids,
+                         reductions=reductions)  # fmt: skip
         typical = np.sqrt(groups.inertia / groups.sizes.sum())
         if typical > 0:
             np.maximum(farthest, groups.distances / typical, out=farthest)

@@ -12,6 +12,11 @@ from numpy.typing import NDArray
 from hindmost.models.ranks.efficiencies import Efficiencies
 from hindmost.models.ranks.ideal_network import IdealNetwork, Meeting
 
+SKEWED = 0.05
+"""Largest skew of the ranks at the start of a window, over its length, to split communication."""
+NOTHING_TO_SPLIT = 0.99
+"""Work of one rank over the run time, from which on there is no communication to split."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BodyBlock:
@@ -22,9 +27,9 @@ class BodyBlock:
     start, duration : float64 array, shape (iteration, rank), seconds
         On the common clock.
     local : float64 array, shape (iteration, rank), seconds
-        Work of a rank by itself; all time in messages and reductions is left out.
+        Own work of a rank, without time in messages and reductions.
     kind : uint8 array, shape (iteration, event), or None
-        See `hindmost.models.events.EventKind`; None where events are not known.
+        See `hindmost.models.events.EventKind`; None if events are unknown.
     work : float array, shape (iteration, rank, event), seconds, or None
         Own work before an event, part of the local work.
     """
@@ -43,16 +48,19 @@ class BodyBlock:
 
 
 class StretchTally:
-    """Sums over stretches, each a row of bodies at whose begin all ranks stand together.
+    """Sums over stretches: consecutive bodies that all ranks start together.
+
+    A window may start where ranks do not meet. It then starts for each rank with its own first
+    body, so that its time excludes the skew from before.
 
     Parameters
     ----------
     meeting : uint8 array, shape (iteration,)
-        See `Meeting`; stretches begin where it is not none, the first with the first body.
+        See `Meeting`; a stretch starts at every meeting, the first one with the first body.
     part : int array, shape (iteration,)
-        Which part of the run a body belongs to, from 0; parts begin where stretches begin.
+        Part of the run that a body belongs to, from 0; parts start with stretches.
     network : IdealNetwork or None
-        None where events are not known.
+        None if events are unknown.
     """
 
     def __init__(
@@ -67,12 +75,13 @@ class StretchTally:
         self.local = np.zeros((parts, ranks))
         self.run_time = np.zeros(parts)
         self.ideal = np.zeros(parts)
+        self.skewed = np.zeros(parts, np.bool_)
         self._cuts = np.append(np.flatnonzero(meeting), meeting.size)
         self._spent = np.zeros(ranks)
-        self._begin = 0.0
+        self._begin = np.zeros(ranks)
 
     def add(self, first: int, block: BodyBlock) -> NDArray[np.float64] | None:
-        """Count the bodies from the first on; return when they end on the ideal network."""
+        """Count bodies; return when they end on the ideal network."""
         count = len(block.duration)
         ended = None
         if self._network is not None and block.kind is not None and block.work is not None:
@@ -87,33 +96,41 @@ class StretchTally:
     def _add_piece(
         self, first: int, begin: int, end: int, block: BodyBlock, ended: NDArray[np.float64] | None
     ) -> None:
-        """Count bodies of one stretch; its time is known with its last one."""
+        """Count bodies of one stretch; its time is known after its last body."""
         part = self._part[first + begin]
         if self._meeting[first + begin]:
-            self._begin = float(block.start[begin].min())
+            cut = self._meeting[first + begin] == Meeting.WINDOW
+            self._begin[:] = block.start[begin] if cut else block.start[begin].min()
             self._spent[:] = 0.0
         self._spent += block.duration[begin:end].sum(axis=0)
         self.local[part] += block.local[begin:end].sum(axis=0)
         if first + end == self._meeting.size or self._meeting[first + end]:
-            span = float((block.start[end - 1] + block.duration[end - 1]).max()) - self._begin
-            # No clock is better than that it could put a rank's end before its begin.
-            self.run_time[part] += max(span, float(self._spent.max()))
+            ends = block.start[end - 1] + block.duration[end - 1]
+            # Clock errors may place a rank's end before its start.
+            span = max(float((ends - self._begin).max()), float(self._spent.max()))
+            self.run_time[part] += span
+            self.skewed[part] |= bool(np.ptp(self._begin) > SKEWED * span)
             if ended is not None:
                 self.ideal[part] += ended[end - 1].max()
 
     def efficiencies(self, parts: slice, ranks: NDArray[np.intp] | None = None) -> Efficiencies:
-        """Return those of some parts of the run together, or of some of its ranks in them."""
+        """Return the efficiencies of some parts of the run, for all or some ranks."""
         local = self.local[parts].sum(axis=0)
         if ranks is not None:
             local = local[ranks]
+        run_time_s = float(self.run_time[parts].sum())
         ideal_s = None if self._network is None else float(self.ideal[parts].sum())
-        if self.local.shape[1] == 1:  # waits for nobody, whether its events are known or not
+        if ideal_s is not None and self.skewed[parts].any():
+            # The ideal run does not know which ranks came late, and which ones wait for them.
+            split = local.max(initial=0.0) < NOTHING_TO_SPLIT * run_time_s
+            ideal_s = None if split else min(ideal_s, run_time_s)
+        if self.local.shape[1] == 1:  # waits for nobody, with or without events
             ideal_s = float(local[0])
-        return Efficiencies.of_ranks(local, float(self.run_time[parts].sum()), ideal_s)
+        return Efficiencies.of_ranks(local, run_time_s, ideal_s)
 
 
 def meetings(position: NDArray[np.int32], borders: NDArray[np.intp]) -> NDArray[np.uint8]:
-    """Return where ranks meet: at the begins of cycles, and of windows.
+    """Return where ranks meet: at the starts of cycles and of windows.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Vectors of metrics, one a rank, and the paper's normalisation of metrics of several domains.
+"""One vector of metrics per rank, and the paper's normalisation of several domains.
 
 After Lee, "Techniques in Scalable and Effective Performance Analysis" (2009): metrics of one domain
 (times, bytes, message counts) keep their proportions, and no domain outweighs another.
@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
-from hindmost.models.ranks.together import ALONE, Together
+from hindmost.models.ranks.reductions import ONE_PROCESS, Reductions
+from hindmost.text import choose
 
 LEAST = float(np.finfo(np.float64).tiny)
 """A domain that nowhere has more is nothing: one over it is no number."""
@@ -20,7 +21,7 @@ LEAST = float(np.finfo(np.float64).tiny)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankMetrics:
-    """What was measured of every rank.
+    """The metrics of every rank.
 
     Attributes
     ----------
@@ -42,7 +43,7 @@ class RankMetrics:
     domains: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be compared."""
+        """Refuse metrics that cannot be compared."""
         shape = self.values.shape
         wanted = len(self.names)
         if len(shape) != 2 or shape[1] != wanted or not wanted:
@@ -56,7 +57,7 @@ class RankMetrics:
                 "every metric has one of each."
             )
         if len(set(self.names)) < wanted:
-            raise DataError("A metric comes twice; give each a name of its own.")
+            raise DataError("Two metrics have the same name; rename one.")
         bad = np.argwhere(~np.isfinite(self.values))
         if bad.size:
             rank, metric = bad[0]
@@ -73,10 +74,10 @@ class RankMetrics:
     def column(self, name: str) -> NDArray[np.float64]:
         """Return one metric of all ranks: float64, shape (rank,)."""
         if name not in self.names:
-            raise DataError(f"No metric '{name}'; choose from: {', '.join(self.names)}.")
+            raise DataError(f"No metric '{name}'; {choose(self.names)}.")
         return self.values[:, self.names.index(name)]
 
-    def normalised(self, together: Together = ALONE) -> NDArray[np.float64]:
+    def normalised(self, reductions: Reductions = ONE_PROCESS) -> NDArray[np.float64]:
         """Return (m - min_m) / max_d: float64, shape (rank, metric); collective.
 
         min_m is the least value of a metric and max_d the greatest of its domain, over all ranks.
@@ -87,7 +88,7 @@ class RankMetrics:
         most = np.zeros(metrics)
         if self.ranks:
             least, most = self.values.min(axis=0), np.abs(self.values).max(axis=0)
-        least, most = together.least(least), together.most(most)
+        least, most = reductions.least(least), reductions.most(most)
         of_domain = {
             domain: max(float(most[m]) for m in range(metrics) if self.domains[m] == domain)
             for domain in self.domains

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError, UsageError
+from hindmost.text import choose
 
 NIGHTS = (60, 365)
 VARIATION = (0.01, 0.10)
@@ -32,7 +33,7 @@ BLOCK = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NightlySeries:
+class SimulatedNights:
     """A series whose changes are known.
 
     Attributes
@@ -53,7 +54,7 @@ class NightlySeries:
     outliers: NDArray[np.bool_]
 
 
-def draw_nightly(kind: str, seed: int) -> NightlySeries:
+def draw_nightly(kind: str, seed: int) -> SimulatedNights:
     """Draw a series of one of the `KINDS`.
 
     Raises
@@ -62,25 +63,25 @@ def draw_nightly(kind: str, seed: int) -> NightlySeries:
         There is no such kind.
     """
     if kind not in KINDS:
-        raise UsageError(f"There is no kind {kind!r} of series: choose {', '.join(KINDS)}.")
+        raise UsageError(f"There is no kind {kind!r} of series; {choose(KINDS)}.")
     return KINDS[kind](np.random.default_rng([seed, list(KINDS).index(kind)]))
 
 
-def with_shifts(random: np.random.Generator) -> NightlySeries:
+def with_shifts(random: np.random.Generator) -> SimulatedNights:
     """Draw up to 4 shifts, 3 nights apart or more, among single outliers."""
     nights = draw_length(random)
     changes = spaced(random, nights, int(random.integers(0, MOST_SHIFTS, endpoint=True)))
     return assemble("shifts", random, nights, changes)
 
 
-def with_small_shifts(random: np.random.Generator) -> NightlySeries:
+def with_small_shifts(random: np.random.Generator) -> SimulatedNights:
     """Draw shifts as in "shifts" whose sizes are uniform in the logarithm: half are below 12 %."""
     nights = draw_length(random)
     changes = spaced(random, nights, int(random.integers(0, MOST_SHIFTS, endpoint=True)))
     return assemble("small shifts", random, nights, changes, small=True)
 
 
-def with_short_segments(random: np.random.Generator) -> NightlySeries:
+def with_short_segments(random: np.random.Generator) -> SimulatedNights:
     """Draw 2 to 4 shifts, each 3 to 10 nights after the one before."""
     nights = draw_length(random)
     count = int(random.integers(2, MOST_SHIFTS, endpoint=True))
@@ -89,26 +90,26 @@ def with_short_segments(random: np.random.Generator) -> NightlySeries:
     return assemble("short segments", random, nights, first + np.append(0, np.cumsum(gaps)))
 
 
-def with_double_outliers(random: np.random.Generator) -> NightlySeries:
+def with_double_outliers(random: np.random.Generator) -> SimulatedNights:
     """Draw shifts as in "shifts", with outliers that come two nights in a row."""
     nights = draw_length(random)
     changes = spaced(random, nights, int(random.integers(0, MOST_SHIFTS, endpoint=True)))
     return assemble("double outliers", random, nights, changes, in_a_row=2)
 
 
-def without_change(random: np.random.Generator) -> NightlySeries:
+def without_change(random: np.random.Generator) -> SimulatedNights:
     """Draw noise and outliers alone."""
     return assemble("noise", random, draw_length(random), np.zeros(0, np.int64))
 
 
-def with_drift(random: np.random.Generator) -> NightlySeries:
+def with_drift(random: np.random.Generator) -> SimulatedNights:
     """Draw a straight line in the logarithm, 5 to 50 % up or down from end to end; no shift."""
     nights = draw_length(random)
     rise = float(random.choice((-1.0, 1.0)) * np.log1p(random.uniform(*DRIFT)))
     return assemble("drift", random, nights, np.zeros(0, np.int64), rise=rise)
 
 
-def with_two_modes(random: np.random.Generator) -> NightlySeries:
+def with_two_modes(random: np.random.Generator) -> SimulatedNights:
     """Draw noise and outliers on a machine that switches between two modes; no shift.
 
     They are 5 to 50 % apart, and one lasts 5 to 30 nights in the mean.
@@ -151,7 +152,7 @@ def assemble(
     in_a_row: int = 1,
     rise: float = 0.0,
     small: bool = False,
-) -> NightlySeries:
+) -> SimulatedNights:
     """Draw noise, shifts and outliers, and put them together.
 
     Parameters
@@ -177,7 +178,7 @@ def assemble(
     begins = random.random(nights) < random.uniform(*OUTLIERS) / in_a_row
     outliers = np.convolve(begins, np.ones(in_a_row))[:nights] > 0
     logs[outliers] += np.log(random.uniform(*FACTOR, int(outliers.sum())))
-    return NightlySeries(
+    return SimulatedNights(
         kind=kind, values=np.exp(logs), changes=changes, effects=effects, outliers=outliers
     )
 
@@ -200,7 +201,7 @@ def inject_shifts(
     most: int = 2,
     sizes: tuple[float, float] = INJECTED,
     gap: int = BLOCK,
-) -> NightlySeries:
+) -> SimulatedNights:
     """Put 0 to ``most`` shifts of known place and size into a stretch of real nights.
 
     Parameters
@@ -230,7 +231,7 @@ def inject_shifts(
     logs = np.log(values)
     for change, effect in zip(changes, effects, strict=True):
         logs[change:] += np.log1p(effect)
-    return NightlySeries(
+    return SimulatedNights(
         kind="real noise",
         values=np.exp(logs),
         changes=changes,
@@ -284,7 +285,7 @@ def is_stable(logs: NDArray[np.float64], tolerance: float) -> bool:
     return bool(farthest <= max(tolerance, 3.0 * 1.2533 * sigma / np.sqrt(BLOCK)))
 
 
-KINDS: dict[str, Callable[[np.random.Generator], NightlySeries]] = {
+KINDS: dict[str, Callable[[np.random.Generator], SimulatedNights]] = {
     "shifts": with_shifts,
     "short segments": with_short_segments,
     "double outliers": with_double_outliers,

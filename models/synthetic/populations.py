@@ -2,8 +2,8 @@
 
 A blocking solver on a box of ranks, one rank a subdomain: ranks inside have six neighbours, those
 on faces, edges and corners fewer, and less to do. Every rank has a level of its own, every node and
-every body its noise, and now and then a body of any rank is disturbed. On top of that comes the
-culprit.
+every body its noise, and now and then a body of any rank is disturbed. Halos come a transfer after
+the last neighbour has sent, and a reduction ends the body. On top of that comes the culprit.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
+from hindmost.text import choose
 
 BODY_S = 1e-3
 LEVELS = 0.01
@@ -25,6 +26,9 @@ NODE_NOISE = 0.005
 DISTURBED, DISTURBANCE = 2e-4, 0.3
 """Share of bodies that are disturbed, and the mean of what that adds."""
 MESSAGE_S = 5e-6
+TRANSFER_S = 1e-5
+"""Of a halo, once all neighbours have sent; its noise is a tenth of it."""
+SLOW_TRANSFER_S = 1.5e-4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +40,8 @@ class Population:
     kind : str
     compute_s, send_s : float64 array, shape (iteration, rank), seconds
         Own work: computing, and handling messages.
+    transfer_s : float64 array, shape (iteration, rank), seconds
+        What a halo takes after the last neighbour has sent it.
     messages, bytes : float64 array, shape (rank,)
         Sent in every body.
     hosts : tuple of str, one a rank
@@ -46,6 +52,7 @@ class Population:
     kind: str
     compute_s: NDArray[np.float64]
     send_s: NDArray[np.float64]
+    transfer_s: NDArray[np.float64]
     messages: NDArray[np.float64]
     bytes: NDArray[np.float64]
     hosts: tuple[str, ...]
@@ -57,10 +64,35 @@ class Population:
         return self.compute_s + self.send_s
 
     @property
-    def idle_s(self) -> NDArray[np.float64]:
-        """What every rank waits for the last one: float64, shape (rank,), seconds."""
+    def halo_s(self) -> NDArray[np.float64]:
+        """Time from the own sending until all halos are there: float64, shape (iteration, rank)."""
         work = self.work_s
-        waiting: NDArray[np.float64] = (work.max(axis=1, keepdims=True) - work).sum(axis=0)
+        sides = box(work.shape[1])
+        latest = work.reshape(-1, *sides).copy()
+        for axis in (1, 2, 3):
+            for shift in (1, -1):
+                here, there = shifted(axis, shift), shifted(axis, -shift)
+                latest[here] = np.maximum(latest[here], work.reshape(-1, *sides)[there])
+        waiting: NDArray[np.float64] = latest.reshape(work.shape) - work + self.transfer_s
+        return waiting
+
+    @property
+    def wait_s(self) -> NDArray[np.float64]:
+        """Time in the reduction, until the last rank has come: float64, shape (iteration, rank)."""
+        come = self.work_s + self.halo_s
+        waiting: NDArray[np.float64] = come.max(axis=1, keepdims=True) - come
+        return waiting
+
+    @property
+    def slow_transfer_s(self) -> NDArray[np.float64]:
+        """What transfers take beyond the quickest of the body: float64, shape (iteration, rank)."""
+        slow: NDArray[np.float64] = self.transfer_s - self.transfer_s.min(axis=1, keepdims=True)
+        return slow
+
+    @property
+    def idle_s(self) -> NDArray[np.float64]:
+        """What every rank waits in all: float64, shape (rank,), seconds."""
+        waiting: NDArray[np.float64] = (self.halo_s + self.wait_s).sum(axis=0)
         return waiting
 
 
@@ -113,12 +145,27 @@ def hot_spot(population: Population, random: np.random.Generator) -> NDArray[np.
     return chosen
 
 
+def slow_link(population: Population, random: np.random.Generator) -> NDArray[np.int64]:
+    """Let one rank's halos take 150 us and not 10."""
+    chosen = random.choice(len(population.hosts), 1)
+    population.transfer_s[:, chosen] += SLOW_TRANSFER_S - TRANSFER_S
+    return chosen
+
+
+def shifted(axis: int, shift: int) -> tuple[slice, ...]:
+    """Return all places of a box of bodies that have a neighbour there, on an axis of the box."""
+    places = [slice(None)] * 4
+    places[axis] = slice(1, None) if shift > 0 else slice(None, -1)
+    return tuple(places)
+
+
 CULPRITS: dict[str, Culprit] = {
     "slow node": slow_node,
     "slow core": slow_core,
     "daemon": daemon,
     "drifting rank": drifting_rank,
     "hot spot": hot_spot,
+    "slow link": slow_link,
 }
 """Every kind of population, by what is wrong with it."""
 
@@ -141,7 +188,7 @@ def draw_population(
         An unknown kind, or nodes that are not full.
     """
     if kind not in CULPRITS:
-        raise UsageError(f"Unknown population '{kind}'; choose from: {', '.join(CULPRITS)}.")
+        raise UsageError(f"Unknown population '{kind}'; {choose(CULPRITS)}.")
     if ranks % node_ranks or ranks <= 0:
         raise UsageError(f"{ranks} ranks on nodes of {node_ranks}; every node must be full.")
     random = np.random.default_rng([seed, list(CULPRITS).index(kind), ranks])
@@ -157,10 +204,13 @@ def draw_population(
         node_ranks, axis=1
     )
     noise += (random.random(shape) < DISTURBED) * random.exponential(DISTURBANCE, shape)
+    # drawn apart, so that populations without slow transfers stay what they were
+    transfers = np.random.default_rng([seed, list(CULPRITS).index(kind), ranks, 1])
     population = Population(
         kind=kind,
         compute_s=BODY_S * level * (1.0 + noise),
         send_s=MESSAGE_S * neighbours * (1.0 + 0.1 * random.random(shape)),
+        transfer_s=TRANSFER_S * (1.0 + 0.1 * transfers.random(shape)),
         messages=neighbours.copy(),
         bytes=neighbours * 4096.0,
         hosts=tuple(f"node{rank // node_ranks:04d}" for rank in range(ranks)),
@@ -170,7 +220,7 @@ def draw_population(
     return Population(
         **{
             name: getattr(population, name)
-            for name in ("kind", "compute_s", "send_s", "messages", "bytes", "hosts")
+            for name in ("kind", "compute_s", "send_s", "transfer_s", "messages", "bytes", "hosts")
         },
         culprits=culprits.astype(np.int64),
     )

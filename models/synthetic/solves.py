@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
-from hindmost.models.stochastic.times import SolveTimes
+from hindmost.models.noise.times import SolveTimes
 
 
 def draw_work(

@@ -10,13 +10,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
     from typing import Any
 
+    from hindmost.harness.krylov.own_solve import KSPRecorder
     from hindmost.harness.recorder.loop import LoopRecorder
     from hindmost.harness.runfile.reader import Run
 
-__all__ = ["__version__", "listen", "open", "record"]
+__all__ = ["__version__", "listen", "open", "record", "record_ksp"]
 
 __version__ = "0.1.0"
 
@@ -60,7 +62,13 @@ def listen() -> None:
     load()
 
 
-def record(path: str | Path, comm: Any = None, *, name: str = "loop") -> LoopRecorder:
+def record(
+    path: str | Path,
+    comm: Any = None,
+    *,
+    name: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+) -> LoopRecorder:
     """Record a loop of one's own into a run file.
 
     Parameters
@@ -70,13 +78,19 @@ def record(path: str | Path, comm: Any = None, *, name: str = "loop") -> LoopRec
     comm : mpi4py.MPI.Intracomm, optional
         All its ranks record, and do the same number of iterations. Without it one process does.
     name : str
-        What the loop is called in the file.
+        What the loop is called in the file. By default the place of this call in the source, as
+        ``heat.py:12``, so that two loops of one program are not taken for repeats.
+    parameters : dict of str to str, int, float or bool, optional
+        What you vary from run to run, as ``{"solver": "cg", "cells": 4096}``. Runs with the same
+        name and parameters are repeats of each other; without parameters, the script and its
+        arguments tell runs apart.
 
     Returns
     -------
     LoopRecorder
-        A context with ``iteration()`` and ``phase(name)``. Waiting in MPI is seen after `listen`;
-        otherwise that is said, and the file's ``spec`` says ``mpi_seen: false``.
+        A context with ``iteration()`` and ``phase(name)``. After `listen`, MPI time counts as halo,
+        wait or post by what the call is; without it a warning says that MPI is not seen, and the
+        file's ``spec`` says ``mpi_seen: false``.
 
     Examples
     --------
@@ -91,7 +105,58 @@ def record(path: str | Path, comm: Any = None, *, name: str = "loop") -> LoopRec
     ...             work()
     """
     import pathlib
+    import sys
 
     from hindmost.harness.recorder.loop import LoopRecorder
 
-    return LoopRecorder(pathlib.Path(path), comm, name)
+    caller = sys._getframe(1)
+    place = f"{pathlib.Path(caller.f_code.co_filename).name}:{caller.f_lineno}"
+    return LoopRecorder(pathlib.Path(path), comm, name, parameters, place=place)
+
+
+def record_ksp(
+    ksp: Any,
+    path: str | Path,
+    *,
+    name: str = "",
+    parameters: Mapping[str, Any] | None = None,
+    activities: bool = False,
+) -> KSPRecorder:
+    """Record the next solve of a KSP of your own petsc4py program into a run file.
+
+    Parameters
+    ----------
+    ksp : petsc4py.PETSc.KSP
+        Configured, with its operators; it is set up here, so that its set-up is no part of the
+        solve. Its type may be any: where the pattern of its records is not known, an iteration
+        lasts from one call of its monitors to the next, and the file says so.
+    path : str or Path
+        The run file, ending in ``.h5``; must not exist.
+    name : str
+        What the linear system is called: the workload. By default the KSP's options prefix.
+    parameters : dict of str to str, int, float or bool, optional
+        What you vary from run to run, as for `record`.
+    activities : bool
+        Split the local work of every iteration by PETSc event.
+
+    Returns
+    -------
+    KSPRecorder
+        A context for all ranks of the KSP's communicator. It records the first solve of this KSP
+        inside it, and writes the file at its end; further solves inside are counted and not
+        recorded. Phases are seen if you call `listen` before petsc4py is imported; otherwise that
+        is said, and all time is unclassified.
+
+    Examples
+    --------
+    >>> import hindmost
+    >>> hindmost.listen()  # doctest: +SKIP
+    >>> from petsc4py import PETSc  # doctest: +SKIP
+    >>> with hindmost.record_ksp(ksp, "mine.h5"):  # doctest: +SKIP
+    ...     ksp.solve(b, x)
+    """
+    import pathlib
+
+    from hindmost.harness.krylov.own_solve import KSPRecorder
+
+    return KSPRecorder(ksp, pathlib.Path(path), name, parameters, activities=activities)

@@ -1,40 +1,47 @@
-"""The command's entry: errors become one message and an exit status."""
+"""The command's entry: any failure becomes one message and an exit status."""
 
 from __future__ import annotations
 
-import os
 import sys
 
-from hindmost.errors import DataError, HindmostError
-from hindmost.printable import printable
-from hindmost.statuses import INTERRUPTED
+from hindmost.errors import HindmostError
+from hindmost.failure import describe, show_traceback
+from hindmost.output import drop_output, open_streams, warn
 
 
 def main() -> int:
     """Run the command line; returns the exit status."""
-    from hindmost.cli import main as run_command
-
+    open_streams()
     try:
-        status = run_command()
-        sys.stdout.flush()
-    except HindmostError as error:
-        from hindmost.harness.launch import place
+        from hindmost.cli import main as run_command
 
-        # What is wrong with a command line is wrong on every rank: the first one speaks.
-        if place().rank == 0:
-            sys.stderr.write(f"hindmost: {printable(str(error))}\n")
-        return error.exit_status
-    except KeyboardInterrupt:
-        sys.stderr.write("hindmost: interrupted\n")
-        return INTERRUPTED
-    except OSError as error:
-        if isinstance(error, BrokenPipeError):  # the reader of the output went away, as in '| head'
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return 0
-        where = f"{error.filename}: " if error.filename else "output: "
-        sys.stderr.write(f"hindmost: {where}{error.strerror}\n")
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return DataError.exit_status
+        try:
+            status = run_command()
+        except SystemExit as end:  # argparse has printed help
+            status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        sys.stdout.flush()
+    except BaseException as error:
+        return fail(error)
+    return status
+
+
+def fail(error: BaseException) -> int:
+    """Say once why the command ends, on whichever ranks it was started; returns the exit status."""
+    from hindmost.harness.launch import assigned_rank
+
+    message, status = describe(error)
+    show_traceback(error)
+    mine = assigned_rank()
+    if mine.size > 1:
+        from hindmost.harness.rank_failures import end_all_ranks, end_before_meeting
+
+        if isinstance(error, HindmostError):
+            return end_before_meeting(mine.rank, error)
+        end_all_ranks(mine.rank, message, status)
+    elif message:
+        warn(message)
+    if isinstance(error, OSError):
+        drop_output()
     return status
 
 

@@ -9,33 +9,35 @@ from collections.abc import Sequence
 from typing import NoReturn, Protocol, cast
 
 from hindmost.errors import UsageError
+from hindmost.models.compiled import announce
+from hindmost.output import warn, write_lines
 
 VERBS = {
-    "run": ("hindmost.harness.verbs.run", "run solvers on ranks and record every iteration"),
-    "probe": ("hindmost.harness.verbs.probe", "measure what this machine can do"),
-    "show": ("hindmost.analysis.verbs.show", "say what is in run files"),
-    "ranks": ("hindmost.analysis.verbs.ranks", "say who is hindmost, and which ranks stand out"),
-    "watch": ("hindmost.analysis.verbs.watch", "show a run while it goes on"),
-    "check": ("hindmost.analysis.verbs.check", "say whether runs are good enough to conclude from"),
+    "run": ("hindmost.harness.verbs.run", "run solvers on all ranks and record every iteration"),
+    "probe": ("hindmost.harness.verbs.probe", "measure this machine"),
+    "show": ("hindmost.analysis.verbs.show", "summarise run files"),
+    "ranks": ("hindmost.analysis.verbs.ranks", "find stragglers and outliers among ranks"),
+    "watch": ("hindmost.analysis.verbs.watch", "follow a running solve"),
+    "check": ("hindmost.analysis.verbs.check", "check whether runs support conclusions"),
     "efficiency": (
         "hindmost.analysis.verbs.efficiency",
-        "say how much of the ranks' time is work",
+        "compute parallel efficiencies",
     ),
-    "fit": ("hindmost.analysis.verbs.fit", "hold models of the noise against the solve time"),
-    "predict": ("hindmost.analysis.verbs.predict", "say how long a later solve will take"),
-    "scale": ("hindmost.analysis.verbs.scale", "model how kernels grow, and rank them"),
-    "history": ("hindmost.analysis.verbs.history", "say what changed in nightly results"),
-    "compare": ("hindmost.analysis.verbs.compare", "say how much faster one result is"),
-    "plot": ("hindmost.analysis.verbs.plot", "draw run files"),
-    "report": ("hindmost.analysis.verbs.report", "write one HTML page on run files"),
-    "plan": ("hindmost.jobs.verbs.plan", "say what a study comes to on a machine"),
-    "submit": ("hindmost.jobs.verbs.submit", "submit a study to a machine, or to this one"),
-    "status": ("hindmost.jobs.verbs.status", "say how a study stands, and what to do next"),
-    "resume": ("hindmost.jobs.verbs.resume", "submit what is left of a study"),
+    "fit": ("hindmost.analysis.verbs.fit", "fit noise models to run files"),
+    "predict": ("hindmost.analysis.verbs.predict", "predict the time of a later solve"),
+    "scale": ("hindmost.analysis.verbs.scale", "fit scaling models to kernels and rank them"),
+    "history": ("hindmost.analysis.verbs.history", "find changes in nightly results"),
+    "compare": ("hindmost.analysis.verbs.compare", "compare two sets of results"),
+    "plot": ("hindmost.analysis.verbs.plot", "draw figures of run files"),
+    "report": ("hindmost.analysis.verbs.report", "write an HTML report on run files"),
+    "plan": ("hindmost.jobs.verbs.plan", "plan a study and show its cost"),
+    "submit": ("hindmost.jobs.verbs.submit", "submit a study to a machine"),
+    "status": ("hindmost.jobs.verbs.status", "show the status of a study, and what to do next"),
+    "resume": ("hindmost.jobs.verbs.resume", "submit the remaining runs of a study"),
     "cancel": ("hindmost.jobs.verbs.cancel", "cancel the jobs of a study"),
-    "collect": ("hindmost.jobs.verbs.collect", "put the run files of a study into one folder"),
-    "drive": ("hindmost.jobs.verbs.drive", "do the runs of an allocation; scripts call it"),
-    "doctor": ("hindmost.harness.verbs.doctor", "say what this machine has and what it lacks"),
+    "collect": ("hindmost.jobs.verbs.collect", "collect the run files of a study in one folder"),
+    "drive": ("hindmost.jobs.verbs.drive", "do the runs of an allocation (called by scripts)"),
+    "doctor": ("hindmost.harness.verbs.doctor", "show what this machine has, and what is missing"),
 }
 
 BRANCHES = {
@@ -43,7 +45,7 @@ BRANCHES = {
     ("run", "collectives"): "hindmost.harness.verbs.run_collectives",
     ("predict", "adaptive"): "hindmost.harness.verbs.predict_adaptive",
 }
-"""Verbs whose next word makes them another: the module for both words."""
+"""Modules of verbs of two words."""
 
 EXAMPLES = """\
 examples:
@@ -53,33 +55,61 @@ examples:
   hindmost fit runs/*.h5
   hindmost report runs/*.h5 --out runs/report.html
 
-'hindmost VERB --help' says more of each. Exit status: 0 done, 1 a finding, 2 usage, 3 bad data,
-4 the environment lacks something, 75 work is left, 130 interrupted.
+'hindmost VERB --help' describes a verb.
+
+exit status:
+  0    done, and nothing found
+  1    a finding: a slowdown, unsound data, a failed run, worse growth than expected
+  2    the request cannot be carried out as written
+  3    a file is invalid, or cannot be read or written
+  4    something is missing on the machine or in the environment
+  70   a defect of hindmost, or not enough memory; HINDMOST_TRACEBACK=1 shows the traceback
+  75   stopped in good order with work left: start it again
+  124  --most-seconds passed
+  130  interrupted (Ctrl-C)
+  141  the reader of the output went away, as in '| head'
+  143  terminated (TERM)
 """
 
 
 class Verb(Protocol):
-    """What the module of a verb has."""
+    """The module of a verb."""
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Declare the verb's arguments."""
 
     def perform(self, arguments: argparse.Namespace) -> int:
-        """Do it and return the exit status."""
+        """Carry out the verb and return the exit status."""
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are hindmost's, so that on many ranks only one speaks."""
+    """A parser that raises UsageErrors, so that only one of many ranks prints them.
+
+    Attributes
+    ----------
+    called : str
+        The verb on the command line, for messages; argparse reports unknown options without it.
+    """
+
+    called = ""
 
     def error(self, message: str) -> NoReturn:
         """Raise a UsageError."""
-        if message.startswith("unrecognized arguments"):
-            message += "; PETSc options go after '--', and a repeated choice needs its word again"
-        raise UsageError(f"{message} (see: {self.prog} --help)")
+        prog = self.called or self.prog
+        unknown = message.removeprefix("unrecognized arguments: ")
+        if unknown != message:
+            first = unknown.split()[0]
+            if not first.startswith("-"):
+                message = f"Unexpected argument '{first}'; repeat an option for each of its values"
+            elif prog.startswith("hindmost run"):
+                message = f"Unknown option {first}; PETSc options go after '--'"
+            else:
+                message = f"Unknown option {first}"
+        raise UsageError(f"{message}. See: {prog} --help")
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
-    """The help of the command: argparse forgets that verbs stand further in than options."""
+    """The help of the command; argparse does not count the deeper indent of verbs."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog)
@@ -92,11 +122,11 @@ def main(words: Sequence[str] | None = None) -> int:
     words, petsc_options = split_petsc_options(words)
     parser = Parser(
         prog="hindmost",
-        description="Measures and models where parallel iterations lose time.",
+        description="Measure and model where parallel iterations lose time.",
         epilog=EXAMPLES,
         formatter_class=Help,
     )
-    parser.add_argument("--version", action="store_true", help="say which version this is")
+    parser.add_argument("--version", action="store_true", help="print the version")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
     chosen = next((word for word in words if not word.startswith("-")), "")
     verb = None
@@ -112,19 +142,26 @@ def main(words: Sequence[str] | None = None) -> int:
                 sub.prog += f" {words.pop(after)}"
             verb = load(module)
             verb.add_arguments(sub)
+            parser.called = sub.prog
     arguments = parser.parse_args(words)
     if arguments.version:
         from hindmost import __version__
 
-        print(f"hindmost {__version__}")  # noqa: T201
+        write_lines(f"hindmost {__version__}")
         return 0
     if verb is None:
         parser.print_help()
         return 2
     if petsc_options and arguments.verb != "run":
-        raise UsageError("'--' and what follows are PETSc options, which only 'run' takes.")
+        raise UsageError("PETSc options after '--' are for 'run' only; remove them.")
     arguments.petsc_options = tuple(petsc_options)
+    announce(tell_compilation)
     return verb.perform(arguments)
+
+
+def tell_compilation() -> None:
+    """Say why nothing happens for some seconds."""
+    warn("Compiling numerical loops, once for this installation; this takes some seconds ...")
 
 
 def load(module: str) -> Verb:

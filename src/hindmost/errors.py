@@ -3,16 +3,15 @@
 ::
 
     HindmostError
-    ├── UsageError (ValueError)          2  the request is not possible as put
-    ├── DataError (ValueError)           3  a file or an array is not what it should be
+    ├── UsageError (ValueError)          2  the request cannot be carried out as written
+    ├── DataError (ValueError)           3  a file or an array is invalid
     │   ├── NotARunFileError                a foreign file
     │   ├── DamagedFileError                cut off or altered since it was written
     │   ├── UnknownSchemaError              written by a newer hindmost
-    │   └── UnknownPatternError             a record stream that no solver is known to leave
-    └── MissingError (RuntimeError)      4  the machine lacks something
+    │   └── UnknownPatternError             a record stream without the pattern of its solver
+    └── MissingError (RuntimeError)      4  something is missing on the machine
 
-The number is the exit status of the command. A message says what was found, what is allowed and
-what to do.
+The number is the exit status of the command. A message states the value, the rule and the remedy.
 """
 
 from __future__ import annotations
@@ -30,19 +29,19 @@ __all__ = [
 
 
 class HindmostError(Exception):
-    """What hindmost says when it cannot go on; ``str(error)`` is meant for a person."""
+    """An expected failure; ``str(error)`` is a message for a person."""
 
     exit_status = 1
 
 
 class UsageError(HindmostError, ValueError):
-    """The request is not possible as put: an unknown name, a size out of range, a taken path."""
+    """The request cannot be carried out as written: an unknown name, a size out of range."""
 
     exit_status = 2
 
 
 class DataError(HindmostError, ValueError):
-    """A file or an array is not what it should be."""
+    """A file or an array is invalid."""
 
     exit_status = 3
 
@@ -60,10 +59,10 @@ class UnknownSchemaError(DataError):
 
 
 class UnknownPatternError(DataError):
-    """A record stream does not follow the pattern that is known for its solver."""
+    """A record stream does not follow the known pattern of its solver."""
 
 
 class MissingError(HindmostError, RuntimeError):
-    """The machine or the environment lacks something: a compiler, MPI, PETSc, a launcher."""
+    """Something is missing on the machine: a compiler, MPI, PETSc, a launcher."""
 
     exit_status = 4

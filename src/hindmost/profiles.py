@@ -1,26 +1,25 @@
-"""Where a user's own machines stand: one file for all studies."""
+"""The file of a user's own machines, for all studies."""
 
 from __future__ import annotations
 
-import os
-import tomllib
 from pathlib import Path
 
 from hindmost.errors import DataError
+from hindmost.files import read_text, user_folder
+from hindmost.parsing import parse_toml
 
 
 def profiles_path() -> Path:
-    """Return the path of the file of machines, whether it is there or not.
+    """Return the path of the file of machines, which need not exist.
 
-    ``hindmost/machines.toml`` in ``XDG_CONFIG_HOME``, which is ``~/.config`` where it is not set.
+    ``hindmost/machines.toml`` in ``XDG_CONFIG_HOME``, by default ``~/.config``.
     """
-    home = os.environ.get("XDG_CONFIG_HOME", "")
-    folder = Path(home) if Path(home).is_absolute() else Path.home() / ".config"
+    folder = user_folder("XDG_CONFIG_HOME", ".config")
     return folder / "hindmost" / "machines.toml"
 
 
 def profile_names(path: Path) -> tuple[str, ...]:
-    """Return the names of the machines in a file; none if it is not there.
+    """Return the names of the machines in a file; empty if it does not exist.
 
     Raises
     ------
@@ -30,9 +29,9 @@ def profile_names(path: Path) -> tuple[str, ...]:
     if not path.exists():
         return ()
     try:
-        machines = tomllib.loads(path.read_text(encoding="utf-8")).get("machine", {})
+        machines = parse_toml(read_text(path)).get("machine", {})
     except (OSError, ValueError) as error:
         raise DataError(f"{path} cannot be read as TOML: {error}.") from error
     if not isinstance(machines, dict):
-        raise DataError(f"{path}: 'machine' has to be tables: [machine.NAME].")
+        raise DataError(f"{path}: write machines as tables [machine.NAME].")
     return tuple(machines)

@@ -1,11 +1,29 @@
-"""Things that are declared where they are written and found by their name."""
+"""Things that are declared where they are written and found by their name.
+
+A registry with a group is open to other packages: their entry points of that group join it. They
+are looked up when a name is asked for that is not built in, or when all names are listed, and a
+plugin is imported when its name is asked for. What is built in keeps its name.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
-from typing import Generic, Protocol, TypeVar
+from dataclasses import dataclass
+from importlib.metadata import Distribution, EntryPoint, distributions
+from typing import Any, Generic, Protocol, TypeVar
 
-from hindmost.errors import UsageError
+from hindmost.errors import MissingError, UsageError
+from hindmost.printable import one_line
+from hindmost.text import choose
+
+GROUPS = tuple(
+    f"hindmost.{each}"
+    for each in ("problems", "solvers", "readers", "models", "schedulers", "launchers")
+)
+"""The groups of entry points that other packages may add to; see docs/plugins.md."""
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+"""Names stand in messages, in run files and in names of files."""
 
 
 class Named(Protocol):
@@ -19,6 +37,28 @@ class Named(Protocol):
 T = TypeVar("T", bound=Named)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plugin:
+    """An entry point of another package.
+
+    Attributes
+    ----------
+    name : str
+    package, version : str
+        The distribution that declares it.
+    entry : EntryPoint
+    """
+
+    name: str
+    package: str
+    version: str
+    entry: EntryPoint
+
+    def __str__(self) -> str:
+        """Write the plugin for a message."""
+        return f"{self.entry.group} {self.name[:64]!r} of {self.package} {self.version}"
+
+
 class Registry(Generic[T]):
     """Named things of one sort.
 
@@ -26,25 +66,165 @@ class Registry(Generic[T]):
     ----------
     sort : str
         What they are called in messages.
+    members : iterable
+        What is built in.
+    group : str
+        Of the entry points that may add to it; empty for a closed registry.
+    kind : type
+        What an entry point has to give: a class, or a protocol that can be checked.
+    shared : type, optional
+        What other registries of the same group have: these leave it alone.
     """
 
-    def __init__(self, sort: str, members: Iterable[T]) -> None:
+    def __init__(
+        self,
+        sort: str,
+        members: Iterable[T],
+        *,
+        group: str = "",
+        kind: Any = object,
+        shared: type | None = None,
+    ) -> None:
         self.sort = sort
+        self.group = group
+        self._kind, self._shared = kind, shared
         self._members = {member.name: member for member in members}
+        self._loaded: dict[str, T | None] = {}
+        self._plugins: dict[str, Plugin] | None = None
+        self._complaints: dict[str, str] = {}
 
     def __getitem__(self, name: str) -> T:
-        """Return the member of that name, or raise a UsageError that lists the choices."""
-        try:
+        """Return the member of that name.
+
+        Raises
+        ------
+        UsageError
+            There is none; the message lists the choices.
+        MissingError
+            It is a plugin's that cannot be used; the message names the package.
+        """
+        if name in self._members:
             return self._members[name]
-        except KeyError:
-            choices = ", ".join(self._members)
-            raise UsageError(f"Unknown {self.sort} '{name}'; choose from: {choices}.") from None
+        found = self._load(self.plugins[name]) if name in self.plugins else None
+        if found is None:
+            message = f"Unknown {self.sort} '{name}'; {choose(self.names, name)}."
+            raise UsageError(" ".join([message, *self._complaints.values()]))
+        return found
+
+    def __contains__(self, name: str) -> bool:
+        """Tell whether there is a member of that name, which a plugin may fail to give."""
+        return name in self._members or name in self.names
 
     def __iter__(self) -> Iterator[T]:
-        """Iterate over the members in the order of their declaration."""
-        return iter(self._members.values())
+        """Iterate over what is built in, then over the plugins that can be used."""
+        yield from self._members.values()
+        for plugin in self.plugins.values():
+            try:
+                found = self._load(plugin)
+            except MissingError:
+                continue
+            if found is not None:
+                yield found
+
+    @property
+    def built_in(self) -> tuple[T, ...]:
+        """The members that hindmost has itself, in the order of their declaration."""
+        return tuple(self._members.values())
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of all members."""
-        return tuple(self._members)
+        """The names of all members; those of plugins without importing these, where it can be."""
+        if self._shared is not None:
+            return tuple(each.name for each in self)
+        return (*self._members, *self.plugins)
+
+    @property
+    def plugins(self) -> dict[str, Plugin]:
+        """The entry points that may be asked for, by name."""
+        if self._plugins is None:
+            self._plugins = self._find()
+        return self._plugins
+
+    @property
+    def complaints(self) -> dict[str, str]:
+        """Why plugins that were met cannot be used, by what they are and whose."""
+        return dict(self._complaints)
+
+    def _find(self) -> dict[str, Plugin]:
+        """Look up the entry points of the group, and leave out those that cannot be members."""
+        found: dict[str, list[Plugin]] = {}
+        for plugin in entry_points_of(self.group, self._complaints) if self.group else ():
+            if not NAME.fullmatch(plugin.name):
+                why = "a name has letters, digits, '.', '_' and '-', 64 at most"
+                self._complain(plugin, f"{why}; it is {plugin.name[:64]!r}")
+            elif plugin.name in self._members:
+                self._complain(plugin, "hindmost has one of that name itself")
+            else:
+                found.setdefault(plugin.name, []).append(plugin)
+        for several in found.values():
+            if len(several) > 1:
+                packages = " and ".join(sorted(each.package for each in several))
+                for each in several:
+                    self._complain(each, f"{packages} both have one of that name")
+        return {name: several[0] for name, several in found.items()}
+
+    def _load(self, plugin: Plugin) -> T | None:
+        """Import a plugin; None if it is for another registry of the group."""
+        name = plugin.name
+        key = f"{plugin}"
+        if key in self._complaints:
+            raise MissingError(self._complaints[key])
+        if name not in self._loaded:
+            try:
+                thing: Any = plugin.entry.load()
+            except (Exception, SystemExit) as error:
+                reason = one_line(" ".join(str(error).split())[:200])
+                raise self._complain(
+                    plugin, f"it cannot be imported ({type(error).__name__}: {reason})"
+                ) from error
+            ours = isinstance(thing, self._kind) and not isinstance(thing, type)
+            if not ours and not (self._shared and isinstance(thing, self._shared)):
+                wanted = getattr(self._kind, "__name__", "object")
+                raise self._complain(plugin, f"it gives a {type(thing).__name__}, not a {wanted}")
+            if thing.name != name:
+                raise self._complain(plugin, f"what it gives is called {str(thing.name)[:64]!r}")
+            self._loaded[name] = thing if ours else None
+        return self._loaded[name]
+
+    def _complain(self, plugin: Plugin, why: str) -> MissingError:
+        """Keep, and return, the reason why a plugin cannot be used."""
+        message = (
+            f"The plugin {plugin} cannot be used: {why}. Update {plugin.package}, or uninstall it."
+        )
+        self._complaints[f"{plugin}"] = message
+        return MissingError(message)
+
+
+def entry_points_of(group: str, complaints: dict[str, str]) -> Iterator[Plugin]:
+    """Yield the entry points of a group; of packages whose metadata are broken, complain."""
+    seen: set[str] = set()
+    for distribution in distributions():
+        package, version = identity(distribution)
+        if package in seen:  # the first one on the path is the one that is imported
+            continue
+        seen.add(package)
+        try:
+            entries = [each for each in distribution.entry_points if each.group == group]
+        except Exception as error:  # whatever is in files of others
+            complaints[package] = (
+                f"The entry points of {package} cannot be read ({type(error).__name__}). "
+                "Install it anew."
+            )
+            continue
+        for entry in entries:
+            yield Plugin(name=entry.name, package=package, version=version, entry=entry)
+
+
+def identity(distribution: Distribution) -> tuple[str, str]:
+    """Return name and version of a distribution as they may stand in a message."""
+    try:
+        found = (str(distribution.metadata["Name"]), str(distribution.version))
+    except Exception:  # its metadata are missing or broken
+        found = (str(getattr(distribution, "_path", "a package without metadata")), "")
+    name, version = (repr(each[:64])[1:-1] for each in found)
+    return name, version

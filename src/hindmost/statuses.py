@@ -1,10 +1,34 @@
-"""Exit statuses that are no errors; those of errors are in `hindmost.errors`. Imports nothing."""
+"""Exit statuses that no `hindmost.errors` has; the table of all of them. Imports nothing.
+
+======  ===========================================================================
+status  meaning
+======  ===========================================================================
+0       done, and nothing found
+1       a finding: a slowdown, unsound data, a failed run, worse growth than expected
+2       the request cannot be carried out as written
+3       a file is invalid, or cannot be read or written
+4       something is missing on the machine or in the environment
+70      a defect of hindmost, or not enough memory
+75      stopped in good order with work left: start it again
+124     ``--most-seconds`` passed; the message says where each rank was
+130     interrupted (Ctrl-C)
+141     the reader of the output went away, as in ``| head``
+143     terminated (TERM)
+======  ===========================================================================
+"""
 
 from __future__ import annotations
 
+A_FINDING = 1
+DEFECT = 70
+"""An exception that hindmost does not expect (``EX_SOFTWARE`` of ``sysexits.h``)."""
 WORK_IS_LEFT = 75
-"""Stopped in good order before all was done: start it again (``EX_TEMPFAIL`` of ``sysexits.h``)."""
+"""Stopped in good order with work left: start it again (``EX_TEMPFAIL`` of ``sysexits.h``)."""
+TIME_IS_UP = 124
+"""A time limit of the user has passed, as with ``timeout`` of coreutils."""
 INTERRUPTED = 128 + 2
-"""By INT, as a shell says it."""
+"""By INT, as in a shell."""
+BROKEN_PIPE = 128 + 13
+"""By PIPE, as in a shell: the reader does not know what was found."""
 TERMINATED = 128 + 15
 """By TERM."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -10,18 +11,22 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.conftest import PREDICTORS, cycle_values, run_values
+from tests.conftest import PREDICTORS, alone_values, cycle_values, run_values
 
 import hindmost
-from hindmost.analysis.efficiency.metrics import Grade, share
-from hindmost.analysis.efficiency.of_run import compute, efficiencies_of
-from hindmost.analysis.efficiency.scaling import efficiencies_over_ranks
-from hindmost.analysis.page.efficiencies import run_parts, scaling_parts
-from hindmost.analysis.summary import efficiency_of
+from hindmost.analysis.runs.efficiency import of_run
+from hindmost.analysis.runs.efficiency.metrics import Grade, share
+from hindmost.analysis.runs.efficiency.of_run import compute, efficiencies_of
+from hindmost.analysis.runs.efficiency.page import run_parts, scaling_parts
+from hindmost.analysis.runs.efficiency.scaling import efficiencies_over_ranks
+from hindmost.analysis.runs.summary import efficiency_of
+from hindmost.analysis.show.html_page import part_html
 from hindmost.cli import main
 from hindmost.errors import DataError, UsageError
+from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
+from hindmost.models.events import EventKind
 
 LATENCY_S = 3e-6
 """What a body of `run_values` takes beside the most work of any rank."""
@@ -90,13 +95,20 @@ def test_a_run_is_the_same_in_blocks(run_file: Path, monkeypatch: pytest.MonkeyP
     assert at_once.computation.to_json() == pytest.approx(blocks.computation.to_json())
 
 
-def test_what_was_kept_is_read_again(run_file: Path) -> None:
+def test_what_was_kept_is_read_again_and_what_was_edited_is_not(
+    run_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run = hindmost.open(run_file)
     first = efficiencies_of(run, 4)
-    [kept] = (run_file.parent / ".hindmost").glob("efficiencies-*.json")
-    assert efficiencies_of(run, 4) == replace(first, run=run)
+    [kept] = (run_file.parent / ".hindmost").glob("efficiencies-*")
+    with monkeypatch.context() as patch:
+        patch.setattr(of_run, "compute", None)
+        assert efficiencies_of(run, 4) == replace(first, run=run)
     kept.write_text(kept.read_text().replace('"node-0"', '"from-the-file"'))
-    assert list(efficiencies_of(run, 4).nodes) == ["from-the-file"]
+    assert efficiencies_of(run, 4) == replace(first, run=run)
+    kept.unlink()
+    os.mkfifo(kept)
+    assert efficiencies_of(run, 4) == replace(first, run=run)
 
 
 def test_show_tells_what_is_known_in_no_time(
@@ -111,9 +123,9 @@ def test_show_tells_what_is_known_in_no_time(
     told = re.sub(r"[\d.]+ %", "N", split)
     assert told == "  efficiency  N = load balance N x serialisation N x transfer N"
     assert not (run_file.parent / ".hindmost").exists()
-    monkeypatch.setattr("hindmost.analysis.efficiency.of_run.FEW", 100)
+    monkeypatch.setattr("hindmost.analysis.runs.efficiency.of_run.FEW_EVENTS", 100)
     assert re.search(r"load balance [\d.]+ % x communication [\d.]+ %$", line())
-    monkeypatch.setattr("hindmost.analysis.efficiency.of_run.MOST_IN_MEMORY", 100)
+    monkeypatch.setattr("hindmost.analysis.runs.efficiency.of_run.MOST_IN_MEMORY", 100)
     assert line() == ""
     efficiencies_of(hindmost.open(run_file))
     assert line() == split
@@ -127,7 +139,7 @@ def test_places_of_a_pipelined_solver_are_not_split(
     assert of.whole.transfer is not None
     assert {each.transfer for each in of.places.values()} == {None}
     assert main(["efficiency", str(of.run.path), "--places"]) == 0
-    assert "are not told apart by place: reductions overlap" in capsys.readouterr().out
+    assert "cannot be separated by place: reductions overlap" in capsys.readouterr().out
 
 
 def test_nodes_share_the_efficiency_of_the_run(
@@ -212,16 +224,16 @@ def test_the_table_has_the_usual_rows_in_their_order(
 def test_the_page_has_tables_that_are_read_without_colour(tmp_path: Path, header: Header) -> None:
     folder = scaled(tmp_path / "runs", header, {1: 300, 3: 300})
     runs = [hindmost.open(path) for path in sorted(folder.glob("*.h5"))]
-    html = "".join(part.html() for part in scaling_parts(efficiencies_over_ranks(runs)))
+    html = "".join(part_html(part) for part in scaling_parts(efficiencies_over_ranks(runs)))
     assert "<h2>Efficiencies over numbers of ranks</h2>" in html
     assert '<span class="level-3">transfer efficiency</span>' in html
     assert re.search(r'class="grade poor">3\d\.\d %<span class="mark">!</span>', html)
     assert not scaling_parts(efficiencies_over_ranks(runs[:1]))
     alone, of = map(efficiencies_of, runs)
     of = replace(of, nodes={"<b>": of.whole, "c": alone.whole})
-    html = "".join(part.html() for part in run_parts([of], of))
+    html = "".join(part_html(part) for part in run_parts([of], of))
     assert "&lt;b&gt; (3)" in html
-    assert "Of the ranks on a node" in html
+    assert "Ranks of each node, relative to the run time" in html
 
 
 @pytest.mark.parametrize(
@@ -243,7 +255,7 @@ def test_grades_have_marks(value: float, grade: Grade, text: str) -> None:
 def test_of_a_run_without_bodies_nothing_is_said(run_file: Path) -> None:
     run = hindmost.open(run_file)
     run.bodies = 0
-    with pytest.raises(DataError, match="holds no bodies"):
+    with pytest.raises(DataError, match="contains no bodies"):
         compute(run)
     assert efficiency_of(run) is None
 
@@ -251,3 +263,37 @@ def test_of_a_run_without_bodies_nothing_is_said(run_file: Path) -> None:
 def test_no_windows_are_refused(run_file: Path) -> None:
     with pytest.raises(UsageError, match="0 windows"):
         main(["efficiency", str(run_file), "--windows", "0"])
+
+
+def test_windows_do_not_hold_what_ranks_were_apart_before(
+    tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = replace(header, ranks=2, iterations=120, restart=0)
+    path = write_whole(tmp_path, made, alone_values((5.0, 10.0), 120))
+    [run] = told(capsys, path, "--windows", "3")["runs"]
+    assert sum(each["run_time_s"] for each in run["windows"]) == pytest.approx(1.2)
+    for each in (run["whole"], *run["windows"]):
+        shares = [each[name] for name in ("parallel", "load_balance", "transfer")]
+        assert shares == pytest.approx([0.75, 0.75, 1.0])
+
+
+def test_windows_that_ranks_begin_far_apart_are_not_split(
+    tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str]
+) -> None:
+    values: dict[str, Any] = alone_values((5.0, 10.0), 120)
+    values["duration"][119, 0] += 0.6  # meets the other rank at last
+    values["phase_duration"][119, 0, PHASES.index("wait")] = 0.6
+    values["event_kind"][119] = EventKind.REDUCE
+    values["event_work"][119, :, 0] = [5e-3, 10e-3]
+    values["event_duration"][119, 0, 0] = 0.6
+    values["lead_out"][:] = values["lead_out"].min()
+    made = replace(header, ranks=2, iterations=120, restart=0)
+    path = write_whole(tmp_path, made, values)
+    [run] = told(capsys, path, "--windows", "3")["runs"]
+    last = run["windows"][2]
+    assert last["transfer"] is None
+    assert last["serialisation"] is None
+    assert "too far apart" in last["not_split"]
+    assert run["windows"][0]["not_split"] is None
+    assert main(["efficiency", str(path), "--windows", "3"]) == 0
+    assert "in 1 of 3 windows" in " ".join(capsys.readouterr().out.split())

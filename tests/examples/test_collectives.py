@@ -14,7 +14,7 @@ import pytest
 from tests.conftest import BIN, ROOT
 from tests.examples.conftest import CASES, DATA, Run
 
-from hindmost.analysis.readers.find import read_experiment
+from hindmost.analysis.readers.read import read_experiment
 
 Example = Callable[[str], ModuleType]
 EAGER = ("ping-pong", "gather")

@@ -9,8 +9,8 @@ from types import ModuleType
 import numpy as np
 from tests.examples.conftest import DATA, Run
 
-from hindmost.analysis.readers.find import read_experiment
-from hindmost.models.pmnf.segments.verdict import Verdict
+from hindmost.analysis.readers.read import read_experiment
+from hindmost.models.pmnf.segments.verdict import SegmentVerdict
 
 Example = Callable[[str], ModuleType]
 CACHES = {
@@ -61,7 +61,7 @@ def test_the_last_cache_is_found_in_the_shipped_data(example: Example) -> None:
 
 def test_the_second_cache_is_left_open_in_the_shipped_data(example: Example) -> None:
     ((_, _, model),) = example("findings").found(DATA / "matrix-product-l2.txt")
-    assert model.segmentation.verdict is Verdict.OPEN
+    assert model.segmentation.verdict is SegmentVerdict.OPEN
     assert "three times" in model.advice()
 
 

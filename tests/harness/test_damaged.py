@@ -30,8 +30,9 @@ def test_what_is_left_can_be_read(run_file: Path) -> None:
     remains = read_damaged(broken)
     np.testing.assert_array_equal(remains.arrays["solve_time"], whole.solve_time)
     assert np.count_nonzero(remains.arrays["duration"] != whole.durations) == 1
-    assert "DAMAGED: what follows is not verified" in remains.text()
-    assert "40 x 3" in remains.text()
+    said = "\n".join(remains.lines())
+    assert "DAMAGED: what follows is not verified" in said
+    assert "40 x 3" in said
 
 
 def test_without_its_checksum_everything_is_read(run_file: Path) -> None:
@@ -58,7 +59,7 @@ def test_noise_in_the_file_never_reaches_this_process(
     broken = run_file.with_name("broken.h5")
     broken.write_bytes(data.tobytes())
     try:
-        said = read_damaged(broken, longest_s=20).text()
+        said = "\n".join(read_damaged(broken, longest_s=20).lines())
     except DataError as error:
         said = str(error)
     assert str(broken) in said

@@ -9,16 +9,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from hindmost.errors import UsageError
-from hindmost.harness.krylov.experiment import Experiment
-from hindmost.harness.krylov.problems import PROBLEMS
+from hindmost.harness.krylov.experiment import KrylovExperiment
+from hindmost.harness.krylov.problems import diagonal, laplacian_1d
+from hindmost.harness.krylov.problems.problem import SystemRequest
 from hindmost.harness.krylov.solvers import SOLVERS
-from hindmost.harness.launch import check_size, crowding_warning, place
+from hindmost.harness.launch import assigned_rank, check_size, crowding_warning
 from hindmost.harness.runfile import provenance
 
-PLAN = Experiment(
+PLAN = KrylovExperiment(
     workload="laplacian-1d",
     solvers=("gmres", "pgmres"),
-    unknowns=10,
+    system=SystemRequest(unknowns=10),
     iterations=5,
     repeats=4,
     warmup=1,
@@ -28,9 +29,9 @@ PLAN = Experiment(
 
 def test_each_block_of_the_order_holds_each_solver_once() -> None:
     order = PLAN.order()
-    assert [repeat for _, repeat in order] == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert [planned.repeat for planned in order] == [0, 0, 1, 1, 2, 2, 3, 3]
     for block in range(4):
-        assert {solver for solver, _ in order[2 * block : 2 * block + 2]} == {"gmres", "pgmres"}
+        assert {planned.case for planned in order[2 * block : 2 * block + 2]} == {"gmres", "pgmres"}
     assert order == PLAN.order()
     assert len({tuple(replace(PLAN, seed=seed).order()) for seed in range(10)}) > 1
 
@@ -38,10 +39,10 @@ def test_each_block_of_the_order_holds_each_solver_once() -> None:
 @pytest.mark.parametrize(
     ("change", "word"),
     [
-        ({"workload": "ice"}, "Unknown workload 'ice'; choose from: laplacian-1d, diagonal"),
-        ({"solvers": ("gmres", "lgmres")}, "Unknown solver 'lgmres'; choose from: gmres, pgmres"),
+        ({"workload": "ice"}, "Unknown workload 'ice'; choose laplacian-1d, laplacian-2d"),
+        ({"solvers": ("gmres", "lgmres")}, "Unknown solver 'lgmres'; did you mean gmres"),
         ({"solvers": ()}, "No solver"),
-        ({"unknowns": -1}, "--unknowns -1: it must be at least 1"),
+        ({"system": SystemRequest(unknowns=-1)}, "--unknowns -1: it must be at least 1"),
         ({"iterations": 0}, "--iterations 0"),
         ({"warmup": -1}, "--warmup -1: it must be at least 0"),
         ({"petsc_options": ("-ksp_max_it", "3")}, "use --iterations instead"),
@@ -55,11 +56,14 @@ def test_what_cannot_be_run_is_said(change: dict[str, object], word: str) -> Non
         replace(PLAN, **change).check()  # type: ignore[arg-type]
 
 
+ROWS = {"laplacian-1d": laplacian_1d.rows, "diagonal": diagonal.rows}
+
+
 def whole_matrix(name: str, unknowns: int, borders: list[int]) -> NDArray[np.float64]:
     """Put the rows of several ranks together."""
     parts = []
     for first, last in pairwise(borders):
-        starts, columns, values = PROBLEMS[name].rows(first, last, unknowns)
+        starts, columns, values = ROWS[name](first, last, unknowns)
         parts.append(sparse.csr_matrix((values, columns, starts), shape=(last - first, unknowns)))
     return np.asarray(sparse.vstack(parts).todense())
 
@@ -97,14 +101,14 @@ def test_every_solver_declares_what_models_need() -> None:
 def test_the_place_that_a_launcher_gives(
     variables: dict[str, str], expected: tuple[str, int, int]
 ) -> None:
-    found = place(variables)
+    found = assigned_rank(variables)
     assert (found.launcher, found.size, found.rank) == expected
 
 
 def test_singletons_are_told_from_ranks() -> None:
-    promised = place({"PMI_SIZE": "8", "PMI_RANK": "7"})
+    promised = assigned_rank({"PMI_SIZE": "8", "PMI_RANK": "7"})
     check_size(8, "MPICH", promised)
-    check_size(4, "MPICH", place({}))
+    check_size(4, "MPICH", assigned_rank({}))
     with pytest.raises(RuntimeError, match="started 8 processes, but MPI sees 1"):
         check_size(1, "MPICH", promised)
 

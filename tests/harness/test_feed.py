@@ -43,6 +43,8 @@ def test_what_is_no_line_is_skipped(tmp_path: Path) -> None:
         b"\xff\x00",
         b"[" * 100_000,
         b'{"kind": "x"}',
+        b'{"kind": ["x"]}',
+        b'{"kind": {"x": 1}}',
     ]
     torn.append(b'{"kind": "end", "status": NaN}')
     os.write(feed.writer.handle, b"\n".join(torn) + b"\n")
@@ -100,7 +102,7 @@ def test_names_of_a_feed_move_no_cursor(tmp_path: Path) -> None:
 def test_what_is_no_file_keeps_nobody_waiting(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe.live.jsonl"
     os.mkfifo(pipe)
-    with pytest.raises(NotARunFileError):
+    with pytest.raises(DataError, match="named pipe"):
         FeedReader(pipe)
     with pytest.raises(DataError, match="no live feed"):
         find_feed(tmp_path)

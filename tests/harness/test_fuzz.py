@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from tests.conftest import PREDICTORS, cycle_values, run_values
 
 import hindmost
-from hindmost.analysis.fits import FitOptions, fit_group
-from hindmost.analysis.runs import group_runs
+from hindmost.analysis.fits.study import FitOptions, fit_groups
+from hindmost.analysis.runs.groups import group_runs
 from hindmost.errors import HindmostError
 from hindmost.harness.runfile.checksum import TRAILER_LENGTH, append_checksum
 from hindmost.harness.runfile.contents import Header
@@ -112,8 +112,8 @@ def test_numbers_that_cannot_be(run_file: Path, name: str, value: float, place: 
         file[name][...] = numbers
 
     with pytest.raises(HindmostError):
-        fit_group(
-            group_runs([hindmost.open(resealed(run_file, change))])[0], FitOptions(families=False)
+        fit_groups(
+            group_runs([hindmost.open(resealed(run_file, change))]), FitOptions(families=False)
         )
 
 
@@ -191,6 +191,6 @@ def test_numbers_that_would_lead_astray(run_file: Path, name: str, value: float)
         numbers.ravel()[0] = value
         file[name][...] = numbers
 
-    run = hindmost.open(resealed(run_file, change))
+    broken = resealed(run_file, change)
     with pytest.raises(HindmostError, match=name):
-        run.verify()
+        hindmost.open(broken).verify()

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from hindmost.jobs.core.machine import MachineProfile
+from hindmost.jobs.core.plan import Allocation, Plan, PlannedRun
 from hindmost.jobs.folder import StudyFolder
-from hindmost.jobs.plan.plan import Allocation, Plan, PlannedRun
 from hindmost.jobs.schedulers.scheduler import Job, JobState, Script
-from hindmost.jobs.study.machine import Machine
 
 STUDY = b'schema = 1\n[study]\nname = "pretended"  # to the byte\n'
 
@@ -24,12 +24,12 @@ class NoLauncher:
 
     name = "none"
 
-    def words(
-        self, machine: Machine, *, ranks: int, ranks_per_node: int, nodes: int
+    def prefix(
+        self, machine: MachineProfile, *, ranks: int, ranks_per_node: int, nodes: int
     ) -> tuple[str, ...]:
         return ()
 
-    def warnings(self, machine: Machine) -> tuple[str, ...]:
+    def warnings(self, machine: MachineProfile) -> tuple[str, ...]:
         return ()
 
 
@@ -100,7 +100,7 @@ def plan_of(
     return Plan(
         study="pretended",
         study_sha256=hashlib.sha256(STUDY).hexdigest(),
-        machine=Machine(name="here", scheduler="local", launcher="mpiexec", scratch=scratch),
+        machine=MachineProfile(name="here", scheduler="local", launcher="mpiexec", scratch=scratch),
         seed=1,
         max_retries=max_retries,
         runs=runs,

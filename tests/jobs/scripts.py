@@ -6,11 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hindmost.jobs.plan.plan import Allocation
+from hindmost.jobs.core.machine import MachineProfile
+from hindmost.jobs.core.plan import Allocation
 from hindmost.jobs.schedulers.scheduler import Script
-from hindmost.jobs.study.machine import Machine
 
-LOCAL = Machine(
+LOCAL = MachineProfile(
     name="laptop",
     scheduler="local",
     launcher="mpiexec",
@@ -18,7 +18,7 @@ LOCAL = Machine(
     python="/opt/hindmost/bin/python",
 )
 
-ARCHER = Machine(
+ARCHER = MachineProfile(
     name="site-a",
     scheduler="slurm",
     launcher="srun",
@@ -33,7 +33,7 @@ ARCHER = Machine(
     python="/opt/e00/env/bin/python",
 )
 
-CIRRUS = Machine(
+CIRRUS = MachineProfile(
     name="site-b",
     scheduler="pbs",
     launcher="mpiexec",
@@ -46,7 +46,7 @@ CIRRUS = Machine(
 )
 
 
-def script(machine: Machine, **changes: Any) -> Script:
+def script(machine: MachineProfile, **changes: Any) -> Script:
     """Return a script on a machine; an allocation's and a script's fields may be changed."""
     nodes = 1 if machine.scheduler == "local" else 2
     allocation = Allocation(

@@ -64,7 +64,7 @@ def test_another_file_of_that_name_is_not_overwritten(make: Make, tmp_path: Path
     study = make([writes(0)])
     drive(study, "a0", NoLauncher())
     (tmp_path / "r0-run-0.txt").write_text("mine")
-    with pytest.raises(UsageError, match="is another file"):
+    with pytest.raises(UsageError, match="exists and differs"):
         collect(study, tmp_path)
     assert (tmp_path / "r0-run-0.txt").read_text() == "mine"
     assert not (tmp_path / collection.TABLE).exists()

@@ -10,17 +10,24 @@ from pathlib import Path
 import pytest
 
 from hindmost.errors import DataError
-from hindmost.harness.runfile.provenance import process_age_s
+from hindmost.harness.launch import process_age_s
 from hindmost.jobs.drive.deadline import Deadline, deadline_here
 from hindmost.jobs.drive.nodes import expand, job_here, nodes_here
-from hindmost.jobs.outcome import Cause, Outcome
-from hindmost.jobs.outcomes import RunRecord, Standing, read_record, standing, write_outcome
+from hindmost.jobs.outcomes import (
+    Cause,
+    Completion,
+    RunOutcome,
+    RunRecord,
+    completion_of,
+    read_record,
+    write_outcome,
+)
 
 C = Cause
 
 
-def outcome(cause: Cause, attempt: int = 1, files: tuple[str, ...] = ()) -> Outcome:
-    return Outcome(
+def outcome(cause: Cause, attempt: int = 1, files: tuple[str, ...] = ()) -> RunOutcome:
+    return RunOutcome(
         run="r", cause=cause, status=0, attempt=attempt, seconds=1.5, allocation="a", job="7",
         nodes=("n0", "n1"), files=files, message="büro",
     )  # fmt: skip
@@ -34,29 +41,29 @@ def record(*causes: Cause) -> RunRecord:
 @pytest.mark.parametrize(
     ("causes", "expected"),
     [
-        ((), Standing.LEFT),
-        ((C.DONE,), Standing.DONE),
-        ((C.STOPPED,) * 9, Standing.LEFT),
-        ((C.CRASHED, C.CRASHED), Standing.LEFT),
-        ((C.CRASHED, C.NODE_FAILED, C.CRASHED), Standing.GIVEN_UP),
-        ((C.CRASHED, C.STOPPED, C.STOPPED, C.CRASHED), Standing.LEFT),
-        ((C.CRASHED, C.CRASHED, C.CRASHED, C.DONE), Standing.DONE),
-        ((C.MEMORY,), Standing.GIVEN_UP),
-        ((C.FAILED,), Standing.GIVEN_UP),
-        ((C.RUN_LIMIT,), Standing.GIVEN_UP),
-        ((C.STOPPED, C.MEMORY), Standing.GIVEN_UP),
+        ((), Completion.LEFT),
+        ((C.DONE,), Completion.DONE),
+        ((C.STOPPED,) * 9, Completion.LEFT),
+        ((C.CRASHED, C.CRASHED), Completion.LEFT),
+        ((C.CRASHED, C.NODE_FAILED, C.CRASHED), Completion.GIVEN_UP),
+        ((C.CRASHED, C.STOPPED, C.STOPPED, C.CRASHED), Completion.LEFT),
+        ((C.CRASHED, C.CRASHED, C.CRASHED, C.DONE), Completion.DONE),
+        ((C.MEMORY,), Completion.GIVEN_UP),
+        ((C.FAILED,), Completion.GIVEN_UP),
+        ((C.RUN_LIMIT,), Completion.GIVEN_UP),
+        ((C.STOPPED, C.MEMORY), Completion.GIVEN_UP),
     ],
 )
 def test_a_run_is_done_again_or_not_by_its_causes(
-    causes: tuple[Cause, ...], expected: Standing
+    causes: tuple[Cause, ...], expected: Completion
 ) -> None:
-    assert standing(record(*causes), max_retries=2) is expected
+    assert completion_of(record(*causes), max_retries=2) is expected
 
 
 def test_what_is_forgiven_does_not_count() -> None:
     failed = record(C.CRASHED, C.FAILED)
-    assert standing(failed, max_retries=0, forgiven=2) is Standing.LEFT
-    assert standing(failed, max_retries=0, forgiven=1) is Standing.GIVEN_UP
+    assert completion_of(failed, max_retries=0, forgiven=2) is Completion.LEFT
+    assert completion_of(failed, max_retries=0, forgiven=1) is Completion.GIVEN_UP
 
 
 def test_outcomes_are_read_as_they_were_written(tmp_path: Path) -> None:

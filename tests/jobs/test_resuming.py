@@ -11,10 +11,10 @@ import pytest
 from tests.jobs.conftest import STUDY, Make, NoLauncher, PretendedScheduler, plan_of, writes
 
 from hindmost.errors import MissingError, UsageError
-from hindmost.jobs.drive import running
+from hindmost.jobs.drive import current_run
 from hindmost.jobs.drive.driver import drive
 from hindmost.jobs.folder import StudyFolder
-from hindmost.jobs.outcome import Cause
+from hindmost.jobs.outcomes import Cause
 from hindmost.jobs.schedulers.scheduler import Job, JobState
 from hindmost.jobs.state import RunState, state_of
 from hindmost.jobs.submission import cancel, resume, submit
@@ -103,7 +103,7 @@ def test_the_end_of_a_job_tells_what_became_of_its_run(
 ) -> None:
     study = make([writes(0)])
     begin(study, scheduler)
-    running.note(
+    current_run.record(
         study, "a0", run="run-0", attempt=1, job="job-1", nodes=("n0",), folder=Path("gone")
     )
     scheduler.set("job-1", JobState.RUNNING)
@@ -136,7 +136,7 @@ def test_again_does_what_failed_for_good_once_more(
 
 def test_two_at_once_are_refused(make: Make) -> None:
     study = make([writes(0)])
-    with study.changing(), pytest.raises(UsageError, match="is at work on"), study.changing():
+    with study.changing(), pytest.raises(UsageError, match="is running on"), study.changing():
         pass
     with study.changing():
         pass
@@ -187,7 +187,7 @@ def test_a_job_that_cannot_be_written_down_is_cancelled(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("hindmost.jobs.folder.append_durably", full)
+        patch.setattr("hindmost.jobs.folder.append_line", full)
         with pytest.raises(OSError, match="No space left"):
             begin(study, scheduler)
     assert scheduler.cancelled == ["job-1"]
@@ -226,6 +226,6 @@ def test_scripts_of_somebody_else_are_not_removed(tmp_path: Path) -> None:
     mine = tmp_path / "s" / "scripts" / "mine.sh"
     mine.parent.mkdir(parents=True)
     mine.write_text("echo mine\n")
-    with pytest.raises(UsageError, match=r"mine\.sh was edited, or is not of hindmost"):
+    with pytest.raises(UsageError, match=r"mine\.sh was edited, or hindmost did not write it"):
         StudyFolder.create(tmp_path / "s", plan_of([writes(0)]), STUDY)
     assert mine.read_text() == "echo mine\n"

@@ -5,21 +5,22 @@ from __future__ import annotations
 import argparse
 import re
 import subprocess
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 
 from hindmost.cli import VERBS
+from hindmost.documents import parse_document
 from hindmost.harness.collectives.operations import OPERATIONS
-from hindmost.harness.krylov.experiment import Experiment
+from hindmost.harness.krylov.experiment import KrylovExperiment
+from hindmost.harness.krylov.problems.problem import SystemRequest
 from hindmost.harness.verbs import run_collectives
+from hindmost.jobs.core.machine import MachineProfile
+from hindmost.jobs.core.plan import Plan
 from hindmost.jobs.plan.make import make_plan
-from hindmost.jobs.plan.plan import Plan
 from hindmost.jobs.schedulers import SCHEDULERS
-from hindmost.jobs.study.document import parse_document
-from hindmost.jobs.study.examples import example
-from hindmost.jobs.study.read import read_study, shipped_studies, study_of
+from hindmost.jobs.study.read import example, read_study, shipped_studies, study_of
 
 SHIPPED = {
     "adaptive-decks", "collectives", "gmres-noise", "solvers", "static-scaling", "strong-scaling",
@@ -70,10 +71,10 @@ def test_the_line_of_post_processing_is_a_shell_s_and_names_verbs(
 def test_runs_of_krylov_solvers_can_be_done(name: str, tmp_path: Path) -> None:
     for run in on_two_cores(name, tmp_path).runs:
         given = dict(zip(run.command[3::2], run.command[4::2], strict=True))
-        Experiment(
+        KrylovExperiment(
             workload=run.command[2],
             solvers=(given["--solver"],),
-            unknowns=int(given["--unknowns"]),
+            system=SystemRequest(unknowns=int(given["--unknowns"])),
             iterations=int(given["--iterations"]),
             repeats=1,
             warmup=1,
@@ -112,9 +113,8 @@ def test_the_whole_example_has_every_scheduler() -> None:
 
 
 def test_the_example_names_every_key() -> None:
-    from hindmost.jobs.study.machines import _KEYS
-
     words = set(re.findall(r"^(\w+) =|(?<=\[)(\w+)\]", example(), re.MULTILINE))
     named = {word for pair in words for word in pair if word}
-    assert set(_KEYS) - {"launch_template"} <= named
+    keys = {field.name for field in fields(MachineProfile)} - {"name", "launch_template"}
+    assert keys <= named
     assert {"study", "run", "sweep", "pack", "limits", "collect"} <= named

@@ -6,7 +6,7 @@ from scipy import special
 
 from hindmost.errors import UsageError
 from hindmost.models.laws.maximum import maximum_moments
-from hindmost.models.stochastic.maxplus import fit_max_plus, max_plus_time
+from hindmost.models.noise.maxplus import fit_max_plus, max_plus_time
 from hindmost.models.synthetic.solves import draw_work, line_of_ranks, synthetic_solve
 
 

@@ -17,8 +17,8 @@ from dataclasses import replace
 from pathlib import Path
 import numpy as np
 from mpi4py import MPI
-from hindmost.harness.adaptive.beginning import begin, go_on
-from hindmost.harness.adaptive.checkpoint import Setting, read_setting, write_checkpoint
+from hindmost.harness.adaptive.initial_state import start_kernel, resume_kernel
+from hindmost.harness.adaptive.checkpoint import CheckpointSetting, read_setting, write_checkpoint
 from hindmost.harness.adaptive.decks.deck import Deck
 from hindmost.harness.adaptive.kernel import Choices
 from hindmost.harness.adaptive.phases import PhaseClock
@@ -46,7 +46,7 @@ def totals(kernel):
     return [math.fsum(area * state[:, column]) for column in (0, 3)]
 
 def made(deck, **choices):
-    return begin(deck, Choices(**choices), BASE, ranks, PhaseClock())
+    return start_kernel(deck, Choices(**choices), BASE, ranks, PhaseClock())
 
 def told(kernel, cycles):
     before, levels, counts = totals(kernel), [], []
@@ -145,7 +145,7 @@ SAVING = """
 kernel = made(DECK, sums=SUMS)
 for cycle in range(12):
     if cycle == 6:
-        setting = Setting(
+        setting = CheckpointSetting(
             cycle=6, time=kernel.time, deck="", choices={}, base=BASE,
             cells=tuple(ranks.allgather(kernel.mesh.patch.owned)),
         )
@@ -158,7 +158,7 @@ if ranks.rank == 0:
 
 GOING_ON = """
 setting = read_setting(Path("state.h5"))
-kernel = go_on(Path("state.h5"), setting, DECK, Choices(sums=SUMS), ranks, PhaseClock())
+kernel = resume_kernel(Path("state.h5"), setting, DECK, Choices(sums=SUMS), ranks, PhaseClock())
 for cycle in range(setting.cycle, 12):
     kernel.cycle()
 levels, state = gathered(kernel)

@@ -18,14 +18,15 @@ from mpi4py import MPI
 sys.path.insert(0, HERE)
 from tests.harness.adaptive.mesh.brute import flags_of_places
 from hindmost.harness.adaptive.mesh import (
-    exchange, faces, ghosts, keys, rewrite, roots, warm, wishes,
+    exchange, faces, ghosts, keys, rewrite, roots, target_levels,
 )
+from hindmost.harness.adaptive.compiling import compile_mesh
 from hindmost.harness.adaptive.mesh.cells import Cells
 from hindmost.harness.adaptive.mesh.mesh import Mesh
 from hindmost.models.compiled import compiled
 
 BASE, LEVELS, CYCLES = (9, 7), 3, 8
-ROOMS = (exchange, faces, ghosts, keys, rewrite, roots, wishes)
+ROOMS = (exchange, faces, ghosts, keys, rewrite, roots, target_levels)
 LOOPS = [loop for room in ROOMS for name, loop in vars(room).items() if name.endswith("_loop")]
 
 def signatures():
@@ -141,9 +142,9 @@ def lopsided(ranks):
 
 world = MPI.COMM_WORLD
 if world.rank == 0:
-    warm.compile_mesh(MPI.COMM_SELF)
+    compile_mesh(MPI.COMM_SELF)
 world.Barrier()
-warm.compile_mesh(MPI.COMM_SELF)
+compile_mesh(MPI.COMM_SELF)
 before = signatures()
 answer = {}
 for count in range(1, world.size + 1):

@@ -17,14 +17,15 @@ import numpy as np
 from hindmost.harness import petsc
 parallel = petsc.start()
 from hindmost.harness.krylov.problems import PROBLEMS
-from hindmost.harness.krylov.problems.problem import assemble
+from hindmost.harness.krylov.problems.problem import SystemRequest
 from hindmost.harness.krylov.solve import RecordedSolver
 from hindmost.harness.krylov.solvers import SOLVERS
 from hindmost.harness.recorder.counters import open_counters
 
 TASK_CLOCK, PAGE_FAULTS = (1, 1), (1, 2)
 counters = open_counters((TASK_CLOCK, PAGE_FAULTS))
-system = assemble(PROBLEMS["laplacian-1d"], 20000, parallel.PETSc, parallel.PETSc.COMM_WORLD)
+PETSc = parallel.PETSc
+system = PROBLEMS["laplacian-1d"].build(SystemRequest(unknowns=20000), PETSc, PETSc.COMM_WORLD)
 solver = RecordedSolver(SOLVERS["gmres"], system, iterations=300, preconditioner="jacobi",
                         parallel=parallel, counting=counters.open)
 solver.warm_up()

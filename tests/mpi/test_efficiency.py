@@ -7,7 +7,7 @@ import pytest
 from tests.conftest import Ranks
 
 import hindmost
-from hindmost.analysis.efficiency.of_run import efficiencies_of
+from hindmost.analysis.runs.efficiency.of_run import efficiencies_of
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.ranks.efficiencies import Efficiencies
 

@@ -41,17 +41,18 @@ from pathlib import Path
 from hindmost.harness.recorder.library import load
 load()
 from hindmost.harness import mpi
-from hindmost.harness.live.feed import FeedWanted, LiveFeed
+from hindmost.harness.live.feed import FeedOptions, LiveFeed
+from hindmost.harness.runfile.bodies import PHASES
 comm = mpi.start()
-wanted = FeedWanted(
-    workload="loop", runs=1, phases=("halo", "wait", "post", "local", "hydro"), own_totals=True
+wanted = FeedOptions(
+    workload="loop", runs=1, phases=(*PHASES, "hydro"), own_totals=True
 )
 with LiveFeed(Path("."), comm, wanted) as feed:
     feed.begin("mine", 1, 40)
     for step in range(1, 41):
         time.sleep(0.002)
         rank = comm.rank
-        feed.step(step, np.array([10.0 * rank, 100.0, 0.0, 1000.0, 5.0]))
+        feed.step(step, np.array([10.0 * rank, 100.0, 0.0, 0.0, 1000.0, 5.0]))
         comm.Barrier()
     feed.finish()
 """
@@ -70,7 +71,7 @@ def test_frames_are_the_sums_and_extrema_of_what_ranks_did(ranks: Ranks, tmp_pat
     for frame in frames:
         steps = frame["iteration"] - before
         before = frame["iteration"]
-        per_step = [10.0 * (0 + 1 + 2 + 3), 400.0, 0.0, 4000.0, 20.0]
+        per_step = [10.0 * (0 + 1 + 2 + 3), 400.0, 0.0, 0.0, 4000.0, 20.0]
         assert frame["phase_ns"] == [steps * each for each in per_step]
         assert sum(frame["bins"]) == 4 * steps
         _, least_wait, most_wait, most_halo, longest = frame["extrema"]
@@ -128,7 +129,7 @@ def test_every_iteration_of_every_rank_is_in_one_frame(solved: Path) -> None:
         assert sum(sum(frame["bins"]) for frame in frames) == 2 * 2000
         for frame in frames:
             assert sum(frame["phase_ns"]) == pytest.approx(frame["window_ns"], abs=10)
-            work = frame["window_ns"] - sum(frame["phase_ns"][:3])
+            work = frame["window_ns"] - sum(frame["phase_ns"][:4])
             assert frame["extrema"][0][1] >= work / 2 - 1
 
 
@@ -264,3 +265,29 @@ def test_an_adaptive_run_says_what_it_foresees(ranks: Ranks, tmp_path: Path) -> 
         lately = errors[max(1, cycle - 11) : cycle - 1]
         want = lately.mean(axis=0).tolist() if len(lately) else [None] * len(run.predictors)
         assert frame["foreseen"]["error_percent"] == pytest.approx(want, abs=0.01)
+
+
+WILD = """
+import ctypes, sys
+import numpy as np
+from hindmost.harness.recorder.library import load
+library = load()
+with open("wild.jsonl", "wb") as file:
+    for value in (1e40, -1e308, np.inf, np.nan, 1e17):
+        vector = np.full(16 + library_bins + 3 + 12 + 256, value)
+        library.hindmost_live_write_as(
+            file.fileno(), 256, 16, ctypes.c_void_p(vector.ctypes.data),
+            ctypes.c_int64(2**62), ctypes.c_int64(2**62),
+        )
+""".replace("library_bins", "96")
+
+
+def test_numbers_that_no_clock_shows_never_overflow_the_line(ranks: Ranks, tmp_path: Path) -> None:
+    done = ranks(1, script=WILD)
+    assert done.returncode == 0, done.stderr
+    lines = (tmp_path / "wild.jsonl").read_text().splitlines()
+    assert len(lines) == 5
+    for line in lines:
+        frame = json.loads(line)
+        assert len(frame["heat"]) == 256
+        assert max(frame["heat"]) < 1e18

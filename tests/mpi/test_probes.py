@@ -93,7 +93,7 @@ def test_all_probes_fill_the_machine_file(
 
     again = ranks(1, "probe", "speed", "--quick", "--json", "--out", "machine.json")
     assert again.returncode == 0, again.stderr
-    assert "speed stays" in again.stderr
+    assert "keeps the speed" in again.stderr
     told = json.loads(again.stdout)
     assert told["version"] == 1
     assert told["probes"] == ["speed"]
@@ -147,7 +147,7 @@ COLD_CACHE = """
 import json, sys
 from hindmost.harness import mpi
 from hindmost.harness.probes import clock_loops, noise, speed
-from hindmost.harness.probes.meeting import in_turn
+from hindmost.harness.probes.turns import in_turn
 from hindmost.models.compiled import compiled
 communicator = mpi.start()
 before = json.dumps(sorted({"petsc4py"} & set(sys.modules)))
@@ -183,7 +183,7 @@ NODES = """
 import json, time
 from hindmost.harness import mpi
 from hindmost.harness.probes import network
-from hindmost.harness.probes.meeting import among
+from hindmost.harness.probes.turns import among
 from hindmost.harness.probes.sampling import Effort
 communicator = mpi.start()
 network.nodes_of = lambda communicator: [0, 0, 2]  # two nodes of which one is made up

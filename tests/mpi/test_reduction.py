@@ -11,11 +11,15 @@ import pytest
 from tests.conftest import Ranks
 
 import hindmost
-from hindmost.analysis.adaptive.run import read_adaptive
+from hindmost.analysis.ranks.study import report_run
+from hindmost.analysis.ranks.tables import summary_lines
+from hindmost.analysis.runs.cycles import read_adaptive
+from hindmost.analysis.runs.efficiency.of_run import efficiencies_of
 from hindmost.cli import main
 from hindmost.errors import DataError
-from hindmost.harness.adaptive.experience import experience_of
+from hindmost.harness.adaptive.earlier_run import experience_of
 from hindmost.harness.runfile.all_ranks import least_phase, most_of, total_of
+from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.cycles import COUNTS
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.ranks.keeping import BodiesOfRanks, keep
@@ -28,30 +32,32 @@ CLUSTER = """
 import json, sys
 import numpy as np
 from mpi4py import MPI
-from hindmost.harness.reduction.together import Communicating
+from hindmost.harness.reduction.decide import RankReductions
 from hindmost.models.ranks.keeping import BodiesOfRanks, keep
 from hindmost.models.ranks.kmeans import cluster
 from hindmost.models.synthetic.populations import draw_population
 
 world = MPI.COMM_WORLD
 mine = np.array_split(np.arange(128), world.size)[world.rank]
-made = draw_population("hot spot", 128, 3, iterations=40, node_ranks=16)
-together = Communicating(world)
+made = draw_population("slow link", 128, 3, iterations=40, node_ranks=16)
+reductions = RankReductions(world)
 points = np.random.default_rng(0).random((128, 5))
-found = cluster(points[mine], 4, ids=mine, together=together)
+found = cluster(points[mine], 4, ids=mine, reductions=reductions)
 bodies = BodiesOfRanks(
     parts={"compute": made.compute_s[:, mine], "send": made.send_s[:, mine]},
+    not_work={"halo": made.halo_s[:, mine], "wait": made.wait_s[:, mine]},
+    transfer=made.slow_transfer_s[:, mine],
     counts={"messages": ("count", made.messages[mine])},
     ids=mine,
     node_of=mine // 16,
     nodes=8,
 )
-chosen, _ = keep(bodies, 0.1, together=together)
+chosen, _ = keep(bodies, 0.1, reductions=reductions)
 result = [found.labels.tolist(), chosen.reasons.tolist()]
 parts = world.gather(result)
 if world.rank == 0:
     whole = [sum(each, []) for each in zip(*parts)]
-    print(json.dumps([*whole, found.centroids.tolist(), found.inertia, together.calls]))
+    print(json.dumps([*whole, found.centroids.tolist(), found.inertia, reductions.calls]))
 """
 
 
@@ -65,9 +71,11 @@ def test_ranks_find_together_what_one_process_finds(ranks: Ranks, count: int) ->
     assert labels == serial.labels.tolist()
     np.testing.assert_array_equal(centroids, serial.centroids)
     assert inertia == serial.inertia
-    made = draw_population("hot spot", 128, 3, iterations=40, node_ranks=16)
+    made = draw_population("slow link", 128, 3, iterations=40, node_ranks=16)
     bodies = BodiesOfRanks(
         parts={"compute": made.compute_s, "send": made.send_s},
+        not_work={"halo": made.halo_s, "wait": made.wait_s},
+        transfer=made.slow_transfer_s,
         counts={"messages": ("count", made.messages)},
         ids=np.arange(128),
         node_of=np.arange(128) // 16,
@@ -84,7 +92,7 @@ def test_a_run_keeps_its_share(ranks: Ranks, tmp_path: Path) -> None:
         "--keep", "50%", "--out", tmp_path / "runs",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "full records of 2 of 4 ranks are kept" in done.stderr
+    assert "full records kept of 2 of 4 ranks" in done.stderr
     [file] = (tmp_path / "runs").glob("*.h5")
     run = hindmost.open(file)
     run.verify()
@@ -93,7 +101,7 @@ def test_a_run_keeps_its_share(ranks: Ranks, tmp_path: Path) -> None:
     reasons = sorted(rank for ranks_ in account["reasons"].values() for rank in ranks_)
     assert reasons == run.kept_ranks.tolist()
     profile, bodies = run.variable("profile_phase"), run.variable("interval_bodies")
-    assert profile.shape == (40, 4, 4)
+    assert profile.shape == (40, 4, len(PHASES))
     assert bodies.sum() == 40
     # the profiles of the kept ranks are the sums of their full records
     full = run.variable("phase_duration").sum(axis=0, dtype=np.float64)
@@ -104,6 +112,103 @@ def test_a_run_keeps_its_share(ranks: Ranks, tmp_path: Path) -> None:
     done = ranks(1, "run", "diagonal", "--solver", "cg", "--keep", "0", "--out", tmp_path / "no")
     assert done.returncode == 2
     assert "a share above 0 and up to 1" in done.stderr
+
+
+TWICE = """
+import dataclasses, sys
+from pathlib import Path
+import numpy as np
+from mpi4py import MPI
+from hindmost.harness.reduction.decide import decide
+from hindmost.harness.reduction.reduced_file import write_reduced_run
+from hindmost.harness.runfile.bodies import PHASES, RankBodies, RankEvents
+from hindmost.harness.runfile.contents import Edges, Header, RankRun
+from hindmost.harness.runfile.writer import write_run
+from hindmost.models.events import EventKind
+
+world = MPI.COMM_WORLD
+rank, ranks, bodies = world.rank, world.size, 400
+random = np.random.default_rng(7)
+work = 1e-4 * (1.0 + 0.1 * random.random((bodies, ranks)))
+transfer = 1e-5 * (1.0 + 0.1 * random.random((bodies, ranks)))
+transfer[:, 2] += 1.4e-4  # a slow link
+padded = np.pad(work, ((0, 0), (1, 1)))
+halo = np.maximum(work, np.maximum(padded[:, :-2], padded[:, 2:])) - work + transfer
+wait = (work + halo).max(axis=1, keepdims=True) + 5e-6 - work - halo
+duration = work + halo + wait
+start = 1e-5 + np.cumsum(duration, axis=0) - duration
+phases = np.zeros((bodies, len(PHASES)))
+for name, times in (("halo", halo + 1e-8), ("wait", wait), ("local", work - 1e-8)):
+    phases[:, PHASES.index(name)] = times[:, rank]
+kinds = np.array([EventKind.SEND, EventKind.RECEIVE, EventKind.REDUCE], np.uint8)
+zero = np.zeros(bodies)
+mine = RankBodies(
+    start=start[:, rank], duration=duration[:, rank], phase_duration=phases.astype(np.float32),
+    position=np.arange(bodies, dtype=np.int32), kind=np.zeros(bodies, np.uint8),
+    restart_duration=np.empty(0), lead_in_s=1e-5, lead_out_s=0.0,
+    solve_time_s=1e-5 + float(duration[:, rank].sum()),
+    events=RankEvents(
+        kind=np.tile(kinds, (bodies, 1)),
+        work=np.stack([work[:, rank] - 1e-8, zero, zero], axis=1).astype(np.float32),
+        duration=np.stack([zero + 1e-8, halo[:, rank], wait[:, rank]], axis=1).astype(np.float32),
+    ),
+)
+near = np.array([each for each in (rank - 1, rank + 1) if 0 <= each < ranks], np.int32)
+run = RankRun(
+    bodies=mine, residual_norm=np.full(bodies, np.nan),
+    incoming=Edges(source=near, target=np.full(near.size, rank, np.int32),
+                   bytes=np.full(near.size, 8)),
+    mpi_other_s=0.0, context_switches=0, cpu=rank, cpuset=str(rank), host=f"node{rank // 2}",
+    load_before=0.0, load_after=0.0, clock_offset_s=0.0, clock_uncertainty_s=1e-7,
+)
+header = Header(
+    workload="laplacian-1d", solver="cg", ranks=ranks, iterations=bodies, restart=0,
+    synchronisation="blocking", lag=0, complete=True, records_lost=0, origin="simulated",
+    t0_utc="2026-01-02T03:04:05.000006+00:00", mpi_library="none", spec={}, environment={},
+    petsc_options={}, scheduler={}, git={},
+)
+whole = write_run(Path(sys.argv[1]), header, run, world)
+part = write_reduced_run(Path(sys.argv[1]), header, run, decide(run, 0.5, world), world)
+if rank == 0:
+    print(whole, part)
+"""
+
+
+def test_a_reduced_file_says_of_all_ranks_what_the_whole_one_says(
+    ranks: Ranks, tmp_path: Path
+) -> None:
+    done = ranks(4, tmp_path, script=TWICE)
+    assert done.returncode == 0, done.stderr
+    whole, part = (hindmost.open(path) for path in done.stdout.split())
+    assert 2 in part.kept_ranks  # behind the slow link
+    assert part.columns == 2
+    reports = report_run(part), report_run(whole)
+    late, wanted = reports[0].lateness, reports[1].lateness
+    assert late is not None
+    assert wanted is not None
+    assert wanted.last.tolist() == [0, 0, 400, 0]
+    assert wanted.transfer_charged_s[2] == pytest.approx(wanted.charged_s[2], rel=0.1)
+    for name in ("last", "charged_s", "lost_s", "waited_s", "transfer_s", "transfer_charged_s",
+                 "deviation_s", "longest_s", "longest_body", "drift", "node_last", "total_s",
+                 "node_charged_s"):  # fmt: skip
+        np.testing.assert_allclose(
+            getattr(late, name), getattr(wanted, name), rtol=1e-3, atol=1e-7, err_msg=name
+        )
+    np.testing.assert_allclose(
+        reports[0].metrics.values, reports[1].metrics.values, rtol=1e-5, atol=1e-12
+    )
+    of_all = [efficiencies_of(run).whole for run in (part, whole)]
+    for name in ("run_time_s", "mean_local_s", "max_local_s"):
+        assert getattr(of_all[0], name) == pytest.approx(getattr(of_all[1], name), rel=1e-5)
+    histograms = [each.run.histogram for each in reports if each.run is not None]
+    assert [each.total for each in histograms if each is not None] == [1600, 1600]
+    text = "\n".join(summary_lines(reports[0]))
+    share = wanted.charged_s[2] / wanted.charged_s.sum()  # the second rank causes a little too
+    assert share > 0.97
+    share_text = f"causes {100 * share:.0f} % of the wait time"
+    said = f"rank 2 on node1: last in 400 of 400 bodies; {share_text}"
+    assert said in text
+    assert "by slow transfers of halos that were sent in time" in text
 
 
 SMALL = ("--deck", "timing-a", "--base", "24x16", "--steps", "3", "--cycles", "230")
@@ -118,7 +223,7 @@ def both(module_ranks: Ranks, tmp_path_factory: pytest.TempPathFactory) -> tuple
         words = ("run", "adaptive", *SMALL, "--blocks", *more, "--out", folder / name)
         done = module_ranks(4, *words)
         assert done.returncode == 0, done.stderr
-        assert ("full records of 2 of 4 ranks are kept" in done.stderr) == (name == "some")
+        assert ("full records kept of 2 of 4 ranks" in done.stderr) == (name == "some")
         [file] = (folder / name).glob("*.h5")
         run = hindmost.open(file)
         run.verify()
@@ -196,7 +301,7 @@ def test_verbs_take_a_reduced_adaptive_run_or_refuse_it(
     for run in both:
         assert main(["show", str(run.path)]) == 0
         said.append(capsys.readouterr().out)
-    assert "4 ranks (full records of 2; times of bodies below are of these)" in said[1]
+    assert "4 ranks (full records of 2; body times and counts are of these)" in said[1]
     lines = [
         [line for line in text.splitlines() if line.startswith(("  cells", "  adaption"))]
         for text in said
@@ -205,7 +310,7 @@ def test_verbs_take_a_reduced_adaptive_run_or_refuse_it(
     assert len(lines[0]) == 2
     assert main(["check", str(some.path)]) in (0, 1)
     assert main(["ranks", str(some.path)]) == 0
-    assert "Full records of 2 of 4 ranks were kept" in capsys.readouterr().out
+    assert "2 of 4 ranks kept full records" in capsys.readouterr().out
     assert main(["report", str(some.path), "--out", str(tmp_path / "page.html")]) == 0
     assert (tmp_path / "page.html").stat().st_size > 10_000
     read, every = read_adaptive(some), read_adaptive(whole)
@@ -214,8 +319,8 @@ def test_verbs_take_a_reduced_adaptive_run_or_refuse_it(
     ]
     with pytest.raises(DataError, match="full records of 2 of 4 ranks"):
         experience_of(some)
-    with pytest.raises(DataError, match="full records of 2 of 4 ranks"):
-        main(["efficiency", str(some.path)])
+    assert main(["efficiency", str(some.path)]) == 0
+    assert "the events of only some" in " ".join(capsys.readouterr().out.split())
 
 
 def test_one_rank_that_is_kept_is_the_one_that_predicts(ranks: Ranks, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
 from itertools import pairwise
@@ -12,6 +13,7 @@ from tests.conftest import BIN
 
 import hindmost
 from hindmost.errors import DataError
+from hindmost.harness.recorder import state
 from hindmost.harness.recorder.state import (
     RunningTotals,
     recording_processes,
@@ -64,6 +66,29 @@ def test_totals_are_read_while_the_solve_goes_on(tmp_path: Path) -> None:
     assert not any(totals_file(process).exists() for process in seen)
 
 
+def test_a_pipe_in_the_place_of_totals_stops_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(state, "SHARED_MEMORY", tmp_path)
+    os.mkfifo(totals_file(os.getpid()))
+    assert os.getpid() in recording_processes()
+    with pytest.raises(DataError, match="not a regular file"):
+        running_totals(os.getpid())
+
+
+def test_totals_that_another_user_wrote_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a file away")
+    monkeypatch.setattr(state, "SHARED_MEMORY", tmp_path)
+    totals_file(os.getpid()).write_bytes(bytes(1000))
+    assert running_totals(os.getpid()).iteration == 0
+    os.chown(totals_file(os.getpid()), 12345, -1)
+    with pytest.raises(DataError, match="a file of user 12345"):
+        running_totals(os.getpid())
+
+
 def test_a_process_without_a_recorder_is_refused() -> None:
-    with pytest.raises(DataError, match="Process 1 has no recorder"):
+    with pytest.raises(DataError, match="Process 1 has no readable recorder"):
         running_totals(1)

@@ -14,13 +14,13 @@ from tests.conftest import ROOT
 PROGRAM = """
 import importlib.util as u, shutil, sys
 import hindmost
-from hindmost.analysis.fits import FitOptions, fit_group
-from hindmost.analysis.runs import group_runs
+from hindmost.analysis.fits.study import FitOptions, fit_groups
+from hindmost.analysis.runs.groups import group_runs
 assert not any(u.find_spec(name) for name in ("mpi4py", "petsc4py", "matplotlib"))
 assert not any(shutil.which(name) for name in ("mpicc", "mpiexec", "cc", "gcc"))
 run = hindmost.open(sys.argv[1])
-(group,) = group_runs([run])
-print(len(fit_group(group, FitOptions(families=False)).runs[0].models), hindmost.__file__)
+(group,) = fit_groups(group_runs([run]), FitOptions(families=False))
+print(len(group.runs[0].models), hindmost.__file__)
 """
 
 

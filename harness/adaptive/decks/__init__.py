@@ -6,12 +6,12 @@ from pathlib import Path
 
 from hindmost.errors import UsageError
 from hindmost.harness.adaptive.decks.checks import GAUSSIAN, SEDOV, SOD
-from hindmost.harness.adaptive.decks.deck import Deck, parse_base
-from hindmost.harness.adaptive.decks.text import parse_deck, read_deck, write_deck
+from hindmost.harness.adaptive.decks.deck import Deck, parse_base, parse_deck, read_deck
 from hindmost.harness.adaptive.decks.timing import TIMING_A, TIMING_B, TIMING_C
 from hindmost.registry import Registry
+from hindmost.text import choose
 
-__all__ = ["DECKS", "Deck", "find_deck", "parse_base", "parse_deck", "read_deck", "write_deck"]
+__all__ = ["DECKS", "Deck", "find_deck", "parse_base", "parse_deck", "read_deck"]
 
 DECKS: Registry[Deck] = Registry("deck", (TIMING_A, TIMING_B, TIMING_C, SOD, SEDOV, GAUSSIAN))
 """Every deck that is built in."""
@@ -29,7 +29,6 @@ def find_deck(word: str) -> Deck:
         return read_deck(Path(word))
     if word not in DECKS.names:
         raise UsageError(
-            f"Unknown deck '{word}'; choose from: {', '.join(DECKS.names)}; or name a file of "
-            "your own that ends in .toml."
+            f"Unknown deck '{word}'; {choose(DECKS.names)}; or name a TOML file (.toml)."
         )
     return DECKS[word]

@@ -31,7 +31,7 @@ SEDOV = Deck(
 )
 GAUSSIAN = Deck(
     name="gaussian",
-    summary="a warm spot that spreads in a gas that is held still",
+    summary="a warm spot that spreads in a gas at rest",
     start="gaussian",
     columns=64,
     rows=64,

@@ -4,19 +4,45 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.documents import Document, parse_document, read_document
 from hindmost.errors import UsageError
 from hindmost.harness.adaptive.decks.starts import STARTS
+from hindmost.records import RecordError, Rule, check_fields, from_document, to_toml
 
 MOST_LEVELS = 10
 
 
+def is_name_of_files(name: str) -> bool:
+    """Tell whether run files can be named so."""
+    return bool(name) and all(letter.isalnum() or letter in "-_." for letter in name)
+
+
+def start_names() -> tuple[str, ...]:
+    """Return the states that a deck can begin with."""
+    return STARTS.names
+
+
+Name = Annotated[
+    str,
+    Rule(
+        holds=is_name_of_files,
+        words="letters, digits, '-', '_' and '.', since run files are named after it",
+    ),
+]
+Share = Annotated[int, Rule(least=1, most=1 << 15)]
+Positive = Annotated[float, Rule(above=0)]
+Amount = Annotated[float, Rule(least=0)]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deck:
-    """A problem on an adaptive mesh, as SAGE's input decks are; weak scaling unless told.
+    """A problem on an adaptive mesh, like SAGE's input decks; weak scaling by default.
 
     Attributes
     ----------
@@ -56,67 +82,49 @@ class Deck:
         A value is out of its range; the message begins with the field's name.
     """
 
-    name: str
+    name: Name
     summary: str
-    start: str
-    columns: int
-    rows: int
-    spacing: float
-    levels: int
-    steps: int
+    start: Annotated[str, Rule(choices=start_names)]
+    columns: Share
+    rows: Share
+    spacing: Positive
+    levels: Annotated[int, Rule(least=0, most=MOST_LEVELS)]
+    steps: Annotated[int, Rule(least=1, most=1_000_000)]
     flow: bool = True
     heat: bool = False
     heats: int = 1
-    gamma: float = 1.4
-    specific_heat: float = 2.5
-    conductivity: float = 0.0
-    cfl: float = 0.8
-    divide: float = 0.1
-    combine: float = 0.03
-    buffer: int = 1
-    growth: float = 3.5
+    gamma: Annotated[float, Rule(above=1, most=5)] = 1.4
+    specific_heat: Positive = 2.5
+    conductivity: Amount = 0.0
+    cfl: Annotated[float, Rule(above=0, most=1)] = 0.8
+    divide: Positive = 0.1
+    combine: Amount = 0.03
+    buffer: Annotated[int, Rule(least=0, most=8)] = 1
+    growth: Annotated[float, Rule(least=1)] = 3.5
 
     def __post_init__(self) -> None:
-        if not self.name or not all(letter.isalnum() or letter in "-_." for letter in self.name):
-            raise UsageError(
-                f"name: '{self.name}'; letters, digits, '-', '_' and '.' are allowed, "
-                "since run files are named after it."
-            )
-        for field in ("columns", "rows"):
-            self._check(field, 1 <= getattr(self, field) <= 1 << 15, "1 to 32768")
-        self._check("levels", 0 <= self.levels <= MOST_LEVELS, f"0 to {MOST_LEVELS}")
-        self._check("steps", 1 <= self.steps <= 10**6, "1 to 1000000")
-        self._check(
-            "heats",
-            1 <= self.heats <= self.steps and self.steps % self.heats == 0,
-            f"a divisor of steps ({self.steps})",
-        )
-        self._check("buffer", 0 <= self.buffer <= 8, "0 to 8")
-        for field in ("spacing", "specific_heat"):
-            self._check(field, 0 < getattr(self, field) < math.inf, "a positive number")
-        self._check("gamma", 1 < self.gamma <= 5, "above 1, at most 5")
-        self._check("cfl", 0 < self.cfl <= 1, "above 0, at most 1")
-        self._check("divide", 0 < self.divide < math.inf, "a positive number")
-        self._check(
-            "combine", 0 <= self.combine < self.divide, f"0 to below divide ({self.divide:g})"
-        )
-        self._check("growth", 1 <= self.growth < math.inf, "a number of at least 1")
-        most = "a number of at least 0" + (", above 0 with heat = true" if self.heat else "")
-        least = self.conductivity > 0 if self.heat else self.conductivity >= 0
-        self._check("conductivity", least and self.conductivity < math.inf, most)
-        if not (self.flow or self.heat):
-            raise UsageError("flow: false, and heat: false; one of them must be true.")
         try:
-            STARTS[self.start]
-        except UsageError as error:
-            raise UsageError(f"start: {error}") from None
+            self._check()
+        except RecordError as error:
+            raise UsageError(str(error)) from error
 
-    def _check(self, field: str, right: bool, allowed: str) -> None:
-        if not right:
-            raise UsageError(f"{field}: {getattr(self, field)}; allowed is {allowed}.")
+    def _check(self) -> None:
+        """Raise a RecordError if a field breaks its rule, or two do not go together."""
+        check_fields(self)
+        for field, right, why in (
+            ("heats", self.heats >= 1 and self.steps % self.heats == 0,
+             f"allowed: a divisor of steps ({self.steps})"),
+            ("combine", self.combine < self.divide,
+             f"allowed: a number below divide ({self.divide:g})"),
+            ("conductivity", self.conductivity > 0 or not self.heat,
+             "allowed: a finite number above 0, with heat = true"),
+            ("flow", self.flow or self.heat, "flow or heat has to be true"),
+        ):  # fmt: skip
+            if not right:
+                raise RecordError(why, field, found=getattr(self, field))
 
     def base(self, ranks: int) -> tuple[int, int]:
-        """Return the base mesh of so many ranks: their shares, put together nearly square."""
+        """Return the base mesh for a number of ranks: their shares, arranged nearly square."""
         pairs = [(n, ranks // n) for n in range(ranks, 0, -1) if ranks % n == 0]
         shapes = [(self.columns * across, self.rows * up) for across, up in pairs]
         return min(shapes, key=lambda shape: abs(math.log(shape[0] / shape[1])))
@@ -150,10 +158,40 @@ class Deck:
         return np.column_stack([rho, rho * u, rho * v, energy])
 
     def to_toml(self) -> str:
-        """Return the deck as text that `text.parse_deck` reads."""
-        from hindmost.harness.adaptive.decks.text import write_deck  # which knows what a deck is
+        """Return the deck as text that `parse_deck` reads."""
+        return to_toml(self)
 
-        return write_deck(self)
+
+def parse_deck(text: str, source: str) -> Deck:
+    """Read a deck.
+
+    Parameters
+    ----------
+    text : str
+        TOML.
+    source : str
+        What messages call the text: its file.
+
+    Raises
+    ------
+    UsageError
+        The text is not TOML, a field is unknown, missing, of the wrong kind or out of range.
+    """
+    return deck_of(parse_document(text, source, UsageError))
+
+
+def read_deck(path: Path) -> Deck:
+    """Read a deck from a file; see `parse_deck`."""
+    return deck_of(read_document(path, UsageError))
+
+
+def deck_of(document: Document) -> Deck:
+    """Return the deck that a document describes."""
+    with document.errors():
+        try:
+            return from_document(Deck, document.data)
+        except UsageError as error:
+            raise error.__cause__ or error from None
 
 
 def parse_base(text: str) -> tuple[int, int]:
@@ -166,5 +204,5 @@ def parse_base(text: str) -> tuple[int, int]:
     """
     across, _, up = text.lower().partition("x")
     if not (across.isdecimal() and up.isdecimal() and int(across) > 0 and int(up) > 0):
-        raise UsageError(f"A base mesh of '{text}'; two sizes are wanted, as in 512x256.")
+        raise UsageError(f"Base mesh '{text}': give two sizes, as 512x256.")
     return int(across), int(up)

@@ -11,7 +11,7 @@ from hindmost.harness.adaptive.decks.deck import Deck
 
 TIMING_A = Deck(
     name="timing-a",
-    summary="4,096 base cells a rank, two levels, flow only",
+    summary="4,096 base cells per rank, two levels, flow only",
     start="blast-and-shock",
     columns=64,
     rows=64,
@@ -24,7 +24,7 @@ TIMING_A = Deck(
 )
 TIMING_B = Deck(
     name="timing-b",
-    summary="4,096 base cells a rank, two levels, flow and heat",
+    summary="4,096 base cells per rank, two levels, flow and heat",
     start="blast-and-shock",
     columns=64,
     rows=64,
@@ -40,7 +40,7 @@ TIMING_B = Deck(
 )
 TIMING_C = Deck(
     name="timing-c",
-    summary="80,640 base cells a rank, one level, flow and heat",
+    summary="80,640 base cells per rank, one level, flow and heat",
     start="blast-and-shock",
     columns=288,
     rows=280,

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.harness.adaptive.mesh.connection import Connection
-from hindmost.harness.adaptive.mesh.part import Part
+from hindmost.harness.adaptive.mesh.part import MeshPart
 from hindmost.harness.adaptive.mesh.rewrite import rewrite_loop
 from hindmost.harness.adaptive.mesh.store import roomy
-from hindmost.harness.adaptive.mesh.wishes import settle_loop, wish_loop
+from hindmost.harness.adaptive.mesh.target_levels import settle_loop, wish_loop
 from hindmost.models.compiled import compiled
 
 RAISED, DIVIDED, COMBINED, OWNED = range(4)
@@ -50,7 +50,7 @@ class Adaption:
 
     def run(
         self,
-        part: Part,
+        part: MeshPart,
         connection: Connection,
         flags: NDArray[np.int8],
         state: NDArray[np.float64],
@@ -85,7 +85,7 @@ class Adaption:
         return state[: part.owned], adapted
 
     def _settle(
-        self, part: Part, connection: Connection, flags: NDArray[np.int8], *, most: int
+        self, part: MeshPart, connection: Connection, flags: NDArray[np.int8], *, most: int
     ) -> int:
         """Fill the target levels and the counts of this rank and of all; return the sweeps."""
         cells, patch = part.store.cells, connection.patch

@@ -26,7 +26,7 @@ class Cells:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Blocks:
+class BlockLoads:
     """How many cells a rank has in each block of the domain.
 
     A block that is cut by the border of two ranks is given by both.

@@ -10,7 +10,7 @@ from hindmost.harness.adaptive.mesh.exchange import ClosableExchange, ExchangeWa
 from hindmost.harness.adaptive.mesh.faces import face_loop, wall_loop
 from hindmost.harness.adaptive.mesh.ghosts import fetch_ghosts, find_mirrors
 from hindmost.harness.adaptive.mesh.keys import key_loop, masks
-from hindmost.harness.adaptive.mesh.part import Part
+from hindmost.harness.adaptive.mesh.part import MeshPart
 from hindmost.harness.adaptive.mesh.patch import Faces, Patch, Walls
 from hindmost.harness.adaptive.mesh.roots import run_loop
 from hindmost.harness.adaptive.mesh.store import longer
@@ -38,7 +38,7 @@ class Connection:
         self._wall_cell = np.empty(0, np.int32)
         self._wall_side = np.empty(0, np.int8)
 
-    def renew(self, part: Part) -> None:
+    def renew(self, part: MeshPart) -> None:
         """Connect the cells anew. Collective among neighbours.
 
         Raises
@@ -88,7 +88,8 @@ class Connection:
                 row = -1 - many
                 raise DataError(
                     f"The cell ({cells.i[row]}, {cells.j[row]}) of level {cells.level[row]} has a "
-                    "neighbour that is finer by two levels; one is allowed: take a mesh as written."
+                    "neighbour two levels finer; only one level is allowed. Use the mesh as it "
+                    "was written."
                 )
             faces.append(Faces(lower=lower[:many], upper=upper[:many], level=finer[:many]))
         on_walls = 4 * int((end[roots.walls] - begin[roots.walls]).sum())

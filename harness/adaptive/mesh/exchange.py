@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.adaptive.mesh.patch import Exchange
+from hindmost.harness.adaptive.mesh.patch import HaloExchange
 from hindmost.models.compiled import compiled
 from hindmost.registry import Registry
 
@@ -56,7 +56,7 @@ class Packing:
         return int(self.mirrors.peers.size)
 
     def bytes_sent(self, columns: int) -> int:
-        """Return the bytes that this rank sends in one exchange of so many numbers a cell."""
+        """Return the bytes that this rank sends in one exchange of `columns` numbers per cell."""
         return 8 * columns * int(self.mirrors.row.size)
 
     def _packed(self, field: NDArray[Any]) -> NDArray[Any]:
@@ -139,7 +139,7 @@ class PersistentExchange(Packing):
         self._requests.clear()
 
 
-class ClosableExchange(Exchange, Protocol):
+class ClosableExchange(HaloExchange, Protocol):
     """An exchange as the mesh holds it, which fills int8 fields as well."""
 
     mirrors: Mirrors

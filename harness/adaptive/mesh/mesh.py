@@ -9,15 +9,19 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.adaptive.mesh.adapt import Adapted, Adaption
-from hindmost.harness.adaptive.mesh.balance import Balanced, balance
-from hindmost.harness.adaptive.mesh.cells import Blocks, Cells
+from hindmost.harness.adaptive.mesh.cells import BlockLoads, Cells
 from hindmost.harness.adaptive.mesh.connection import Connection
 from hindmost.harness.adaptive.mesh.exchange import EXCHANGES
+from hindmost.harness.adaptive.mesh.initial_cells import base_part, check_cells, check_order
+from hindmost.harness.adaptive.mesh.load_balance import (
+    Balanced,
+    balance,
+    check_ranks,
+    gathered_splits,
+)
 from hindmost.harness.adaptive.mesh.order import tables_of
-from hindmost.harness.adaptive.mesh.part import Part
-from hindmost.harness.adaptive.mesh.patch import Exchange, Patch
-from hindmost.harness.adaptive.mesh.split import check_ranks, gathered_splits
-from hindmost.harness.adaptive.mesh.start import base_part, check_cells, check_order
+from hindmost.harness.adaptive.mesh.part import MeshPart
+from hindmost.harness.adaptive.mesh.patch import HaloExchange, Patch
 from hindmost.harness.runfile.contents import Edges
 
 State = NDArray[np.float64]
@@ -71,7 +75,7 @@ class Mesh:
     ) -> None:
         self._prepare(communicator, base, levels, order, threshold, exchange, most_cells)
         cells = base_part(self._tables, communicator.rank, communicator.size)
-        self._part = Part(communicator, self._tables, levels, cells)
+        self._part = MeshPart(communicator, self._tables, levels, cells)
         self._part.link()
         self._renew()
 
@@ -108,7 +112,7 @@ class Mesh:
         mesh = cls.__new__(cls)
         mesh._prepare(communicator, base, levels, order, threshold, exchange, most_cells)
         check_cells(communicator, cells, base, levels)
-        part = mesh._part = Part(communicator, mesh._tables, levels, cells)
+        part = mesh._part = MeshPart(communicator, mesh._tables, levels, cells)
         read, key = part.cells(), part.store.cells.key[: part.owned]
         check_order(communicator, key, read.level, levels, order)
         counts = part.counts()
@@ -132,8 +136,8 @@ class Mesh:
     ) -> None:
         if not threshold >= 1.0:
             raise UsageError(
-                f"A balance threshold of {threshold}; it is the most cells of a rank over the "
-                "mean of all: at least 1."
+                f"Balance threshold {threshold}: a load imbalance (maximum over mean of cells) is "
+                "at least 1."
             )
         self._tables = tables_of(order, base, levels)
         check_ranks(communicator.size, base)
@@ -153,7 +157,7 @@ class Mesh:
         return self._connection.patch
 
     @property
-    def exchange(self) -> Exchange:
+    def exchange(self) -> HaloExchange:
         """What fills ghosts, as of the last `connect`."""
         return self._connection.exchange
 
@@ -235,12 +239,12 @@ class Mesh:
         return self._part.cells()
 
     def edges(self, columns: int) -> Edges:
-        """Return from whom how many bytes come in one exchange of so many numbers a cell."""
+        """Return the sources and bytes of one exchange of `columns` numbers per cell."""
         source, many = self._connection.incoming()
         target = np.full(source.size, self.communicator.rank, np.int32)
         return Edges(source=source, target=target, bytes=8 * columns * many)
 
-    def blocks(self, side: int = 1) -> Blocks:
+    def blocks(self, side: int = 1) -> BlockLoads:
         """Return how many of this rank's cells are in each block of side x side base cells.
 
         Raises
@@ -249,7 +253,7 @@ class Mesh:
             A side below 1.
         """
         if side < 1:
-            raise UsageError(f"Blocks of {side} base cells a side; at least 1.")
+            raise UsageError(f"Blocks have at least 1 base cell a side, not {side}.")
         return self._part.blocks(side)
 
     def locate(self, i: int, j: int, level: int) -> int:

@@ -24,7 +24,7 @@ KEY_BITS = 62
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class CellOrder:
     """An order of the base cells.
 
     Attributes
@@ -64,8 +64,9 @@ def spread(number: NDArray[np.int64], bits: int) -> NDArray[np.int64]:
     return apart
 
 
-ORDERS: Registry[Order] = Registry(
-    "order", (Order(name="curve", tables=along_curve), Order(name="slab", tables=along_rows))
+ORDERS: Registry[CellOrder] = Registry(
+    "order",
+    (CellOrder(name="curve", tables=along_curve), CellOrder(name="slab", tables=along_rows)),
 )
 """Orders that ``--order`` knows."""
 
@@ -85,18 +86,20 @@ def tables_of(name: str, base: tuple[int, int], levels: int) -> Tables:
     Raises
     ------
     UsageError
-        An unknown order, no cell, or so many that indices or keys overflow.
+        An unknown order, no cells, or so many cells that indices or keys overflow.
     """
     nx, ny = base
     if nx < 1 or ny < 1 or levels < 0:
         raise UsageError(
-            f"A base mesh of {nx} x {ny} cells and {levels} levels; at least 1 x 1 and 0."
+            f"A base mesh of {nx} x {ny} cells with {levels} levels; it needs at least 1 x 1 "
+            "cells and 0 levels."
         )
     longest = (max(nx, ny) - 1).bit_length() + levels
     bits = 2 * levels + (nx - 1).bit_length() + (ny - 1).bit_length()
     if longest > INDEX_BITS or bits > KEY_BITS:
         raise UsageError(
-            f"A base mesh of {nx} x {ny} cells and {levels} levels needs indices of {longest} bits "
-            f"and keys of {bits}; at most {INDEX_BITS} and {KEY_BITS}: take fewer cells or levels."
+            f"A base mesh of {nx} x {ny} cells and {levels} levels needs indices of {longest} "
+            f"bits and keys of {bits}; at most {INDEX_BITS} and {KEY_BITS}: choose fewer cells or "
+            "levels."
         )
     return ORDERS[name].tables(nx, ny)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.adaptive.mesh.cells import Blocks, Cells
+from hindmost.harness.adaptive.mesh.cells import BlockLoads, Cells
 from hindmost.harness.adaptive.mesh.keys import key_loop
 from hindmost.harness.adaptive.mesh.move import move_cells
 from hindmost.harness.adaptive.mesh.order import Tables
@@ -16,7 +16,7 @@ from hindmost.harness.adaptive.mesh.store import Store
 from hindmost.models.compiled import compiled
 
 
-class Part:
+class MeshPart:
     """Cells of a rank, in order.
 
     Attributes
@@ -89,7 +89,7 @@ class Part:
         )
         self.changed = True
 
-    def blocks(self, side: int) -> Blocks:
+    def blocks(self, side: int) -> BlockLoads:
         """Return how many cells are in each block of side x side base cells."""
         cells, begin = self.store.cells, self.begins()
         across = -(-self.tables[0].size // side)
@@ -99,7 +99,7 @@ class Part:
         load = np.zeros(block.size, np.int64)
         np.add.at(load, of, np.diff(begin, append=self.owned))
         owner = np.full(block.size, self.communicator.rank, np.int32)
-        return Blocks(block=block, owner=owner, load=load)
+        return BlockLoads(block=block, owner=owner, load=load)
 
     def locate(self, i: int, j: int, level: int) -> int:
         """Return the row of the cell that covers a place, -1 if it is not here."""

@@ -73,7 +73,7 @@ class Patch:
     walls: Walls
 
 
-class Exchange(Protocol):
+class HaloExchange(Protocol):
     """Fills ghosts from their owners; collective over neighbours."""
 
     @property
@@ -81,7 +81,7 @@ class Exchange(Protocol):
         """Messages that this rank sends in one exchange."""
 
     def bytes_sent(self, columns: int) -> int:
-        """Return the bytes that this rank sends in one exchange of so many numbers a cell."""
+        """Return the bytes that this rank sends in one exchange of `columns` numbers per cell."""
 
     def fill(self, field: NDArray[np.float64]) -> None:
         """Fill the ghost rows of a field, shape (at least owned + ghosts, columns), contiguous."""

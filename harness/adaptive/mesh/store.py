@@ -16,7 +16,7 @@ GROWTH = 1.3
 
 
 def roomy(size: int) -> int:
-    """Return how many rows to take for so many."""
+    """Return how many rows to allocate for `size` rows."""
     return int(size * GROWTH) + 64
 
 
@@ -64,7 +64,7 @@ class Store:
         self._states: dict[int, list[NDArray[np.float64]]] = {}
 
     def next_cells(self, rows: int) -> Columns:
-        """Return the other place of the cells, with room for so many rows."""
+        """Return the other copy of the cells, with room for `rows` rows."""
         if self._other.room < rows:
             self._other = Columns(roomy(rows))
         return self._other
@@ -74,14 +74,14 @@ class Store:
         self.cells, self._other = self._other, self.cells
 
     def widen(self, owned: int, rows: int) -> None:
-        """Make room for so many rows behind the owned ones."""
+        """Make room for more rows after the owned ones."""
         if self.cells.room < rows:
             wider = Columns(roomy(rows))
             wider.fill_from(self.cells, owned)
             self.cells = wider
 
     def next_state(self, state: NDArray[np.float64], rows: int) -> NDArray[np.float64]:
-        """Return memory for a state of so many rows that is not that of the given one."""
+        """Return memory for a state, other than that of the given one."""
         places = self._places(state)
         at = 0 if not shares(state, places[0]) else 1
         if places[at].shape[0] < rows:
@@ -89,7 +89,7 @@ class Store:
         return places[at][:rows]
 
     def widen_state(self, state: NDArray[np.float64], owned: int, rows: int) -> NDArray[np.float64]:
-        """Return a state with room for so many rows, copied only if it must be."""
+        """Return a state with enough room, copied only if necessary."""
         for place in self._places(state):
             if shares(state, place) and place.shape[0] >= rows:
                 return place[:rows]
@@ -110,5 +110,5 @@ def shares(state: NDArray[np.float64], place: NDArray[np.float64]) -> bool:
 
 
 def longer(array: NDArray[Number], size: int) -> NDArray[Number]:
-    """Return an array of at least so many entries: this one if it is; contents are lost."""
+    """Return an array of at least `size` entries, this one if possible; its contents are lost."""
     return array if array.size >= size else np.empty(roomy(size), array.dtype)

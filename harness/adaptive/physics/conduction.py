@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.adaptive.mesh.patch import Exchange, Faces, Patch
+from hindmost.harness.adaptive.mesh.patch import Faces, HaloExchange, Patch
 from hindmost.harness.adaptive.physics.hydro import LEVELS, State
 from hindmost.harness.adaptive.physics.scratch import Scratch
 
@@ -42,7 +42,7 @@ class Conduction:
     spacing : float
         Width of a cell of the base mesh.
     conductivity, specific_heat : float
-    exchange : Exchange
+    exchange : HaloExchange
     scratch : Scratch, optional
         Work arrays of the patch before.
 
@@ -61,7 +61,7 @@ class Conduction:
         spacing: float,
         conductivity: float,
         specific_heat: float,
-        exchange: Exchange,
+        exchange: HaloExchange,
         scratch: Scratch | None = None,
     ) -> None:
         from hindmost.harness.adaptive.physics.loops import conduction

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
-from hindmost.harness.adaptive.mesh.patch import Exchange, Patch
+from hindmost.harness.adaptive.mesh.patch import HaloExchange, Patch
 from hindmost.harness.adaptive.physics.hydro import State
 from hindmost.harness.adaptive.physics.scratch import Scratch
 
@@ -16,7 +16,7 @@ DIVIDE, KEEP, COMBINE = 1, 0, -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Criterion:
+class RefinementCriterion:
     """Jumps of density, pressure and, if heat is conducted, temperature.
 
     The jump of a and b is ``|a - b| / min(a, b)``. Between the thresholds a cell stays as it is, so
@@ -49,7 +49,7 @@ class Criterion:
         if not 0 <= self.combine < self.divide:
             raise UsageError(
                 f"Cells cannot divide above {self.divide:g} and combine below {self.combine:g}: "
-                "0 <= combine < divide is wanted."
+                "the rule is 0 <= combine < divide."
             )
 
     def flags(
@@ -58,7 +58,7 @@ class Criterion:
         state: State,
         *,
         gamma: float,
-        exchange: Exchange,
+        exchange: HaloExchange,
         scratch: Scratch | None = None,
     ) -> NDArray[np.int8]:
         """Return what is to become of the owned cells.
@@ -69,7 +69,7 @@ class Criterion:
         state : float64 array, shape (at least owned + ghosts, 4)
             Its ghosts are filled.
         gamma : float
-        exchange : Exchange
+        exchange : HaloExchange
             Fills the ghosts of jumps, `buffer` times.
         scratch : Scratch, optional
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.adaptive.physics.conduction import AllSum, Conduction
 from hindmost.harness.adaptive.physics.hydro import State
+from hindmost.text import choose
 
 SUMS = ("plain", "fixed")
 """Sums of floats; exact sums, the same to the bit for any number of ranks."""
@@ -47,7 +48,7 @@ class FaceHeat:
         from hindmost.harness.adaptive.physics.loops import exact_sums
 
         if sums not in SUMS:
-            raise UsageError(f"Unknown sums '{sums}'; choose from: {', '.join(SUMS)}.")
+            raise UsageError(f"Unknown sums '{sums}'; {choose(SUMS)}.")
         self.conduction, self.tolerance, self.sums = conduction, tolerance, sums
         self._allsum, self._loops, self._exact = allsum, loops, exact_sums
         self._pair = np.empty(2)
@@ -107,8 +108,8 @@ class FaceHeat:
             loops.advance(alpha, beta, owned, inverse, w, p, s, x, r, u)
         raise DataError(
             f"Heat conduction does not converge: residual {size**0.5:g} after {iteration} "
-            f"iterations, {goal**0.5:g} is wanted. Loosen the tolerance or shorten the time step; "
-            "a NaN or infinity points to a state that is no gas."
+            f"iterations, {goal**0.5:g} is the goal. Loosen the tolerance or shorten the time "
+            "step; a NaN or infinity points to an invalid state."
         )
 
     def dots(

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
-from hindmost.harness.adaptive.mesh.patch import Exchange, Patch
+from hindmost.harness.adaptive.mesh.patch import HaloExchange, Patch
 from hindmost.harness.adaptive.physics.conduction import Conduction
 from hindmost.harness.adaptive.physics.hydro import State
 
@@ -16,7 +16,7 @@ MOST_ITERATIONS = 10_000
 
 
 class PetscHeat:
-    """Solves with the KSP that PETSc's options name: conjugate gradients with Jacobi unless told.
+    """Solves with the KSP that PETSc's options name; by default conjugate gradients with Jacobi.
 
     It begins at the old temperatures, and takes the natural norm, as `heat.FaceHeat` does. The
     pattern of the matrix is found once a mesh, its values once a step.
@@ -82,8 +82,8 @@ class PetscHeat:
             raise DataError(
                 f"PETSc's KSP does not solve the heat equations ({self.reason_name(reason)} after "
                 f"{self._solver.getIterationNumber()} iterations). Loosen its tolerance, name "
-                "another -ksp_type or -pc_type, or shorten the time step; a NaN or infinity points "
-                "to a state that is no gas."
+                "another -ksp_type or -pc_type, or shorten the time step; a NaN or infinity "
+                "points to an invalid state."
             )
         temperature[:] = self._solution.getArray()
         system.deposit(state)
@@ -100,7 +100,7 @@ class PetscHeat:
             thing.destroy()
 
 
-def global_rows(patch: Patch, first: int, exchange: Exchange) -> NDArray[np.int64]:
+def global_rows(patch: Patch, first: int, exchange: HaloExchange) -> NDArray[np.int64]:
     """Return the numbers of a patch's rows over all ranks, shape (owned + ghosts,).
 
     Ghosts learn their numbers as a field; doubles hold them exactly up to 2**53.

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
-from hindmost.harness.adaptive.mesh.patch import Exchange, Faces, Patch
+from hindmost.harness.adaptive.mesh.patch import Faces, HaloExchange, Patch
 from hindmost.harness.adaptive.physics.scratch import Scratch
 
 COLUMNS = ("density", "x momentum", "y momentum", "energy")
@@ -57,7 +57,7 @@ class Hydro:
         from hindmost.harness.adaptive.physics.loops import first_order, second_order
 
         if order not in ORDERS:
-            raise UsageError(f"No scheme of order {order}; choose from: 1, 2.")
+            raise UsageError(f"There is no scheme of order {order}; choose 1 or 2.")
         scratch = scratch or Scratch()
         rows = patch.owned + patch.ghosts
         self.patch, self.spacing, self.gamma, self.order = patch, spacing, gamma, order
@@ -96,7 +96,7 @@ class Hydro:
         rows = np.flatnonzero(~sound)
         return int(rows[0]) if rows.size else -1
 
-    def step(self, state: State, dt: float, exchange: Exchange) -> None:
+    def step(self, state: State, dt: float, exchange: HaloExchange) -> None:
         """Advance the owned rows by one time step.
 
         Parameters
@@ -104,7 +104,7 @@ class Hydro:
         state : float64 array, shape (at least owned + ghosts, 4)
             Its ghosts are filled.
         dt : float
-        exchange : Exchange
+        exchange : HaloExchange
             Fills the ghosts of the slopes; not used at first order.
         """
         patch, walls, x, y = self.patch, self.patch.walls, self.patch.x_faces, self.patch.y_faces

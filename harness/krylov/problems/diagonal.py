@@ -19,7 +19,7 @@ def rows(first: int, last: int, unknowns: int) -> Rows:
     return np.arange(last - first + 1, dtype=np.int32), row.astype(np.int32), value
 
 
-DIAGONAL = Problem(
+DIAGONAL = Problem.of_rows(
     name="diagonal",
     summary="eigenvalues from 1e-6 to 1, no exchange between neighbours",
     preconditioner="none",  # Jacobi would solve it at once

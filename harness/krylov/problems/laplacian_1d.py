@@ -18,7 +18,7 @@ def rows(first: int, last: int, unknowns: int) -> Rows:
     return starts.astype(np.int32), column[inside].astype(np.int32), value[inside]
 
 
-LAPLACIAN_1D = Problem(
+LAPLACIAN_1D = Problem.of_rows(
     name="laplacian-1d",
     summary="tridiagonal -1 2 -1, each rank exchanges one value with its neighbours",
     preconditioner="jacobi",

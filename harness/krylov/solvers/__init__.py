@@ -1,4 +1,4 @@
-"""The solvers that can be recorded, by name: each a declaration in a file of its own."""
+"""The solvers that can be recorded, by name; each has its own file."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ from hindmost.harness.krylov.solvers.solver import Solver
 from hindmost.registry import Registry
 
 SOLVERS: Registry[Solver] = Registry(
-    "solver", (GMRES, PGMRES, FGMRES, CG, PIPECG, GROPPCG, CR, PIPECR, BCGS, PIPEBCGS)
+    "solver",
+    (GMRES, PGMRES, FGMRES, CG, PIPECG, GROPPCG, CR, PIPECR, BCGS, PIPEBCGS),
+    group="hindmost.solvers",
+    kind=Solver,
 )
 """Every solver that ``hindmost run`` knows."""

@@ -1,17 +1,5 @@
 """Conjugate gradients: blocking reductions; a body lasts from monitor to monitor."""
 
-from hindmost.harness.krylov.solvers.solver import PRODUCTS_AND_MONITOR, Solver
-from hindmost.harness.recorder.pattern import Pattern
-from hindmost.harness.runfile.bodies import BodyKind
+from hindmost.harness.krylov.solvers.solver import MONITORED, Solver
 
-CG = Solver(
-    name="cg",
-    synchronisation="blocking",
-    lag=0,
-    pattern=Pattern(
-        marks=PRODUCTS_AND_MONITOR,
-        grammar="I(?>AI)+",
-        cycle=("^[I]",),
-        bodies=(("A[I]", BodyKind.REGULAR),),
-    ),
-)
+CG = Solver(name="cg", synchronisation="blocking", lag=0, pattern=MONITORED)

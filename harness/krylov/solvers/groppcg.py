@@ -1,7 +1,5 @@
 """Gropp's conjugate gradients: two reductions a body, each posted and awaited in it."""
 
-from dataclasses import replace
+from hindmost.harness.krylov.solvers.solver import MONITORED, Solver
 
-from hindmost.harness.krylov.solvers.cr import CR
-
-GROPPCG = replace(CR, name="groppcg", synchronisation="pipelined")
+GROPPCG = Solver(name="groppcg", synchronisation="pipelined", lag=0, pattern=MONITORED)

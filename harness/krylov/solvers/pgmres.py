@@ -1,7 +1,7 @@
 """Pipelined GMRES: one reduction a body, posted at its end and awaited in the next."""
 
 from hindmost.harness.krylov.solvers.solver import GMRES_GOES_ON, Solver
-from hindmost.harness.recorder.pattern import Mark, Pattern
+from hindmost.harness.recorder.pattern import Mark, MarkPattern
 from hindmost.harness.runfile.bodies import BodyKind
 
 PGMRES = Solver(
@@ -11,7 +11,7 @@ PGMRES = Solver(
     options=GMRES_GOES_ON,
     restart_option="ksp_gmres_restart",
     restart_default=30,
-    pattern=Pattern(
+    pattern=MarkPattern(
         marks=(
             Mark("N", "end", ("VecNormalize",)),
             Mark("R", "end", ("VecReduceBegin",)),

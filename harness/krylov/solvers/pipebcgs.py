@@ -4,14 +4,14 @@ Every 100th of the first 1000 iterations replaces the residual, with six more pr
 """
 
 from hindmost.harness.krylov.solvers.solver import Solver
-from hindmost.harness.recorder.pattern import Mark, Pattern
+from hindmost.harness.recorder.pattern import Mark, MarkPattern
 from hindmost.harness.runfile.bodies import BodyKind
 
 PIPEBCGS = Solver(
     name="pipebcgs",
     synchronisation="pipelined",
     lag=0,
-    pattern=Pattern(
+    pattern=MarkPattern(
         marks=(
             Mark("A", "begin", ("MatMult",)),
             Mark("E", "end", ("VecReduceEnd",)),

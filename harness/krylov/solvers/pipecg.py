@@ -1,14 +1,14 @@
 """Pipelined conjugate gradients: one reduction a body, posted at its end, awaited in the next."""
 
 from hindmost.harness.krylov.solvers.solver import Solver
-from hindmost.harness.recorder.pattern import Mark, Pattern
+from hindmost.harness.recorder.pattern import Mark, MarkPattern
 from hindmost.harness.runfile.bodies import BodyKind
 
 PIPECG = Solver(
     name="pipecg",
     synchronisation="pipelined",
     lag=1,
-    pattern=Pattern(
+    pattern=MarkPattern(
         marks=(
             Mark("R", "end", ("VecReduceBegin",)),
             Mark("I", "monitor", ()),

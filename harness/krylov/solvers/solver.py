@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from hindmost.harness.recorder.pattern import Mark, Pattern
+from hindmost.harness.recorder.pattern import MONITOR, Mark, MarkPattern
+from hindmost.harness.runfile.bodies import BodyKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +18,7 @@ class Solver:
     ----------
     name : str
         PETSc's name of the KSP.
-    pattern : Pattern
+    pattern : MarkPattern
     synchronisation : str
         ``blocking`` reductions, or ``pipelined`` ones.
     lag : int
@@ -30,11 +31,11 @@ class Solver:
     records_per_body : int
         An upper bound, for the memory of a solve without a warm-up.
     options : mapping of str to str
-        PETSc options that force a number of iterations, beside those that all solvers need.
+        PETSc options that force a number of iterations, besides those that all solvers need.
     """
 
     name: str
-    pattern: Pattern
+    pattern: MarkPattern
     synchronisation: Literal["blocking", "pipelined"]
     lag: int
     restart_option: str = ""
@@ -43,8 +44,13 @@ class Solver:
     options: Mapping[str, str] = field(default_factory=dict)
 
 
-PRODUCTS_AND_MONITOR = (Mark("A", "begin", ("MatMult",)), Mark("I", "monitor", ()))
-"""Marks of solvers whose bodies last from monitor to monitor, told apart by their products."""
+MONITORED = MarkPattern(
+    marks=(Mark(MONITOR, "monitor", ()),),
+    grammar="II+",
+    cycle=("^[I]",),
+    bodies=(("I[I]", BodyKind.REGULAR),),
+)
+"""The pattern of solvers whose iterations last from one call of the monitor to the next."""
 
 GMRES_GOES_ON = {"ksp_gmres_breakdown_tolerance": "1e300", "ksp_gmres_haptol": "0"}
 """Without these a GMRES that has converged stops as if it had broken down."""

@@ -12,12 +12,12 @@ from hindmost.harness.probes.checkpoint import (
     latency_and_bandwidth,
     measure_checkpoint,
 )
-from hindmost.harness.probes.meeting import among
-from hindmost.harness.probes.sections.section import Outcome, Section, Setting
-from hindmost.harness.probes.sections.words import rate, seconds
+from hindmost.harness.probes.sections.contract import ProbeResult, ProbeSection, ProbeSetting
+from hindmost.harness.probes.turns import among
+from hindmost.text import bandwidth, seconds
 
 
-def take(setting: Setting) -> Outcome | None:
+def take(setting: ProbeSetting) -> ProbeResult | None:
     """Write files on rank 0 while the others sleep; collective."""
     times = None
     with among(setting.communicator, [0]) as writer:
@@ -30,9 +30,9 @@ def take(setting: Setting) -> Outcome | None:
             )
     if times is None:
         return None
-    latency, bandwidth = latency_and_bandwidth(times.sizes, np.median(times.seconds, axis=1))
-    return Outcome(
-        changes={"checkpoint_latency_s": latency, "checkpoint_bytes_per_s": bandwidth},
+    latency, per_s = latency_and_bandwidth(times.sizes, np.median(times.seconds, axis=1))
+    return ProbeResult(
+        changes={"checkpoint_latency_s": latency, "checkpoint_bytes_per_s": per_s},
         samples={
             "folder": str(setting.folder.resolve()),
             "sizes": [
@@ -40,10 +40,10 @@ def take(setting: Setting) -> Outcome | None:
                 for size, taken in zip(times.sizes, times.seconds, strict=True)
             ],
         },
-        rows=(("latency", seconds(latency)), ("bandwidth", rate(bandwidth))),
+        rows=(("latency", seconds(latency)), ("bandwidth", bandwidth(per_s))),
     )
 
 
-CHECKPOINT = Section(
+CHECKPOINT = ProbeSection(
     name="checkpoint", summary="write and flush files of 1 to 64 MiB in --dir", take=take
 )

@@ -13,17 +13,17 @@ from hindmost.harness.probes.network import (
     reduction_sizes,
 )
 from hindmost.harness.probes.sampling import QUICK, THOROUGH, Timed
-from hindmost.harness.probes.sections.section import Outcome, Section, Setting
-from hindmost.harness.probes.sections.words import rate, seconds, size
+from hindmost.harness.probes.sections.contract import ProbeResult, ProbeSection, ProbeSetting
 from hindmost.models.dynamic.machine import AllreduceTime, Link, Network
+from hindmost.text import bandwidth, byte_count, seconds
 
 
-def check(setting: Setting) -> None:
+def check(setting: ProbeSetting) -> None:
     """Raise a UsageError where no two ranks share a node."""
     pairs(setting.nodes)
 
 
-def take(setting: Setting) -> Outcome | None:
+def take(setting: ProbeSetting) -> ProbeResult | None:
     """Measure the network; collective."""
     times = measure_network(
         setting.communicator,
@@ -36,7 +36,7 @@ def take(setting: Setting) -> Outcome | None:
     return described(times) if setting.communicator.rank == 0 else None
 
 
-def described(times: NetworkTimes) -> Outcome:
+def described(times: NetworkTimes) -> ProbeResult:
     """Fit the links and tell."""
     links: dict[str, Link] = {}
     samples: dict[str, object] = {}
@@ -61,7 +61,7 @@ def described(times: NetworkTimes) -> Outcome:
     )
     rows = [row for key, fitted in links.items() for row in link_rows(key, fitted)]
     rows += [reduction_row(each) for each in times.reductions]
-    return Outcome(changes={"network": network}, samples=samples, rows=tuple(rows))
+    return ProbeResult(changes={"network": network}, samples=samples, rows=tuple(rows))
 
 
 def link(timed: Sequence[Timed]) -> Link:
@@ -86,9 +86,9 @@ def link_rows(key: str, fitted: Link) -> list[tuple[str, str]]:
         name += " one way"
     return [
         (
-            f"{name}, from {size(piece.from_bytes)}",
+            f"{name}, from {byte_count(piece.from_bytes)}",
             f"{seconds(piece.latency_s)} + "
-            + (f"bytes / {rate(1 / piece.per_byte_s)}" if piece.per_byte_s > 0 else "0"),
+            + (f"bytes / {bandwidth(1 / piece.per_byte_s)}" if piece.per_byte_s > 0 else "0"),
         )
         for piece in fitted.pieces
     ]
@@ -99,12 +99,12 @@ def reduction_row(times: ReductionTimes) -> tuple[str, str]:
     first, last = times.timed[0], times.timed[-1]
     return (
         f"allreduce on {times.ranks} ranks",
-        f"{seconds(first.median_s)} for {size(first.size)}, "
-        f"{seconds(last.median_s)} for {size(last.size)}",
+        f"{seconds(first.median_s)} for {byte_count(first.size)}, "
+        f"{seconds(last.median_s)} for {byte_count(last.size)}",
     )
 
 
-NETWORK = Section(
+NETWORK = ProbeSection(
     name="network",
     summary="ping-pong one way and both ways, within and across nodes; allreduce (2 ranks or more)",
     check=check,

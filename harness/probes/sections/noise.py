@@ -16,14 +16,14 @@ from hindmost.harness.probes.noise import (
     measure_noise,
     summary,
 )
-from hindmost.harness.probes.sections.section import Outcome, Section, Setting
-from hindmost.harness.probes.sections.words import seconds
+from hindmost.harness.probes.sections.contract import ProbeResult, ProbeSection, ProbeSetting
+from hindmost.text import percent, seconds
 
 MOST_RANKS = 64
 """Ranks whose raw values are kept, evenly over all; summaries are kept of every rank."""
 
 
-def take(setting: Setting) -> Outcome | None:
+def take(setting: ProbeSetting) -> ProbeResult | None:
     """Look at the noise on every rank; collective."""
     effort = QUICK if setting.quick else NoiseEffort()
     mine = measure_noise(setting.communicator, effort)
@@ -31,7 +31,7 @@ def take(setting: Setting) -> Outcome | None:
     return None if everybody is None else described(everybody, effort)
 
 
-def described(ranks: Sequence[RankNoise], effort: NoiseEffort) -> Outcome:
+def described(ranks: Sequence[RankNoise], effort: NoiseEffort) -> ProbeResult:
     """Sum up and tell."""
     noise = summary(ranks)
     kept = {int(each) for each in np.linspace(0, len(ranks) - 1, min(len(ranks), MOST_RANKS))}
@@ -42,16 +42,16 @@ def described(ranks: Sequence[RankNoise], effort: NoiseEffort) -> Outcome:
     }
     shares = [each.detours.share for each in ranks]
     rows = [
-        ("detours a second and rank", f"{noise.detours_per_s:.4g}"),
-        ("share lost to detours", f"{percent(noise.share)} ({percent(min(shares))} to "
-         f"{percent(max(shares))} by rank)"),
-        ("share lost, FWQ", percent(float(np.mean([each.fwq_share for each in ranks])))),
-        ("share lost, FTQ", percent(float(np.mean([each.ftq_share for each in ranks])))),
+        ("detours per second and rank", f"{noise.detours_per_s:.4g}"),
+        ("share lost to detours", f"{percent(noise.share, None)} ({percent(min(shares), None)} to "
+         f"{percent(max(shares), None)} by rank)"),
+        ("share lost, FWQ", percent(float(np.mean([each.fwq_share for each in ranks])), None)),
+        ("share lost, FTQ", percent(float(np.mean([each.ftq_share for each in ranks])), None)),
     ]  # fmt: skip
     if noise.detour_quantiles_s:
         told = ", ".join(seconds(each) for each in noise.detour_quantiles_s)
         rows.append(("detours, quantiles 0.5, 0.9, 0.99, 1", told))
-    return Outcome(changes={"noise": noise}, samples=samples, rows=tuple(rows))
+    return ProbeResult(changes={"noise": noise}, samples=samples, rows=tuple(rows))
 
 
 def rank_samples(rank: int, noise: RankNoise, raw: bool) -> dict[str, Any]:
@@ -81,13 +81,8 @@ def nanoseconds(values_s: Any) -> list[int]:
     return [int(each) for each in np.rint(np.asarray(values_s) * 1e9)]
 
 
-def percent(share: float) -> str:
-    """Write a share in percent."""
-    return f"{100 * share:.3g} %"
-
-
-NOISE = Section(
+NOISE = ProbeSection(
     name="noise",
-    summary="selfish detours, fixed work and fixed time quanta on every rank",
+    summary="selfish detours, and fixed work and time quanta (FWQ, FTQ), on every rank",
     take=take,
 )

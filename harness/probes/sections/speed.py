@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from hindmost.harness.probes.meeting import among, in_turn
-from hindmost.harness.probes.sections.section import Outcome, Section, Setting
-from hindmost.harness.probes.sections.words import seconds
+from hindmost.harness.probes.sections.contract import ProbeResult, ProbeSection, ProbeSetting
 from hindmost.harness.probes.speed import readings, warm_up
+from hindmost.harness.probes.turns import among, in_turn
 from hindmost.models.dynamic.machine import SpeedPoint
+from hindmost.text import seconds
 
 
-def take(setting: Setting) -> Outcome | None:
+def take(setting: ProbeSetting) -> ProbeResult | None:
     """Read the speed; collective.
 
     Kept are the first node's readings: of one rank alone, and of all its ranks at once.
@@ -31,10 +31,10 @@ def take(setting: Setting) -> Outcome | None:
     rows = [("reference kernel, one rank", seconds(own))]
     samples = {"alone_s": list(alone), "together_s": [list(each) for each in together]}
     if len(medians) > 1:
-        told = f"{seconds(max(medians))} on the slowest, {seconds(min(medians))} on the quickest"
+        told = f"{seconds(max(medians))} on the slowest, {seconds(min(medians))} on the fastest"
         rows.append((f"reference kernel, {len(medians)} ranks at once", told))
     points = tuple(SpeedPoint(ranks_per_node=count, seconds=each) for count, each in speed.items())
-    return Outcome(changes={"speed": points}, samples=samples, rows=tuple(rows))
+    return ProbeResult(changes={"speed": points}, samples=samples, rows=tuple(rows))
 
 
 def readings_alone(communicator: Any) -> tuple[float, ...]:
@@ -45,6 +45,6 @@ def readings_alone(communicator: Any) -> tuple[float, ...]:
     return communicator.bcast(mine)  # type: ignore[no-any-return]
 
 
-SPEED = Section(
-    name="speed", summary="a reference kernel, for the state the machine is in", take=take
+SPEED = ProbeSection(
+    name="speed", summary="a reference kernel, to see the state of the machine", take=take
 )

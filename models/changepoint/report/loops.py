@@ -1,4 +1,4 @@
-"""The loops of the report's algorithms 1 to 3; import them inside functions only: they need numba.
+"""The loops of the report's algorithms 1 to 3; they need numba: import them inside functions.
 
 Kyle Shan, Performance Variation of the Albany Land-Ice Code (2020), section 3.
 """
@@ -38,6 +38,8 @@ def trimmed(
     stays = n
     order = np.arange(n)
     if n >= trims_from and most > 0:
+        # Section 3.3: remove what lies beyond 3 standard deviations by the median absolute
+        # deviation, the farthest first, up to a tenth of the data.
         distance = np.abs(x - np.median(x))
         bound = BOUND * MAD_TO_SIGMA * np.median(distance)
         order = np.argsort(distance, kind="mergesort")
@@ -63,9 +65,10 @@ def t_test(
     ----------
     left, right : (mean, variance, count)
     welch : bool
-        Whether each side has a variance of its own; then it takes two observations.
+        Whether the variances may differ; each side then needs two observations.
     """
     n, m = left[2], right[2]
+    # Student's t-test pools the variances (section 3.1); Welch's does not (section 5.1).
     if n + m < 3 or (welch and min(n, m) < 2):
         return 0.0, 1.0
     if welch:
@@ -94,7 +97,7 @@ def single(
     welch: bool,
     statistic: NDArray[np.float64],
 ) -> None:
-    """Do algorithm 1: write the t statistic of every viable candidate, and 0 elsewhere.
+    """Run algorithm 1: write the t statistic of every viable candidate, and 0 elsewhere.
 
     Parameters
     ----------
@@ -118,8 +121,10 @@ def single(
     statistic[:] = 0.0
     if n < 3:
         return
+    # K: the places in descending order of |x_nu - x_(nu-1)|, where a regime may begin.
     order = np.argsort(-np.abs(x[1:] - x[:-1]), kind="mergesort") + 1
     order = order[may_change[order]]
+    # Bonferroni: alpha is divided by the number of tests, which the readings count differently.
     tested = order.size if tests_all else min(k, order.size)
     tests = k
     if divisor == DIVISOR_TESTED:
@@ -127,6 +132,7 @@ def single(
     elif divisor == DIVISOR_LARGER:
         tests = max(n, k)
     for place in order[:tested]:
+        # t-test of x_1 .. x_(nu-1) against x_nu .. x_n; viable where |t| > t*.
         size = (place, n - place)
         left = trimmed(x[:place], trims_from, (n if of_both else size[0]) // 10, less)
         right = trimmed(x[place:], trims_from, (n if of_both else size[1]) // 10, less)
@@ -149,21 +155,21 @@ def several(
     rules: tuple[bool, int, int, bool, bool, int],
     welch: bool,
 ) -> tuple[list[int], list[int], list[bool]]:
-    """Do algorithm 2 or 3: read night by night; return changes, when each was seen, and the last.
+    """Run algorithm 2 or 3: read night by night, and mark changes as they are detected.
 
-    Algorithm 2 is algorithm 3 with one confirmation, no end of the window and no trimming.
+    Algorithm 2 is algorithm 3 with one confirmation, an unlimited window and no trimming.
 
     Returns
     -------
     changes : list of int
         The first observation of each new regime.
     seen : list of int
-        The last observation that had been read when a change was found.
+        The last observation that had been read when a change was detected.
     suspects : list of bool, shape (observation,)
-        Places that the last observation makes candidates, but too few before it.
+        Places that are candidates at the last observation, but not yet for long enough.
     """
     n = x.size
-    recent = np.zeros((confirmations, n))  # row j % m: the statistics at observation j
+    recent = np.zeros((confirmations, n))  # row j % m: S_j, the statistics at observation j
     changes = [0 for _ in range(0)]
     seen = [0 for _ in range(0)]
     suspects = [False for _ in range(n)]
@@ -171,7 +177,9 @@ def several(
     while j < n:
         row = recent[j % confirmations]
         row[:] = 0.0
+        # C_j, S_j: the candidates of x_i .. x_j with their statistics.
         single(x[i : j + 1], may_change[i : j + 1], alpha, k, rules, welch, row[i : j + 1])
+        # V: the candidates in all of the last m passes; nu* has the largest sum of statistics.
         best, most = -1, 0.0
         for place in range(i + 1, j + 1):
             total = 0.0
@@ -183,12 +191,14 @@ def several(
             if total > most:
                 best, most = place, total
         if best >= 0:
+            # Backtrack to the change, and disregard the data before it.
             changes.append(best)
             seen.append(j)
             i = best
             recent[:] = 0.0
             j = best + 1
         else:
+            # Look back at most over the window, or the smallest of changes becomes significant.
             j += 1
             i = max(i, j - window + 1)
     for place in range(i + 1, n):

@@ -8,9 +8,12 @@ import numpy as np
 from scipy import special
 
 from hindmost.errors import UsageError
-from hindmost.models.changepoint.observations import Observations
+from hindmost.models.changepoint.changes import ChangePoint, Regime, relative
+from hindmost.models.changepoint.detection import Detection
+from hindmost.models.changepoint.observations import CheckedSeries, check_probability
 from hindmost.models.changepoint.report.variants import VARIANTS, Variant
-from hindmost.models.changepoint.results import Change, Detection, Regime, relative
+from hindmost.models.compiled import compiled
+from hindmost.text import choose
 
 ALPHA = 0.005
 LARGEST_STEPS = 10
@@ -19,10 +22,12 @@ WINDOW = 30
 LEVEL = 0.95
 BOUND = 3.0
 FEWEST = 3
+SIGNIFICANT = 0.05
+"""Largest p-value at which a change between two regimes is reported."""
 
 
 def detect_as_report(
-    series: Observations,
+    series: CheckedSeries,
     *,
     algorithm: int = 3,
     variant: str = "published",
@@ -37,7 +42,7 @@ def detect_as_report(
 
     Parameters
     ----------
-    series : Observations
+    series : CheckedSeries
     algorithm : int
         1 looks for one change in the whole series, 2 for several, night by night, and 3 for several
         among outliers.
@@ -54,7 +59,15 @@ def detect_as_report(
     window : int
         w of algorithm 3: observations to look back.
     level : float
-        Of the intervals, which the report does not have.
+        Of the intervals, which are an addition to the report.
+
+    Returns
+    -------
+    Detection
+        The algorithm tests a place within its window. Where the two complete regimes do not differ
+        (p > 0.05, or the interval of the effect contains zero), the place is in ``insignificant``
+        and its regimes are merged; ``changes`` and ``insignificant`` together are the result of the
+        algorithm.
 
     Raises
     ------
@@ -81,21 +94,38 @@ def detect_as_report(
             series.logs, series.may_change, alpha, k, votes, last, rules, welch
         )
         suspects = tuple(int(place) for place in np.flatnonzero(suspected))
-    bounds = [0, *places, series.size]
-    moments = [side_moments(series, a, b, rules) for a, b in pairwise(bounds)]
+    # The loops test a place within their window; the complete regimes may differ less.
+    insignificant: list[ChangePoint] = []
+    while True:
+        bounds = [0, *places, series.size]
+        moments = [side_moments(series, a, b, rules) for a, b in pairwise(bounds)]
+        changes = [
+            change_of(series, bounds[i : i + 3], moments[i : i + 2], welch, level, confirmations)
+            for i in range(len(places))
+        ]
+        failing = [change for change in changes if not is_significant(change)]
+        if not failing:
+            break
+        worst = max(failing, key=lambda change: change.p_value)
+        insignificant.append(worst)
+        places.remove(worst.index)
     return Detection(
         method="report",
         observations=series.size,
         times=times,
-        changes=tuple(
-            change_of(series, bounds[i : i + 3], moments[i : i + 2], welch, level, confirmations)
-            for i in range(len(places))
-        ),
+        changes=tuple(changes),
         regimes=tuple(
             regime_of(bounds[i], bounds[i + 1], moments[i], level) for i in range(len(moments))
         ),
         suspects=suspects,
+        insignificant=tuple(sorted(insignificant, key=lambda change: change.index)),
     )
+
+
+def is_significant(change: ChangePoint) -> bool:
+    """Tell whether the levels on both sides of a change differ, by the test and the interval."""
+    low, high = change.effect_interval
+    return change.p_value <= SIGNIFICANT and not low <= 0.0 <= high
 
 
 def check_settings(
@@ -108,25 +138,33 @@ def check_settings(
     window: int,
     level: float,
 ) -> None:
-    """Refuse settings that mean nothing."""
+    """Refuse settings that are out of range, or that the algorithm does not use."""
     if algorithm not in (1, 2, 3):
         raise UsageError(f"The report has no algorithm {algorithm}: choose 1, 2 or 3.")
+    for name, count, usual in (
+        ("confirmations", confirmations, CONFIRMATIONS),
+        ("window", window, WINDOW),
+    ):
+        if algorithm != 3 and count != usual:
+            raise UsageError(
+                f"{name} = {count} is a setting of algorithm 3, and algorithm = {algorithm} does "
+                "not use it: leave it out."
+            )
     if variant not in VARIANTS:
-        raise UsageError(f"There is no variant {variant!r}: choose {', '.join(VARIANTS)}.")
+        raise UsageError(f"Unknown variant {variant!r}; {choose(VARIANTS)}.")
     if test not in ("student", "welch"):
-        raise UsageError(f"There is no test {test!r}: choose student or welch.")
-    for name, value in (("alpha", alpha), ("level", level)):
-        if not 0.0 < value < 1.0:
-            raise UsageError(f"{name} = {value} is no probability: give one between 0 and 1.")
+        raise UsageError(f"Unknown test {test!r}; choose student or welch.")
+    check_probability("alpha", alpha)
+    check_probability("level", level)
     for name, count, least in (("k", k, 1), ("confirmations", confirmations, 1)):
         if count < least:
             raise UsageError(f"{name} = {count} must be {least} or more.")
     if window < FEWEST:
-        raise UsageError(f"window = {window}: a test takes at least {FEWEST} observations.")
+        raise UsageError(f"window = {window}: a test needs at least {FEWEST} observations.")
 
 
 def rules_of(variant: Variant, *, trims: bool) -> tuple[bool, int, int, bool, bool, int]:
-    """Put a variant into the form of the loops; algorithms 1 and 2 trim nothing."""
+    """Return a variant as the tuple that the loops read; algorithms 1 and 2 trim nothing."""
     return (
         variant.tested == "all",
         ("k", "tested", "larger").index(variant.divisor),
@@ -138,7 +176,7 @@ def rules_of(variant: Variant, *, trims: bool) -> tuple[bool, int, int, bool, bo
 
 
 def side_moments(
-    series: Observations, begin: int, end: int, rules: tuple[bool, int, int, bool, bool, int]
+    series: CheckedSeries, begin: int, end: int, rules: tuple[bool, int, int, bool, bool, int]
 ) -> tuple[float, float, int]:
     """Return the trimmed mean and variance of a regime, and its count."""
     from hindmost.models.changepoint.report import loops
@@ -150,14 +188,14 @@ def side_moments(
 
 
 def change_of(
-    series: Observations,
+    series: CheckedSeries,
     bounds: list[int],
     moments: list[tuple[float, float, int]],
     welch: bool,
     level: float,
     needed: int,
-) -> Change:
-    """Describe a change between two regimes, which end where their neighbours begin."""
+) -> ChangePoint:
+    """Describe a change between two neighbouring regimes."""
     from hindmost.models.changepoint.report import loops
     from hindmost.models.changepoint.robust.placement import place_interval
 
@@ -166,14 +204,16 @@ def change_of(
     statistic, p = loops.t_test(moments[0], moments[1], welch)
     difference = after - before
     error = abs(difference) / statistic if 0.0 < statistic < np.inf else 0.0
-    freedom = max(n + m - 2, 1)
+    freedom = float(max(n + m - 2, 1))
+    if welch and min(n, m) > 1 and a + b > 0.0:
+        freedom = (a / n + b / m) ** 2 / ((a / n) ** 2 / (n - 1) + (b / m) ** 2 / (m - 1))
     reach = float(special.stdtrit(freedom, 0.5 + 0.5 * level)) * error
     pooled = np.sqrt(max((n * a + m * b) / (n + m), 1e-12))
     sigma = np.full(series.size, pooled)
-    first, last = place_interval(
+    first, last = compiled(place_interval)(
         series.logs, begin, index, end, sigma, BOUND, BOUND, series.may_change, level
     )
-    return Change(
+    return ChangePoint(
         index=index,
         time=float(series.times[index]),
         interval=(int(first), int(last)),
@@ -190,7 +230,7 @@ def change_of(
 
 
 def regime_of(begin: int, end: int, moments: tuple[float, float, int], level: float) -> Regime:
-    """Describe a regime by its trimmed mean; one observation has no interval but itself."""
+    """Describe a regime by its trimmed mean; the interval of one observation has no width."""
     mean, variance, count = moments
     reach = 0.0
     if count > 1:

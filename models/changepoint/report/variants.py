@@ -19,10 +19,10 @@ class Variant:
     tested : str
         "k": the k largest first differences are candidates; "all": every place is.
     divisor : str
-        By what the level is divided, beside 2 for its two sides: "k", "tested" (the candidates
-        there are) or "larger" (the larger one of n and k).
+        Divisor of the level, in addition to 2 for its two sides: "k", "tested" (the number of
+        candidates) or "larger" (the larger one of n and k).
     trims_from : int
-        Observations on a side of a candidate below which nothing is taken for an outlier.
+        Sides with fewer observations have no outliers.
     share_of : str
         "side": at most a tenth of a side is trimmed; "both": a tenth of both sides together.
     keeps_count : bool
@@ -30,7 +30,7 @@ class Variant:
     less : int
         1 for the sample variance, 0 for that of a population.
     extra : int
-        Observations that the window holds beside w.
+        Observations in the window in addition to w.
     """
 
     name: str

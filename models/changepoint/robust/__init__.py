@@ -1,1 +1,1 @@
-"""A robust method that tells steps, outlier runs and trends apart."""
+"""A robust method that distinguishes steps, outlier runs and trends."""

@@ -1,8 +1,8 @@
-"""Welch's test of two levels that knows of correlated nights; needs numba.
+"""Welch's test of two levels under serial correlation; needs numba.
 
-Each side's variance is drawn towards that of all nights (a prior worth some nights, as in empirical
-Bayes), its mean is believed no better than AR(1) noise allows, nor ever to more than a share of the
-noise: real noise wanders, however many nights there are.
+The variance of each side is shrunk towards that of all nights (a prior that counts as some nights,
+as in empirical Bayes). The standard error of its mean is that of AR(1) noise, and the test never
+falls below a share of the noise: real noise wanders, however many nights there are.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from hindmost.models.changepoint.robust.level import moments_of
 from hindmost.models.changepoint.robust.noise import long_run_factor
 from hindmost.models.changepoint.student import two_sided
-from hindmost.models.compiled import compiled
+from hindmost.models.compiled import part
 
 
-@compiled
+@part
 def mean_error(
     square: float, count: int, sigma: float, rho: float, prior_nights: float
 ) -> tuple[float, float, float]:
@@ -29,15 +29,16 @@ def mean_error(
     count : int
         Of nights.
     sigma : float
-        The standard deviation that is expected.
+        The expected standard deviation.
     rho, prior_nights : float
     """
+    # Posterior mean of the variance, and its degrees of freedom.
     freedom = prior_nights + count - 1.0
     variance = (prior_nights * sigma**2 + square) / freedom
     return variance / count * long_run_factor(count, rho), freedom, variance
 
 
-@compiled
+@part
 def compare(
     y: NDArray[np.float64],
     left: tuple[int, int],
@@ -58,21 +59,25 @@ def compare(
     bound : float
         In standard deviations: farther out is an outlier.
     prior_nights : float
-        Nights that the expected variance counts for.
+        Nights that the expected variance counts as.
     wander : float
-        Standard deviations by which a level may wander. It makes the p-value larger, and is no part
-        of the standard error.
+        Standard deviations by which a level may wander. It enlarges the p-value, not the standard
+        error.
     """
     sigma_left, sigma_right = sigma[left[0]], sigma[right[0]]
     level, square, count = moments_of(y, left[0], left[1], sigma_left, bound)
     a, freedom_a, variance_a = mean_error(square, count, sigma_left, rho, prior_nights)
     other, square, count = moments_of(y, right[0], right[1], sigma_right, bound)
     b, freedom_b, variance_b = mean_error(square, count, sigma_right, rho, prior_nights)
+    # Welch and Satterthwaite: degrees of freedom of a difference with unequal variances.
     freedom = (a + b) ** 2 / (a**2 / freedom_a + b**2 / freedom_b)
     difference = other - level
+    plain = two_sided(difference / np.sqrt(a + b), freedom)
+    # The same test with levels that wander by a share of the noise.
     a += wander**2 * variance_a
     b += wander**2 * variance_b
     tested = (a + b) ** 2 / (a**2 / freedom_a + b**2 / freedom_b)
     p = two_sided(difference / np.sqrt(a + b), tested)
     error = np.sqrt(a + b - wander**2 * (variance_a + variance_b))
-    return difference, error, freedom, p
+    # The larger p-value: where the test passes at 1 - level, that interval excludes zero.
+    return difference, error, freedom, max(p, plain)

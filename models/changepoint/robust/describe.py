@@ -1,24 +1,60 @@
-"""What is said of the segments that were found, in numbers; needs numba."""
+"""The estimates that describe the segments, as tables with named columns; needs numba."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.changepoint.robust.comparison import compare, mean_error
+from hindmost.models.changepoint.robust.comparison import compare
 from hindmost.models.changepoint.robust.level import levels_of, moments_of
-from hindmost.models.changepoint.robust.line import LINE, fit_line
-from hindmost.models.changepoint.robust.noise import long_run_factor
+from hindmost.models.changepoint.robust.line import LINE
 from hindmost.models.changepoint.robust.placement import place_interval
 from hindmost.models.changepoint.robust.search import level_at_seams
-from hindmost.models.changepoint.robust.settings import RobustSettings
-from hindmost.models.compiled import compiled
+from hindmost.models.changepoint.robust.settings import (
+    DEFAULTS,
+    FLAGS,
+    REALS,
+    WHOLES,
+    RobustSettings,
+)
+from hindmost.models.changepoint.robust.tested import segment_moments
+from hindmost.models.compiled import declared
+from hindmost.models.sorting import median
 
-SEAM_COLUMNS = 9
-SEGMENT_COLUMNS = 8
+SEAM = np.dtype(
+    [
+        ("place", np.int64),
+        ("before", np.float64),
+        ("after", np.float64),
+        ("error", np.float64),
+        ("freedom", np.float64),
+        ("p_value", np.float64),
+        ("first", np.int64),
+        ("last", np.int64),
+        ("is_step", np.bool_),
+    ]
+)
+"""What lies between two segments: its first observation; the levels before and after (logarithms),
+the standard error of their difference, its degrees of freedom and p-value; the first and last place
+where the change may lie; and whether it is a step, or only where a trend begins or ends."""
+SEGMENT = np.dtype(
+    [
+        ("begin", np.int64),
+        ("end", np.int64),
+        ("level", np.float64),
+        ("error", np.float64),
+        ("freedom", np.float64),
+        ("deviation", np.float64),
+        ("inliers", np.int64),
+        ("slope", np.float64),
+    ]
+)
+"""A segment: its first observation and the one after its last; its level in the middle (a
+logarithm) with standard error and degrees of freedom; the standard deviation of the noise; the
+number of inliers; and the slope per night."""
 
 
-@compiled
+@declared(lambda: (REALS, WHOLES, WHOLES, REALS, 0.0, FLAGS, DEFAULTS, 0.95))
 def describe_seams(
     y: NDArray[np.float64],
     starts: NDArray[np.int64],
@@ -28,17 +64,14 @@ def describe_seams(
     may_change: NDArray[np.bool_],
     settings: RobustSettings,
     level: float,
-) -> NDArray[np.float64]:
+) -> NDArray[np.void]:
     """Describe what lies between segments.
 
     Returns
     -------
-    float64 array, shape (segment - 1, 9)
-        First observation; level before and after; standard error of their difference, its degrees
-        of freedom and p-value; first and last place where the change may lie; and whether it is a
-        step (1), or only where a trend begins or ends (0).
+    SEAM array, shape (segment - 1,)
     """
-    rows = np.zeros((starts.size - 1, SEAM_COLUMNS))
+    rows = np.zeros(starts.size - 1, SEAM)
     wide = sigma * np.sqrt((1.0 + rho) / (1.0 - rho))
     for s in range(1, starts.size):
         seam = starts[s]
@@ -57,22 +90,23 @@ def describe_seams(
         first, last = place_interval(
             flat, begin, seam, end, wide, settings.above, settings.below, may_change, level
         )
+        # Where a line begins or ends there may be no step.
         step = p <= settings.alpha and abs(difference) >= settings.least
         line = kinds[s - 1] == LINE or kinds[s] == LINE
         row = rows[s - 1]
-        row[0] = seam
-        row[1] = before
-        row[2] = before + difference
-        row[3] = error
-        row[4] = freedom
-        row[5] = p
-        row[6] = first
-        row[7] = last
-        row[8] = 1.0 if step or not line else 0.0
+        row.place = seam
+        row.before = before
+        row.after = before + difference
+        row.error = error
+        row.freedom = freedom
+        row.p_value = p
+        row.first = first
+        row.last = last
+        row.is_step = step or not line
     return rows
 
 
-@compiled
+@declared(lambda: (REALS, WHOLES, WHOLES, REALS, 0.0, DEFAULTS))
 def describe_segments(
     y: NDArray[np.float64],
     starts: NDArray[np.int64],
@@ -80,59 +114,41 @@ def describe_segments(
     sigma: NDArray[np.float64],
     rho: float,
     settings: RobustSettings,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[NDArray[np.void], NDArray[np.float64]]:
     """Describe the segments, and fit every night.
 
     Returns
     -------
-    float64 array, shape (segment, 8)
-        First observation and the one after the last; level in the middle, its standard error and
-        degrees of freedom; standard deviation of the noise; count of inliers; slope a night.
+    SEGMENT array, shape (segment,)
     float64 array, shape (observation,)
-        What was fitted.
+        The fit.
     """
     n = y.size
-    rows = np.zeros((starts.size, SEGMENT_COLUMNS))
+    rows = np.zeros(starts.size, SEGMENT)
     wide = sigma * np.sqrt((1.0 + rho) / (1.0 - rho))
     fitted = levels_of(y, starts, wide, settings.above)
     lines = fitted.copy()
     for s in range(starts.size):
         begin = starts[s]
         end = starts[s + 1] if s + 1 < starts.size else n
-        flat = y
-        slope = 0.0
-        if kinds[s] == LINE:
-            slope = fit_line(y, begin, end, wide, fitted, settings.above, settings.below)[2]
-            flat = y.copy()
-            for i in range(begin, end):
-                flat[i] -= slope * (i - 0.5 * (begin + end - 1))
-        level, square, count = moments_of(flat, begin, end, sigma[begin], settings.above)
-        error, freedom, variance = mean_error(
-            square, count, sigma[begin], rho, settings.prior_nights
+        slope, level, error, freedom, variance, count = segment_moments(
+            y, begin, end, kinds[s] == LINE, sigma, wide, fitted, rho, settings
         )
         row = rows[s]
-        row[0] = begin
-        row[1] = end
-        row[2] = level
-        row[3] = np.sqrt(error)
-        row[4] = freedom
-        row[5] = np.sqrt(variance)
-        row[6] = count
-        row[7] = slope
+        row.begin = begin
+        row.end = end
+        row.level = level
+        row.error = np.sqrt(error)
+        row.freedom = freedom
+        row.deviation = np.sqrt(variance)
+        row.inliers = count
+        row.slope = slope
         for i in range(begin, end):
             lines[i] = level + slope * (i - 0.5 * (begin + end - 1))
     return rows, lines
 
 
-@compiled
-def slope_error(nights: int, deviation: float, rho: float) -> float:
-    """Return the standard error of a slope a night, of correlated nights as of fewer."""
-    spread = nights * (nights**2 - 1.0) / 12.0
-    error: float = deviation * np.sqrt(long_run_factor(nights, rho) / spread)
-    return error
-
-
-@compiled
+@declared(lambda: (REALS, REALS, REALS, FLAGS, 4.0))
 def describe_outliers(
     y: NDArray[np.float64],
     fitted: NDArray[np.float64],
@@ -140,7 +156,7 @@ def describe_outliers(
     came_back: NDArray[np.bool_],
     outlying: float,
 ) -> list[tuple[int, int, float]]:
-    """Join what lies far from the fit, and the runs that came back, into runs.
+    """Join observations far from the fit, and those of runs that came back, into runs.
 
     Parameters
     ----------
@@ -152,7 +168,7 @@ def describe_outliers(
     Returns
     -------
     list of (begin, end, effect)
-        The effect is the difference of logarithms in the middle.
+        The effect is the median difference of logarithms.
     """
     far = (np.abs(y - fitted) > outlying * sigma) | came_back
     found = [(0, 0, 0.0) for _ in range(0)]
@@ -162,6 +178,6 @@ def describe_outliers(
         while i < y.size and far[i]:
             i += 1
         if i > begin:
-            found.append((begin, i, float(np.median(y[begin:i] - fitted[begin:i]))))
+            found.append((begin, i, float(median(y[begin:i] - fitted[begin:i]))))
         i += 1
     return found

@@ -1,8 +1,8 @@
-"""Levels under a bounded loss, and what a segment costs; import inside functions: needs numba.
+"""Levels under a bounded loss, and the cost of a segment; needs numba: import inside functions.
 
-The loss of a night is the square of its distance in standard deviations, up to a bound: farther out
-all outliers cost the same, but for what decides ties (Fearnhead and Rigaill, JASA 114 (2019), the
-biweight loss).
+The loss of a night is the square of its distance in standard deviations, up to a bound: beyond it
+all outliers cost the same, except for a term that decides ties (the biweight loss of Fearnhead and
+Rigaill, JASA 114 (2019)).
 """
 
 from __future__ import annotations
@@ -10,17 +10,19 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.compiled import compiled
+from hindmost.models.compiled import part
+from hindmost.models.sorting import median
 
 TIE = 0.02
-"""What a standard deviation more costs: it decides to which of two levels an outlier belongs."""
+"""Cost of one more standard deviation: it decides to which of two levels an outlier belongs."""
 STEPS = 20
 CLOSE = 1e-12
 
 
-@compiled
+@part
 def level_near(x: NDArray[np.float64], level: float, reach: float) -> float:
-    """Return the mean of what lies within ``reach`` of it, searched from a level on."""
+    """Return the mean of what lies within ``reach`` of it, by iteration from a starting level."""
+    # Minimises the bounded loss locally: average the inliers until they stay the same.
     for _ in range(STEPS):
         total, count = 0.0, 0
         for value in x:
@@ -33,9 +35,9 @@ def level_near(x: NDArray[np.float64], level: float, reach: float) -> float:
     return level
 
 
-@compiled
+@part
 def level_of(x: NDArray[np.float64], reach: float) -> float:
-    """Return the mean of what lies within ``reach`` of it, searched from the median on.
+    """Return the mean of what lies within ``reach`` of it, by iteration from the median.
 
     Parameters
     ----------
@@ -43,11 +45,11 @@ def level_of(x: NDArray[np.float64], reach: float) -> float:
     reach : float
         In the unit of x.
     """
-    level: float = level_near(x, np.median(x), reach)
+    level: float = level_near(x, median(x), reach)
     return level
 
 
-@compiled
+@part
 def levels_of(
     y: NDArray[np.float64], starts: NDArray[np.int64], sigma: NDArray[np.float64], bound: float
 ) -> NDArray[np.float64]:
@@ -68,13 +70,13 @@ def levels_of(
     for s in range(starts.size):
         begin = starts[s]
         end = starts[s + 1] if s + 1 < starts.size else y.size
-        level = level_of(y[begin:end], bound * np.median(sigma[begin:end]))
+        level = level_of(y[begin:end], bound * median(sigma[begin:end]))
         for i in range(begin, end):
             fitted[i] = level
     return fitted
 
 
-@compiled
+@part
 def cost_of(
     y: NDArray[np.float64],
     begin: int,
@@ -85,7 +87,7 @@ def cost_of(
     above: float,
     below: float,
 ) -> float:
-    """Return the losses of some nights around a straight line.
+    """Return the summed loss of some nights around a straight line.
 
     Parameters
     ----------
@@ -100,13 +102,14 @@ def cost_of(
     """
     cost = 0.0
     for i in range(begin, end):
+        # min(r^2, K^2), with its own bound K for slow and fast nights
         r = (y[i] - level - slope * (i - begin)) / sigma[i]
         bound = above if r > 0.0 else below
         cost += min(r * r, bound * bound) + TIE * abs(r)
     return cost
 
 
-@compiled
+@part
 def moments_of(
     y: NDArray[np.float64], begin: int, end: int, sigma: float, bound: float
 ) -> tuple[float, float, int]:

@@ -1,4 +1,4 @@
-"""Straight lines for flights of steps: drift is a trend, and no row of changes; needs numba."""
+"""Straight lines in place of flights of steps: a drift is one trend; needs numba."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.changepoint.robust.level import cost_of, level_of
-from hindmost.models.compiled import compiled
+from hindmost.models.compiled import part
 
 STEPS = 15
 LEVEL, LINE = 0, 1
 NARROW = 5
 FARTHEST = 30
-"""Nights that stay beside an end of a line that is moved, and that it is moved at most."""
+"""An end of a line moves at most FARTHEST nights, and NARROW nights stay on both sides of it."""
 
 
-@compiled
+@part
 def fit_line(
     y: NDArray[np.float64],
     begin: int,
@@ -32,7 +32,7 @@ def fit_line(
     y, sigma : float64 arrays, shape (night,)
     begin, end : int
     fitted : float64 array, shape (night,)
-        What the first inliers lie around.
+        The fit that selects the first inliers.
     above, below : float
         Bounds in standard deviations.
 
@@ -47,6 +47,7 @@ def fit_line(
         inlier[i] = -below <= (y[begin + i] - fitted[begin + i]) / sigma[begin + i] <= above
     least, level, slope = np.inf, y[begin], 0.0
     for _ in range(STEPS):
+        # Weighted least squares of the inliers: the normal equations of level and slope.
         w = wx = wy = wxx = wxy = 0.0
         for i in range(n):
             if inlier[i]:
@@ -64,6 +65,7 @@ def fit_line(
         cost = cost_of(y, begin, end, sigma, foot, rise, above, below)
         if cost < least:
             least, level, slope = cost, foot, rise
+        # Nights within the bounds of the new line are the next inliers.
         same = True
         for i in range(n):
             r = (y[begin + i] - foot - rise * i) / sigma[begin + i]
@@ -75,7 +77,7 @@ def fit_line(
     return least, level, slope
 
 
-@compiled
+@part
 def straighten(
     y: NDArray[np.float64],
     starts: NDArray[np.int64],
@@ -88,7 +90,7 @@ def straighten(
     shortest: int,
     least: float,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Replace segments in a row by one line wherever that costs less: exact, over all rows.
+    """Replace consecutive segments by one line wherever that costs less, by optimal partitioning.
 
     Parameters
     ----------
@@ -96,7 +98,7 @@ def straighten(
     starts : int64 array, shape (segment,)
     above, below : float
     penalty, extra : float
-        What a segment costs, and what its slope costs beside.
+        Cost of a segment, and the additional cost of a slope.
     shortest : int
         Nights that a line has at least.
     least : float
@@ -115,6 +117,7 @@ def straighten(
     best[0] = 0.0
     before = np.zeros(count + 1, np.int64)
     kind = np.zeros(count + 1, np.int64)
+    # best[j]: least cost of the first j segments, the last of them a level, or a line over several.
     for j in range(1, count + 1):
         begin, end = starts[j - 1], ends[j - 1]
         own = cost_of(y, begin, end, sigma, fitted[begin], 0.0, above, below)
@@ -127,6 +130,7 @@ def straighten(
             cost += best[i] + penalty + extra
             if cost < best[j]:
                 best[j], before[j], kind[j] = cost, i, LINE
+    # Walk back along the cheapest choices.
     rows, j = 0, count
     while j > 0:
         rows, j = rows + 1, before[j]
@@ -140,12 +144,13 @@ def straighten(
         j = before[j]
         if kinds[k] == LINE:
             slope = fit_line(y, first[k], end, sigma, fitted, above, below)[2]
+            # A line that rises less than the least change is a level.
             if abs(slope) * (end - first[k] - 1) < least:
                 kinds[k] = LEVEL
     return first, kinds
 
 
-@compiled
+@part
 def settle_seams(
     y: NDArray[np.float64],
     starts: NDArray[np.int64],
@@ -156,7 +161,7 @@ def settle_seams(
     below: float,
     may_change: NDArray[np.bool_],
 ) -> NDArray[np.int64]:
-    """Move the ends of lines to where they cost least: they were those of steps.
+    """Move the ends of lines to where they cost least: so far they are ends of steps.
 
     Returns
     -------
@@ -169,6 +174,7 @@ def settle_seams(
         begin, seam = settled[s - 1], starts[s]
         end = starts[s + 1] if s + 1 < starts.size else y.size
         least = np.inf
+        # Try every place near the seam; the segments on both sides are fitted anew for each.
         first = max(begin + NARROW, seam - FARTHEST)
         for place in range(first, min(end - NARROW, seam + FARTHEST) + 1):
             if place != seam and not may_change[place]:

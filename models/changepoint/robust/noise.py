@@ -1,7 +1,7 @@
-"""How noisy the nights are, and how much they depend on each other; needs numba.
+"""The noise of the nights and its serial correlation; needs numba.
 
-Both are taken from differences, before anything is known of the changes, and then from what is left
-once levels are taken off.
+Both are estimated twice: from differences, before the changes are known, and then from the
+residuals around the levels.
 """
 
 from __future__ import annotations
@@ -9,60 +9,63 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.compiled import compiled
+from hindmost.models.compiled import part
+from hindmost.models.sorting import ascending, median
 
 MAD_TO_SIGMA = 1.4826
 """The median absolute deviation of a normal law times this is its standard deviation."""
 LAGS = (2, 3, 4)
 LARGEST_CORRELATION = 0.95
 LARGEST_RESIDUAL_CORRELATION = 0.8
-"""Beyond it, what is left around levels is no noise but a change of its own."""
+"""Beyond it, residuals around levels are not noise but an undetected change."""
 BLOCK = 10
-"""Nights whose noise is told by theirs and by as many on both sides."""
+"""Nights whose noise is estimated together, with as many on both sides."""
 PRIOR = 20.0
-"""Nights that the noise of all counts for, beside the noise around."""
+"""Nights that the noise of all nights counts as, when it is combined with the local noise."""
 EVIDENT = 2.0
-"""A ratio of noises that is no chance, nor the work of shifts."""
+"""A ratio of noises that neither chance nor shifts explain."""
 SMALLER = 0.8
-"""The share of differences that are no outlier's, even where these are one night in ten."""
+"""Share of the differences that involve no outlier, even if one night in ten is one."""
 INLIERS = 4.0
-"""Standard deviations within which products of neighbours are summed."""
+"""Standard deviations beyond which residuals do not count for the correlation."""
 FEWEST_PAIRS = 8
 FEWEST_NIGHTS = 20
 HALVINGS = 30
 
 
-@compiled
+@part
 def step_scale(y: NDArray[np.float64]) -> float:
-    """Return the standard deviation of independent noise with such first differences.
+    """Return the standard deviation of independent noise from its first differences.
 
-    The larger one of two: from the median, and from the mean square of the smaller four fifths,
-    which notices times that are rounded or have two modes, where most differences are alike.
+    The larger one of two estimates: from the median, and from the mean square of the smaller four
+    fifths, which also holds for times that are rounded or have two modes, where most differences
+    are equal.
     """
-    steps = np.sort(np.abs(y[1:] - y[: y.size - 1]))
+    steps = ascending(np.abs(y[1:] - y[: y.size - 1]))
     half = steps.size // 2
     middle = 0.5 * (steps[half] + steps[steps.size - 1 - half])
     most = int(np.ceil(SMALLER * steps.size))
     square = 0.0
     for step in steps[:most]:
         square += step * step
+    # A difference of two independent nights has twice the variance of one.
     scale: float = max(MAD_TO_SIGMA * middle, np.sqrt(square / most)) / np.sqrt(2.0)
     return scale
 
 
-@compiled
+@part
 def middle_scale(steps: NDArray[np.float64]) -> float:
-    """Return the standard deviation of independent noise with such differences in the middle."""
-    scale: float = MAD_TO_SIGMA * np.median(np.abs(steps)) / np.sqrt(2.0)
+    """Return the standard deviation of independent noise from the median of its differences."""
+    scale: float = MAD_TO_SIGMA * median(np.abs(steps)) / np.sqrt(2.0)
     return scale
 
 
-@compiled
+@part
 def local_factors(y: NDArray[np.float64], least: float) -> NDArray[np.float64]:
-    """Return by what every night's noise is larger than that of all, from the differences around.
+    """Return the ratio of every night's noise to that of all nights, from nearby differences.
 
-    Some weeks are noisier than others, and before changes are known only differences tell. Only
-    what is evidently noisier counts as such.
+    Some weeks are noisier than others, and before changes are known only differences show it. Only
+    clear cases count (`EVIDENT`); everywhere else the ratio is 1.
 
     Parameters
     ----------
@@ -82,6 +85,7 @@ def local_factors(y: NDArray[np.float64], least: float) -> NDArray[np.float64]:
         first, last = max(begin - BLOCK, 0), min(end + BLOCK, n)
         if last - first < 2 * BLOCK:
             first, last = max(last - 2 * BLOCK, 0), min(first + 2 * BLOCK, n)
+        # Noise of the block and its surroundings, shrunk towards the noise of all nights.
         own = max(middle_scale(y[first + 1 : last] - y[first : last - 1]), least) / common
         if own < EVIDENT:
             continue
@@ -92,12 +96,12 @@ def local_factors(y: NDArray[np.float64], least: float) -> NDArray[np.float64]:
     return factor
 
 
-@compiled
+@part
 def correlation_of_steps(y: NDArray[np.float64], least: float) -> float:
-    """Return the AR(1) coefficient of the noise, from differences over one night and over more.
+    """Return the AR(1) coefficient of the noise, from differences over one and several nights.
 
-    Over k nights they have the variance 2 sigma^2 (1 - rho^k), whatever the few nights say whose
-    differences span a change.
+    A difference over k nights has the variance 2 sigma^2 (1 - rho^k). Medians ignore the few
+    differences that span a change.
 
     Parameters
     ----------
@@ -111,6 +115,7 @@ def correlation_of_steps(y: NDArray[np.float64], least: float) -> float:
     ratio = 0.0
     for lag in LAGS:
         ratio += (middle_scale(y[lag:] - y[: y.size - lag]) / first) ** 2 / len(LAGS)
+    # Solve mean over k of (1 - rho^k) / (1 - rho) = ratio for rho, by bisection.
     low, high = 0.0, LARGEST_CORRELATION
     for _ in range(HALVINGS):
         rho = 0.5 * (low + high)
@@ -121,15 +126,15 @@ def correlation_of_steps(y: NDArray[np.float64], least: float) -> float:
             low = rho
         else:
             high = rho
-    # What 20 independent nights would add keeps few nights from saying much.
+    # Shrink towards 0 as if FEWEST_NIGHTS independent nights were added.
     return low * y.size / (y.size + FEWEST_NIGHTS)
 
 
-@compiled
+@part
 def correlation_of_residuals(
     residual: NDArray[np.float64], starts: NDArray[np.int64], sigma: NDArray[np.float64]
 ) -> float:
-    """Return the correlation of neighbours in a segment, with the bias of its level taken off."""
+    """Return the lag-1 correlation within segments, corrected for the bias of fitted levels."""
     begins = np.zeros(residual.size, np.bool_)
     for start in starts:
         begins[start] = True
@@ -143,11 +148,12 @@ def correlation_of_residuals(
         pairs += 1
     if pairs < FEWEST_PAIRS or square == 0.0:
         return 0.0
+    # Each fitted level lowers the correlation by about 1 / n.
     rho = product / square + starts.size / pairs
     return min(max(rho, 0.0), LARGEST_RESIDUAL_CORRELATION)
 
 
-@compiled
+@part
 def segment_scales(
     residual: NDArray[np.float64],
     starts: NDArray[np.int64],
@@ -155,7 +161,7 @@ def segment_scales(
     prior_nights: float,
     least: float,
 ) -> NDArray[np.float64]:
-    """Return every night's standard deviation: its segment's own, drawn towards the expected one.
+    """Return every night's standard deviation: its segment's, shrunk towards the expected one.
 
     Parameters
     ----------
@@ -164,7 +170,7 @@ def segment_scales(
     factor : float64 array, shape (night,)
         See `local_factors`.
     prior_nights : float
-        Nights that the expected standard deviation counts for.
+        Nights that the expected standard deviation counts as.
     least : float
 
     Returns
@@ -172,13 +178,14 @@ def segment_scales(
     float64 array, shape (night,)
     """
     n = residual.size
+    # Residuals around fitted levels are too small by the degrees of freedom that the levels used.
     lost = np.sqrt(n / max(n - starts.size, 1))
-    common = max(MAD_TO_SIGMA * np.median(np.abs(residual)) * lost, least)
+    common = max(MAD_TO_SIGMA * median(np.abs(residual)) * lost, least)
     sigma = np.empty(n)
     for s in range(starts.size):
         begin = starts[s]
         end = starts[s + 1] if s + 1 < starts.size else n
-        own = MAD_TO_SIGMA * np.median(np.abs(residual[begin:end]))
+        own = MAD_TO_SIGMA * median(np.abs(residual[begin:end]))
         weight = max(end - begin - 3, 0)
         square = 0.0
         for i in range(begin, end):
@@ -189,10 +196,11 @@ def segment_scales(
     return sigma
 
 
-@compiled
+@part
 def long_run_factor(nights: int, rho: float) -> float:
-    """Return by what correlation multiplies the variance of a mean of so many nights."""
+    """Return the factor by which AR(1) correlation enlarges the variance of a mean."""
     if rho <= 0.0 or nights < 2:
         return 1.0
+    # 1 + 2 sum over k < n of (1 - k / n) rho^k, summed in closed form.
     tail = 2.0 * rho * (1.0 - rho**nights) / (nights * (1.0 - rho) ** 2)
     return (1.0 + rho) / (1.0 - rho) - tail

@@ -1,9 +1,9 @@
-"""Optimal partitioning of a series under a bounded loss; import inside functions: needs numba.
+"""Optimal partitioning of a series under a bounded loss; needs numba: import inside functions.
 
-Fearnhead and Rigaill, Changepoint Detection in the Presence of Outliers, JASA 114 (2019): least
-squares that stop growing at K standard deviations, and a penalty a segment. Their functional
-pruning walks over piecewise quadratics; here the level is looked for on a grid finer than the noise
-can tell, on which the recursion is exact and a segment can have a least length.
+Fearnhead and Rigaill, Changepoint Detection in the Presence of Outliers, JASA 114 (2019): squared
+errors bounded at K standard deviations, and a penalty for each segment. Their functional pruning
+keeps piecewise quadratics; here the level is searched on a grid finer than the noise, on which the
+recursion is exact and a segment can have a minimum length.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.changepoint.robust.level import TIE
-from hindmost.models.compiled import compiled
+from hindmost.models.compiled import part
+from hindmost.models.sorting import ascending
 
 MOST_LEVELS = 4000
 FEWEST_NEAR = 2
-"""Data within reach of a level that is worth trying: a lone one is cheaper as an outlier."""
+"""Data within reach of a level that is tried: a single one is cheaper as an outlier."""
 
 
-@compiled
+@part
 def level_grid(
     y: NDArray[np.float64], sigma: float, reach: float, fineness: float
 ) -> NDArray[np.float64]:
@@ -32,9 +33,10 @@ def level_grid(
         The least standard deviation of the noise.
     reach, fineness : float
     """
-    ordered = np.sort(y)
+    ordered = ascending(y)
     step = max(fineness * sigma, (ordered[-1] - ordered[0]) / MOST_LEVELS)
     margin = reach * sigma
+    # A grid over all data, with jumps over the gaps that no datum reaches.
     levels = np.empty(int(2.0 * (ordered[-1] - ordered[0]) / step) + 3 * ordered.size + 3)
     levels[0] = ordered[0]
     tried = 1
@@ -50,6 +52,7 @@ def level_grid(
             levels[tried] = levels[tried - 1] + step
             tried += 1
     levels[tried] = ordered[-1]
+    # Keep the levels that have enough data within reach.
     useful = np.empty(tried + 1)
     count, low, high = 0, 0, 0
     for level in levels[: tried + 1]:
@@ -63,7 +66,7 @@ def level_grid(
     return useful[:count]
 
 
-@compiled
+@part
 def partition(
     y: NDArray[np.float64],
     sigma: NDArray[np.float64],
@@ -74,7 +77,7 @@ def partition(
     shortest: int,
     may_change: NDArray[np.bool_],
 ) -> NDArray[np.int64]:
-    """Return the first nights of the segments whose losses and penalties sum to the least.
+    """Return the first nights of the segments that minimise the sum of losses and penalties.
 
     Parameters
     ----------
@@ -85,7 +88,7 @@ def partition(
     above, below : float
         The loss of a night is at most the square of the one or the other (see `level.TIE`).
     penalty : float
-        What a segment costs beside its losses.
+        Cost of a segment, in addition to its losses.
     shortest : int
         Nights that a segment has at least.
     may_change : bool array, shape (night,)
@@ -100,13 +103,14 @@ def partition(
     worst_above, worst_below = above * above, below * below
     loss = np.empty((shortest, m))  # row t % shortest: the losses of night t
     running = np.zeros(m)  # losses of the last ``shortest`` nights
-    best = np.full(n + 1, np.inf)  # best[t]: the least cost of the nights before t
+    best = np.full(n + 1, np.inf)  # best[t], the F(t) of the paper: least cost of nights before t
     best[0] = 0.0
     cost = np.full(m, np.inf)  # of all nights so far, when the last segment is at a level
     begin = np.zeros(m, np.int64)  # where that segment begins
     last = np.zeros(n + 1, np.int64)
     for t in range(n):
         row = loss[t % shortest]
+        # A segment of the minimum length that ends at t begins at ``start``.
         scale = 1.0 / sigma[t]
         start = t - shortest + 1
         opens = start >= 0 and (start == 0 or may_change[start]) and best[max(start, 0)] < np.inf
@@ -122,16 +126,19 @@ def partition(
             running[g] += r
             cost[g] += r
         if opens:
+            # Stay in the segment, or enter a new one at F(start) + penalty + its losses so far.
             for g in range(m):
                 entered = enter + running[g]
                 better = entered < cost[g]
                 cost[g] = entered if better else cost[g]
                 begin[g] = start if better else begin[g]
+        # F(t + 1) is the minimum over the level of the last segment.
         at = np.argmin(cost)
         least = cost[at]
         if start >= 0:
             best[t + 1] = least
             last[t + 1] = begin[at]
+    # Walk back from the last segment to the first.
     count, t = 0, n
     while t > 0:
         count, t = count + 1, last[t]

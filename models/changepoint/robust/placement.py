@@ -1,8 +1,8 @@
-"""Where a change may lie as well: an interval of first nights at a stated level; needs numba.
+"""The interval of places where a change may lie, at a stated probability; needs numba.
 
-Every place between the neighbouring changes is weighed by its likelihood under the bounded loss,
-with both levels fitted anew for it, and the shortest run of places around the best that holds the
-level is the interval (a flat prior over the places).
+Every place between the neighbouring changes is weighted by its likelihood under the bounded loss,
+with both levels fitted again for it. The interval is the shortest run of places around the best one
+that contains the probability (a credible interval with a flat prior over the places).
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.changepoint.robust.level import cost_of, level_near, level_of
-from hindmost.models.compiled import compiled
+from hindmost.models.compiled import part
 
 FARTHEST = 30
-"""Nights from the best place that are looked at."""
+"""Nights from the best place up to which places are tried."""
 HOPELESS = 40.0
-"""Squared standard deviations that no place beyond makes up for."""
+"""Cost above the least one, in squared standard deviations, at which the search stops."""
 FEWEST = 2
 """Nights that stay on either side."""
 
 
-@compiled
+@part
 def place_interval(
     y: NDArray[np.float64],
     begin: int,
@@ -43,16 +43,16 @@ def place_interval(
     above, below : float
     may_change : bool array, shape (observation,)
     level : float
-        Probability that the interval is to hold.
+        Probability that the interval contains.
     """
-    first = max(begin + FEWEST, change - FARTHEST)
-    last = min(end - FEWEST, change + FARTHEST)
-    cost = np.full(max(last - first + 1, 1), np.inf)
-    if last < first:
-        return change, change
+    # The change itself is a place also where fewer nights are on a side, as in the report's method.
+    first = min(max(begin + FEWEST, change - FARTHEST), change)
+    last = max(min(end - FEWEST, change + FARTHEST), change)
+    cost = np.full(last - first + 1, np.inf)
     least = np.inf
     before = level_of(y[begin:change], above * sigma[begin])
     after = level_of(y[change:end], above * sigma[end - 1])
+    # Cost of every place, outwards from the change on both sides.
     for way in (1, -1):
         place = change if way == 1 else change - 1
         while first <= place <= last:
@@ -66,14 +66,16 @@ def place_interval(
                 if here > least + HOPELESS:
                     break
             place += way
+    # The loss is -2 log likelihood; a flat prior makes the weights probabilities.
     weight = np.exp(-0.5 * (cost - cost.min()))
     weight /= weight.sum()
+    # Widen the interval on the more probable side until it contains the level.
     low = high = change - first
     held = weight[low]
     while held < level:
         more_low = weight[low - 1] if low > 0 else -1.0
         more_high = weight[high + 1] if high + 1 < weight.size else -1.0
-        # A place that cannot be, as between two runs of a day, is stepped over with the next.
+        # An impossible place, as between two runs of a day, is passed over to the next one.
         if more_low < 0.0 and more_high < 0.0:
             break
         if more_high >= more_low and high + 1 < weight.size and weight[high + 1 :].sum() > 0.0:

@@ -1,6 +1,8 @@
-"""From nights to segments: partition, test, straighten, and take runs for outliers; needs numba."""
+"""From nights to segments: partition, test, fit lines, and separate outlier runs; needs numba."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,19 +18,52 @@ from hindmost.models.changepoint.robust.noise import (
     step_scale,
 )
 from hindmost.models.changepoint.robust.partition import level_grid, partition
-from hindmost.models.changepoint.robust.settings import RobustSettings
+from hindmost.models.changepoint.robust.settings import (
+    DEFAULTS,
+    FLAGS,
+    REALS,
+    WHOLES,
+    RobustSettings,
+)
 from hindmost.models.changepoint.robust.switching import join_switching
-from hindmost.models.compiled import compiled
+from hindmost.models.changepoint.robust.tested import drop_insignificant
+from hindmost.models.compiled import declared, part
+from hindmost.models.sorting import median
 
 EQUAL_AT = 0.01
-"""Levels whose difference is less likely than this are not equal."""
+"""p-value below which two levels are not equal."""
 SAME_NOISE = 0.1
-"""Relative change of the noise that makes no further pass worth its time."""
+"""Relative change of the noise below which a further pass is omitted."""
 NEAR_LINE = 10
-"""Nights of a line, at least, that tell where it ends."""
+"""Least number of nights of a line that its end is estimated from."""
 
 
-@compiled
+class Segments(NamedTuple):
+    """The segments of a series; a tuple, because compiled loops return it.
+
+    Attributes
+    ----------
+    starts, kinds : int64 arrays, shape (segment,)
+        The first observation of each, and whether it is a level, a line or switches.
+    sigma : float64 array, shape (observation,)
+        Standard deviation of the noise.
+    rho : float
+        Its AR(1) coefficient.
+    came_back : bool array, shape (observation,)
+        Whether an observation lies in an outlier run.
+    too_small : bool
+        Whether there are shifts that are significant, but smaller than ``settings.least``.
+    """
+
+    starts: NDArray[np.int64]
+    kinds: NDArray[np.int64]
+    sigma: NDArray[np.float64]
+    rho: float
+    came_back: NDArray[np.bool_]
+    too_small: bool
+
+
+@part
 def without(starts: NDArray[np.int64], gone: int) -> NDArray[np.int64]:
     """Return the segments with one of them joined to the one before."""
     kept = np.empty(starts.size - 1, np.int64)
@@ -37,7 +72,7 @@ def without(starts: NDArray[np.int64], gone: int) -> NDArray[np.int64]:
     return kept
 
 
-@compiled
+@part
 def significant(
     y: NDArray[np.float64],
     starts: NDArray[np.int64],
@@ -45,8 +80,8 @@ def significant(
     sigma: NDArray[np.float64],
     rho: float,
     settings: RobustSettings,
-) -> NDArray[np.int64]:
-    """Join segments, the least certain change first, until all changes pass the test.
+) -> tuple[NDArray[np.int64], bool]:
+    """Join segments, the least significant change first, until all changes pass the test.
 
     Parameters
     ----------
@@ -56,10 +91,19 @@ def significant(
         Runs of one day count as one night for the least length.
     rho : float
     settings : RobustSettings
+
+    Returns
+    -------
+    starts : int64 array, shape (segment,)
+    too_small : bool
+        Whether a significant change was removed only because it is below ``settings.least``.
     """
     n = y.size
+    too_small = False
     while starts.size > 1:
-        worst, at = -1.0, 0
+        # Backward elimination. Above all p-values: 2 - |difference| where a change is too small,
+        # and 3 where a segment is too short.
+        worst, at, small = -1.0, 0, False
         for s in range(1, starts.size):
             begin = starts[s]
             end = starts[s + 1] if s + 1 < starts.size else n
@@ -73,6 +117,7 @@ def significant(
                 settings.prior_nights,
                 settings.wander,
             )
+            certain = p <= settings.alpha
             if abs(difference) < settings.least:
                 p = 2.0 - abs(difference)
             if s == 1 and day[begin - 1] - day[0] + 1 < settings.first:
@@ -80,14 +125,15 @@ def significant(
             if day[end - 1] - day[begin] + 1 < settings.shortest:
                 p = 3.0
             if p > worst:
-                worst, at = p, s
+                worst, at, small = p, s, certain and p < 3.0
         if worst <= settings.alpha:
             break
+        too_small |= small
         starts = without(starts, at)
-    return starts
+    return starts, too_small
 
 
-@compiled
+@part
 def revert(
     y: NDArray[np.float64],
     starts: NDArray[np.int64],
@@ -97,7 +143,7 @@ def revert(
     rho: float,
     settings: RobustSettings,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    """Take short segments between equal levels for outlier runs, as the report's section 5.1 asks.
+    """Turn short segments between equal levels into outlier runs (section 5.1 of the report).
 
     Returns
     -------
@@ -114,6 +160,7 @@ def revert(
         if kinds[s] == LINE or day[end - 1] - day[begin] + 1 > settings.longest_run:
             s += 1
             continue
+        # Did the data revert to the previous distribution? Compare the levels before and after.
         difference, _, _, p = compare(
             y,
             (before, begin),
@@ -127,11 +174,12 @@ def revert(
         left = moments_of(y, before, begin, sigma[before], settings.above)[0]
         inside = moments_of(y, begin, end, sigma[begin], settings.above)[0]
         height = min(abs(inside - left), abs(inside - left - difference))
-        middle = np.median(y[begin:end])
+        # A level does not scatter; an outlier run may.
+        middle = median(y[begin:end])
         far = 0
         for i in range(begin, end):
             far += abs(y[i] - middle) > settings.scatter * sigma[begin]
-        scattered = far > 1  # one may be a night of the level before
+        scattered = far > 1  # a single one may belong to the level before
         short = day[end - 1] - day[begin] + 1 <= settings.certain_run
         if (short or scattered) and abs(difference) < settings.equal * height and p > EQUAL_AT:
             for i in range(begin, end):
@@ -143,13 +191,13 @@ def revert(
     return starts, kinds, came_back
 
 
-@compiled
+@declared(lambda: (REALS, FLAGS, WHOLES, DEFAULTS))
 def find_segments(
     y: NDArray[np.float64],
     may_change: NDArray[np.bool_],
     day: NDArray[np.int64],
     settings: RobustSettings,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], float, NDArray[np.bool_]]:
+) -> Segments:
     """Find the segments of a series.
 
     Parameters
@@ -158,20 +206,10 @@ def find_segments(
         Logarithms of times.
     may_change : bool array, shape (observation,)
     day : int64 array, shape (observation,)
-        Rising; runs of one day have one number.
+        Ascending; runs of one day have one number.
     settings : RobustSettings
-
-    Returns
-    -------
-    starts, kinds : int64 arrays, shape (segment,)
-        The first observation of each, and whether it is a level, a line or a switching.
-    sigma : float64 array, shape (observation,)
-        The standard deviation of the noise.
-    rho : float
-        Its AR(1) coefficient.
-    came_back : bool array, shape (observation,)
-        Whether an observation lies in an outlier run.
     """
+    # Noise and correlation from differences, before any change is known.
     rho = correlation_of_steps(y, settings.noise_floor)
     factor = local_factors(y, settings.noise_floor)
     sigma = factor * max(step_scale(y), settings.noise_floor)
@@ -179,8 +217,9 @@ def find_segments(
     starts = np.zeros(1, np.int64)
     fitted = y
     before = np.zeros(y.size)
+    # Alternate: levels for the noise so far, then noise and correlation of their residuals.
     for _ in range(settings.passes):
-        # A mean of correlated nights wanders as that of independent, noisier ones.
+        # A mean of correlated nights varies like that of noisier independent ones.
         wide = sigma * np.sqrt((1.0 + rho) / (1.0 - rho))
         if np.max(np.abs(wide - before) / wide) < SAME_NOISE:
             break
@@ -201,7 +240,9 @@ def find_segments(
             y - fitted, starts, factor, settings.prior_segment, settings.noise_floor
         )
         rho = correlation_of_residuals(y - fitted, starts, sigma)
-    starts = significant(y, starts, day, sigma, rho, settings)
+    # Test the changes; replace flights of steps by lines; remove outlier runs; join what switches
+    # between two levels; and test what is left again.
+    starts, too_small = significant(y, starts, day, sigma, rho, settings)
     kinds = np.zeros(starts.size, np.int64)
     if starts.size > 1:
         wide = sigma * np.sqrt((1.0 + rho) / (1.0 - rho))
@@ -223,10 +264,11 @@ def find_segments(
         )
     starts, kinds, came_back = revert(y, starts, kinds, day, sigma, rho, settings)
     starts, kinds, sigma = join_switching(y, starts, kinds, sigma, rho, settings)
-    return starts, kinds, sigma, rho, came_back
+    starts, kinds = drop_insignificant(y, starts, kinds, sigma, rho, settings)
+    return Segments(starts, kinds, sigma, rho, came_back, too_small)
 
 
-@compiled
+@part
 def level_at_seams(
     y: NDArray[np.float64],
     starts: NDArray[np.int64],
@@ -235,13 +277,13 @@ def level_at_seams(
     settings: RobustSettings,
     s: int,
 ) -> tuple[NDArray[np.float64], int, int]:
-    """Turn the lines on both sides of a seam level, as they are at the seam.
+    """Remove the slopes of lines on both sides of a seam, so that their levels there compare.
 
     Returns
     -------
     float64 array, shape (observation,)
     begin, end : int
-        Of the observations beside the seam that tell the two levels.
+        The observations around the seam from which both levels are estimated.
     """
     seam = starts[s]
     begin = starts[s - 1]

@@ -4,53 +4,56 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 
 class RobustSettings(NamedTuple):
-    """What the robust method can be told; a tuple, because compiled loops take it.
+    """The settings of the robust method; a tuple, because compiled loops read it.
 
-    The defaults were chosen on simulated series, 150 to 600 a kind, and on one half of the cases of
-    one real machine; ``benchmarks/changepoints.py`` draws other series and takes the other half.
+    The defaults were chosen on simulated series, 150 to 600 of each kind, and on one half of the
+    cases of one real machine; ``benchmarks/changepoints.py`` uses other series and the other half.
 
     Attributes
     ----------
     above, below : float
         Standard deviations from a level beyond which a slower or a faster night costs no more.
     penalty : float
-        What a segment costs, in squared standard deviations. Above the larger one of ``above`` and
+        Cost of a segment, in squared standard deviations. Above the larger one of ``above`` and
         ``below`` squared, three nights are needed for a change and two are outliers.
     shortest : int
-        Nights that a segment has at least.
+        Least number of nights of a segment.
     first : int
-        Nights that the first segment has at least: before, the noise is not known.
+        Least number of nights of the first segment: until then, the noise is unknown.
     alpha : float
-        Level of the test that each change has to pass.
+        Significance level of the test of each change.
     least : float
-        Least change, of the logarithm.
+        Smallest change of the logarithm that is reported.
     noise_floor : float
-        Standard deviation, of the logarithm, below which noise is not believed.
+        Lower limit of the noise: a standard deviation of the logarithm.
     prior_nights, prior_segment : float
-        Nights that the variance of all counts for in the test, and in a segment's own variance.
+        Nights that the variance of all nights counts as in the test, and in the variance of a
+        segment.
     wander : float
         Standard deviations by which a level may wander without a change.
     slope_penalty : float
-        What the slope of a trend costs beside its segment.
+        Additional cost of the slope of a trend.
     shortest_trend : int
-        Nights that a trend lasts at least.
+        Least number of nights of a trend.
     longest_run : int
-        Nights that an outlier run between equal levels lasts at most.
+        Largest number of nights of an outlier run between equal levels.
     certain_run : int
-        Nights up to which a segment between equal levels is an outlier run in any case.
+        Largest number of nights of a segment that is always an outlier run between equal levels.
     scatter : float
-        Longer ones are outlier runs if they scatter by so many standard deviations: a level does
-        not.
+        Standard deviations; a longer segment that scatters by more is an outlier run, because a
+        level does not.
     equal : float
-        Levels are equal when they differ by less than this share of the run's height.
+        Two levels are equal if they differ by less than this share of the run's height.
     switches : int
-        Changes in a row between the same two levels from which on they are the modes of one regime.
+        Number of consecutive changes between two levels that makes them the modes of one regime.
     fineness : float
-        Standard deviations between the levels that are tried.
+        Distance of the levels that are tried, in standard deviations.
     passes : int
-        How often levels and noise are estimated from each other.
+        Number of times that levels and noise are estimated from each other.
     """
 
     above: float = 3.0
@@ -76,3 +79,5 @@ class RobustSettings(NamedTuple):
 
 
 DEFAULTS = RobustSettings()
+REALS, WHOLES, FLAGS = np.zeros(1), np.zeros(1, np.int64), np.zeros(1, np.bool_)
+"""Examples of the arrays that the loops are compiled for."""

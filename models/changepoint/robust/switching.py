@@ -1,8 +1,8 @@
-"""Times that switch between two levels again and again are no row of changes; needs numba.
+"""Times that switch between two levels again and again are one regime; needs numba.
 
-A machine may have two modes, as of where pages or ranks happen to lie, and stay in one for a
-while. What returned to both levels that often will do so again: all of it is one regime, and its
-noise is the spread of both.
+A machine may have two modes, for example by the placement of pages or ranks, and stay in one for a
+while. Times that returned to both levels often will do so again: all of it is one regime, and its
+noise is the spread of both modes.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from hindmost.models.changepoint.robust.comparison import compare
 from hindmost.models.changepoint.robust.level import moments_of
 from hindmost.models.changepoint.robust.line import LEVEL, LINE
 from hindmost.models.changepoint.robust.settings import RobustSettings
-from hindmost.models.compiled import compiled
+from hindmost.models.compiled import part
 
 SWITCHING = 2
-"""Kind of such a segment, beside `line.LEVEL` and `line.LINE`."""
+"""Kind of such a segment; the others are `line.LEVEL` and `line.LINE`."""
 
 
-@compiled
+@part
 def last_switch(
     levels: NDArray[np.float64],
     counts: NDArray[np.int64],
@@ -39,14 +39,15 @@ def last_switch(
     equal : float
         Levels are equal when they differ by less than this share of the difference of the two.
     """
+    # Running mean of both modes; alternate segments must stay close to theirs.
     last = first
     mode, weight = np.zeros(2), np.zeros(2)
     for s in range(first, levels.size):
         side = (s - first) % 2
         if kinds[s] != LEVEL:
             break
-        apart = equal * abs(mode[0] - mode[1])
-        if weight[side] > 0.0 and abs(levels[s] - mode[side]) >= apart:
+        close = equal * abs(mode[0] - mode[1])
+        if weight[side] > 0.0 and abs(levels[s] - mode[side]) >= close:
             break
         weight[side] += counts[s]
         mode[side] += (levels[s] - mode[side]) * counts[s] / weight[side]
@@ -54,7 +55,7 @@ def last_switch(
     return last
 
 
-@compiled
+@part
 def join_switching(
     y: NDArray[np.float64],
     starts: NDArray[np.int64],
@@ -63,7 +64,7 @@ def join_switching(
     rho: float,
     settings: RobustSettings,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Join segments that alternate between two levels, and test the changes beside them anew.
+    """Join segments that alternate between two levels, and test the neighbouring changes again.
 
     Parameters
     ----------
@@ -85,6 +86,7 @@ def join_switching(
         end = starts[s + 1] if s + 1 < size else n
         levels[s] = moments_of(y, starts[s], end, sigma[starts[s]], settings.above)[0]
         counts[s] = end - starts[s]
+    # Join every run of segments that alternates often enough; its noise is at least its spread.
     kept = np.ones(size, np.bool_)
     kinds, noise = kinds.copy(), sigma.copy()
     s = 0
@@ -101,11 +103,12 @@ def join_switching(
         kinds[s] = SWITCHING
         s = last + 1
     starts, kinds = starts[kept], kinds[kept]
+    # Test the changes next to such a regime with its larger noise; join what no longer differs.
     s = 1
     while s < starts.size:
         end = starts[s + 1] if s + 1 < starts.size else n
-        beside = kinds[s - 1] == SWITCHING or kinds[s] == SWITCHING
-        if beside and kinds[s - 1] != LINE and kinds[s] != LINE:
+        switches = kinds[s - 1] == SWITCHING or kinds[s] == SWITCHING
+        if switches and kinds[s - 1] != LINE and kinds[s] != LINE:
             difference, _, _, p = compare(
                 y,
                 (starts[s - 1], starts[s]),

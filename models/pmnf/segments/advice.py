@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.pmnf.observations import LEAST_POINTS
-from hindmost.models.pmnf.segments.verdict import LEAST_TOLD, Segmentation, Verdict
+from hindmost.models.pmnf.segments.verdict import LEAST_TOLD, Segmentation, SegmentVerdict
+from hindmost.text import plural
 
 
 def advise(segmentation: Segmentation, parameter: str = "p") -> str:
@@ -19,9 +20,9 @@ def advise(segmentation: Segmentation, parameter: str = "p") -> str:
         The name of what was varied.
     """
     points = segmentation.points
-    if segmentation.verdict is Verdict.TOO_FEW:
+    if segmentation.verdict is SegmentVerdict.TOO_FEW:
         return f"measure {listed(beyond(points, LEAST_TOLD - points.size), parameter)}"
-    if segmentation.verdict is Verdict.OPEN:
+    if segmentation.verdict is SegmentVerdict.OPEN:
         return (
             f"measure {listed(beyond(points, 2), parameter)}, or each point three times: there is "
             "some evidence for a change, not enough"
@@ -41,17 +42,17 @@ def advise(segmentation: Segmentation, parameter: str = "p") -> str:
         if number == len(stretches) - 1:
             more = listed(beyond(points, lacking), parameter)
         elif number == 0:
-            more = f"{several(lacking)} at or below {parameter} = {points[stretch.stop - 1]:g}"
+            more = f"{more_points(lacking)} at or below {parameter} = {points[stretch.stop - 1]:g}"
         else:
             low, high = points[stretch.start], points[stretch.stop - 1]
-            more = f"{several(lacking)} between {parameter} = {low:g} and {high:g}"
+            more = f"{more_points(lacking)} between {parameter} = {low:g} and {high:g}"
         asked.append(f"{more} for a model of that side")
     return "measure " + "; ".join(asked) if asked else ""
 
 
-def several(count: int) -> str:
+def more_points(count: int) -> str:
     """Say how many points."""
-    return "one more point" if count == 1 else f"{count} more points"
+    return f"{count} more {plural(count, 'point')}"
 
 
 def listed(values: NDArray[np.float64], parameter: str) -> str:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
-from hindmost.models.pmnf.fit import (
-    MOST_TERMS,
-    ScalingModels,
-    fit_observations,
-    of_one_parameter,
-)
+from hindmost.models.pmnf.fit import fit_observations, of_one_parameter
+from hindmost.models.pmnf.left_out import fit_left_out
 from hindmost.models.pmnf.model import ScalingModel
+from hindmost.models.pmnf.models import ScalingModels
 from hindmost.models.pmnf.observations import LEAST_POINTS, Observations, observe
+from hindmost.models.pmnf.search import MOST_TERMS
 from hindmost.models.pmnf.segments.advice import advise
 from hindmost.models.pmnf.segments.likelihood import Segmentations, segment
 from hindmost.models.pmnf.segments.paper import PaperSegmentations, segment_by_paper
@@ -176,7 +174,9 @@ def fit_segments(
     Parameters
     ----------
     method : str
-        ``likelihood``, or ``paper`` for the rule of Ilyas, Calotoiu and Wolf (2017).
+        ``likelihood``, or ``paper`` for the rule of Ilyas, Calotoiu and Wolf (2017). By the latter,
+        models are those of Extra-P: the mean of all repetitions, at most one term, which must
+        grow, chosen by leave-one-out error; space ``extrap`` has Extra-P's terms.
     points, values, space, noise, parameter, terms
         As of `fit`.
 
@@ -187,8 +187,14 @@ def fit_segments(
     """
     observations = observe(points, values, noise)
     of_one_parameter(observations)
-    whole = fit_observations(observations, space=space, parameter=parameter, terms=terms)
+    if method == "paper":
+        observations = replace(observations, values=means(values))
     found = segment_observations(observations, method)
+    how: dict[str, Any] = {"space": space, "parameter": parameter}
+    if method == "paper":
+        whole = fit_left_out(observations, **how)
+    else:
+        whole = fit_observations(observations, terms=terms, **how)
     groups: dict[tuple[int, int], list[int]] = {}
     for kernel in np.flatnonzero(found.segmented):
         there = np.flatnonzero(np.isfinite(observations.values[kernel]))
@@ -206,11 +212,18 @@ def fit_segments(
             shares=observations.shares[kernels, begin:end],
             noise=observations.noise,
         )
-        models = fit_observations(
-            part, space=space, parameter=parameter, terms=terms, least_points=FEWEST
-        )
+        if method == "paper" and end - begin >= LEAST_POINTS:
+            models = fit_left_out(part, **how)
+        else:
+            models = fit_observations(part, terms=terms, least_points=FEWEST, **how)
         stretches[begin, end] = (kernels, models)
     return KernelModels(whole=whole, segmentations=found, stretches=stretches)
+
+
+def means(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean of all repetitions, shape (kernel, point)."""
+    values = np.atleast_2d(np.asarray(values, np.float64))
+    return values if values.ndim == 2 else np.asarray(np.nanmean(values, axis=2))
 
 
 def detect_segments(

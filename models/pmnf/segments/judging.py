@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.models.pmnf.evidence import Evidence, evidence
 from hindmost.models.pmnf.observations import Observations
-from hindmost.models.pmnf.segments.evidence import Evidence, evidence
 from hindmost.models.pmnf.segments.thresholds import thresholds
 from hindmost.models.pmnf.segments.verdict import LEAST_TOLD
 
@@ -19,7 +19,7 @@ MARGIN = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class StretchEvidence:
     """What is said of one stretch of many kernels.
 
     Attributes
@@ -36,7 +36,7 @@ class Judged:
 
 def judge(
     observations: Observations, stretch: NDArray[np.intp], kernels: NDArray[np.intp]
-) -> Judged:
+) -> StretchEvidence:
     """Judge some points of some kernels; under each kind of noise that there may be.
 
     Several changes may mask each other, as two growths fit no better than one. So where a long
@@ -67,7 +67,7 @@ def judge(
 
 def judge_whole(
     observations: Observations, stretch: NDArray[np.intp], kernels: NDArray[np.intp]
-) -> Judged:
+) -> StretchEvidence:
     """Judge a stretch for one change; the least evidence over the kinds of noise counts."""
     points = observations.points[stretch]
     excess = np.full(kernels.size, np.inf)
@@ -75,7 +75,7 @@ def judge_whole(
     for gamma, each in zip(observations.noise.gammas, speaks, strict=True):
         apart = each.ratio - thresholds(points, gamma)
         excess = np.minimum(excess, apart.max(axis=(1, 2)))
-    return Judged(excess=excess, place=np.mean([each.place for each in speaks], axis=0))
+    return StretchEvidence(excess=excess, place=np.mean([each.place for each in speaks], axis=0))
 
 
 def place_change(

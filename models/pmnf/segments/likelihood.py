@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.pmnf.fit import patterns
+from hindmost.models.pmnf.evidence import LEAST
+from hindmost.models.pmnf.hypotheses import patterns
 from hindmost.models.pmnf.observations import Observations
-from hindmost.models.pmnf.segments.evidence import LEAST
 from hindmost.models.pmnf.segments.judging import judge, place_change
-from hindmost.models.pmnf.segments.verdict import LEAST_TOLD, Change, Segmentation, Verdict
+from hindmost.models.pmnf.segments.verdict import LEAST_TOLD, Change, Segmentation, SegmentVerdict
 
 NEAR = 2.0
 """Log likelihood short of the threshold from which a verdict is left open."""
@@ -83,13 +83,13 @@ class Segmentations:
             )
             for at in np.flatnonzero(self.begins[kernel])
         )
-        verdict = Verdict.ONE
+        verdict = SegmentVerdict.ONE
         if own.size < LEAST_TOLD:
-            verdict = Verdict.TOO_FEW
+            verdict = SegmentVerdict.TOO_FEW
         elif changes:
-            verdict = Verdict.SEGMENTED
+            verdict = SegmentVerdict.SEGMENTED
         elif self.excess[kernel] > -NEAR:
-            verdict = Verdict.OPEN
+            verdict = SegmentVerdict.OPEN
         return Segmentation(
             verdict=verdict, changes=changes, excess=float(self.excess[kernel]), points=own
         )

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DataError
 from hindmost.models.pmnf.search import search
-from hindmost.models.pmnf.segments.verdict import LEAST_TOLD, Change, Segmentation, Verdict
+from hindmost.models.pmnf.segments.verdict import LEAST_TOLD, Change, Segmentation, SegmentVerdict
 from hindmost.models.pmnf.space import PAPER
 from hindmost.models.pmnf.term import columns
 
@@ -59,15 +59,16 @@ class PaperSegmentations:
             place = (float(self.points[low]), float(self.points[high]))
             changes = (Change(low=place[0], high=place[1], first=low + 1, likely=place),)
         if self.points.size < LEAST_TOLD:
-            verdict = Verdict.TOO_FEW
+            verdict = SegmentVerdict.TOO_FEW
         else:
-            verdict = Verdict.SEGMENTED if segmented else Verdict.ONE
+            verdict = SegmentVerdict.SEGMENTED if segmented else SegmentVerdict.ONE
         return Segmentation(
             verdict=verdict,
             changes=changes,
             excess=float("nan"),
             points=self.points,
             pattern="".join("01"[int(tag)] for tag in tagged[0]),
+            window_errors=tuple(self.errors[kernel].tolist()),
         )
 
     def between(self, low: float, high: float) -> NDArray[np.bool_]:

@@ -1,6 +1,6 @@
 """How much evidence chance and misfit make where nothing changes: simulated for each set of points.
 
-Series of one behaviour are drawn (`synthetic.scaling.FAMILIES`), in and out of the search space,
+Series of one behaviour are drawn (`one_behaviour.FAMILIES`), in and out of the search space,
 with and without noise. The thresholds are such that of the worst family at the worst noise a share
 RATE is taken for segmented. Quantiles are read from the tail's exponential law, which needs fewer
 draws than counting.
@@ -13,9 +13,9 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.models.pmnf.evidence import evidence
 from hindmost.models.pmnf.noise import NoiseKind
-from hindmost.models.pmnf.segments.evidence import evidence
-from hindmost.models.synthetic.scaling import FAMILIES, measured
+from hindmost.models.pmnf.segments.one_behaviour import FAMILIES, measured
 
 RATE = 0.0075
 RATE_OF_SPLIT = 0.002

@@ -13,7 +13,7 @@ LEAST_TOLD = 6
 """Points from which a change can be told (five for a model, and one)."""
 
 
-class Verdict(StrEnum):
+class SegmentVerdict(StrEnum):
     """Whether a kernel shows one behaviour."""
 
     ONE = "one behaviour"
@@ -55,7 +55,7 @@ class Segmentation:
 
     Attributes
     ----------
-    verdict : Verdict
+    verdict : SegmentVerdict
     changes : tuple of Change
         In ascending order; empty unless segmented.
     excess : float
@@ -63,27 +63,33 @@ class Segmentation:
     points : float64 array, shape (point,)
     pattern : str
         Of the paper's rule, a 0 or 1 for each of its windows; else empty.
+    window_errors : tuple of float
+        Of the paper's rule, the nRSS of each of its windows; else empty.
     """
 
-    verdict: Verdict
+    verdict: SegmentVerdict
     changes: tuple[Change, ...]
     excess: float
     points: NDArray[np.float64]
     pattern: str = ""
+    window_errors: tuple[float, ...] = ()
 
     @property
     def segmented(self) -> bool:
         """Whether the behaviour changes."""
-        return self.verdict is Verdict.SEGMENTED
+        return self.verdict is SegmentVerdict.SEGMENTED
 
     def stretches(self) -> tuple[slice, ...]:
-        """Return the points of each behaviour."""
+        """Return the points of each behaviour; a point that belongs to two is in both."""
         borders = [0, *(change.first for change in self.changes), self.points.size]
-        return tuple(slice(a, b) for a, b in pairwise(borders))
+        shared = [0, *(change.low == change.high for change in self.changes)]
+        return tuple(
+            slice(a - common, b) for (a, b), common in zip(pairwise(borders), shared, strict=True)
+        )
 
     def explain(self) -> str:
         """Say the verdict in a sentence."""
-        if self.verdict is Verdict.TOO_FEW:
+        if self.verdict is SegmentVerdict.TOO_FEW:
             return f"{self.points.size} points are too few to tell a change; {LEAST_TOLD} are not"
         if not self.segmented:
             return str(self.verdict)

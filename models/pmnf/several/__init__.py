@@ -1,11 +1,10 @@
 """Scaling models over up to four parameters: sums of products of one-parameter terms.
 
 As in Calotoiu et al. (2016), terms of each parameter are found where the others stand still and
-then combined; other than there, several a parameter stay in the race, hypotheses are weighted by
-the noise model, and each prediction has an interval.
+then combined. Unlike there, several terms of a parameter stay in the race, hypotheses are weighted
+by the noise model, and each prediction has an interval.
 """
 
 from hindmost.models.pmnf.several.fit import fit_parameters
-from hindmost.models.pmnf.several.models import ParameterModels
 
-__all__ = ["ParameterModels", "fit_parameters"]
+__all__ = ["fit_parameters"]

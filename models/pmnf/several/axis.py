@@ -38,10 +38,14 @@ def choose(
     pairs : bool
         Whether the two terms that fit best together are among them in any case.
     """
-    count = line.max() + 1
+    count = 0
+    for a in range(line.size):
+        count = max(count, line[a] + 1)
     if count == 0:
-        chosen[:] = start[: chosen.size]
+        for at in range(chosen.size):
+            chosen[at] = start[at]
         return
+    # Of each line, the sum of the weights and the mean of the values.
     total = np.zeros(count)
     mean = np.zeros(count)
     for a in range(y.size):
@@ -56,9 +60,9 @@ def choose(
     length = np.empty(count)
     along = np.empty(count)
     for e in range(1, columns.shape[0]):
-        middle[:] = 0.0
-        length[:] = 0.0
-        along[:] = 0.0
+        # On each line g, the column without its mean: its squared length, and the values along it.
+        for g in range(count):
+            middle[g], length[g], along[g] = 0.0, 0.0, 0.0
         for a in range(y.size):
             if line[a] >= 0:
                 middle[line[a]] += weight[a] * columns[e, a] / total[line[a]]
@@ -67,6 +71,7 @@ def choose(
                 apart = columns[e, a] - middle[line[a]]
                 length[line[a]] += weight[a] * apart * apart
                 along[line[a]] += weight[a] * apart * (y[a] - mean[line[a]])
+        # The residuals of a constant and a slope of its own on each line; slopes are not negative.
         rss = 0.0
         for a in range(y.size):
             g = line[a]
@@ -75,6 +80,7 @@ def choose(
                 if along[g] > 0.0:
                     off -= along[g] / length[g] * (columns[e, a] - middle[g])
                 rss += weight[a] * off * off
+        # Into the list, best first.
         at = chosen.size - 1
         if rss >= rest[at]:
             continue
@@ -107,6 +113,7 @@ def best_pair(
 
     A parameter that occurs with two pairs of exponents shows neither of them alone.
     """
+    # On each line g, the columns without their means, their Gram matrix, and the values along them.
     count = mean.size
     base = columns.shape[0]
     apart = np.zeros((base, y.size))
@@ -114,7 +121,8 @@ def best_pair(
     gram = np.zeros((count, base, base))
     along = np.zeros((count, base))
     for e in range(1, base):
-        middle[:] = 0.0
+        for g in range(count):
+            middle[g] = 0.0
         for a in range(y.size):
             if line[a] >= 0:
                 middle[line[a]] += weight[a] * columns[e, a] / total[line[a]]
@@ -127,6 +135,7 @@ def best_pair(
             along[g, e] += heavy * (y[a] - mean[g])
             for other in range(1, e + 1):
                 gram[g, e, other] += heavy * apart[other, a]
+    # What a pair explains, over all lines; on a line where one of them would fall, the other alone.
     most = 0.0
     first, second = 0, 0
     for q in range(2, base):

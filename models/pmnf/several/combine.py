@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.compiled import part
-from hindmost.models.pmnf.several.hypothesis import Best, Target, fill_column, offer
-from hindmost.models.pmnf.several.price import MOST_TERMS
+from hindmost.models.pmnf.criterion import MOST_PRODUCTS
+from hindmost.models.pmnf.several.hypothesis import NO_TERM, Best, Target, fill_column, offer
 
 PAIRS = 12
 """Pairs of terms that are tried with a third."""
@@ -29,25 +29,28 @@ def combine(
     ids, centred, along = products(axes, chosen, target)
     many = ids.size
     points = target[2].size
-    spread = (target[2] ** 2).sum()
+    spread = 0.0
+    for a in range(points):
+        spread += target[2][a] * target[2][a]
     criterion = best[2]
     last = criterion.size - 1
-    room = np.empty((2 * MOST_TERMS, points))
-    trial = np.zeros(MOST_TERMS, np.int64)
+    room = np.empty((2 * MOST_PRODUCTS, points))
+    trial = np.zeros(MOST_PRODUCTS, np.int64)
+    # The constant, then one term each.
     offer(trial, axes, table, target, best, room, 0.0)
     doubt = DOUBT * spread
-    cheapest = table[1].min()
+    cheapest = least_of(table[1])
     limit = np.inf
     for q in range(many):
         rss = spread - along[q] * along[q]
         if along[q] > 0.0 and rss < limit:
-            trial[:] = 0
-            trial[0] = ids[q]
+            set_terms(trial, ids[q], NO_TERM, NO_TERM)
             offer(trial, axes, table, target, best, room, rss - doubt)
             limit = np.exp((criterion[last] - cheapest) / points) + doubt
-    cheapest = table[2].min()
+    cheapest = least_of(table[2])
     if cheapest == np.inf:
         return
+    # Pairs: the normal equations of two columns of length 1, whose cosine is `alike`.
     gram = gram_of(centred)
     limit = np.exp((criterion[last] - cheapest) / points) + doubt
     pairs = np.zeros((PAIRS, 2), np.int64)
@@ -67,33 +70,50 @@ def combine(
                 at = PAIRS - 1
                 while at > 0 and rss < rest[at - 1]:
                     rest[at] = rest[at - 1]
-                    pairs[at] = pairs[at - 1]
+                    pairs[at, 0], pairs[at, 1] = pairs[at - 1, 0], pairs[at - 1, 1]
                     at -= 1
                 rest[at] = rss
                 pairs[at, 0], pairs[at, 1] = q, r
             if rss < limit:
-                trial[:] = 0
-                trial[0], trial[1] = ids[q], ids[r]
+                set_terms(trial, ids[q], ids[r], NO_TERM)
                 offer(trial, axes, table, target, best, room, rss - doubt)
                 limit = np.exp((criterion[last] - cheapest) / points) + doubt
-    cheapest = table[3].min()
+    cheapest = least_of(table[3])
     if not thorough or cheapest == np.inf:
         return
     offer_partitions(axes, chosen, table, target, best, room)
     limit = np.exp((criterion[last] - cheapest) / points) + doubt
+    # The best pairs with a third term.
     for at in range(PAIRS):
         if rest[at] == np.inf:
             break
-        q, r = pairs[at]
+        q, r = pairs[at, 0], pairs[at, 1]
         for s in range(many):
             if s in (q, r):
                 continue
             rss = rest_of_three(gram, along, q, r, s, spread)
             if rss < limit:
-                trial[:] = 0
-                trial[0], trial[1], trial[2] = ids[q], ids[r], ids[s]
+                set_terms(trial, ids[q], ids[r], ids[s])
                 offer(trial, axes, table, target, best, room, rss - doubt)
                 limit = np.exp((criterion[last] - cheapest) / points) + doubt
+
+
+@part
+def least_of(table: NDArray[np.float64]) -> float:
+    """Return the least price of a number of terms."""
+    least = np.inf
+    for row in range(table.shape[0]):
+        for column in range(table.shape[1]):
+            least = min(least, table[row, column])
+    return least
+
+
+@part
+def set_terms(terms: NDArray[np.int64], first: int, second: int, third: int) -> None:
+    """Write the terms of a hypothesis; of MOST_PRODUCTS, the others are absent."""
+    for one in range(MOST_PRODUCTS):
+        terms[one] = NO_TERM
+    terms[0], terms[1], terms[2] = first, second, third
 
 
 @part
@@ -110,9 +130,9 @@ def offer_partitions(
     Pairs and their thirds may miss a sum of one term for each of three parameters and more.
     """
     many, base = axes.shape[0], axes.shape[1]
-    trial = np.zeros(MOST_TERMS, np.int64)
+    trial = np.zeros(MOST_PRODUCTS, np.int64)
     for code in range((many + 1) ** many):
-        trial[:] = 0
+        set_terms(trial, NO_TERM, NO_TERM, NO_TERM)
         rest = code
         most = 0
         new = True
@@ -163,13 +183,17 @@ def products(
                 ids[q] += chosen[axis, rest % each - 1] * base**axis
             rest //= each
         fill_column(ids[q], axes, centred[q])
-        middle = (weight * centred[q]).sum()
+        # Without its mean, times the root of the weights.
+        middle = 0.0
+        for a in range(wanted.size):
+            middle += weight[a] * centred[q, a]
         length = 0.0
         for a in range(wanted.size):
             centred[q, a] = root[a] * (centred[q, a] - middle)
             length += centred[q, a] ** 2
         if length < 1e-28:  # where there is weight, the column does not vary: it says nothing
-            centred[q] = 0.0
+            for a in range(wanted.size):
+                centred[q, a] = 0.0
             continue
         norm = np.sqrt(length)
         for a in range(wanted.size):

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.compiled import part
+from hindmost.models.pmnf.criterion import MOST_PRODUCTS
 from hindmost.models.pmnf.several.hypothesis import (
     NO_TERM,
     Target,
@@ -13,7 +14,6 @@ from hindmost.models.pmnf.several.hypothesis import (
     fill_column,
     fit_columns,
 )
-from hindmost.models.pmnf.several.price import MOST_TERMS
 
 POWERS = (-2.0, 3.0)
 LOGARITHMS = (0.0, 2.0)
@@ -48,16 +48,16 @@ def predict(
     coefficient.
     """
     count = target[2].size
-    factors = np.empty(MOST_TERMS + 1)
-    triangle = np.empty((MOST_TERMS, MOST_TERMS + 1))
-    scratch = np.empty((MOST_TERMS, count))
+    factors = np.empty(MOST_PRODUCTS + 1)
+    triangle = np.empty((MOST_PRODUCTS, MOST_PRODUCTS + 1))
+    scratch = np.empty((MOST_PRODUCTS, count))
     rss = fit_columns(columns, used, target, factors, scratch, triangle)
     if rss == np.inf:
         return rss, 0.0
     least = np.inf
     for q in range(used):
         least = min(least, factors[q + 1])
-    apart = np.empty(MOST_TERMS)
+    apart = np.empty(MOST_PRODUCTS)
     for t in range(centre.size):
         centre[t] = factors[0]
         lever[t] = 1.0
@@ -99,16 +99,16 @@ def wander(
     share, used, kind, error, centre, lever = mixture
     many, base, places = axes.shape
     count = target[2].size
-    columns = np.empty((MOST_TERMS, places))
-    present = np.empty(MOST_TERMS, np.int64)
+    columns = np.empty((MOST_PRODUCTS, places))
+    present = np.empty(MOST_PRODUCTS, np.int64)
     width = 0
-    for one in range(MOST_TERMS):
+    for one in range(MOST_PRODUCTS):
         if terms[one] != NO_TERM:
             fill_column(terms[one], axes, columns[width])
             present[width] = terms[one]
             width += 1
     # Each direction: which parameter's which exponents, and the power or the logarithm's power.
-    direction = np.empty((2 * MOST_TERMS * many, 3), np.int64)
+    direction = np.empty((2 * MOST_PRODUCTS * many, 3), np.int64)
     free = 0
     prior = 0.0
     for axis in range(many):
@@ -134,7 +134,7 @@ def wander(
             if digit(present[one], axis, base) == number:
                 slopes[v, one] = logarithms[axis, which]
     step, lower, scale = likeliest(columns, slopes, direction, width, target)
-    trial = np.empty((MOST_TERMS, places))
+    trial = np.empty((MOST_PRODUCTS, places))
     apart = np.empty(free)
     begin = filled
     total = 0.0
@@ -196,9 +196,9 @@ def likeliest(
     weight, root, wanted, _, tiny = target
     count = wanted.size
     free = slopes.shape[0]
-    factors = np.empty(MOST_TERMS + 1)
-    basis = np.empty((MOST_TERMS, count))
-    triangle = np.empty((MOST_TERMS, MOST_TERMS + 1))
+    factors = np.empty(MOST_PRODUCTS + 1)
+    basis = np.empty((MOST_PRODUCTS, count))
+    triangle = np.empty((MOST_PRODUCTS, MOST_PRODUCTS + 1))
     rss = fit_columns(columns, width, target, factors, basis, triangle)
     variance = (rss + tiny) / (count - width - 1)
     rest = wanted.copy()

@@ -1,18 +1,33 @@
-"""Where an experiment over several parameters has points: enough values, and lines."""
+"""The design of an experiment over several parameters: enough values, lines, and where to begin."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError, UsageError
 from hindmost.models.pmnf.observations import LEAST_POINTS
+from hindmost.models.pmnf.space import SearchSpace
 
 MOST_PARAMETERS = 4
 LEAST_ON_LINE = 3
-"""Points of a line that say something about the shape of a term beside a constant."""
+"""Points of a line that say something about the shape of a term besides a constant."""
+
+TYPICAL = tuple(
+    (Fraction(power), Fraction(of_logarithm))
+    for power, of_logarithm in (
+        ("1", "0"),
+        ("0", "1"),
+        ("2", "0"),
+        ("-1", "0"),
+        ("1/2", "0"),
+        ("1", "1"),
+    )
+)
+"""Exponents from which the search sets out for a parameter that has no lines."""
 
 
 def check_design(points: NDArray[np.float64], parameters: Sequence[str]) -> None:
@@ -78,3 +93,10 @@ def lines(points: NDArray[np.float64]) -> NDArray[np.int32]:
         number[kept] = np.arange(kept.size)
         found[axis] = number[line.ravel()]
     return found
+
+
+def starts(space: SearchSpace) -> NDArray[np.int64]:
+    """Return the numbers of all terms, as rows of `space.tabulate`, the typical ones first."""
+    first = [space.exponents.index(pair) for pair in TYPICAL if pair in space.exponents]
+    others = [at for at in range(len(space.exponents)) if at not in first]
+    return np.array(first + others, np.int64) + 1

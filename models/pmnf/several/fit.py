@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
-from hindmost.models.pmnf.fit import patterns
+from hindmost.models.pmnf.criterion import joint_penalties
+from hindmost.models.pmnf.hypotheses import Hypotheses, search_by_pattern
+from hindmost.models.pmnf.models import ScalingModels
+from hindmost.models.pmnf.noise import LEAST_POOLED, Noise, NoiseKind, likeliest
 from hindmost.models.pmnf.observations import observe
-from hindmost.models.pmnf.several.design import check_design, lines
-from hindmost.models.pmnf.several.hypothesis import KEPT, NO_TERM
-from hindmost.models.pmnf.several.kind import from_kernels
-from hindmost.models.pmnf.several.models import ParameterModels
-from hindmost.models.pmnf.several.price import MOST_TERMS, penalties
+from hindmost.models.pmnf.several.averaging import average_over_hypotheses
+from hindmost.models.pmnf.several.design import check_design, lines, starts
 from hindmost.models.pmnf.several.search import search
-from hindmost.models.pmnf.several.tables import starts, tabulate
-from hindmost.models.pmnf.space import search_space
+from hindmost.models.pmnf.space import PAPER, SearchSpace, search_space, tabulate
+
+MOST_ASKED = 40
+"""Kernels whose residuals tell the kind of noise; of a grid, each has many."""
 
 
 def fit_parameters(
@@ -28,7 +29,7 @@ def fit_parameters(
     space: str = "paper",
     noise: str | None = None,
     parameters: Sequence[str] = ("p", "n"),
-) -> ParameterModels:
+) -> ScalingModels:
     """Fit a sum of products of terms of several parameters to each kernel.
 
     Parameters
@@ -40,7 +41,7 @@ def fit_parameters(
     space : str
         ``paper``, ``extrap`` or ``fine``: what each parameter may be raised to.
     noise : str, optional
-        ``additive``, ``root`` or ``multiplicative``; found out if not given.
+        ``additive``, ``root`` or ``multiplicative``; inferred if not given.
     parameters : sequence of str
         Their names, 1 to 4.
 
@@ -54,33 +55,78 @@ def fit_parameters(
     chosen = search_space(space)
     points = np.asarray(points, np.float64)
     check_design(points, parameters)
-    observations = observe(points, values, noise, pool=from_kernels)
-    kernels = observations.values.shape[0]
-    found: dict[str, NDArray[Any]] = {
-        "terms": np.full((kernels, KEPT, MOST_TERMS), NO_TERM, np.int64),
-        "coefficients": np.zeros((kernels, KEPT, MOST_TERMS + 1)),
-        "criterion": np.full((kernels, KEPT), np.inf),
-        "weights": np.zeros((kernels, points.shape[0])),
-    }
-    for there, members in patterns(observations.values):
-        at = points[there]
+    observations = observe(points, values, noise, pool=noise_from_kernels)
+
+    def find(there: NDArray[np.bool_], kernels: NDArray[np.intp]) -> Hypotheses:
         try:
-            check_design(at, parameters)
+            check_design(points[there], parameters)
         except DataError as error:
-            raise DataError(f"Kernel {members[0]}, without what it misses: {error}") from None
-        part = search(
-            observations.values[members][:, there],
-            observations.shares[members][:, there],
-            tabulate(chosen, at),
-            lines(at),
-            starts(chosen),
-            gamma=observations.noise.kind.gamma,
-            penalties=penalties(at.shape[0], len(chosen.exponents), at.shape[1]),
+            raise DataError(f"Kernel {kernels[0]}, without its missing points: {error}") from None
+        return search_products(
+            points[there],
+            observations.values[kernels][:, there],
+            observations.shares[kernels][:, there],
+            observations.noise.kind,
+            chosen,
         )
-        found["terms"][members] = part.terms
-        found["coefficients"][members] = part.coefficients
-        found["criterion"][members] = part.criterion
-        found["weights"][np.ix_(members, np.flatnonzero(there))] = part.weights
-    return ParameterModels(
-        parameters=tuple(parameters), space=chosen, observations=observations, **found
+
+    return ScalingModels(
+        parameters=tuple(parameters),
+        space=chosen,
+        observations=observations,
+        hypotheses=search_by_pattern(observations.values, find),
+        average=average_over_hypotheses,
     )
+
+
+def search_products(
+    points: NDArray[np.float64],
+    values: NDArray[np.float64],
+    shares: NDArray[np.float64],
+    kind: NoiseKind,
+    space: SearchSpace,
+) -> Hypotheses:
+    """Search for the best sums of products of kernels that have all points.
+
+    Parameters
+    ----------
+    points : float64 array, shape (point, parameter)
+    values, shares : float64 array, shape (kernel, point)
+    """
+    count, parameters = points.shape
+    return search(
+        values,
+        shares,
+        tabulate(space, points),
+        lines(points),
+        starts(space),
+        gamma=kind.gamma,
+        penalties=joint_penalties(count, len(space.exponents), parameters),
+    )
+
+
+def noise_from_kernels(
+    points: NDArray[np.float64], values: NDArray[np.float64], shares: NDArray[np.float64]
+) -> Noise | None:
+    """Infer the kind of noise from the residuals of each kernel's best model under each kind.
+
+    Parameters
+    ----------
+    points : float64 array, shape (point, parameter)
+    values, shares : float64 array, shape (kernel, point)
+
+    Returns
+    -------
+    Noise or None
+        None where the kernels are fewer than 20, or leave it open.
+    """
+    if values.shape[0] < LEAST_POOLED:
+        return None
+    if not (values > 0.0).all():
+        return Noise(kind=NoiseKind.ADDITIVE, known=True, source="values that are not above 0")
+    some = np.linspace(0, values.shape[0] - 1, min(values.shape[0], MOST_ASKED)).astype(int)
+    likelihood = []
+    for kind in NoiseKind:
+        found = search_products(points, values[some], shares[some], kind, PAPER)
+        likelihood.append(-0.5 * found.criterion[:, 0] + 0.5 * np.log(found.weights).sum(axis=1))
+    return likeliest(np.array(likelihood))

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.compiled import part
-from hindmost.models.pmnf.several.price import MOST_TERMS
+from hindmost.models.pmnf.criterion import MOST_PRODUCTS
 
 KEPT = 24
 """Hypotheses that are kept of each kernel: the best, the runners-up, and others to average over."""
 ROUNDING = 1e-20
-"""Squared, the share of a value below which nothing is told apart."""
+"""Squared, the share of a value below which differences are rounding."""
 DEPENDENT = 1e-10
-"""Share of a column's squared length beside the others, below which it says nothing new."""
+"""Share of a column's squared length outside the others' span, below which it adds nothing."""
 NO_TERM = 0
 
 Best = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
@@ -29,12 +29,40 @@ Target = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], fl
 @part
 def aim(y: NDArray[np.float64], weight: NDArray[np.float64]) -> Target:
     """Return what all fits to the same values and weights share."""
-    weight /= weight.sum()
-    root = np.sqrt(weight)
-    mean = (weight * y).sum()
-    target = root * (y - mean)
-    tiny = ROUNDING * (mean * mean + (target * target).sum())
+    root, target = np.empty(y.size), np.empty(y.size)
+    whole, mean, spread = 0.0, 0.0, 0.0
+    for a in range(y.size):
+        whole += weight[a]
+    for a in range(y.size):
+        weight[a] /= whole
+        mean += weight[a] * y[a]
+    for a in range(y.size):
+        root[a] = np.sqrt(weight[a])
+        target[a] = root[a] * (y[a] - mean)
+        spread += target[a] * target[a]
+    tiny = ROUNDING * (mean * mean + spread)
     return weight, root, target, mean, tiny
+
+
+@part
+def same(terms: NDArray[np.int64], others: NDArray[np.int64]) -> bool:
+    """Return whether two ordered lists of terms are alike."""
+    different = 0
+    for one in range(MOST_PRODUCTS):
+        different += terms[one] != others[one]
+    return different == 0
+
+
+@part
+def order(terms: NDArray[np.int64]) -> None:
+    """Sort the few terms of a hypothesis in place, by insertion."""
+    for begin in range(1, MOST_PRODUCTS):
+        value = terms[begin]
+        at = begin
+        while at > 0 and terms[at - 1] > value:
+            terms[at] = terms[at - 1]
+            at -= 1
+        terms[at] = value
 
 
 @part
@@ -117,6 +145,7 @@ def fit_columns(
     middle = triangle[:, 0]
     upper = triangle[:, 1:]
     for q in range(used):
+        # The column without its weighted mean, times the root of the weights ...
         middle[q] = 0.0
         for a in range(points):
             middle[q] += weight[a] * columns[q, a]
@@ -124,6 +153,7 @@ def fit_columns(
         for a in range(points):
             scratch[q, a] = root[a] * (columns[q, a] - middle[q])
             before += scratch[q, a] ** 2
+        # ... less its components along the columns before it, at length 1: a column of Q.
         for r in range(q):
             shared = 0.0
             for a in range(points):
@@ -140,6 +170,7 @@ def fit_columns(
         for a in range(points):
             scratch[q, a] /= upper[q, q]
             along[q] += scratch[q, a] * wanted[a]
+    # What is left of the values beside their components along Q; R gives the coefficients.
     rss = 0.0
     for a in range(points):
         rest = wanted[a]
@@ -182,22 +213,23 @@ def offer(
     float
         Its criterion; infinite where a coefficient would not be above 0, or a term not be seen.
     """
-    terms.sort()
+    order(terms)
     kept, factors, criterion = best
     price = price_of(terms, axes, table)
     bound = target[2].size * np.log(max(bound, 0.0) + target[4]) + price
     if bound >= criterion[-1]:  # or the price is infinite
         return np.inf
     used = 0
-    for one in range(MOST_TERMS):
+    # The columns of its terms, each once, and their least squares.
+    for one in range(MOST_PRODUCTS):
         if terms[one] != NO_TERM:
             if one and terms[one] == terms[one - 1]:
                 return np.inf
             fill_column(terms[one], axes, room[used])
             used += 1
-    found = np.zeros(MOST_TERMS + 1)
-    triangle = np.empty((MOST_TERMS, MOST_TERMS + 1))
-    rss = fit_columns(room, used, target, found, room[MOST_TERMS:], triangle)
+    found = np.zeros(MOST_PRODUCTS + 1)
+    triangle = np.empty((MOST_PRODUCTS, MOST_PRODUCTS + 1))
+    rss = fit_columns(room, used, target, found, room[MOST_PRODUCTS:], triangle)
     if rss == np.inf:
         return np.inf
     for one in range(used):
@@ -207,19 +239,23 @@ def offer(
     last = criterion.size - 1
     if value >= criterion[last]:
         return value
+    # Once only; worse ones move down by one place.
     for at in range(criterion.size):
-        if criterion[at] < np.inf and (kept[at] == terms).all():
+        if criterion[at] < np.inf and same(kept[at], terms):
             return value
     at = last
     while at > 0 and value < criterion[at - 1]:
         criterion[at] = criterion[at - 1]
-        kept[at] = kept[at - 1]
-        factors[at] = factors[at - 1]
+        factors[at, 0] = factors[at - 1, 0]
+        for one in range(MOST_PRODUCTS):
+            kept[at, one] = kept[at - 1, one]
+            factors[at, one + 1] = factors[at - 1, one + 1]
         at -= 1
     criterion[at] = value
-    kept[at] = terms
-    factors[at] = 0.0
     factors[at, 0] = found[0]
-    for one in range(used):  # beside their terms, of which the absent ones come first
-        factors[at, MOST_TERMS - used + one + 1] = found[one + 1]
+    for one in range(MOST_PRODUCTS):
+        kept[at, one] = terms[one]
+        factors[at, one + 1] = 0.0
+    for one in range(used):  # in the places of their terms, of which the absent ones come first
+        factors[at, MOST_PRODUCTS - used + one + 1] = found[one + 1]
     return value

@@ -8,44 +8,21 @@ helps. Weights are found as for one parameter: from the values first, then from 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.compiled import compiled, part
+from hindmost.models.compiled import declared, part
+from hindmost.models.pmnf.criterion import MOST_PRODUCTS
+from hindmost.models.pmnf.hypotheses import Hypotheses
 from hindmost.models.pmnf.several.axis import choose
 from hindmost.models.pmnf.several.combine import combine
 from hindmost.models.pmnf.several.exchange import exchange
 from hindmost.models.pmnf.several.hypothesis import KEPT, NO_TERM, Best, aim, fill_column
-from hindmost.models.pmnf.several.price import MOST_TERMS
 
 CHOSEN = (None, None, 6, 4, 3)
 """Terms a parameter that stay in the race, by how many parameters there are; None: all."""
 FIRST = (None, None, 3, 2, 1)
 """The same where only the weights are looked for."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """The best hypotheses of each kernel, best first.
-
-    Attributes
-    ----------
-    terms : int64 array, shape (kernel, hypothesis, 4)
-        Numbers of terms as in `hypothesis`; 0 for none.
-    coefficients : float64 array, shape (kernel, hypothesis, 5)
-        Of the constant and of the terms; 0 where there is no term.
-    criterion : float64 array, shape (kernel, hypothesis)
-        The less the better; infinite where there is no such hypothesis.
-    weights : float64 array, shape (kernel, point)
-        The final ones, of sum 1.
-    """
-
-    terms: NDArray[np.int64]
-    coefficients: NDArray[np.float64]
-    criterion: NDArray[np.float64]
-    weights: NDArray[np.float64]
 
 
 def search(
@@ -57,7 +34,7 @@ def search(
     *,
     gamma: float,
     penalties: NDArray[np.float64],
-) -> Found:
+) -> Hypotheses:
     """Find the best hypotheses of a constant and up to four products.
 
     Parameters
@@ -82,37 +59,50 @@ def search(
     first = penalties.copy()
     if many == 1:
         first[2:] = np.inf  # weights are those of the search over one parameter
-    result = Found(
-        terms=np.full((kernels, KEPT, MOST_TERMS), NO_TERM, np.int64),
-        coefficients=np.zeros((kernels, KEPT, MOST_TERMS + 1)),
-        criterion=np.full((kernels, KEPT), np.inf),
-        weights=np.empty((kernels, points)),
-    )
-    compiled(search_loop)(
-        np.ascontiguousarray(values),
-        np.ascontiguousarray(shares),
+    terms = np.empty((kernels, KEPT, MOST_PRODUCTS), np.int64)
+    coefficients = np.empty((kernels, KEPT, MOST_PRODUCTS + 1))
+    criterion = np.empty((kernels, KEPT))
+    weights = np.empty((kernels, points))
+    search_loop(
+        np.require(values, requirements=["C", "W"]),
+        np.require(shares, requirements=["C", "W"]),
         np.ascontiguousarray(axes / scale[..., None]),
         line,
         start[:kept],
         FIRST[many] or base - 1,
         gamma,
         np.stack([first, penalties]),
-        result.terms,
-        result.coefficients,
-        result.criterion,
-        result.weights,
+        terms,
+        coefficients,
+        criterion,
+        weights,
     )
-    numbers = digits(result.terms, base, many)
+    numbers = digits(terms, base, many)
     for axis in range(many):
-        result.coefficients[..., 1:] /= scale[axis][numbers[..., axis]]
-    return result
+        coefficients[..., 1:] /= scale[axis][numbers[..., axis]]
+    return Hypotheses(
+        terms=numbers.astype(np.int16),
+        coefficients=coefficients,
+        criterion=criterion,
+        weights=weights,
+    )
 
 
 def digits(terms: NDArray[np.int64], base: int, parameters: int) -> NDArray[np.int64]:
-    """Return the exponents' numbers of terms, shape (..., parameter)."""
+    """Return the exponents' numbers of coded terms, shape (..., parameter)."""
     return np.asarray(terms[..., None] // base ** np.arange(parameters) % base)
 
 
+def coded(numbers: NDArray[np.int16], base: int) -> NDArray[np.int64]:
+    """Return terms as one number each, as `hypothesis` explains: the reverse of `digits`."""
+    return np.asarray(numbers @ base ** np.arange(numbers.shape[-1]))
+
+
+@declared(
+    "(f8[:,::1], f8[:,::1], f8[:,:,::1], i4[:,::1], i8[::1], i8, f8, f8[:,:,:,::1], i8[:,:,::1], "
+    "f8[:,:,::1], f8[:,::1], f8[:,::1])",
+    division="numpy",
+)
 def search_loop(
     values: NDArray[np.float64],
     shares: NDArray[np.float64],
@@ -132,20 +122,33 @@ def search_loop(
     chosen = np.empty((many, start.size), np.int64)
     rough = np.empty((many, few), np.int64)
     column = np.empty(points)
+    fitted = np.empty(points)
     for k in range(values.shape[0]):
-        y, best = values[k], (terms[k], coefficients[k], criterion[k])
-        weight = shares[k] * np.abs(y) ** (-2.0 * gamma)
+        y, weight = values[k], weights[k]
+        best = (terms[k], coefficients[k], criterion[k])
+        # Weights from the values: 1 / |y|^(2 gamma).
+        for a in range(points):
+            weight[a] = shares[k, a] * np.abs(y[a]) ** (-2.0 * gamma)
         if gamma != 0.0:
             begin(y, weight, axes, line, start, rough, tables[0], best, False)
-            fitted = np.full(points, coefficients[k, 0, 0])
-            for one in range(MOST_TERMS):
+            # Weights from the best function f: 1 / f^(2 gamma).
+            least = np.inf
+            for a in range(points):
+                fitted[a] = coefficients[k, 0, 0]
+                least = min(least, np.abs(y[a]))
+            for one in range(MOST_PRODUCTS):
                 if terms[k, 0, one] != NO_TERM:
                     fill_column(terms[k, 0, one], axes, column)
-                    fitted += coefficients[k, 0, one + 1] * column
-            fitted = np.maximum(fitted, 0.5 * np.abs(y).min())
-            weight = shares[k] * fitted ** (-2.0 * gamma)
+                    for a in range(points):
+                        fitted[a] += coefficients[k, 0, one + 1] * column[a]
+            for a in range(points):
+                weight[a] = shares[k, a] * max(fitted[a], 0.5 * least) ** (-2.0 * gamma)
         begin(y, weight, axes, line, start, chosen, tables[1], best, True)
-        weights[k] = weight / weight.sum()
+        whole = 0.0
+        for a in range(points):
+            whole += weight[a]
+        for a in range(points):
+            weight[a] /= whole
 
 
 @part
@@ -161,10 +164,15 @@ def begin(
     thorough: bool,
 ) -> None:
     """Search with given weights, from an empty list of the best."""
-    best[0][:] = NO_TERM
-    best[1][:] = 0.0
-    best[2][:] = np.inf
+    terms, coefficients, criterion = best
+    for h in range(criterion.size):
+        criterion[h] = np.inf
+        coefficients[h, 0] = 0.0
+        for one in range(MOST_PRODUCTS):
+            terms[h, one] = NO_TERM
+            coefficients[h, one + 1] = 0.0
     target = aim(y, weight)
+    # Terms of each parameter along its lines, then their products and sums, then other exponents.
     for axis in range(axes.shape[0]):
         choose(y, target[0], axes[axis], line[axis], start, chosen[axis], thorough)
     combine(axes, chosen, table, target, best, thorough)

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from tests.analysis.adaptive.files import off_by, write_adaptive
 
-from hindmost.analysis.adaptive.alarms import simulate_alarms
 from hindmost.analysis.adaptive.checkpoints import study_checkpoints
+from hindmost.analysis.adaptive.interference import find_onsets, simulate_alarms
 from hindmost.analysis.adaptive.limits import simulate_limits, stop_at
-from hindmost.analysis.adaptive.onsets import find_onsets
-from hindmost.analysis.adaptive.run import AdaptiveRun, read_adaptive
+from hindmost.analysis.runs.cycles import AdaptiveRun, read_adaptive
 from hindmost.errors import DataError
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.reader import open_run
@@ -39,7 +38,7 @@ def test_limits_on_a_run_that_is_predicted_without_error(tmp_path: Path, header:
     assert found.overruns == 0
     # What is left is less than two cycles: the next would have ended too late, or too near.
     assert found.unused_cycles.max() < 2.0
-    with pytest.raises(DataError, match="No run is there"):
+    with pytest.raises(DataError, match="There is no run"):
         simulate_limits([])
 
 

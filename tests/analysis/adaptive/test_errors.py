@@ -1,4 +1,4 @@
-"""Errors of predictions in files whose errors are known; and the paper's own averages."""
+"""Errors of predictions in files whose errors are known."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from tests.analysis.adaptive.files import machine_of, off_by, write_adaptive
 
-from hindmost.analysis.adaptive import paper
-from hindmost.analysis.adaptive.baseline import offline_model, phase_rows
+from hindmost.analysis.adaptive.offline import offline_model, phase_rows
 from hindmost.analysis.adaptive.replays import group_replays, replayed
-from hindmost.analysis.adaptive.run import read_adaptive
 from hindmost.analysis.adaptive.study import study_runs
+from hindmost.analysis.runs.cycles import read_adaptive
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.reader import open_run
@@ -124,21 +123,13 @@ def test_phases_are_held_against_their_own_measurement(tmp_path: Path, header: H
     bare = write_adaptive(
         tmp_path, header, cycles, predicted={"offline": cycles.seconds}, spec={"application": None}
     )
-    with pytest.raises(DataError, match="does not hold the counts of its deck"):
+    with pytest.raises(DataError, match="lacks the counts of its deck"):
         offline_model(read_adaptive(open_run(bare)), machine_of())
 
 
 def test_what_is_of_another_workload_is_refused(run_file: Path) -> None:
     with pytest.raises(UsageError, match="is a run of laplacian-1d"):
         read_adaptive(open_run(run_file))
-
-
-def test_the_papers_tables_come_to_the_averages_that_are_known_of_them() -> None:
-    # Of 30 online and 30 offline cells, recomputed by hand from the printed tables.
-    assert paper.mean() == pytest.approx((5.87, 5.99), abs=0.005)
-    assert paper.mean(2) == pytest.approx((5.19, 5.80), abs=0.005)
-    assert paper.of("Itanium-2 (table 4)", "timing-c", 16) == (10.2, 8.4)
-    assert paper.of("Itanium-2 (table 4)", "timing-c", 3) is None
 
 
 def test_a_study_of_calm_runs_judges_only_what_was_replayed(tmp_path: Path, header: Header) -> None:

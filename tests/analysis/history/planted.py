@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.history.records import FailedRun, History, NightlySeries, SeriesName
+from hindmost.analysis.readers.history import FailedRun, History, NightlySeries, SeriesName
 
 FIRST = datetime(2026, 1, 1, 5, 30, tzinfo=UTC)
 TOTAL, FILL, SOLVE, EXPORT = "Total", "Fill", "Solve", "Export"

@@ -15,7 +15,7 @@ from hindmost.analysis.history.acknowledgements import (
     read_acknowledgements,
     to_toml,
 )
-from hindmost.analysis.history.records import SeriesName
+from hindmost.analysis.readers.history import SeriesName
 from hindmost.errors import DataError
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40)
@@ -57,15 +57,15 @@ def test_dates_of_toml_and_missing_names_are_understood(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("known = 3", "tables"),
+        ("known = 3", "1:9: known is 3; allowed: a list"),
         ("foo = 3", "foo"),
         ("[[known]]\ndate = 'x'\nreason = 'r'", "no date"),
-        ("[[known]]\ndate = '2026-02-03'", "no reason"),
-        ("[[known]]\nreason = 'r'", "no date"),
+        ("[[known]]\ndate = '2026-02-03'", "reason is missing; allowed: text that says why"),
+        ("[[known]]\nreason = 'r'", "date is missing; allowed: a day"),
         ("[[known]]\ndate = '2026-02-03'\nreason = 'r'\ncsae = 'x'", "csae"),
-        ("[[known]]\ndate = '2026-02-03'\nreason = 'r'\ncase = 3", "must be text"),
+        ("[[known]]\ndate = '2026-02-03'\nreason = 'r'\ncase = 3", "case is 3; allowed: text"),
         ("version = 2", "version 2"),
-        ("[[known", "no TOML"),
+        ("[[known", "not TOML"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path: Path, text: str, said: str) -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from hindmost.analysis.history.causes import group_changes
-from hindmost.analysis.history.readers.find import read_history
+from hindmost.analysis.history.change_groups import group_changes
 from hindmost.analysis.history.study import judge_history
+from hindmost.analysis.readers.read import read_history
 from hindmost.cli import main
 
 DATA = os.environ.get("HINDMOST_EVALUATION_DATA")
@@ -43,8 +43,8 @@ def test_every_series_is_judged_and_its_changes_are_told_once(nights: Path) -> N
         for change in each.recent(study.since)
     ]
     told: list[object] = []
-    for cause in group_changes(study):
-        left = list(cause.findings)
+    for group in group_changes(study):
+        left = list(group.findings)
         while left:
             finding = left.pop()
             told.append((finding.judged.series.name, finding.change.index))

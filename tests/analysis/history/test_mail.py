@@ -24,11 +24,11 @@ from tests.analysis.history.planted import (
     write_nights,
 )
 
-from hindmost.analysis.history.causes import group_changes
-from hindmost.analysis.history.mail import compose, write
+from hindmost.analysis.history.change_groups import group_changes
+from hindmost.analysis.history.mail_message import compose, write
 from hindmost.analysis.history.mail_server import mail_server, send
-from hindmost.analysis.history.records import FailedRun
 from hindmost.analysis.history.study import judge_history
+from hindmost.analysis.readers.history import FailedRun
 from hindmost.cli import main
 from hindmost.errors import MissingError, UsageError
 
@@ -126,12 +126,24 @@ def test_both_parts_tell_cases_by_verdict() -> None:
         assert f"{badge}: 1 case\n  blake, {case}\n" in text
     # One has a slowdown that is seen, the other a run that failed.
     assert "warn: 2 cases\n  blake, fire\n  blake, sea\n" in text
-    assert "1 failed run of 1 case" in message["Subject"]
+    assert "1 failed run in 1 case" in message["Subject"]
     assert "1 run failed in the last 10 days: blake, sea (1)" in text
     assert "&lt;ice&gt;" in page
     assert "<ice>" not in page
     assert "src=" not in page
     assert "href=" not in page
+
+
+def test_what_could_not_be_read_is_in_the_mail(tmp_path: Path) -> None:
+    nights = write_nights(tmp_path / "nights", {"ice": {"t": noise(0, NIGHTS)}}, range(NIGHTS))
+    nights[-1].write_text(nights[-1].read_text()[:-20])
+    assert main(["history", str(tmp_path / "nights"), "--mail", str(tmp_path / "mail")]) == 0
+    data = (tmp_path / "mail").read_bytes()
+    message = email.message_from_bytes(data, policy=email.policy.default)
+    assert isinstance(message, EmailMessage)
+    for kind in ("plain", "html"):
+        assert f"Data: {nights[-1]}" in part(message, kind)
+        assert "left out" in part(message, kind)
 
 
 def test_a_mail_server_takes_it_whole(server: MailServer) -> None:
@@ -170,7 +182,7 @@ def test_a_refused_address_is_told(server: MailServer) -> None:
 def test_a_server_that_is_not_there_is_told(server: MailServer) -> None:
     address = server.address
     server.server_close()
-    with pytest.raises(MissingError, match="did not take the mail"):
+    with pytest.raises(MissingError, match="did not accept the mail"):
         send(mail(sender="n@example.org", recipients=["a@example.org"]), mail_server(address))
 
 

@@ -12,8 +12,8 @@ from scipy import integrate, stats
 
 from hindmost.analysis.history.compare import compare_histories
 from hindmost.analysis.history.ratio import ratio_by_spread, welch_freedom
-from hindmost.analysis.history.readers.find import read_history
-from hindmost.analysis.history.readers.repetitions import OF_FEW, summarise
+from hindmost.analysis.readers.read import read_history
+from hindmost.analysis.readers.repetitions import OF_FEW, summarise
 
 TRIALS = 3000
 NOISE = 0.02
@@ -95,4 +95,4 @@ def test_two_runs_of_a_command_are_no_certainty(tmp_path: Path) -> None:
     test = stats.ttest_ind(np.log([1.10, 1.13]), np.log([1.00, 1.02]), equal_var=False)
     assert each.ratio.freedom == pytest.approx(test.df, rel=1e-3)
     assert each.ratio.p_value == pytest.approx(test.pvalue, rel=1e-2)
-    assert each.words().endswith("few repeats")
+    assert each.words().endswith("few repetitions")

@@ -18,10 +18,10 @@ from tests.analysis.history.planted import (
     stepped,
 )
 
-from hindmost.analysis.history.records import FailedRun, NightlySeries
 from hindmost.analysis.history.state import HistoryState
 from hindmost.analysis.history.state_file import read_state, write_state
 from hindmost.analysis.history.study import HistoryStudy, judge_history
+from hindmost.analysis.readers.history import FailedRun, NightlySeries
 from hindmost.errors import DamagedFileError, DataError, UnknownSchemaError, UsageError
 from hindmost.models.changepoint import Watch
 

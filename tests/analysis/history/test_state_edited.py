@@ -14,14 +14,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.analysis.history.planted import history, series, stepped
 
-from hindmost.analysis.history.causes import group_changes
-from hindmost.analysis.history.contract import to_json
-from hindmost.analysis.history.only import only
-from hindmost.analysis.history.records import FailedRun
+from hindmost.analysis.history.change_groups import group_changes
+from hindmost.analysis.history.change_sentences import drift_lines, revision_lines
+from hindmost.analysis.history.headline import failure_line, headline
+from hindmost.analysis.history.history_json import to_json
 from hindmost.analysis.history.state import HistoryState
 from hindmost.analysis.history.state_file import read_state, write_state
-from hindmost.analysis.history.study import judge_history
-from hindmost.analysis.history.words import drift_lines, failure_line, headline, revision_lines
+from hindmost.analysis.history.study import judge_history, select_series
+from hindmost.analysis.readers.history import FailedRun
 from hindmost.errors import DamagedFileError, HindmostError, UsageError
 
 STRANGE = [
@@ -99,7 +99,7 @@ def test_a_state_is_read_or_refused(
         return
     told = [headline(study), failure_line(study), *drift_lines(study), *revision_lines(study, 9)]
     assert all(isinstance(line, str) for line in told)
-    json.dumps(to_json(only(study)), allow_nan=False)
+    json.dumps(to_json(select_series(study)), allow_nan=False)
     group_changes(study)
 
 
@@ -109,15 +109,15 @@ def test_a_state_is_read_or_refused(
         (
             ("series", 0, "values", 3),
             -1,
-            "series[0].values[3] is -1.0, and it should be above zero",
+            "series[0].values[3] is -1.0; allowed: above zero",
         ),
-        (("series", 0, "times", 1), 0, "series[0].times[1] is 0.0, and it should be no earlier"),
+        (("series", 0, "times", 1), 0, "series[0].times[1] is 0.0; allowed: no earlier"),
         (("series", 0, "commits", 0), 99, "series[0].commits is"),
-        (("series", 0, "unit"), 5, "series[0].unit is 5, and it should be text"),
+        (("series", 0, "unit"), 5, "series[0].unit is 5; allowed: text"),
         (("series", 0, "verdicts", 0, "index"), 999, "series[0].verdicts[0].index is 999"),
-        (("series", 0, "log", 0, "kind"), "guess", 'log[0].kind is "guess", and it should be one'),
+        (("series", 0, "log", 0, "kind"), "guess", 'log[0].kind is "guess"; choose seen, '),
         (("series", 0, "machine"), "\ud800", "series[0].machine is"),
-        (("method",), "magic", 'method is "magic", and it should be one of "", "robust"'),
+        (("method",), "magic", 'method is "magic"; allowed: empty, robust'),
         (("parents", "c"), "a", "is a part of itself"),
         (("version",), True, "version is true"),
         (("failures", 0, "time"), 1e300, "failures[0].time is 1e+300"),
@@ -152,5 +152,5 @@ def test_a_choice_without_a_series_names_some_that_there_are() -> None:
     study = judge_history(history(series(stepped(0))))
     name = study.judged[0].series.name
     with pytest.raises(UsageError, match=re.escape(f"There are {name}.")):
-        only(study, case="-1")
-    assert only(study) is study
+        select_series(study, case="-1")
+    assert select_series(study) is study

@@ -17,7 +17,7 @@ from tests.analysis.history.planted import (
 )
 
 from hindmost.analysis.history.acknowledgements import Acknowledgement
-from hindmost.analysis.history.labels import SECONDS_A_DAY
+from hindmost.analysis.history.dates import SECONDS_A_DAY
 from hindmost.analysis.history.study import FAIL, PASS, WARN, HistoryStudy, judge_history
 from hindmost.errors import DataError, UsageError
 
@@ -34,7 +34,7 @@ def test_a_planted_slowdown_fails() -> None:
         f"Albany a{STEP - 1:03d}, Trilinos t0",
         f"Albany a{STEP:03d}, Trilinos t0",
     ]
-    assert [slow.badge(each) for each in slow.recent(study.since)] == [FAIL]
+    assert [slow.verdict_on(each) for each in slow.recent(study.since)] == [FAIL]
 
 
 def test_a_step_of_three_nights_is_only_seen() -> None:
@@ -79,7 +79,7 @@ def test_a_known_change_does_not_fail_and_the_next_one_does() -> None:
     first, second = judged.detection.changes
     assert judged.acknowledgement(first) == note
     assert judged.acknowledgement(second) is None
-    assert (judged.badge(first), judged.badge(second)) == (PASS, FAIL)
+    assert (judged.verdict_on(first), judged.verdict_on(second)) == (PASS, FAIL)
     other = Acknowledgement(date=day(25), case="fire", reason="another case")
     assert judge_history(history(series(values)), acknowledged=[other]).judged[0].known == ()
 
@@ -89,7 +89,7 @@ def test_several_runs_a_day_are_told_apart() -> None:
     twice = np.repeat(once.times[:2], 2) + np.array([0.0, 3600.0, 0.0, 3600.0])
     study = judge_history(history(series(noise(0, 4)), failures=()))
     assert study.judged[0].labels == tuple(day(night) for night in range(4))
-    from hindmost.analysis.history.labels import date_labels
+    from hindmost.analysis.history.dates import date_labels
 
     assert date_labels(twice)[:2] == (f"{day(0)}T05:30:00", f"{day(0)}T06:30:00")
 

@@ -5,16 +5,29 @@ from __future__ import annotations
 import email
 import email.policy
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.analysis.history.planted import NIGHTS, STEP, day, noise, stepped, write_nights
+from tests.analysis.history.planted import (
+    NIGHTS,
+    STEP,
+    day,
+    history,
+    noise,
+    series,
+    stepped,
+    write_nights,
+)
 
+from hindmost.analysis.history.change_sentences import drift_sentence
+from hindmost.analysis.history.study import judge_history
 from hindmost.cli import main
 from hindmost.errors import DamagedFileError, DataError, UsageError
+from hindmost.models.changepoint import Trend
 
 SERIES_KEYS = {"file", "machine", "case", "timer", "observations", "changes", "outliers", "trend"}
 CHANGE_KEYS = {"date", "dates", "before", "after", "effect_percent", "p_value", "verdict"}
@@ -90,17 +103,97 @@ def test_json_is_what_the_design_promises(folder: Path, capsys: pytest.CaptureFi
 
 def test_a_noted_change_does_not_fail(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["history", "ack", str(folder), "--date", day(STEP), "--reason", 'a "new" node']
-    assert main([*words, "--case", "fire*"]) == 0
-    assert "no change that is found now" in capsys.readouterr().err
-    assert main(["history", str(folder)]) == 1
+    with pytest.raises(UsageError, match="No change was found in the 1 matching series"):
+        main([*words, "--case", "fire*"])
+    assert not (folder / "hindmost-acknowledged.toml").exists()
     assert main([*words, "--case", "ice*"]) == 0
-    assert "+" in capsys.readouterr().out.split("known: ")[1]
+    assert "+" in capsys.readouterr().out.split("acknowledged: ")[1]
     assert main(["history", str(folder)]) == 0
-    assert 'known: a "new" node' in capsys.readouterr().out
+    assert 'acknowledged: a "new" node' in capsys.readouterr().out
     elsewhere = folder.parent / "notes.toml"
     (folder / "hindmost-acknowledged.toml").rename(elsewhere)
     assert main(["history", str(folder)]) == 1
     assert main(["history", str(folder), "--ack", str(elsewhere)]) == 0
+
+
+def test_a_second_note_on_a_known_change_is_told(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["history", "ack", str(folder), "--date", day(STEP)]
+    main([*words, "--reason", "all of it"])
+    capsys.readouterr()
+    main([*words, "--reason", "ice only", "--case", "ice*"])
+    assert f"(already acknowledged by --date {day(STEP)}: all of it)" in capsys.readouterr().out
+    main([*words, "--reason", "new reason"])
+    assert "(replaces the reason 'all of it')" in capsys.readouterr().out
+    # Without names, --undo takes back the note that was made without names.
+    assert main([*words, "--undo"]) == 0
+    assert "new reason" in capsys.readouterr().out
+    main([*words[:3], "--list"])
+    printed = capsys.readouterr().out
+    assert "1 acknowledgement" in printed
+    assert "ice only" in printed
+
+
+def test_a_huge_change_has_few_digits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    values = np.where(np.arange(NIGHTS) < STEP, 1e-100, 1e100)
+    write_nights(tmp_path / "nights", {"ice": {"t": values}}, range(NIGHTS))
+    words = ["history", "ack", str(tmp_path / "nights"), "--date", day(STEP), "--reason", "r"]
+    assert main(words) == 0
+    assert ": +1e+202 % on" in capsys.readouterr().out
+
+
+def test_a_huge_change_has_few_digits_in_lists_and_on_pages(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nights, far = np.arange(NIGHTS), 1e100 * noise(3, NIGHTS)
+    cases = {
+        "step": {"t": np.where(nights < STEP, noise(1, NIGHTS), far)},
+        "outlier": {"t": np.where(nights == STEP - 10, far, noise(2, NIGHTS))},
+    }
+    write_nights(tmp_path / "nights", cases, range(NIGHTS))
+    page = tmp_path / "page.html"
+    main(["history", str(tmp_path / "nights"), "--report", str(page)])
+    printed = capsys.readouterr().out
+    assert "e+102 %" in printed
+    shown = re.sub(r"<script.*?</script>", "", page.read_text(), flags=re.DOTALL)
+    study = judge_history(history(*(series(each["t"], case=name) for name, each in cases.items())))
+    kinds = ["changes", "outliers"]
+    assert all(any(getattr(each.detection, kind) for each in study.judged) for kind in kinds)
+    told = [event.explain() for each in study.judged for event in each.log]
+    told += [each.detection.explain() for each in study.judged]
+    trend = Trend(start=0, stop=9, effect=1e100, effect_interval=(1e99, 1e101), p_value=0.0)
+    told += [trend.explain(), drift_sentence(study.judged[0], trend)]
+    for text in (printed, shown, study._repr_html_(), *told):
+        assert re.search(r"\d{40}", text) is None
+
+
+def test_a_note_tells_of_changes_on_other_days(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["history", "ack", str(folder), "--date", day(STEP - 1), "--reason", "early"])
+    assert f"1 change of these is on another day than {day(STEP - 1)}" in capsys.readouterr().out
+    main(["history", "ack", str(folder), "--date", day(STEP), "--reason", "exact"])
+    assert "another day" not in capsys.readouterr().out
+
+
+def test_a_drift_that_has_ended_can_be_acknowledged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nights, end = 120, 60
+    values = noise(3, nights) * np.exp(np.log(1.3) * np.minimum(np.arange(nights) / end, 1.0))
+    folder = tmp_path / "nights"
+    write_nights(folder, {"ice": {"t": values}}, range(nights))
+    words = ["history", "ack", str(folder), "--reason", "grows with the data"]
+    with pytest.raises(UsageError, match=r"The nearest .*drift of \+\d+"):
+        main([*words, "--date", day(nights - 1)])
+    assert main([*words, "--date", day(end // 2)]) == 0
+    (line,) = [each for each in capsys.readouterr().out.splitlines() if "drift of" in each]
+    assert f"from {day(0)} to 2026-0" in line
+    assert main(["history", str(folder)]) == 0
+    assert "open:" not in capsys.readouterr().out
+    assert main([*words[:3], "--list"]) == 0
+    assert "drift of +" in capsys.readouterr().out
 
 
 def test_one_night_more_with_a_state(folder: Path, tmp_path: Path) -> None:
@@ -128,7 +221,7 @@ def test_a_revised_verdict_is_printed(tmp_path: Path, capsys: pytest.CaptureFixt
     nights = write_nights(tmp_path / "nights", {"ice": {"t": values}}, range(NIGHTS))
     state = tmp_path / "state"
     assert main(["history", *map(str, nights[:33]), "--state", str(state)]) == 0
-    assert "seen, not yet confirmed" in capsys.readouterr().out
+    assert "not yet confirmed" in capsys.readouterr().out
     assert main(["history", *map(str, nights), "--state", str(state)]) == 0
     revised = [line for line in capsys.readouterr().out.splitlines() if line.startswith("revised")]
     assert len(revised) == 1
@@ -165,6 +258,92 @@ def test_the_mail_on_stdout_is_all_that_is_there(
 def test_requests_that_mean_nothing_are_refused(folder: Path, words: list[str]) -> None:
     with pytest.raises(UsageError):
         main(["history", str(folder), *words])
+
+
+def test_a_note_that_matches_nothing_is_refused_with_the_nearest(folder: Path) -> None:
+    words = ["history", "ack", str(folder), "--reason", "r"]
+    with pytest.raises(UsageError, match=r"No case matches 'icy_np4'.*'ice_np4'"):
+        main([*words, "--date", day(STEP), "--case", "icy_np4"])
+    with pytest.raises(UsageError, match=r"No timer matches.*'Albany Total Time:'"):
+        main([*words, "--date", day(STEP), "--timer", "albany total"])
+    with pytest.raises(UsageError, match=rf"may lie on {day(5)}.*ice_np4.*on {day(STEP)}"):
+        main([*words, "--date", day(5), "--case", "ice*"])
+    assert not (folder / "hindmost-acknowledged.toml").exists()
+
+
+def test_notes_are_listed_and_undone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["history", "ack", str(folder)]
+    assert main([*words, "--date", day(STEP), "--case", "ice*", "--reason", "compiler"]) == 0
+    notes = folder / "hindmost-acknowledged.toml"
+    other = '\n[[known]]\nmachine = "*"\ncase = "sea"\ntimer = "*"\n'
+    notes.write_text(notes.read_text() + other + f'date = "{day(STEP)}"\nreason = "gone"\n')
+    capsys.readouterr()
+    assert main([*words, "--list"]) == 0
+    printed = capsys.readouterr().out
+    assert f"--date {day(STEP)} --case 'ice*': compiler\n  ice_np4, Albany Total Time: +" in printed
+    assert "gone\n  No detected change matches this acknowledgement." in printed
+    assert main([*words[:2], str(notes), "--list"]) == 0
+    with pytest.raises(UsageError, match=r"2 acknowledgements match.*'ice.*'sea'"):
+        main([*words, "--undo", "--date", day(STEP)])
+    with pytest.raises(UsageError, match=r"has no acknowledgement.*The nearest are"):
+        main([*words, "--undo", "--date", day(STEP), "--case", "ice"])
+    assert main([*words, "--undo", "--date", day(STEP), "--case", "ice*"]) == 0
+    assert "compiler" not in notes.read_text()
+    assert "gone" in notes.read_text()
+    assert main(["history", str(folder)]) == 1
+
+
+def test_the_settings_of_the_report_are_options(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["history", str(folder), "--json", "--method", "report"]
+    main(words)
+    assert json.loads(capsys.readouterr().out)["settings"] == {
+        "algorithm": 3,
+        "variant": "published",
+        "test": "student",
+        "alpha": 0.005,
+        "k": 10,
+        "confirmations": 3,
+        "window": 30,
+        "level": 0.95,
+    }
+    main(
+        [
+            *words,
+            *["--algorithm", "3", "--variant", "text", "--welch", "--k", "4", "--window", "20"],
+        ]
+    )
+    told = json.loads(capsys.readouterr().out)["settings"]
+    assert (told["algorithm"], told["variant"], told["test"]) == (3, "text", "welch")
+    assert (told["k"], told["window"]) == (4, 20)
+    for option, said in (
+        (["--algorithm", "4"], "choose 1, 2 or 3"),
+        (["--algorithm", "1", "--window", "9"], "window = 9 is a setting of algorithm 3"),
+        (["--algorithm", "2", "--confirmations", "4"], "confirmations = 4 is a setting of"),
+        (["--variant", "paper"], "choose published, text or pseudocode"),
+        (["--k", "0"], "k = 0 must be 1 or more"),
+        (["--window", "2"], "at least 3"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            main([*words, *option])
+    with pytest.raises(UsageError, match="add --method report"):
+        main(["history", str(folder), "--k", "4"])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--list", "--undo"],
+        ["--undo"],
+        ["--list", "--date", "2026-01-01"],
+    ],
+)
+def test_lists_and_undoing_that_mean_nothing_are_refused(folder: Path, words: list[str]) -> None:
+    with pytest.raises(UsageError):
+        main(["history", "ack", str(folder), *words])
+    with pytest.raises(UsageError, match="belong to"):
+        main(["history", str(folder), "--list"])
 
 
 @pytest.mark.parametrize(
@@ -210,3 +389,5 @@ def test_help_shows_both_forms(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr().out
     assert "hindmost history ack FILE-OR-DIR" in printed
     assert np.all([name in printed for name in ("--state", "--mail", "--since", "--ack")])
+    words = " ".join(printed.split())
+    assert "0.001 for robust, 0.005 for report" in words

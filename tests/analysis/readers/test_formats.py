@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.analysis.readers.writing import SMALL, WRITERS, Written, assert_sound
+from tests.analysis.readers.experiment_files import SMALL, WRITERS, Written, assert_sound
 
-from hindmost.analysis.readers.find import FORMATS, read_experiment, recognise
-from hindmost.analysis.readers.table import ROLES
+from hindmost.analysis.readers.find import recognise
+from hindmost.analysis.readers.formats.csv_experiment import ROLES
+from hindmost.analysis.readers.read import read_experiment
+from hindmost.analysis.readers.registry import EXPERIMENT_FORMATS
 
 NUMBERS = st.floats(1e-300, 1e300)
 NAMES = st.text("abXY09_->()<>,;:'éß\"\\[] ", min_size=1, max_size=12).filter(
@@ -61,8 +63,8 @@ def test_formats_are_found_by_content(tmp_path: Path, writer: str, mark: str, en
     name, write = WRITERS[writer]
     file = tmp_path / "experiment.dat"
     file.write_bytes((mark + write(SMALL).replace("\r\n", "\n").replace("\n", ends)).encode())
-    found = recognise(file)
-    assert found is FORMATS[name]
+    found = recognise(file, EXPERIMENT_FORMATS)
+    assert found is EXPERIMENT_FORMATS[name]
     assert read_experiment(file).series == SMALL.series()
 
 

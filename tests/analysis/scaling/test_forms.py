@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from tests.analysis.scaling.experiments import POWERS, TRUTH, Function, figure_1, write_text
 
-from hindmost.analysis.readers.find import read_experiment
-from hindmost.analysis.scaling.json_form import json_text, study_json
-from hindmost.analysis.scaling.latex_form import escaped, latex_table
-from hindmost.analysis.scaling.options import ScalingOptions
-from hindmost.analysis.scaling.python_form import python_module
-from hindmost.analysis.scaling.study import Study, study_scaling
+from hindmost.analysis.readers.read import read_experiment
+from hindmost.analysis.scaling.batches import ScalingOptions
+from hindmost.analysis.scaling.latex_table import escaped, latex_table
+from hindmost.analysis.scaling.python_module import python_module
+from hindmost.analysis.scaling.study import ScalingStudy, study_scaling
+from hindmost.analysis.scaling.study_json import json_text, study_json
 
 MIXED: dict[str, Function] = {
     **TRUTH,
@@ -29,7 +29,7 @@ MIXED: dict[str, Function] = {
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+def study(tmp_path_factory: pytest.TempPathFactory) -> ScalingStudy:
     folder = tmp_path_factory.mktemp("forms")
     path = write_text(folder / "e.txt", MIXED, noise=0.01, repetitions=3)
     return study_scaling(read_experiment(path))
@@ -52,7 +52,7 @@ def keys_and_types(model: dict[str, Any]) -> None:
     assert model["interval"][0] <= model["predicted"] <= model["interval"][1]
 
 
-def test_json_has_what_is_promised(study: Study) -> None:
+def test_json_has_what_is_promised(study: ScalingStudy) -> None:
     answer = json.loads(json_text(study_json(study)))
     assert answer == json.loads(json.dumps(study_json(study), allow_nan=False))
     assert answer["version"] == 1
@@ -90,7 +90,7 @@ def test_a_side_of_two_points_has_a_provisional_constant(tmp_path: Path) -> None
     assert "measure" in model["advice"]
 
 
-def test_the_python_module_runs_and_gives_the_predictions(study: Study) -> None:
+def test_the_python_module_runs_and_gives_the_predictions(study: ScalingStudy) -> None:
     text = python_module(study)
     module: dict[str, Any] = {}
     exec(compile(text, "models.py", "exec"), module)
@@ -119,7 +119,7 @@ def test_roots_of_logarithms_run_below_one(tmp_path: Path) -> None:
     assert found == pytest.approx(kernel.predict(points[:, None]).tolist())
 
 
-def test_the_latex_table_is_balanced(study: Study) -> None:
+def test_the_latex_table_is_balanced(study: ScalingStudy) -> None:
     lines = latex_table(study).splitlines()
     assert lines[0] == "% needs \\usepackage{booktabs}"
     rows = [line for line in lines if line.endswith(r"\\")][1:]

@@ -12,7 +12,7 @@ import pytest
 from tests.analysis.scaling.experiments import POWERS, TRUTH, figure_1, write_text
 from tests.conftest import run_values
 
-from hindmost.analysis.readers.find import read_experiment
+from hindmost.analysis.readers.read import read_experiment
 from hindmost.analysis.scaling.study import study_scaling
 from hindmost.cli import main
 from hindmost.errors import DataError, UsageError
@@ -38,7 +38,7 @@ def test_the_table_has_the_worst_kernel_first(
     assert rows[1].startswith("main->linear ")
     assert "p^2" in rows[0]
     assert rows[2] == "3 more kernels: --top 5 shows all."
-    assert "noise: multiplicative, told by repetitions." in out
+    assert "Noise model: multiplicative (detected from repetitions)." in out
 
 
 def test_a_lone_series_says_that_the_noise_is_not_known(
@@ -50,6 +50,48 @@ def test_a_lone_series_says_that_the_noise_is_not_known(
     assert out.count("keeps false positives at 1 %") == 1
     assert "30 + 1 * p, from" in out
     assert "1 * p^2, to" in out
+
+
+def test_segments_stand_in_the_order_of_the_parameter(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write_text(tmp_path / "e.txt", {"f": figure_1}, points=np.arange(1.0, 11.0))
+    for at in ("3", "40"):
+        assert main(["scale", str(file), "--at", at]) == 0
+        out = " ".join(capsys.readouterr().out.split())
+        assert "1 * p^2, to 5; 30 + 1 * p, from 6" in out
+
+
+def test_a_prediction_too_far_out_is_doubted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write_text(
+        tmp_path / "e.txt", {"f": lambda p: p**0.8 * np.log2(p) + 5.0}, noise=0.1, seed=2
+    )
+    assert main(["scale", str(file), "--at", "1e15", "--json"]) == 0
+    [model] = json.loads(capsys.readouterr().out)["models"]
+    assert any("times the largest point" in each for each in model["doubts"])
+    assert main(["scale", str(file), "--at", "1e15"]) == 0
+    assert "measure nearer to it" in " ".join(capsys.readouterr().out.split())
+    assert main(["scale", str(file), "--json"]) == 0
+    [model] = json.loads(capsys.readouterr().out)["models"]
+    assert model["doubts"] == []
+
+
+def test_the_papers_rule_shows_its_windows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write_text(tmp_path / "e.txt", {"f": figure_1}, points=np.arange(1.0, 11.0))
+    assert main(["scale", str(file), "--method", "paper"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "five points: nRSS 0.000 0.000 0.177 0.192 0.160 0.000, pattern 001110" in out
+    assert "One model of all points: 1.649 + 3.971 * log2(p)^2" in out
+    assert main(["scale", str(file), "--method", "paper", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["space"] == "extrap"
+    [model] = told["models"]
+    assert model["windows"]["pattern"] == "001110"
+    assert model["windows"]["nrss"][3] == pytest.approx(0.1917, abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +141,7 @@ def test_noise_is_no_finding(tmp_path: Path) -> None:
     study = study_scaling(read_experiment(file))
     growing = study.metrics[0].growth > 1.0
     assert growing.any()
-    from hindmost.analysis.scaling.expectation import find_worse, read_expectation
+    from hindmost.analysis.scaling.expected_growth import find_worse, read_expectation
 
     found = find_worse(study.metrics[0], [read_expectation("1", study)])
     assert len(found) <= 10  # the interval's low end is at 5 %
@@ -108,15 +150,15 @@ def test_noise_is_no_finding(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "error", "said"),
     [
-        (["--expect", "log3(p)"], UsageError, "'log3' is no parameter"),
-        (["--expect", "main->slove: p"], UsageError, "main->solve|choose from"),
+        (["--expect", "log3(p)"], UsageError, "'log3' is neither a parameter nor a function"),
+        (["--expect", "main->slove: p"], UsageError, "choose main->fast, main->linear"),
         (["--expect", "p - p"], UsageError, "above zero"),
         (["--at", "many"], UsageError, "--at many"),
         (["--top", "0"], UsageError, "--top 0"),
         (["--metric", "bytes"], UsageError, "No metric 'bytes'"),
         (["--kernel", "nothing*"], UsageError, "No kernel"),
         (["--parameter", "n"], UsageError, "No parameter 'n'"),
-        (["--figure", "x.gif"], UsageError, "png, pdf, svg"),
+        (["--figure", "x.gif"], UsageError, "png, pdf or svg"),
         (["--space", "wide"], UsageError, "invalid choice"),
         (["--json", "--latex"], UsageError, "not allowed with"),
     ],
@@ -227,4 +269,4 @@ def test_run_files_over_ranks(
     assert main(["scale", str(tmp_path / "runs"), *words]) == 0
     out = capsys.readouterr().out
     assert "wait at ranks = 24: 1 kernel" in out
-    assert "24.00 ms" in out
+    assert "24.0 ms" in out

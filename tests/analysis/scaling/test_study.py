@@ -9,11 +9,10 @@ import pytest
 from tests.analysis.scaling.experiments import POWERS, TRUTH, figure_1, write_text
 
 from hindmost.analysis.readers.experiment import Experiment
-from hindmost.analysis.readers.find import read_experiment
-from hindmost.analysis.scaling.expectation import find_worse, read_expectation
-from hindmost.analysis.scaling.options import ScalingOptions
-from hindmost.analysis.scaling.ranking import rank
-from hindmost.analysis.scaling.study import MetricStudy, study_scaling
+from hindmost.analysis.readers.read import read_experiment
+from hindmost.analysis.scaling.batches import ScalingOptions
+from hindmost.analysis.scaling.expected_growth import find_worse, read_expectation
+from hindmost.analysis.scaling.study import MetricStudy, rank, study_scaling
 from hindmost.errors import DataError, UsageError
 from hindmost.models.pmnf import fit_segments
 
@@ -33,7 +32,7 @@ def metric_of(path: Path, at: str | None = None, **options: object) -> MetricStu
 def test_known_functions_are_found_and_ranked_by_growth(tmp_path: Path) -> None:
     path = write_text(tmp_path / "e.txt", TRUTH, noise=0.02, repetitions=3)
     metric = metric_of(path, at="16384")
-    standings = {each.kernel.series.kernel: each for each in metric.standings(metric.order)}
+    standings = {each.kernel.series.kernel: each for each in metric.at_target(metric.order)}
     assert list(standings)[:2] == ["main->bug", "main->linear"]
     assert list(standings)[-1] == "main->shared"
     for kernel, exponents in LEADING.items():
@@ -61,7 +60,7 @@ def test_batched_predictions_and_intervals_are_those_of_single_kernels(tmp_path:
     for at in ("4096", "20"):
         metric = metric_of(path, at=at)
         assert len(metric.batches) == 1
-        for standing in metric.standings(metric.order):
+        for standing in metric.at_target(metric.order):
             kernel = standing.kernel
             assert kernel.segmented == (kernel.series.kernel == "main->changed")
             alone = fit_segments(
@@ -79,7 +78,7 @@ def test_figure_1_of_the_paper(tmp_path: Path) -> None:
     points = np.arange(1.0, 11.0)
     path = write_text(tmp_path / "e.txt", {"f": figure_1}, points=points)
     metric = metric_of(path, method="paper", noise="additive", terms=1)
-    kernel = metric.standings(metric.order)[0].kernel
+    kernel = metric.at_target(metric.order)[0].kernel
     assert kernel.whole.expression() == "1.649 + 3.971 * log2(p)^2"
     assert kernel.model is not None
     assert kernel.model.segmentation.pattern == "001110"
@@ -97,7 +96,7 @@ def test_figure_1_of_the_paper(tmp_path: Path) -> None:
 def test_the_default_finds_the_same_change(tmp_path: Path) -> None:
     path = write_text(tmp_path / "e.txt", {"f": figure_1}, points=np.arange(1.0, 11.0))
     metric = metric_of(path)
-    kernel = metric.standings(metric.order)[0].kernel
+    kernel = metric.at_target(metric.order)[0].kernel
     assert kernel.segmented
     # At 6 the two functions meet, so that the change may lie on either side of it.
     assert {kernel.changes[0].low, kernel.changes[0].high} & {6.0}
@@ -166,7 +165,7 @@ def two_parameters(folder: Path) -> Experiment:
 
 
 def test_the_papers_rule_knows_one_parameter(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="paper's rule"):
+    with pytest.raises(UsageError, match="--method paper supports one parameter"):
         study_scaling(two_parameters(tmp_path), ScalingOptions(method="paper"))
 
 

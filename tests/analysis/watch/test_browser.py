@@ -82,7 +82,7 @@ def test_a_run_that_predicts_itself_says_so(browser: Browser, tmp_path: Path) ->
     with WatchServer(feed.path) as server:
         browser.open(server.address(), f"{FRAMES} === 1")
         assert "7 s left by c, until" in text(browser, "progress")
-        said = "next cycle 3 ms by c (90 %: 2 ms to 5 ms), 4.3 % off lately"
+        said = "next cycle 3 ms by c (90 %: 2 ms to 5 ms), recent error 4.3 %"
         assert text(browser, "next") == said
         cells = browser.evaluate(
             "[...document.querySelectorAll('#predictions td')].map(c => c.textContent)"

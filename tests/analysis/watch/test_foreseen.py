@@ -11,11 +11,11 @@ import pytest
 from rich.console import Console
 from tests.analysis.watch.feeds import MS, frame, head
 
-from hindmost.analysis.watch.history import History
-from hindmost.analysis.watch.lines import line
+from hindmost.analysis.watch.feed_history import FeedHistory
+from hindmost.analysis.watch.progress_text import line
 from hindmost.analysis.watch.screen import screen
-from hindmost.harness.adaptive.foresight import Foresight, Orders
-from hindmost.harness.runfile.foreseen import Foreseen
+from hindmost.harness.adaptive.cycle_advisor import CycleAdvisor, DecisionOptions
+from hindmost.harness.runfile.feed_predictions import FeedPrediction
 from hindmost.models.dynamic.work import Spent, Work
 
 TOLD = {
@@ -28,8 +28,8 @@ TOLD = {
 }
 
 
-def history(*frames: dict[str, Any], predictors: tuple[str, ...] = ("a", "b", "c")) -> History:
-    told = History(head().line())
+def history(*frames: dict[str, Any], predictors: tuple[str, ...] = ("a", "b", "c")) -> FeedHistory:
+    told = FeedHistory(head().line())
     told.add(
         {"kind": "solve", "solver": "mesh", "number": 1, "iterations": 2500, "done": 0,
          "predictors": predictors}
@@ -53,8 +53,8 @@ def test_the_runs_own_prediction_says_when_it_will_end() -> None:
     assert (state["remaining_s"], state["remaining_by"]) == (7.0, "c")
     assert state["next_interval_s"] == pytest.approx([0.002, 0.005])
     words = line(told)
-    assert "iteration 500 of 2,500 (20%) after 50.00 ms, 7.000 s left by c; " in words
-    assert "next cycle 3.000 ms by c (2.000 ms to 5.000 ms), 4.2 % off lately; " in words
+    assert "iteration 500 of 2,500 (20%) after 50.0 ms, 7.00 s left by c; " in words
+    assert "next cycle 3.00 ms by c (2.00 ms to 5.00 ms), recent error 4.2 %; " in words
     told.add({"kind": "end", "status": "done"})
     assert "next cycle" not in line(told)
 
@@ -94,13 +94,13 @@ def test_the_screen_has_a_line_for_it(height: int) -> None:
     assert isinstance(console.file, io.StringIO)
     lines = console.file.getvalue().splitlines()
     assert len(lines) <= height
-    assert sum(each.startswith("next cycle 3.000 ms by c") for each in lines) == 1
-    assert any("b 2.000 ms" in each for each in lines)
+    assert sum(each.startswith("next cycle 3.00 ms by c") for each in lines) == 1
+    assert any("b 2.00 ms" in each for each in lines)
 
 
 def test_foresight_tells_what_it_has_seen() -> None:
     """Cycles of 1 ms a cell whose mesh has 100, 100, 200 cells: all predictors know the next."""
-    foresight = Foresight(Orders(), names=("online-all", "online-1", "shape-level"))
+    foresight = CycleAdvisor(DecisionOptions(), names=("online-all", "online-1", "shape-level"))
     for number, cells in enumerate((100.0, 100.0, 200.0)):
         work = Work(cells=cells, total=cells, steps=1)
         foresight.before(work, 0.0)
@@ -115,7 +115,7 @@ def test_foresight_tells_what_it_has_seen() -> None:
         if number == 2:  # one ratio of measured over predicted is known: 1
             assert told.interval_s is not None
             assert told.interval_s[0] < 1e-3 * cells < told.interval_s[1]
-        read = Foreseen.of({"foreseen": json.loads(told.text())})
+        read = FeedPrediction.of({"foreseen": json.loads(told.text())})
         assert read is not None
         assert read.next_s == pytest.approx(told.next_s)
         assert read.interval_s == pytest.approx(told.interval_s)
@@ -128,7 +128,7 @@ def test_foresight_tells_what_it_has_seen() -> None:
 
 def test_errors_are_those_of_the_last_cycles() -> None:
     """Each cycle takes what the one before took, but for one that is twice as long, long ago."""
-    foresight = Foresight(Orders(), names=("online-1",))
+    foresight = CycleAdvisor(DecisionOptions(), names=("online-1",))
     work = Work(cells=1.0, total=1.0, steps=1)
     seen: list[float | None] = []
     for seconds in (1.0, 1.0, 2.0, *(2.0,) * 12):
@@ -143,7 +143,7 @@ def test_errors_are_those_of_the_last_cycles() -> None:
 
 
 def test_what_is_no_number_is_not_told() -> None:
-    told = Foreseen(
+    told = FeedPrediction(
         cycle=1, next_s=(math.nan,), error_percent=(None,), decides=0, interval_s=None,
         rest_s=math.inf,
     )  # fmt: skip

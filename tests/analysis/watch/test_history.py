@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from tests.analysis.watch.feeds import MS, RANKS, frame, head
 
-from hindmost.analysis.watch.history import MOST_FRAMES, History, merged
+from hindmost.analysis.watch.feed_history import MOST_FRAMES, FeedHistory, merged
 
 
-def history(frames: list[dict[str, Any]], iterations: int = 100_000) -> History:
-    told = History(head().line())
+def history(frames: list[dict[str, Any]], iterations: int = 100_000) -> FeedHistory:
+    told = FeedHistory(head().line())
     told.add({"kind": "solve", "solver": "cg", "number": 1, "iterations": iterations, "done": 0})
     for each in frames:
         told.add(each)

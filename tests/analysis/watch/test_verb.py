@@ -16,7 +16,7 @@ from rich.console import Console
 from tests.analysis.watch.feeds import Feed, head
 from tests.conftest import BIN
 
-from hindmost.analysis.watch.history import History
+from hindmost.analysis.watch.feed_history import FeedHistory
 from hindmost.analysis.watch.screen import screen
 from hindmost.cli import main
 from hindmost.errors import DataError, UsageError
@@ -27,9 +27,9 @@ def test_one_look_says_how_far_it_is(feed: Feed, capsys: pytest.CaptureFixture[s
     assert main(["watch", str(feed.path), "--once"]) == 0
     said = capsys.readouterr().out
     assert said.startswith(
-        "cg, run 1 of 2: iteration 500 of 100,000 (0%) after 50.00 ms, 9.950 s left"
+        "cg, run 1 of 2: iteration 500 of 100,000 (0%) after 50.0 ms, 9.95 s left"
     )
-    assert "wait 50%, local 50%; hindmost: rank 2, most work in 100% of the time" in said
+    assert "wait 50%, local 50%; slowest: rank 2, most work in 100% of the time" in said
     assert main(["watch", str(feed.path.parent), "--once", "--json"]) == 0
     state = json.loads(capsys.readouterr().out)
     assert state["version"] == 1
@@ -43,7 +43,7 @@ def test_one_look_says_how_far_it_is(feed: Feed, capsys: pytest.CaptureFixture[s
     [
         ("done", 0, "The run has ended"),
         ("failed", 1, "The run has failed: no convergence"),
-        ("died", 1, "killed or has died"),
+        ("died", 1, "killed or crashed"),
     ],
 )
 def test_without_a_terminal_there_are_lines_until_the_end(
@@ -86,7 +86,7 @@ def test_any_number_of_ranks_fits_on_one_screen(tmp_path: Path, width: int, heig
     wide.solve()
     wide.frames(300, ranks=131_072, columns=256, last=77)
     with FeedReader(wide.path) as reader:
-        history = History(reader.head)
+        history = FeedHistory(reader.head)
         for line in reader.read_lines():
             history.add(line)
     console = Console(file=io.StringIO(), width=width, height=height, force_terminal=False)
@@ -95,7 +95,7 @@ def test_any_number_of_ranks_fits_on_one_screen(tmp_path: Path, width: int, heig
     lines = console.file.getvalue().splitlines()
     assert len(lines) <= height
     assert max(map(len, lines)) <= width
-    assert any("hindmost: rank 77, most work in 100%" in line for line in lines)
+    assert any("slowest: rank 77, most work in 100%" in line for line in lines)
     wide.end()
 
 

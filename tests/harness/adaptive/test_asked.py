@@ -25,23 +25,23 @@ def asked(*words: str) -> AdaptiveExperiment:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--order", "hilbert"), "choose from: curve, slab"),
-        (("--exchange", "pigeon"), "choose from: persistent, nonblocking"),
-        (("--scheme", "3"), "--scheme 3: choose from: 1, 2"),
-        (("--heat", "pestc"), "--heat pestc: choose from: own, petsc"),
-        (("--sums", "rough"), "--sums rough: choose from: plain, fixed"),
+        (("--order", "hilbert"), "choose curve or slab"),
+        (("--exchange", "pigeon"), "choose persistent or nonblocking"),
+        (("--scheme", "3"), "--scheme 3: choose 1 or 2"),
+        (("--heat", "pestc"), "--heat pestc: choose own or petsc"),
+        (("--sums", "rough"), "--sums rough: choose plain or fixed"),
         (("--threshold", "0.5"), "at least 1"),
         (("--steps", "0"), "--steps 0: it must be at least 1"),
         (("--base", "99999x99999"), "at most 134,217,728 base cells"),
-        (("--base", "12"), "two sizes are wanted"),
+        (("--base", "12"), "give two sizes"),
         (("--repeats", "0"), "--repeats 0: it must be at least 1"),
-        (("--time-limit", "soon"), "--time-limit soon: a time above zero is given as 90s"),
-        (("--interval", "weekly"), "--interval weekly: choose from"),
-        (("--risk", "2"), "--risk 2.0: it lies between 0 and 1"),
-        (("--mtbf", "1h"), "say where they go with --checkpoint"),
-        (("--interfere", "x"), "is no stretch of cycles"),
+        (("--time-limit", "soon"), "--time-limit soon: give a time above zero, as 90s"),
+        (("--interval", "weekly"), "--interval weekly: choose "),
+        (("--risk", "2"), "--risk 2.0: it must lie between 0 and 1"),
+        (("--mtbf", "1h"), "name their file with --checkpoint"),
+        (("--interfere", "x"), "is not a range of cycles"),
         (("--interfere", "9-3"), "ends before it begins"),
-        (("--interfere", "1-@²"), "are no cores"),
+        (("--interfere", "1-@²"), "is not a list of cores"),
     ],
 )
 def test_what_cannot_be_is_refused(words: tuple[str, ...], said: str) -> None:
@@ -51,7 +51,7 @@ def test_what_cannot_be_is_refused(words: tuple[str, ...], said: str) -> None:
 
 
 def test_a_deck_or_a_checkpoint_is_needed(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="Say either --deck, to begin, or --restart"):
+    with pytest.raises(UsageError, match="Give either --deck, to begin, or --restart"):
         asked()
     with pytest.raises(DataError, match="cannot be read: No such file"):
         asked("--restart", str(tmp_path / "none.h5"))

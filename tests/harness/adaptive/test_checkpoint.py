@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DamagedFileError, DataError, NotARunFileError
 from hindmost.harness.adaptive.checkpoint import (
-    Setting,
+    CheckpointSetting,
     read_part,
     read_setting,
     write_checkpoint,
@@ -34,8 +34,8 @@ class Reader(Solo):
 
 
 @pytest.fixture
-def setting() -> Setting:
-    return Setting(
+def setting() -> CheckpointSetting:
+    return CheckpointSetting(
         cycle=7,
         time=0.25,
         deck='name = "sod"',
@@ -57,7 +57,7 @@ def state() -> NDArray[np.float64]:
 
 
 def test_what_was_written_is_read(
-    tmp_path: Path, setting: Setting, cells: Cells, state: NDArray[np.float64]
+    tmp_path: Path, setting: CheckpointSetting, cells: Cells, state: NDArray[np.float64]
 ) -> None:
     path = tmp_path / "new" / "run.checkpoint.h5"
     size = write_checkpoint(path, setting, cells, state, Solo())
@@ -72,7 +72,7 @@ def test_what_was_written_is_read(
 
 @pytest.mark.parametrize("ranks", [2, 5])
 def test_other_numbers_of_ranks_read_every_cell_once(
-    tmp_path: Path, setting: Setting, cells: Cells, state: NDArray[np.float64], ranks: int
+    tmp_path: Path, setting: CheckpointSetting, cells: Cells, state: NDArray[np.float64], ranks: int
 ) -> None:
     path = tmp_path / "run.checkpoint.h5"
     write_checkpoint(path, setting, cells, state, Solo())
@@ -85,7 +85,7 @@ def test_other_numbers_of_ranks_read_every_cell_once(
 @pytest.mark.parametrize("room", [0, 3000, 6000])
 def test_a_full_disk_leaves_the_checkpoint_before(
     tmp_path: Path,
-    setting: Setting,
+    setting: CheckpointSetting,
     cells: Cells,
     state: NDArray[np.float64],
     monkeypatch: pytest.MonkeyPatch,
@@ -102,16 +102,20 @@ def test_a_full_disk_leaves_the_checkpoint_before(
 
     real = os.pwrite
     monkeypatch.setattr(os, "pwrite", pwrite)
-    with pytest.raises(DataError, match=r"No space left on device. The one before it is kept"):
+    with pytest.raises(DataError, match=r"No space left on device. The earlier one is kept"):
         write_checkpoint(path, replace(setting, cycle=8), cells, state, Solo())
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_files_that_are_no_checkpoints_are_refused(
-    tmp_path: Path, setting: Setting, cells: Cells, state: NDArray[np.float64], run_file: Path
+    tmp_path: Path,
+    setting: CheckpointSetting,
+    cells: Cells,
+    state: NDArray[np.float64],
+    run_file: Path,
 ) -> None:
-    with pytest.raises(DataError, match=r"no checkpoint .* its schema is 'hindmost-run'"):
+    with pytest.raises(DataError, match=r"is not a checkpoint .* its schema is 'hindmost-run'"):
         read_setting(run_file)
     text = tmp_path / "text.h5"
     text.write_text("no HDF5")
@@ -127,7 +131,7 @@ def test_files_that_are_no_checkpoints_are_refused(
 
 
 def test_contents_that_do_not_fit_are_refused(
-    tmp_path: Path, setting: Setting, cells: Cells, state: NDArray[np.float64]
+    tmp_path: Path, setting: CheckpointSetting, cells: Cells, state: NDArray[np.float64]
 ) -> None:
     path = tmp_path / "run.checkpoint.h5"
     write_checkpoint(path, setting, cells, state, Solo())

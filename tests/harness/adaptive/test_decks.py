@@ -51,27 +51,27 @@ def test_fields_that_are_not_named_are_filled_in(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("steps = 5", "step = 5", r"mine, line 9: Unknown field 'step'; choose from: name, .*st"),
-        ("steps = 5", "steps = 0", r"mine, line 9: steps: 0; allowed is 1 to"),
-        ("steps = 5", "steps = 5.0", r"mine, line 9: steps = 5.0; a whole number is wanted"),
-        ("steps = 5", "steps = true", r"mine, line 9: steps = true; a whole number is wanted"),
-        ("steps = 5", "", r"mine: steps missing"),
-        ("steps = 5", "steps = = 5", r"mine: not a deck in TOML: .*line 9"),
-        ("steps = 5", "steps = 5\n[heat]\non = 1", r"mine, line 10: heat = .*true or false is"),
-        ('"sod"', '"tube"', r"mine, line 3: start: Unknown start 'tube'; choose from: blast-and-"),
-        ('"sod"', "3", r"mine, line 3: start = 3; text in quotes is wanted"),
-        ('"mine"', '"my deck/1"', r"mine, line 1: name: 'my deck/1'; letters, digits"),
-        ("= 0.1", "= nan", r"mine, line 7: spacing: nan; allowed is a positive number"),
-        ("= 0.1", "= inf", r"spacing: inf; allowed is a positive number"),
-        ("levels = 1", "levels = 11", r"mine, line 8: levels: 11; allowed is 0 to 10"),
-        ("rows = 4", "rows = 40000", r"rows: 40000; allowed is 1 to 32768"),
-        ("levels = 1", "levels = 1\ncfl = 1.5", r"line 9: cfl: 1.5; allowed is above 0, at most 1"),
-        ("levels = 1", "levels = 1\ngamma = 1", r"gamma: 1.0; allowed is above 1, at most 5"),
-        ("levels = 1", "levels = 1\nheat = true", r"conductivity: 0.0; .*above 0 with heat = true"),
-        ("levels = 1", "levels = 1\nflow = false", r"flow: false, and heat: false"),
-        ("levels = 1", "levels = 1\ncombine = 0.2", r"combine: 0.2; allowed is 0 to below div"),
-        ("levels = 1", "levels = 1\nbuffer = -1", r"buffer: -1; allowed is 0 to 8"),
-        ("levels = 1", "levels = 1\ngrowth = 0.5", r"growth: 0.5; allowed is a number of at"),
+        ("steps = 5", "step = 5", r"mine:9:1: step is unknown; did you mean steps.*name, .*st"),
+        ("steps = 5", "steps = 0", r"mine:9:9: steps is 0; allowed: a whole number from 1 to"),
+        ("steps = 5", "steps = 5.0", r"mine:9:9: steps is 5.0; allowed: a whole number"),
+        ("steps = 5", "steps = true", r"mine:9:9: steps is true; allowed: a whole number"),
+        ("steps = 5", "", r"mine:1:1: steps is missing"),
+        ("steps = 5", "steps = = 5", r"mine:9:9: not TOML: Invalid value"),
+        ("steps = 5", "steps = 5\n[heat]\non = 1", r"mine:10:2: heat is .*allowed: true or false"),
+        ('"sod"', '"tube"', r'mine:3:9: start is "tube"; choose blast-and-'),
+        ('"sod"', "3", r'mine:3:9: start is 3; allowed: one of "blast'),
+        ('"mine"', '"my deck/1"', r'mine:1:8: name is "my deck/1"; allowed: letters, digits'),
+        ("= 0.1", "= nan", r"mine:7:11: spacing is NaN; allowed: a finite number above 0"),
+        ("= 0.1", "= inf", r"spacing is Infinity; allowed: a finite number above 0"),
+        ("levels = 1", "levels = 11", r"mine:8:10: levels is 11; allowed: a whole number from"),
+        ("rows = 4", "rows = 40000", r"rows is 40000; allowed: a whole number from 1 to 32768"),
+        ("levels = 1", "levels = 1\ncfl = 1.5", r"mine:9:7: cfl is 1.5; allowed: a finite number"),
+        ("levels = 1", "levels = 1\ngamma = 1", r"gamma is 1; allowed: a finite number above 1"),
+        ("levels = 1", "levels = 1\nheat = true", r"conductivity is 0.0; .*above 0, with heat"),
+        ("levels = 1", "levels = 1\nflow = false", r"flow is false; flow or heat has"),
+        ("levels = 1", "levels = 1\ncombine = 0.2", r"combine is 0.2; allowed: a number below div"),
+        ("levels = 1", "levels = 1\nbuffer = -1", r"buffer is -1; allowed: a whole number from 0"),
+        ("levels = 1", "levels = 1\ngrowth = 0.5", r"growth is 0.5; allowed: a finite number of"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_told_with_its_line(old: str, new: str, message: str) -> None:
@@ -81,12 +81,12 @@ def test_what_is_wrong_is_told_with_its_line(old: str, new: str, message: str) -
 
 
 def test_a_name_or_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"'timing-d'; choose from: timing-a, .*ends in \.toml"):
+    with pytest.raises(UsageError, match=r"'timing-d'; choose timing-a, .*name a TOML file"):
         find_deck("timing-d")
-    with pytest.raises(UsageError, match=r"none\.toml cannot be read: No such file"):
+    with pytest.raises(UsageError, match=r"none\.toml: cannot be read \(No such file"):
         find_deck(str(tmp_path / "none.toml"))
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(UsageError, match="it is not UTF-8 text"):
+    with pytest.raises(UsageError, match=r"binary\.toml:1: not UTF-8"):
         find_deck(str(tmp_path / "binary.toml"))
 
 
@@ -114,7 +114,7 @@ def test_shares_are_put_together_nearly_square(
 def test_a_base_mesh_that_is_fixed() -> None:
     assert parse_base("512x256") == (512, 256)
     for text in ("512", "0x3", "3x-1", "axb", "1x2x3", "²x3"):
-        with pytest.raises(UsageError, match="two sizes are wanted, as in 512x256"):
+        with pytest.raises(UsageError, match="give two sizes, as 512x256"):
             parse_base(text)
 
 

@@ -14,8 +14,8 @@ from tests.analysis.adaptive.files import APPLICATION, write_adaptive, write_mac
 from hindmost.cli import main
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.adaptive.application import application_of
-from hindmost.harness.adaptive.decks import DECKS, write_deck
-from hindmost.harness.adaptive.experience import experience_of
+from hindmost.harness.adaptive.decks import DECKS
+from hindmost.harness.adaptive.earlier_run import experience_of
 from hindmost.harness.adaptive.kernel import Choices
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.reader import open_run
@@ -30,7 +30,7 @@ def recorded(folder: Path, header: Header) -> Path:
     deck = replace(DECKS["timing-b"], steps=20, heats=1)
     return write_adaptive(
         folder, header, cycles, predicted={"offline": cycles.seconds},
-        spec={"deck": write_deck(deck), "base": [64, 32]},
+        spec={"deck": deck.to_toml(), "base": [64, 32]},
     )  # fmt: skip
 
 
@@ -53,7 +53,7 @@ def test_a_deck_is_chosen_for_by_what_the_machine_does_with_it(
     assert main([*words[:-7], *words[-6:], "--budget", "1s"]) == 0
     printed = capsys.readouterr().out
     assert "cells a rank" in printed
-    assert "an earlier run says how they do (--run)" in printed
+    assert "Without an earlier run (--run) the mesh is assumed not to grow" in printed
 
 
 def test_an_earlier_run_tells_what_a_deck_does_not(
@@ -63,8 +63,8 @@ def test_an_earlier_run_tells_what_a_deck_does_not(
     words = ["predict", "adaptive", "--machine", str(machine)]
     later = ["--ranks", "2", "--cycles", "10", "--budget", "1h"]
     own = tmp_path / "own.toml"
-    own.write_text(write_deck(replace(DECKS["timing-b"], name="own")))
-    with pytest.raises(UsageError, match=r"heat of 'own' needs .* --run"):
+    own.write_text(replace(DECKS["timing-b"], name="own").to_toml())
+    with pytest.raises(UsageError, match=r"'own' does not say how many .* with --run"):
         main([*words, "--deck", str(own), *later])
     # Of a built-in deck it is known from a run, and thresholds make a difference.
     assert main([*words, "--deck", "timing-b", *later, "--cells", "4000", "--json"]) == 0
@@ -110,11 +110,11 @@ def test_imbalance_is_what_adaptions_add(tmp_path: Path, header: Header) -> None
 def test_what_cannot_be_answered_is_refused(tmp_path: Path, run_file: Path, header: Header) -> None:
     machine = write_machine(tmp_path / "machine.json")
     words = ["predict", "adaptive", "--machine", str(machine), "--ranks", "2", "--cycles", "9"]
-    with pytest.raises(UsageError, match="does not hold the counts of a deck"):
+    with pytest.raises(UsageError, match="does not contain the counts of a deck"):
         main([*words, "--budget", "9s", "--run", str(run_file)])
     with pytest.raises(UsageError, match="--budget 10: a duration is"):
         main([*words, "--budget", "10", "--deck", "timing-a"])
-    with pytest.raises(UsageError, match="--cells few: numbers are wanted"):
+    with pytest.raises(UsageError, match="--cells few: give numbers"):
         main([*words, "--budget", "9s", "--deck", "timing-a", "--cells", "few"])
     with pytest.raises(UsageError, match="required: --machine"):
         main(["predict", "adaptive", "--deck", "timing-a"])

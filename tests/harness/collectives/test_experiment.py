@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from hindmost.errors import UsageError
-from hindmost.harness.collectives.experiment import CollectivesExperiment
-from hindmost.harness.collectives.memory import MOST_A_RANK, check_memory
+from hindmost.harness.collectives.experiment import MOST_A_RANK, CollectivesExperiment, check_memory
 from hindmost.harness.collectives.operations import OPERATIONS, pattern, summed
 
 PLAN = CollectivesExperiment(
@@ -26,23 +25,26 @@ GIB = 2**30
 
 def test_each_repeat_holds_each_collective_and_size_once() -> None:
     order = PLAN.order()
-    assert [case.repeat for case in order] == [0] * 5 + [1] * 5 + [2] * 5
+    assert [planned.repeat for planned in order] == [0] * 5 + [1] * 5 + [2] * 5
     for repeat in range(3):
-        assert {case.name for case in order[5 * repeat : 5 * repeat + 5]} == ONCE
+        assert {planned.case.name for planned in order[5 * repeat : 5 * repeat + 5]} == ONCE
     assert order == PLAN.order()
-    orders = {tuple(c.name for c in replace(PLAN, seed=seed).order()) for seed in range(10)}
+    orders = {tuple(p.case.name for p in replace(PLAN, seed=seed).order()) for seed in range(10)}
     assert len(orders) > 1
 
 
 @pytest.mark.parametrize(
     ("change", "word"),
     [
-        ({"operations": ("allredux",)}, "'allredux'; choose from: allreduce, reduce, bcast"),
-        ({"operations": ()}, "No collective; choose from: allreduce"),
-        ({"operations": ("bcast", "bcast")}, "--operations: one is named twice"),
+        (
+            {"operations": ("allredux",)},
+            "'allredux'; did you mean allreduce? choose allreduce, reduce, bcast",
+        ),
+        ({"operations": ()}, "--operations names no collective; choose allreduce"),
+        ({"operations": ("bcast", "bcast")}, "--operations: a duplicate"),
         ({"sizes": ()}, "--bytes names no size"),
-        ({"sizes": (8, 8)}, "--bytes: one is named twice"),
-        ({"sizes": (8, 12)}, "--bytes 12: a size is a positive multiple of 8"),
+        ({"sizes": (8, 8)}, "--bytes: a duplicate"),
+        ({"sizes": (8, 12)}, "--bytes 12: a size must be a positive multiple of 8"),
         ({"sizes": (0,)}, "--bytes 0: "),
         ({"sizes": (-8,)}, "--bytes -8: "),
         ({"sizes": (2**31,)}, "at most 2,147,483,640"),

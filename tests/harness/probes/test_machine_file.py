@@ -17,7 +17,7 @@ from hindmost.harness.probes.machine_file import (
     updated,
     write_document,
 )
-from hindmost.harness.probes.sections.section import Outcome
+from hindmost.harness.probes.sections.contract import ProbeResult
 from hindmost.models.dynamic.machine import GrindPoint, Machine, Noise, SpeedPoint
 
 HERE = {"host": "büro", "cpu_model": "fast", "cores": 4}
@@ -26,8 +26,8 @@ NOISE = Noise(detours_per_s=10.0, share=0.01, detour_quantiles_s=(1e-6, 2e-6, 3e
 POINT = GrindPoint(phase="hydro", ranks_per_node=1, cells=1400.0, seconds_per_cell=3e-8)
 
 
-def outcome(samples: Any = None, **changes: Any) -> Outcome:
-    return Outcome(changes=changes, samples=samples or {}, rows=())
+def outcome(samples: Any = None, **changes: Any) -> ProbeResult:
+    return ProbeResult(changes=changes, samples=samples or {}, rows=())
 
 
 def alone(seconds: float) -> tuple[SpeedPoint, ...]:

@@ -80,4 +80,4 @@ def test_a_known_link_comes_back() -> None:
     assert outcome.samples["within"]["sizes"][1]["seconds"] == pytest.approx(
         [5.001e-6, 15.003e-6, 5.001e-6]
     )
-    assert ("within one way, from 0 B", "5 us + bytes / 1 GB/s") in outcome.rows
+    assert ("within one way, from 0 B", "5.00 us + bytes / 1.00 GB/s") in outcome.rows

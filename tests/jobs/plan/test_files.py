@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hindmost.documents import parse_document
 from hindmost.errors import DataError, UnknownSchemaError
+from hindmost.jobs.core.plan import Plan
 from hindmost.jobs.plan.files import read, text_of, write
 from hindmost.jobs.plan.make import make_plan
-from hindmost.jobs.plan.plan import Plan
-from hindmost.jobs.study.document import parse_document
-from hindmost.jobs.study.examples import example
-from hindmost.jobs.study.read import study_of
+from hindmost.jobs.study.read import example, study_of
 
 
 @pytest.fixture(scope="module")
@@ -39,18 +38,26 @@ def test_a_plan_comes_back_and_its_text_does(plan: Plan, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("old", "new", "word"),
     [
-        ('"limit_s": 120.0', '"limit_s": "120"', "runs[0]: 'limit_s' is '120'"),
-        ('"limit_s": 120.0, ', "", "runs[0] lacks 'limit_s'"),
-        ('"limit_s": 120.0', '"limit": 1, "limit_s": 120.0', "runs[0] has 'limit'"),
-        ('"ranks": 2', '"ranks": null', "'configuration' is None"),
-        ('"study": "example"', '"study": true', "the plan: 'study' is True"),
-        ('"launcher": "srun", ', "", "machine lacks 'launcher'"),
-        ('"machine": {', '"machine": 3, "x": {', "machine is not an object"),
+        (
+            '"limit_s": 120.0',
+            '"limit_s": "120"',
+            'runs[0].limit_s is "120"; allowed: a finite number',
+        ),
+        ('"limit_s": 120.0, ', "", "runs[0].limit_s is missing; allowed: a finite number"),
+        (
+            '"limit_s": 120.0',
+            '"limit": 1, "limit_s": 120.0',
+            "runs[0].limit is unknown; did you mean limit_s",
+        ),
+        ('"ranks": 2', '"ranks": null', ".configuration.ranks is null; allowed: text or a whole"),
+        ('"study": "example"', '"study": true', "study is true; allowed: text"),
+        ('"launcher": "srun", ', "", "machine.launcher is missing; allowed: one line"),
+        ('"machine": {', '"machine": 3, "x": {', "machine is 3; allowed: an object"),
         ('"version": 1', '"version": 0', "version is 0"),
-        ('"version": 1', '"version": true', "version is True"),
+        ('"version": 1', '"version": true', "version is true"),
         ('"id": "a000-p1"', '"id": "a00-p1"', "do not name each other"),
         ("hindmost-plan", "plan", "not a plan of hindmost"),
-        ("}\n", "", "not the JSON of a plan"),
+        ("}\n", "", "not a plan in JSON"),
     ],
 )
 def test_what_is_no_plan(plan: Plan, tmp_path: Path, old: str, new: str, word: str) -> None:

@@ -11,16 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hindmost.documents import parse_document
 from hindmost.errors import UsageError
-from hindmost.jobs.plan.cost import cost_of
+from hindmost.jobs.core.machine import MachineProfile
+from hindmost.jobs.core.plan import Allocation, Plan, PlannedRun, Value
 from hindmost.jobs.plan.identity import run_id, shuffle
-from hindmost.jobs.plan.make import make_plan
-from hindmost.jobs.plan.packing import expected
-from hindmost.jobs.plan.plan import Allocation, Plan, PlannedRun, Value
-from hindmost.jobs.plan.sizes import Size, size_on
+from hindmost.jobs.plan.make import RankLayout, layout_on, make_plan
 from hindmost.jobs.study import machines
-from hindmost.jobs.study.document import parse_document
-from hindmost.jobs.study.machine import Machine
 from hindmost.jobs.study.read import study_of
 from hindmost.jobs.study.study import Study
 
@@ -217,7 +214,7 @@ def test_packing_keeps_its_promises(
         begun = 0.0
         for run in runs:  # each can be begun in time if those before take what is expected
             assert begun + run.limit_s <= allocation.walltime_s - allocation.stop_before_s + 1e-6
-            begun += expected(run)
+            begun += run.planned_s
     names = {'"ranks"': ("ranks",), '"all"': (), '["solver"]': ("solver",)}.get(
         by, ("ranks", "solver")
     )
@@ -231,9 +228,9 @@ def test_packing_keeps_its_promises(
         assert run.split == (len(apart[key]) > 1 or len(apart[equal]) > 1)
 
 
-def machine(**fields: object) -> Machine:
+def machine(**fields: object) -> MachineProfile:
     usual = {"name": "m", "scheduler": "slurm", "launcher": "srun", "cores_per_node": 4}
-    return Machine(**{**usual, **fields})  # type: ignore[arg-type]
+    return MachineProfile(**{**usual, **fields})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -242,24 +239,24 @@ def machine(**fields: object) -> Machine:
      (2, 1, (1, 2)), (2, 4, (2, 1))],
 )  # fmt: skip
 def test_sizes(ranks: int, each: int | None, size: tuple[int, int]) -> None:
-    assert size_on(machine(), ranks, each) == Size(ranks, *size)
+    assert layout_on(machine(), ranks, each) == RankLayout(ranks, *size)
 
 
 @given(ranks=st.integers(1, 5000), cores=st.integers(1, 200))
 def test_a_size_holds_all_ranks_on_the_fewest_nodes(ranks: int, cores: int) -> None:
-    size = size_on(machine(cores_per_node=cores), ranks)
+    size = layout_on(machine(cores_per_node=cores), ranks)
     assert size.ranks_per_node <= cores
     assert size.nodes * size.ranks_per_node >= ranks > (size.nodes - 1) * cores
 
 
 def test_sizes_that_are_refused() -> None:
     with pytest.raises(UsageError, match=r"9 ranks need 3 nodes of 'm' \(4 cores each\)"):
-        size_on(machine(nodes=2), 9)
+        layout_on(machine(nodes=2), 9)
     with pytest.raises(UsageError, match="5 ranks on a node of 'm', which has 4 cores"):
-        size_on(machine(), 5, 5)
+        layout_on(machine(), 5, 5)
     crowded = machine(nodes=2, oversubscribe=True)
-    assert size_on(crowded, 9) == Size(9, 5, 2)
-    assert size_on(replace(crowded, nodes=None), 5, 5) == Size(5, 5, 1)
+    assert layout_on(crowded, 9) == RankLayout(9, 5, 2)
+    assert layout_on(replace(crowded, nodes=None), 5, 5) == RankLayout(5, 5, 1)
 
 
 def test_machines_are_chosen_or_refused() -> None:
@@ -271,7 +268,9 @@ def test_machines_are_chosen_or_refused() -> None:
     two = replace(two, machines={**two.machines, "local": local})
     with pytest.raises(UsageError, match="4 ranks need 2 nodes of 'local'"):
         make_plan(two, "local")
-    with pytest.raises(UsageError, match=r"--machine, or with machine in its \[study\], from: big"):
+    with pytest.raises(
+        UsageError, match=r"choose big or local with --machine, or set machine in its .study."
+    ):
         make_plan(replace(study(), only_machine=""))
 
 
@@ -279,10 +278,10 @@ def test_core_hours_by_hand() -> None:
     plan = make_plan(study(repeats=1, by='"ranks"'))
     # Three allocations of 3 runs of 5 min, 1 min for the start and 2 at the end; nodes of 4 cores,
     # 1, 1 and 2.
-    assert cost_of(plan).most == pytest.approx((1 + 1 + 2) * 4 * 18 / 60)
-    assert cost_of(plan).expected == pytest.approx((1 + 1 + 2) * 4 * 15 / 60)
+    assert plan.cost.most == pytest.approx((1 + 1 + 2) * 4 * 18 / 60)
+    assert plan.cost.expected == pytest.approx((1 + 1 + 2) * 4 * 15 / 60)
     shared = replace(plan, machine=replace(plan.machine, exclusive=False))
-    assert cost_of(shared).most == pytest.approx((2 + 4 + 8) * 18 / 60)
+    assert shared.cost.most == pytest.approx((2 + 4 + 8) * 18 / 60)
 
 
 @pytest.mark.parametrize("oversubscribe", [False, True])
@@ -305,5 +304,5 @@ def test_this_machine_has_no_more_cores_than_it_has(
     if oversubscribe:
         assert make_plan(said).runs[0].ranks == 4
     else:
-        with pytest.raises(UsageError, match="of its cores 2 may be used"):
+        with pytest.raises(UsageError, match="this machine has 2 usable cores"):
             make_plan(said)

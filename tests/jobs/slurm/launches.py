@@ -10,16 +10,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+from hindmost.jobs.core.machine import MachineProfile
 from hindmost.jobs.launchers import LAUNCHERS
-from hindmost.jobs.study.machine import Machine
 
 asked, told = Path(sys.argv[1]), Path(sys.argv[2])
 results = []
 for launch in json.loads(asked.read_text()):
-    machine = Machine(
+    machine = MachineProfile(
         name="test", scheduler="slurm", cores_per_node=launch.pop("cores"), **launch.pop("machine")
     )
-    words = LAUNCHERS[machine.launcher].words(machine, **launch)
+    words = LAUNCHERS[machine.launcher].prefix(machine, **launch)
     done = subprocess.run(
         [*words, sys.executable, str(Path(__file__).with_name("rank.py"))],
         capture_output=True,

@@ -9,11 +9,11 @@ import sys
 from mpi4py import MPI
 
 from hindmost.errors import MissingError
-from hindmost.harness.launch import check_size, place
+from hindmost.harness.launch import assigned_rank, check_size
 
 world = MPI.COMM_WORLD
 try:
-    check_size(world.size, MPI.Get_library_version().split("\n")[0], place())
+    check_size(world.size, MPI.Get_library_version().split("\n")[0], assigned_rank())
 except MissingError as error:
     sys.stdout.write(json.dumps({"refused": str(error)}) + "\n")
 else:

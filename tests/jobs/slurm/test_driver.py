@@ -14,9 +14,9 @@ from tests.jobs.slurm.cluster import Cluster
 from hindmost.cli import main
 from hindmost.errors import UsageError
 from hindmost.jobs.folder import StudyFolder
-from hindmost.jobs.outcome import Cause
+from hindmost.jobs.outcomes import Cause
 from hindmost.jobs.schedulers.slurm import SLURM
-from hindmost.jobs.state import RunState, StudyState, state_of
+from hindmost.jobs.state import LIVE, RunState, StudyState, state_of
 
 LIMIT_S = 60.0
 CORES = len(os.sched_getaffinity(0))
@@ -123,6 +123,9 @@ def test_a_refused_script_and_the_end_of_an_edited_one(here: Path) -> None:
     assert main(["submit", "study.toml"]) == 0
     folder, state = ended(here / "ends")
     assert state.exit_status == 0
+    job = folder.jobs()[-1].job
+    while SLURM.look([job])[job].state in LIVE:  # its run is done before Slurm has ended it
+        time.sleep(0.1)
     # Nobody tells the driver that the script has less time than the plan, but Slurm.
     (run,) = folder.planned
     (folder.run(run) / "x.txt").unlink()
@@ -130,7 +133,7 @@ def test_a_refused_script_and_the_end_of_an_edited_one(here: Path) -> None:
     assert main(["resume", "ends"]) == 0
     state = ended(here / "ends")[1]
     log = (folder.allocation("a000") / "driver.log").read_text()
-    first_s, left_s = map(int, re.findall(r"(\d+) s to its end", log))
+    first_s, left_s = map(int, re.findall(r"(\d+) s left", log))
     assert first_s > 120
     assert 30 < left_s <= 60
     assert state.exit_status == 75, log

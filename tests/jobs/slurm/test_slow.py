@@ -13,9 +13,9 @@ from tests.jobs.slurm.cluster import ACCOUNT_PROGRAMS, CannotStartError, Cluster
 from tests.jobs.slurm.conftest import start
 from tests.jobs.slurm.waiting import submit, wait
 
+from hindmost.jobs.core.machine import MachineProfile
 from hindmost.jobs.schedulers.scheduler import JobState
 from hindmost.jobs.schedulers.slurm import SLURM
-from hindmost.jobs.study.machine import Machine
 
 pytestmark = pytest.mark.slurm_slow
 
@@ -62,7 +62,7 @@ def submit_driver(folder: Path, *, leaves: bool) -> str:
     stands_for_python = study / "python"
     stands_for_python.write_text(DRIVER.format(leaves=leaves))
     stands_for_python.chmod(0o755)
-    machine = Machine(
+    machine = MachineProfile(
         name="test",
         scheduler="slurm",
         launcher="srun",

@@ -79,7 +79,7 @@ def jobs(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         ("cancelled", JobState.CANCELLED, "CANCELLED"),
         ("dropped", JobState.CANCELLED, "CANCELLED"),
         ("unknown", JobState.UNKNOWN, "accounting storage is disabled"),
-        ("one of many", JobState.UNKNOWN, "Slurm does not know it"),
+        ("one of many", JobState.UNKNOWN, "unknown to Slurm"),
     ],
 )
 def test_state_and_reason(jobs: dict[str, Job], name: str, state: JobState, reason: str) -> None:

@@ -75,7 +75,7 @@ def test_stopped_half_way_resumed_collected_and_modelled(slurm: Cluster, tmp_pat
     assert left.returncode == 75, (left.stdout, study.records())
     assert "cancelled (CANCELLED" in left.stdout
     assert ask(tmp_path, "resume", "solvers").returncode == 0
-    assert "1 allocation has a job already" in ask(tmp_path, "resume", "solvers").stdout
+    assert "already queued or running: 1 allocation" in ask(tmp_path, "resume", "solvers").stdout
     wait(study, RunState.RUNNING, RunState.WAITING, RunState.LEFT)
     assert before.items() <= fingerprint(study).items()
     assert ask(tmp_path, "collect", "solvers").returncode == 0

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hindmost.jobs.plan.plan import Value
+from hindmost.jobs.core.plan import Value
 from hindmost.jobs.study.expression import ConditionError, parse_condition
 
 NAMES: dict[str, Value] = {
@@ -69,22 +69,22 @@ def test_values_of_two_sorts_are_unequal(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "column", "word"),
     [
-        ("ranks > ", 8, "the end where a name, a number or a text should be"),
+        ("ranks > ", 8, "expected a name, a number or a text, found the end"),
         ("rnks > 2", 1, "did you mean ranks?"),
         ("ranks > 2 and solvr == 'x'", 15, "did you mean solver?"),
-        ("ranks >> 2", 8, "'>' where a name"),
-        ("ranks = 2", 7, "'=' cannot be read"),
-        ("(ranks > 2", 11, "where '\\)' should be"),
-        ("ranks > 2)", 10, "where 'and', 'or' or the end"),
-        ("ranks 2", 7, "'2' where 'and'"),
+        ("ranks >> 2", 8, "expected a name, a number or a text, found '>'"),
+        ("ranks = 2", 7, "'=' is not allowed"),
+        ("(ranks > 2", 11, "expected '\\)', found the end"),
+        ("ranks > 2)", 10, "expected 'and', 'or' or the end, found '\\)'"),
+        ("ranks 2", 7, "expected 'and', 'or' or the end, found '2'"),
         ("__import__('os')", 1, "not set by the sweep"),
-        ("ranks.real > 1", 6, "cannot be read"),
-        ("ranks > 2x", 9, "cannot be read"),
-        ("solver == 'gmres", 11, "cannot be read"),
-        ("", 1, "the end where"),
-        ("and", 1, "'and' where"),
-        ("not " * 60 + "fine", 201, "nested more than"),
-        ("(" * 1000, 51, "nested more than"),
+        ("ranks.real > 1", 6, "is not allowed"),
+        ("ranks > 2x", 9, "is not allowed"),
+        ("solver == 'gmres", 11, "is not allowed"),
+        ("", 1, "found the end"),
+        ("and", 1, "found 'and'"),
+        ("not " * 60 + "fine", 201, "nested deeper than"),
+        ("(" * 1000, 51, "nested deeper than"),
     ],
 )
 def test_errors_have_their_column(text: str, column: int, word: str) -> None:
@@ -97,8 +97,8 @@ def test_errors_have_their_column(text: str, column: int, word: str) -> None:
     ("text", "column", "word"),
     [
         ("fine and ranks", 10, "neither true nor false"),
-        ("ranks < 2 or solver > 3", 21, "in no order"),
-        ("fine > false", 6, "in no order"),
+        ("ranks < 2 or solver > 3", 21, "have no order"),
+        ("fine > false", 6, "have no order"),
     ],
 )
 def test_what_cannot_be_told(text: str, column: int, word: str) -> None:

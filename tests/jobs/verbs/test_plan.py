@@ -20,7 +20,7 @@ from hindmost.harness.runfile.writer import write_whole
 from hindmost.jobs.launchers import srun
 from hindmost.jobs.launchers.mpiexec import FAMILIES, OPEN_MPI
 from hindmost.jobs.plan.estimate import START_S, read_estimate, upper
-from hindmost.jobs.study.examples import example
+from hindmost.jobs.study.read import example
 
 STUDY = """\
 [study]
@@ -77,7 +77,7 @@ def test_srun_with_an_open_mpi_is_warned_of(
     for words in (["plan"], ["submit", "--dry-run"]):
         assert main([*words, str(study)]) == 0
         said = capsys.readouterr().err
-        assert "hindmost: /opt/bin/mpiexec is of Open MPI, and machine 'two'" in said
+        assert "hindmost: /opt/bin/mpiexec belongs to Open MPI, and machine 'two'" in said
         assert 'Set machine.two.launcher = "mpiexec"' in said
 
 
@@ -148,10 +148,10 @@ def test_estimates_in_words(
     (tmp_path / "old" / "foreign.h5").write_text("no")
     assert main(["plan", str(study), "--estimate", str(tmp_path / "old")]) == 0
     said = capsys.readouterr()
-    assert "quantile 0.95 of 2 earlier runs; 6 runs of 12 had no earlier one" in said.out
-    assert "for 6 runs there were too few earlier ones" in said.out
-    assert "3 runs will likely be stopped" in said.err
-    assert "expected to take 155 s, limits.run is 120 s" in said.err
+    assert "quantile 0.95 of 2 earlier runs; no earlier run for 6 of 12 runs" in said.out
+    assert "too few earlier runs for that quantile for 6 runs" in said.out
+    assert "3 runs will probably be stopped" in said.err
+    assert "expected to take 155 s, but limits.run is 120 s" in said.err
     assert "left out:" in said.err
 
 
@@ -216,19 +216,19 @@ def test_a_split_block_is_warned_of(study: Path, capsys: pytest.CaptureFixture[s
     study.write_text(STUDY.replace('"20m"', '"5m"'))
     assert main(["plan", str(study)]) == 0
     said = capsys.readouterr()
-    assert "12 runs of blocks that one allocation does not hold" in said.err
+    assert "12 runs in blocks too large for one allocation" in said.err
     assert "(split)" in said.out
 
 
 def test_what_cannot_be_planned(study: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--example"):
         main(["plan"])
-    with pytest.raises(UsageError, match=r"--machine four: choose from: two, local"):
+    with pytest.raises(UsageError, match=r"--machine four: choose two or local"):
         main(["plan", str(study), "--machine", "four"])
     with pytest.raises(UsageError, match="no run files"):
         main(["plan", str(study), "--estimate", str(tmp_path / "none")])
     with pytest.raises(UsageError, match="between 0 and 1"):
         read_estimate(tmp_path, 95)
     study.write_text(STUDY.replace('solver = ["gmres", "cg"]', "solver = [[1]]"))
-    with pytest.raises(DataError, match=r"small.toml:9:11: sweep.solver\[0\] = \[1\]: "):
+    with pytest.raises(DataError, match=r"small.toml:9:11: sweep.solver\[0\] is \[1\]; "):
         main(["plan", str(study)])

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError, UsageError
-from hindmost.models.changepoint import METHODS, Detection, detect
+from hindmost.models.changepoint import METHODS, Detection, detect, effective_settings
 
 
 def noisy(nights: int, seed: int = 0) -> NDArray[np.float64]:
@@ -22,10 +22,10 @@ def noisy(nights: int, seed: int = 0) -> NDArray[np.float64]:
         ([], "no values"),
         ([1.0, float("nan"), 2.0], "index 1"),
         ([1.0, 2.0, 0.0], "leave out failed runs"),
-        ([1.0, -2.0], "no positive number"),
-        ([1.0, float("inf")], "no positive number"),
+        ([1.0, -2.0], "not positive finite numbers"),
+        ([1.0, float("inf")], "not positive finite numbers"),
         ([[1.0, 2.0]], r"\(observation,\)"),
-        (["a", "b"], "no numbers"),
+        (["a", "b"], "not numbers"),
     ],
 )
 def test_bad_values_are_refused(method: str, values: object, words: str) -> None:
@@ -51,8 +51,8 @@ def test_bad_times_and_labels_are_refused() -> None:
 def test_short_series_are_too_short_to_tell(method: str, nights: int) -> None:
     found = detect(noisy(nights), method=method)
     assert found.too_short == nights + 1
-    assert found.status() == "pass"
-    assert "Too short to tell" in found.explain()
+    assert found.status() == "unknown"
+    assert "Too short to judge" in found.explain()
     assert detect(noisy(nights + 1), method=method).too_short == 0
 
 
@@ -153,3 +153,15 @@ def test_words_say_how_much_and_which_way() -> None:
     assert "confirmed" in words
     assert "faster" in stepped(30, 0.8).explain()
     assert "No change in 60" in stepped(60, 1.2).explain()
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("alpha", [float("inf"), float("nan"), 0.0, 1.0, -0.1])
+def test_every_method_makes_the_same_check_of_alpha(method: str, alpha: float) -> None:
+    with pytest.raises(UsageError, match=r"alpha = .* between 0 and 1"):
+        detect(noisy(20), method=method, alpha=alpha)
+
+
+def test_every_method_declares_its_alpha() -> None:
+    alphas = {name: effective_settings(name, {})["alpha"] for name in METHODS}
+    assert alphas == {"robust": 0.001, "report": 0.005}

@@ -14,6 +14,7 @@ from hindmost.errors import UsageError
 from hindmost.models.changepoint import detect
 from hindmost.models.changepoint.report.loops import t_test, trimmed
 from hindmost.models.changepoint.report.variants import VARIANTS
+from hindmost.models.compiled import compiled
 
 DATA = os.environ.get("HINDMOST_EVALUATION_DATA")
 
@@ -26,7 +27,8 @@ def test_all_published_changes_are_found_date_for_date() -> None:
     assert len(page["series"]) == 121
     for series in page["series"]:
         found = detect(series["seconds"], method="report")
-        dates = [series["dates"][change.index] for change in found.changes]
+        places = sorted(change.index for change in (*found.changes, *found.insignificant))
+        dates = [series["dates"][place] for place in places]
         assert dates == series["changepoints"], (series["case"], series["timer"])
 
 
@@ -90,7 +92,8 @@ def test_algorithm_3_is_what_a_plain_reading_does(seed: int) -> None:
     # Sides below 10 are not trimmed, and k = 4 keeps the window from having longer ones often.
     expected = sequential(x, 0.005, 4, 3, 9)
     found = detect(np.exp(x), method="report", k=4, window=9)
-    assert [change.index for change in found.changes] == expected
+    places = sorted(change.index for change in (*found.changes, *found.insignificant))
+    assert places == expected
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -106,10 +109,8 @@ def test_every_reading_finds_a_plain_step(variant: str, test: str, algorithm: in
 def test_variants_differ_where_the_report_does() -> None:
     random = np.random.default_rng(3)
     values = np.exp(random.normal(0.0, 0.05, 300))
-    counts = {
-        name: len(detect(values, method="report", alpha=0.05, variant=name).changes)
-        for name in VARIANTS
-    }
+    found = {name: detect(values, method="report", alpha=0.05, variant=name) for name in VARIANTS}
+    counts = {name: len(each.changes) + len(each.insignificant) for name, each in found.items()}
     assert len(set(counts.values())) > 1
     # The pseudocode divides the level by no less than 30 in a full window, the others by 10.
     assert counts["pseudocode"] < counts["published"]
@@ -140,3 +141,14 @@ def test_a_change_that_is_seen_too_seldom_is_a_suspect() -> None:
 def test_settings_out_of_range_are_refused(settings: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         detect(np.ones(20), method="report", **settings)
+
+
+@pytest.mark.parametrize("change", [1, 11])
+def test_the_interval_of_a_change_next_to_one_observation_contains_it(change: int) -> None:
+    from hindmost.models.changepoint.robust.placement import place_interval
+
+    y = np.where(np.arange(12) < change, 0.0, 5.0) + 0.01 * np.sin(np.arange(12))
+    arguments = (y, 0, change, 12, np.full(12, 0.01), 3.0, 3.0, np.ones(12, np.bool_), 0.95)
+    # Python refuses an index outside of an array; the compiled loop would read what is there.
+    assert place_interval(*arguments) == (change, change)
+    assert compiled(place_interval)(*arguments) == (change, change)

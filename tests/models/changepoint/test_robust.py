@@ -6,11 +6,11 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from hindmost.errors import UsageError
-from hindmost.models.changepoint import Change, detect
+from hindmost.models.changepoint import ChangePoint, detect
 from hindmost.models.changepoint.robust.comparison import compare
 from hindmost.models.changepoint.robust.line import LINE, fit_line
 from hindmost.models.changepoint.robust.noise import correlation_of_steps, long_run_factor
-from hindmost.models.synthetic.nightly import NightlySeries, draw_nightly
+from hindmost.models.synthetic.nightly import SimulatedNights, draw_nightly
 from hindmost.models.synthetic.scores import Score, detection_delays, score_changes
 
 SERIES = 120
@@ -172,7 +172,7 @@ def test_regimes_may_differ_in_noise() -> None:
     assert deviations[1] > 4.0 * deviations[2]
 
 
-def found_with_truth() -> list[tuple[NightlySeries, int, Change]]:
+def found_with_truth() -> list[tuple[SimulatedNights, int, ChangePoint]]:
     pairs = []
     for seed in range(80_000, 80_250):
         series = draw_nightly("shifts", seed)
@@ -223,5 +223,5 @@ def test_settings_are_checked_by_name_and_range() -> None:
         detect(np.ones(20), penalty=0.0)
     with pytest.raises(UsageError, match="between 0 and 1"):
         detect(np.ones(20), level=1.5)
-    with pytest.raises(UsageError, match="at least once"):
+    with pytest.raises(UsageError, match="1 or more"):
         detect(np.ones(20), confirmations=0)

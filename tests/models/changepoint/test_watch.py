@@ -78,7 +78,7 @@ def test_a_run_that_comes_back_is_withdrawn_with_the_reason() -> None:
     assert kinds[-1] == "withdrawn"
     last = watch.log[-1]
     assert last.revises
-    assert "30 to 32 are an outlier run" in last.reason
+    assert "30 to 32 are now an outlier run" in last.reason
     assert "withdrawn" in last.explain()
 
 
@@ -128,5 +128,5 @@ def test_foreign_states_are_refused() -> None:
         Watch.from_json({"values": []})
     with pytest.raises(UnknownSchemaError, match="newer"):
         Watch.from_json({"version": 99})
-    with pytest.raises(DataError, match="lacks"):
+    with pytest.raises(DataError, match="incomplete"):
         Watch.from_json({"version": 1, "method": "robust"})

@@ -11,12 +11,13 @@ import pytest
 from hindmost.errors import DataError, UsageError
 from hindmost.models.dynamic.checkpoint_rule import CheckpointCost
 from hindmost.models.dynamic.floor import denoised, error_floor_percent, mean_error_percent
-from hindmost.models.dynamic.limits import TimeLimit, percent
+from hindmost.models.dynamic.limits import TimeLimit
 from hindmost.models.dynamic.offline import OfflineModel
 from hindmost.models.dynamic.predictor import Predictor
 from hindmost.models.dynamic.ratios import Ratios
 from hindmost.models.dynamic.work import Spent
 from hindmost.models.synthetic.cycles import CycleLaw, draw_cycles
+from hindmost.text import probability
 
 Model = Callable[..., OfflineModel]
 CHECKPOINT_S = 5e-6
@@ -129,8 +130,8 @@ def test_a_cycle_of_which_nothing_is_known_needs_what_it_may_take() -> None:
     assert not stop
     assert (stop.known, stop.needed_s) == (False, 7.0)
     assert stop.explain() == (
-        "Stop: 2.1 s are left, and what a cycle takes is not known yet; one starts only if more "
-        "than 7 s are left."
+        "Stop: 2.10 s are left, and what a cycle takes is not known yet; one starts only if more "
+        "than 7.00 s are left."
     )
     assert TimeLimit(100.0).decide(elapsed_s=92.9, unknown_s=5.0, **ask)
     predictor = Predictor(time_limit_s=1e-3)
@@ -147,7 +148,7 @@ def test_decisions_are_told_without_powers_of_ten() -> None:
         words = limit.decide(elapsed_s=2e9 - left_s, predicted_s=1.0, ratios=ratios).explain()
         assert not re.search(r"\de\+?\d|nan|inf", words)
         assert words.endswith(").")
-    assert [percent(risk) for risk in (1.0, 0.996, 0.5, 0.0123, 1e-7, 0.0)] == [
+    assert [probability(risk) for risk in (1.0, 0.996, 0.5, 0.0123, 1e-7, 0.0)] == [
         "100 %", "above 99 %", "50 %", "1.2 %", "below 0.01 %", "below 0.01 %"
     ]  # fmt: skip
     limit = TimeLimit(10.0, risk=0.3)

@@ -13,7 +13,7 @@ from hindmost.models.dynamic.interference import Interference
 from hindmost.models.dynamic.offline import OfflineModel
 from hindmost.models.dynamic.panel import Panel
 from hindmost.models.dynamic.states import change_of_machine
-from hindmost.models.dynamic.verdict import Kind, Verdict, periods
+from hindmost.models.dynamic.verdict import CycleKind, CycleVerdict, periods
 from hindmost.models.dynamic.work import Spent, Work
 from hindmost.models.synthetic.cycles import CycleLaw, draw_cycles
 
@@ -35,7 +35,7 @@ def undisturbed(law: CycleLaw, cycles: int, seed: int) -> NDArray[np.float64]:
     return logs
 
 
-def judged(test: Interference, logs: NDArray[np.float64]) -> list[Verdict]:
+def judged(test: Interference, logs: NDArray[np.float64]) -> list[CycleVerdict]:
     return [test.observe(math.exp(value), 1.0) for value in logs]
 
 
@@ -53,7 +53,7 @@ def bootstrapped(law: CycleLaw, cycles: int, seed: int) -> Iterator[tuple[Work, 
 
 def watched(
     cycles: Iterable[tuple[Work, Spent]], model: OfflineModel | None
-) -> tuple[list[Verdict], float]:
+) -> tuple[list[CycleVerdict], float]:
     """Return what a panel says of cycles, and measured over baseline as it holds it to be usual."""
     test = Interference()
     panel = Panel(("online-1",), model=model, interference=test)
@@ -88,7 +88,7 @@ def test_a_panel_finds_a_twofold_slowdown_within_two_cycles(
     for seed in range(1000, 1050):
         drawn = draw_cycles(law, seed, slowdown=slowdown)
         verdicts, _ = watched(zip(drawn.work, drawn.spent, strict=True), model)
-        found.append(any(verdict.kind == Kind.SLOWER for verdict in verdicts[60:]))
+        found.append(any(verdict.kind == CycleKind.SLOWER for verdict in verdicts[60:]))
     assert np.mean(found) >= 0.96
 
 
@@ -100,7 +100,7 @@ def test_an_early_slowdown_is_told_as_slower(adapts_every: int, begin: int) -> N
         drawn = draw_cycles(law, seed, slowdown=np.where(np.arange(30) < begin, 1.0, 2.0))
         verdicts, _ = watched(zip(drawn.work, drawn.spent, strict=True), None)
         changes = [verdict for verdict in verdicts if verdict.change]
-        assert [change.kind for change in changes] == [Kind.SLOWER]
+        assert [change.kind for change in changes] == [CycleKind.SLOWER]
         # Without a model the second cycle with adaption is the first that can be set off.
         assert changes[0].cycle <= max(10, begin + 1) + (2 if adapts_every == 5 else 0)
         # Slow cycles among the first eight have gone into the baseline that is learnt.
@@ -129,7 +129,7 @@ def test_missed_work_that_ends_leaves_the_level_where_it_was(
             cycles.append((work, replace(spent, phases_s=tuple(phases), seconds=sum(phases))))
         verdicts, usual = watched(cycles, model)
         changes = [verdict for verdict in verdicts if verdict.change]
-        assert [change.kind for change in changes] == [Kind.WORK, Kind.WORK]
+        assert [change.kind for change in changes] == [CycleKind.WORK, CycleKind.WORK]
         assert [60 <= changes[0].cycle <= 61, 120 <= changes[1].cycle <= 121] == [True, True]
         assert usual == pytest.approx(1.0, rel=0.03)
         assert {verdict.level for verdict in verdicts} == {1.0}
@@ -139,27 +139,39 @@ def test_two_spikes_are_told_to_have_passed() -> None:
     logs = undisturbed(replace(LAWS["quiet"], spikes=0.0), 120, 2)
     logs[[60, 61]] += math.log(2.0)
     changes = [verdict for verdict in judged(Interference(), logs) if verdict.change]
-    assert [change.kind for change in changes] == [Kind.SLOWER, Kind.FASTER]
+    assert [change.kind for change in changes] == [CycleKind.SLOWER, CycleKind.FASTER]
     assert changes[1].cycle <= 72
 
 
 @pytest.mark.parametrize(
     ("old", "new", "usual", "kind", "words"),
     [
-        (0.0, 2.0, False, Kind.SLOWER, "2.00 times as slow as it was"),
-        (2.0, 3.0, False, Kind.SLOWER, "slower still: 3.00 times the time, after 2.00"),
-        (0.3, 0.5, False, Kind.SLOWER, "slower than it was: 0.50 times the usual time, after 0.30"),
-        (0.5, 2.0, False, Kind.SLOWER, "at 2.00 times the usual time, after 0.50"),
-        (0.5, 1.01, True, Kind.SLOWER, "as slow as before, after 0.50 times the time"),
-        (0.0, 0.5, False, Kind.FASTER, "faster than it was: 0.50 times the usual time"),
-        (0.5, 0.3, False, Kind.FASTER, "faster than it was: 0.30 times the usual time"),
-        (3.0, 2.0, False, Kind.FASTER, "at 2.00 times the time, after 3.00"),
-        (2.0, 0.5, False, Kind.FASTER, "faster than ever: 0.50 times the usual time, after 2.00"),
-        (2.0, 1.01, True, Kind.FASTER, "as fast as before, after 2.00 times the time"),
+        (0.0, 2.0, False, CycleKind.SLOWER, "2.00 times as slow as it was"),
+        (2.0, 3.0, False, CycleKind.SLOWER, "slower still: 3.00 times the time, after 2.00"),
+        (
+            0.3,
+            0.5,
+            False,
+            CycleKind.SLOWER,
+            "slower than it was: 0.50 times the usual time, after 0.30",
+        ),
+        (0.5, 2.0, False, CycleKind.SLOWER, "at 2.00 times the usual time, after 0.50"),
+        (0.5, 1.01, True, CycleKind.SLOWER, "as slow as before, after 0.50 times the time"),
+        (0.0, 0.5, False, CycleKind.FASTER, "faster than it was: 0.50 times the usual time"),
+        (0.5, 0.3, False, CycleKind.FASTER, "faster than it was: 0.30 times the usual time"),
+        (3.0, 2.0, False, CycleKind.FASTER, "at 2.00 times the time, after 3.00"),
+        (
+            2.0,
+            0.5,
+            False,
+            CycleKind.FASTER,
+            "faster than ever: 0.50 times the usual time, after 2.00",
+        ),
+        (2.0, 1.01, True, CycleKind.FASTER, "as fast as before, after 2.00 times the time"),
     ],
 )
 def test_words_are_right_wherever_the_levels_lie(
-    old: float, new: float, usual: bool, kind: Kind, words: str
+    old: float, new: float, usual: bool, kind: CycleKind, words: str
 ) -> None:
     level = math.log(old) if old else 0.0
     told = change_of_machine(level, math.log(new), usual=usual, place="for the same work")
@@ -172,7 +184,7 @@ def test_words_are_right_wherever_the_levels_lie(
 def test_heavy_tails_raise_no_alarm(freedom: float, scale: float) -> None:
     random = np.random.default_rng(7)
     logs = np.clip(scale * random.standard_t(freedom, 20_000), -0.5, 3.0)
-    assert sum(verdict.kind == Kind.SLOWER for verdict in judged(Interference(), logs)) <= 20
+    assert sum(verdict.kind == CycleKind.SLOWER for verdict in judged(Interference(), logs)) <= 20
 
 
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
@@ -182,8 +194,8 @@ def test_a_twofold_slowdown_is_found_within_two_cycles_and_its_end_too(law: Cycl
         logs = undisturbed(law, 100, seed + 1)
         logs[60:80] += math.log(2.0)
         verdicts = judged(Interference(), logs)
-        begins.append(any(verdicts[k].kind == Kind.SLOWER for k in (60, 61)))
-        ends.append(any(verdicts[k].kind == Kind.FASTER for k in (80, 81, 82)))
+        begins.append(any(verdicts[k].kind == CycleKind.SLOWER for k in (60, 61)))
+        ends.append(any(verdicts[k].kind == CycleKind.FASTER for k in (80, 81, 82)))
         if begins[-1] and ends[-1]:
             levels.append(verdicts[75].level)
     assert np.mean(begins) >= 0.99
@@ -196,14 +208,14 @@ def test_a_slowdown_is_found_from_the_twelfth_cycle_on() -> None:
         logs = undisturbed(LAWS["quiet"], 60, 3)
         logs[begin:] += math.log(2.0)
         kinds = [verdict.kind for verdict in judged(Interference(), logs)]
-        assert Kind.SLOWER in kinds[begin : begin + 2]
+        assert CycleKind.SLOWER in kinds[begin : begin + 2]
 
 
 def test_a_small_slowdown_takes_longer_but_is_found() -> None:
     logs = undisturbed(LAWS["quiet"], 200, 4)
     logs[100:] += math.log(1.3)
     verdicts = judged(Interference(), logs)
-    found = [verdict.cycle for verdict in verdicts if verdict.kind == Kind.SLOWER]
+    found = [verdict.cycle for verdict in verdicts if verdict.kind == CycleKind.SLOWER]
     assert len(found) == 1
     assert 102 <= found[0] <= 108
     assert verdicts[-1].level == pytest.approx(1.3, rel=0.05)
@@ -214,7 +226,7 @@ def test_one_slow_cycle_is_noise_however_slow() -> None:
     logs[40] += math.log(50.0)
     logs[70] += math.log(3.0)
     verdicts = judged(Interference(), logs)
-    assert [verdict.cycle for verdict in verdicts if verdict.kind == Kind.NOISE] == [40, 70]
+    assert [verdict.cycle for verdict in verdicts if verdict.kind == CycleKind.NOISE] == [40, 70]
     assert not any(verdict.change for verdict in verdicts)
     assert "this cycle alone" in verdicts[40].explain().lower()
 
@@ -225,14 +237,14 @@ def test_a_cycle_in_whose_midst_the_change_came_is_not_kept() -> None:
     logs[41:] = math.log(2.0)
     changes = [verdict for verdict in judged(Interference(), logs) if verdict.change]
     assert [(change.kind, change.keep <= change.cycle - 40) for change in changes] == [
-        (Kind.SLOWER, True)
+        (CycleKind.SLOWER, True)
     ]
     assert changes[0].step == pytest.approx(2.0)
 
 
 def run(
     law: CycleLaw, model: OfflineModel, *, heat: float = 1.0, all_phases: float = 1.0
-) -> list[Verdict]:
+) -> list[CycleVerdict]:
     """Return the verdicts on cycles whose heat, or everything, takes longer from cycle 60 on."""
     cycles = draw_cycles(law, 0)
     panel = Panel(("shape-level",), model=model)
@@ -251,10 +263,10 @@ def test_work_that_the_baseline_misses_is_told_from_a_slower_machine(
 ) -> None:
     law = CycleLaw(spikes=0.0, adapts_every=0, growth=1.0, heat_s=40e-9)
     work = [verdict for verdict in run(law, model_of(law), heat=3.0) if verdict.change]
-    assert [verdict.kind for verdict in work] == [Kind.WORK]
+    assert [verdict.kind for verdict in work] == [CycleKind.WORK]
     assert "heat takes" in work[0].explain()
     slow = [verdict for verdict in run(law, model_of(law), all_phases=2.0) if verdict.change]
-    assert [verdict.kind for verdict in slow] == [Kind.SLOWER]
+    assert [verdict.kind for verdict in slow] == [CycleKind.SLOWER]
     assert "for the same work" in slow[0].explain()
 
 
@@ -270,7 +282,7 @@ def test_adaption_that_comes_late_or_that_the_baseline_misjudges_is_no_alarm(
         for work, spent in zip(cycles.work, cycles.spent, strict=True):
             panel.predict(work)
             panel.observe(spent)
-        odd = [verdict for verdict in panel.verdicts if verdict.kind == Kind.NOISE]
+        odd = [verdict for verdict in panel.verdicts if verdict.kind == CycleKind.NOISE]
         assert [verdict.cycle for verdict in odd] in ([], [150])
         changes = [verdict.cycle for verdict in panel.verdicts if verdict.change]
         assert changes == [151]
@@ -284,7 +296,7 @@ def test_known_work_that_changes_is_named_and_raises_no_alarm() -> None:
         cells = 4096.0 if k < 40 else 8192.0
         took = 1e-6 * cells * math.exp(0.01 * random.standard_normal())
         verdicts.append(test.observe(took, 1e-6 * cells, work=Work(cells=cells), iterations=20.0))
-    assert [verdict.cycle for verdict in verdicts if verdict.kind == Kind.WORK] == [40]
+    assert [verdict.cycle for verdict in verdicts if verdict.kind == CycleKind.WORK] == [40]
     assert "cells 4,096 to 8,192" in verdicts[40].explain()
     assert not any(verdict.change for verdict in verdicts)
 
@@ -292,7 +304,7 @@ def test_known_work_that_changes_is_named_and_raises_no_alarm() -> None:
 def test_a_run_that_begins_on_a_slow_machine_says_so_where_the_usual_is_known() -> None:
     logs = undisturbed(LAWS["quiet"], 60, 3) + math.log(2.0)
     verdicts = judged(Interference(usual=1.0), logs)
-    assert verdicts[1].kind == Kind.SLOWER
+    assert verdicts[1].kind == CycleKind.SLOWER
     assert not any(verdict.change for verdict in judged(Interference(), logs))
     calm = undisturbed(LAWS["quiet"], 2000, 5)
     assert not any(verdict.change for verdict in judged(Interference(usual=1.0), calm))

@@ -8,10 +8,10 @@ import pytest
 from numpy.typing import NDArray
 
 from hindmost.models.pmnf.criterion import penalties
-from hindmost.models.pmnf.search import NONE, search
+from hindmost.models.pmnf.search import ABSENT, search
+from hindmost.models.pmnf.segments.one_behaviour import inside, measured, two_terms
 from hindmost.models.pmnf.space import PAPER
 from hindmost.models.pmnf.term import Term, columns
-from hindmost.models.synthetic.scaling import inside, measured, two_terms
 
 POINTS = 2.0 ** np.arange(1, 9)
 
@@ -49,7 +49,7 @@ def test_the_best_hypothesis_is_that_of_a_search_with_numpy(gamma: float) -> Non
     for kernel, each in enumerate(values):
         # Against the same final weights, which the search gives.
         criterion, chosen = brute_force(each, found.weights[kernel], price)
-        assert set(found.terms[kernel, 0].tolist()) - {NONE} == chosen
+        assert set(found.terms[kernel, 0, :, 0].tolist()) - {ABSENT} == {at + 1 for at in chosen}
         assert found.criterion[kernel, 0] == pytest.approx(criterion, abs=1e-5)
 
 
@@ -61,7 +61,7 @@ def test_hypotheses_come_best_first_and_once() -> None:
     found = search(values, np.ones_like(values), terms, gamma=1.0, penalties=price)
     assert (np.diff(found.criterion, axis=1) >= 0.0).all()
     for each in found.terms:
-        assert len({frozenset(pair) for pair in each.tolist()}) == len(each)
+        assert len({frozenset(pair) for pair in each[..., 0].tolist()}) == len(each)
 
 
 def test_shares_of_zero_leave_points_out() -> None:
@@ -76,7 +76,7 @@ def test_shares_of_zero_leave_points_out() -> None:
         gamma=1.0,
         penalties=penalties(POINTS.size, 17),
     )
-    term = PAPER.exponents[found.terms[0, 0, 0]]
+    term = PAPER.exponents[found.terms[0, 0, 0, 0] - 1]
     assert term == (Fraction(1), Fraction(0))
     np.testing.assert_allclose(found.coefficients[0, 0, :2], [3.0, 2.0], rtol=1e-9)
 

@@ -11,7 +11,7 @@ from tests.models.ranks.spread import Spread, on_processes
 from hindmost.errors import DataError, UsageError
 from hindmost.models.ranks.choosing_k import cluster_by_silhouette
 from hindmost.models.ranks.kmeans import Clustering, cluster, first_centroids
-from hindmost.models.ranks.together import ALONE
+from hindmost.models.ranks.reductions import ONE_PROCESS
 from hindmost.models.ranks.vectors import RankMetrics
 
 Vectors = NDArray[np.float64]
@@ -40,7 +40,7 @@ def serial_reference(points: Vectors, centroids: Vectors) -> tuple[Vectors, Vect
 def test_as_a_serial_reference_from_the_same_start() -> None:
     points, _ = blobs(300, 6, 4, 0.25, 0)
     ids = np.arange(300)
-    [start] = first_centroids(points, ids, 4, 1, 3, ALONE)
+    [start] = first_centroids(points, ids, 4, 1, 3, ONE_PROCESS)
     labels, centroids = serial_reference(points, start)
     found = cluster(points, 4, starts=1, seed=3, tolerance=0.0)
     order = [int(np.abs(centroids - each).sum(axis=1).argmin()) for each in found.centroids]
@@ -85,7 +85,7 @@ def test_the_same_bits_however_ranks_are_spread(processes: int) -> None:
     points, _ = blobs(60, 4, 3, 0.4, 4)
 
     def part(spread: Spread) -> Clustering:
-        return cluster(points[spread.mine], 4, ids=spread.mine, together=spread)
+        return cluster(points[spread.mine], 4, ids=spread.mine, reductions=spread)
 
     assert_same(cluster(points, 4), on_processes(processes, 60, part))
 

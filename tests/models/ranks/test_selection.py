@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from tests.models.ranks.spread import Spread, on_processes
 
 from hindmost.errors import UsageError
+from hindmost.models.ranks.distributed_lateness import distributed_lateness
 from hindmost.models.ranks.exemplars import exemplars, in_proportion, outliers
 from hindmost.models.ranks.keeping import BodiesOfRanks, keep
 from hindmost.models.ranks.kmeans import cluster
+from hindmost.models.ranks.largest import largest
 from hindmost.models.ranks.lateness import lateness
-from hindmost.models.ranks.meeting import meet
 from hindmost.models.ranks.selection import ranks_to_keep, select_plain
-from hindmost.models.ranks.top import largest
 from hindmost.models.synthetic.populations import CULPRITS, Population, draw_population
 
 
@@ -31,7 +31,7 @@ def test_the_largest_are_those_of_a_sorted_list(
     wanted = sorted(range(values.size), key=lambda at: (-values[at], at))[:count]
 
     def part(spread: Spread) -> NDArray[np.bool_]:
-        return largest(values[spread.mine], np.array([count]), ids=spread.mine, together=spread)
+        return largest(values[spread.mine], np.array([count]), ids=spread.mine, reductions=spread)
 
     found = np.concatenate(on_processes(processes, values.size, part))
     assert np.flatnonzero(found).tolist() == sorted(wanted)
@@ -74,9 +74,16 @@ def test_the_share_is_kept_exactly() -> None:
         ranks_to_keep(0.0, 10)
 
 
-def seen(population: Population, ranks: slice | NDArray[np.int64] = slice(None)) -> BodiesOfRanks:
+def seen(
+    population: Population,
+    ranks: slice | NDArray[np.int64] = slice(None),
+    *,
+    with_events: bool = True,
+) -> BodiesOfRanks:
     return BodiesOfRanks(
         parts={"compute": population.compute_s[:, ranks], "send": population.send_s[:, ranks]},
+        not_work={"halo": population.halo_s[:, ranks], "wait": population.wait_s[:, ranks]},
+        transfer=population.slow_transfer_s[:, ranks] if with_events else None,
         counts={
             "messages": ("count", population.messages[ranks]),
             "bytes": ("bytes", population.bytes[ranks]),
@@ -92,7 +99,7 @@ def test_the_same_choice_however_ranks_are_spread(processes: int) -> None:
     population = draw_population("slow node", 24, 2, iterations=40, node_ranks=4)
     whole, meeting = keep(seen(population), 0.2)
     parts = on_processes(
-        processes, 24, lambda spread: keep(seen(population, spread.mine), 0.2, together=spread)
+        processes, 24, lambda spread: keep(seen(population, spread.mine), 0.2, reductions=spread)
     )
     kept = np.concatenate([chosen.reasons for chosen, _ in parts])
     np.testing.assert_array_equal(kept, whole.reasons)
@@ -119,7 +126,7 @@ def test_culprits_are_kept_at_5_percent(kind: str) -> None:
 def test_meeting_says_what_lateness_says() -> None:
     population = draw_population("drifting rank", 64, 5, iterations=60)
     late = lateness(population.work_s, list(population.hosts))
-    met = meet(population.work_s)
+    met = distributed_lateness(population.work_s)
     np.testing.assert_array_equal(met.last, late.last)
     np.testing.assert_allclose(met.lost_s, late.lost_s, rtol=1e-9, atol=1e-15)
     np.testing.assert_allclose(met.waited_s, late.waited_s, rtol=1e-9)

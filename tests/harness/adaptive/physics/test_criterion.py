@@ -9,7 +9,7 @@ from tests.harness.adaptive.meshes import NoExchange, Team, TeamMate, two_levels
 
 from hindmost.errors import UsageError
 from hindmost.harness.adaptive.mesh.patch import Patch
-from hindmost.harness.adaptive.physics.criterion import Criterion
+from hindmost.harness.adaptive.physics.criterion import RefinementCriterion
 
 GAMMA = 1.4
 
@@ -18,12 +18,12 @@ def state_of(rho: NDArray[np.float64], p: NDArray[np.float64]) -> NDArray[np.flo
     return np.column_stack([rho, 3 * rho, -rho, p / (GAMMA - 1) + 5 * rho])
 
 
-def criterion(**changed: float) -> Criterion:
+def criterion(**changed: float) -> RefinementCriterion:
     fields = {"divide": 0.1, "combine": 0.02, "levels": 1, "buffer": 0, "temperature": False}
-    return Criterion(**(fields | changed))  # type: ignore[arg-type]
+    return RefinementCriterion(**(fields | changed))  # type: ignore[arg-type]
 
 
-def flags(mesh: Patch, state: NDArray[np.float64], which: Criterion) -> list[int]:
+def flags(mesh: Patch, state: NDArray[np.float64], which: RefinementCriterion) -> list[int]:
     result: list[int] = which.flags(mesh, state, gamma=GAMMA, exchange=NoExchange()).tolist()
     return result
 

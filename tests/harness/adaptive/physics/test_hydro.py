@@ -184,5 +184,5 @@ def test_what_is_no_gas_is_told(column: int, value: float) -> None:
 
 
 def test_an_order_that_is_not_there() -> None:
-    with pytest.raises(UsageError, match="order 3; choose from: 1, 2"):
+    with pytest.raises(UsageError, match="order 3; choose 1 or 2"):
         Hydro(uniform(2, 2), spacing=1.0, gamma=GAMMA, order=3)

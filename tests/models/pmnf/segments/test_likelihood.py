@@ -6,20 +6,14 @@ from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.models.pmnf import detect_segments, fit_segments
+from hindmost.models.pmnf.evidence import LEAST, evidence, smooth_columns
 from hindmost.models.pmnf.noise import NoiseKind
-from hindmost.models.pmnf.segments.evidence import LEAST, evidence, smooth_columns
+from hindmost.models.pmnf.segments.one_behaviour import FAMILIES, inside, measured, outside, strong
 from hindmost.models.pmnf.segments.thresholds import thresholds
-from hindmost.models.pmnf.segments.verdict import Verdict
+from hindmost.models.pmnf.segments.verdict import SegmentVerdict
 from hindmost.models.pmnf.space import FINE, PAPER
 from hindmost.models.pmnf.term import columns
-from hindmost.models.synthetic.scaling import (
-    FAMILIES,
-    inside,
-    measured,
-    outside,
-    strong,
-    two_functions,
-)
+from hindmost.models.synthetic.scaling import two_functions
 
 LINE, POWERS = np.arange(1.0, 11.0), 2.0 ** np.arange(1, 11)
 GRIDS = pytest.mark.parametrize("points", [LINE, POWERS], ids=["lines", "powers"])
@@ -212,7 +206,7 @@ def test_short_sides_are_provisional_and_the_advice_says_what_they_lack() -> Non
 
 def test_five_points_are_too_few_for_a_verdict() -> None:
     verdict = detect_segments(LINE[:5], np.array([1, 1, 9, 9, 9.0]))[0]
-    assert verdict.verdict is Verdict.TOO_FEW
+    assert verdict.verdict is SegmentVerdict.TOO_FEW
     assert not verdict.segmented
     assert "6" in verdict.explain()
     model = fit_segments(LINE[:5], np.array([1, 1, 9, 9, 9.0]))[0]

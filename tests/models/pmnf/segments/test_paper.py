@@ -5,10 +5,11 @@ import pytest
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
-from hindmost.models.pmnf import detect_segments
+from hindmost.models.pmnf import detect_segments, fit_segments
+from hindmost.models.pmnf.segments.one_behaviour import inside
 from hindmost.models.pmnf.segments.paper import PaperSegmentations, is_segmented, located
-from hindmost.models.pmnf.segments.verdict import Verdict
-from hindmost.models.synthetic.scaling import inside, two_functions
+from hindmost.models.pmnf.segments.verdict import SegmentVerdict
+from hindmost.models.synthetic.scaling import two_functions
 
 POINTS = np.arange(1.0, 11.0)
 
@@ -35,7 +36,7 @@ def test_the_errors_are_those_of_numpy() -> None:
     errors = by_paper(values).errors[0]
     window, part = values[2:7], POINTS[2:7]
     best = np.inf
-    for power in np.arange(0.0, 2.6, 0.5):
+    for power in np.arange(0.0, 3.1, 0.5):
         for logarithm in (0, 1, 2):
             column = part**power * np.log2(part) ** logarithm
             design = np.column_stack([np.ones(5), column])
@@ -94,8 +95,21 @@ def test_six_points_are_found_but_not_located() -> None:
 
 def test_too_few_and_missing_points() -> None:
     few = detect_segments(POINTS[:5], POINTS[:5], method="paper")[0]
-    assert few.verdict is Verdict.TOO_FEW
+    assert few.verdict is SegmentVerdict.TOO_FEW
     holes = POINTS.copy()
     holes[3] = np.nan
     with pytest.raises(DataError, match="likelihood"):
         detect_segments(POINTS, holes, method="paper")
+
+
+def test_both_sides_have_the_point_that_is_common_to_them() -> None:
+    values = np.where(POINTS < 6, POINTS**2, 30.0 + POINTS)
+    found = fit_segments(POINTS, values, method="paper", space="extrap")[0]
+    assert [(each.low, each.high, each.points) for each in found.segments] == [
+        (1.0, 6.0, 6),
+        (6.0, 10.0, 5),
+    ]
+    models = [each.model.expression() for each in found.segments if each.model]
+    assert models == ["1 * p^2", "30 + 1 * p"]
+    assert found.whole.expression() == "1.649 + 3.971 * log2(p)^2"  # as Extra-P and the paper
+    assert found.advice() == ""

@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DataError, UsageError
 from hindmost.models.pmnf import fit
+from hindmost.models.pmnf.models import ScalingModels
 from hindmost.models.pmnf.noise import NoiseKind
-from hindmost.models.pmnf.several import ParameterModels, fit_parameters
+from hindmost.models.pmnf.segments.one_behaviour import inside, measured
+from hindmost.models.pmnf.several import fit_parameters
 from hindmost.models.pmnf.space import PAPER
 from hindmost.models.pmnf.term import ABSENT, Exponents
-from hindmost.models.synthetic.scaling import inside, measured
 from hindmost.models.synthetic.scaling_grids import (
     AXES,
     FAMILIES,
@@ -32,7 +33,7 @@ def pair(power: str, of_logarithm: str = "0") -> Exponents:
     return Fraction(power), Fraction(of_logarithm)
 
 
-def right(models: ParameterModels, drawn: Drawn) -> int:
+def right(models: ScalingModels, drawn: Drawn) -> int:
     """Count the kernels with the right growth of every parameter."""
     none = (ABSENT,) * len(models.parameters)
     return sum((models[k].form.leading or none) == drawn.leading(k) for k in range(len(models)))
@@ -93,7 +94,7 @@ def test_coefficients_are_those_of_weighted_least_squares() -> None:
     models = fit_parameters(GRID, measured(random, drawn(GRID), noise=0.1))
     for k in range(20):
         form = models[k].form
-        root = np.sqrt(models.weights[k])
+        root = np.sqrt(models.hypotheses.weights[k])
         columns = np.stack([np.ones(25), *(term(GRID) for term in form.terms)], axis=1)
         wanted = np.linalg.lstsq(columns * root[:, None], models[k].values * root, rcond=None)[0]
         np.testing.assert_allclose((form.constant, *form.coefficients), wanted, rtol=1e-6)
@@ -149,7 +150,7 @@ def test_missing_points_are_left_out() -> None:
     models = fit_parameters(GRID, values)
     assert models[1].points.shape == (21, 2)
     assert models[1].form.terms == models[0].form.terms
-    assert (models.weights[1, [3, 7, 8, 21]] == 0.0).all()
+    assert (models.hypotheses.weights[1, [3, 7, 8, 21]] == 0.0).all()
     np.testing.assert_allclose(models[1].form(GRID), values[0], rtol=1e-9)
 
 

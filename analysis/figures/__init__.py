@@ -1,1 +1,0 @@
-"""Figures: each a function that takes axes, draws on them and returns them."""

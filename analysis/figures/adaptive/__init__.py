@@ -1,1 +1,0 @@
-"""Figures of adaptive runs: those of the paper on dynamic prediction, and what they rest on."""

@@ -1,0 +1,1 @@
+"""Noise models fitted to groups of runs: the study, its results, tests of assumptions, tables."""

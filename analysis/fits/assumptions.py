@@ -1,0 +1,101 @@
+"""Tests of what models assume: ranks and nodes that are alike, bodies that are slow by chance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.analysis.fits.results import AssumptionTest
+from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
+from hindmost.errors import DataError
+from hindmost.harness.runfile.bodies import BodyKind
+from hindmost.harness.runfile.reader import Run
+from hindmost.models.noise.kolmogorov import compare_all, compare_with_reference
+from hindmost.models.noise.node_spread import spread_over_nodes
+from hindmost.models.noise.slow_iterations import find_slow_groups
+
+FEWEST_RANKS_READ = 2
+
+
+def check_assumptions(run: Run) -> Iterator[AssumptionTest]:
+    """Yield the result of every test of a run, or why it was refused."""
+    for name, test in TESTS.items():
+        try:
+            text, figures = test(run)
+        except DataError as error:
+            yield AssumptionTest(name=name, refused=str(error), figures={})
+        else:
+            yield AssumptionTest(name=name, text=text, figures=figures)
+
+
+def refuse_all(why: str) -> tuple[AssumptionTest, ...]:
+    """Return every test as refused, for one reason."""
+    return tuple(AssumptionTest(name=name, refused=why, figures={}) for name in TESTS)
+
+
+def compare(what: str, run: Run) -> tuple[str, dict[str, Any]]:
+    """Compare rank 0 with all others, and all pairs."""
+    times, ranks = some_ranks(run, what)
+    reference, every = compare_with_reference(times), compare_all(times)
+    figures = {
+        "ranks_read": ranks.size,
+        "all_pairs": every.to_json(),
+        "rank_0_with_others": reference.to_json(),
+    }
+    return every.explain(), figures
+
+
+def some_ranks(run: Run, what: str) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Read the bodies that laws are fitted to, or their work, of as many ranks as memory allows.
+
+    Returns
+    -------
+    float64 array, shape (iteration, rank), seconds
+    int array, shape (rank,)
+        The ranks that were read, evenly spaced; all if they are few enough.
+    """
+    ranks = run.columns
+    step = max(1, -(-run.bodies * ranks // (8 * MOST_IN_MEMORY)))
+    step = min(step, max(1, ranks // FEWEST_RANKS_READ))
+    kept = run.kind != BodyKind.FILL
+    blocks = [
+        (run.work_in(rows) if what == "work" else run.variable("duration", rows))[
+            kept[rows], ::step
+        ]
+        for rows in run.blocks()
+    ]
+    times = np.concatenate(blocks)
+    return times, np.arange(ranks)[::step]
+
+
+def over_nodes(run: Run) -> tuple[str, dict[str, Any]]:
+    """Compare the spread within nodes with that between them."""
+    hosts = run.hosts
+    names = list(dict.fromkeys(hosts))
+    node = np.array([names.index(host) for host in hosts])
+    times, ranks = some_ranks(run, "bodies")
+    spread = spread_over_nodes(times, node[ranks])
+    return spread.explain(), spread.to_json()
+
+
+def slow_groups(run: Run) -> tuple[str, dict[str, Any]]:
+    """Find groups of slow bodies."""
+    slowest = np.concatenate([run.variable("duration", rows).max(axis=1) for rows in run.blocks()])
+    kept = run.kind != BodyKind.FILL
+    groups = find_slow_groups(slowest[kept], run.position[kept])
+    return groups.explain(), groups.to_json()
+
+
+Test = Callable[[Run], tuple[str, dict[str, Any]]]
+
+TESTS: dict[str, Test] = {
+    "ranks_alike": partial(compare, "bodies"),
+    "ranks_alike_in_work": partial(compare, "work"),
+    "nodes": over_nodes,
+    "slow_groups": slow_groups,
+}
+"""The tests by their names in JSON: each gives a sentence and its figures."""

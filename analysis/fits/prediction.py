@@ -1,0 +1,108 @@
+"""Predictions of later solves from groups of runs, by place in the restart cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from hindmost.analysis.runs.check import findings_of
+from hindmost.analysis.runs.finding import OF_MODELS, Finding, cautions, findings_json, folded
+from hindmost.analysis.runs.groups import Group
+from hindmost.analysis.runs.model_input import solve_times
+from hindmost.models.noise.cycle_places import PlaceInCycle, fit_places
+from hindmost.models.results import Prediction
+from hindmost.text import counted, seconds
+
+ALONE = "; assumes that later solves vary no more than the parts of this one"
+"""What an interval from a single run assumes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SolvePrediction:
+    """The predicted time of a later solve.
+
+    Attributes
+    ----------
+    group : Group
+        The earlier solves.
+    model : PlaceInCycle
+    prediction : Prediction
+    iterations, restart : int or None
+        Of the later solve; None: as recorded.
+    findings : tuple of Finding
+        Of the earlier solves.
+    """
+
+    group: Group
+    model: PlaceInCycle
+    prediction: Prediction
+    iterations: int | None
+    restart: int | None
+    findings: tuple[Finding, ...]
+
+    def lines(self) -> list[str]:
+        """Return the prediction in a few lines."""
+        changes = [] if self.iterations is None else [counted(self.iterations, "iteration")]
+        changes += [] if self.restart is None else [f"restart {self.restart}"]
+        later = f"later solve with {', '.join(changes)}" if changes else "later solve"
+        return [
+            self.group.title,
+            f"{later}: predicted {seconds(self.prediction.seconds)} ({self._interval()})",
+            *([f"error: {self.model.own_miss}"] if self.model.own_miss else []),
+            *self.model.explain().splitlines(),
+            *folded(cautions(self.findings, OF_MODELS)),
+        ]
+
+    def _interval(self) -> str:
+        """Return the prediction interval in words."""
+        low_s, high_s = self.prediction.low_s, self.prediction.high_s
+        if not low_s < high_s:
+            return "no interval: this solve is too short"
+        alone = "" if len(self.group.runs) > 1 else ALONE
+        return f"90 % prediction interval {seconds(low_s)} to {seconds(high_s)}{alone}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the entry of a configuration in ``hindmost predict --json``."""
+        header = self.group.runs[0].header
+        return {
+            "files": [str(run.path) for run in self.group.runs],
+            "workload": header.workload,
+            "solver": header.solver,
+            "ranks": header.ranks,
+            "iterations": self.iterations or header.iterations,
+            "restart": self.restart or header.restart,
+            "name": self.model.name,
+            "kind": str(self.model.kind),
+            "predicted_s": self.prediction.seconds,
+            "interval_s": [self.prediction.low_s, self.prediction.high_s],
+            "explanation": self.model.explain(),
+            "own_miss": self.model.own_miss or None,
+            "findings": findings_json(self.findings),
+        }
+
+
+def predict_solves(
+    groups: Iterable[Group], iterations: int | None = None, restart: int | None = None
+) -> list[SolvePrediction]:
+    """Predict a later solve of each group.
+
+    Parameters
+    ----------
+    iterations, restart : int, optional
+        Of the later solve; by default as recorded.
+    """
+    predicted = []
+    for group in groups:
+        model = fit_places([solve_times(run) for run in group.runs])
+        predicted.append(
+            SolvePrediction(
+                group=group,
+                model=model,
+                prediction=model.predict(iterations, restart),
+                iterations=iterations,
+                restart=restart,
+                findings=tuple(findings_of([group])),
+            )
+        )
+    return predicted

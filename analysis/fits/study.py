@@ -1,0 +1,304 @@
+"""Noise models fitted to run files, and their errors."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hindmost.analysis.fits.assumptions import check_assumptions, refuse_all
+from hindmost.analysis.fits.results import AssumptionTest, LawRanking
+from hindmost.analysis.runs.cache import cached, is_cached
+from hindmost.analysis.runs.check import findings_of
+from hindmost.analysis.runs.finding import Finding, findings_json, of_file
+from hindmost.analysis.runs.groups import Group
+from hindmost.analysis.runs.model_input import ranks_meet, solve_times
+from hindmost.analysis.runs.read import reduced
+from hindmost.errors import DataError
+from hindmost.harness.runfile.reader import Run, open_run
+from hindmost.models.noise.fit import MODELS, fit_models
+from hindmost.models.results import FittedResult, ModelKind
+
+JSON_VERSION = 1
+KIND = "fit"
+APART = "ranks do not wait for each other in every iteration"
+BELOW = "the bound lies below the measured time of the bodies"
+"""Why a run contradicts a model."""
+WORTH_A_PROCESS = 2
+"""Runs that are still to be fitted, from which on several processes share them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitOptions:
+    """The options of a fit.
+
+    Attributes
+    ----------
+    families : bool
+        Search scipy's families for the best law.
+    keep_fill : bool
+        Fit laws to pipelined solvers a second time, with the bodies that fill their pipeline.
+    by_node : bool
+        Let P of the models of whole bodies be the number of nodes, not of ranks.
+    latency_s : float or None
+        Measured latency of a reduction; None: estimated on the first half of the run.
+    """
+
+    families: bool = True
+    keep_fill: bool = False
+    by_node: bool = False
+    latency_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FittedRun:
+    """A run and the results of its models.
+
+    Attributes
+    ----------
+    run : Run
+    models : tuple of FittedResult
+    refused : dict of str to str
+        Models that its times do not allow, with the reason.
+    laws : LawRanking or None
+        How well families of laws describe its bodies; None if they were skipped.
+    tests : tuple of AssumptionTest
+    """
+
+    run: Run
+    models: tuple[FittedResult, ...]
+    refused: dict[str, str]
+    laws: LawRanking | None
+    tests: tuple[AssumptionTest, ...]
+
+    @property
+    def solve_time_s(self) -> float:
+        """The measured solve time, in seconds."""
+        return self.run.solve_time_s
+
+    def error_percent(self, model: FittedResult) -> float:
+        """Return a model's error against the solve time, in percent."""
+        return model.prediction.error_percent(self.solve_time_s)
+
+    def contradicted(self, model: FittedResult) -> str:
+        """Return why the run contradicts a model's assumption; empty if it does not."""
+        bodies_s = self.run.solve_time - self.run.lead_in - self.run.lead_out
+        bodies_s = bodies_s - self.run.restart_durations.sum(axis=0)
+        if model.kind == ModelKind.BOUND and model.prediction.seconds < bodies_s.max():
+            return BELOW
+        if not model.name.startswith("max-plus") and not ranks_meet(self.run):
+            return APART
+        return ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the entry of a run in ``hindmost fit --json``."""
+        header = self.run.header
+        return {
+            "file": str(self.run.path),
+            "workload": header.workload,
+            "solver": header.solver,
+            "ranks": header.ranks,
+            "iterations": header.iterations,
+            "bodies": self.run.bodies,
+            "solve_time_s": self.solve_time_s,
+            "models": [
+                {
+                    **model.to_json(),
+                    "error_percent": self.error_percent(model),
+                    "contradicted": self.contradicted(model) or None,
+                }
+                for model in self.models
+            ],
+            "refused": self.refused,
+            "laws": {} if self.laws is None else self.laws.to_json(),
+            **{test.name: test.to_json() for test in self.tests},
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSummary:
+    """One model over the repeats of a configuration.
+
+    Attributes
+    ----------
+    predicted_s, error_percent : float
+        Medians over the runs.
+    lowest_percent, highest_percent : float
+        Range of the errors.
+    contradicted : str
+        Why some run contradicts its assumption; empty if none does.
+    """
+
+    name: str
+    kind: str
+    predicted_s: float
+    error_percent: float
+    lowest_percent: float
+    highest_percent: float
+    contradicted: str
+
+    @property
+    def marked_kind(self) -> str:
+        """The kind, with a mark where a run contradicts the model."""
+        return f"{self.kind} !" if self.contradicted else self.kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FittedGroup:
+    """Repeats of a configuration, their models, and findings."""
+
+    group: Group
+    runs: tuple[FittedRun, ...]
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def solve_times_s(self) -> list[float]:
+        """The solve time of every run, in seconds."""
+        return [fitted.solve_time_s for fitted in self.runs]
+
+    @property
+    def median_run(self) -> FittedRun:
+        """The run whose solve time is the median, or the one below it."""
+        order = np.argsort(self.solve_times_s)
+        return self.runs[int(order[(len(order) - 1) // 2])]
+
+    def summaries(self) -> list[ModelSummary]:
+        """Return every model's error over the runs."""
+        models: dict[str, list[tuple[FittedRun, FittedResult]]] = {}
+        for fitted in self.runs:
+            for model in fitted.models:
+                models.setdefault(model.name, []).append((fitted, model))
+        return [summarise(pairs) for pairs in models.values()]
+
+
+def summarise(pairs: list[tuple[FittedRun, FittedResult]]) -> ModelSummary:
+    """Summarise one model over runs."""
+    errors = [fitted.error_percent(model) for fitted, model in pairs]
+    return ModelSummary(
+        name=pairs[0][1].name,
+        kind=pairs[0][1].kind,
+        predicted_s=float(np.median([model.prediction.seconds for _, model in pairs])),
+        error_percent=float(np.median(errors)),
+        lowest_percent=min(errors),
+        highest_percent=max(errors),
+        contradicted=next(filter(None, (run.contradicted(model) for run, model in pairs)), ""),
+    )
+
+
+def fit_groups(groups: Sequence[Group], options: FitOptions | None = None) -> list[FittedGroup]:
+    """Fit every model to every run, on several cores if that is worthwhile.
+
+    Results are cached next to the run files.
+    """
+    options = options or FitOptions()
+    fit_elsewhere([run for group in groups for run in group.runs], options)
+    return [
+        FittedGroup(
+            group=group,
+            runs=tuple(fit_run(run, options) for run in group.runs),
+            findings=tuple(findings_of([group])),
+        )
+        for group in groups
+    ]
+
+
+def fit_elsewhere(runs: Sequence[Run], options: FitOptions) -> None:
+    """Fit the runs without cached results in several processes, which cache the results."""
+    left = [run.path for run in runs if not is_cached(run, KIND, asked(options))]
+    cores = len(os.sched_getaffinity(0))
+    if not options.families or len(left) < WORTH_A_PROCESS or cores < 2:
+        return
+    with ProcessPoolExecutor(min(cores, len(left)), get_context("spawn")) as processes:
+        jobs = [processes.submit(fit_file, path, options) for path in left]
+        for job in jobs:
+            error = job.exception()
+            if error is not None and not isinstance(error, DataError):
+                raise error
+
+
+def fit_file(path: Path, options: FitOptions) -> None:
+    """Fit a run file and cache the results; errors recur when the caller fits it."""
+    fit_run(open_run(path), options)
+
+
+def fit_run(run: Run, options: FitOptions) -> FittedRun:
+    """Fit every model to a run, or read its cached results."""
+    return cached(
+        run,
+        KIND,
+        asked(options),
+        compute=lambda: compute_fit(run, options),
+        to_json=fit_to_json,
+        from_json=partial(fit_from_json, run),
+    )
+
+
+def asked(options: FitOptions) -> dict[str, Any]:
+    """Return all that a fit depends on beside the run: the options, and models of plugins."""
+    plugins = sorted(str(each) for each in MODELS.plugins.values())
+    return asdict(options) | ({"plugins": plugins} if plugins else {})
+
+
+def compute_fit(run: Run, options: FitOptions) -> FittedRun:
+    """Fit every model to a run; none to one whose ranks did not all keep full records."""
+    if run.reduced:
+        why = reduced(run)
+        refused = {"all models": why}
+        return FittedRun(run=run, models=(), refused=refused, laws=None, tests=refuse_all(why))
+    times = solve_times(run, by_node=options.by_node)
+    fits = fit_models(
+        times,
+        families=options.families,
+        keep_fill=options.keep_fill,
+        latency_s=options.latency_s,
+    )
+    return FittedRun(
+        run=run,
+        models=tuple(map(FittedResult.of, fits.models)),
+        refused=fits.refused,
+        laws=None if fits.laws is None else LawRanking.of(fits.laws),
+        tests=tuple(check_assumptions(run)),
+    )
+
+
+def fit_to_json(fitted: FittedRun) -> dict[str, Any]:
+    """Return the results for the cache."""
+    return {
+        "models": [model.to_json() for model in fitted.models],
+        "refused": fitted.refused,
+        "laws": {} if fitted.laws is None else fitted.laws.to_json(),
+        "tests": {test.name: test.to_json() for test in fitted.tests},
+    }
+
+
+def fit_from_json(run: Run, values: dict[str, Any]) -> FittedRun:
+    """Return the results of a run from the cache."""
+    return FittedRun(
+        run=run,
+        models=tuple(map(FittedResult.from_json, values["models"])),
+        refused=values["refused"],
+        laws=LawRanking.from_json(values["laws"]),
+        tests=tuple(AssumptionTest.from_json(*item) for item in values["tests"].items()),
+    )
+
+
+def fits_json(groups: Iterable[FittedGroup]) -> dict[str, Any]:
+    """Return what ``hindmost fit --json`` prints."""
+    return {
+        "version": JSON_VERSION,
+        "runs": [
+            {
+                **fitted.to_json(),
+                "findings": findings_json(of_file(group.findings, fitted.run.path)),
+            }
+            for group in groups
+            for fitted in group.runs
+        ],
+    }

@@ -1,0 +1,134 @@
+"""Tables of fits: models against the solve time, laws by how well they describe a run."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hindmost.analysis.fits.results import LawRanking
+from hindmost.analysis.fits.study import FittedGroup
+from hindmost.analysis.show.table import RIGHT, WIDE, Column, Table
+from hindmost.text import counted, seconds, signed_percent
+
+LEGEND = """\
+error: predicted against measured solve time. explains: computed through a mechanism that could be
+wrong; identity: the solve time without the time between bodies, exact where ranks meet in every
+iteration; bound: an upper limit on the expected time of the bodies, if the bodies of all ranks
+follow one law and ranks meet in every iteration. !: the run contradicts the model's assumption.
+Each model is compared with the run that it was fitted to; only max-plus includes the time between
+bodies."""
+LAWS = 5
+"""Families that are shown of each ranking."""
+SUBJECTS = {
+    "ranks_alike": "bodies",
+    "ranks_alike_in_work": "work",
+    "nodes": "nodes",
+    "slow_groups": "in time",
+}
+
+
+def models_table(fitted: FittedGroup, *, explained: bool = False) -> Table:
+    """Return the table of the models of a configuration.
+
+    Parameters
+    ----------
+    explained : bool
+        Add what each model assumes of the median run; too long for a terminal.
+    """
+    times = fitted.solve_times_s
+    repeated = len(times) > 1
+    assumptions = {model.name: model.explanation for model in fitted.median_run.models}
+    rows = []
+    for summary in fitted.summaries():
+        ends = (summary.lowest_percent, summary.highest_percent)
+        span = " to ".join(signed_percent(end / 100.0) for end in ends)
+        rows.append(
+            (
+                summary.name,
+                summary.marked_kind,
+                seconds(summary.predicted_s),
+                signed_percent(summary.error_percent / 100.0),
+                *((span,) if repeated else ()),
+                *((assumptions.get(summary.name, ""),) if explained else ()),
+            )
+        )
+    spread = f", {seconds(min(times))} to {seconds(max(times))}" if repeated else ""
+    return Table(
+        title=(
+            f"{fitted.group.time_name} {seconds(float(np.median(times)))} "
+            f"({counted(len(times), 'run')}{spread}){iterations(fitted)}",
+            *dict.fromkeys(fitted.group.shortfalls),
+        ),
+        columns=(
+            Column("model"),
+            Column("kind"),
+            Column("predicted", RIGHT),
+            Column("error", RIGHT),
+            *((Column("range over runs"),) if repeated else ()),
+            *((Column("model assumption", WIDE),) if explained else ()),
+        ),
+        rows=rows,
+    )
+
+
+def laws_table(laws: LawRanking) -> Table:
+    """Return the families that describe a run best, by either measure."""
+    likeliest = laws.by_likelihood[0].log_likelihood
+    best = zip(laws.by_squared_error[:LAWS], laws.by_likelihood[:LAWS], strict=True)
+    return Table(
+        columns=(
+            Column("least squared error"),
+            Column("error", RIGHT),
+            Column("maximum likelihood"),
+            Column("nats per body below the best", RIGHT),
+        ),
+        rows=[
+            (
+                one.family,
+                f"{one.squared_error:.3g}",
+                other.family,
+                f"{likeliest - other.log_likelihood:.4f}",
+            )
+            for one, other in best
+        ],
+    )
+
+
+def iterations(fitted: FittedGroup) -> str:
+    """Return the iterations of solves to a tolerance or that ended early; nothing of others."""
+    group = fitted.group
+    if group.time_name == "solve time" and not group.shortfalls:
+        return ""
+    done = group.iterations_done
+    each = [time / count for time, count in zip(fitted.solve_times_s, done, strict=True)]
+    least, most = min(done), max(done)
+    return (
+        f"; {least if least == most else f'{least} to {most}'} iterations, "
+        f"{seconds(float(np.median(each)))} each"
+    )
+
+
+def assumption_lines(fitted: FittedGroup) -> list[str]:
+    """Return a line for every test of assumptions that the median run allows."""
+    tests = fitted.median_run.tests
+    return [f"{SUBJECTS[test.name]}: {test.text}" for test in tests if test.text]
+
+
+def contradictions(fitted: FittedGroup) -> list[str]:
+    """Return a line for every reason why runs contradict models, which it names."""
+    found: dict[str, list[str]] = {}
+    for summary in fitted.summaries():
+        if summary.contradicted:
+            found.setdefault(summary.contradicted, []).append(summary.name)
+    return [f"! {', '.join(names)}: {reason}" for reason, names in found.items()]
+
+
+def refusals(fitted: FittedGroup) -> list[str]:
+    """Return a line for every model that the times of some run do not allow."""
+    reasons: dict[tuple[str, str], int] = {}
+    for run in fitted.runs:
+        for refused in run.refused.items():
+            reasons[refused] = reasons.get(refused, 0) + 1
+    return [
+        f"{name}: not fitted to {count} of {len(fitted.runs)} runs. {reason}"
+        for (name, reason), count in reasons.items()
+    ]

@@ -1,0 +1,258 @@
+"""Groups of changes that may have the same cause: a night, its commits, and a timer hierarchy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from hindmost.analysis.history.contributions import Contribution, largest_parts
+from hindmost.analysis.history.judged import JudgedSeries
+from hindmost.analysis.history.study import HistoryStudy
+from hindmost.models.changepoint import ChangePoint
+from hindmost.models.changepoint.verdicts import VERDICTS, worst
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesChange:
+    """A change of a series, with the changes of the timers that are its parts.
+
+    Attributes
+    ----------
+    judged : JudgedSeries
+    change : ChangePoint
+    parts : tuple of Contribution
+        The largest contributions to it: each timer is a part of the one before.
+    within : tuple of SeriesChange
+        Changes of the timers below it, of the same case and group.
+    """
+
+    judged: JudgedSeries
+    change: ChangePoint
+    parts: tuple[Contribution, ...] = ()
+    within: tuple[SeriesChange, ...] = ()
+
+    @property
+    def badge(self) -> str:
+        """The worst verdict on it and the changes within."""
+        return worst({self.judged.verdict_on(self.change), *(each.badge for each in self.within)})
+
+    def descendants(self) -> Iterator[SeriesChange]:
+        """Yield all changes within it, and within those."""
+        for each in self.within:
+            yield each
+            yield from each.descendants()
+
+    @property
+    def date(self) -> str:
+        """The date of the first observation of the new level."""
+        return self.judged.labels[self.change.index]
+
+    @property
+    def dates(self) -> tuple[str, str]:
+        """The interval of dates in which the new level may begin."""
+        first, last = self.change.interval
+        return self.judged.labels[first], self.judged.labels[last]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeGroup:
+    """Changes that may have the same cause.
+
+    Attributes
+    ----------
+    leading : SeriesChange
+        The change with the narrowest interval of dates; it gives the date and the commits.
+    findings : tuple of SeriesChange
+        Those of the timers highest in the hierarchy; the worst and largest first.
+    """
+
+    leading: SeriesChange
+    findings: tuple[SeriesChange, ...]
+
+    @property
+    def badge(self) -> str:
+        """The worst verdict."""
+        return worst({finding.badge for finding in self.findings})
+
+    @property
+    def commits(self) -> str:
+        """The commits to inspect: the leading change's, and whether those of others differ."""
+        leading = commit_range(self.leading.judged, self.leading.change)
+        ranges = {commit_range(each.judged, each.change) for each in self.findings} | {leading}
+        if not leading or len(ranges) == 1:
+            return leading
+        return f"{leading} (the narrowest of {len(ranges)} ranges)"
+
+
+def group_changes(study: HistoryStudy, since: float | None = None) -> tuple[ChangeGroup, ...]:
+    """Group the changes after a time (seconds since 1970, UTC), the newest first; see `grouped`."""
+    after = study.since if since is None else since
+    return grouped(
+        study,
+        [
+            SeriesChange(judged=judged, change=change)
+            for judged in study.judged
+            for change in judged.recent(after)
+        ],
+    )
+
+
+def open_before(study: HistoryStudy) -> tuple[ChangeGroup, ...]:
+    """Group the changes before the last days that are still open, the newest first."""
+    return grouped(
+        study,
+        [
+            SeriesChange(judged=judged, change=change)
+            for judged in study.judged
+            for change in judged.open_before(study.since)
+        ],
+    )
+
+
+def grouped(study: HistoryStudy, findings: Sequence[SeriesChange]) -> tuple[ChangeGroup, ...]:
+    """Group changes by what may have caused them, the newest first.
+
+    Two changes may have the same cause if the date of one lies in the other's interval of dates,
+    and they are on one machine or next to the same commits. Groups form around the changes with the
+    narrowest intervals.
+    """
+    left = sorted(
+        findings, key=lambda each: (span(each), each.change.p_value, each.judged.series.name)
+    )
+    families = families_of(study.judged)
+    groups = []
+    while left:
+        leading = left[0]
+        members = [each for each in left if each is leading or belongs(each, leading)]
+        taken = {id(each) for each in members}
+        left = [each for each in left if id(each) not in taken]
+        findings = [
+            finding for case in by_case(members) for finding in nested(case, study, families)
+        ]
+        findings.sort(key=weight)
+        groups.append(ChangeGroup(leading=leading, findings=tuple(findings)))
+    groups.sort(key=lambda group: (group.leading.date, -VERDICTS.index(group.badge)), reverse=True)
+    return tuple(groups)
+
+
+def span(finding: SeriesChange) -> float:
+    """Return the length of a change's interval of dates, in days."""
+    first, last = finding.change.interval
+    times = finding.judged.detection.times
+    return times[last] - times[max(first - 1, 0)]
+
+
+def weight(finding: SeriesChange) -> tuple[int, float]:
+    """Return the sort key of a change: the worst verdict first, then the largest effect."""
+    return VERDICTS.index(finding.badge), -abs(finding.change.effect)
+
+
+def belongs(finding: SeriesChange, leading: SeriesChange) -> bool:
+    """Tell whether a change may have the same cause as the leading one."""
+    mine, theirs = (each.judged.series for each in (finding, leading))
+    elsewhere = mine.name.machine != theirs.name.machine
+    if elsewhere and not commits_of(finding) & commits_of(leading):
+        return False
+    return lies_in(finding, leading) or lies_in(leading, finding)
+
+
+def commits_of(finding: SeriesChange) -> set[str]:
+    """Return the commits at which a change may have begun."""
+    first, last = finding.change.interval
+    return {text for text in finding.judged.series.commits[first : last + 1] if text}
+
+
+def lies_in(finding: SeriesChange, other: SeriesChange) -> bool:
+    """Tell whether the date of a change lies in the interval of another one."""
+    first, last = other.dates
+    return first[:10] <= finding.date[:10] <= last[:10]
+
+
+def families_of(judged: Iterable[JudgedSeries]) -> dict[tuple[str, str], dict[str, JudgedSeries]]:
+    """Return the series of every machine and case by timer."""
+    families: dict[tuple[str, str], dict[str, JudgedSeries]] = {}
+    for each in judged:
+        name = each.series.name
+        families.setdefault((name.machine, name.case), {})[name.timer] = each
+    return families
+
+
+def by_case(findings: Iterable[SeriesChange]) -> list[list[SeriesChange]]:
+    """Split changes by machine and case."""
+    cases: dict[tuple[str, str], list[SeriesChange]] = {}
+    for finding in findings:
+        name = finding.judged.series.name
+        cases.setdefault((name.machine, name.case), []).append(finding)
+    return list(cases.values())
+
+
+def nested(
+    case: list[SeriesChange],
+    study: HistoryStudy,
+    families: Mapping[tuple[str, str], Mapping[str, JudgedSeries]],
+) -> list[SeriesChange]:
+    """Put the changes of one case below those of the timers that contain them.
+
+    A part that changed in the opposite direction stays at the top.
+    """
+    parents = study.history.parents
+    of_timer: dict[str, SeriesChange] = {}
+    for finding in case:
+        of_timer.setdefault(finding.judged.series.name.timer, finding)
+    below: dict[int, list[SeriesChange]] = {}
+    roots = []
+    for finding in case:
+        above = next(
+            (
+                of_timer[timer]
+                for timer in ancestors(finding.judged.series.name.timer, parents)
+                if timer in of_timer and of_timer[timer].change.effect * finding.change.effect > 0.0
+            ),
+            None,
+        )
+        if above is None or above is finding:
+            roots.append(finding)
+        else:
+            below.setdefault(id(above), []).append(finding)
+
+    def whole(finding: SeriesChange) -> SeriesChange:
+        name = finding.judged.series.name
+        inside = sorted((whole(each) for each in below.get(id(finding), ())), key=weight)
+        return SeriesChange(
+            judged=finding.judged,
+            change=finding.change,
+            parts=largest_parts(
+                finding.judged, finding.change, families[name.machine, name.case], parents
+            ),
+            within=tuple(inside),
+        )
+
+    return [whole(root) for root in roots]
+
+
+def ancestors(timer: str, parents: Mapping[str, str]) -> Iterator[str]:
+    """Yield the timers that contain a timer, the nearest first; a cycle ends the search."""
+    seen = {timer}
+    while (timer := parents.get(timer, "")) and timer not in seen:
+        seen.add(timer)
+        yield timer
+
+
+def commit_range(judged: JudgedSeries, change: ChangePoint) -> str:
+    """Return the commits between which a change lies; empty where none are known.
+
+    The first is that of the last observation that certainly has the old level, the second that of
+    the first observation that certainly has the new one.
+    """
+    first, last = change.interval
+    parts = judged.series.commit_parts
+    before, after = parts[max(first - 1, 0)], parts[last]
+    if not after and not before:
+        return ""
+    if before == after:
+        return f"the same commits before and after ({judged.series.commits[last]})"
+    ranges = []
+    for name in sorted({*before, *after}):
+        old, new = before.get(name, "unknown"), after.get(name, "unknown")
+        ranges.append(f"{name} {new}".strip() if old == new else f"{name} {old}..{new}".strip())
+    return ", ".join(ranges)

@@ -1,0 +1,215 @@
+"""Sentences on changes and drifts, for a terminal and the text of a mail."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from hindmost.analysis.history.change_groups import ChangeGroup, SeriesChange, open_before
+from hindmost.analysis.history.dates import SECONDS_A_DAY, date_of
+from hindmost.analysis.history.judged import JudgedSeries
+from hindmost.analysis.history.study import HistoryStudy
+from hindmost.analysis.history.terms import more, named, signed, timer_name, worse_noun
+from hindmost.models.changepoint import Trend
+from hindmost.models.changepoint.verdicts import VERDICTS
+from hindmost.models.significance import p_words
+from hindmost.text import counted, percent, plural, quantity, signed_percent
+
+MOST_FINDINGS = 30
+MOST_NAMES = 4
+MOST_DRIFTS = 5
+MOST_OPEN = 5
+
+
+def group_lines(groups: Sequence[ChangeGroup], most: int = MOST_FINDINGS) -> Iterator[str]:
+    """Yield the lines on groups of changes; of many, the worst and largest."""
+    everything = [finding for group in groups for finding in group.findings]
+    order = sorted(
+        everything, key=lambda each: (VERDICTS.index(each.badge), -abs(each.change.effect))
+    )
+    selected = {id(finding) for finding in order[:most]}
+    for group in groups:
+        shown = [finding for finding in group.findings if id(finding) in selected]
+        if not shown:
+            continue
+        yield f"{group_heading(group)}"
+        for finding in shown:
+            own = finding.judged.verdict_on(finding.change)
+            yield f"  {own:<4}  {change_sentence(finding)}"
+            yield from (f"        {line}" for line in details_of(finding))
+        if len(shown) < len(group.findings):
+            yield f"        and {len(group.findings) - len(shown)} more"
+    left = sum(not any(id(each) in selected for each in group.findings) for group in groups)
+    if left:
+        yield f"{left} more {plural(left, 'group')} of smaller changes; --json lists all"
+
+
+def group_heading(group: ChangeGroup) -> str:
+    """Return the date of a group of changes, and the commits next to it."""
+    date, commits = group.leading.date, group.commits
+    return f"{date}{': ' + commits if commits else ''}"
+
+
+def change_sentence(finding: SeriesChange) -> str:
+    """Return what changed, by how much, and how certain that is."""
+    change, series = finding.change, finding.judged.series
+    first, last = finding.dates
+    when = "" if first == last else f" ({first} to {last})"
+    return (
+        f"{named(series.name)}: {quantity(change.before, series.unit)} -> "
+        f"{quantity(change.after, series.unit)}, "
+        f"{signed_percent(change.effect, change.effect_interval)}, "
+        f"{p_words(change.p_value, 1)}, on {finding.date}{when}"
+    )
+
+
+def details_of(finding: SeriesChange) -> Iterator[str]:
+    """Yield the details of a change: its state, acknowledgement and parts."""
+    judged, change = finding.judged, finding.change
+    note = judged.acknowledgement(change)
+    if note is not None:
+        yield f"acknowledged: {note.reason}"
+    elif judged.is_worse(change) and judged.is_undone(change):
+        yield "has recovered by half or more since"
+    elif judged.is_worse(change) and not change.confirmed:
+        yield f"not confirmed yet: found on {change.seen} of {change.needed} consecutive nights"
+    yield from worse_within(finding)
+    if finding.parts:
+        whole = change.after - change.before
+        path = ", of which ".join(
+            f"{signed(part.difference, judged.series.unit)} ({percent(part.share, 0)}) in "
+            f"{timer_name(part.timer)}"
+            for part in finding.parts
+        )
+        yield f"of {signed(whole, judged.series.unit)}, {path}"
+    inside = list(finding.descendants())
+    if inside:
+        names = [
+            f"{timer_name(each.judged.series.name.timer)} {signed_percent(each.change.effect)}"
+            for each in inside[:MOST_NAMES]
+        ]
+        yield f"parts that changed: {', '.join(names)}{more(len(inside) - MOST_NAMES)}"
+
+
+def worse_within(finding: SeriesChange) -> Iterator[str]:
+    """Yield the parts whose verdict is worse than that of the whole."""
+    own = VERDICTS.index(finding.judged.verdict_on(finding.change))
+    for each in finding.descendants():
+        badge = each.judged.verdict_on(each.change)
+        if VERDICTS.index(badge) < own:
+            timer = timer_name(each.judged.series.name.timer)
+            yield f"{badge} in its part {timer}: {short_sentence(each)}"
+
+
+def short_sentence(finding: SeriesChange) -> str:
+    """Return by how much a series changed, without its name."""
+    change = finding.change
+    return f"{signed_percent(change.effect)}, {p_words(change.p_value, 1)}, on {finding.date}"
+
+
+def open_lines(study: HistoryStudy, most: int = MOST_OPEN) -> Iterator[str]:
+    """Yield the changes for the worse from before the last days that are still open."""
+    changed = [(each, change) for each in study.judged for change in each.open_before(study.since)]
+    drifted = [(each, trend) for each in study.judged for trend in each.open_drifts(study.since)]
+    opened = [each for each, _ in (*changed, *drifted)]
+    if not opened:
+        return
+    cases = {(each.series.name.machine, each.series.name.case) for each in opened}
+    noun = worse_noun({each.series.unit for each in opened})[len(opened) > 1]
+    # Size, first date that includes it, words.
+    rows = [
+        (abs(math.log1p(finding.change.effect)), finding.date, change_sentence(finding))
+        for group in open_before(study)
+        for finding in group.findings
+    ]
+    rows += [
+        (
+            abs(math.log1p(trend.effect)),
+            each.labels[trend.stop - 1],
+            drift_sentence(each, trend),
+        )
+        for each, trend in drifted
+    ]
+    rows.sort(key=lambda row: row[0], reverse=True)
+    shown = rows[:most]
+    yield (
+        f"open: {len(opened)} older {noun} in {counted(len(cases), 'case')}, neither recovered nor "
+        f"acknowledged; --since {min(date for _, date, _ in shown)[:10]} includes "
+        f"{'it' if len(opened) == 1 else 'those listed'}"
+    )
+    for _, _, words in shown:
+        yield f"  {words}"
+    if len(rows) > most:
+        yield f"  and {len(opened) - most} more, smaller or parts of these; --json lists all"
+
+
+def ended_drift_lines(study: HistoryStudy) -> Iterator[str]:
+    """Yield the drifts for the worse from before the last days that are still open."""
+    for each in study.judged:
+        for trend in each.open_drifts(study.since):
+            yield f"open: {drift_sentence(each, trend)}"
+
+
+def drift_sentence(judged: JudgedSeries, trend: Trend) -> str:
+    """Return by how much a series drifted, and when."""
+    before, after = judged.detection.levels_of(trend)
+    unit = judged.series.unit
+    return (
+        f"{named(judged.series.name)}: {quantity(before, unit)} -> {quantity(after, unit)}, "
+        f"{signed_percent(trend.effect, trend.effect_interval)}, in a drift from "
+        f"{judged.labels[trend.start]} to {judged.labels[trend.stop - 1]}"
+    )
+
+
+def drift_lines(study: HistoryStudy) -> Iterator[str]:
+    """Yield the drifts that go on, those for the worse first, and those that ended recently."""
+    drifting = [
+        (each, trend) for each in study.judged if (trend := each.drift(study.since)) is not None
+    ]
+    drifting.sort(key=lambda row: -row[1].effect * (1 if row[0].series.smaller_is_better else -1))
+    for each, trend in drifting[:MOST_DRIFTS]:
+        note = each.drift_note(trend)
+        known = "" if note is None else f"; acknowledged: {note.reason}"
+        yield (
+            f"drifts: {named(each.series.name)}: "
+            f"{signed_percent(trend.effect, trend.effect_interval)} "
+            f"since {each.labels[trend.start]}{known}"
+        )
+    if len(drifting) > MOST_DRIFTS:
+        yield f"drifts:{more(len(drifting) - MOST_DRIFTS)}"
+    ended = [(each, trend) for each in study.judged for trend in each.recent_drifts(study.since)]
+    ended.sort(key=lambda row: -abs(row[1].effect))
+    for each, trend in ended[:MOST_DRIFTS]:
+        yield f"drifted: {drift_sentence(each, trend)}"
+    if len(ended) > MOST_DRIFTS:
+        yield f"drifted:{more(len(ended) - MOST_DRIFTS)}"
+
+
+def revision_lines(study: HistoryStudy, most: int) -> Iterator[str]:
+    """Yield what newer nights revised in the last days.
+
+    Recent changes get a line each; revisions of older ones are counted.
+    """
+    day = study.since / SECONDS_A_DAY
+    revised = [
+        (each, event)
+        for each in study.judged
+        for event in each.log
+        if event.revises and event.time > day
+    ]
+    recent = [row for row in revised if row[0].detection.times[row[1].index] > day]
+    for each, event in recent[:most]:
+        yield (
+            f"revised: {named(each.series.name)}: {signed_percent(event.effect)} on "
+            f"{each.labels[event.index]}, {event.kind} on {date_of(event.time * SECONDS_A_DAY)}: "
+            f"{event.reason}"
+        )
+    if len(recent) > most:
+        yield f"revised:{more(len(recent) - most)}"
+    older = Counter(event.kind for each, event in revised) - Counter(
+        event.kind for each, event in recent
+    )
+    if older:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(older.items()))
+        yield f"revised: older changes: {kinds}; --json gives the reasons"

@@ -1,0 +1,235 @@
+"""One timer in two histories: its ratio in words and as JSON, and whether it is worse."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hindmost.analysis.history.ratio import (
+    Ratio,
+)
+from hindmost.analysis.history.ratio_history import RatioHistory
+from hindmost.analysis.readers.history import NightlySeries, SeriesName
+from hindmost.models.changepoint import least_change
+from hindmost.models.changepoint.changes import more_and_less
+from hindmost.models.significance import p_number, p_words
+from hindmost.text import percent
+
+ALPHA = 0.05
+FEW = 3
+"""With fewer observations on a side, a remark says that the interval is wide."""
+HUGE = 1e5
+"""Factors from here on are written with an exponent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedSeries:
+    """A timer that both histories have.
+
+    Attributes
+    ----------
+    first, second : NightlySeries
+    paired_by : str
+        "nights", "commits", "order" or "none".
+    pairs : (int, int)
+        Observations, or pairs, on either side.
+    ratio : Ratio
+        Second over first.
+    p_adjusted : float or None
+        For the number of series compared, by Holm's procedure.
+    comparisons : int
+        That number.
+    history : RatioHistory or None
+        The ratio over time, of series that are paired by nights or commits. ``ratio`` is then that
+        since its last change, or at the end of an ongoing drift.
+    """
+
+    first: NightlySeries
+    second: NightlySeries
+    paired_by: str
+    pairs: tuple[int, int]
+    ratio: Ratio
+    p_adjusted: float | None
+    comparisons: int = 1
+    history: RatioHistory | None = None
+
+    @property
+    def name(self) -> str:
+        """What is compared."""
+        mine, theirs = self.first.name, self.second.name
+        if mine == theirs:
+            return str(mine)
+        parts = [
+            one if one == other else f"{one or '?'} | {other or '?'}"
+            for one, other in zip(key_of(mine), key_of(theirs), strict=True)
+        ]
+        return ", ".join(part for part in parts if part)
+
+    @property
+    def by_spread(self) -> bool:
+        """Whether single results are compared by the standard errors in their files."""
+        return self.pairs == (1, 1) and self.ratio.interval is not None
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether the two differ, at 5 % for all series together."""
+        return self.p_adjusted is not None and self.p_adjusted < ALPHA
+
+    @property
+    def worse_by(self) -> float:
+        """By what share the second is worse; negative if it is better.
+
+        A share of the times: of a rate, by how much longer the same amount takes.
+        """
+        return self.worse_share(self.ratio)
+
+    def worse_share(self, ratio: Ratio) -> float:
+        """Return what `worse_by` is for another ratio."""
+        value = ratio.value
+        return (value if self.first.smaller_is_better else 1.0 / value) - 1.0
+
+    def is_confirmed_beyond(self, share: float) -> bool:
+        """Tell whether it was also worse by more than a share before any unconfirmed change."""
+        history = self.history
+        if history is None or history.confirmed is history.now:
+            return True
+        ratio = history.confirmed.ratio
+        p_value = 1.0 if ratio.p_value is None else ratio.p_value * self.comparisons
+        return p_value < ALPHA and self.worse_share(ratio) > share
+
+    def ratio_words(self, value: float) -> str:
+        """Write a ratio as ``1.17x slower``."""
+        larger, smaller = more_and_less(self.first.unit)
+        factor = value if value >= 1.0 else 1.0 / value
+        if factor < 1.0005:
+            return "the same" if factor == 1.0 else "the same within 0.1 %"
+        return f"{times(factor)}x {larger if value >= 1.0 else smaller}"
+
+    def words(self) -> str:
+        """Return the comparison as ``1.17x slower (1.12 to 1.22), p = 0.002``."""
+        ratio = self.ratio
+        sentence = self.ratio_words(ratio.value)
+        unjudged = None if self.history is None else self.history.unjudged
+        if unjudged is not None and unjudged[1]:
+            return f"{sentence}; not judged: {unjudged[0]}"
+        if ratio.interval is None or ratio.p_value is None:
+            return f"{sentence}; too few data for an interval: add repetitions"
+        low, high = ratio.interval
+        if ratio.value < 1.0:
+            low, high = 1.0 / high, 1.0 / low
+        sentence += f" ({times(low)} to {times(high)}), {p_words(ratio.p_value)}"
+        if not self.is_significant and ratio.p_value >= ALPHA:
+            sentence = f"no significant difference: {sentence}"
+        elif not self.is_significant:
+            sentence = f"{self.several_words(ratio.p_value)}: {sentence.rpartition(', ')[0]}"
+        if self.by_spread and ratio.freedom < FEW - 1:
+            sentence += "; few repetitions"
+        if min(self.pairs) < FEW and not self.by_spread:
+            sentence += f"; few data ({self.pairs[0]} and {self.pairs[1]})"
+        return sentence + self.changed_words()
+
+    def several_words(self, p_value: float) -> str:
+        """Return why a p-value does not suffice among several comparisons."""
+        return (
+            f"not significant among {self.comparisons} comparisons ({p_words(p_value)}, "
+            f"{p_number(self.p_adjusted or 1.0)} adjusted)"
+        )
+
+    def changed_words(self) -> str:
+        """Return when the ratio changed, and what it was before; empty if it never changed."""
+        history = self.history
+        if history is None:
+            return ""
+        words = ""
+        if history.changes:
+            change, before = history.changes[-1], history.regimes[-2]
+            first, last = history.dates(change)
+            when = f"since {first}" if first == last else f"changed between {first} and {last}"
+            words = f"; {when}, {self.ratio_words(before.ratio.value)} "
+            words += f"from {history.labels[before.start]} until then" if before.start else "before"
+            least = least_change("robust")
+            if abs(float(np.log(change.after / change.before))) < math.log1p(least):
+                words += f" (a small shift, below {percent(least)})"
+            if not change.confirmed:
+                words += "; not yet confirmed"
+        if history.drift is not None:
+            start, end = history.drift.start, history.drift.end.value
+            words += f"; it drifts from {times(start)}x to {times(end)}x"
+        elif history.drifted_until is not None:
+            words += f"; it drifted until {history.drifted_until}"
+        if history.unjudged is not None:
+            words += f"; not judged: {history.unjudged[0]}"
+        return words
+
+    def to_json(self) -> dict[str, Any]:
+        """Return its figures."""
+        ratio, name = self.ratio, self.first.name
+        return {
+            "machine": name.machine,
+            "case": name.case,
+            "timer": name.timer,
+            "second": {
+                "machine": self.second.name.machine,
+                "case": self.second.name.case,
+                "timer": self.second.name.timer,
+            },
+            "unit": self.first.unit,
+            "smaller_is_better": self.first.smaller_is_better,
+            "observations": list(self.pairs),
+            "paired_by": self.paired_by,
+            "ratio": ratio.value,
+            "interval": None if ratio.interval is None else list(ratio.interval),
+            "level": ratio.level,
+            "p_value": ratio.p_value,
+            "p_adjusted": self.p_adjusted,
+            "significant": self.is_significant,
+            "correlation": ratio.correlation,
+            "words": self.words(),
+            "since": None if self.history is None else self.history.since,
+            "drift": drift_json(self.history),
+            "ratio_changes": [] if self.history is None else changes_json(self.history),
+            "outliers": [] if self.history is None else outliers_of(self.history),
+        }
+
+
+def changes_json(history: RatioHistory) -> list[dict[str, Any]]:
+    """Return the changes of a ratio, with the ratios on both sides, as plain data."""
+    regimes = history.regimes
+    return [
+        {
+            "date": history.labels[change.index],
+            "dates": [history.labels[place] for place in change.interval],
+            "before": before.ratio.value,
+            "after": after.ratio.value,
+            "p_value": change.p_value,
+            "confirmed": change.confirmed,
+        }
+        for change, before, after in zip(history.changes, regimes, regimes[1:], strict=False)
+    ]
+
+
+def drift_json(history: RatioHistory | None) -> dict[str, float] | None:
+    """Return the ratios at both ends of a drift that goes on as plain data."""
+    if history is None or history.drift is None:
+        return None
+    return {"from": history.drift.start, "to": history.drift.end.value}
+
+
+def outliers_of(history: RatioHistory) -> list[str]:
+    """Return the labels of the pairs that the ratios leave out."""
+    return [history.labels[place] for place in np.flatnonzero(~history.plain)]
+
+
+def times(factor: float) -> str:
+    """Write a factor with two decimals, three within 2 % of 1, or an exponent if it is huge."""
+    if factor >= HUGE:
+        return f"{factor:.3g}"
+    return f"{factor:.3f}" if round(abs(factor - 1.0), 4) <= 0.02 else f"{factor:.2f}"
+
+
+def key_of(name: SeriesName) -> tuple[str, str, str]:
+    """Return the parts of a name."""
+    return name.machine, name.case, name.timer

@@ -1,0 +1,45 @@
+"""Dates of observations, as labels: days in UTC, with the time where a day has several runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+SECONDS_A_DAY = 86400.0
+
+
+def date_of(time: float) -> str:
+    """Return the day of a time (seconds since 1970, UTC), as ``2020-02-26``."""
+    return moment(time).strftime("%Y-%m-%d")
+
+
+def moment(time: float) -> datetime:
+    """Return a time (seconds since 1970) as a date and time, UTC."""
+    return datetime.fromtimestamp(time, UTC)
+
+
+def date_labels(times: NDArray[np.float64]) -> tuple[str, ...]:
+    """Return the labels of observations: their dates, with the time where a day has several.
+
+    Parameters
+    ----------
+    times : float64 array, shape (observation,), seconds
+        Since 1970, UTC.
+    """
+    instants = np.floor(times).astype("datetime64[s]")
+    days = days_of(times)
+    runs = Counter(days)
+    if len(runs) == len(days):
+        return tuple(days)
+    exact = np.datetime_as_string(instants, unit="s").tolist()
+    return tuple(day if runs[day] == 1 else second for day, second in zip(days, exact, strict=True))
+
+
+def days_of(times: NDArray[np.float64]) -> list[str]:
+    """Return the days of times (seconds since 1970, UTC), as ``2020-02-26``."""
+    instants = np.floor(times).astype("datetime64[s]")
+    days: list[str] = np.datetime_as_string(instants, unit="D").tolist()
+    return days

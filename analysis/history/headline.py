@@ -1,0 +1,208 @@
+"""Sentences on a whole history: its verdict, its scope, and what could not be judged."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from hindmost.analysis.history.dates import SECONDS_A_DAY, date_of
+from hindmost.analysis.history.study import HistoryStudy
+from hindmost.analysis.history.terms import more, named, worse_noun
+from hindmost.analysis.readers.remarks import stands_for
+from hindmost.models.changepoint.verdicts import FAIL, WARN
+from hindmost.text import counted, plural, quantity, signed_percent
+
+MOST_CASES = 8
+MOST_OPEN = 5
+MOST_REMARKS = 5
+OLD_DAYS = 3.0
+"""A newest night older than this gets a warning."""
+
+
+def headline(study: HistoryStudy) -> str:
+    """Return the verdict in one line."""
+    changes = [(each, change) for each in study.judged for change in each.recent(study.since)]
+    badges = Counter(each.verdict_on(change) for each, change in changes)
+    known = sum(each.acknowledgement(change) is not None for each, change in changes)
+    failing = [case for case, badge in study.by_case().items() if badge == FAIL]
+
+    def worse(badge: str) -> str:
+        units = {each.series.unit for each, change in changes if each.verdict_on(change) == badge}
+        one, several = worse_noun(units)
+        return f"{badges[badge]} {one if badges[badge] == 1 else several}"
+
+    phrases = []
+    if badges[FAIL]:
+        phrases.append(f"{worse(FAIL)} confirmed in {counted(len(failing), 'case')}")
+    if badges[WARN]:
+        phrases.append(f"{worse(WARN)} not yet confirmed")
+    suspected = sum(each.is_suspected(study.since) for each in study.judged)
+    if suspected:
+        phrases.append(f"{counted(suspected, 'series')} with a suspected change")
+    drifting = [(each, trend) for each in study.judged if (trend := each.drift(study.since))]
+    noted = sum(each.drift_note(trend) is not None for each, trend in drifting)
+    bad = sum(each.drifts_badly(study.since) for each, _ in drifting)
+    if bad:
+        phrases.append(f"{bad} series {'drifts' if bad == 1 else 'drift'} for the worse")
+    ended = sum(bool(each.recent_drifts(study.since)) for each in study.judged)
+    if ended:
+        phrases.append(f"{ended} series drifted for the worse and stayed there")
+    failed = study.failed_cases(study.since)
+    if failed:
+        runs = counted(failed.total(), "failed run")
+        phrases.append(f"{runs} in {counted(len(failed), 'case')}")
+    others = len(changes) - badges[FAIL] - badges[WARN] - known
+    if others:
+        phrases.append(f"{counted(others, 'change')} for the better or recovered")
+    if known:
+        phrases.append(f"{known} acknowledged {plural(known, 'change')}")
+    if noted:
+        phrases.append(f"{counted(noted, 'series')} with an acknowledged drift")
+    if len(drifting) > bad + noted:
+        phrases.append(f"{len(drifting) - bad - noted} series with another drift")
+    left_out = len(study.silent()) + len(study.too_short()) + len(study.unjudged())
+    current = (
+        len(study.judged)
+        - left_out
+        - len(study.partly_judged())
+        - len(study.with_accumulated_shifts())
+    )
+    if not phrases and current:
+        least = f" of {100.0 * study.least:.2g} % or more" if study.least > 0.0 else ""
+        phrases.append(f"no change{least} in {counted(current, 'series')}")
+    return f"{study.status()}: {', '.join([*phrases, *not_judged(study)]) or 'no series'}"
+
+
+def not_judged(study: HistoryStudy) -> Iterator[str]:
+    """Yield how many series have no verdict, or not a full one, and why."""
+    if study.too_short():
+        yield f"{counted(len(study.too_short()), 'series')} too short to judge"
+    if study.unjudged():
+        yield f"{counted(len(study.unjudged()), 'series')} that cannot be judged yet"
+    small = len(study.with_accumulated_shifts())
+    if small:
+        least = f"{100.0 * study.least:.2g} %"
+        yield f"{counted(small, 'series')} with smaller shifts that sum to over {least}"
+    partly = len(study.partly_judged())
+    if partly:
+        yield f"{counted(partly, 'series')} whose older nights cannot be judged"
+    if study.silent():
+        days = f"{study.last_days:.3g} days"
+        yield f"{counted(len(study.silent()), 'series')} without a result in the last {days}"
+    if study.refused:
+        yield f"{counted(len(study.refused), 'series')} that cannot be judged"
+
+
+def scope(study: HistoryStudy) -> str:
+    """Return what was judged: machines, series, cases and nights."""
+    names = [each.series.name for each in study.judged]
+    machines = sorted({name.machine for name in names if name.machine and not name.is_ratio})
+    cases = {(name.machine, name.case) for name in names}
+    nights = {label[:10] for each in study.judged for label in each.labels}
+    first = min(nights, default=date_of(study.until))
+    return (
+        f"{', '.join(machines) or study.history.source}: {counted(len(names), 'series')} of "
+        f"{counted(len(cases), 'case')}, {counted(len(nights), 'night')} from {first} to "
+        f"{date_of(study.until)}; the last {study.last_days:.3g} days:"
+    )
+
+
+def age_line(study: HistoryStudy, now: float) -> str:
+    """Return a warning that the newest night is old, or dated in the future; else nothing.
+
+    Parameters
+    ----------
+    study : HistoryStudy
+    now : float
+        Seconds since 1970, UTC.
+    """
+    days = (now - study.until) / SECONDS_A_DAY
+    if days > OLD_DAYS:
+        return (
+            f"The newest result is {days:.0f} days old ({date_of(study.until)}); the last "
+            f"{study.last_days:.3g} days are counted back from it."
+        )
+    if days < -1.0:
+        return (
+            f"The newest result is dated {date_of(study.until)}, in the future. Correct its date: "
+            "the last days are counted back from it."
+        )
+    return ""
+
+
+def data_remarks(study: HistoryStudy, most: int = MOST_REMARKS) -> list[str]:
+    """Return remarks on the data, such as files that cannot be read."""
+    refused = [f"{name} is not judged: {why}" for name, why in study.refused.items()]
+    everything = [*study.history.warnings, *study.remarks, *refused]
+    left = sum(stands_for(line) for line in everything[most:])
+    return [*everything[:most], *([f"{counted(left, 'more remark')}"] if left > 0 else [])]
+
+
+def failure_line(study: HistoryStudy) -> str:
+    """Return which runs failed in the last days; empty if none did."""
+    failed = study.failed_cases(study.since)
+    if not failed:
+        return ""
+    total = failed.total()
+    names = [
+        f"{', '.join(part for part in case if part)} ({count})"
+        for case, count in failed.most_common(MOST_CASES)
+    ]
+    left = more(len(failed) - MOST_CASES)
+    days = f"in the last {study.last_days:.3g} days"
+    return f"{counted(total, 'run')} failed {days}: {'; '.join(names)}{left}"
+
+
+def silence_lines(study: HistoryStudy) -> Iterator[str]:
+    """Yield the machines that went silent, and the silent cases of other machines."""
+    for machine, time in sorted(study.silent_machines(study.since).items()):
+        name = machine or "the unnamed machine"
+        yield f"silent: {name} has no result since {date_of(time)}"
+    cases = sorted(study.silent_cases(study.since).items(), key=lambda item: (-item[1], item[0]))
+    for case, time in cases[:MOST_CASES]:
+        name = ", ".join(part for part in case if part) or "the unnamed case"
+        yield f"silent: {name} has no result since {date_of(time)}"
+    if len(cases) > MOST_CASES:
+        yield f"silent:{more(len(cases) - MOST_CASES)} cases"
+
+
+def doubt_lines(study: HistoryStudy, most: int = MOST_OPEN) -> Iterator[str]:
+    """Yield what is not judged, and the shifts that are too small to be reported as changes."""
+    rows = [
+        (each, stretch)
+        for each in (*study.unjudged(), *study.partly_judged())
+        for stretch in each.detection.unjudged
+    ]
+    for each, stretch in rows[:most]:
+        dates = f"{each.labels[stretch.start][:10]} to {each.labels[stretch.stop - 1][:10]}"
+        yield f"not judged: {named(each.series.name)}, {dates}: {stretch.reason}"
+    if len(rows) > most:
+        yield f"not judged:{more(len(rows) - most)}; --json lists all"
+    shifted = [
+        (each, shift)
+        for each in study.judged
+        if (shift := each.detection.last_shift) is not None and not each.is_silent(study.since)
+    ]
+    if shifted:
+        each, shift = max(shifted, key=lambda row: abs(row[0].detection.small_shift_now))
+        unit, total = each.series.unit, each.detection.small_shift_now
+        alone = total == shift.after / shift.before - 1.0
+        sums = "" if alone else f", {signed_percent(total)} in total"
+        yield (
+            f"smaller shifts: {counted(len(shifted), 'series')} with a shift below "
+            f"{100.0 * study.least:.2g} %, which does not affect the verdict; the largest: "
+            f"{named(each.series.name)}: {quantity(shift.before, unit)} -> "
+            f"{quantity(shift.after, unit)}, {signed_percent(shift.effect)} since "
+            f"{each.labels[shift.index]}{sums}"
+        )
+
+
+def insignificant_line(study: HistoryStudy) -> str:
+    """Return how many places of the method are not significant; empty if all are."""
+    dropped = sum(len(each.detection.insignificant) for each in study.judged)
+    if not dropped:
+        return ""
+    return (
+        f"not significant: {counted(dropped, 'place')} chosen by the method, where the levels do "
+        "not differ (p > 0.05); --json lists them"
+    )

@@ -1,0 +1,224 @@
+"""The summary of a history as a mail, in text and HTML."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from email.message import EmailMessage
+from email.utils import formatdate, make_msgid
+from pathlib import Path
+
+from hindmost.analysis.history.change_groups import ChangeGroup, SeriesChange
+from hindmost.analysis.history.change_sentences import (
+    change_sentence,
+    details_of,
+    drift_lines,
+    ended_drift_lines,
+    group_heading,
+    group_lines,
+    open_lines,
+)
+from hindmost.analysis.history.dates import date_of
+from hindmost.analysis.history.headline import (
+    age_line,
+    data_remarks,
+    doubt_lines,
+    failure_line,
+    headline,
+    scope,
+    silence_lines,
+)
+from hindmost.analysis.history.mail_plan import MailPlan, news_words
+from hindmost.analysis.history.study import HistoryStudy
+from hindmost.errors import DataError, UsageError
+from hindmost.files import write_output
+from hindmost.models.changepoint.verdicts import FAIL, PASS, UNKNOWN, VERDICTS, WARN
+from hindmost.output import write_bytes
+from hindmost.printable import escape, one_line
+from hindmost.text import counted
+
+MOST_FINDINGS = 30
+COLOURS = {FAIL: "#b3261e", WARN: "#8a5a00", PASS: "#2e6b34", UNKNOWN: "#5f6368"}
+
+
+def compose(
+    study: HistoryStudy,
+    groups: Sequence[ChangeGroup],
+    *,
+    plan: MailPlan | None = None,
+    now: float | None = None,
+    sender: str | None = None,
+    recipients: Sequence[str] = (),
+) -> EmailMessage:
+    """Return the message; it has no From or To unless they are given.
+
+    Parameters
+    ----------
+    study : HistoryStudy
+    groups : sequence of ChangeGroup
+        The changes of the last days.
+    plan : MailPlan, optional
+        What is new; without it, everything is in the mail.
+    now : float, optional
+        Seconds since 1970, UTC; the clock's by default.
+    sender : str, optional
+    recipients : sequence of str
+
+    Raises
+    ------
+    UsageError
+        An address is invalid.
+    """
+    message = EmailMessage()
+    at = time.time() if now is None else now
+    summary = headline(study)
+    if plan is not None:
+        fresh = [
+            each
+            for group in plan.news
+            for finding in group.findings
+            for each in (finding, *finding.descendants())
+        ]
+        summary = f"{study.status()}: {news_words(plan, fresh)}"
+    try:
+        message["Subject"] = f"hindmost: {summary}, {date_of(study.until)}"
+        if sender:
+            message["From"] = sender
+        if recipients:
+            message["To"] = ", ".join(recipients)
+        broken = [
+            str(message[name])
+            for name in ("From", "To")
+            if name in message and (message[name].defects or not message[name].addresses)
+        ]
+    except (ValueError, IndexError) as error:
+        raise UsageError(f"These mail addresses are invalid: {error}.") from error
+    if broken:
+        raise UsageError(f"{broken[0]!r} is not a mail address: write it as name@example.org.")
+    message["Date"] = formatdate(at)
+    message["Message-ID"] = make_msgid(domain="hindmost.invalid")
+    message["Auto-Submitted"] = "auto-generated"
+    told_of = groups if plan is None else plan.news
+    message.set_content(text_of(study, told_of, plan, at))
+    message.add_alternative(html_of(study, told_of, plan, at), subtype="html")
+    return message
+
+
+def remarks_of(study: HistoryStudy, plan: MailPlan | None, at: float) -> list[str]:
+    """Return the lines before the changes: age, silence, and older open changes."""
+    lines = [age_line(study, at), *silence_lines(study), *doubt_lines(study)]
+    if plan is None:
+        return [line for line in (*lines, *open_lines(study)) if line]
+    if plan.again and plan.digest:
+        lines.append(f"Weekly digest: {counted(plan.still_open, 'open change')}:")
+        lines += [f"  {line}" for line in group_lines(plan.again, MOST_FINDINGS)]
+    elif plan.again:
+        verb = "was" if plan.still_open == 1 else "were"
+        lines.append(
+            f"{counted(plan.still_open, 'open change')} {verb} mailed before; the next digest is "
+            f"due on {plan.next_digest}. Use 'hindmost history ack' to acknowledge a change."
+        )
+    if plan.digest:
+        lines += ended_drift_lines(study)
+    return [line for line in lines if line]
+
+
+def text_of(
+    study: HistoryStudy, groups: Sequence[ChangeGroup], plan: MailPlan | None, at: float
+) -> str:
+    """Return the mail as plain text."""
+    lines = [scope(study), told_headline(study), *remarks_of(study, plan, at), ""]
+    if plan is not None:
+        lines.append("New changes:" if groups else "No new changes.")
+    lines += [*group_lines(groups, MOST_FINDINGS), ""]
+    for badge, cases in cases_by_badge(study).items():
+        lines.append(f"{badge}: {counted(len(cases), 'case')}")
+        lines += [f"  {case}" for case in cases]
+    lines += ["", *last_lines(study, plan)]
+    return "\n".join(map(one_line, lines)).rstrip() + "\n"
+
+
+def last_lines(study: HistoryStudy, plan: MailPlan | None) -> list[str]:
+    """Return drifts and failed runs, if there is news of them, and remarks on the data."""
+    data = [f"Data: {line}" for line in data_remarks(study)]
+    if plan is not None and not plan.others and not plan.digest:
+        return data
+    return [*(line for line in (*drift_lines(study), failure_line(study)) if line), *data]
+
+
+def told_headline(study: HistoryStudy) -> str:
+    """Return the headline, with the verdict in capitals."""
+    badge, _, rest = headline(study).partition(": ")
+    return f"{badge.upper()}: {rest}"
+
+
+def cases_by_badge(study: HistoryStudy) -> dict[str, list[str]]:
+    """Return the cases of every verdict, the worst verdict first."""
+    cases: dict[str, list[str]] = {badge: [] for badge in VERDICTS}
+    for (machine, case), badge in sorted(study.by_case().items()):
+        cases[badge].append(", ".join(part for part in (machine, case) if part) or "(no name)")
+    return {badge: named for badge, named in cases.items() if named}
+
+
+def html_of(
+    study: HistoryStudy, groups: Sequence[ChangeGroup], plan: MailPlan | None, at: float
+) -> str:
+    """Return the mail as HTML; styles are inline, as mail programs need them."""
+    shown = [finding for group in groups for finding in group.findings]
+    shown.sort(key=lambda each: (VERDICTS.index(each.badge), -abs(each.change.effect)))
+    selected = {id(finding) for finding in shown[:MOST_FINDINGS]}
+    parts = []
+    for group in groups:
+        rows = [change_html(each) for each in group.findings if id(each) in selected]
+        if rows:
+            head = escape(group_heading(group))
+            parts.append(f"<h3>{head}</h3><table cellpadding='4'>{''.join(rows)}</table>")
+    if len(shown) > MOST_FINDINGS:
+        parts.append(f"<p>and {counted(len(shown) - MOST_FINDINGS, 'smaller change')}</p>")
+    if plan is not None and not groups:
+        parts.append("<p>No new changes.</p>")
+    remarks = "<br>".join(escape(line) for line in remarks_of(study, plan, at))
+    cases = "".join(
+        f"<tr><td valign='top'>{badge_html(badge)}</td><td>{'<br>'.join(map(escape, named))}"
+        "</td></tr>"
+        for badge, named in cases_by_badge(study).items()
+    )
+    rest = "".join(f"<p>{escape(line)}</p>" for line in last_lines(study, plan))
+    return (
+        "<html><body style='font-family: sans-serif'>"
+        f"<p>{escape(scope(study))}</p>"
+        f"<h2 style='color: {COLOURS[study.status()]}'>{escape(told_headline(study))}</h2>"
+        f"<p>{remarks}</p>{''.join(parts)}<h3>By case</h3><table cellpadding='4'>{cases}</table>"
+        f"{rest}</body></html>\n"
+    )
+
+
+def change_html(finding: SeriesChange) -> str:
+    """Return the table row of a change."""
+    lines = "".join(f"<br><small>{escape(line)}</small>" for line in details_of(finding))
+    words = escape(change_sentence(finding))
+    badge = badge_html(finding.judged.verdict_on(finding.change))
+    return f"<tr><td valign='top'>{badge}</td><td>{words}{lines}</td></tr>"
+
+
+def badge_html(badge: str) -> str:
+    """Return a verdict in its colour."""
+    return f"<b style='color: {COLOURS[badge]}'>{badge}</b>"
+
+
+def write(message: EmailMessage, path: Path | None) -> None:
+    """Write a message as ``sendmail -t`` reads it: to a file, or to stdout for None.
+
+    Raises
+    ------
+    DataError
+        The file cannot be written.
+    """
+    data = message.as_bytes()
+    if path is None:
+        write_bytes(data)
+        return
+    try:
+        write_output(path, data)
+    except OSError as error:
+        raise DataError(f"{path} cannot be written: {error.strerror or error}.") from error

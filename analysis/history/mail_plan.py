@@ -1,0 +1,196 @@
+"""What a mail contains: a finding once, then in a weekly digest while it is open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+
+from hindmost.analysis.history.change_groups import ChangeGroup, SeriesChange, grouped
+from hindmost.analysis.history.dates import SECONDS_A_DAY, date_of
+from hindmost.analysis.history.judged import JudgedSeries
+from hindmost.analysis.history.mail_record import (
+    CHANGE,
+    DIGEST_DAYS,
+    DRIFT,
+    FAILURE,
+    SILENCE,
+    MailedItem,
+    MailRecord,
+    is_digest_due,
+    taken,
+)
+from hindmost.analysis.history.study import HistoryStudy
+from hindmost.models.changepoint import ChangePoint
+from hindmost.models.changepoint.verdicts import FAIL, PASS, VERDICTS, WARN
+
+KEPT_DAYS = 90.0
+"""Days for which a mailed item is kept after it is no longer found: it may return."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MailPlan:
+    """The contents of tonight's mail.
+
+    Attributes
+    ----------
+    news : tuple of ChangeGroup
+        Changes that were not mailed, or only with a milder verdict.
+    others : int
+        Failed runs, drifts for the worse and silent machines that were not mailed.
+    again : tuple of ChangeGroup
+        Open changes that were mailed before: a digest lists them. In the first mail, those older
+        than the last days.
+    still_open : int
+        Number of these changes.
+    digest : bool
+        Whether the digest is due.
+    next_digest : str
+        The date of the next one.
+    record : MailRecord
+        To be kept once the mail is sent.
+    """
+
+    news: tuple[ChangeGroup, ...]
+    others: int
+    again: tuple[ChangeGroup, ...]
+    still_open: int
+    digest: bool
+    next_digest: str
+    record: MailRecord
+
+    @property
+    def is_due(self) -> bool:
+        """Whether there is anything to send."""
+        return bool(self.news or self.others or (self.digest and self.again))
+
+
+def plan_mail(study: HistoryStudy, record: MailRecord, now: float) -> MailPlan:
+    """Decide what a mail contains.
+
+    Parameters
+    ----------
+    study : HistoryStudy
+    record : MailRecord
+        What was mailed so far.
+    now : float
+        Seconds since 1970, UTC.
+    """
+    digest = is_digest_due(record.digest, now)
+    left = list(record.items)
+    fresh: list[SeriesChange] = []
+    again: list[SeriesChange] = []
+    kept: list[MailedItem] = []
+    others = 0
+    for item, finding in sorted(items_of(study, now), key=lambda each: each[0].last):
+        before = taken(left, item)
+        is_new = before is None or VERDICTS.index(item.badge) < VERDICTS.index(before.badge)
+        mailed = is_new or (digest and item.badge != PASS)
+        kept.append(item if mailed or before is None else replace(item, mailed=before.mailed))
+        if finding is None:
+            others += is_new
+        elif is_new and (record.digest is not None or is_recent(finding, study)):
+            fresh.append(finding)
+        elif item.badge in (FAIL, WARN):
+            again.append(finding)
+    forgotten = now - KEPT_DAYS * SECONDS_A_DAY
+    begun = now if digest or record.digest is None else record.digest
+    return MailPlan(
+        news=grouped(study, fresh),
+        others=others,
+        again=grouped(study, again),
+        still_open=len(again),
+        digest=digest,
+        next_digest=(date.fromisoformat(date_of(begun)) + timedelta(DIGEST_DAYS)).isoformat(),
+        record=MailRecord(
+            digest=begun,
+            items=(*kept, *(item for item in left if item.mailed > forgotten)),
+        ),
+    )
+
+
+def is_recent(finding: SeriesChange, study: HistoryStudy) -> bool:
+    """Tell whether a change is of the last days."""
+    return finding.change.time > study.since / SECONDS_A_DAY
+
+
+def items_of(study: HistoryStudy, now: float) -> Iterator[tuple[MailedItem, SeriesChange | None]]:
+    """Yield all items that could be mailed: changes with their findings, and the others."""
+    for judged in study.judged:
+        name = judged.series.name
+        for change in (*judged.recent(study.since), *judged.open_before(study.since)):
+            yield change_item(judged, change, now), SeriesChange(judged=judged, change=change)
+        going = judged.drift(study.since) if judged.drifts_badly(study.since) else None
+        for trend in (*([] if going is None else [going]), *judged.recent_drifts(study.since)):
+            times = judged.series.times
+            yield (
+                MailedItem(
+                    kind=DRIFT,
+                    machine=name.machine,
+                    case=name.case,
+                    timer=name.timer,
+                    first=float(times[trend.start]),
+                    last=float(times[trend.stop - 1]),
+                    rises=trend.effect > 0.0,
+                    mailed=now,
+                ),
+                None,
+            )
+    for failure in study.history.failures:
+        if failure.time > study.since:
+            item = MailedItem(
+                kind=FAILURE,
+                machine=failure.machine,
+                case=failure.case,
+                first=failure.time,
+                last=failure.time,
+                mailed=now,
+            )
+            yield item, None
+    for machine, at in study.silent_machines(study.since).items():
+        yield MailedItem(kind=SILENCE, machine=machine, first=at, last=at, mailed=now), None
+
+
+def change_item(judged: JudgedSeries, change: ChangePoint, now: float) -> MailedItem:
+    """Return a change as an item; its place is its interval, widened by some observations."""
+    name, times = judged.series.name, judged.series.times
+    first, last = judged.places_of(change)
+    return MailedItem(
+        kind=CHANGE,
+        machine=name.machine,
+        case=name.case,
+        timer=name.timer,
+        first=float(times[first]),
+        last=float(times[last]),
+        rises=change.effect > 0.0,
+        badge=judged.verdict_on(change),
+        mailed=now,
+    )
+
+
+def news_words(plan: MailPlan, findings: Sequence[SeriesChange]) -> str:
+    """Return in a few words what is new.
+
+    Parameters
+    ----------
+    plan : MailPlan
+    findings : sequence of SeriesChange
+        All new ones, including those within others.
+    """
+    phrases = []
+    if findings:
+        worse = sum(each.judged.verdict_on(each.change) != PASS for each in findings)
+        if worse:
+            phrases.append(f"{worse} new {'finding' if worse == 1 else 'findings'}")
+        if len(findings) > worse:
+            others = len(findings) - worse
+            phrases.append(f"{others} other new {'change' if others == 1 else 'changes'}")
+    if plan.others:
+        phrases.append(f"{plan.others} new {'warning' if plan.others == 1 else 'warnings'}")
+    if not phrases:
+        phrases.append("nothing new")
+    if plan.still_open:
+        phrases.append(f"{plan.still_open} still open")
+    if plan.digest and plan.again:
+        phrases.append("weekly digest")
+    return ", ".join(phrases)

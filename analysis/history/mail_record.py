@@ -1,0 +1,102 @@
+"""What was mailed of a history, and when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from typing import Annotated
+
+from hindmost.analysis.history.dates import date_of
+from hindmost.analysis.readers.history import Time
+from hindmost.models.changepoint.verdicts import VERDICTS, WARN
+from hindmost.rules import Rule, Text
+
+DIGEST_DAYS = 7
+CHANGE, DRIFT, FAILURE, SILENCE = KINDS = ("change", "drift", "failure", "silence")
+
+
+def kinds() -> tuple[str, ...]:
+    """Return what can be mailed."""
+    return KINDS
+
+
+def verdicts() -> tuple[str, ...]:
+    """Return what can be said of a series."""
+    return tuple(VERDICTS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MailedItem:
+    """Something that was mailed, or is to be mailed.
+
+    Attributes
+    ----------
+    kind : str
+        One of `KINDS`.
+    machine, case, timer : str
+        Empty where the kind has none.
+    first, last : float
+        Its place: seconds since 1970, UTC.
+    rises : bool
+        Whether the values rise.
+    badge : str
+        The verdict when it was mailed.
+    mailed : float
+        When it was mailed last: seconds since 1970, UTC.
+    """
+
+    kind: Annotated[str, Rule(choices=kinds)]
+    machine: Text
+    case: Text = ""
+    timer: Text = ""
+    first: Time
+    last: Time
+    rises: bool = False
+    badge: Annotated[str, Rule(choices=verdicts)] = WARN
+    mailed: Time
+
+    def is_same(self, other: MailedItem) -> bool:
+        """Tell whether two items are the same finding, which may have moved a little."""
+        same = all(
+            getattr(self, name) == getattr(other, name)
+            for name in ("kind", "machine", "case", "timer", "rises")
+        )
+        return same and self.first <= other.last and other.first <= self.last
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MailRecord:
+    """What was mailed so far.
+
+    Attributes
+    ----------
+    digest : float or None
+        When the last digest was mailed, seconds since 1970, UTC; None before the first mail (which
+        is a digest).
+    items : tuple of MailedItem
+    """
+
+    digest: Time | None = None
+    items: tuple[MailedItem, ...] = ()
+
+
+def is_digest_due(last: float | None, now: float) -> bool:
+    """Tell whether a digest is due: 7 days after the last one, by dates in UTC.
+
+    Dates, not hours, so that a mail that leaves some minutes earlier than a week ago is a digest. A
+    last digest in the future is a clock error and is ignored.
+    """
+    if last is None:
+        return True
+    days = (date.fromisoformat(date_of(now)) - date.fromisoformat(date_of(last))).days
+    return days >= DIGEST_DAYS or days < 0
+
+
+def taken(left: list[MailedItem], item: MailedItem) -> MailedItem | None:
+    """Remove and return the nearest item that is the same finding."""
+    same = [each for each in left if each.is_same(item)]
+    if not same:
+        return None
+    nearest = min(same, key=lambda each: abs(each.first - item.first) + abs(each.last - item.last))
+    left.remove(nearest)
+    return nearest

@@ -1,0 +1,138 @@
+"""The data in a history page: deflated JSON of short numbers."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hindmost.analysis.history.judged import JudgedSeries
+from hindmost.analysis.history.page.ratios import pair_data
+from hindmost.analysis.history.page.regime_statistics import regime_statistics
+from hindmost.analysis.history.page.verdicts import change_badge, interval_level, series_badge
+from hindmost.analysis.history.study import HistoryStudy
+from hindmost.analysis.show.html_charts import rounded
+from hindmost.models.changepoint import ChangePoint
+from hindmost.printable import page_json
+
+SECONDS_A_MINUTE = 60.0
+
+
+class Words:
+    """Strings by number, so that each is stored once."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+
+    def number(self, text: str) -> int:
+        """Return the number of a string, a new one for a new string."""
+        return self.numbers.setdefault(text, len(self.numbers))
+
+
+class Calendars:
+    """Nights and their commits, which the timers of a case mostly share."""
+
+    def __init__(self) -> None:
+        self.commits = Words()
+        self.numbers: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
+
+    def number(self, judged: JudgedSeries) -> int:
+        """Return the number of a series' nights."""
+        series = judged.series
+        minutes = np.rint(series.times / SECONDS_A_MINUTE).astype(np.int64)
+        steps = np.diff(minutes, prepend=0)
+        codes = [self.commits.number(json.dumps(dict(parts))) for parts in series.commit_parts]
+        key = (tuple(steps.tolist()), tuple(codes))
+        return self.numbers.setdefault(key, len(self.numbers))
+
+    def data(self) -> dict[str, Any]:
+        """Return all nights: steps in minutes since 1970, and numbers of commits."""
+        return {
+            "commits": [json.loads(parts) for parts in self.commits.numbers],
+            "calendars": [{"steps": steps, "commits": codes} for steps, codes in self.numbers],
+        }
+
+
+def history_data(study: HistoryStudy) -> dict[str, Any]:
+    """Return the data that the scripts need."""
+    calendars = Calendars()
+    machines, cases, timers = Words(), Words(), Words()
+    level = interval_level(study)
+    series = []
+    for judged in study.judged:
+        name = judged.series.name
+        series.append(
+            {
+                "name": [
+                    machines.number(name.machine),
+                    cases.number(name.case),
+                    timers.number(name.timer),
+                ],
+                "calendar": calendars.number(judged),
+                "badge": series_badge(judged, study.since),
+                **series_data(judged, level),
+            }
+        )
+    return {
+        "machines": list(machines.numbers),
+        "cases": list(cases.numbers),
+        "timers": list(timers.numbers),
+        "level": 100.0 * level,
+        **calendars.data(),
+        "series": series,
+        "pairs": pair_data(study.judged),
+    }
+
+
+def series_data(judged: JudgedSeries, level: float) -> dict[str, Any]:
+    """Return the values of a series and its findings."""
+    series, found = judged.series, judged.detection
+    return {
+        "unit": series.unit,
+        "less_is_better": series.smaller_is_better,
+        "values": rounded(series.values),
+        "changes": [change_data(judged, change) for change in found.changes],
+        "regimes": regime_statistics(judged, level),
+        "outliers": [[run.start, run.stop] for run in found.outliers],
+        "trends": [
+            {
+                "start": trend.start,
+                "stop": trend.stop,
+                "effect": short([100 * trend.effect, *(100 * e for e in trend.effect_interval)]),
+                "p": short([trend.p_value])[0],
+            }
+            for trend in found.trends
+        ],
+        "too_short": found.too_short,
+        "log": [{"at": event.at, "text": event.explain()} for event in judged.log if event.revises],
+    }
+
+
+def change_data(judged: JudgedSeries, change: ChangePoint) -> dict[str, Any]:
+    """Return a change: its effect in per cent with its interval, and its verdict."""
+    note = judged.acknowledgement(change)
+    return {
+        "index": change.index,
+        "interval": change.interval,
+        "levels": short([change.before, change.after]),
+        "effect": short([100.0 * change.effect, *(100.0 * end for end in change.effect_interval)]),
+        "p": short([change.p_value])[0],
+        "seen": [change.seen, change.needed],
+        "badge": change_badge(judged, change),
+        **({} if note is None else {"known": note.reason}),
+    }
+
+
+def short(values: Sequence[float]) -> list[float]:
+    """Round numbers to the digits that are visible."""
+    return rounded(np.array(values))
+
+
+def packed(data: dict[str, Any]) -> str:
+    """Deflate data into text for a page."""
+    text = page_json(data, allow_nan=False)
+    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()

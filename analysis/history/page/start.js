@@ -1,0 +1,76 @@
+/* Brings a history to life: what is chosen stands in the address, and all else follows from it. */
+
+class HistoryPage {
+  constructor(page) {
+    this.page = page;
+    this.byAddress = new Map(page.series.map((series) => [series.address, series]));
+    this.chart = new DatedChart(byId("series-chart"));
+    this.comparison = new ComparisonPanel(page);
+    this.grid = new Grid(page.series);
+    this.chosen = new Chooser("chosen", page.series, (series) => this.go(series, this.other));
+    this.second = new Chooser("other", page.series, (series) => this.go(this.series, series), () => this.series);
+    byId("level").addEventListener("change", () => this.show());
+    window.addEventListener("hashchange", () => this.follow(true));
+    window.addEventListener("resize", () => this.draw());
+    for (const event of ["beforeprint", "afterprint"]) window.addEventListener(event, () => this.draw(true));
+    matchMedia("print").addEventListener("change", () => this.draw(true)); // with the colours and sizes of paper
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
+    document.addEventListener("keydown", (event) => {
+      if (event.key !== "/" || event.ctrlKey || event.metaKey || event.target.closest("input, select")) return;
+      event.preventDefault();
+      byId("chosen-search").focus();
+    });
+    this.follow(false);
+  }
+  go(series, other) {
+    const address = `#${series.address}${other ? `&with=${other.address}` : ""}`;
+    try { history.replaceState(null, "", address); } catch { /* not allowed here */ }
+    this.set(series, other);
+  }
+  follow(called) {
+    const [first, second] = chosenIn(location.hash), found = this.byAddress.get(first);
+    if (called && !found) return;
+    const other = this.byAddress.get(second) ?? (called ? this.other : null);
+    this.set(found ?? this.grid.cells[0].series, other);
+    if (found) byId("explorer").scrollIntoView();
+  }
+  set(series, other) {
+    Object.assign(this, { series, other });
+    this.chosen.set(series);
+    this.second.set(other);
+    this.grid.choose(series);
+    this.comparison.show(series, other);
+    this.show();
+  }
+  show() {
+    const { series, page } = this, level = Number(byId("level").value);
+    byId("chosen-title").replaceChildren(badge(series.badge), ` ${series.text}`);
+    this.chart.canvas.setAttribute("aria-label", `${series.text}, ${series.values.length} nights, ${series.changes.length} changes`);
+    legend(byId("series-chart"), [["", `${bare(series.timer)}${series.unit ? `, ${series.unit}` : ""}:`, "axis"], ["●", "night", "night"],
+      ["○", "outlier", "outlier"], ["▬", `level and ${["90", "99"][level]} % interval of its mean`, "level"], ["┅", "trend", "trend"],
+      ["┃", "change: fail", "fail"], ["┇", "warn", "warn"], ["┆", "known", "known"], ["│", "pass", "pass"],
+      ["▒", `interval of dates (${page.level} %)`, "border"]]);
+    this.chart.show(seriesContent(series, level, page));
+    const none = series.too_short ? `Too short to judge: at least ${series.too_short} nights are needed.` :
+      `No step up to ${day(series.times[series.times.length - 1])}.`;
+    byId("changes").replaceChildren(series.changes.length ? changesTable(series, page.level) : make("p", {}, none), ...this.remarks(series));
+    this.regimes = regimesPart(series, level);
+    byId("regimes").replaceChildren(make("h3", {}, "Regimes, newest first"), this.regimes.element,
+      make("p", { class: "quiet" }, "p: Shapiro-Wilk test of normality, of values and of logarithms, without outliers; a small p means not normal."));
+    this.regimes.draw();
+  }
+  remarks(series) {
+    const drifts = series.trends.map((trend) => make("p", {}, `Drifts by ${effect(trend.effect)} in ${dates(series, [trend.start, trend.stop - 1])}, p ${probability(trend.p)}.`));
+    return [...drifts, ...series.log.map((event) => make("p", { class: "quiet" }, `${day(series.times[event.at])}: ${event.text}`))];
+  }
+  draw(everything = false) {
+    this.chart.draw();
+    this.regimes.draw();
+    this.comparison.draw();
+    this.grid.redraw(everything);
+  }
+}
+historyOf(byId("history")).then((page) => {
+  new HistoryPage(page);
+  document.documentElement.dataset.series = String(page.series.length);
+});

@@ -1,0 +1,262 @@
+"""The tables of a page on a history: verdicts by case, recent changes, failed runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from hindmost.analysis.history.change_groups import (
+    ChangeGroup,
+    SeriesChange,
+    group_changes,
+    open_before,
+)
+from hindmost.analysis.history.change_sentences import ended_drift_lines, open_lines
+from hindmost.analysis.history.dates import date_of
+from hindmost.analysis.history.headline import (
+    doubt_lines,
+    headline,
+    insignificant_line,
+    silence_lines,
+)
+from hindmost.analysis.history.page.verdicts import (
+    BADGES,
+    badge_html,
+    change_badge,
+    factor_words,
+    interval_level,
+    link_html,
+    series_badge,
+)
+from hindmost.analysis.history.study import HistoryStudy
+from hindmost.analysis.history.terms import signed, timer_name
+from hindmost.analysis.readers.history import FailedRun
+from hindmost.analysis.show.page import Folded, Heading, Html, Paragraph, Part
+from hindmost.analysis.show.table import Column, Table
+from hindmost.models.changepoint.verdicts import WARN
+from hindmost.models.significance import p_number
+from hindmost.printable import escape
+from hindmost.text import counted, percent, signed_percent
+
+MOST_ROWS = 14
+"""Groups of changes up to this size are unfolded."""
+MOST_CAUSES = 30
+"""Groups of older changes that are shown."""
+
+
+def summary(study: HistoryStudy) -> list[Part]:
+    """Return the verdicts by case, the worst first."""
+    cases: dict[tuple[str, str], Counter[str]] = {}
+    for judged in study.judged:
+        name = judged.series.name
+        badge = series_badge(judged, study.since)
+        cases.setdefault((name.machine, name.case), Counter())[badge] += 1
+    failed = study.failed_cases(study.since)
+    for case in failed:
+        cases.setdefault(case, Counter())
+
+    def rank(item: tuple[tuple[str, str], Counter[str]]) -> tuple[int, list[int], tuple[str, str]]:
+        case, counts = item
+        verdict = BADGES.index(case_badge(counts, failed[case]))
+        return verdict, [-counts[badge] for badge in BADGES], case
+
+    worst = sorted(cases.items(), key=rank)
+    rows = [
+        (
+            machine,
+            case,
+            badge_html(case_badge(counts, failed[machine, case])),
+            *(str(counts[badge]) if counts[badge] else "" for badge in BADGES),
+            str(failed[machine, case] or ""),
+        )
+        for (machine, case), counts in worst
+    ]
+    everything = sum(cases.values(), Counter())
+    table = Table(
+        columns=(
+            Column("machine"),
+            Column("case", "name"),
+            Column("verdict"),
+            *(Column(badge, "right") for badge in BADGES),
+            Column("failed runs", "right"),
+        ),
+        rows=rows,
+    )
+    series = ", ".join(
+        f"{badge_html(badge)} {everything[badge]:,}" for badge in BADGES if everything[badge]
+    )
+    return [
+        Paragraph(headline(study)),
+        *(Paragraph(line) for line in (*islice(open_lines(study), 1), *ended_drift_lines(study))),
+        *(Paragraph(line) for line in (*silence_lines(study), *doubt_lines(study))),
+        Paragraph(Html(f"{counted(len(study.judged), 'series')}: {series or 'none'}.")),
+        Folded(f"Verdicts of {counted(len(cases), 'case')}", [table]),
+    ]
+
+
+def case_badge(counts: Counter[str], failed: int) -> str:
+    """Return the verdict on a case: its worst series', and at least "warn" if runs failed."""
+    found = {badge for badge in BADGES if counts[badge]} | ({WARN} if failed else set())
+    return next(badge for badge in BADGES if badge in found)
+
+
+def events(study: HistoryStudy) -> list[Part]:
+    """Return the groups of changes of the last days."""
+    found = group_changes(study)
+    parts: list[Part] = [Heading(f"Changes of the last {study.last_days:.3g} days")]
+    if not found:
+        return [*parts, Paragraph(f"No changes up to {date_of(study.until)}.")]
+    explanation = (
+        "Changes that may have the same cause are grouped: the date of one lies in the other's "
+        "interval of dates. A timer that is part of another one is below it, with its share."
+    )
+    level = percent(interval_level(study), None)
+    groups = [group_part(group, level) for group in found]
+    return [*parts, Paragraph(explanation, quiet=True), *groups]
+
+
+def still_open(study: HistoryStudy) -> list[Part]:
+    """Return the changes for the worse from before the last days that are still open."""
+    found = open_before(study)
+    if not found:
+        return []
+    level = percent(interval_level(study), None)
+    parts: list[Part] = [
+        Heading("Older changes for the worse, still open"),
+        Paragraph("Neither recovered nor acknowledged; newest first.", quiet=True),
+        *(group_part(group, level, opened=False) for group in found[:MOST_CAUSES]),
+    ]
+    left = len(found) - MOST_CAUSES
+    if left > 0:
+        parts.append(
+            Paragraph(f"and {counted(left, 'older group')}; 'hindmost history --json' lists all")
+        )
+    return parts
+
+
+def group_part(group: ChangeGroup, level: str, *, opened: bool = True) -> Part:
+    """Return one group of changes."""
+    rows = [row for finding in group.findings for row in change_rows(finding)]
+    cases = {each.judged.series.name.case for each in group.findings}
+    many = f"{counted(len(rows), 'change')} in {counted(len(cases), 'case')}"
+    commits = escape(group.commits or "unknown commits")
+    title = f"{badge_html(group_badge(group))} <b>{group.leading.date}</b>, {many}: {commits}"
+    table = Table(
+        columns=(
+            Column("verdict"),
+            Column("case and timer", "name"),
+            Column("from", "short"),
+            Column("change", "right"),
+            Column(f"effect, {level} interval", "right"),
+            Column("p", "right"),
+            Column("explained by", "wide"),
+        ),
+        rows=rows,
+    )
+    return Folded(Html(title), [table], opened=opened and len(rows) <= MOST_ROWS)
+
+
+def change_rows(
+    finding: SeriesChange, within: Sequence[SeriesChange] = ()
+) -> Iterator[tuple[str, ...]]:
+    """Yield the rows of a change and of those of its parts.
+
+    Parameters
+    ----------
+    finding : SeriesChange
+    within : sequence of SeriesChange
+        Those that it is a part of, the nearest last.
+    """
+    judged, change = finding.judged, finding.change
+    name = judged.series.name
+    timer = link_html(name, timer_name(name.timer))
+    if within:
+        label = f'<span class="part" style="padding-left: {len(within)}em">└ {timer}</span>'
+        remarks_on = [f"{percent(difference(finding) / difference(within[-1]), 0)} of the above"]
+    else:
+        case = escape(" ".join(part for part in (name.machine, name.case) if part))
+        label = f'<span class="quiet">{case}</span><br>{timer}'
+        remarks_on = list(parts_words(finding))
+    yield (
+        badge_html(change_badge(judged, change)),
+        Html(label),
+        finding.date,
+        factor_words(judged, change.before, change.after),
+        signed_percent(change.effect, change.effect_interval),
+        p_number(change.p_value, 1),
+        "; ".join([*note_words(finding), *remarks_on]),
+    )
+    for each in finding.within:
+        yield from change_rows(each, [*within, finding])
+
+
+def note_words(finding: SeriesChange) -> Iterator[str]:
+    """Yield the reason of a change's acknowledgement, if there is one."""
+    note = finding.judged.acknowledgement(finding.change)
+    if note is not None:
+        yield f"acknowledged: {note.reason}"
+
+
+def parts_words(finding: SeriesChange) -> Iterator[str]:
+    """Yield the parts that contribute most to a change."""
+    if finding.parts:
+        unit = finding.judged.series.unit
+        yield ", of which ".join(
+            f"{percent(part.share, 0)} ({signed(part.difference, unit)}) "
+            f"in {timer_name(part.timer)}"
+            for part in finding.parts
+        )
+
+
+def difference(finding: SeriesChange) -> float:
+    """Return a change in the unit of its series."""
+    return finding.change.after - finding.change.before
+
+
+def group_badge(group: ChangeGroup) -> str:
+    """Return the worst verdict on a group of changes."""
+    findings = list(group.findings)
+    for each in findings:  # grows while it is read
+        findings += each.within
+    badges = {change_badge(each.judged, each.change) for each in findings}
+    return next(badge for badge in BADGES if badge in badges)
+
+
+def failures(failed: Sequence[FailedRun]) -> list[Part]:
+    """Return the failed runs, newest first."""
+    parts: list[Part] = [Heading("Failed runs")]
+    if not failed:
+        return [*parts, Paragraph("No failed runs.")]
+    table = Table(
+        columns=(
+            Column("date"),
+            Column("machine"),
+            Column("case", "name"),
+            Column("reason", "wide"),
+            Column("file"),
+        ),
+        rows=[
+            (
+                date_of(run.time),
+                run.machine,
+                run.case,
+                run.reason,
+                run.file.rsplit("/", 1)[-1],
+            )
+            for run in reversed(failed)
+        ],
+    )
+    return [*parts, Folded(counted(len(failed), "failed run"), [table])]
+
+
+def remarks(study: HistoryStudy) -> list[Part]:
+    """Return remarks on what was refused, omitted or assumed."""
+    refused = [f"{name}: {reason}" for name, reason in study.refused.items()]
+    dropped = insignificant_line(study)
+    lines = [*([dropped] if dropped else []), *study.remarks, *study.history.warnings, *refused]
+    if not lines:
+        return []
+    rows = [(line,) for line in lines]
+    table = Table(columns=(Column("remark", "wide"),), rows=rows)
+    return [Heading("Remarks"), Folded(counted(len(lines), "remark"), [table])]

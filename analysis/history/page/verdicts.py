@@ -1,0 +1,68 @@
+"""The verdicts on a page: those of the study, and a badge for acknowledged changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import quote
+
+from hindmost.analysis.history.judged import JudgedSeries
+from hindmost.analysis.history.study import HistoryStudy
+from hindmost.analysis.readers.history import SeriesName
+from hindmost.analysis.show.page import Html
+from hindmost.models.changepoint import ChangePoint
+from hindmost.models.changepoint.changes import more_and_less
+from hindmost.models.changepoint.verdicts import FAIL, PASS, UNKNOWN, WARN
+from hindmost.printable import escape
+
+KNOWN = "known"
+LEVEL = 0.95
+"""Of a method's intervals where its settings name no other."""
+BADGES = (FAIL, WARN, KNOWN, PASS, UNKNOWN)
+"""The worst first."""
+MEANINGS: Mapping[str, str] = {
+    FAIL: "a confirmed change for the worse",
+    WARN: "a change for the worse that is not yet confirmed, a drift, or a run that failed",
+    KNOWN: "an acknowledged change",
+    PASS: "no change, one for the better, or one that has recovered",
+    UNKNOWN: "too few nights to judge, or no result in the last days",
+}
+
+
+def interval_level(study: HistoryStudy) -> float:
+    """Return the level of the method's intervals."""
+    return float(study.settings.get("level", LEVEL))
+
+
+def change_badge(judged: JudgedSeries, change: ChangePoint) -> str:
+    """Return the verdict on a change."""
+    return KNOWN if judged.acknowledgement(change) else judged.verdict_on(change)
+
+
+def series_badge(judged: JudgedSeries, since: float) -> str:
+    """Return the verdict on a series by its changes after a time (seconds since 1970, UTC)."""
+    verdict = judged.status(since)
+    if verdict == PASS and any(judged.acknowledgement(change) for change in judged.recent(since)):
+        return KNOWN
+    return verdict
+
+
+def address_of(name: SeriesName) -> str:
+    """Return the fragment of the page's address that selects a series, without ``#``."""
+    return "/".join(quote(part, safe="") for part in (name.machine, name.case, name.timer))
+
+
+def factor_words(judged: JudgedSeries, before: float, after: float) -> str:
+    """Write a change as a factor: ``1.17x slower``, or ``larger`` if it is not a time."""
+    factor = max(before, after) / min(before, after)
+    pair = more_and_less(judged.series.unit)
+    return f"{factor:.3g}x {pair[0] if after > before else pair[1]}"
+
+
+def badge_html(badge: str) -> Html:
+    """Return a verdict as a coloured badge."""
+    return Html(f'<span class="badge {badge}" title="{MEANINGS[badge]}">{badge}</span>')
+
+
+def link_html(name: SeriesName, text: str) -> Html:
+    """Return a link that selects a series on the page."""
+    return Html(f'<a href="#{address_of(name)}">{escape(text)}</a>')

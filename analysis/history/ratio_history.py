@@ -1,0 +1,191 @@
+"""The ratio of two paired series over time: where it changes, and what it is since.
+
+The ratio is judged like any other series by the robust method, with settings that treat larger and
+smaller ratios alike: that of A to B changes where that of B to A does, give or take a night. Shifts
+that are too small to be reported for a single series count as well: disturbances of both sides
+cancel in the ratio. Between changes it is the geometric mean of its nights with Student's interval,
+without outliers if they are few. A drifting ratio is given at the end of its line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.analysis.history.detecting import RATIO_SETTINGS
+from hindmost.analysis.history.pairing import Pairs
+from hindmost.analysis.history.ratio import (
+    LEVEL,
+    Ratio,
+    RatioDrift,
+    drifting_ratio,
+    paired_ratio,
+)
+from hindmost.models.changepoint import ChangePoint, Detection, detect
+
+LEAST = 0.003
+"""Least change of the logarithm of a ratio: the lower limit of the noise."""
+FEW_OUTLIERS = 0.25
+"""Outliers are left out of a ratio if they are at most this share of its pairs, or two."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatioRegime:
+    """Pairs between two changes of the ratio.
+
+    Attributes
+    ----------
+    start, stop : int
+        Pairs; the stop is not in it.
+    ratio : Ratio
+        Second over first; at the end of its line if it drifts.
+    begin : int
+        The first pair in the ratio: after a drift that has ended, or after first pairs that are
+        too few for a level.
+    drift : RatioDrift or None
+        None if the ratio does not drift.
+    """
+
+    start: int
+    stop: int
+    ratio: Ratio
+    begin: int
+    drift: RatioDrift | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatioHistory:
+    """The ratio of two paired series.
+
+    Attributes
+    ----------
+    labels : tuple of str, one a pair
+        Days, or commits.
+    detection : Detection
+        Of the ratio; the values are second over first.
+    plain : bool array, shape (pair,)
+        False for outliers, which are left out of the regimes' ratios.
+    regimes : tuple of RatioRegime
+        At least one; the last is the current one.
+    """
+
+    labels: tuple[str, ...]
+    detection: Detection
+    plain: NDArray[np.bool_]
+    regimes: tuple[RatioRegime, ...]
+
+    @property
+    def now(self) -> RatioRegime:
+        """The regime since the last change."""
+        return self.regimes[-1]
+
+    @property
+    def changes(self) -> tuple[ChangePoint, ...]:
+        """Where the ratio changes."""
+        return self.detection.changes
+
+    @property
+    def since(self) -> str | None:
+        """The label of the last change; None if the ratio never changed."""
+        return self.labels[self.now.start] if self.now.start else None
+
+    @property
+    def confirmed(self) -> RatioRegime:
+        """The last regime whose change is confirmed; the first one has no change."""
+        count = len(self.changes)
+        while count and not self.changes[count - 1].confirmed:
+            count -= 1
+        return self.regimes[count]
+
+    @property
+    def drift(self) -> RatioDrift | None:
+        """The ongoing drift of the ratio, or None."""
+        return self.now.drift
+
+    @property
+    def drifted_until(self) -> str | None:
+        """The last label of an ended drift since the last change, or None."""
+        ended = any(trend.stop == self.now.begin for trend in self.detection.trends)
+        return self.labels[self.now.begin - 1] if ended else None
+
+    @property
+    def unjudged(self) -> tuple[str, bool] | None:
+        """Why some pairs since the last change have no level, and whether the last ones have none.
+
+        None if all pairs have a level.
+        """
+        left = [each for each in self.detection.unjudged if each.stop > self.now.start]
+        return (left[-1].reason, left[-1].stop == len(self.labels)) if left else None
+
+    def dates(self, change: ChangePoint) -> tuple[str, str]:
+        """Return the labels between which a change lies, both included."""
+        first, last = change.interval
+        return self.labels[first], self.labels[last]
+
+
+def ratio_history(pairs: Pairs, level: float = LEVEL) -> RatioHistory:
+    """Find the changes of the ratio of paired series, and the ratio between them.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        By nights or commits, in the order of time.
+    level : float
+        Of the intervals of the ratios.
+    """
+    detection = detect(pairs.second / pairs.first, method="robust", **RATIO_SETTINGS, least=LEAST)
+    plain = np.ones(pairs.first.size, np.bool_)
+    for run in detection.outliers:
+        plain[run.start : run.stop] = False
+    bounds = [0, *(change.index for change in detection.changes), pairs.first.size]
+    for start, stop in pairwise(bounds):
+        begin = begin_of(detection, start, stop)
+        left_out = np.count_nonzero(~plain[begin:stop])
+        if left_out > max(FEW_OUTLIERS * (stop - begin), 2):  # too many to be outliers
+            plain[begin:stop] = True
+    return RatioHistory(
+        labels=pairs.labels,
+        detection=detection,
+        plain=plain,
+        regimes=tuple(
+            regime_of(pairs, plain, detection, start, stop, level)
+            for start, stop in pairwise(bounds)
+        ),
+    )
+
+
+def regime_of(
+    pairs: Pairs,
+    plain: NDArray[np.bool_],
+    detection: Detection,
+    start: int,
+    stop: int,
+    level: float,
+) -> RatioRegime:
+    """Return the ratio of the pairs between two changes, or the line that it drifts along.
+
+    A drift that the detection found and that reaches the regime's end needs no test.
+    """
+    found = any(each.stop == stop for each in detection.trends)
+    begin = begin_of(detection, start, stop)
+    places = np.flatnonzero(plain[begin:stop]) + begin
+    first, second = pairs.first[places], pairs.second[places]
+    if any(each.stop == stop for each in detection.unjudged):
+        value = paired_ratio(first, second, level).value
+        none = Ratio(value=value, interval=None, level=level, p_value=None, freedom=0.0)
+        return RatioRegime(start=start, stop=stop, ratio=none, begin=begin)
+    drift = drifting_ratio(first, second, level, certain=found)
+    ratio = paired_ratio(first, second, level) if drift is None else drift.end
+    return RatioRegime(start=start, stop=stop, ratio=ratio, begin=begin, drift=drift)
+
+
+def begin_of(detection: Detection, start: int, stop: int) -> int:
+    """Return the first pair of the level, or the drift, that a regime ends with."""
+    going = [each.start for each in detection.trends if each.stop == stop]
+    ended = [each.stop for each in detection.trends]
+    unjudged = [each.stop for each in detection.unjudged]
+    inside = [each for each in (*going, *ended, *unjudged) if start < each < stop]
+    return max(inside, default=start)

@@ -1,1 +1,0 @@
-"""Nightly results in: the files of other tools, and run files, as series over time."""

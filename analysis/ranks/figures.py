@@ -1,0 +1,297 @@
+"""Figures of ranks: stragglers, outliers, ranks at work over time, and timelines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.analysis.ranks.read import RanksOfRun
+from hindmost.analysis.ranks.study import RankReport, report_run
+from hindmost.analysis.ranks.timelines import Timelines, timelines_of
+from hindmost.analysis.runs.figures.run_figure import FigureChoice, column_of
+from hindmost.analysis.runs.figures.times import first_ranks, in_order, names_of, stacked
+from hindmost.analysis.runs.read import title_of
+from hindmost.analysis.show.chart import Chart, Look, Quantity, Series, noted
+from hindmost.analysis.show.palette import FILLS
+from hindmost.errors import UsageError
+from hindmost.harness.runfile.bodies import WAITING as WAITING_PHASES
+from hindmost.harness.runfile.reader import Run
+from hindmost.models.ranks.histogram import Histogram
+from hindmost.models.ranks.lateness import Lateness
+from hindmost.models.ranks.profile import Profile
+from hindmost.text import Unit, counted, unit_for
+
+WAITING = "waiting"
+OTHERS = "others"
+MOST_STEPS = 600
+ROOM = 1.05
+"""Height of an axis over its highest value."""
+
+
+def of_report(make: Callable[[RankReport], Chart]) -> Callable[[Run, FigureChoice], Chart]:
+    """Return a function that makes a figure of the ranks of a run; one rank has none."""
+
+    def made(run: Run, choice: FigureChoice) -> Chart:
+        if run.header.ranks == 1:
+            raise UsageError(f"{run.path} has only one rank, so there is nothing to compare.")
+        return make(report_run(run))
+
+    return made
+
+
+def hindmost_chart(report: RankReport) -> Chart:
+    """Make the chart of stragglers: how often each rank is last, and the wait time it causes."""
+    if report.lateness is None:
+        raise UsageError(f"{report.file} does not contain which rank is last in a body.")
+    drawn = hindmost_of_ranks(report.lateness, report.numbers, report.hosts, title=report.title)
+    return of_all(drawn, report)
+
+
+def outlier_chart(report: RankReport) -> Chart:
+    """Make the bars of the ranks to inspect, next to the mean of all ranks."""
+    times = parts_of(report)
+    chosen = report.worth_a_look()
+    rows = [Bar(name="all", times={name: float(each.mean()) for name, each in times.items()})]
+    for place in chosen:
+        named = {name: float(each[place]) for name, each in times.items()}
+        rows.append(Bar(name=str(report.numbers[place]), times=named))
+    return of_all(bars(rows, title=report.title, what="time of a rank"), report)
+
+
+def of_all(chart: Chart, report: RankReport) -> Chart:
+    """Note that a chart is of all ranks, if only some have full records."""
+    if report.run is None or len(report.recorded) == report.numbers.size:
+        return chart
+    return noted(chart, f"all {counted(report.numbers.size, 'rank')}")
+
+
+def parts_of(report: RankReport) -> dict[str, NDArray[np.float64]]:
+    """Return the times of every rank by part, as many parts as a reader can distinguish.
+
+    Returns
+    -------
+    dict of str to float64 array, shape (rank,), seconds
+        Waiting last, where it was recorded.
+    """
+    metrics = report.metrics
+    times = {
+        name: metrics.values[:, at]
+        for at, name in enumerate(metrics.names)
+        if metrics.domains[at] == "time" and metrics.values[:, at].any()
+    }
+    if not times:
+        raise UsageError(f"{report.file} has no times of ranks to draw as bars.")
+    waiting = None if report.run is None else report.run.waiting_s
+    if waiting is not None:
+        times = {name: each for name, each in times.items() if name not in WAITING_PHASES}
+    room = len(FILLS) - (waiting is not None)
+    if len(times) > room:
+        order = sorted(times, key=lambda name: -float(times[name].sum()))
+        times = {
+            **{name: times[name] for name in order[: room - 1]},
+            OTHERS: np.sum([times[name] for name in order[room - 1 :]], axis=0),
+        }
+    return times if waiting is None else {**times, WAITING: waiting}
+
+
+def profile_chart(report: RankReport) -> Chart:
+    """Make the time profile of the run."""
+    return of_all(at_work(of_run(report).of_run, title=report.title), report)
+
+
+def body_profile_chart(report: RankReport) -> Chart:
+    """Make the time profile of all bodies laid over each other."""
+    body = of_run(report).of_body
+    if body is None:
+        raise UsageError(f"{report.file}: {report.slopes_text}")
+    return at_work(body, title=report.title, folded=True)
+
+
+def own_work_chart(report: RankReport) -> Chart:
+    """Make the histogram of the own work of bodies."""
+    histogram = of_run(report).histogram
+    if histogram is None:
+        raise UsageError(f"{report.file} does not contain the own work of the bodies of all ranks.")
+    return of_all(own_work(histogram, title=report.title), report)
+
+
+def of_run(report: RankReport) -> RanksOfRun:
+    """Return the ranks of a run; a table has only sums."""
+    if report.run is None:
+        raise UsageError(f"{report.file} contains only sums of ranks, without times.")
+    return report.run
+
+
+def make_timeline(run: Run, choice: FigureChoice) -> Chart:
+    """Make the timeline of one rank: the first one chosen, or the worst straggler."""
+    if choice.ranks:
+        place = column_of(run, choice.ranks[0])
+    else:
+        place = 0
+        if run.columns > 1:
+            place = column_of(run, next(iter(report_run(run).worth_opening())))
+    (chart,) = timeline_charts(timelines_of(run, [place]), title=title_of(run))
+    return chart
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """A rank, or several on average, as one bar.
+
+    Attributes
+    ----------
+    name : str
+    times : mapping of str to float, seconds
+        Of its parts.
+    """
+
+    name: str
+    times: Mapping[str, float]
+
+
+def hindmost_of_ranks(
+    late: Lateness, numbers: NDArray[np.int64], hosts: Sequence[str], *, title: str
+) -> Chart:
+    """Make the chart of how often every rank is last, and of the wait time it causes.
+
+    Parameters
+    ----------
+    late : Lateness
+    numbers : int64 array, shape (rank,)
+        Of the ranks.
+    hosts : sequence of str, one a rank, or empty
+    """
+    factor = -(-late.ranks // MOST_STEPS)
+    starts = np.arange(0, late.ranks, factor)
+    edges = np.append(starts, late.ranks) - 0.5
+    whole = max(float(late.charged_s.sum()), 1e-300)
+    shares: tuple[tuple[str, Look, NDArray[np.float64]], ...] = (
+        ("wait time of all ranks that it causes", "area", 100.0 * late.charged_s / whole),
+        ("bodies in which it is last", "steps", 100.0 * late.last / max(late.bodies, 1)),
+    )
+    pooled = [np.maximum.reduceat(values, starts) for _, _, values in shares]
+    return Chart(
+        title=title,
+        x=Quantity("rank"),
+        y=Quantity("share", "%"),
+        series=tuple(
+            Series(name=name, look=look, x=edges, y=values)
+            for (name, look, _), values in zip(shares, pooled, strict=True)
+        ),
+        y_limits=(0.0, ROOM * max(float(np.max(pooled)), 1.0)),
+        note=f"the highest of {factor} in a step" if factor > 1 else "",
+        marks=first_ranks(list(hosts)) if any(hosts) else {},
+        counted=True,
+        names=names_of(numbers),
+        legend_below=True,
+    )
+
+
+def bars(rows: Sequence[Bar], *, title: str, what: str) -> Chart:
+    """Make the chart of outliers next to the mean of all ranks, with stacked parts.
+
+    Parameters
+    ----------
+    rows : sequence of Bar
+        All with the same parts.
+    what : str
+        Label of the axis.
+    """
+    whole = np.array([sum(row.times.values()) for row in rows])
+    unit = unit_for(whole)
+    times = {
+        part: unit.per_second * np.array([row.times[part] for row in rows])
+        for part in rows[0].times
+    }
+    return Chart(
+        title=title,
+        x=Quantity("rank"),
+        y=Quantity(what, unit.sign),
+        series=stacked(times, np.arange(len(rows), dtype=np.float64), "bars"),
+        y_limits=(0.0, ROOM * max(unit.per_second * float(whole.max()), 1e-12)),
+        marks={},
+        stacked=True,
+        counted=True,
+        names=tuple(row.name for row in rows),
+    )
+
+
+def at_work(profile: Profile, *, title: str, folded: bool = False) -> Chart:
+    """Make the chart of the share of ranks that are at work, interval by interval.
+
+    Parameters
+    ----------
+    profile : Profile
+    folded : bool
+        Of bodies laid over each other, so that edges are shares of a body and no times.
+    """
+    unit = Unit("%", 100.0) if folded else unit_for(profile.edges)
+    percent = 100.0 * profile.utilisation
+    return Chart(
+        title=title,
+        x=Quantity("share of a body" if folded else "time of the solve", unit.sign),
+        y=Quantity("ranks at work", "%"),
+        series=(Series(name="at work", look="area", x=unit.per_second * profile.edges, y=percent),),
+        y_limits=(0.0, max(100.0, ROOM * float(percent.max()))),
+        marks={},
+    )
+
+
+def own_work(histogram: Histogram, *, title: str) -> Chart:
+    """Make the histogram of the own work of bodies, with the counts outside its bins."""
+    unit = unit_for(histogram.edges)
+    total = max(histogram.total, 1)
+    percent = 100.0 * histogram.counts / total
+    used = np.flatnonzero(histogram.counts)
+    shown = slice(used[0], used[-1] + 1) if used.size else slice(None)
+    edges = histogram.edges[shown.start : None if shown.stop is None else shown.stop + 1]
+    beyond = f"{histogram.below:,} below, {histogram.above:,} above"
+    return Chart(
+        title=title,
+        x=Quantity("own work of a body", unit.sign),
+        y=Quantity("bodies", "%"),
+        series=(
+            Series(name="all ranks", look="area", x=edges * unit.per_second, y=percent[shown]),
+        ),
+        y_limits=(0.0, ROOM * max(float(percent.max()), 1e-12)),
+        note=f"outside the bins: {beyond}",
+        marks={},
+    )
+
+
+def timeline_charts(timelines: Timelines, *, title: str) -> list[Chart]:
+    """Make a chart of the bodies of each rank, all with the same axes for comparison."""
+    unit = unit_for(timelines.longest)
+    together = timelines.bodies_a_step
+    highest = ROOM * float(timelines.longest.max()) * unit.per_second
+    charts = []
+    for at, number in enumerate(timelines.numbers.tolist()):
+        series = stacked(
+            in_order({name: unit.per_second * mean[at] for name, mean in timelines.mean.items()}),
+            timelines.edges,
+        )
+        if together > 1:
+            longest = Series(
+                name="longest body",
+                look="steps",
+                x=timelines.edges,
+                y=unit.per_second * timelines.longest[at],
+            )
+            series = (*series, longest)
+        charts.append(
+            Chart(
+                title=f"{title}: rank {number}",
+                x=Quantity("body"),
+                y=Quantity("time of a body", unit.sign),
+                series=series,
+                y_limits=(0.0, highest),
+                note=f"means of {together} in a step" if together > 1 else "",
+                marks={},
+                stacked=True,
+                counted=True,
+            )
+        )
+    return charts

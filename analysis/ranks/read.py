@@ -1,0 +1,261 @@
+"""One pass over a run file: stragglers, metrics of ranks, time profiles, the critical path."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.analysis.runs.model_input import solve_rows
+from hindmost.errors import DataError, UsageError
+from hindmost.harness.runfile.bodies import IN_MPI, NOT_WORK, WAITING
+from hindmost.harness.runfile.reader import Run
+from hindmost.models.events import EventKind
+from hindmost.models.ranks.critical_path import CriticalPath, PathSum
+from hindmost.models.ranks.histogram import Histogram, empty_histogram
+from hindmost.models.ranks.keeping import BodiesOfRanks
+from hindmost.models.ranks.lateness import Lateness, LatenessSum
+from hindmost.models.ranks.profile import Profile, ProfileSum
+from hindmost.models.ranks.slopes import Slopes, SlopeSum
+from hindmost.models.ranks.transfers import SlowTransfers
+from hindmost.models.ranks.vectors import RankMetrics
+from hindmost.models.simulation.blocks import EventBlock
+
+BINS = 200
+"""Of the histogram, each 2 to 3 % of a body."""
+OVERLAPS = 0.01
+"""Share of the time from which on work that overlaps with collectives is mentioned."""
+MOST_TO_CHOOSE_FROM = 1 << 27
+"""Most bodies of all ranks for a choice of ranks from a file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RanksOfRun:
+    """All ranks of a run, with or without full records.
+
+    Attributes
+    ----------
+    lateness : Lateness or None
+        None for files of some ranks that do not contain it.
+    metrics : RankMetrics
+        Time by phase, messages and bytes, of the whole run.
+    waiting_s : float64 array, shape (rank,), seconds
+        As recorded: in halos and reductions.
+    halo_s : float64 array, shape (rank,), seconds
+        The part of it in halo exchanges.
+    time_s : float64 array, shape (rank,), seconds
+        Of all bodies.
+    in_mpi_s : float64 array, shape (rank,), seconds
+        All time in MPI: an upper limit of the wait time.
+    overlaps : bool
+        Whether ranks work while a collective is pending, according to the events.
+    of_run : Profile
+    of_body : Profile or None
+        None if the order of work and waiting within a body is unknown.
+    slopes : Slopes or None
+        None in the same case.
+    transfers : bool
+        Whether late neighbours and slow transfers were separated.
+    path : CriticalPath or None
+    histogram : Histogram or None
+        Of the own work of bodies.
+    """
+
+    lateness: Lateness | None
+    metrics: RankMetrics
+    waiting_s: NDArray[np.float64]
+    halo_s: NDArray[np.float64]
+    time_s: NDArray[np.float64]
+    in_mpi_s: NDArray[np.float64]
+    overlaps: bool
+    of_run: Profile
+    of_body: Profile | None
+    slopes: Slopes | None
+    transfers: bool
+    path: CriticalPath | None
+    histogram: Histogram | None
+
+    def recorded_share(self, times_s: NDArray[np.float64]) -> float:
+        """Return the share of a time, shape (rank,), in that of all bodies of all ranks."""
+        return float(times_s.sum() / max(float(self.time_s.sum()), 1e-300))
+
+    @property
+    def waited_part(self) -> float:
+        """Largest part of the differences of own work that ranks can have waited for: 0 to 1."""
+        if self.lateness is None or not self.lateness.waited_s.any():
+            return 1.0
+        differences = self.lateness.waited_s
+        return float(np.minimum(differences, self.in_mpi_s).sum() / differences.sum())
+
+
+def look_at_run(run: Run, intervals: int = 200) -> RanksOfRun:
+    """Analyse a run file in one pass, block by block; all ranks have full records.
+
+    Parameters
+    ----------
+    intervals : int
+        Of the time profiles.
+
+    Raises
+    ------
+    DataError
+        Impossible times, a run without bodies, or bodies that take no time.
+    """
+    columns = run.columns
+    body = run.summary["body_s"]
+    if not (run.bodies and run.solve_time_s > 0.0 and body["quantile_99"] > 0.0):
+        raise DataError(f"{run.path}: its bodies take no time, so its ranks cannot be compared.")
+    events, clock_s = run.has("event_kind"), clock_uncertainty(run)
+    sweep = LatenessSum(run.hosts, run.bodies)
+    profile = ProfileSum(columns, run.solve_time_s, intervals)
+    slopes = SlopeSum(columns, clock_s)
+    edges = run.edges.source, run.edges.target
+    transfers = SlowTransfers(columns, *edges, clock_s)
+    # Where events were recorded, a completion is of the oldest post: nothing stays pending.
+    path = PathSum(columns, *edges, lag=0 if events else run.header.lag)
+    middle = body["median"] or body["quantile_99"]
+    histogram = empty_histogram(0.1 * middle, 10.0 * body["quantile_99"], BINS)
+    phases = np.zeros((len(run.phases), columns))
+    overlapped_s = 0.0
+    for rows in run.blocks():
+        parts, duration = run.variable("phase_duration", rows), run.variable("duration", rows)
+        start = run.variable("start", rows)
+        run.verify_bodies(start, duration, parts)
+        work = run.own_work(parts)
+        block = solve_rows(run, rows, work)
+        phases += parts.sum(axis=0, dtype=np.float64).T
+        slow = None
+        if events:
+            own = own_share(run, block, parts)
+            profile.add_events(start, duration, block, own)
+            slopes.add(start, duration, block, own)
+            slow = transfers.add(start, block)
+            overlapped_s += work_under_way(block)
+        else:
+            profile.add(start, work, duration)
+        sweep.add(work, slow)
+        path.add(block, slow)
+        histogram = histogram.with_more(work)
+    waiting = phases[[run.phases.index(name) for name in WAITING]]
+    return RanksOfRun(
+        lateness=sweep.result(),
+        metrics=metrics_of(run, phases),
+        waiting_s=waiting.sum(axis=0),
+        halo_s=waiting[0],
+        time_s=phases.sum(axis=0),
+        in_mpi_s=time_in_mpi(run.phases, phases),
+        overlaps=overlapped_s > OVERLAPS * float(phases.sum()),
+        of_run=profile.of_run,
+        of_body=profile.of_body,
+        slopes=slopes.result() if events else None,
+        transfers=events,
+        path=path.result(),
+        histogram=histogram,
+    )
+
+
+def work_under_way(block: EventBlock) -> float:
+    """Return the work of all ranks while collectives are pending, in seconds."""
+    kind = block.kind.ravel()
+    steps = (kind == EventKind.POST).astype(np.int64) - (kind == EventKind.COMPLETE)
+    pending = (np.cumsum(steps) - steps).reshape(block.kind.shape) > 0
+    return float(block.work.sum(axis=1, dtype=np.float64)[pending].sum())
+
+
+def time_in_mpi(phases: Sequence[str], times_s: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the time of all phases in MPI, shape (rank,), of times of shape (phase, rank)."""
+    found: NDArray[np.float64] = times_s[[name in IN_MPI for name in phases]].sum(axis=0)
+    return found
+
+
+def own_share(
+    run: Run, block: EventBlock, parts: NDArray[np.floating[Any]]
+) -> NDArray[np.float64] | None:
+    """Return the share of own work in the time between events, without unclassified MPI time.
+
+    Parameters
+    ----------
+    parts : float array, shape (iteration, rank, phase), seconds
+
+    Returns
+    -------
+    float64 array, shape (iteration, rank), or None
+        None if all of it is.
+    """
+    if "unclassified" not in run.phases:
+        return None
+    unknown = parts[:, :, run.phases.index("unclassified")].astype(np.float64)
+    if not unknown.any():
+        return None
+    between = block.work.sum(axis=2, dtype=np.float64) + block.rest
+    return np.asarray(np.clip(1.0 - unknown / np.maximum(between, 1e-12), 0.0, 1.0))
+
+
+def clock_uncertainty(run: Run) -> float:
+    """Return the uncertainty of the common clock of two ranks, in seconds."""
+    return 2.0 * float(run.variable("clock_uncertainty").max())
+
+
+def metrics_of(run: Run, phases: NDArray[np.float64]) -> RankMetrics:
+    """Return the vectors of a run from the times of its phases, shape (phase, rank), seconds."""
+    return RankMetrics(
+        values=np.concatenate([phases, messages_sent(run)]).T,
+        names=(*run.phases, "messages", "bytes"),
+        units=("s",) * len(phases) + ("1", "byte"),
+        domains=("time",) * len(phases) + ("count", "bytes"),
+    )
+
+
+def messages_sent(run: Run) -> NDArray[np.float64]:
+    """Return the messages and bytes that every rank sends per exchange: (2, rank)."""
+    edges = run.edges
+    messages = np.ones(edges.source.size) if edges.messages is None else edges.messages
+    counts = np.bincount(edges.source, messages, minlength=run.header.ranks)
+    sizes = np.bincount(edges.source, edges.bytes, minlength=run.header.ranks)
+    both: NDArray[np.float64] = np.stack([counts, sizes]).astype(np.float64)
+    return both
+
+
+def bodies_of(run: Run) -> BodiesOfRanks:
+    """Return the input for a choice of ranks.
+
+    Raises
+    ------
+    UsageError
+        The run is too large to be held at once, or kept some ranks only.
+    """
+    if run.reduced:
+        raise UsageError(
+            f"{run.path} has full records of {run.columns} of {run.header.ranks} ranks: the choice "
+            "was made during the run. Leave --keep out."
+        )
+    if run.bodies * run.columns > MOST_TO_CHOOSE_FROM:
+        raise UsageError(
+            f"{run.path} has {run.bodies * run.columns:,} bodies; a choice needs at most "
+            f"{MOST_TO_CHOOSE_FROM:,}. Choose during the run: hindmost run --keep."
+        )
+    sent = messages_sent(run)
+    nodes = list(dict.fromkeys(run.hosts))
+    return BodiesOfRanks(
+        parts={name: run.phase(name) for name in run.phases if name not in NOT_WORK},
+        not_work={name: run.phase(name) for name in run.phases if name in NOT_WORK},
+        transfer=slow_transfers(run),
+        counts={"messages": ("count", sent[0]), "bytes": ("bytes", sent[1])},
+        ids=np.arange(run.columns, dtype=np.int64),
+        node_of=np.array([nodes.index(host) for host in run.hosts], np.int64),
+        nodes=len(nodes),
+    )
+
+
+def slow_transfers(run: Run) -> NDArray[np.float64] | None:
+    """Return the time in slow transfers in every body: (iteration, rank), seconds, or None."""
+    if not run.has("event_kind"):
+        return None
+    edges = run.edges
+    found = SlowTransfers(run.columns, edges.source, edges.target, clock_uncertainty(run))
+    return np.concatenate(
+        [found.add(run.variable("start", rows), solve_rows(run, rows)) for rows in run.blocks()]
+    )

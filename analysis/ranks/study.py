@@ -1,0 +1,346 @@
+"""The analysis of the ranks of a run or of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.analysis.ranks.read import RanksOfRun, bodies_of, look_at_run
+from hindmost.analysis.ranks.read_profiles import look_at_profiles
+from hindmost.analysis.ranks.read_tables import RankTable
+from hindmost.analysis.ranks.standing_out import (
+    MOST_NAMED,
+    extrema_of_run,
+    why_withheld,
+    without_blame,
+)
+from hindmost.analysis.runs.check import findings_of
+from hindmost.analysis.runs.finding import Finding, findings_json
+from hindmost.analysis.runs.groups import group_runs
+from hindmost.analysis.runs.read import title_of
+from hindmost.harness.runfile.all_ranks import hosts_of_all
+from hindmost.harness.runfile.reader import Run
+from hindmost.models.ranks.choosing_k import cluster_by_silhouette
+from hindmost.models.ranks.exemplars import exemplars
+from hindmost.models.ranks.extrema import (
+    LEAST_RANKS,
+    MATTERS,
+    Extreme,
+    extreme,
+    unlike_the_rest,
+)
+from hindmost.models.ranks.keeping import keep
+from hindmost.models.ranks.kmeans import Clustering, cluster
+from hindmost.models.ranks.lateness import Lateness, lateness
+from hindmost.models.ranks.selection import ranks_to_keep, select_plain
+from hindmost.models.ranks.slopes import SLOPES_IN_JSON
+from hindmost.models.ranks.vectors import RankMetrics
+from hindmost.text import counted
+
+MOST_LOOKED_AT = 16
+"""Ranks to inspect, with their timelines."""
+LEAST_FOR_SLOPES = 8
+"""Fewest ranks whose sum is a curve rather than a staircase."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankReport:
+    """The ranks of a run or table: stragglers, outliers, groups and profiles.
+
+    Attributes
+    ----------
+    file : str
+    title : str
+        Names the run or table.
+    remark : str
+        What the reader must know beforehand; may be empty.
+    numbers : int64 array, shape (rank,)
+        Numbers of all ranks, with or without full records.
+    hosts : tuple of str, one a rank, or empty
+    recorded : frozenset of int
+        Indices of the ranks with full records, which have a timeline.
+    lateness : Lateness or None
+    metrics : RankMetrics
+    clustering : Clustering
+    extrema : list of Extreme
+    run : RanksOfRun or None
+    kept : dict of str to list of int, or None
+        Ranks to keep, by reason.
+    findings : tuple of Finding
+        Doubts about the numbers.
+    withheld : str
+        Why no rank is blamed for the wait time of others; empty if ranks are.
+    """
+
+    file: str
+    title: str
+    remark: str
+    numbers: NDArray[np.int64]
+    hosts: tuple[str, ...]
+    recorded: frozenset[int]
+    lateness: Lateness | None
+    metrics: RankMetrics
+    clustering: Clustering
+    extrema: list[Extreme]
+    run: RanksOfRun | None
+    kept: dict[str, list[int]] | None
+    findings: tuple[Finding, ...] = ()
+    withheld: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the analysis as JSON, with units in the names of keys."""
+        found: dict[str, Any] = {
+            "file": self.file,
+            "remark": self.remark or None,
+            "ranks": int(self.numbers.size),
+            "ranks_with_full_records": len(self.recorded),
+            "too_few_to_stand_out": self.too_few,
+            "extrema": [each.to_json(self.numbers) for each in self.extrema],
+            "clusters": [
+                {
+                    "size": int(size),
+                    "exemplar": exemplar,
+                    "means": dict(zip(self.metrics.names, means.tolist(), strict=True)),
+                }
+                for size, exemplar, means in zip(
+                    self.clustering.sizes, self.exemplars(), self.cluster_means(), strict=True
+                )
+            ],
+            "kept": self.kept,
+            "findings": findings_json(self.findings),
+        }
+        if self.lateness is not None:
+            found["hindmost"] = {
+                "waiting_share": self.waiting_share,
+                "withheld": self.withheld or None,
+                **self.lateness.to_json(self.numbers),
+            }
+        if self.run is not None:
+            found |= self._run_json(self.run)
+        return found
+
+    def _run_json(self, run: RanksOfRun) -> dict[str, Any]:
+        """Return profile, critical path and histogram as JSON; unknown values are null."""
+        body, slopes, histogram = run.of_body, run.slopes, run.histogram
+        return {
+            "waiting_recorded_share": run.recorded_share(run.waiting_s),
+            "halo_share": run.recorded_share(run.halo_s),
+            "profile": {
+                "edges_s": run.of_run.edges.tolist(),
+                "utilisation": run.of_run.utilisation.tolist(),
+                "body_edges_share": None if body is None else body.edges.tolist(),
+                "body_utilisation": None if body is None else body.utilisation.tolist(),
+                **(dict.fromkeys(SLOPES_IN_JSON) if slopes is None else slopes.to_json()),
+                "text": self.slopes_text,
+            },
+            "critical_path_s": None if run.path is None else run.path.seconds.tolist(),
+            "critical_path_transfer_s": None if run.path is None else run.path.transfer_s.tolist(),
+            "histogram": None if histogram is None else histogram.to_json(),
+        }
+
+    @property
+    def waiting_share(self) -> float:
+        """Upper limit on the share of the time of all ranks that is wait time for the last rank."""
+        if self.lateness is None:
+            return 0.0
+        part = 1.0 if self.run is None else self.run.waited_part
+        return part * self.lateness.waiting_share
+
+    @property
+    def slopes_text(self) -> str:
+        """What the time profile of a body suggests, or why there is none; empty for a table."""
+        if self.run is None:
+            return ""
+        if self.run.slopes is not None:
+            if self.numbers.size < LEAST_FOR_SLOPES:
+                return (
+                    f"Slopes need at least {LEAST_FOR_SLOPES} ranks; this run has "
+                    f"{self.numbers.size}."
+                )
+            return self.run.slopes.explain()
+        if len(self.recorded) < self.numbers.size:
+            return (
+                f"When ranks work within a body is known for only {len(self.recorded)} of "
+                f"{self.numbers.size} ranks, so slopes are not measured."
+            )
+        return (
+            "No events were recorded, so the order of work and waiting within a body is unknown, "
+            "and slopes are not measured."
+        )
+
+    @property
+    def too_few(self) -> bool:
+        """Whether there are too few ranks to find outliers."""
+        return self.numbers.size < LEAST_RANKS
+
+    @property
+    def standing_text(self) -> str:
+        """Why no rank is an outlier; empty if some are."""
+        if self.too_few:
+            return (
+                f"{self.numbers.size} ranks are too few to find outliers: at least {LEAST_RANKS} "
+                "are needed, so that the spread of three others is known."
+            )
+        if any(each.standing_out for each in self.extrema):
+            return ""
+        return "No rank is an outlier."
+
+    def exemplars(self) -> list[int]:
+        """Return the exemplar of every cluster."""
+        return [int(self.numbers[place]) for place in self.exemplar_places()]
+
+    def exemplar_places(self) -> list[int]:
+        """Return the indices of the exemplars, cluster by cluster."""
+        places = np.flatnonzero(exemplars(self.clustering))
+        of = {int(self.clustering.labels[place]): int(place) for place in places}
+        return [of[at] for at in range(self.clustering.k)]
+
+    def worth_a_look(self) -> dict[int, list[str]]:
+        """Return the indices of the ranks to inspect, each with its reasons.
+
+        The first rank by every criterion, then the exemplar of every group, then the next ranks by
+        each criterion; at most `MOST_LOOKED_AT`.
+        """
+        return self._look_at(range(self.numbers.size))
+
+    def worth_opening(self) -> dict[int, list[str]]:
+        """Return those with timelines, and other ranks with timelines if there is room."""
+        found = self._look_at(self.recorded)
+        for place in sorted(self.recorded):
+            if len(found) < MOST_LOOKED_AT:
+                found.setdefault(place, ["full records"])
+        return found
+
+    def _look_at(self, allowed: Container[int]) -> dict[int, list[str]]:
+        """Return the ranks to inspect among those that are allowed."""
+        found: dict[int, list[str]] = {}
+        groups = [(place, "typical of a group") for place in self.exemplar_places()]
+        for turn in range(MOST_NAMED):
+            of_turn = [(each.ranks[turn : turn + 1], each.criterion) for each in self.extrema]
+            chosen = [(int(rank), criterion) for ranks, criterion in of_turn for rank in ranks]
+            for place, reason in [*chosen, *(groups if turn == 0 else [])]:
+                if place in allowed and (place in found or len(found) < MOST_LOOKED_AT):
+                    found.setdefault(place, []).append(reason)
+        return found
+
+    def cluster_means(self) -> NDArray[np.float64]:
+        """Return the means of the metrics of every cluster: (cluster, metric)."""
+        labels = self.clustering.labels
+        return np.stack(
+            [self.metrics.values[labels == at].mean(axis=0) for at in range(self.clustering.k)]
+        )
+
+
+def report_run(run: Run, *, share: float | None = None, k: int | None = None) -> RankReport:
+    """Analyse the ranks of a run file.
+
+    Parameters
+    ----------
+    share : float, optional
+        Also choose the ranks to keep at this share.
+    k : int, optional
+        Number of groups of ranks; chosen by silhouette if not given.
+    """
+    found = look_at_profiles(run) if run.reduced else look_at_run(run)
+    clustering = clustered(found.metrics, k)
+    why = why_withheld(run, found)
+    extrema = extrema_of_run(found, clustering)
+    kept = None
+    if share is not None:
+        chosen, _ = keep(bodies_of(run), share, k=k)
+        kept = {
+            name: np.flatnonzero(chosen.reasons == at).tolist()
+            for at, name in enumerate(chosen.names)
+        }
+    return RankReport(
+        file=str(run.path),
+        title=title_of(run),
+        remark=remark_of(run, found),
+        numbers=np.arange(run.header.ranks, dtype=np.int64),
+        hosts=tuple(hosts_of_all(run)),
+        recorded=frozenset(run.kept_ranks.tolist()),
+        lateness=found.lateness,
+        metrics=found.metrics,
+        clustering=clustering,
+        extrema=without_blame(extrema, found) if why else extrema,
+        run=found,
+        kept=kept,
+        withheld=why,
+        findings=tuple(findings_of(group_runs([run]))),
+    )
+
+
+def report_table(
+    file: str, table: RankTable, *, share: float | None = None, k: int | None = None
+) -> RankReport:
+    """Analyse a table of metrics per rank."""
+    clustering = clustered(table.metrics, k)
+    work = table.work_s
+    hosts = table.hosts or tuple("" for _ in table.numbers)
+    late = None if work is None else lateness(work[None, :], list(hosts))
+    extrema = [unlike_the_rest(clustering, MOST_NAMED)]
+    if work is not None:
+        matters = MATTERS * float(work.mean())
+        extrema.insert(0, extreme("most own time", work, MOST_NAMED, matters=matters))
+    kept = None
+    if share is not None:
+        chosen = select_plain(clustering, ranks_to_keep(share, table.numbers.size))
+        kept = {
+            name: table.numbers[chosen.reasons == at].tolist()
+            for at, name in enumerate(chosen.names)
+        }
+    return RankReport(
+        file=file,
+        title=f"{Path(file).name}, {counted(table.numbers.size, 'rank')}",
+        remark="A table has only sums: it is treated as one long body in which all ranks meet."
+        if late is not None
+        else "No metric is a time, so no rank is last.",
+        numbers=table.numbers,
+        hosts=table.hosts,
+        recorded=frozenset(),
+        lateness=late,
+        metrics=table.metrics,
+        clustering=clustering,
+        extrema=extrema,
+        run=None,
+        kept=kept,
+    )
+
+
+def clustered(metrics: RankMetrics, k: int | None) -> Clustering:
+    """Group ranks, into the given number of groups or as many as are well separated."""
+    vectors = metrics.normalised()
+    return cluster_by_silhouette(vectors) if k is None else cluster(vectors, k)
+
+
+def remark_of(run: Run, found: RanksOfRun) -> str:
+    """Say what the reader must know about a run beforehand."""
+    said = []
+    if run.reduced:
+        said.append(
+            f"{run.columns} of {run.header.ranks} ranks kept full records and have timelines. All "
+            f"other results are for all {run.header.ranks} ranks, from their profiles."
+        )
+        if not run.has("every_charged"):
+            said.append(f"An older version of hindmost wrote the file: {last_most_often(run)}.")
+    if run.header.synchronisation == "pipelined" or found.overlaps:
+        said.append(
+            "Collectives overlap with work: a rank that is last in a body may catch up, so its "
+            "costs are upper limits."
+        )
+    return " ".join(said)
+
+
+def last_most_often(run: Run) -> str:
+    """Say which rank was last most often, if its cost is unknown."""
+    last = run.variable("every_last")
+    rank = int(last.argmax())
+    return (
+        f"rank {rank} had the most work most often, in {last[rank]} of {run.bodies} bodies; the "
+        "cost to the others was not kept"
+    )

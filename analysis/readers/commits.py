@@ -1,0 +1,52 @@
+"""What was measured: repositories and their commits, by the names that files have for them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+_KEY = re.compile(
+    r"(.*?)[\s_-]*(?:git[\s_-]*)?(?:commit|revision|sha1?|changeset)(?:[\s_-]*(?:id|hash|sha1?))?",
+    re.IGNORECASE,
+)
+_FULL = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+
+UNKNOWN = ("", "unversioned", "unknown", "none", "null", "n/a", "-")
+"""What files write for a commit that they do not know."""
+
+SHORT = 12
+"""Digits of a commit for a person."""
+
+
+@lru_cache(maxsize=4096)
+def repository_in(key: str) -> str | None:
+    """Return which repository the commit in a key or column belongs to.
+
+    ``Albany git commit id`` is of Albany, ``commit`` and ``git_commit`` of a repository without a
+    name (an empty text), and ``compiler`` of none (None).
+    """
+    match = _KEY.fullmatch(key.strip())
+    return None if match is None else match[1]
+
+
+def commits_in(fields: Mapping[str, Any]) -> dict[str, str]:
+    """Return repository to commit, of all keys with a known one."""
+    found: dict[str, str] = {}
+    for key, value in fields.items():
+        repository = repository_in(key)
+        if repository is None or isinstance(value, bool) or not isinstance(value, str | int):
+            continue
+        commit = str(value).strip()
+        if commit.lower() not in UNKNOWN:
+            found[repository] = commit
+    return found
+
+
+def commits_text(parts: Mapping[str, str]) -> str:
+    """Write commits for a person: ``Albany abc123, Trilinos def456``."""
+    return ", ".join(
+        f"{repository} {commit[:SHORT] if _FULL.fullmatch(commit) else commit}".strip()
+        for repository, commit in parts.items()
+    )

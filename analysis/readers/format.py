@@ -1,0 +1,191 @@
+"""What a format is, what its reader gets, and what it yields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.analysis.readers.gather_experiment import ExperimentGathering
+from hindmost.analysis.readers.history import FailedRun
+from hindmost.analysis.readers.remarks import Remarks
+from hindmost.analysis.readers.repetitions import StandardError
+from hindmost.errors import UsageError
+from hindmost.text import choose
+
+OVER_RANKS: dict[str, Callable[[NDArray[np.float64]], float]] = {
+    "mean": lambda values: float(values.mean()),
+    "maximum": lambda values: float(values.max()),
+    "sum": lambda values: float(values.sum()),
+}
+"""How the values of all ranks and threads are combined, for formats that keep them separate."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Format:
+    """A format of files; the subclass says what its reader yields.
+
+    Attributes
+    ----------
+    name : str
+    looks_like : str
+        How a person recognises it, for messages.
+    recognises : callable
+        Tells from a path and the first 64 KiB of the file whether the file has this format.
+    companions : tuple of str
+        Names of files that belong to the format and contain no results.
+    """
+
+    name: str
+    looks_like: str
+    recognises: Callable[[Path, bytes], bool]
+    companions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExperimentRequest:
+    """The part of an experiment that is wanted.
+
+    Attributes
+    ----------
+    metrics : tuple of str
+        Empty for all; of run files, for their default.
+    kernel : str or None
+        A name, or a pattern with ``*`` and ``?``; None for all.
+    parameters : tuple of str
+        In the order that is wanted; empty for all that the files have.
+    over_ranks : str
+        A name of `OVER_RANKS`.
+    inclusive : bool
+        Add to a call path what it calls, where a format separates the two.
+    """
+
+    metrics: tuple[str, ...] = ()
+    kernel: str | None = None
+    parameters: tuple[str, ...] = ()
+    over_ranks: str = "mean"
+    inclusive: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse an unknown way to combine ranks."""
+        if self.over_ranks not in OVER_RANKS:
+            raise UsageError(f"Unknown way over ranks '{self.over_ranks}'; {choose(OVER_RANKS)}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExperimentFormat(Format):
+    """A format with measurements over parameters.
+
+    Attributes
+    ----------
+    read : callable
+        Puts all measurements of some files into a gathering.
+    """
+
+    read: Callable[[tuple[Path, ...], ExperimentRequest, ExperimentGathering], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryFile:
+    """A file with nightly results.
+
+    Attributes
+    ----------
+    path : Path
+    folder_machine : str
+        The machine that the name of the file's folder gives, see `path_names`; may be empty.
+    """
+
+    path: Path
+    folder_machine: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseResult:
+    """The results of one case at one time.
+
+    Attributes
+    ----------
+    machine, case : str
+    time : float
+        Seconds since 1970, UTC.
+    file : str
+        File, and line or place in it, for messages.
+    values : mapping
+        Timer to value as the file has it, also if it is not a number: the gathering checks it.
+    commits : mapping
+        Repository to commit.
+    units : mapping
+        Timer to unit; a timer without one is in seconds.
+    errors : mapping
+        Timer to standard error, where it is known.
+    parents : mapping
+        Timer to parent, if the format knows.
+    """
+
+    machine: str
+    case: str
+    time: float
+    file: str
+    values: Mapping[str, Any]
+    commits: Mapping[str, str] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
+    errors: Mapping[str, StandardError] = field(default_factory=dict)
+    parents: Mapping[str, str] = field(default_factory=dict)
+
+
+HistoryEntry = CaseResult | FailedRun
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryFormat(Format):
+    """A format with nightly results.
+
+    Attributes
+    ----------
+    read : callable
+        Returns all results in a file, and remarks on what it leaves out.
+    dated_by : callable or None
+        Returns the date of a file that may not contain one, so that of copies the first counts.
+    """
+
+    read: Callable[[HistoryFile, Remarks], Iterable[HistoryEntry]]
+    dated_by: Callable[[Path], float] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RankColumns:
+    """Metrics of every rank, as a file has them.
+
+    Attributes
+    ----------
+    ranks : int64 array, shape (rank,)
+    values : mapping
+        Metric to values, float64 array of shape (rank,), in the unit of the metric.
+    units : mapping
+        Metric to unit; empty where the file does not say it.
+    hosts : tuple of str, one a rank
+        Empty where the file does not say them.
+    """
+
+    ranks: NDArray[np.int64]
+    values: Mapping[str, NDArray[np.float64]]
+    units: Mapping[str, str]
+    hosts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankFormat(Format):
+    """A format with metrics per rank.
+
+    Attributes
+    ----------
+    read : callable
+        Returns the metrics in a file.
+    """
+
+    read: Callable[[Path], RankColumns]

@@ -1,0 +1,220 @@
+"""Results of asv (airspeed velocity): ``results/MACHINE/COMMIT-ENVIRONMENT.json``.
+
+::
+
+    {"commit_hash": "c3b9...", "env_name": "virtualenv-py3.11", "date": 1795282854000,
+     "params": {"machine": "m1"}, "result_columns": ["result", "params", "version", ...],
+     "results": {"suite.time_sort": [[2.9e-06, null], [["10", "1000"]], "b71d...", ...]}}
+
+The second version of the format lists columns as above, the first has an object a benchmark, or a
+number. The time is the commit's, in milliseconds, as asv itself plots it: older commits are often
+measured later. A case is a benchmark with its parameters, as asv writes it, and the environment;
+the timer is what it measures: time, memory, peakmemory, or track. null is a failure of these
+parameters, NaN was skipped. ``benchmarks.json`` next to the machines gives units; without it they
+follow from the benchmarks' names. It also says the version of each benchmark: results of another
+version measured something else and are left out, as asv does. The standard error is that of asv's
+99 % interval, with the degrees of freedom of its repeats.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hindmost.analysis.readers.dates import seconds_since_1970
+from hindmost.analysis.readers.format import CaseResult, HistoryEntry, HistoryFile, HistoryFormat
+from hindmost.analysis.readers.history import FailedRun
+from hindmost.analysis.readers.json_values import JsonObject, member, read_object
+from hindmost.analysis.readers.remarks import Remarks
+from hindmost.analysis.readers.repetitions import HUGE, StandardError
+from hindmost.errors import DataError
+
+BENCHMARKS = "benchmarks.json"
+
+KINDS = {
+    "time": ("time", "s"),
+    "timeraw": ("time", "s"),
+    "mem": ("memory", "bytes"),
+    "peakmem": ("peakmemory", "bytes"),
+    "track": ("track", ""),
+}
+"""Timer and unit by how the name of a benchmark begins."""
+
+MOST_COMBINATIONS = 10_000
+"""Of parameters, of a benchmark that failed as a whole: no list of results says how many."""
+UPPER_99 = 0.995
+"""Upper end of a 99 % interval."""
+
+Described = dict[str, JsonObject]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ResultFile:
+    """What is common to all results of a file."""
+
+    path: Path
+    machine: str
+    environment: str
+    time: float
+    commits: dict[str, str]
+
+
+def _described(path: Path, remarks: Remarks) -> Described:
+    """Return what ``benchmarks.json`` says, nothing if it is not there."""
+    for folder in (path.absolute().parent.parent, path.absolute().parent):
+        description = folder / BENCHMARKS
+        if description.is_file():
+            try:
+                found = read_object(description)
+            except DataError as error:
+                remarks.add("descriptions that cannot be read", f"{error} It is left out.")
+                return {}
+            return {name: each for name, each in found.items() if isinstance(each, dict)}
+    return {}
+
+
+def _kind(name: str, described: JsonObject) -> tuple[str, str]:
+    """Return timer and unit of a benchmark."""
+    begin = re.split(r"[_A-Z]", name.rsplit(".", 1)[-1], maxsplit=1)[0]
+    timer, unit = KINDS.get(begin, ("track", ""))
+    return str(described.get("type") or timer), str(described.get("unit") or unit)
+
+
+def _columns(name: str, result: Any, columns: list[str], where: str) -> JsonObject:
+    """Return the columns of a benchmark by name, of both versions of the format."""
+    if isinstance(result, dict):
+        return result
+    if isinstance(result, list) and columns:
+        return dict(zip(columns, result, strict=False))
+    if result is None or isinstance(result, int | float):
+        return {"result": result}
+    raise DataError(f"{where}: {name} should be a list or an object.")
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _at(values: Any, at: int) -> Any:
+    """Return an entry of a list that may be missing or too short."""
+    return values[at] if isinstance(values, list) and at < len(values) else None
+
+
+def _spread(columns: JsonObject, at: int) -> StandardError:
+    """Return the spread whose 99 % interval is that of the file.
+
+    asv widens its interval where repeats are few, so the quantile it is divided by is Student's.
+    """
+    low, high = (_at(columns.get(f"stats_ci_99_{end}"), at) for end in "ab")
+    if type(low) is not float or type(high) is not float or not math.isfinite(high - low):
+        return StandardError(math.nan)
+    repeats = _at(columns.get("stats_repeat"), at)
+    # A history of another format does not wait for scipy.
+    from scipy import special
+
+    known = type(repeats) in (int, float) and 1 < repeats < HUGE
+    freedom = float(repeats) - 1.0 if known else math.inf
+    return StandardError(0.5 * (high - low) / float(special.stdtrit(freedom, UPPER_99)), freedom)
+
+
+def _benchmark(
+    name: str,
+    columns: JsonObject,
+    described: JsonObject,
+    file: _ResultFile,
+    remarks: Remarks,
+) -> Iterator[HistoryEntry]:
+    """Yield the results of a benchmark, one for each of its parameters."""
+    where = f"{file.path}: {name}"
+    versions = [each.get("version") for each in (columns, described)]
+    if None not in versions and versions[0] != versions[1]:
+        remarks.add(
+            "benchmarks of another version",
+            f"{where} was measured in a version other than that in {BENCHMARKS}; left out.",
+        )
+        return
+    timer, unit = _kind(name, described)
+    parameters = [_listed(each) for each in _listed(columns.get("params"))]
+    combinations = math.prod(map(len, parameters))
+    results = columns.get("result")
+    if results is None and combinations <= MOST_COMBINATIONS:
+        results = [None] * combinations
+    elif not isinstance(results, list):
+        results = [results]
+    if len(results) != combinations:
+        raise DataError(
+            f"{where} has {len(results)} results for {combinations} combinations of parameters."
+        )
+    for at, (point, value) in enumerate(zip(itertools.product(*parameters), results, strict=True)):
+        shown = f"{name}({', '.join(map(str, point))})" if point else name
+        case = f"{shown} [{file.environment}]" if file.environment else shown
+        if value is None:
+            yield FailedRun(
+                time=file.time,
+                machine=file.machine,
+                case=case,
+                reason="the benchmark failed",
+                file=str(file.path),
+            )
+            continue
+        yield CaseResult(
+            machine=file.machine,
+            case=case,
+            time=file.time,
+            file=str(file.path),
+            values={timer: value},
+            commits=file.commits,
+            units={timer: unit},
+            errors={timer: _spread(columns, at)},
+        )
+
+
+def _read(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
+    path = source.path
+    data = read_object(path)
+    about = data.get("params")
+    machine = about.get("machine") if isinstance(about, dict) else None
+    commit = member(data, "commit_hash", str, f"{path}:")
+    environment = data.get("env_name") or path.stem.partition("-")[2]
+    file = _ResultFile(
+        path=path,
+        machine=str(machine or path.absolute().parent.name),
+        environment=str(environment),
+        time=seconds_since_1970(member(data, "date", None, f"{path}:"), f"{path}: date"),
+        commits={"": commit} if commit else {},
+    )
+    described = _described(path, remarks)
+    columns = [str(each) for each in _listed(data.get("result_columns"))]
+    for name, result in member(data, "results", dict, f"{path}:").items():
+        try:
+            found = list(
+                _benchmark(
+                    name,
+                    _columns(name, result, columns, str(path)),
+                    described.get(name, {}),
+                    file,
+                    remarks,
+                )
+            )
+        except DataError as error:
+            remarks.add("benchmarks that cannot be read", f"{error} The benchmark is left out.")
+            continue
+        yield from found
+
+
+def _recognises(path: Path, head: bytes) -> bool:
+    return re.search(rb'"commit_hash"\s*:', head) is not None and b'"results"' in head
+
+
+ASV = HistoryFormat(
+    name="asv",
+    looks_like='results/MACHINE/COMMIT-ENVIRONMENT.json with "commit_hash" and "results" (asv)',
+    recognises=_recognises,
+    read=_read,
+    companions=(BENCHMARKS, "machine.json"),
+)

@@ -1,0 +1,191 @@
+"""Tables of measurements: CSV, also with semicolons or tabs.
+
+The header says what the columns are. Either a row is one measurement (or several: ``value`` may be
+there more than once), with a column ``value``; all columns but those named below are parameters::
+
+    p,n,kernel,metric,value
+    4,1000,main->compute,time,6.0
+
+or every metric has a column, with a unit if one likes; repeated columns are repetitions. What
+stands before ``kernel`` is a parameter and what stands after it is a metric; without ``kernel`` the
+table has two columns, or the parameters are named by the caller::
+
+    p,n,kernel,time [s],time [s],flops
+    4,1000,main->compute,6.0,6.1,4e9
+
+``kernel`` may also be called callpath, region or function. ``unit`` belongs to the rows of the
+first form, and ``repetition`` is for people: rows at the same point are repetitions in any case. If
+the caller names the parameters, further columns separate kernels in the first form and are
+metrics in the second. Blank lines and lines that begin with # are left out. With semicolons a
+number may have a decimal comma. An empty field was not measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hindmost.analysis.readers.format import ExperimentFormat, ExperimentRequest
+from hindmost.analysis.readers.gather_experiment import DEFAULT, ROOT, ExperimentGathering
+from hindmost.analysis.readers.text_tables import (
+    TextTable,
+    header_and_first_row,
+    names_and_units,
+    read_text_table,
+    wrong_length,
+)
+from hindmost.errors import DataError, UsageError
+from hindmost.text import choose
+
+ROLES = {
+    "kernel": "kernel",
+    "callpath": "kernel",
+    "region": "kernel",
+    "function": "kernel",
+    "metric": "metric",
+    "unit": "unit",
+    "value": "value",
+    "repetition": "repetition",
+}
+"""What columns of a name are for; all others are parameters or metrics."""
+
+SHOULD_BE = (
+    "a table has columns for the parameters and 'value' (with 'kernel' and 'metric' if there are "
+    "several), or the parameters, then 'kernel', then one column per metric"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ExperimentColumns:
+    """The role of every column; None where no column has it."""
+
+    parameters: list[tuple[int, str]]
+    metrics: list[tuple[int, str, str]]
+    """Column, name and unit, if every metric has its column."""
+    values: list[int]
+    kernel: int | None
+    metric: int | None
+    unit: int | None
+    labels: list[tuple[int, str]]
+    """Columns that separate kernels."""
+
+
+def _columns(fields: Sequence[str], wanted: Sequence[str], where: str) -> _ExperimentColumns:
+    """Say what the columns are."""
+    named = names_and_units(fields)
+    names = [name for name, _ in named]
+    for name in wanted:
+        if name not in names:
+            raise UsageError(f"{where}: no column '{name}'; {choose(names)}.")
+    roles: dict[str, list[int]] = {}
+    others: list[int] = []
+    for at, name in enumerate(names):
+        role = ROLES.get(name.lower())
+        if role is None or name in wanted:
+            others.append(at)
+        else:
+            roles.setdefault(role, []).append(at)
+    for role in ("kernel", "metric", "unit"):
+        if len(roles.get(role, ())) > 1:
+            raise DataError(f"{where}: more than one column for the {role}; keep one.")
+    single = {role: columns[0] for role, columns in roles.items()}
+    values = roles.get("value", [])
+    first = [at for at in others if names[at] in wanted]
+    rest = [at for at in others if at not in first]
+    if not wanted and values:
+        first, rest = others, []
+    elif not wanted:
+        kernel = single.get("kernel", 0)
+        if kernel:
+            first = [at for at in others if at < kernel]
+        elif len(others) == 2 or len({names[at] for at in others}) == 2:
+            first = others[:1]
+        else:
+            raise DataError(
+                f"{where}: cannot distinguish parameters from metrics among {', '.join(names)}. "
+                "Put the column 'kernel' between them, or name the parameters."
+            )
+        rest = [at for at in others if at not in first]
+    if not first or not (values or rest) or ("metric" in single and not values):
+        raise DataError(f"{where}: the columns are {', '.join(names) or 'none'}; {SHOULD_BE}.")
+    return _ExperimentColumns(
+        parameters=[(at, names[at]) for at in first],
+        metrics=[] if values else [(at, *named[at]) for at in rest],
+        values=values,
+        kernel=single.get("kernel"),
+        metric=single.get("metric"),
+        unit=single.get("unit"),
+        labels=[(at, names[at]) for at in rest] if values else [],
+    )
+
+
+def _number(table: TextTable, field: str, where: str, column: str) -> float:
+    value = table.number(field)
+    if value is None:
+        raise DataError(
+            f"{where}: '{field[:40]}' in column '{column}' is not a number. If the column is not a "
+            "parameter, name those that are."
+        )
+    return value
+
+
+def _read_file(path: Path, wanted: Sequence[str], into: ExperimentGathering) -> None:
+    table = read_text_table(path, SHOULD_BE)
+    header = table.header
+    columns = _columns(header, wanted, f"{path}, line {table.line}")
+    into.declare([name for _, name in columns.parameters], f"{path}, line {table.line}")
+    complete = [fields for _, fields in table.rows if len(fields) == len(header)]
+    labels = [
+        (at, name) for at, name in columns.labels if len({fields[at] for fields in complete}) > 1
+    ]
+    for line, fields in table.rows:
+        where = f"{path}, line {line}"
+        if len(fields) != len(header):
+            into.remarks.add(*wrong_length(where, fields, header))
+            continue
+        point = tuple(_number(table, fields[at], where, name) for at, name in columns.parameters)
+        kernel = fields[columns.kernel] if columns.kernel is not None else ""
+        kernel = (kernel or ROOT) + "".join(f", {name} = {fields[at]}" for at, name in labels)
+        cells = columns.metrics or [
+            (
+                at,
+                (fields[columns.metric] if columns.metric is not None else "") or DEFAULT,
+                fields[columns.unit] if columns.unit is not None else "",
+            )
+            for at in columns.values
+        ]
+        for at, metric, unit in cells:
+            values = [_number(table, fields[at], where, header[at])] if fields[at] else []
+            into.add((kernel, metric), point, values, where, unit)
+
+
+def _is_number(field: str) -> bool:
+    try:
+        float(field.replace(",", "."))
+    except ValueError:
+        return False
+    return True
+
+
+def _recognises(path: Path, head: bytes) -> bool:
+    rows = header_and_first_row(head)
+    if rows is None or any(_is_number(field) or not field for field in rows[0]):
+        return False
+    header, row = rows
+    if row is None:
+        return path.suffix.lower() in (".csv", ".tsv")
+    return len(row) == len(header) and sum(map(_is_number, row)) >= 2
+
+
+def _read(paths: tuple[Path, ...], request: ExperimentRequest, into: ExperimentGathering) -> None:
+    for path in paths:
+        _read_file(path, request.parameters, into)
+
+
+CSV_EXPERIMENT = ExperimentFormat(
+    name="csv",
+    looks_like="a table with a header, separated by commas, semicolons or tabs",
+    recognises=_recognises,
+    read=_read,
+)

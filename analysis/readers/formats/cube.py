@@ -1,0 +1,219 @@
+"""CUBE profiles of Score-P and Scalasca: a folder with a folder for each run.
+
+``runs/PREFIX.p4.n10.r1/profile.cubex``: the parameters are in the names of the inner folders, see
+`folder_names`; those that are the same in all are left out, as in Extra-P. Repetitions are folders
+of the same parameters. A kernel is a call path, and its value is that of the call path alone, or
+with what it calls where ``inclusive`` is asked for. The values of all locations (ranks and threads)
+are combined by their mean, as Extra-P does for weak scaling, or by their maximum or sum; Extra-P
+uses the sum for strong scaling. Call paths that are missing at some points stay separate series;
+Extra-P adds them to their callers.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.analysis.readers.format import (
+    OVER_RANKS,
+    ExperimentFormat,
+    ExperimentRequest,
+    RankColumns,
+    RankFormat,
+)
+from hindmost.analysis.readers.gather_experiment import ExperimentGathering
+from hindmost.analysis.readers.path_names import parameters_in
+from hindmost.analysis.readers.remarks import first_few
+from hindmost.errors import DataError, HindmostError, MissingError, UsageError
+from hindmost.text import choose
+
+_FIRST_MEMBER = re.compile(rb"(?:\./)?(?:anchor\.xml|\d+\.(?:index|data))\0")
+
+
+def _parser() -> Any:
+    try:
+        from pycubexr import CubexParser
+    except ImportError as error:
+        raise MissingError(
+            "CUBE profiles need pycubexr, which is not installed: pip install 'hindmost[cube]'."
+        ) from error
+    return CubexParser
+
+
+def _call_paths(roots: list[Any]) -> Iterator[tuple[Any, str]]:
+    """Yield every call path's node and its name."""
+    waiting = [(root, root.region.name) for root in reversed(roots)]
+    while waiting:
+        node, name = waiting.pop()
+        yield node, name
+        waiting += [
+            (child, f"{name}->{child.region.name}") for child in reversed(node.get_children())
+        ]
+
+
+def _profile(
+    path: Path, request: ExperimentRequest
+) -> tuple[dict[tuple[str, str], tuple[float, str]], list[str]]:
+    """Return the value and the unit of every call path and metric, and metrics without data."""
+    profile = _parser()(str(path))
+    try:
+        with profile:
+            return _values(profile, request)
+    finally:
+        # Of a damaged file pycubexr lets the archive stand open.
+        archive = getattr(profile, "_cubex_file", None)
+        if archive is not None:
+            archive.close()
+
+
+def _values(
+    profile: Any, request: ExperimentRequest
+) -> tuple[dict[tuple[str, str], tuple[float, str]], list[str]]:
+    """Return what `_profile` does of an open profile."""
+    over_ranks = OVER_RANKS[request.over_ranks]
+    found: dict[tuple[str, str], tuple[float, str]] = {}
+    empty: list[str] = []
+    paths = list(_call_paths(profile.get_root_cnodes()))
+    members = set(profile._tar_file_members())
+    metrics = profile.all_metrics()
+    names = [metric.name for metric in metrics]
+    for name in request.metrics:
+        if name not in names:
+            raise UsageError(f"No metric '{name}' in the profiles; {choose(names)}.")
+    for metric in metrics:
+        if request.metrics and metric.name not in request.metrics:
+            continue
+        if f"{metric.id}.index" not in members:
+            empty.append(metric.name)
+            continue
+        values = profile.get_metric_values(metric, cache=False)
+        for node, name in paths:
+            if node.id not in values.cnode_indices and not request.inclusive:
+                continue
+            each = values.cnode_values(
+                node,
+                convert_to_exclusive=not request.inclusive,
+                convert_to_inclusive=request.inclusive,
+            )
+            value = over_ranks(np.asarray(each.astype(float), np.float64))
+            # The same name may stand for several nodes, as for calls from two lines.
+            before = found.get((name, metric.name), (0.0, ""))[0]
+            found[name, metric.name] = (before + value, metric.units or "")
+    return found, empty
+
+
+def read_ranks(path: Path) -> RankColumns:
+    """Return the exclusive value of every call path on every rank: times, bytes and visits.
+
+    The threads of a rank are added.
+
+    Raises
+    ------
+    DataError
+        A damaged file.
+    """
+    parser = _parser()
+    try:
+        with parser(str(path)) as profile:
+            names = _ranks_of_locations(profile)
+            ranks, rank_of = np.unique(names, return_inverse=True)
+            members = set(profile._tar_file_members())
+            columns: dict[str, NDArray[np.float64]] = {}
+            units: dict[str, str] = {}
+            for metric in profile.all_metrics():
+                if f"{metric.id}.index" not in members:
+                    continue
+                values = profile.get_metric_values(metric, cache=False)
+                for node, name in _call_paths(profile.get_root_cnodes()):
+                    if node.id not in values.cnode_indices:
+                        continue
+                    each = values.cnode_values(
+                        node, convert_to_exclusive=True, convert_to_inclusive=False
+                    )
+                    of_ranks = np.bincount(rank_of, np.asarray(each, np.float64))
+                    column = f"{name} {metric.name}"
+                    columns[column] = columns.get(column, 0.0) + of_ranks
+                    units[column] = metric.units or ""
+    except HindmostError:
+        raise
+    except Exception as error:  # of a damaged file, whatever pycubexr meets
+        raise DataError(
+            f"{path} is not a CUBE profile that can be read ({type(error).__name__}: {error})."
+        ) from error
+    return RankColumns(ranks=ranks.astype(np.int64), values=columns, units=units)
+
+
+def _ranks_of_locations(profile: Any) -> list[int]:
+    """Return the rank of every location, in the order of their values."""
+    groups = profile._anchor_result.system_tree_nodes[0].all_location_groups()
+    found = {location.id: int(group.rank) for group in groups for location in group.all_locations()}
+    return [found[each] for each in sorted(found)]
+
+
+def _read(paths: tuple[Path, ...], request: ExperimentRequest, into: ExperimentGathering) -> None:
+    points = {path: parameters_in(path.resolve().parent.name) for path in paths}
+    for path, point in points.items():
+        if not point:
+            raise DataError(
+                f"{path}: its folder '{path.resolve().parent.name}' names no parameters; call it "
+                "PREFIX.p4.n10.r1, for example."
+            )
+    first = next(iter(points))
+    for path, point in points.items():
+        if point.keys() != points[first].keys():
+            raise DataError(
+                f"{path}: the parameters are {', '.join(point)}, but {', '.join(points[first])} "
+                f"in {first}. All folders must name the same."
+            )
+    varying = [name for name in points[first] if len({each[name] for each in points.values()}) > 1]
+    names = [*varying, *(name for name in request.parameters if name in points[first])]
+    names = list(dict.fromkeys(names)) or list(points[first])[:1]
+    into.declare(names, str(first))
+    for path, point in points.items():
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            try:
+                found, empty = _profile(path, request)
+            except HindmostError:
+                raise
+            except Exception as error:  # of a damaged file, whatever pycubexr meets
+                raise DataError(
+                    f"{path} is not a CUBE profile that can be read "
+                    f"({type(error).__name__}: {error}). Copy it again, or leave its folder out."
+                ) from error
+        for one in said:
+            into.remarks.add("warnings of pycubexr", f"{path}: {one.message}")
+        if empty:
+            into.remarks.add(
+                "profiles with metrics that have no data",
+                f"{path} has no data for {first_few(empty)}; left out.",
+            )
+        for key, (value, unit) in found.items():
+            into.add(key, tuple(point[name] for name in names), [value], str(path), unit)
+
+
+def _recognises(path: Path, head: bytes) -> bool:
+    if _FIRST_MEMBER.match(head):
+        return True
+    return head[257:262] == b"ustar" and path.suffix == ".cubex"
+
+
+CUBE = ExperimentFormat(
+    name="cube",
+    looks_like="folders like PREFIX.p4.n10.r1 with profile.cubex inside (Score-P, Scalasca)",
+    recognises=_recognises,
+    read=_read,
+)
+
+CUBE_RANKS = RankFormat(
+    name=CUBE.name,
+    looks_like="profile.cubex (Score-P, Scalasca)",
+    recognises=_recognises,
+    read=read_ranks,
+)

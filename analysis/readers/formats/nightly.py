@@ -1,0 +1,113 @@
+"""Nightly results of ctest, one JSON file per night, as of the Albany Land-Ice performance tests.
+
+::
+
+    {"ant-2-20km_ml_ls_np384": {
+        "case": "ant-2-20km_ml_ls", "np": 384, "date": 20210124, "passed": true,
+        "Simulation start time": "05:35:04",
+        "Albany git commit id": "6177ebf", "Trilinos git commit id": "5e36d3d",
+        "timers": {"Albany Total Time:": 172.123, "Albany: Total Fill Time:": 144.418}}}
+
+The key is the case, a time is the date with the start of the simulation (midnight where the file
+does not say it), in UTC. A night is a failed run of the case if it did not pass, whatever
+its timers say, or has none. The files do not name their machine; the folder does, see `places`.
+Names of timers that are indented stand below those before them; see `timers` for the rest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from hindmost.analysis.readers.commits import commits_in
+from hindmost.analysis.readers.dates import seconds_since_1970
+from hindmost.analysis.readers.format import CaseResult, HistoryEntry, HistoryFile, HistoryFormat
+from hindmost.analysis.readers.history import FailedRun
+from hindmost.analysis.readers.json_values import JsonObject, expect, read_object
+from hindmost.analysis.readers.path_names import date_of
+from hindmost.analysis.readers.remarks import Remarks
+from hindmost.analysis.readers.timers import unfold
+from hindmost.errors import DataError
+
+MACHINE_KEYS = ("machine", "site", "host", "hostname")
+DAY_S = 86400.0
+
+_START = re.compile(r"(\d{1,2}):(\d{2}):(\d{2})(?:\.\d*)?")
+
+
+def _time(entry: JsonObject, where: str, by_name: float | None) -> float:
+    """Return when a case was run."""
+    if "date" in entry:
+        time = seconds_since_1970(entry["date"], f"{where}: date")
+    elif by_name is not None:
+        time = by_name
+    else:
+        raise DataError(f"{where} has no date, and the file's name has none.")
+    match = _START.fullmatch(str(entry.get("Simulation start time", "")).strip())
+    if match is not None and time % DAY_S == 0.0:
+        time += 3600.0 * int(match[1]) + 60.0 * int(match[2]) + int(match[3])
+    return time
+
+
+def _run(case: str, entry: JsonObject, source: HistoryFile, time: float) -> HistoryEntry:
+    """Return the results of a case, or that it failed."""
+    said = (str(entry[key]) for key in MACHINE_KEYS if isinstance(entry.get(key), str))
+    machine = next(said, source.folder_machine)
+    timers = entry.get("timers")
+    passed = entry.get("passed", True)
+    if passed is not True or not timers:
+        return FailedRun(
+            time=time,
+            machine=machine,
+            case=case,
+            reason="did not pass" if passed is not True else "no timers",
+            file=str(source.path),
+        )
+    where = f"{source.path}: {case}"
+    values = expect(timers, dict, f"{where}: timers")
+    if any(name[:1].isspace() for name in values):
+        values = dict(zip(unfold(list(values)), values.values(), strict=True))
+    return CaseResult(
+        machine=machine,
+        case=case,
+        time=time,
+        file=str(source.path),
+        values=values,
+        commits=commits_in(entry),
+    )
+
+
+def _read(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
+    path = source.path
+    nights = read_object(path)
+    by_name = date_of(path)
+    if not nights:
+        remarks.add("nights without a case", f"{path} contains no case; left out.")
+    for case, entry in nights.items():
+        where = f"{path}: {case}"
+        try:
+            if not {"passed", "timers"} & expect(entry, dict, where).keys():
+                raise DataError(f"{where} has neither 'passed' nor 'timers'; a case has both.")
+            found = _run(case, entry, source, _time(entry, where, by_name))
+        except DataError as error:
+            remarks.add("cases that cannot be read", f"{error} The case is left out.")
+        else:
+            yield found
+
+
+def _recognises(path: Path, head: bytes) -> bool:
+    begin = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if begin.strip() in (b"{}", b"{ }"):
+        # A night in which nothing ran; only its name shows the format.
+        return path.name.startswith("ctest")
+    return begin.startswith(b"{") and re.search(rb'"timers"\s*:\s*(?:\{|null)', head) is not None
+
+
+NIGHTLY = HistoryFormat(
+    name="nightly",
+    looks_like='JSON of cases, each with "date", "passed" and "timers" (nightly ctest)',
+    recognises=_recognises,
+    read=_read,
+    companions=("config.json",),
+)

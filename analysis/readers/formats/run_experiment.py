@@ -1,0 +1,186 @@
+"""Run files of hindmost as an experiment: a folder of runs over ranks, unknowns or both.
+
+A kernel is a solver on a workload, and whatever differs between the runs besides the parameters:
+restart, options, software, machine. Its size is the one that changes least often: over ranks, the
+unknowns of a strong scaling study and the unknowns per rank of a weak one. Host names do not
+separate kernels, since a study over ranks goes over hosts. Repeats of a configuration are
+repetitions.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hindmost.analysis.readers.format import ExperimentRequest
+from hindmost.analysis.readers.gather_experiment import ExperimentGathering
+from hindmost.analysis.readers.run_metrics import DEFAULT_METRIC, kept_only, measure
+from hindmost.analysis.readers.run_parameters import (
+    DEFAULT_PARAMETER,
+    PARAMETERS,
+    check_names,
+    number,
+    parameter,
+)
+from hindmost.analysis.runs.configuration import GROWS, LONGEST_WORD, apart, configuration
+from hindmost.analysis.runs.read import incomplete
+from hindmost.errors import DamagedFileError, DataError, NotARunFileError
+from hindmost.harness.runfile.provenance import THREAD_VARIABLES
+from hindmost.harness.runfile.reader import Run, open_run
+
+SIZES = ("ranks", "unknowns", "unknowns-per-rank")
+"""Any two of these give the third."""
+SIZES_OF_CELLS = ("ranks", "cells", "cells-per-rank")
+WORDS = {name: name.replace("-per-rank", " a rank") for name in (*SIZES, *SIZES_OF_CELLS)}
+ADAPTIVE = "adaptive"
+OF_MESH = ("deck.name", "deck.summary", "deck.columns", "deck.rows", "deck.spacing", "deck.levels")
+FOLLOWS = {
+    "nodes": ("ranks",),
+    "threads": THREAD_VARIABLES,
+    "cells": OF_MESH,
+    "cells-per-rank": OF_MESH,
+}
+"""Parts of a configuration that follow a parameter, so that they do not separate kernels."""
+
+
+def _complete(paths: tuple[Path, ...], into: ExperimentGathering) -> list[Run]:
+    """Open what can be of use, and remark on the rest."""
+    runs: list[Run] = []
+    unreadable: list[DataError] = []
+    for path in paths:
+        try:
+            run = open_run(path)
+        except (NotARunFileError, DamagedFileError) as error:
+            unreadable.append(error)
+            continue
+        if run.header.complete:
+            runs.append(run)
+        else:
+            into.remarks.add("incomplete runs", f"{incomplete(run)} Left out.")
+    if not runs and unreadable:
+        raise unreadable[0]
+    for each in unreadable:
+        into.remarks.add("files that are damaged or no run files", f"{each} Left out.")
+    return runs
+
+
+def _size(run: Run, name: str) -> str | None:
+    """Return a size for a kernel's name, None if the run does not know it."""
+    try:
+        value = PARAMETERS[name](run)
+    except DataError:
+        return None
+    # A mesh is seldom divided without a remainder, so that sizes per rank differ a little; the
+    # cells of an adaptive one differ from run to run.
+    return f"{value:,.0f}" if name in ("ranks", "unknowns") else f"{value:.3g}"
+
+
+def _separating_sizes(runs: list[Run], chosen: tuple[str, ...]) -> list[str]:
+    """Return the sizes besides the parameters that can separate runs into kernels."""
+    sizes = SIZES_OF_CELLS if set(chosen) & {"cells", "cells-per-rank"} else SIZES
+    taken = {*chosen, *(part for name in chosen for part in FOLLOWS.get(name, ()))}
+    known = [name for name in sizes if name not in taken]
+    if len(known) < 2:
+        return []
+    if len(known) == 3:
+        return ["ranks", "unknowns"]
+    kinds = {name: len({_size(run, name) for run in runs}) for name in known}
+    return [min(known, key=kinds.__getitem__)]
+
+
+def _name_parts(run: Run, chosen: tuple[str, ...]) -> dict[str, str]:
+    """Return what distinguishes a run from others, without sizes and parameters."""
+    parts = configuration(run)
+    follow = (part for name in chosen for part in FOLLOWS.get(name, ()))
+    for name in ("workload", "solver", *GROWS, *chosen, *follow):
+        parts.pop(name, None)
+    if "machine" in parts:
+        parts["machine file"] = parts.pop("machine")
+    machine = run.header.environment.get("machine")
+    if isinstance(machine, dict):
+        parts["machine"] = f"{machine.get('cpu_model')}, {machine.get('cores')} cores"
+    return parts
+
+
+def _base(run: Run, chosen: tuple[str, ...]) -> str:
+    """Name solver and workload, without the size where that is a parameter."""
+    header = run.header
+    operation = header.spec.get("operation")
+    if "bytes" in chosen and isinstance(operation, str):
+        return f"{operation} on {header.workload}"
+    if header.workload == ADAPTIVE and set(chosen) & {"cells", "cells-per-rank"}:
+        return header.workload  # the solver is the deck
+    return f"{header.solver} on {header.workload}"
+
+
+def _kernels(runs: list[Run], chosen: tuple[str, ...]) -> tuple[list[str], list[str]]:
+    """Return the kernel of every run, and other numbers by which kernels differ."""
+    alike: dict[str, list[int]] = {}
+    for at, run in enumerate(runs):
+        alike.setdefault(_base(run, chosen), []).append(at)
+    titles = [""] * len(runs)
+    numbers: dict[str, None] = {}
+    for base, places in alike.items():
+        members = [runs[at] for at in places]
+        parts = [_name_parts(run, chosen) for run in members]
+        varying = apart(parts)
+        sizes = [
+            size
+            for size in _separating_sizes(members, chosen)
+            if len({_size(run, size) for run in members}) > 1
+        ]
+        numbers |= dict.fromkeys(sizes)
+        numbers |= {
+            key: None for key in varying if all(number(part.get(key)) is not None for part in parts)
+        }
+        for at, run, part in zip(places, members, parts, strict=True):
+            words = [f"{_size(run, size)} {WORDS[size]}" for size in sizes]
+            words += [
+                f"{key} {part[key][:LONGEST_WORD]}" if key in part else f"no {key}"
+                for key in varying
+            ]
+            titles[at] = ", ".join([base, *words])
+    return titles, list(numbers)
+
+
+def _remark_on_texts(runs: list[Run], into: ExperimentGathering) -> None:
+    """Remark on values that some runs give as a number and others as text, and that count alike."""
+    first: dict[tuple[str, str], dict[bool, Path]] = {}
+    for run in runs:
+        given = run.header.spec.get("parameters")
+        for name, value in given.items() if isinstance(given, dict) else ():
+            if number(str(value)) is not None:
+                first.setdefault((name, str(value)), {}).setdefault(
+                    isinstance(value, str), run.path
+                )
+    for (name, value), places in first.items():
+        if len(places) == 2:
+            into.remarks.add(
+                "values given as text and as a number",
+                f"{name} is the text '{value}' in {places[True]} and the number {value} in "
+                f"{places[False]}; both count as {value}. Give it in one way.",
+            )
+
+
+def read_runs(
+    paths: tuple[Path, ...], request: ExperimentRequest, into: ExperimentGathering
+) -> None:
+    """Put the metrics of every complete run into a gathering."""
+    chosen = request.parameters or (DEFAULT_PARAMETER,)
+    runs = _complete(paths, into)
+    check_names(chosen, runs)
+    into.declare(chosen, "run files")
+    _remark_on_texts(runs, into)
+    kernels, others = _kernels(runs, chosen)
+    if others and not request.parameters:
+        into.remarks.add(
+            "parameters that were not chosen",
+            f"Kernels are modelled over {DEFAULT_PARAMETER}; runs that differ in "
+            f"{', '.join(others)} are separate kernels. To model over another parameter: "
+            f"--parameter {others[0]}.",
+        )
+    for run, kernel in zip(runs, kernels, strict=True):
+        point = tuple(parameter(run, name) for name in chosen)
+        for metric in request.metrics or (DEFAULT_METRIC,):
+            if caution := kept_only(run, metric):
+                into.remarks.add("metrics of kept ranks only", caution)
+            into.add((kernel, metric), point, [measure(run, metric)], str(run.path), "s")

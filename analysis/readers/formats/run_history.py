@@ -1,0 +1,103 @@
+"""Run files of hindmost as a history: every run is an observation.
+
+A case is a solver on a workload with its configuration, and a machine is the cluster that the
+scheduler names, or the host. The timers are the solve (the slowest rank's), the median iteration
+and the mean of every phase in an iteration; those are parts of the solve. The median iteration and
+the phases are of the rank where they are largest; the median iteration of a run that kept full
+records of some ranks is of these only, and a remark says so. What was measured is the commit of the
+repository around the run, and the version of PETSc. An incomplete run is a failed one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from hindmost.analysis.readers.dates import seconds_since_1970
+from hindmost.analysis.readers.format import CaseResult, HistoryEntry, HistoryFile
+from hindmost.analysis.readers.history import FailedRun
+from hindmost.analysis.readers.remarks import Remarks
+from hindmost.analysis.readers.repetitions import NORMAL_QUARTILES, OF_A_MEDIAN, StandardError
+from hindmost.analysis.readers.run_metrics import iteration_times, kept_only, measure
+from hindmost.analysis.runs.configuration import name_of
+from hindmost.analysis.runs.groups import Group
+from hindmost.analysis.runs.read import incomplete
+from hindmost.harness.runfile.ending import Ending
+from hindmost.harness.runfile.reader import Run, open_run
+
+SOLVE = "solve"
+ITERATION = "iteration"
+
+
+def _machine(run: Run) -> str:
+    header = run.header
+    cluster = header.scheduler.get("SLURM_CLUSTER_NAME")
+    machine = header.environment.get("machine")
+    host = machine.get("host") if isinstance(machine, dict) else None
+    return str(cluster or host or next(iter(run.hosts), ""))
+
+
+def _case(run: Run) -> str:
+    return Group((run,), name_of(run)).title
+
+
+def _commits(run: Run) -> dict[str, str]:
+    header = run.header
+    found: dict[str, str] = {}
+    commit = header.git.get("commit")
+    if commit:
+        found[""] = f"{commit}{' with changes' if header.git.get('dirty') else ''}"
+    if header.environment.get("petsc"):
+        found["PETSc"] = str(header.environment["petsc"])
+    return found
+
+
+def _error_of_median(run: Run) -> float:
+    """Return the standard error of the median iteration of the rank where it is largest.
+
+    The deviation is that of a normal law with the same quartiles, so that detours do not count;
+    iterations are assumed to be independent.
+    """
+    medians: list[tuple[float, float]] = []
+    for times in iteration_times(run):
+        low, median, high = np.quantile(times, (0.25, 0.5, 0.75), axis=0)
+        errors = OF_A_MEDIAN * (high - low) / NORMAL_QUARTILES / math.sqrt(len(times))
+        slowest = int(np.argmax(median))
+        medians.append((float(median[slowest]), float(errors[slowest])))
+    return max(medians)[1]
+
+
+def read_run(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
+    """Yield the results of a run file."""
+    run = open_run(source.path)
+    time = seconds_since_1970(run.header.t0_utc, f"{run.path}: t0_utc")
+    machine, case = _machine(run), _case(run)
+    if not run.header.complete:
+        yield FailedRun(
+            time=time, machine=machine, case=case, reason=incomplete(run), file=str(run.path)
+        )
+        return
+    ending = Ending.of(run.header)
+    if ending is not None and ending.shortfall:
+        yield FailedRun(
+            time=time, machine=machine, case=case, reason=ending.shortfall, file=str(run.path)
+        )
+        return
+    if caution := kept_only(run, "median-iteration"):
+        remarks.add("metrics of kept ranks only", caution)
+    parts = [name for name in run.phases if name not in (SOLVE, ITERATION)]
+    values = {SOLVE: run.solve_time_s, ITERATION: measure(run, "median-iteration")}
+    # A phase that a run does not use, as the halo on one rank, is not a measurement.
+    values |= {name: mean for name in parts if (mean := measure(run, name)) != 0.0}
+    yield CaseResult(
+        machine=machine,
+        case=case,
+        time=time,
+        file=str(run.path),
+        values=values,
+        commits=_commits(run),
+        errors={ITERATION: StandardError(_error_of_median(run))},
+        parents=dict.fromkeys((ITERATION, *parts), SOLVE),
+    )

@@ -1,0 +1,250 @@
+"""Results of many files, put together into a history."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.analysis.readers.commits import commits_text
+from hindmost.analysis.readers.format import CaseResult, HistoryEntry
+from hindmost.analysis.readers.history import FailedRun, History, NightlySeries, SeriesName
+from hindmost.analysis.readers.remarks import Remarks
+from hindmost.analysis.readers.repetitions import StandardError
+from hindmost.analysis.readers.timers import find_parents
+from hindmost.analysis.readers.units import plain_unit, smaller_is_better
+from hindmost.errors import DataError, UsageError
+from hindmost.text import choose, counted
+
+UNKNOWN = StandardError(math.nan)
+Key = tuple[str, str, str]
+"""Machine, case and timer."""
+
+
+class _Commits(NamedTuple):
+    """What was measured, one object for all observations of it."""
+
+    text: str
+    parts: Mapping[str, str]
+
+
+class _Observation(NamedTuple):
+    """A value of a series; these sort by their time and then as they were read."""
+
+    time: float
+    number: int
+    value: float
+    commits: _Commits
+    spread: float
+    freedom: float
+    unit: str
+    file: str
+
+
+class HistoryGathering:
+    """Observations by machine, case and timer, from one file or many.
+
+    Attributes
+    ----------
+    remarks : Remarks
+    """
+
+    def __init__(self) -> None:
+        self.remarks = Remarks()
+        self._series: dict[Key, list[_Observation]] = {}
+        self._failures: list[FailedRun] = []
+        self._stated_parents: dict[str, str] = {}
+        self._commits: dict[tuple[tuple[str, str], ...], _Commits] = {}
+        self._units: dict[str, tuple[str, float]] = {"s": ("s", 1.0)}
+        self._number = 0
+
+    def add(self, found: Iterable[HistoryEntry]) -> None:
+        """Add what was found in a file."""
+        for each in found:
+            if isinstance(each, FailedRun):
+                self._failures.append(each)
+            else:
+                self._add(each)
+
+    def _add(self, run: CaseResult) -> None:
+        commits = self._shared(run.commits)
+        self._stated_parents.update(run.parents)
+        self._number += 1
+        for timer, value in run.values.items():
+            if type(value) is not float or not 0.0 < value < math.inf:
+                value = self._judge(value, f"{run.file}: {run.case}, {timer}")
+                if value is None:
+                    continue
+            name = run.units.get(timer, "s")
+            if name not in self._units:
+                self._units[name] = plain_unit(name)
+            unit, factor = self._units[name]
+            error = run.errors.get(timer, UNKNOWN)
+            spread = error.error * factor
+            if not 0.0 <= spread < math.inf:
+                spread = math.nan
+            observation = _Observation(
+                run.time,
+                self._number,
+                value * factor,
+                commits,
+                spread,
+                error.freedom,
+                unit,
+                run.file,
+            )
+            if not 0.0 < observation.value < math.inf:  # too large or too small for a float
+                self._judge(observation.value, f"{run.file}: {run.case}, {timer}")
+                continue
+            self._series.setdefault((run.machine, run.case, timer), []).append(observation)
+
+    def _shared(self, commits: Mapping[str, str]) -> _Commits:
+        key = tuple(commits.items())
+        if key not in self._commits:
+            self._commits[key] = _Commits(commits_text(commits), dict(commits))
+        return self._commits[key]
+
+    def _judge(self, value: Any, where: str) -> float | None:
+        """Return a value that is a measurement as a float; remark on another."""
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            self.remarks.add(
+                "values that are not numbers",
+                f"{where} is {_shown(value)}, not a number; left out.",
+            )
+            return None
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if not math.isfinite(number):
+            self.remarks.add(
+                "values that are not finite",
+                f"{where} is {number}, which is not a measurement; left out.",
+            )
+            return None
+        if number <= 0.0:
+            self.remarks.add(
+                "values that are not above zero",
+                f"{where} is {number:.12g}, which is not above zero; left out.",
+            )
+            return None
+        return number
+
+    def history(
+        self,
+        source: str,
+        machine: str | None = None,
+        case: str | None = None,
+        timer: str | None = None,
+    ) -> History:
+        """Return what was gathered, or the part that is asked for.
+
+        Raises
+        ------
+        UsageError
+            No such machine, case or timer.
+        DataError
+            Nothing is left.
+        """
+        keys, failures = sorted(self._series), self._sorted_failures()
+        if not keys and not failures:
+            said = " ".join(self.remarks.sentences())
+            raise DataError(f"{source} contains no usable result. {said}".rstrip())
+        for at, (word, wanted) in enumerate((("machine", machine), ("case", case))):
+            if wanted is not None:
+                names = {key[at] for key in keys} | {getattr(each, word) for each in failures}
+                chosen = _choose(sorted(names), word, wanted, source)
+                keys = [key for key in keys if key[at] in chosen]
+                failures = [each for each in failures if getattr(each, word) in chosen]
+        if timer is not None and keys:
+            chosen = _choose(sorted({key[2] for key in keys}), "timer", timer, source)
+            keys = [key for key in keys if key[2] in chosen]
+        again: Counter[tuple[str, str]] = Counter()
+        series = tuple(self._made(key, again) for key in keys)
+        for (file, first), count in sorted(again.items()):
+            self.remarks.add(
+                "files that repeat results",
+                f"{file} repeats {counted(count, 'result')} of {first} (same time, "
+                "value and commits); left out.",
+            )
+        return History(
+            source=source,
+            series=series,
+            failures=tuple(failures),
+            parents=find_parents({key[2] for key in keys}, self._stated_parents),
+            warnings=self.remarks.sentences(),
+        )
+
+    def _sorted_failures(self) -> list[FailedRun]:
+        """Return failed runs, each once, in the order of their times."""
+        first: dict[tuple[Any, ...], FailedRun] = {}
+        for each in self._failures:
+            first.setdefault((each.time, each.machine, each.case, each.reason), each)
+        return [first[key] for key in sorted(first)]
+
+    def _made(self, key: Key, again: Counter[tuple[str, str]]) -> NightlySeries:
+        """Make a series, and count what repeats an observation by the files of both."""
+        observations = sorted(self._series[key])
+        units = Counter(each.unit for each in observations)
+        unit = min(units, key=lambda name: (-units[name], name))
+        name = SeriesName(machine=key[0], case=key[1], timer=key[2])
+        first: dict[tuple[float, float, str], _Observation] = {}
+        for each in observations:
+            if each.unit != unit:
+                self.remarks.add(
+                    "values whose unit differs from the rest of their series",
+                    f"{each.file}: {name} has the unit '{each.unit}', elsewhere '{unit}'; "
+                    "left out.",
+                )
+                continue
+            there = first.setdefault((each.time, each.value, each.commits.text), each)
+            if there is not each:
+                again[each.file, there.file] += 1
+        kept = list(first.values())
+        spread = _frozen([each.spread for each in kept])
+        known = np.isfinite(spread)
+        freedom = _frozen([each.freedom for each in kept])
+        return NightlySeries(
+            name=name,
+            unit=unit,
+            smaller_is_better=smaller_is_better(key[2], unit),
+            times=_frozen([each.time for each in kept]),
+            values=_frozen([each.value for each in kept]),
+            commits=tuple(each.commits.text for each in kept),
+            commit_parts=tuple(each.commits.parts for each in kept),
+            spread=spread if known.any() else None,
+            freedom=freedom if np.isfinite(freedom[known]).any() else None,
+        )
+
+
+def _frozen(numbers: list[float]) -> NDArray[np.float64]:
+    array = np.array(numbers, np.float64)
+    array.flags.writeable = False
+    return array
+
+
+def _shown(value: Any) -> str:
+    """Write a value that is not a number as its file does."""
+    text = json.dumps(value, default=str, ensure_ascii=False)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def _choose(names: list[str], word: str, wanted: str, source: str) -> set[str]:
+    """Return the names that are asked for, by name or by pattern."""
+    if wanted in names:
+        return {wanted}
+    pattern = wanted.replace("[", "[[]")
+    found = {name for name in names if fnmatch.fnmatchcase(name, pattern)}
+    if not found:
+        choices = choose(name or "''" for name in names)
+        raise UsageError(
+            f"No {word} '{wanted}' in {source}; {choices}. "
+            "A pattern may have * and ?, as in 'ant-*'."
+        )
+    return found

@@ -1,0 +1,158 @@
+"""A history of nightly results: series of timers, failed runs and the hierarchy of timers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.rules import Rule, Text
+
+FIRST_TIME, LAST_TIME = -62135596800.0, 253402300799.0
+"""Seconds since 1970 of the first and the last day that a date can be written for."""
+Time = Annotated[float, Rule(least=FIRST_TIME, most=LAST_TIME)]
+RATIO = " (ratio)"
+"""The end of the timer's name of a ratio of two series."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class SeriesName:
+    """Machine, case and timer of a series.
+
+    Attributes
+    ----------
+    machine : str
+        Empty where neither the file nor its folder says it.
+    case : str
+        Test case or benchmark, with its parameters.
+    timer : str
+        Also another metric, as a number of bytes; its parent is in `History.parents`.
+    """
+
+    machine: str
+    case: str
+    timer: str
+
+    @property
+    def is_ratio(self) -> bool:
+        """Whether it names the ratio of two series."""
+        return self.timer.endswith(RATIO)
+
+    def __str__(self) -> str:
+        """Write the name for a person."""
+        return ", ".join(part for part in (self.machine, self.case, self.timer) if part)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NightlySeries:
+    """One timer of one case on one machine over time; two are equal if all their contents are.
+
+    Attributes
+    ----------
+    name : SeriesName
+    unit : str
+        ``s`` for every time, whatever unit of time the file has; other units as the file writes
+        them; empty where it has none.
+    smaller_is_better : bool
+    times : float64 array, shape (observation,), seconds
+        UTC since 1970, ascending; observations of the same time are in the order of the files and
+        of their places there. Read-only.
+    values : float64 array, shape (observation,)
+        Finite and above zero, in the series' unit. Read-only.
+    commits : tuple of str, one per observation
+        What was measured, for a person: ``Albany abc123, Trilinos def456``; empty if unknown.
+    commit_parts : tuple of mapping, one per observation
+        Repository to commit or version, with an empty name for a repository that the file does not
+        name. Observations of the same commits share one mapping.
+    spread : float64 array, shape (observation,), or None
+        Standard error of each value, in the series' unit; NaN where it is unknown, None where it is
+        unknown everywhere. Read-only.
+    freedom : float64 array, shape (observation,), or None
+        Degrees of freedom of each spread, infinite where they are not stated; None where they are
+        stated nowhere. Read-only.
+    """
+
+    name: SeriesName
+    unit: str
+    smaller_is_better: bool
+    times: NDArray[np.float64]
+    values: NDArray[np.float64]
+    commits: tuple[str, ...]
+    commit_parts: tuple[Mapping[str, str], ...]
+    spread: NDArray[np.float64] | None
+    freedom: NDArray[np.float64] | None = None
+
+    def __eq__(self, other: object) -> bool:
+        """Compare everything; unknown spreads are equal."""
+        if not isinstance(other, NightlySeries):
+            return NotImplemented
+        return (
+            (self.name, self.unit, self.smaller_is_better)
+            == (other.name, other.unit, other.smaller_is_better)
+            and np.array_equal(self.times, other.times)
+            and np.array_equal(self.values, other.values)
+            and self.commit_parts == other.commit_parts
+            and alike(self.spread, other.spread)
+            and alike(self.freedom, other.freedom)
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # arrays have none
+
+    def __repr__(self) -> str:
+        """Say what the series is."""
+        return f"<NightlySeries {self.name}: {len(self.values)} observations>"
+
+
+def alike(mine: NDArray[np.float64] | None, theirs: NDArray[np.float64] | None) -> bool:
+    """Tell whether two arrays that may be missing are equal."""
+    if mine is None or theirs is None:
+        return mine is theirs
+    return np.array_equal(mine, theirs, equal_nan=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedRun:
+    """A run without a result.
+
+    Attributes
+    ----------
+    time : float
+        Seconds since 1970, UTC.
+    machine, case : str
+    reason : str
+    file : str
+    """
+
+    time: Time
+    machine: Text
+    case: Text
+    reason: Text
+    file: Text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """Everything that was read of a history.
+
+    Attributes
+    ----------
+    source : str
+        The files and folders, for messages.
+    series : tuple of NightlySeries
+        In the order of their names; none if every run failed.
+    failures : tuple of FailedRun
+        In the order of their times.
+    parents : mapping
+        Timer to the timer that it is a part of, both among the series; roots are not in it.
+    warnings : tuple of str
+        What was left out, merged or assumed, and why: a sentence each, with the file and the place.
+    """
+
+    source: str
+    series: tuple[NightlySeries, ...]
+    failures: tuple[FailedRun, ...]
+    parents: Mapping[str, str]
+    warnings: tuple[str, ...]

@@ -1,0 +1,115 @@
+"""JSON with the place of a value that is not as it should be."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from hindmost.analysis.readers.text_files import read_text
+from hindmost.errors import DataError
+
+JsonObject = dict[str, Any]
+
+SORTS: dict[type, str] = {dict: "an object", list: "a list", str: "a text"}
+"""How JSON calls what Python reads of it."""
+
+
+def load(text: str, where: str, first_line: int = 1) -> Any:
+    """Read JSON.
+
+    Raises
+    ------
+    DataError
+        It is not JSON, or an object has a key twice, of which one would be lost.
+    """
+
+    def whole(pairs: list[tuple[str, Any]]) -> JsonObject:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise DataError(
+                f"{where}: the key '{twice}' appears twice in one object; merge the two."
+            )
+        return found
+
+    try:
+        return json.loads(text, object_pairs_hook=whole)
+    except json.JSONDecodeError as error:
+        raise DataError(
+            f"{where}, line {error.lineno + first_line - 1}, column {error.colno}: not JSON "
+            f"({error.msg}). The file may have been cut off."
+        ) from None
+    except DataError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{where}: not JSON that can be read ({error}).") from None
+
+
+def read_object(path: Path) -> JsonObject:
+    """Read a file that contains one object.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, is not JSON, or contains something else.
+    """
+    found: JsonObject = expect(load(read_text(path), str(path)), dict, f"{path}: the document")
+    return found
+
+
+def to_number(value: Any, where: str) -> float:
+    """Return a number as a float; null is NaN, a number too large for a float is infinite.
+
+    Raises
+    ------
+    DataError
+        It is not a number.
+    """
+    if isinstance(value, float):
+        return value
+    if value is None:
+        return math.nan
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise DataError(f"{where}: {json.dumps(value)[:40]} is not a number.")
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def to_numbers(values: Any, where: str) -> list[float]:
+    """Return a list of numbers, or a single one, as floats; see `to_number`."""
+    if not isinstance(values, list):
+        values = [values]
+    return [value if type(value) is float else to_number(value, where) for value in values]
+
+
+def expect(value: Any, kind: type, where: str) -> Any:
+    """Return a value if it is of a kind.
+
+    Raises
+    ------
+    DataError
+        It is not; the message says where.
+    """
+    if not isinstance(value, kind):
+        raise DataError(f"{where} should be {SORTS[kind]}; it is {str(value)[:40]!r}.")
+    return value
+
+
+def member(holder: Any, name: str, kind: type | None, where: str) -> Any:
+    """Return a member of an object, of a kind or of any.
+
+    Raises
+    ------
+    DataError
+        It is not an object, it lacks the member, or the member is of another kind.
+    """
+    expect(holder, dict, where)
+    if name not in holder:
+        there = ", ".join(list(holder)[:8]) or "nothing"
+        raise DataError(f"{where} lacks '{name}'; it has: {there}.")
+    return holder[name] if kind is None else expect(holder[name], kind, f"{where} {name}")

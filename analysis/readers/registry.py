@@ -1,0 +1,70 @@
+"""All formats by what they yield, in the order in which they are tried."""
+
+from __future__ import annotations
+
+from hindmost.analysis.readers.format import ExperimentFormat, Format, HistoryFormat, RankFormat
+from hindmost.analysis.readers.formats.asv import ASV
+from hindmost.analysis.readers.formats.caliper import CALIPER, CALIPER_RANKS
+from hindmost.analysis.readers.formats.csv_experiment import CSV_EXPERIMENT
+from hindmost.analysis.readers.formats.csv_history import CSV_HISTORY
+from hindmost.analysis.readers.formats.csv_ranks import CSV_RANKS
+from hindmost.analysis.readers.formats.cube import CUBE, CUBE_RANKS
+from hindmost.analysis.readers.formats.extrap_json import EXTRAP_JSON
+from hindmost.analysis.readers.formats.extrap_json_lines import EXTRAP_JSON_LINES, TALPAS
+from hindmost.analysis.readers.formats.extrap_text import EXTRAP_TEXT
+from hindmost.analysis.readers.formats.google_benchmark import GOOGLE_BENCHMARK
+from hindmost.analysis.readers.formats.hyperfine import HYPERFINE
+from hindmost.analysis.readers.formats.nightly import NIGHTLY
+from hindmost.analysis.readers.formats.pytest_benchmark import PYTEST_BENCHMARK
+from hindmost.analysis.readers.formats.run_files import RUN_EXPERIMENT, RUN_HISTORY
+from hindmost.analysis.readers.formats.tau import TAU
+from hindmost.analysis.readers.formats.test_results import TEST_RESULTS
+from hindmost.registry import Registry
+
+GROUP = "hindmost.readers"
+"""Entry points of it are formats of any of the three kinds."""
+
+EXPERIMENT_FORMATS: Registry[ExperimentFormat] = Registry(
+    "format",
+    (
+        RUN_EXPERIMENT,
+        CUBE,
+        CALIPER,
+        EXTRAP_JSON_LINES,
+        TALPAS,
+        EXTRAP_JSON,
+        EXTRAP_TEXT,
+        CSV_EXPERIMENT,
+    ),
+    group=GROUP,
+    kind=ExperimentFormat,
+    shared=Format,
+)
+"""Formats with measurements over parameters."""
+
+HISTORY_FORMATS: Registry[HistoryFormat] = Registry(
+    "format",
+    (
+        RUN_HISTORY,
+        PYTEST_BENCHMARK,
+        GOOGLE_BENCHMARK,
+        ASV,
+        HYPERFINE,
+        TEST_RESULTS,
+        NIGHTLY,
+        CSV_HISTORY,
+    ),
+    group=GROUP,
+    kind=HistoryFormat,
+    shared=Format,
+)
+"""Formats with nightly results."""
+
+RANK_FORMATS: Registry[RankFormat] = Registry(
+    "format",
+    (TAU, CALIPER_RANKS, CUBE_RANKS, CSV_RANKS),
+    group=GROUP,
+    kind=RankFormat,
+    shared=Format,
+)
+"""Formats with metrics per rank."""

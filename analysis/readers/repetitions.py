@@ -1,0 +1,79 @@
+"""Repetitions of one night as one value with its standard error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+OF_A_MEDIAN = math.sqrt(math.pi / 2)
+"""Standard error of the median over that of the mean, of many normal values."""
+OF_FEW = (1.0, 1.0, 1.16018, 1.09216, 1.19757, 1.13511, 1.21372, 1.15995, 1.22267, 1.17615)
+"""The same of 1 to 10 values: the variance of the middle of normal values (David and Nagaraja,
+Order Statistics, 2003, section 3.2), times their number."""
+NORMAL_QUARTILES = 1.3489795003921634
+"""Between the quartiles of a normal law of standard deviation 1."""
+
+OF_QUARTILES = 0.37
+"""Efficiency of the standard deviation from quartiles relative to that of the sample."""
+
+HUGE = 1e300
+"""No measurement is above it; floats can represent what is below."""
+
+
+class StandardError(NamedTuple):
+    """How well repetitions determine a value.
+
+    Attributes
+    ----------
+    error : float
+        Standard error, in the unit of the value; NaN where it is unknown.
+    freedom : float
+        Degrees of freedom of that error; infinite where it is known well or not stated.
+    """
+
+    error: float
+    freedom: float = math.inf
+
+
+def all_good(values: Sequence[Any]) -> list[float] | None:
+    """Return repetitions as floats, None unless all of them are finite numbers above zero."""
+    good = [
+        value
+        for value in values
+        if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < HUGE
+    ]
+    return [float(value) for value in good] if values and len(good) == len(values) else None
+
+
+def first_bad(values: Sequence[Any]) -> Any:
+    """Return the first repetition that `all_good` does not take; the gathering says why."""
+    return next((value for value in values if all_good([value]) is None), None)
+
+
+def error_of_median(deviation: float, count: float) -> float:
+    """Return the standard error of the median of ``count`` normal values; NaN of one value."""
+    if not count > 1.0:
+        return math.nan
+    factor = OF_FEW[int(count) - 1] if count <= len(OF_FEW) else OF_A_MEDIAN
+    return factor * deviation / math.sqrt(count)
+
+
+def summarise(values: Sequence[float]) -> tuple[float, StandardError]:
+    """Return the median of repetitions and its spread, as of normal values.
+
+    The median, because one disturbed repetition should not make the night look slow.
+
+    Parameters
+    ----------
+    values : sequence of float
+        At least one.
+    """
+    each = np.asarray(values, np.float64)
+    if len(each) < 2:
+        return float(each[0]), StandardError(math.nan)
+    with np.errstate(over="ignore", invalid="ignore"):
+        error = error_of_median(float(each.std(ddof=1)), len(each))
+    return float(np.median(each)), StandardError(error, len(each) - 1.0)

@@ -1,0 +1,145 @@
+"""Tables in text files: CSV, also with semicolons or tabs; faults have a line."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hindmost.analysis.readers.text_files import first_line, read_text, split_lines
+from hindmost.errors import DataError
+
+_UNIT = re.compile(r"^(.*?)\s*\[([^\]]*)\]$")
+
+Row = tuple[int, list[str]]
+"""The number of a row's last line, and its fields."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextTable:
+    """A table with a header.
+
+    Attributes
+    ----------
+    path : Path
+    line : int
+        Of the header.
+    header : list of str
+    rows : list of Row
+        At least one. They may be shorter or longer than the header.
+    decimal : str
+        What numbers have for a decimal point: a comma if semicolons separate the fields.
+    """
+
+    path: Path
+    line: int
+    header: list[str]
+    rows: list[Row]
+    decimal: str
+
+    def number(self, field: str) -> float | None:
+        """Return the number in a field, None of other text."""
+        try:
+            return float(field.replace(",", ".") if self.decimal == "," else field)
+        except ValueError:
+            return None
+
+
+def read_text_table(path: Path, should_be: str) -> TextTable:
+    """Read a table.
+
+    Parameters
+    ----------
+    should_be : str
+        How a table of this sort looks, for the message.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, a line is not a row, or no row is below the header.
+    """
+    text = read_text(path)
+    separator = separator_of(first_line(text[: 1 << 16].encode())) or ","
+    rows = list(numbered_rows(text, separator, path))
+    if len(rows) < 2:
+        raise DataError(f"{path} has no rows below its header; {should_be}.")
+    (line, header), *rows = rows
+    return TextTable(
+        path=path, line=line, header=header, rows=rows, decimal="," if separator == ";" else "."
+    )
+
+
+def wrong_length(where: str, fields: list[str], header: list[str]) -> tuple[str, str]:
+    """Return the remark on a row that is shorter or longer than the header."""
+    return (
+        "rows whose length differs from the header",
+        f"{where}: {len(fields)} fields where the header has {len(header)}; left out.",
+    )
+
+
+def separator_of(line: str) -> str | None:
+    """Return what separates the fields of a header: a tab, a semicolon or a comma."""
+    return next((each for each in ("\t", ";", ",") if each in line), None)
+
+
+def split_row(line: str, separator: str) -> list[str]:
+    """Return the fields of one line, none if it is not a row."""
+    try:
+        rows = list(csv.reader([line], delimiter=separator, skipinitialspace=True))
+    except csv.Error:
+        return []
+    return [field.strip() for field in rows[0]] if rows else []
+
+
+def header_and_first_row(head: bytes) -> tuple[list[str], list[str] | None] | None:
+    """Return the header of a table and its first row, if there is one; None of another file.
+
+    Parameters
+    ----------
+    head : bytes
+        What `head_of` returns.
+    """
+    if b"\0" in head:
+        return None
+    lines = split_lines(head.decode("utf-8-sig", errors="replace"))
+    lines = [line for line in lines if line.strip() and not line.lstrip().startswith("#")][:2]
+    separator = separator_of(lines[0]) if lines else None
+    if separator is None or lines[0].lstrip().startswith(("{", "[")):
+        return None
+    return split_row(lines[0], separator), split_row(lines[1], separator) if lines[1:] else None
+
+
+def names_and_units(fields: Sequence[str]) -> list[tuple[str, str]]:
+    """Return name and unit of every column, as of ``time [s]``; the unit may be empty."""
+    found = [_UNIT.match(field) for field in fields]
+    return [
+        (match[1], match[2]) if match else (field, "")
+        for field, match in zip(fields, found, strict=True)
+    ]
+
+
+def numbered_rows(text: str, separator: str, path: Path) -> Iterator[Row]:
+    """Yield the rows, each with the number of its last line, without blank lines and comments.
+
+    Raises
+    ------
+    DataError
+        A line is not a row.
+    """
+    number = 0
+
+    def numbered() -> Iterator[str]:
+        nonlocal number
+        for line in split_lines(text):
+            number += 1
+            if line.strip() and not line.lstrip().startswith("#"):
+                yield line + "\n"
+
+    rows = csv.reader(numbered(), delimiter=separator, skipinitialspace=True)
+    try:
+        for fields in rows:
+            yield number, [field.strip() for field in fields]
+    except csv.Error as error:
+        raise DataError(f"{path}, line {number}: not a row of a table ({error}).") from None

@@ -1,0 +1,85 @@
+"""The hierarchy of timers: which timer is a part of which.
+
+Three sources, the first that knows a timer decides:
+
+1. what the reader says, as that all timers of a run file are parts of the solve;
+2. the hierarchy of the Albany Land-Ice performance tests (the report's figure A.3), by the names
+   of the nightly files (``Albany Residual Fill: Evaluate:``) and of the published page (``Residual
+   Fill Evaluate``): Total Time, below it Setup, Total Fill, preconditioner and linear solve, below
+   Total Fill those of Residual and Jacobian, below each of these Evaluate and Export;
+3. the name itself: ``solve->halo``, ``solve/halo``, ``solve::halo`` and ``solve: halo`` are parts
+   of ``solve`` if there is a timer of that name. The longest such name counts.
+
+A parent that was not measured is skipped for its own parent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+
+LAND_ICE: dict[str, str | None] = {
+    "Total Time": None,
+    "Setup Time": "Total Time",
+    "Total Fill Time": "Total Time",
+    "Residual Fill": "Total Fill Time",
+    "Residual Fill Evaluate": "Residual Fill",
+    "Residual Fill Export": "Residual Fill",
+    "Jacobian Fill": "Total Fill Time",
+    "Jacobian Fill Evaluate": "Jacobian Fill",
+    "Jacobian Fill Export": "Jacobian Fill",
+    "NOX Total Preconditioner Construction": "Total Time",
+    "NOX Total Linear Solve": "Total Time",
+}
+"""Timer to parent, None for the root."""
+
+_OTHERWISE = {"Fill Residual": "Residual Fill", "Fill Jacobian": "Jacobian Fill"}
+_JOINTS = re.compile(r"\s*(?:->|/|::|:(?=\s))\s*")
+
+
+def _plain(timer: str) -> str:
+    """Return a timer's name as `LAND_ICE` has it, if it is one of these."""
+    name = " ".join(timer.replace(":", " ").removeprefix("Albany").split())
+    return _OTHERWISE.get(name, name)
+
+
+def find_parents(timers: Collection[str], stated: Mapping[str, str]) -> dict[str, str]:
+    """Return the parent of every timer that has one among the timers.
+
+    Parameters
+    ----------
+    stated : mapping
+        What the readers state, timer to parent.
+    """
+    by_plain = {_plain(timer): timer for timer in timers}
+    found: dict[str, str] = {}
+    for timer in sorted(timers):
+        plain = _plain(timer)
+        if timer in stated:
+            parent: str | None = stated[timer] if stated[timer] in timers else None
+        elif plain in LAND_ICE:
+            up = LAND_ICE[plain]
+            while up is not None and up not in by_plain:
+                up = LAND_ICE[up]
+            parent = None if up is None else by_plain[up]
+        else:
+            beginnings = [timer[: joint.start()] for joint in _JOINTS.finditer(timer)]
+            parent = next((name for name in reversed(beginnings) if name in timers), None)
+        if parent is not None and parent != timer:
+            found[timer] = parent
+    return found
+
+
+def unfold(timers: Sequence[str]) -> list[str]:
+    """Return timers whose names are indented below their parents' as paths, ``solve->halo``."""
+    above: list[tuple[int, str]] = []
+    paths: list[str] = []
+    for timer in timers:
+        name = timer.strip()
+        depth = len(timer) - len(timer.lstrip())
+        while above and above[-1][0] >= depth:
+            above.pop()
+        path = f"{above[-1][1]}->{name}" if above else name
+        above.append((depth, path))
+        paths.append(path)
+    return paths

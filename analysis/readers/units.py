@@ -1,0 +1,46 @@
+"""Units of what is measured, and whether less of it is better."""
+
+from __future__ import annotations
+
+import re
+
+IN_SECONDS = {
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
+    **dict.fromkeys(("ms", "msec", "millisecond", "milliseconds"), 1e-3),
+    **dict.fromkeys(("us", "µs", "μs", "usec", "microsecond", "microseconds"), 1e-6),
+    **dict.fromkeys(("ns", "nsec", "nanosecond", "nanoseconds"), 1e-9),
+    **dict.fromkeys(("min", "minute", "minutes"), 60.0),
+    **dict.fromkeys(("h", "hour", "hours"), 3600.0),
+}
+"""Units of time, as tools write them."""
+
+_RATE = re.compile(
+    r"per[\s_-]?(?:s|sec|second)\b|/\s?s(?:ec|econd)?\b|throughput|bandwidth|flops|speed-?up|\bspeed\b|\bfps\b"
+    r"|efficiency|\bops\b|\b(?:[kmgt]?dofs?|mlups?)\b",
+    re.IGNORECASE,
+)
+"""Names and units of what should be large."""
+
+
+def unit_of(text: str | None) -> str:
+    """Write a unit as experiments do: ``s`` for all names of the second."""
+    text = (text or "").strip()
+    return "s" if IN_SECONDS.get(text.lower()) == 1.0 else text
+
+
+def plain_unit(text: str) -> tuple[str, float]:
+    """Return the unit of a series, and what a value in the unit of the file is multiplied by.
+
+    Every time becomes seconds, so that a benchmark whose unit is changed from one night to the next
+    stays one series.
+    """
+    text = text.strip()
+    factor = IN_SECONDS.get(text.lower())
+    return ("s", factor) if factor is not None else (text, 1.0)
+
+
+def smaller_is_better(timer: str, unit: str) -> bool:
+    """Tell from name and unit whether a metric should be small, as a time, or large, as a rate."""
+    if unit == "s":
+        return True
+    return _RATE.search(f"{timer} {unit}".replace("_", " ")) is None

@@ -1,0 +1,185 @@
+"""The sections of a page on adaptive runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from hindmost.analysis.adaptive import tables
+from hindmost.analysis.adaptive.figures import ADAPTIVE_FIGURES
+from hindmost.analysis.adaptive.replays import Replays
+from hindmost.analysis.adaptive.study import AdaptiveStudy, PredictionErrors
+from hindmost.analysis.runs.cycles import AdaptiveRun
+from hindmost.analysis.runs.figures.run_figure import FigureChoice, RunFigure
+from hindmost.analysis.runs.finding import OF_CYCLES, Finding, caution_parts
+from hindmost.analysis.runs.summary import load_around
+from hindmost.analysis.show.html_charts import LiveChart, live_chart
+from hindmost.analysis.show.matplotlib_charts import picture
+from hindmost.analysis.show.page import Heading, Paragraph, Part, Picture, SideBySide
+from hindmost.analysis.show.table import Column, Table
+from hindmost.errors import UsageError
+from hindmost.models.dynamic.machine import Machine
+from hindmost.text import counted
+
+EVERY_GROUP = ("interference", "grind", "checkpoints", "phases-over-cycles", "cells", "adaption")
+"""Figures of the middle run of every group; measured and predicted times are shown together."""
+MOST_VERDICTS = 20
+INTRODUCTION = (
+    "The runs are of a 2-D kernel of one material on an adaptive mesh; it is not SAGE. Each cycle "
+    "was predicted before it ran. Errors are mean absolute errors in percent of a cycle's time on "
+    "rank 0, without checkpoints and without the first cycle."
+)
+
+
+def adaptive_parts(
+    study: AdaptiveStudy,
+    machine: Machine | None,
+    numbers: Iterator[int],
+    findings: Sequence[Finding] = (),
+) -> list[Part]:
+    """Return the sections: first on all runs, then on each group of replays.
+
+    Parameters
+    ----------
+    numbers : iterator of int
+        Numbers the charts of the page.
+    findings : sequence of Finding
+        Of the runs.
+    """
+    parts: list[Part] = [
+        Heading("Adaptive runs: how well their cycles were predicted"),
+        Paragraph(INTRODUCTION),
+        tables.raw_table(study.errors),
+        *caution_parts(findings, OF_CYCLES),
+        *denoised(study.errors),
+        *side_by_side(study, machine, numbers),
+        Heading("How well decisions from predictions work"),
+        tables.merit_table(study),
+    ]
+    if study.onsets:
+        parts.append(tables.onset_table(study.onsets))
+    for place, each in enumerate(study.errors):
+        parts += group_parts(study, place, each, machine, numbers)
+    return parts
+
+
+def denoised(errors: Sequence[PredictionErrors]) -> list[Part]:
+    """Return the table of denoised errors, if there are replays."""
+    if not any(each.denoised for each in errors):
+        return [Paragraph("No denoised errors and no floor: no run was replayed (--repeats).")]
+    return [tables.denoised_table(errors)]
+
+
+def side_by_side(
+    study: AdaptiveStudy, machine: Machine | None, numbers: Iterator[int]
+) -> list[Part]:
+    """Return figures 2 and 3: decks in rows, ranks in columns."""
+    decks: dict[str, list[Replays]] = {}
+    for each in study.judged:
+        decks.setdefault(each.replays.deck, []).append(each.replays)
+    parts: list[Part] = []
+    for groups in decks.values():
+        charts = [
+            chart
+            for group in sorted(groups, key=lambda group: group.ranks)
+            for chart in figure_parts("predicted", group.middle, machine, numbers)
+            if isinstance(chart, LiveChart)
+        ]
+        if charts:
+            parts.append(SideBySide(charts))
+    return parts
+
+
+def group_parts(
+    study: AdaptiveStudy,
+    place: int,
+    errors: PredictionErrors,
+    machine: Machine | None,
+    numbers: Iterator[int],
+) -> list[Part]:
+    """Return the section on replays."""
+    group = errors.replays
+    run = group.middle
+    parts: list[Part] = [
+        Heading(group.title),
+        Paragraph(
+            f"{counted(len(group.runs), 'replay')}; load "
+            f"{tables.load_text(errors.load)}. Drawn from {run.run.path.name}."
+        ),
+    ]
+    if place in study.phases:
+        parts.append(tables.phase_table(study.phases[place]))
+    parts += [*verdict_parts(run), *written_parts(run)]
+    names = EVERY_GROUP if not run.disturbed_on_purpose else ("interference",)
+    for name in names:
+        parts += figure_parts(name, run, machine, numbers)
+        if name == "checkpoints":
+            parts.append(tables.checkpoint_table(study.checkpoints[place]))
+    return parts
+
+
+def verdict_parts(run: AdaptiveRun) -> list[Part]:
+    """Return the cycles of a run that stood out."""
+    verdicts = run.verdicts
+    if not verdicts:
+        return [Paragraph("No cycle stood out.")]
+    counts: dict[str, int] = {}
+    for each in verdicts:
+        counts[each.kind] = counts.get(each.kind, 0) + 1
+    kinds = ", ".join(f"{kind}: {count}" for kind, count in counts.items())
+    more = len(verdicts) - MOST_VERDICTS
+    return [
+        Paragraph(f"Cycles that stood out: {kinds}."),
+        Table(
+            columns=(Column("cycle", "right"), Column("what it shows"), Column("why", "wide")),
+            rows=[(str(each.cycle), each.kind, each.words) for each in verdicts[:MOST_VERDICTS]],
+        ),
+        *([Paragraph(f"And {more} more.", quiet=True)] if more > 0 else []),
+    ]
+
+
+def written_parts(run: AdaptiveRun) -> list[Part]:
+    """Return the checkpoints that a run wrote, and why it stopped early."""
+    parts: list[Part] = []
+    if run.checkpoints:
+        cycles = ", ".join(f"{each.cycle}" for each in run.checkpoints[:MOST_VERDICTS])
+        took = sum(each.seconds for each in run.checkpoints)
+        size = max(each.bytes for each in run.checkpoints)
+        parts.append(
+            Paragraph(
+                f"Checkpoints written after cycles {cycles}: {took:.3g} s in total, up to "
+                f"{size / 1e6:.3g} MB each."
+            )
+        )
+    if run.spec.get("stopped"):
+        parts.append(Paragraph(f"The run stopped early: {run.spec['stopped']}"))
+    return parts
+
+
+def figure_parts(
+    name: str, run: AdaptiveRun, machine: Machine | None, numbers: Iterator[int]
+) -> list[Part]:
+    """Return a figure with the load of the machine in its caption, if the run allows it."""
+    figure = next(each for each in ADAPTIVE_FIGURES if each.name == name)
+    try:
+        content = figure.make(run.run, FigureChoice(machine=machine))
+    except UsageError:
+        return []
+    figure = with_load(figure, run)
+    height = figure.height_inches(run.ranks)
+    if any(getattr(content, "logarithmic", ())):  # charts on pages have even axes only
+        return [
+            Picture(
+                png=picture(content, height),
+                description=f"{figure.heading}: {content.title}",
+                caption=f"{figure.heading}. {figure.caption}",
+            )
+        ]
+    heading = f"{figure.heading}: {run.title}"
+    return [live_chart(content, heading, figure.caption, numbers, height=height)]
+
+
+def with_load(figure: RunFigure, run: AdaptiveRun) -> RunFigure:
+    """Return a figure whose caption gives the load of the machine."""
+    said = tables.load_text(load_around(run.run))
+    return replace(figure, caption=f"{figure.caption} Load: {said}.")

@@ -1,0 +1,174 @@
+"""The comparison of solvers: the same workload, on the same machine, by different solvers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hindmost.analysis.fits.study import FittedGroup
+from hindmost.analysis.runs.configuration import OF_THE_SOLVER, OWN_SOLVER, STRUCTURE, configuration
+from hindmost.analysis.runs.figures.compare_runs import apart
+from hindmost.analysis.runs.summary import summarise_run
+from hindmost.analysis.show.table import RIGHT, Column, Table
+from hindmost.harness.runfile.ending import Ending
+from hindmost.text import percent, seconds
+
+NOT_COMPARED = "not compared: a solve fell short"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedSolver:
+    """One of the compared solvers.
+
+    Attributes
+    ----------
+    name : str
+        What distinguishes it from the others.
+    median_s, lowest_s, highest_s : float
+        Of the solve times of its repeats.
+    wait_share : float
+        Share of waiting in the time of all bodies, the median over repeats.
+    ratio : float or None
+        Its median over that of the first solver; None if either fell short.
+    verdict : str
+        The conclusion from the ratio, given the spread of repeats; empty for the first.
+    iterations : tuple of int
+        Fewest and most iterations of its repeats.
+    iteration_s : float
+        Solve time over iterations, the median over repeats.
+    shortfall : str
+        How some repeat fell short: it did not reach its tolerance, or it stopped early. Empty if
+        none did.
+    true_residual : float or None
+        The largest of its repeats; None if unknown.
+    """
+
+    name: str
+    runs: int
+    median_s: float
+    lowest_s: float
+    highest_s: float
+    wait_share: float
+    ratio: float | None
+    verdict: str
+    iterations: tuple[int, int]
+    iteration_s: float
+    shortfall: str = ""
+    true_residual: float | None = None
+
+    @property
+    def spread_percent(self) -> float:
+        """From the fastest repeat to the slowest, in percent of the median."""
+        return 100.0 * (self.highest_s - self.lowest_s) / self.median_s
+
+
+def comparable(groups: Iterable[FittedGroup]) -> list[list[FittedGroup]]:
+    """Return the sets of at least two groups that differ only in their solver."""
+    sets: dict[tuple[tuple[str, str], ...], list[FittedGroup]] = {}
+    for fitted in groups:
+        kind = configuration(fitted.group.runs[0])
+        # The events of a user's loop differ with the solver that it names.
+        may_differ = (*OF_THE_SOLVER, *(STRUCTURE if OWN_SOLVER in kind else ()))
+        key = tuple(sorted(part for part in kind.items() if part[0] not in may_differ))
+        sets.setdefault(key, []).append(fitted)
+    return [members for members in sets.values() if len(members) > 1]
+
+
+def compare_solvers(groups: Sequence[FittedGroup]) -> list[ComparedSolver]:
+    """Compare groups with the first of them."""
+    names = apart([fitted.group for fitted in groups])
+    return [
+        compare_one(groups[0], fitted, name) for name, fitted in zip(names, groups, strict=True)
+    ]
+
+
+def compare_one(first: FittedGroup, fitted: FittedGroup, name: str) -> ComparedSolver:
+    """Compare a group with the first.
+
+    Times of solves that did different work are not compared: a solve that did not reach its
+    tolerance, or stopped early, has no ratio.
+    """
+    times, done = fitted.solve_times_s, fitted.group.iterations_done
+    short = first.group.shortfalls or fitted.group.shortfalls
+    ratio = None if short else float(np.median(times) / np.median(first.solve_times_s))
+    endings = [Ending.of(run.header) for run in fitted.group.runs]
+    residuals = [each.true_residual for each in endings if each and each.true_residual is not None]
+    said = NOT_COMPARED if short else verdict(first.solve_times_s, times)
+    return ComparedSolver(
+        name=name,
+        runs=len(fitted.runs),
+        median_s=float(np.median(times)),
+        lowest_s=min(times),
+        highest_s=max(times),
+        wait_share=float(
+            np.median([summarise_run(each.run).phase_share["wait"] for each in fitted.runs])
+        ),
+        ratio=ratio,
+        verdict="" if fitted is first else said,
+        iterations=(min(done), max(done)),
+        iteration_s=float(np.median(np.divide(times, done))),
+        shortfall=next(iter(fitted.group.shortfalls), ""),
+        true_residual=max(residuals, default=None),
+    )
+
+
+def verdict(first: Sequence[float], second: Sequence[float]) -> str:
+    """Return the conclusion that two sets of solve times allow.
+
+    Parameters
+    ----------
+    first, second : sequence of float, seconds
+    """
+    if min(len(first), len(second)) < 2:
+        return "unknown without repeats"
+    if max(second) < min(first):
+        return "faster in every repeat"
+    if min(second) > max(first):
+        return "slower in every repeat"
+    return "inconclusive: the repeats overlap"
+
+
+def solvers_table(members: Sequence[FittedGroup]) -> Table:
+    """Return the table of solvers of the same workload."""
+    solvers = compare_solvers(members)
+    names = {fitted.group.time_name for fitted in members}
+    return Table(
+        columns=(
+            Column("solver"),
+            Column("runs", RIGHT),
+            Column(names.pop() if len(names) == 1 else "solve time", RIGHT),
+            Column("range of repeats", RIGHT),
+            Column("spread", RIGHT),
+            Column("iterations", RIGHT),
+            Column("per iteration", RIGHT),
+            Column("true residual", RIGHT),
+            Column("waiting", RIGHT),
+            Column(f"relative to {solvers[0].name}", RIGHT),
+            Column("difference"),
+        ),
+        rows=[
+            (
+                solver.name,
+                str(solver.runs),
+                solver.shortfall or seconds(solver.median_s),
+                *spread(solver),
+                " to ".join(map(str, dict.fromkeys(solver.iterations))),
+                seconds(solver.iteration_s),
+                "" if solver.true_residual is None else f"{solver.true_residual:.1e}",
+                percent(solver.wait_share),
+                "" if solver.ratio is None else f"{solver.ratio:.2f}",
+                solver.verdict,
+            )
+            for solver in solvers
+        ],
+    )
+
+
+def spread(solver: ComparedSolver) -> tuple[str, str]:
+    """Write the range of repeats and its width; a single run has none."""
+    if solver.runs == 1 or solver.shortfall:
+        return "", ""
+    span = f"{seconds(solver.lowest_s)} to {seconds(solver.highest_s)}"
+    return span, percent(solver.spread_percent / 100.0)

@@ -1,0 +1,282 @@
+"""The parts of a page on ranks: stragglers, outliers, and their timelines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+
+from hindmost.analysis.ranks import figures as of_ranks
+from hindmost.analysis.ranks.figures import timeline_charts
+from hindmost.analysis.ranks.study import RankReport
+from hindmost.analysis.ranks.tables import (
+    ONE_RANK,
+    metric_text,
+    recorded_wait_time,
+    straggler_wait_time,
+)
+from hindmost.analysis.ranks.timelines import timelines_of
+from hindmost.analysis.report.run_figures import figure_named
+from hindmost.analysis.runs.finding import OF_RANKS, caution_parts
+from hindmost.analysis.show.chart import Chart
+from hindmost.analysis.show.html_charts import ChoiceChart, Opens, live_chart
+from hindmost.analysis.show.matplotlib_charts import picture
+from hindmost.analysis.show.page import Heading, Html, Page, Paragraph, Part, Subheading
+from hindmost.analysis.show.table import Column, Table
+from hindmost.errors import UsageError
+from hindmost.harness.runfile.reader import Run
+from hindmost.models.ranks.extrema import Extreme
+from hindmost.models.ranks.lateness import Lateness
+from hindmost.printable import escape
+from hindmost.text import percent, seconds
+
+CHART_INCHES = 2.8
+MOST_FILES = 4
+"""Files named in the subtitle."""
+MOST_NODES = 16
+MOST_REASONS = 3
+MOST_MEANS = 4
+"""Metrics in the table of groups."""
+
+
+def ranks_page(looked: Sequence[tuple[RankReport, Run | None]]) -> Page:
+    """Return the page on the ranks of runs and tables.
+
+    Parameters
+    ----------
+    looked : sequence of (RankReport, Run or None)
+        The analysis, and the run for timelines; a table has none.
+    """
+    numbers = count(1)
+    parts: list[Part] = []
+    for report, run in looked:
+        opens = None if run is None or report.numbers.size < 2 else openings(report, next(numbers))
+        parts.append(Heading(report.title))
+        if report.numbers.size < 2:
+            parts.append(Paragraph(ONE_RANK))
+        parts += rank_parts(report, run, opens, numbers)
+    return Page(
+        title="Stragglers and outliers among ranks",
+        subtitle=", ".join(Path(report.file).name for report, _ in looked[:MOST_FILES])
+        + (f" and {len(looked) - MOST_FILES} more" if len(looked) > MOST_FILES else ""),
+        parts=parts,
+    )
+
+
+def rank_parts(
+    report: RankReport, run: Run | None, opens: Opens | None, numbers: Iterator[int]
+) -> list[Part]:
+    """Return the parts on the ranks of a run or table; none for a single rank.
+
+    Parameters
+    ----------
+    report : RankReport
+    run : Run or None
+        For timelines; a table has none.
+    opens : Opens or None
+        What `openings` gave, for a run.
+    numbers : iterator of int
+        Gives every chart of the page its number.
+    """
+    if report.numbers.size < 2:
+        return []
+    parts: list[Part] = [Subheading("Ranks")]
+    if report.remark:
+        parts.append(Paragraph(report.remark, quiet=True))
+    parts += caution_parts(report.findings, OF_RANKS)
+    if report.run is not None:
+        parts.append(Paragraph(f"Recorded wait time: {recorded_wait_time(report.run)}"))
+    late = report.lateness
+    if late is not None and late.bodies:
+        parts.append(Paragraph(straggler_wait_time(report, late)))
+    parts += [
+        *(
+            []
+            if report.withheld
+            else chart("hindmost", of_ranks.hindmost_chart, report, numbers, opens)
+        ),
+        *chart("outliers", of_ranks.outlier_chart, report, numbers, bars_open(report, opens)),
+        *([Paragraph(report.standing_text)] if report.standing_text else []),
+        extrema_table(report, opens),
+    ]
+    if run is not None and opens is not None:
+        parts.append(timeline_part(report, run, opens))
+    if late is not None and len(late.nodes) > 1 and not report.withheld:
+        parts += [
+            Paragraph("Wait time that nodes cause each other, largest first:"),
+            node_table(late),
+        ]
+    parts += [
+        Paragraph(groups_sentence(report)),
+        groups_table(report, opens),
+        *chart("profile", of_ranks.profile_chart, report, numbers),
+        *chart("body-profile", of_ranks.body_profile_chart, report, numbers),
+    ]
+    if report.slopes_text:
+        parts.append(Paragraph(report.slopes_text))
+    return [*parts, *chart("own-work", of_ranks.own_work_chart, report, numbers)]
+
+
+def openings(report: RankReport, number: int) -> Opens:
+    """Return what a click on a rank opens: its timeline, for the ranks to inspect."""
+    names = {place: str(report.numbers[place]) for place in sorted(report.worth_opening())}
+    return Opens(number=number, places=names)
+
+
+def groups_sentence(report: RankReport) -> str:
+    """Say how many groups of ranks there are, and how well they are separated."""
+    k, apart = report.clustering.k, report.clustering.silhouette
+    if k == 1:
+        return "One group of ranks: all spend their time alike."
+    return (
+        f"{k} groups of ranks, by time and messages (k-means; mean silhouette {apart:.2f}, where 1 "
+        "is well separated and 0 is touching):"
+    )
+
+
+def chart(
+    name: str,
+    make: Callable[[RankReport], Chart],
+    report: RankReport,
+    numbers: Iterator[int],
+    opens: Opens | None = None,
+) -> list[Part]:
+    """Return a figure as a chart; nothing if the data for it is missing."""
+    try:
+        content = make(report)
+    except UsageError:
+        return []
+    figure = figure_named(name)
+    return [
+        live_chart(
+            content, figure.heading, figure.caption, numbers, height=CHART_INCHES, opens=opens
+        )
+    ]
+
+
+def bars_open(report: RankReport, opens: Opens | None) -> Opens | None:
+    """Return what a click on a bar opens: the first bar is the mean, the others are ranks."""
+    if opens is None:
+        return None
+    names = {
+        bar: opens.places[place]
+        for bar, place in enumerate(report.worth_a_look(), start=1)
+        if place in opens.places
+    }
+    return Opens(number=opens.number, places=names)
+
+
+def named(report: RankReport, place: int, opens: Opens | None) -> str:
+    """Return the number of a rank as HTML, linked to its timeline if there is one."""
+    name = str(report.numbers[place])
+    if opens is None or place not in opens.places:
+        return name
+    return f'<a href="{opens.address(opens.places[place])}">{name}</a>'
+
+
+def extrema_table(report: RankReport, opens: Opens | None) -> Table:
+    """Return the first ranks by each criterion, with the median of all ranks."""
+    return Table(
+        columns=(
+            Column("criterion"),
+            Column("first ranks", "wide"),
+            Column("median", "right"),
+            Column("outliers"),
+        ),
+        rows=[
+            (
+                each.criterion,
+                Html(", ".join(ranks_by(report, each, opens))),
+                metric_text(each.typical, each.unit),
+                ", ".join(str(report.numbers[rank]) for rank in each.ranks[: each.standing_out])
+                or "none",
+            )
+            for each in report.extrema
+        ],
+    )
+
+
+def ranks_by(report: RankReport, extreme: Extreme, opens: Opens | None) -> Iterator[str]:
+    """Yield the first ranks by a criterion with their values, as HTML."""
+    for rank, value in zip(extreme.ranks, extreme.values, strict=True):
+        yield f"{named(report, int(rank), opens)} ({escape(metric_text(value, extreme.unit))})"
+
+
+def timeline_part(report: RankReport, run: Run, opens: Opens) -> ChoiceChart:
+    """Return the timelines of the ranks to inspect, the most important first."""
+    reasons = report.worth_opening()
+    columns = np.searchsorted(run.kept_ranks, list(reasons)).tolist()
+    made = timeline_charts(timelines_of(run, columns), title=report.title)
+    keys = [opens.places[place] for place in reasons]
+    figure = figure_named("timeline")
+    return ChoiceChart(
+        number=opens.number,
+        content=made[0],
+        heading=figure.heading,
+        caption=f"{figure.caption} Click a rank above, or its number, to open it.",
+        png=picture(made[0], CHART_INCHES),
+        charts=dict(zip(keys, made, strict=True)),
+        labels=labels_of(dict(zip(keys, reasons.values(), strict=True))),
+        what="rank",
+    )
+
+
+def labels_of(reasons: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return the label of each rank in the choice: its number and the reasons."""
+    return {
+        key: f"{key}: {', '.join(each[:MOST_REASONS])}{', ...' if len(each) > MOST_REASONS else ''}"
+        for key, each in reasons.items()
+    }
+
+
+def node_table(late: Lateness) -> Table:
+    """Return the nodes that cause the most wait time."""
+    whole = max(float(late.charged_s.sum()), 1e-300)
+    lost = late.node_lost_s
+    order = np.argsort(-late.node_charged_s, kind="stable")[:MOST_NODES]
+    return Table(
+        columns=(
+            Column("node"),
+            Column("last in", "right"),
+            Column("of the wait time", "right"),
+            Column("saved if as fast as the next", "right"),
+        ),
+        rows=[
+            (
+                late.nodes[at],
+                f"{late.node_last[at]} of {late.bodies} bodies",
+                percent(late.node_charged_s[at] / whole),
+                "unknown" if lost is None else seconds(float(lost[at])),
+            )
+            for at in order.tolist()
+        ],
+    )
+
+
+def groups_table(report: RankReport, opens: Opens | None) -> Table:
+    """Return the groups of ranks with their exemplars, and the means that differ most."""
+    metrics = report.metrics
+    spread = metrics.normalised().std(axis=0)
+    shown = sorted(np.argsort(-spread, kind="stable")[:MOST_MEANS].tolist())
+    return Table(
+        columns=(
+            Column("ranks in the group", "right"),
+            Column("typical", "right"),
+            *(Column(f"mean {metrics.names[at]}", "right") for at in shown),
+        ),
+        rows=[
+            (
+                str(size),
+                Html(named(report, place, opens)),
+                *(metric_text(means[at], metrics.units[at]) for at in shown),
+            )
+            for size, place, means in zip(
+                report.clustering.sizes.tolist(),
+                report.exemplar_places(),
+                report.cluster_means(),
+                strict=True,
+            )
+        ],
+    )

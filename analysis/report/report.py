@@ -1,0 +1,187 @@
+"""The page on a set of runs: solvers side by side, models, where the time went, charts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import count
+
+from hindmost.analysis.adaptive.study import study_runs
+from hindmost.analysis.fits.study import FittedGroup
+from hindmost.analysis.fits.tables import (
+    LEGEND,
+    assumption_lines,
+    contradictions,
+    laws_table,
+    models_table,
+    refusals,
+)
+from hindmost.analysis.ranks.study import report_run
+from hindmost.analysis.report.adaptive_page import adaptive_parts
+from hindmost.analysis.report.comparison import comparable, solvers_table
+from hindmost.analysis.report.ranks_page import openings, rank_parts
+from hindmost.analysis.report.run_figures import figure_named
+from hindmost.analysis.runs.check import findings_of
+from hindmost.analysis.runs.cycles import AdaptiveRun
+from hindmost.analysis.runs.efficiency.of_run import efficiencies_of
+from hindmost.analysis.runs.efficiency.page import run_parts, scaling_parts
+from hindmost.analysis.runs.efficiency.scaling import efficiencies_over_ranks
+from hindmost.analysis.runs.figures.compare_runs import COMPARISON_FIGURES
+from hindmost.analysis.runs.figures.run_figure import FigureChoice, RunFigure
+from hindmost.analysis.runs.finding import OF_COMPARISON, OF_MODELS, Topic, caution_parts
+from hindmost.analysis.runs.groups import group_runs
+from hindmost.analysis.runs.read import of_how_many
+from hindmost.analysis.runs.summary import mpi_name, runs_table, summarise_run, when
+from hindmost.analysis.show.html_charts import Opens, live_chart
+from hindmost.analysis.show.page import Heading, Page, Paragraph, Part
+from hindmost.analysis.show.palette import MOST_LINES
+from hindmost.errors import UsageError
+from hindmost.harness.runfile.ending import Ending
+from hindmost.harness.runfile.reader import Run
+from hindmost.models.dynamic.machine import Machine
+from hindmost.text import counted
+
+ON_PAGE = (
+    "map",
+    "work",
+    "histogram",
+    "cycle",
+    "phases",
+    "phases-over-time",
+    "activities",
+    "activity-shares",
+    "efficiency",
+    "efficiency-cycle",
+)
+"""Figures of the median run of each configuration."""
+
+
+def report_page(
+    groups: Sequence[FittedGroup],
+    adaptive: Sequence[AdaptiveRun] = (),
+    machine: Machine | None = None,
+) -> Page:
+    """Return the page on runs: the comparison of solvers, each configuration, adaptive runs.
+
+    Parameters
+    ----------
+    groups : sequence of FittedGroup
+    adaptive : sequence of AdaptiveRun
+    machine : Machine, optional
+        From which adaptive runs were predicted.
+    """
+    numbers = count(1)
+    parts: list[Part] = []
+    for members in comparable(groups):
+        parts += comparison(members, numbers)
+    kernels = efficiencies_over_ranks([each.run for fitted in groups for each in fitted.runs])
+    parts += scaling_parts(kernels, [each for fitted in groups for each in fitted.findings])
+    for fitted in groups:
+        parts += section(fitted, numbers)
+    if adaptive:
+        found = findings_of(group_runs([each.run for each in adaptive]))
+        parts += adaptive_parts(study_runs(adaptive, machine), machine, numbers, found)
+    headers = [each.run.header for fitted in groups for each in fitted.runs]
+    headers += [each.run.header for each in adaptive]
+    first = headers[0]
+    petsc = f", PETSc {version}" if (version := first.environment.get("petsc")) else ""
+    return Page(
+        title="Where iterations lost time" if groups else "How well cycles were predicted",
+        subtitle=f"{counted(len(headers), 'recorded run')}, the first from {when(first.t0_utc)}; "
+        f"{mpi_name(first.mpi_library)}{petsc}",
+        parts=parts,
+    )
+
+
+def comparison(members: Sequence[FittedGroup], numbers: Iterator[int]) -> list[Part]:
+    """Return the parts on solvers of the same workload."""
+    header = members[0].runs[0].run.header
+    endings = [Ending.of(each.run.header) for fitted in members for each in fitted.runs]
+    to_tolerance = [ending for ending in endings if ending is not None and ending.to_tolerance]
+    parts: list[Part] = [
+        Heading(f"Solvers of {header.workload} on {counted(header.ranks, 'rank')}, side by side"),
+        solvers_table(members),
+        *caution_parts((each for fitted in members for each in fitted.findings), OF_COMPARISON),
+        Paragraph(what_is_compared(to_tolerance), quiet=True),
+    ]
+    reduced = [each.run for fitted in members for each in fitted.runs if each.run.reduced]
+    if reduced:
+        parts.append(
+            Paragraph(
+                f"Distributions are not compared: {reduced[0].path.name} has full records of "
+                f"{of_how_many(reduced[0])}."
+            )
+        )
+    elif len(members) <= MOST_LINES:
+        figure = next(each for each in COMPARISON_FIGURES if each.name == "ecdf")
+        content = figure.make([each.run for fitted in members for each in fitted.runs])
+        parts.append(
+            live_chart(content, "Distribution of body times", figure.caption, numbers, height=2.8)
+        )
+    return parts
+
+
+def what_is_compared(to_tolerance: Sequence[Ending]) -> str:
+    """Return what the compared times are, and whether they mean the same."""
+    if not to_tolerance:
+        return (
+            "All solvers did the same number of iterations. These times do not show that a solver "
+            "may converge in fewer: record with --rtol for the time to tolerance."
+        )
+    norms = list(dict.fromkeys(ending.norm for ending in to_tolerance))
+    differ = f" The norms differ here: {', '.join(norms)}." if len(norms) > 1 else ""
+    return (
+        "Each solver ends when its own residual norm reaches the tolerance."
+        f"{differ} The true residual is computed after the solve, relative to the right-hand side."
+    )
+
+
+def section(fitted: FittedGroup, numbers: Iterator[int]) -> list[Part]:
+    """Return the parts on one configuration."""
+    parts: list[Part] = [
+        Heading(fitted.group.title),
+        models_table(fitted, explained=True),
+        *caution_parts(fitted.findings, OF_MODELS),
+        *map(Paragraph, (*contradictions(fitted), *refusals(fitted), *assumption_lines(fitted))),
+        *([laws_table(laws)] if (laws := fitted.median_run.laws) else []),
+        Paragraph(" ".join(LEGEND.split()), quiet=True),
+        runs_table([summarise_run(each.run) for each in fitted.runs]),
+    ]
+    middle = fitted.median_run.run
+    parts += run_parts([efficiencies_of(each.run) for each in fitted.runs], efficiencies_of(middle))
+    parts += caution_parts(fitted.findings, (Topic.PHASES,))
+    if len(fitted.runs) > 1:
+        drawn = f"The charts show {middle.path.name}, the run with the median solve time."
+        parts.append(Paragraph(drawn, quiet=True))
+    ranks = report_run(middle)
+    opens = openings(ranks, next(numbers)) if middle.header.ranks > 1 else None
+    for name in ON_PAGE:
+        figure = figure_named(name)
+        clicked = opens if figure.of_ranks else None
+        if clicked is not None and figure.by_rank:  # rows are the ranks with full records
+            clicked = of_columns(clicked, middle)
+        parts += run_chart(figure, middle, numbers, clicked)
+    return [*parts, *rank_parts(ranks, middle, opens, numbers)]
+
+
+def of_columns(opens: Opens, run: Run) -> Opens:
+    """Return what a click opens in a chart whose places are the ranks with full records."""
+    places = {
+        column: opens.places[rank]
+        for column, rank in enumerate(run.kept_ranks.tolist())
+        if rank in opens.places
+    }
+    return Opens(number=opens.number, places=places)
+
+
+def run_chart(
+    figure: RunFigure, run: Run, numbers: Iterator[int], opens: Opens | None = None
+) -> list[Part]:
+    """Return a figure of a run as a chart, if the run allows it."""
+    try:
+        content = figure.make(run, FigureChoice())
+    except UsageError:
+        return []
+    height = figure.height_inches(run.header.ranks)
+    return [
+        live_chart(content, figure.heading, figure.caption, numbers, height=height, opens=opens)
+    ]

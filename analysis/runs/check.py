@@ -1,0 +1,302 @@
+"""Checks of runs: what puts conclusions in doubt, each finding with advice.
+
+`check_group` reads and verifies whole files; `findings_of` gives the findings below every table,
+without that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from hindmost.analysis.runs.check_bodies import (
+    DOMINATES,
+    LEAST_BODIES,
+    MARKED,
+    BodyTimes,
+    look_at_bodies,
+    read_body_times,
+)
+from hindmost.analysis.runs.check_cycles import look_at_cycles
+from hindmost.analysis.runs.check_machine import look_at_clock, look_at_load, look_at_machine
+from hindmost.analysis.runs.configuration import is_own_loop
+from hindmost.analysis.runs.cycles import is_adaptive
+from hindmost.analysis.runs.efficiency.withheld import (
+    UNCLASSIFIED_MOST,
+    UNCLASSIFIED_TOLD,
+    mpi_unseen,
+    what_unseen_is,
+)
+from hindmost.analysis.runs.finding import NUMBERS, Finding, Remark, Topic
+from hindmost.analysis.runs.groups import Group
+from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
+from hindmost.analysis.runs.summary import BALANCED_S
+from hindmost.harness.runfile.ending import Ending
+from hindmost.harness.runfile.reader import Run
+from hindmost.text import counted, percent, seconds
+
+REPEAT_SPREAD = 0.10
+SUMMARY_TOLERANCE = 1e-3
+"""To which the summary of a file agrees with its bodies; quantiles are kept to 0.01 %."""
+FEW_POLLS, MANY_POLLS = 3.0, 20.0
+"""Calls per iteration: up to the first a program polls now and then; beyond the second it waits by
+polling."""
+SPLIT = (Topic.PHASES, Topic.MODELS)
+
+
+def check_group(group: Group) -> list[Finding]:
+    """Look at all of every run of a group, and at how well its repeats agree.
+
+    Raises
+    ------
+    DamagedFileError
+        Times that cannot be.
+    """
+    for run in group.runs:
+        run.verify()
+    remarks = [(run, each) for run in group.runs for each in (*look_at(run), *look_at_summary(run))]
+    return [*(Finding.of(run.path, each) for run, each in remarks), *look_at_repeats(group)]
+
+
+def findings_of(groups: Iterable[Group], *, read_large: bool = True) -> list[Finding]:
+    """Return the findings of runs, to be shown wherever their numbers are.
+
+    Parameters
+    ----------
+    read_large : bool
+        Read the bodies of runs that fill memory as well; without it, what their summary shows.
+    """
+    return [
+        finding
+        for group in groups
+        for finding in (
+            *(
+                Finding.of(run.path, remark)
+                for run in group.runs
+                for remark in look_at(run, read_large=read_large)
+            ),
+            *look_at_repeats(group),
+        )
+    ]
+
+
+def look_at(run: Run, *, read_large: bool = True) -> Iterator[Remark]:
+    """Look at one run."""
+    adaptive = is_adaptive(run)
+    yield from look_at_cycles(run) if adaptive else look_at_completeness(run)
+    yield from look_at_ending(run)
+    if read_large or run.bodies * run.columns <= MOST_IN_MEMORY:
+        times = read_body_times(run, same_work=does_the_same(run))
+        yield from look_at_books(run, times)
+        if not adaptive:  # drift is no fault where cells come and go
+            yield from look_at_bodies(times)
+        typical = float(np.median(times.slowest)) if times.slowest.size else 0.0
+    else:
+        yield from look_at_summary_alone(run)
+        typical = run.summary["body_s"]["median"]
+    yield from look_at_calls(run)
+    yield from look_at_machine(run)
+    yield from look_at_load(run)
+    yield from look_at_clock(run, typical)
+
+
+def does_the_same(run: Run) -> bool:
+    """Tell whether every body does the same work, as a solver's or a collective's calls do."""
+    return "petsc_options" in run.header.spec or run.header.workload == "collectives"
+
+
+def look_at_repeats(group: Group) -> Iterator[Finding]:
+    """Find repeats that do not agree."""
+    times = [run.solve_time_s for run in group.runs]
+    if min(times) <= 0.0:
+        return
+    spread = max(times) / min(times) - 1.0
+    if spread > REPEAT_SPREAD:
+        advice = "no model can be more accurate than that: repeat on a quieter machine"
+        if is_own_loop(group.runs[0]):
+            advice += "; if these are not repeats, name what differs: record(..., parameters={...})"
+        yield Finding(
+            file=str(group.runs[int(np.argmax(times))].path),
+            code="repeats-differ",
+            severity="error",
+            text=f"solve times of {len(times)} repeats differ by {percent(spread, 0)}",
+            advice=advice,
+            doubts=(Topic.TIMES, Topic.MODELS, Topic.COMPARISON),
+        )
+
+
+def look_at_completeness(run: Run) -> Iterator[Remark]:
+    """Find lost records, and too few bodies."""
+    own = is_own_loop(run)
+    failure = run.header.spec.get("failure")
+    if not run.header.complete and failure and not run.header.records_lost:
+        yield Remark(
+            code="incomplete",
+            severity="error",
+            text=f"{failure}",
+            advice="the other iterations are valid, but they are not the whole run",
+            doubts=NUMBERS,
+        )
+    elif not run.header.complete:
+        yield Remark(
+            code="incomplete",
+            severity="error",
+            text=f"{run.header.records_lost} records were lost",
+            advice="record fewer iterations in a file"
+            if own
+            else "run again with --warmup 1, which measures how much space records need",
+            doubts=NUMBERS,
+        )
+    if run.bodies < LEAST_BODIES:
+        more = "record more iterations" if own else "ask for more --iterations"
+        if {"rtol", "atol"} & run.header.spec.keys():
+            more = "combine several solves (--repeats)"
+        yield Remark(
+            code="few-bodies",
+            severity="error",
+            text=f"only {counted(run.bodies, 'body')}",
+            advice=f"fitted laws and medians need about {LEAST_BODIES}: {more}",
+            doubts=(Topic.MODELS,),
+        )
+
+
+def look_at_ending(run: Run) -> Iterator[Remark]:
+    """Find solves that did not do what they were asked to, and bodies of an unknown pattern."""
+    ending = Ending.of(run.header)
+    if ending is None:
+        return
+    if ending.shortfall and ending.to_tolerance:
+        yield Remark(
+            code="tolerance-not-reached",
+            severity="error",
+            text=ending.shortfall,
+            advice="there is no time to tolerance: ask for more --iterations or another "
+            "preconditioner",
+            doubts=(Topic.TIMES, Topic.COMPARISON),
+        )
+    elif ending.shortfall:
+        yield Remark(
+            code="stopped-early",
+            severity="error",
+            text=ending.shortfall,
+            advice="compare times per iteration, not solve times; or ask for fewer --iterations",
+            doubts=(Topic.TIMES, Topic.COMPARISON),
+        )
+    if ending.generic:
+        yield Remark(
+            code="generic-bodies",
+            severity="note",
+            text="bodies last from one call of the solver's monitor to the next, restarts included",
+            advice=f"the solver's pattern is unknown ({ending.generic})",
+            doubts=(Topic.MODELS,),
+        )
+
+
+def look_at_books(run: Run, times: BodyTimes) -> Iterator[Remark]:
+    """Find solves whose parts do not add up to the solve time."""
+    parts = run.lead_in + times.rank_s + run.restart_durations.sum(axis=0) + run.lead_out
+    missed = float(np.abs(parts - run.solve_time).max(initial=0.0))
+    if not missed <= BALANCED_S:
+        yield Remark(
+            code="books-open",
+            severity="error",
+            text=f"the parts of the solve differ from its time by {seconds(missed)}",
+            advice="do not use the file, and report this",
+            doubts=NUMBERS,
+        )
+
+
+def look_at_summary_alone(run: Run) -> Iterator[Remark]:
+    """Find what the summary of a file shows that is too large to be read for a glance."""
+    counted = run.summary
+    body = counted["body_s"]
+    each_rank_s = sum(counted["phase_s"].values()) / max(run.columns, 1)
+    share = (body["maximum"] - body["median"]) / each_rank_s if each_rank_s > 0.0 else 0.0
+    if share > DOMINATES:
+        yield Remark(
+            code="outliers",
+            severity="error",
+            text=f"the slowest body alone takes {percent(share)} of the time",
+            advice="'hindmost check' reads every body and counts the slow ones",
+            doubts=MARKED,
+        )
+
+
+def look_at_summary(run: Run) -> Iterator[Remark]:
+    """Find a summary that contradicts the bodies: `show` prints the summary."""
+    if run.reduced or not run.bodies:
+        return
+    phases = np.zeros(len(run.phases))
+    least, most = np.inf, 0.0
+    for rows in run.blocks():
+        durations = run.variable("duration", rows)
+        least, most = min(least, float(durations.min())), max(most, float(durations.max()))
+        phases += run.variable("phase_duration", rows).sum(axis=(0, 1), dtype=np.float64)
+    claimed_phases, claimed_body = run.summary["phase_s"], run.summary["body_s"]
+    pairs = [(claimed_body["minimum"], least), (claimed_body["maximum"], most)]
+    pairs += [(claimed_phases.get(name, 0.0), phases[at]) for at, name in enumerate(run.phases)]
+    whole = float(phases.sum())
+    wrong = [
+        (claimed, found)
+        for claimed, found in pairs
+        if not abs(claimed - found) <= SUMMARY_TOLERANCE * max(abs(found), 1e-3 * whole)
+    ]
+    if wrong:
+        claimed, found = wrong[0]
+        yield Remark(
+            code="summary-differs",
+            severity="error",
+            text=f"the file's summary says {seconds(claimed)} where its bodies have "
+            f"{seconds(found)}",
+            advice="do not use the file: another program has modified it",
+            doubts=NUMBERS,
+        )
+
+
+def look_at_calls(run: Run) -> Iterator[Remark]:
+    """Find MPI calls that were not seen, are unclassified, or came from other threads."""
+    share = float(np.max(run.unclassified_share, initial=0.0))
+    if share > UNCLASSIFIED_TOLD and not mpi_unseen(run):
+        earlier = "unclassified" not in run.phases
+        yield Remark(
+            code="unattributed-mpi",
+            severity="error" if share > UNCLASSIFIED_MOST else "note",
+            text=f"{percent(share)} of a rank's time is in unclassified MPI calls"
+            + (", which this older file counts as local work" if earlier else ""),
+            advice="put them inside recorder.phase('halo') or recorder.phase('wait')"
+            if is_own_loop(run)
+            else "it is unknown whether they wait or transfer; no efficiency is given above "
+            f"{percent(UNCLASSIFIED_MOST, 0)}",
+            doubts=SPLIT,
+        )
+    foreign = run.header.spec.get("foreign_calls")
+    if isinstance(foreign, int) and foreign > 0:
+        yield Remark(
+            code="foreign-calls",
+            severity="note",
+            text=f"{foreign:,} MPI calls came from threads other than the recorded one",
+            advice="the file does not contain their time and waiting: call MPI from the thread "
+            "that starts the recording",
+            doubts=SPLIT,
+        )
+    polls = run.header.spec.get("polls")
+    an_iteration = polls / max(run.bodies, 1) if isinstance(polls, int) else 0.0
+    if an_iteration > FEW_POLLS:
+        yield Remark(
+            code="polling",
+            severity="error" if an_iteration > MANY_POLLS else "note",
+            text=f"the ranks polled MPI {an_iteration:,.0f} times per iteration (MPI_Test, "
+            "MPI_Iprobe); the time between these calls counts as work",
+            advice="if ranks poll until a request completes, call MPI_Wait or MPI_Probe, or "
+            "put the polling into phase('wait')",
+            doubts=SPLIT,
+        )
+    if mpi_unseen(run):
+        yield Remark(
+            code="mpi-unseen",
+            severity="error",
+            text=what_unseen_is(run),
+            advice="call hindmost.listen() before mpi4py is imported",
+            doubts=SPLIT,
+        )

@@ -1,0 +1,261 @@
+"""The configuration of a run: everything that must be the same in repeats of a measurement.
+
+Two runs are repeats of each other if their configurations are equal. A configuration contains
+everything that can be varied: the run's ``spec`` without the bookkeeping of a repeat, the values of
+a study's sweep, environment variables that change how a program runs, and for a user's loop its
+parameters, or else its script and arguments, and its phases and events.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+
+from hindmost.harness.runfile.all_ranks import hosts_of_all
+from hindmost.harness.runfile.bodies import PHASES
+from hindmost.harness.runfile.ending import Ending
+from hindmost.harness.runfile.reader import Run
+from hindmost.models.events import EventKind
+
+IN_TITLE = ("workload", "unknowns", "ranks", "iterations", "solver", "restart")
+"""Parts of a configuration that each title names."""
+OF_MACHINE = ("hosts", "MPI", "PETSc", "origin")
+"""Parts that describe the machine and software, not the question."""
+GROWS = ("ranks", "hosts", "unknowns", "base", "nodes", "ranks_per_node")
+"""Parts that may grow together in a scaling study."""
+BOOKKEEPING = frozenset(
+    {
+        "unknowns", "petsc_options",  # parts of their own
+        "repeat", "repeats", "order", "seed", "pid",
+        "application", "cycles", "calls",  # follow from the deck, and from the iterations
+        "ending", "rows", "foreign_calls", "polls",
+        "between", "late", "left_out", "margin_s", "reduction",
+        "speed_s", "stopped", "failure", "raised", "checkpoints", "foresight_s", "verdicts",
+    }
+)  # fmt: skip
+"""Keys of a ``spec`` that differ between repeats, or describe the outcome of a run."""
+OWN_SOLVER = "given solver"
+"""The parameter ``solver`` of a user's loop."""
+OF_THE_SOLVER = ("solver", "restart", OWN_SOLVER)
+"""Parts in which solvers of one workload differ."""
+STRUCTURE = ("phases", "events")
+"""Parts that are derived from a user's loop, not given."""
+OF_A_REPEAT = frozenset(
+    {"repeat", "rep", "run", "trial", "attempt", "seed", "order", "out", "output", "outdir", "o"}
+)
+"""Options of a script that number the repeat, or name its output."""
+RUN_ID = re.compile(r"-r\d+-([0-9a-f]{10})$")
+"""In the id that a study gives a run: number of the repeat, digest of the sweep's values."""
+DEFAULT_PARTS: Mapping[str, Sequence[str]] = {
+    "options": ("no options",),
+    "warmup": ("1", "20"),
+    "mpi_seen": ("True",),
+    "first_cycle": ("0",),
+    "choices.order": ("curve",),
+    "choices.threshold": ("1.02",),
+    "choices.exchange": ("persistent",),
+    "choices.scheme": ("1",),
+    "choices.heat": ("own",),
+    "choices.sums": ("plain",),
+    "orders.risk": ("0.01",),
+    "orders.interval": ("optimum",),
+    "OMP_NUM_THREADS": ("1",),
+    "OPENBLAS_NUM_THREADS": ("1",),
+    "MKL_NUM_THREADS": ("1",),
+}
+"""What a name leaves out, because it is so unless something else was asked for."""
+PATTERN_ROWS = 4096
+"""Bodies whose events are looked at."""
+LONGEST_WORD = 60
+DEEPEST = 8
+"""Levels of nested values with separate parts; deeper values are one text."""
+DIGITS = 8
+"""Of the digest that names a deck."""
+
+
+def configuration(run: Run) -> dict[str, str]:
+    """Return everything in which repeats of a configuration must be alike.
+
+    What was not asked for (None, an empty text or list) is left out, so that files of older
+    versions, which do not know an option, are repeats of those that do not use it.
+    """
+    header, ending = run.header, Ending.of(run.header)
+    fixed = {
+        "workload": header.workload,
+        "unknowns": str(header.spec.get("unknowns")),
+        "ranks": str(header.ranks),
+        # How many iterations were done came of it.
+        "iterations": str(header.iterations if ending is None else ending.asked),
+        "solver": header.solver,
+        "restart": str(header.restart),
+        "options": options_of(run) or "no options",
+        "hosts": ", ".join(sorted(set(hosts_of_all(run) or run.hosts))),
+        "MPI": header.mpi_library,
+        "PETSc": str(header.environment.get("petsc")),
+        "origin": header.origin,
+    }
+    asked = dict(flattened(spec_of(run)))
+    asked |= {name: value for name, value in swept(run).items() if value != fixed.get(name)}
+    # A loop's own parameter may have the name of a fixed part.
+    own = {f"given {name}" if name in fixed else name: value for name, value in asked.items()}
+    return fixed | own | variables_of(run) | structure_of(run)
+
+
+def name_of(run: Run) -> str:
+    """Name the parts of a configuration that a title lacks; the name never changes.
+
+    Default values are left out, and so are parts derived from the structure of the run.
+    """
+    left_out = [*IN_TITLE, *OF_MACHINE, *STRUCTURE]
+    if run.header.workload == "collectives":
+        left_out += ["operation", "bytes"]  # in the name of the solver
+    if to_tolerance(run):
+        left_out += ["rtol", "atol"]  # in the title
+    parts = {name: value for name, value in configuration(run).items() if name not in left_out}
+    deck = {name: parts.pop(name) for name in list(parts) if name.startswith("deck.")}
+    if deck:
+        text = json.dumps(deck, sort_keys=True)
+        parts["deck"] = hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
+    return ", ".join(
+        part_words(name, value)
+        for name, value in parts.items()
+        if value not in DEFAULT_PARTS.get(name, ())
+    )
+
+
+def apart(kinds: Sequence[Mapping[str, str]]) -> list[str]:
+    """Return the parts in which some configurations differ, in their order."""
+    keys = dict.fromkeys(key for kind in kinds for key in kind)
+    return [key for key in keys if len({kind.get(key) for kind in kinds}) > 1]
+
+
+def part_words(name: str, value: str | None) -> str:
+    """Write a part of a configuration; None means that it was not given."""
+    if value is None:
+        return f"no {name}"
+    value = value[:LONGEST_WORD]
+    return value if name in ("options", "command", *IN_TITLE, *OF_MACHINE) else f"{name} {value}"
+
+
+def to_tolerance(run: Run) -> Ending | None:
+    """Return the ending of a solve to a tolerance; None for others."""
+    ending = Ending.of(run.header)
+    return ending if ending is not None and ending.to_tolerance else None
+
+
+def options_of(run: Run) -> str:
+    """Return the PETSc options that were given, as on a command line."""
+    given = run.header.spec.get("petsc_options")
+    return " ".join(map(str, given)) if isinstance(given, list) else ""
+
+
+def spec_of(run: Run) -> dict[str, Any]:
+    """Return the spec of a run without bookkeeping, its parameters as separate parts."""
+    spec = {key: value for key, value in run.header.spec.items() if key not in BOOKKEEPING}
+    if run.header.ranks == 1:  # there is no other rank to wait for
+        spec.pop("mpi_seen", None)
+    own = spec.pop("parameters", None)
+    if isinstance(own, dict):
+        spec |= own
+    elif own is not None:
+        spec["parameters"] = own
+    if isinstance(spec.get("deck"), str):
+        with suppress(tomllib.TOMLDecodeError):
+            spec["deck"] = tomllib.loads(spec["deck"])
+    reduction = run.header.spec.get("reduction")
+    if isinstance(reduction, dict):
+        spec["keep"] = reduction.get("share")
+    if is_own_loop(run) and not own and not swept(run):
+        spec["command"] = command_of(run)
+    return spec
+
+
+def is_own_loop(run: Run) -> bool:
+    """Tell whether a run is one of `hindmost.record`."""
+    return "mpi_seen" in run.header.spec
+
+
+def flattened(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the parts of nested values as ``name.part`` and value, without empty ones."""
+    for name, value in values.items():
+        if isinstance(value, dict) and prefix.count(".") < DEEPEST:
+            yield from flattened(value, f"{prefix}{name}.")
+        elif isinstance(value, list):
+            if value:
+                yield f"{prefix}{name}", " ".join(map(str, value))
+        elif value is not None and value != "":
+            yield f"{prefix}{name}", str(value)
+
+
+def swept(run: Run) -> dict[str, str]:
+    """Return the values of a study's sweep for this run; for older files, only their digest."""
+    given = run.header.scheduler
+    with suppress(ValueError, TypeError):
+        values = json.loads(given.get("HINDMOST_CONFIGURATION", "null"))
+        if isinstance(values, dict):
+            known = (run.header.workload, run.header.solver)
+            return {name: text for name, text in flattened(values) if text not in known}
+    found = RUN_ID.search(str(given.get("HINDMOST_RUN_ID", "")))
+    return {"study's values": found[1]} if found else {}
+
+
+def command_of(run: Run) -> str:
+    """Return the script that recorded a loop, and its arguments without those of a repeat.
+
+    Of paths only the name counts, and run files among the arguments do not.
+    """
+    given = run.header.environment.get("command")
+    if not isinstance(given, list) or not given:
+        return ""
+    script, *words = (PurePath(str(word)).name if "/" in str(word) else str(word) for word in given)
+    if script.startswith("ipykernel"):  # the arguments are those of a session
+        return script
+    kept, skip = [script], False
+    for word in words:
+        option, _, value = word.lstrip("-").partition("=")
+        if word.startswith("-") and option.lower() in OF_A_REPEAT:
+            skip = not value
+            continue
+        if not skip and not word.endswith(".h5"):
+            kept.append(word)
+        skip = False
+    return " ".join(kept)
+
+
+def variables_of(run: Run) -> dict[str, str]:
+    """Return the environment variables that change how a program runs."""
+    values = run.header.environment.get("variables")
+    return dict(flattened(values)) if isinstance(values, dict) else {}
+
+
+def structure_of(run: Run) -> dict[str, str]:
+    """Return phases and events of a user's loop: a different structure is a different program."""
+    if not is_own_loop(run):
+        return {}
+    own = [name for name in run.phases if name not in (*PHASES, "unclassified", "injected")]
+    return dict(flattened({"phases": ", ".join(own), "events": events_of(run)}))
+
+
+def events_of(run: Run) -> str:
+    """Return the events of most bodies, as ``2 send, 1 reduce``; only kinds if bodies differ."""
+    if not run.has("event_kind") or not run.bodies:
+        return ""
+    kinds = run.variable("event_kind", slice(0, PATTERN_ROWS))
+    counts = np.stack([np.count_nonzero(kinds == kind, axis=1) for kind in EventKind], axis=1)
+    patterns, often = np.unique(counts, axis=0, return_counts=True)
+    usual = patterns[int(np.argmax(often))]
+    several = 2 * often.max() <= often.sum()
+    found = [
+        (kind.name.lower(), int(usual[at]))
+        for at, kind in enumerate(EventKind)
+        if kind is not EventKind.NONE and (counts[:, at].any() if several else usual[at])
+    ]
+    return ", ".join(name if several else f"{count} {name}" for name, count in found)

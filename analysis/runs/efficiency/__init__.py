@@ -1,0 +1,1 @@
+"""POP's efficiencies of run files: of a run, of its parts, and over several runs."""

@@ -1,0 +1,359 @@
+"""The efficiencies of a run file, read by blocks and cached next to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.analysis.runs.cache import cached, is_cached
+from hindmost.analysis.runs.efficiency.withheld import why_withheld
+from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
+from hindmost.errors import DataError
+from hindmost.harness.runfile.all_ranks import hosts_of_all, profiles_of, total_of
+from hindmost.harness.runfile.bodies import IN_MPI
+from hindmost.harness.runfile.cycles import ADAPTIVE
+from hindmost.harness.runfile.reader import Run
+from hindmost.models.events import EventKind
+from hindmost.models.ranks.computation import Computation
+from hindmost.models.ranks.efficiencies import Efficiencies
+from hindmost.models.ranks.efficiency_tally import EfficiencyTally, Window
+from hindmost.models.ranks.stretches import BodyBlock
+from hindmost.models.simulation.walker import FEW_EVENTS
+from hindmost.text import percent
+
+KIND = "efficiencies"
+WINDOWS = 40
+"""Default number of windows."""
+TINY_S = 1e-12
+NOT_SPLIT = "serialisation and transfer cannot be separated"
+WITHOUT_EVENTS = f"{NOT_SPLIT}: this run has no events"
+OF_PROFILES = (
+    f"{NOT_SPLIT}: profiles of all ranks were kept, but the events of only some (run --keep)"
+)
+OF_ADAPTIVE = (
+    f"{NOT_SPLIT}: an adaptive run records the phases of a cycle, "
+    "but not where ranks wait for each other within a cycle"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEfficiencies:
+    """The efficiencies of a run and of its parts.
+
+    Attributes
+    ----------
+    run : Run
+    whole : Efficiencies
+        Of all bodies and ranks; without restarts, lead-in and lead-out.
+    windows : tuple of Window
+    nodes : dict of str to Efficiencies
+    places : dict of int to Efficiencies
+        By place in the restart cycle; empty without repeating cycles.
+    computation : Computation
+        The work of all ranks together.
+    """
+
+    run: Run
+    whole: Efficiencies
+    windows: tuple[Window, ...]
+    nodes: dict[str, Efficiencies]
+    places: dict[int, Efficiencies]
+    computation: Computation
+
+    @property
+    def withheld(self) -> str:
+        """Why no efficiency is given; empty if one is."""
+        return why_withheld(self.run)
+
+    @property
+    def shares(self) -> dict[str, float | None]:
+        """The efficiencies of the whole run by name; None if not given."""
+        names = ("parallel", "load_balance", "communication", "serialisation", "transfer")
+        if self.withheld:
+            return dict.fromkeys(names)
+        return {name: getattr(self.whole, name) for name in names}
+
+    @property
+    def not_split(self) -> str:
+        """Why communication efficiency is not split; empty if it is."""
+        if self.whole.ideal_s is not None:
+            return ""
+        if self.run.reduced:
+            return OF_PROFILES
+        if self.run.header.workload == ADAPTIVE:
+            return OF_ADAPTIVE
+        why_not = self.run.header.spec.get("events_left_out")
+        return f"{NOT_SPLIT}: {why_not}" if why_not else WITHOUT_EVENTS
+
+    @property
+    def places_not_split(self) -> str:
+        """Why communication efficiency is split for the run, but not by place in the cycle."""
+        places = list(self.places.values())
+        if not places or self.whole.ideal_s is None or places[0].ideal_s is not None:
+            return ""
+        return (
+            "Serialisation and transfer cannot be separated by place: reductions overlap with "
+            "work, so ranks may wait at one place for work at another."
+        )
+
+    @property
+    def windows_not_split(self) -> str:
+        """Why communication efficiency is split for the run, but not for some windows."""
+        count = sum(1 for each in self.windows if each.not_split)
+        if not count:
+            return ""
+        return (
+            f"Serialisation and transfer cannot be separated in {count} of {len(self.windows)} "
+            "windows: ranks start these too far apart, because they do not wait for each other in "
+            "every iteration."
+        )
+
+    @property
+    def outside_s(self) -> float:
+        """Time of the solve outside all bodies, which no efficiency covers, in seconds."""
+        return max(self.run.solve_time_s - self.whole.run_time_s, 0.0)
+
+    def explain(self) -> str:
+        """Return the losses by cause, what is not split and what is left out, in sentences."""
+        if self.withheld:
+            return f"No efficiency is given: {self.withheld}."
+        words = [self.whole.explain()]
+        if self.not_split:
+            words.append(f"{self.not_split[0].upper()}{self.not_split[1:]}.")
+        share = self.outside_s / max(self.run.solve_time_s, self.whole.run_time_s)
+        if share >= 0.0005:
+            words.append(f"Another {percent(share)} of the solve time lies outside the bodies.")
+        return " ".join(words)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a run's entry in ``hindmost efficiency --json``."""
+        header = self.run.header
+        return {
+            "file": str(self.run.path),
+            "workload": header.workload,
+            "solver": header.solver,
+            "ranks": header.ranks,
+            "bodies": self.run.bodies,
+            "solve_time_s": self.run.solve_time_s,
+            "outside_s": self.outside_s,
+            "not_split": self.not_split or None,
+            "text": self.explain(),
+            "withheld": self.withheld or None,
+            **(self.parts_withheld() if self.withheld else self.parts_json()),
+        }
+
+    def parts_withheld(self) -> dict[str, Any]:
+        """Return the keys of `parts_json` without efficiencies; only the run time is known."""
+        known = {"ranks": self.whole.ranks, "run_time_s": self.whole.run_time_s}
+        return {
+            "whole": dict.fromkeys(self.whole.to_json()) | known,
+            "windows": [],
+            "nodes": [],
+            "places": [],
+            "computation": dict.fromkeys(self.computation.to_json()),
+        }
+
+    def parts_json(self) -> dict[str, Any]:
+        """Return the numbers alone, as they are kept."""
+        return {
+            "whole": self.whole.to_json(),
+            "windows": [window.to_json() for window in self.windows],
+            "nodes": [{"node": name, **each.to_json()} for name, each in self.nodes.items()],
+            "places": [{"position": at, **each.to_json()} for at, each in self.places.items()],
+            "computation": self.computation.to_json(),
+        }
+
+    @classmethod
+    def from_kept(cls, run: Run, values: dict[str, Any]) -> RunEfficiencies:
+        """Return what `parts_json` wrote."""
+        read = Efficiencies.from_json
+        return cls(
+            run=run,
+            whole=read(values["whole"]),
+            windows=tuple(
+                Window(
+                    first=each["bodies"][0],
+                    last=each["bodies"][1],
+                    efficiencies=read(each),
+                    not_split=each["not_split"] or "",
+                )
+                for each in values["windows"]
+            ),
+            nodes={each["node"]: read(each) for each in values["nodes"]},
+            places={each["position"]: read(each) for each in values["places"]},
+            computation=Computation(**values["computation"]),
+        )
+
+
+def efficiencies_of(run: Run, windows: int = WINDOWS) -> RunEfficiencies:
+    """Compute the efficiencies of a run file, or read what was kept of it.
+
+    Parameters
+    ----------
+    run : Run
+    windows : int
+        Number of windows of bodies.
+
+    Raises
+    ------
+    DamagedFileError, DataError
+        Impossible times; the run has no bodies or no local work.
+    """
+    return cached(
+        run,
+        KIND,
+        {"windows": windows},
+        compute=lambda: compute(run, windows),
+        to_json=RunEfficiencies.parts_json,
+        from_json=partial(RunEfficiencies.from_kept, run),
+    )
+
+
+def quick_efficiencies(run: Run) -> Efficiencies | None:
+    """Return the efficiencies of a whole run if they are cached or quick to compute, else None.
+
+    With more than `FEW_EVENTS` events, communication efficiency is split only if a result is
+    cached. Runs that fill memory, and runs whose efficiency is withheld, give None.
+    """
+    if why_withheld(run):
+        return None
+    if is_cached(run, KIND, {"windows": WINDOWS}):
+        return efficiencies_of(run).whole
+    if run.reduced:  # read from profiles
+        return compute(run).whole
+    if run.bodies * run.header.ranks > MOST_IN_MEMORY:
+        return None
+    few = run.has("event_work") and np.prod(run.shape("event_work")) <= FEW_EVENTS
+    return compute(run, windows=1, split=bool(few)).whole
+
+
+def compute(run: Run, windows: int = WINDOWS, *, split: bool = True) -> RunEfficiencies:
+    """Compute the efficiencies of a run file, block by block.
+
+    Parameters
+    ----------
+    split : bool
+        Walk through the events, if there are any, to separate serialisation from transfer.
+    """
+    if run.bodies == 0:
+        raise DataError(f"{run.path} contains no bodies, so it has no efficiency.")
+    if run.reduced:
+        return of_profiles(run)
+    run.verify()
+    edges = run.edges
+    tally = EfficiencyTally(
+        run.position,
+        run.hosts,
+        edges.source,
+        edges.target,
+        with_events=split and run.has("event_kind"),
+        overlapping=run.header.synchronisation == "pipelined",
+        windows=windows,
+    )
+    counts = Counts(run)
+    for rows in run.blocks():
+        block = read_block(run, rows)
+        tally.add(rows.start, block)
+        counts.add(rows, block)
+    parts = tally.result()
+    return RunEfficiencies(
+        run=run,
+        whole=parts.whole,
+        windows=parts.windows,
+        nodes=parts.nodes,
+        places=parts.places,
+        computation=counts.result(tally.local_s),
+    )
+
+
+def of_profiles(run: Run) -> RunEfficiencies:
+    """Compute the efficiencies of all ranks of a run with full records of only some.
+
+    Files of older versions do not contain the run time of all ranks. The longest time of a rank
+    replaces it, and `why_withheld` then withholds the result.
+    """
+    phases = profiles_of(run).sum(axis=0)
+    own = [at for at, name in enumerate(run.phases) if name not in IN_MPI]
+    local = phases[:, own].sum(axis=1)
+    run_time_s = float(phases.sum(axis=1).max())
+    if run.has("interval_run_time"):
+        run_time_s = float(run.variable("interval_run_time").sum())
+    hosts = np.array(hosts_of_all(run))
+    size = float(run.header.spec.get("unknowns") or 1) * float(run.header.iterations or 1)
+    if run.has("count_total") and "cells" in run.texts("count"):
+        size = float(total_of(run, "cells").sum())
+
+    def of(ranks: NDArray[np.bool_]) -> Efficiencies:
+        return Efficiencies.of_ranks(local[ranks], run_time_s, None)
+
+    return RunEfficiencies(
+        run=run,
+        whole=of(np.ones(local.size, np.bool_)),
+        windows=(),
+        nodes={str(node): of(hosts == node) for node in dict.fromkeys(hosts.tolist())},
+        places={},
+        computation=Computation(local_s=float(local.sum()), size=size),
+    )
+
+
+def read_block(run: Run, rows: slice) -> BodyBlock:
+    """Read some bodies of a run file."""
+    start, duration = run.variable("start", rows), run.variable("duration", rows)
+    if not run.has("event_kind"):
+        own = [at for at, name in enumerate(run.phases) if name not in IN_MPI]
+        phases = run.variable("phase_duration", rows)
+        local = np.asarray(phases[:, :, own].sum(axis=2, dtype=np.float64))
+        return BodyBlock(start=start, duration=duration, local=np.minimum(local, duration))
+    kind, work = run.variable("event_kind", rows), run.variable("event_work", rows)
+    inside = run.variable("event_duration", rows)
+    there = (kind != EventKind.NONE)[:, None, :]
+    spent = np.where(there, inside, 0.0).sum(axis=2, dtype=np.float64)
+    work = np.where(there, work, np.float32(0.0))
+    # Single precision may round this below the work before the events.
+    local = np.maximum(duration - spent, work.sum(axis=2, dtype=np.float64))
+    if "unclassified" in run.phases:  # is not work; its place between the events is unknown
+        left = np.clip(1.0 - run.phase("unclassified", rows) / np.maximum(local, TINY_S), 0.0, 1.0)
+        local, work = local * left, work * left[:, :, None].astype(np.float32)
+        local = np.maximum(local, work.sum(axis=2, dtype=np.float64))
+    return BodyBlock(start=start, duration=duration, local=local, kind=kind, work=work)
+
+
+class Counts:
+    """Instructions, cycles and the size of a run, counted block by block."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._counted = run.has("instructions") and run.has("cycles")
+        self._sums = {"instructions": 0.0, "cycles": 0.0}
+        self._seconds, self._cells = 0.0, 0.0
+
+    def add(self, rows: slice, block: BodyBlock) -> None:
+        """Count some bodies."""
+        self._seconds += float(block.duration.sum())
+        if self._counted:
+            values = {name: self._run.variable(name, rows) for name in self._sums}
+            for name, each in values.items():
+                self._sums[name] += float(each.sum())
+        if self._run.has("cells"):
+            self._cells += float(self._run.variable("cells", rows).sum())
+
+    def result(self, local_s: float) -> Computation:
+        """Return the work of all ranks, with counts only if every body has them."""
+        known = self._counted and all(0.0 < each < np.inf for each in self._sums.values())
+        return Computation(
+            local_s=local_s,
+            size=self._size(),
+            counted_s=self._seconds if known else None,
+            **(self._sums if known else {}),
+        )
+
+    def _size(self) -> float:
+        """Return the size of the run: cells of all cycles, or unknowns times iterations."""
+        header = self._run.header
+        if self._cells > 0.0:
+            return self._cells
+        return float(header.spec.get("unknowns") or 1) * float(header.iterations or 1)

@@ -1,0 +1,51 @@
+"""When no efficiency is given: it is not known well enough how ranks spent their time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hindmost.harness.runfile.all_ranks import unclassified_share_of_all
+from hindmost.harness.runfile.bodies import WAITING
+from hindmost.harness.runfile.reader import Run
+from hindmost.text import percent
+
+UNCLASSIFIED_TOLD = 0.01
+UNCLASSIFIED_MOST = 0.10
+"""Shares of a rank's time in unclassified MPI calls: above the first it is reported, above the
+second no efficiency is given."""
+
+
+def why_withheld(run: Run) -> str:
+    """Say why no efficiency of a run is given; empty if one is."""
+    if mpi_unseen(run):
+        return what_unseen_is(run)
+    if run.reduced and not run.has("interval_run_time"):
+        return (
+            f"only {run.columns} of {run.header.ranks} ranks kept full records, and an older "
+            "version of hindmost did not keep the run time of all"
+        )
+    share = float(np.max(unclassified_share_of_all(run), initial=0.0))
+    if share > UNCLASSIFIED_MOST:
+        return (
+            f"{percent(share, 0)} of a rank's time is in unclassified MPI calls: it is unknown "
+            "whether it waits or works there"
+        )
+    return ""
+
+
+def what_unseen_is(run: Run) -> str:
+    """Say how the time of unseen MPI calls was classified."""
+    if run.summary["phase_s"].get("unclassified", 0.0) > 0.0:
+        return "MPI calls were not seen, so work and waiting cannot be separated"
+    return "MPI calls were not seen, so waiting in them counts as local work"
+
+
+def mpi_unseen(run: Run) -> bool:
+    """Tell whether ranks may have waited unseen: without the recorder and without marked phases.
+
+    A loop whose program loaded MPI before the recorder may have marked its waiting itself.
+    """
+    if run.header.ranks == 1 or run.header.spec.get("mpi_seen", True):
+        return False
+    spent = run.summary["phase_s"]
+    return not any(spent.get(name, 0.0) > 0.0 for name in WAITING)

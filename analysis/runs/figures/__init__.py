@@ -1,0 +1,1 @@
+"""The figures of one run or of several, made from run files."""

@@ -1,0 +1,115 @@
+"""Figures that compare runs: solvers, repeats or machines in one chart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hindmost.analysis.runs.configuration import (
+    OF_THE_SOLVER,
+    OWN_SOLVER,
+    STRUCTURE,
+    configuration,
+    part_words,
+)
+from hindmost.analysis.runs.configuration import apart as parts_apart
+from hindmost.analysis.runs.figures.distributions import NamedTimes, ecdf, histograms
+from hindmost.analysis.runs.groups import Group, group_runs
+from hindmost.analysis.runs.model_input import solve_times
+from hindmost.analysis.show.chart import Chart
+from hindmost.harness.runfile.reader import Run
+from hindmost.text import counted
+
+LONGEST_WORD = 40
+WITH_THE_SOLVER = (*OF_THE_SOLVER, *STRUCTURE)
+"""Parts of a configuration that need no words where the solver is named."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonFigure:
+    """A figure of several runs; names and words as of a `RunFigure`."""
+
+    name: str
+    summary: str
+    caption: str
+    make: Callable[[Sequence[Run]], Chart]
+    default: bool = False
+
+
+def make_overlay(runs: Sequence[Run]) -> Chart:
+    """Make the histograms of several runs over each other."""
+    return histograms(samples_of(runs), title=common_title(runs))
+
+
+def make_ecdf(runs: Sequence[Run]) -> Chart:
+    """Make the empirical distributions of several runs over each other."""
+    return ecdf(samples_of(runs), title=common_title(runs))
+
+
+def samples_of(runs: Sequence[Run]) -> list[NamedTimes]:
+    """Return a sample a configuration, repeats pooled; of one configuration, a sample a run."""
+    groups = group_runs(runs)
+    if len(groups) == 1:
+        return [NamedTimes(run.path.stem, solve_times(run).fitted) for run in runs]
+    return [
+        NamedTimes(name, np.concatenate([solve_times(run).fitted.ravel() for run in group.runs]))
+        for name, group in zip(apart(groups), groups, strict=True)
+    ]
+
+
+def common_title(runs: Sequence[Run]) -> str:
+    """Return what all runs have in common, for a title."""
+    kinds = [configuration(run) for run in runs]
+    words = [
+        words_for(key, kinds[0][key])
+        for key in ("solver", "workload", "unknowns", "ranks")
+        if all(kind[key] == kinds[0][key] for kind in kinds)
+    ]
+    return ", ".join([*filter(None, words), counted(len(runs), "run")])
+
+
+def apart(groups: Sequence[Group]) -> list[str]:
+    """Return for each group what distinguishes it from the others, for a legend."""
+    kinds = [configuration(group.runs[0]) for group in groups]
+    keys = parts_apart(kinds)
+    for name in ("solver", OWN_SOLVER):
+        if name in keys and len({kind.get(name) for kind in kinds}) == len(kinds):
+            keys = [key for key in keys if key == name or key not in WITH_THE_SOLVER]
+    keys.sort(key=lambda key: key != "solver")
+    return [
+        ", ".join(filter(None, (words_for(key, kind.get(key)) for key in keys))) for kind in kinds
+    ]
+
+
+def words_for(key: str, value: str | None) -> str:
+    """Write a part of a configuration; empty for the restart of a solver without one."""
+    if value is None:
+        return part_words(key, value)
+    if key == "restart" and value == "0":
+        return ""
+    if key in ("unknowns", "ranks", "iterations") and value.isdigit():
+        return counted(int(value), key.removesuffix("s"))
+    if key == OWN_SOLVER:
+        return value[:LONGEST_WORD]
+    return f"restart {value}" if key == "restart" else part_words(key, value)[:LONGEST_WORD]
+
+
+COMPARISON_FIGURES = (
+    ComparisonFigure(
+        name="overlay",
+        summary="histograms of all files in one chart, a curve per configuration",
+        caption="Body times of each configuration, repeats pooled.",
+        make=make_overlay,
+    ),
+    ComparisonFigure(
+        name="ecdf",
+        summary="empirical distribution functions of body times of all files in one chart",
+        caption="Share of bodies that take at most a given time, for each configuration, repeats "
+        "pooled. The leftmost curve is the fastest. If curves cross, one configuration is faster "
+        "in the middle and slower in the tail.",
+        make=make_ecdf,
+        default=True,
+    ),
+)

@@ -1,0 +1,228 @@
+"""Histograms and empirical distributions of times, with the laws fitted to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.analysis.show.chart import Chart, Quantity, Series, worth_showing
+from hindmost.analysis.show.palette import MOST_LINES
+from hindmost.errors import DataError, UsageError
+from hindmost.models.laws.johnsonsu import fit_johnsonsu
+from hindmost.text import unit_for
+
+Density = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+BINS = 80
+POINTS = 400
+HEADROOM = 0.1
+"""Above the highest bin, for each word of the legend."""
+LONGEST = 0.995
+"""Share at which every curve ends: the longest 0.5 % are left out."""
+
+
+class DrawnLaw(Protocol):
+    """What can be drawn over a histogram of times."""
+
+    @property
+    def name(self) -> str:
+        """The name in the legend."""
+
+    def pdf(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the density, in 1/s, at times in seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedLaw:
+    """A density and the name it goes by."""
+
+    name: str
+    density: Density
+
+    def pdf(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the density, in 1/s, at times in seconds."""
+        return self.density(x)
+
+
+def normal_law(times: NDArray[np.float64]) -> NamedLaw:
+    """Return the normal law of the same mean and deviation, for comparison."""
+    mean, deviation = float(times.mean()), float(times.std())
+
+    def density(x: NDArray[np.float64]) -> NDArray[np.float64]:
+        z = (x - mean) / deviation
+        height: NDArray[np.float64] = np.exp(-0.5 * z * z) / (deviation * np.sqrt(2 * np.pi))
+        return height
+
+    return NamedLaw("normal", density)
+
+
+def fitted_laws(times: NDArray[np.float64], *, normal: bool = True) -> list[DrawnLaw]:
+    """Return the laws that times allow: Johnson SU, and a normal one if asked for.
+
+    Parameters
+    ----------
+    times : float64 array, any shape, seconds
+    """
+    laws: list[DrawnLaw] = []
+    with suppress(DataError):  # draw the histogram alone
+        laws.append(NamedLaw("Johnson SU", fit_johnsonsu(times).pdf))
+    if normal and times.std() > 1e-12 * abs(times.mean()):
+        laws.append(normal_law(times))
+    return laws
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTimes:
+    """Times under one name.
+
+    Attributes
+    ----------
+    times : float64 array, any shape, seconds
+    """
+
+    name: str
+    times: NDArray[np.float64]
+
+
+def histogram(
+    times: NDArray[np.float64],
+    laws: Sequence[DrawnLaw],
+    *,
+    title: str,
+    what: str = "time of a body",
+    name: str = "recorded bodies",
+) -> Chart:
+    """Make the histogram of times with the densities of laws.
+
+    Parameters
+    ----------
+    times : float64 array, any shape, seconds
+    laws : sequence of DrawnLaw
+        Anything with a ``name`` and ``pdf(x)``, x in seconds.
+    """
+    unit = unit_for(times)
+    values = times.ravel() * unit.per_second
+    edges = common_edges([values])
+    density = density_in(values, edges)
+    x = np.linspace(edges[0], edges[-1], POINTS)
+    curves = [
+        Series(name=law.name, look="line", x=x, y=law.pdf(x / unit.per_second) / unit.per_second)
+        for law in laws
+    ]
+    return Chart(
+        title=title,
+        x=Quantity(what, unit.sign),
+        y=Quantity("density", f"1/{unit.sign}"),
+        series=(Series(name=name, look="area", x=edges, y=density), *curves),
+        y_limits=headroom(float(density.max()), 1 + len(laws)),
+        note=beyond([values], edges[-1], unit.sign),
+        marks={},
+    )
+
+
+def histograms(samples: Sequence[NamedTimes], *, title: str, what: str = "time of a body") -> Chart:
+    """Make the histograms of several samples over each other, in the same bins.
+
+    Raises
+    ------
+    UsageError
+        More samples than colours and dashes can distinguish.
+    """
+    check_number(samples)
+    unit = unit_for(np.concatenate([sample.times.ravel() for sample in samples]))
+    scaled = [sample.times.ravel() * unit.per_second for sample in samples]
+    edges = common_edges(scaled)
+    series = tuple(
+        Series(name=sample.name, look="steps", x=edges, y=density_in(values, edges))
+        for sample, values in zip(samples, scaled, strict=True)
+    )
+    return Chart(
+        title=title,
+        x=Quantity(what, unit.sign),
+        y=Quantity("density", f"1/{unit.sign}"),
+        series=series,
+        y_limits=headroom(max(float(each.y.max()) for each in series), len(series)),
+        note=beyond(scaled, edges[-1], unit.sign),
+        marks={},
+    )
+
+
+def check_number(samples: Sequence[NamedTimes]) -> None:
+    """Refuse more samples than one figure can distinguish."""
+    if len(samples) > MOST_LINES:
+        raise UsageError(
+            f"{len(samples)} curves in one figure are too many; choose up to {MOST_LINES}."
+        )
+
+
+def common_edges(samples: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Return the edges of bins from the smallest value to the end of the axis.
+
+    What lies beyond is counted in the label, not hidden.
+    """
+    low = min(float(values.min()) for values in samples)
+    high = max(worth_showing(values)[1] for values in samples)
+    if high - low <= 1e-6 * abs(low):  # all but equal: a bar in the middle
+        low, high = 0.9 * low, 1.1 * high if high > 0 else 1.0
+    return np.linspace(low, high, BINS + 1)
+
+
+def density_in(values: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the density in bins; what lies beyond them counts, so the area may be below 1."""
+    counts, _ = np.histogram(values, bins=edges)
+    return np.asarray(counts / (values.size * np.diff(edges)), np.float64)
+
+
+def rounded(value: float) -> str:
+    """Write a number with three digits or more."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def headroom(highest: float, words: int) -> tuple[float, float]:
+    """Return the limits of densities, so that the legend has room above them."""
+    return 0.0, (1.05 + HEADROOM * words) * highest
+
+
+def beyond(samples: Sequence[NDArray[np.float64]], end: float, unit: str) -> str:
+    """Return a note on how many values lie beyond the end of the axis."""
+    number = sum(int(np.count_nonzero(values > end)) for values in samples)
+    total = sum(values.size for values in samples)
+    longest = max(float(values.max()) for values in samples)
+    return f"{number:,} of {total:,} lie beyond, up to {rounded(longest)} {unit}" if number else ""
+
+
+def ecdf(samples: Sequence[NamedTimes], *, title: str, what: str = "time of a body") -> Chart:
+    """Make the chart of what share of each sample is no longer than a time.
+
+    Every curve is drawn through the same shares, so that no sample's size shows in its line. The
+    longest times, which would squeeze the rest, are left out; the label tells how long they are.
+
+    Raises
+    ------
+    UsageError
+        More samples than colours and dashes can distinguish.
+    """
+    check_number(samples)
+    unit = unit_for(np.concatenate([sample.times.ravel() for sample in samples]))
+    shares = np.linspace(0.0, LONGEST, POINTS)
+    end = max(worth_showing(sample.times)[1] for sample in samples)
+    series = []
+    for sample in samples:
+        times = np.quantile(sample.times, shares)
+        shown = times <= end
+        x = times[shown] * unit.per_second
+        series.append(Series(name=sample.name, look="line", x=x, y=100.0 * shares[shown]))
+    longest = max(float(sample.times.max()) for sample in samples) * unit.per_second
+    return Chart(
+        title=title,
+        x=Quantity(what, unit.sign),
+        y=Quantity("bodies that are no longer", "%"),
+        series=tuple(series),
+        y_limits=(0.0, 100.0),
+        note=f"the longest: {rounded(longest)} {unit.sign}",
+        marks={},
+    )

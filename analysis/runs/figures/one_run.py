@@ -1,0 +1,249 @@
+"""The content of each figure of one run."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.analysis.runs.efficiency.figures import in_cycle, over_windows
+from hindmost.analysis.runs.efficiency.of_run import RunEfficiencies, efficiencies_of
+from hindmost.analysis.runs.efficiency.withheld import why_withheld
+from hindmost.analysis.runs.figures.distributions import (
+    NamedTimes,
+    fitted_laws,
+    histogram,
+    histograms,
+)
+from hindmost.analysis.runs.figures.run_figure import FigureChoice
+from hindmost.analysis.runs.figures.times import (
+    first_ranks,
+    names_of,
+    stacked_shares,
+    time_in_cycle,
+    time_per_rank,
+)
+from hindmost.analysis.runs.model_input import solve_times
+from hindmost.analysis.runs.read import of_how_many, title_of
+from hindmost.analysis.show.chart import Chart, noted
+from hindmost.analysis.show.heat_map import HeatMap, heat_map
+from hindmost.errors import UsageError
+from hindmost.harness.runfile.all_ranks import hosts_of_all, profiles_of
+from hindmost.harness.runfile.bodies import BodyKind
+from hindmost.harness.runfile.reader import Run
+from hindmost.text import counted
+
+
+def of_kept(chart: Chart, run: Run) -> Chart:
+    """Note on a chart how many ranks have full records, if not all do."""
+    if not run.reduced:
+        return chart
+    return noted(chart, of_how_many(run))
+
+
+def of_all(chart: Chart, run: Run) -> Chart:
+    """Note on a chart from profiles that it shows all ranks, if only some have full records."""
+    if not run.reduced:
+        return chart
+    return noted(chart, f"all {counted(run.header.ranks, 'rank')}")
+
+
+def fitted_bodies(run: Run) -> NDArray[np.float64]:
+    """Return the bodies but those that only fill a pipeline, shape (iteration, rank), seconds.
+
+    Raises
+    ------
+    UsageError
+        Some ranks only kept full records: theirs are not typical of all.
+    """
+    if run.reduced:
+        raise UsageError(
+            f"{run.path} has full records of {of_how_many(run)}, outliers and exemplars, which "
+            "do not give a law of all bodies; --figure own-work shows all ranks."
+        )
+    return solve_times(run).fitted
+
+
+def make_map(run: Run, choice: FigureChoice) -> HeatMap:
+    """Make the map of bodies."""
+    return map_of(run, choice, run.durations, "time of a body")
+
+
+def make_work_map(run: Run, choice: FigureChoice) -> HeatMap:
+    """Make the map of work without waiting."""
+    return map_of(run, choice, run.work, "work of a body")
+
+
+def map_of(run: Run, choice: FigureChoice, times: NDArray[np.float64], what: str) -> HeatMap:
+    """Make a map of the chosen bodies."""
+    place, bodies = choice.place_of(run), choice.bodies_of(run)
+    selection = "" if place is None else f"place {place} of every restart cycle"
+    return heat_map(
+        times[bodies],
+        title=title_of(run),
+        what=what,
+        bodies=bodies,
+        selection=selection,
+        numbers=run.kept_ranks if run.reduced else None,
+        of_how_many=f"{of_how_many(run)}, those that were kept" if run.reduced else "",
+    )
+
+
+def make_histogram(run: Run, choice: FigureChoice) -> Chart:
+    """Make the histogram of all bodies with laws."""
+    times = fitted_bodies(run)
+    return histogram(times, fitted_laws(times), title=title_of(run))
+
+
+def make_rank_histograms(run: Run, choice: FigureChoice) -> Chart:
+    """Make the histograms of chosen ranks."""
+    # Single ranks can be looked at where not all were kept.
+    times = run.durations[run.kind != BodyKind.FILL] if run.reduced else fitted_bodies(run)
+    samples = [NamedTimes(name, times[:, rank]) for rank, name in choice.ranks_of(run).items()]
+    return of_kept(histograms(samples, title=title_of(run)), run)
+
+
+def make_time_per_rank(run: Run, choice: FigureChoice) -> Chart:
+    """Make the chart of one body on every rank."""
+    body = choice.body_of(run)
+    drawn = time_per_rank(
+        run.durations[body],
+        run.work[body],
+        title=f"{title_of(run)}: body {body}",
+        hosts=run.hosts,
+        names=names_of(run.kept_ranks),
+    )
+    return of_kept(drawn, run)
+
+
+def make_fastest(run: Run, choice: FigureChoice) -> Chart:
+    """Make the histogram of a_k, the fastest rank of every body, with a Johnson SU law."""
+    fastest = fitted_bodies(run).min(axis=1)
+    laws = fitted_laws(fastest, normal=False)
+    return histogram(
+        fastest, laws, title=title_of(run), what="fastest rank of a body, aₖ", name="recorded"
+    )
+
+
+def make_span(run: Run, choice: FigureChoice) -> Chart:
+    """Make the histogram of s_k, from fastest to slowest rank, with a Johnson SU law."""
+    if run.header.ranks == 1:
+        raise UsageError(
+            f"{run.path} has only one rank, so there is no span from fastest to slowest."
+        )
+    span = np.ptp(fitted_bodies(run), axis=1)
+    laws = fitted_laws(span, normal=False)
+    return histogram(
+        span, laws, title=title_of(run), what="span of a body over ranks, sₖ", name="recorded"
+    )
+
+
+def make_cycle(run: Run, choice: FigureChoice) -> Chart:
+    """Make the chart of body time against place in the cycle."""
+    if run.header.restart < 2:  # of calls that repeat, 1: no body differs from the next
+        raise UsageError(
+            f"{run.path}: {run.header.solver} does not restart, so it has no restart cycle."
+        )
+    drawn = time_in_cycle(run.durations, run.work, run.position, title=title_of(run))
+    return of_kept(drawn, run)
+
+
+def make_phases(run: Run, choice: FigureChoice) -> Chart:
+    """Make the stacked shares of phases per rank."""
+    marks = first_ranks(hosts_of_all(run))
+    drawn = stacked_shares(phase_sums(run, axis=0), title=title_of(run), along="rank", marks=marks)
+    return of_all(drawn, run)
+
+
+def make_phases_over_time(run: Run, choice: FigureChoice) -> Chart:
+    """Make the stacked shares of phases over the bodies, all ranks together."""
+    drawn = stacked_shares(phase_sums(run, axis=1), title=title_of(run), along="body", marks={})
+    return of_all(drawn, run)
+
+
+def make_activities(run: Run, choice: FigureChoice) -> Chart:
+    """Make the histograms of the activities of local work."""
+    samples = [
+        NamedTimes(name, run.activity(name)[run.kind != BodyKind.FILL])
+        for name, times in activity_sums(run).items()
+        if times.sum() > 0.0
+    ]
+    return histograms(samples, title=title_of(run), what="time of an activity in a body")
+
+
+def make_activities_over_time(run: Run, choice: FigureChoice) -> Chart:
+    """Make the stacked shares of activities over the bodies, all ranks together."""
+    sums = {name: times for name, times in activity_sums(run).items() if times.sum() > 0.0}
+    return stacked_shares(
+        sums, title=title_of(run), along="body", marks={}, what="share of local work"
+    )
+
+
+def activity_sums(run: Run) -> dict[str, NDArray[np.float64]]:
+    """Return the time of every activity of local work, summed over ranks.
+
+    Returns
+    -------
+    dict of str to float64 array, shape (iteration,), seconds
+
+    Raises
+    ------
+    UsageError
+        The local work was not split.
+    """
+    names = run.activities
+    if not names:
+        raise UsageError(
+            f"{run.path}: local work was not split by activity; record it with "
+            "'hindmost run --activities'."
+        )
+    sums = np.concatenate(
+        [
+            run.variable("activity_duration", rows).sum(axis=1, dtype=np.float64)
+            for rows in run.blocks()
+        ]
+    )
+    return dict(zip(names, sums.T, strict=True))
+
+
+def make_efficiencies(run: Run, choice: FigureChoice) -> Chart:
+    """Make the efficiencies of windows of bodies."""
+    of = efficiencies_of_ranks(run)
+    if not of.windows:
+        raise UsageError(
+            f"{run.path} has full records of {of_how_many(run)}, and times of all ranks only for "
+            "the whole run; use 'hindmost efficiency'."
+        )
+    return over_windows(of, title=title_of(run))
+
+
+def make_efficiencies_in_cycle(run: Run, choice: FigureChoice) -> Chart:
+    """Make the efficiencies by place in the restart cycle."""
+    of = efficiencies_of_ranks(run)
+    if not of.places:
+        why = "full records of all ranks" if run.reduced else "restart cycles that repeat"
+        raise UsageError(f"{run.path} has no {why}, so no efficiencies by place.")
+    return in_cycle(of, title=title_of(run))
+
+
+def efficiencies_of_ranks(run: Run) -> RunEfficiencies:
+    """Return the efficiencies of a run of several ranks; one alone loses nothing to others."""
+    if run.header.ranks == 1:
+        raise UsageError(f"{run.path} has only one rank: all of its time is work.")
+    withheld = why_withheld(run)
+    if withheld:
+        raise UsageError(f"{run.path}: no efficiency is given: {withheld}.")
+    return efficiencies_of(run)
+
+
+def phase_sums(run: Run, *, axis: int) -> dict[str, NDArray[np.float64]]:
+    """Sum every phase over bodies (axis 0) or ranks (axis 1); one phase is held at a time.
+
+    Of a run that kept some ranks, its profiles are summed: bodies of an interval are alike there.
+    """
+    if not run.reduced:
+        return {name: run.phase(name).sum(axis=axis) for name in run.phases}
+    sums = profiles_of(run).sum(axis=axis).T
+    if axis == 1:
+        bodies = run.variable("interval_bodies")
+        sums = np.repeat(sums / bodies, bodies, axis=1)
+    return dict(zip(run.phases, sums, strict=True))

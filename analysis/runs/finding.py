@@ -1,0 +1,150 @@
+"""Findings: what puts numbers of runs in doubt, and how it is shown below them."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Literal
+
+from hindmost.analysis.show.page import Caution, Part
+
+Severity = Literal["note", "error"]
+WIDTH = 100
+MOST_SHOWN = 6
+"""Findings below a table; ``hindmost check`` lists all."""
+
+
+class Topic(StrEnum):
+    """What a finding may put in doubt; tables name the topics that their numbers depend on."""
+
+    TIMES = "times"
+    PHASES = "phases"
+    """How time divides into work, waiting and the rest; efficiencies."""
+    ORDER = "order in time"
+    """Which of two ranks came first."""
+    MODELS = "models"
+    COMPARISON = "comparisons"
+    PREDICTIONS = "predictions"
+    """Errors of the predictors of an adaptive run."""
+
+
+OF_SHOW = tuple(Topic)
+OF_MODELS = (Topic.TIMES, Topic.PHASES, Topic.MODELS)
+OF_RANKS = (Topic.TIMES, Topic.PHASES, Topic.ORDER)
+OF_CYCLES = (Topic.TIMES, Topic.PREDICTIONS)
+OF_COMPARISON = (Topic.TIMES, Topic.COMPARISON)
+"""Topics that the numbers of a table depend on."""
+NUMBERS = (Topic.TIMES, Topic.PHASES, Topic.MODELS, Topic.COMPARISON)
+"""In doubt if the data are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remark:
+    """A finding without its file.
+
+    Attributes
+    ----------
+    code : str
+        Short and stable, for programs.
+    severity : str
+        ``note``: conclusions are possible, with care. ``error``: draw none.
+    text, advice : str
+    doubts : tuple of Topic
+        What it puts in doubt.
+    """
+
+    code: str
+    severity: Severity
+    text: str
+    advice: str
+    doubts: tuple[Topic, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """Something that puts numbers of a run in doubt; its parts are those of a `Remark`."""
+
+    file: str
+    code: str
+    severity: Severity
+    text: str
+    advice: str
+    doubts: tuple[Topic, ...]
+
+    @classmethod
+    def of(cls, file: Path, remark: Remark) -> Finding:
+        """Return what was remarked on a file."""
+        return cls(
+            file=str(file),
+            code=remark.code,
+            severity=remark.severity,
+            text=remark.text,
+            advice=remark.advice,
+            doubts=remark.doubts,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the finding for JSON."""
+        return {**asdict(self), "doubts": [str(topic) for topic in self.doubts]}
+
+
+def about(findings: Iterable[Finding], topics: Collection[Topic]) -> list[Finding]:
+    """Return the findings that put one of these topics in doubt, errors first."""
+    found = [each for each in findings if any(topic in topics for topic in each.doubts)]
+    return sorted(found, key=lambda each: each.severity != "error")
+
+
+def cautions(findings: Iterable[Finding], topics: Collection[Topic]) -> list[str]:
+    """Return the findings below a table whose numbers depend on some topics.
+
+    Findings of one code in several files are one line.
+    """
+    alike: dict[tuple[str, str], list[Finding]] = {}
+    for each in about(findings, topics):
+        alike.setdefault((each.code, each.severity), []).append(each)
+    lines = [line(each, topics) for each in alike.values()]
+    if len(lines) > MOST_SHOWN:
+        lines[MOST_SHOWN:] = [f"{len(lines) - MOST_SHOWN} more findings."]
+    if lines:
+        lines.append("'hindmost check' gives advice.")
+    return lines
+
+
+def folded(lines: Iterable[str], *, indent: str = "") -> list[str]:
+    """Break lines of words for a terminal."""
+    return [
+        part
+        for each in lines
+        for part in textwrap.wrap(
+            each, WIDTH, initial_indent=indent, subsequent_indent=f"{indent}    "
+        )
+    ]
+
+
+def of_file(findings: Iterable[Finding], file: Path | str) -> list[Finding]:
+    """Return the findings of one file."""
+    return [each for each in findings if each.file == str(file)]
+
+
+def line(alike: Sequence[Finding], topics: Collection[Topic]) -> str:
+    """Return one line for all findings of a code."""
+    first, files = alike[0], len({each.file for each in alike})
+    doubted = ", ".join(str(topic) for topic in first.doubts if topic in topics)
+    several = f"; in {files} files" if files > 1 else ""
+    return (
+        f"{first.severity}: {Path(first.file).name}: {first.text}{several} "
+        f"({first.code}; in doubt: {doubted})"
+    )
+
+
+def findings_json(findings: Iterable[Finding]) -> list[dict[str, Any]]:
+    """Return findings for the key ``findings`` of JSON."""
+    return [each.to_json() for each in findings]
+
+
+def caution_parts(findings: Iterable[Finding], topics: Collection[Topic]) -> list[Part]:
+    """Return the parts below a table of a page whose numbers depend on some topics."""
+    return [Caution(text) for text in cautions(findings, topics)]

@@ -1,0 +1,76 @@
+"""Run files, as the analysis takes them: found, grouped, turned into what models take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hindmost.analysis.runs.configuration import IN_TITLE, apart, configuration, part_words
+from hindmost.harness.runfile.ending import Ending
+from hindmost.harness.runfile.reader import Run
+from hindmost.text import counted
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Repeats of one configuration on one machine.
+
+    Attributes
+    ----------
+    runs : tuple of Run
+        Alike in their `configuration`.
+    remark : str
+        What sets them apart from another group of the same solver, workload and size; may be empty.
+    """
+
+    runs: tuple[Run, ...]
+    remark: str = ""
+
+    @property
+    def title(self) -> str:
+        """What the runs have in common, for a heading."""
+        header = self.runs[0].header
+        unknowns = header.spec.get("unknowns")
+        size = f"{unknowns:,} unknowns, " if unknowns else ""
+        ranks = counted(header.ranks, "rank")
+        restart = f", restart {header.restart}" if header.restart else ""
+        remark = f" ({self.remark})" if self.remark else ""
+        ending = Ending.of(header)
+        length = f"{header.iterations if ending is None else ending.asked} iterations"
+        if ending is not None and ending.to_tolerance:  # how many that takes differs
+            length = f"to {ending.tolerance}"
+        return f"{header.solver} on {header.workload}: {size}{ranks}, {length}{restart}{remark}"
+
+    @property
+    def time_name(self) -> str:
+        """What the solve times of the runs are: of whole solves, or until a tolerance."""
+        endings = [Ending.of(run.header) for run in self.runs]
+        reached = [ending is not None and ending.reached for ending in endings]
+        return "time to tolerance" if all(reached) else "solve time"
+
+    @property
+    def shortfalls(self) -> tuple[str, ...]:
+        """What each run did not do of what it was asked, where it did not."""
+        endings = [Ending.of(run.header) for run in self.runs]
+        return tuple(each.shortfall for each in endings if each is not None and each.shortfall)
+
+    @property
+    def iterations_done(self) -> list[int]:
+        """Iterations of every run."""
+        return [run.header.iterations for run in self.runs]
+
+
+def group_runs(runs: Iterable[Run]) -> list[Group]:
+    """Put repeats of the same configuration together, in the order in which they come."""
+    groups: dict[tuple[tuple[str, str], ...], list[Run]] = {}
+    for run in runs:
+        groups.setdefault(tuple(sorted(configuration(run).items())), []).append(run)
+    kinds = [configuration(members[0]) for members in groups.values()]
+    remarks = []
+    for kind in kinds:
+        alike = [other for other in kinds if all(other[key] == kind[key] for key in IN_TITLE)]
+        remarks.append(", ".join(part_words(key, kind.get(key)) for key in apart(alike)))
+    return [
+        Group(tuple(members), remark)
+        for members, remark in zip(groups.values(), remarks, strict=True)
+    ]

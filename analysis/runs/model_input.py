@@ -1,0 +1,145 @@
+"""A run file as the noise models take it: times, work and events, read as they are needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.analysis.runs.read import incomplete, reduced, why_not_alike
+from hindmost.errors import DataError, UsageError
+from hindmost.harness.runfile.bodies import BodyKind
+from hindmost.harness.runfile.cycles import ADAPTIVE
+from hindmost.harness.runfile.reader import Run
+from hindmost.models.noise.cycle_places import SKEWED
+from hindmost.models.noise.times import Events, SolveTimes
+from hindmost.models.simulation.blocks import EventBlock, whole_bodies
+
+
+def solve_rows(run: Run, rows: slice, own_work: NDArray[np.float64] | None = None) -> EventBlock:
+    """Return the events of some bodies of a run file; those of whole bodies where none were kept.
+
+    Works on the columns that the file has.
+
+    Parameters
+    ----------
+    own_work : float64 array, shape (row, rank), seconds, or None
+        Of these bodies, where it was read already.
+    """
+    cycle_begins = np.asarray(run.position[rows] == 0)
+    if not run.has("event_kind"):
+        if own_work is None:
+            own_work = run.work_in(rows)
+        return whole_bodies(own_work, run.header.lag, cycle_begins)
+    work, duration = run.variable("event_work", rows), run.variable("event_duration", rows)
+    rest = run.variable("duration", rows) - work.sum(axis=2, dtype=np.float64)
+    rest -= duration.sum(axis=2, dtype=np.float64)
+    return EventBlock(
+        kind=run.variable("event_kind", rows),
+        work=work,
+        duration=duration,
+        rest=np.maximum(rest, 0.0),
+        cycle_begins=cycle_begins,
+    )
+
+
+MOST_IN_MEMORY = 8 << 20
+"""Bodies of all ranks up to which a run is read at once; beyond it rows are read as needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileRows:
+    """Rows of a variable of a run file, read when they are asked for."""
+
+    run: Run
+    name: str
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the whole variable."""
+        return self.run.shape(self.name)
+
+    def __getitem__(self, rows: slice) -> NDArray[Any]:
+        """Read some rows."""
+        return self.run.variable(self.name, rows)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkRows:
+    """The work of the bodies of a run file, read when it is asked for."""
+
+    run: Run
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Bodies and ranks."""
+        return self.run.bodies, self.run.columns
+
+    def __getitem__(self, rows: slice) -> NDArray[Any]:
+        """Read some rows."""
+        return self.run.work_in(rows)
+
+
+def ranks_meet(run: Run) -> bool:
+    """Tell whether the bodies of all ranks sum to the same time, as where each waits for all."""
+    bodies_s = run.solve_time - run.lead_in - run.restart_durations.sum(axis=0) - run.lead_out
+    return bool(bodies_s.max() <= (1.0 + SKEWED) * bodies_s.mean())
+
+
+def solve_times(run: Run, *, by_node: bool = False) -> SolveTimes:
+    """Turn a run file into what the stochastic models take.
+
+    Parameters
+    ----------
+    by_node : bool
+        Take P of the models of whole bodies as nodes, not ranks.
+
+    Raises
+    ------
+    DataError
+        The run is incomplete.
+    UsageError
+        It is adaptive: its cycles do not do the same.
+    """
+    if run.header.workload == ADAPTIVE:
+        raise UsageError(why_not_alike(run))
+    if not run.header.complete:
+        raise DataError(incomplete(run))
+    if run.reduced:
+        raise DataError(reduced(run))
+    run.verify()
+    edges = run.edges
+    restarts = np.median(run.restart_durations, axis=1)
+    between = run.lead_in + run.restart_durations.sum(axis=0) + run.lead_out
+    bodies_s = run.solve_time - between
+    # Where ranks do not wait for each other in every body, the slowest says how long the solve is.
+    between_s = np.median(between) if ranks_meet(run) else between[np.argmax(bodies_s)]
+    events = None
+    if run.has("event_kind"):
+        events = Events(
+            kind=run.variable("event_kind"),
+            work=FileRows(run, "event_work"),
+            duration=FileRows(run, "event_duration"),
+        )
+    large = run.bodies * run.header.ranks > MOST_IN_MEMORY
+    return SolveTimes(
+        durations=FileRows(run, "duration") if large else run.durations,
+        work=WorkRows(run) if large else run.work,
+        restarts=np.asarray(restarts, np.float64),
+        events=events,
+        restart=run.header.restart,
+        solver_iterations=run.header.iterations,
+        drain=run.kind == BodyKind.DRAIN,
+        nodes=len(set(run.hosts)),
+        by_node=by_node,
+        fill=run.kind == BodyKind.FILL,
+        position=run.position,
+        between_s=float(between_s),
+        edge_source=edges.source,
+        edge_target=edges.target,
+        synchronisation=run.header.synchronisation,
+        lag=run.header.lag,
+        solve_time_s=run.solve_time_s,
+    )

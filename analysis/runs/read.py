@@ -1,0 +1,145 @@
+"""Finding and opening run files, and the reasons why noise models cannot be fitted to some."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from hindmost.errors import DataError, UsageError
+from hindmost.harness.runfile.cycles import ADAPTIVE
+from hindmost.harness.runfile.reader import Run, open_run
+from hindmost.output import warn
+from hindmost.text import counted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedFile:
+    """A file in a folder that is not a readable run file, and why."""
+
+    path: Path
+    reason: str
+
+
+def find_runs(paths: Iterable[Path], *, complete: bool = False) -> list[Run]:
+    """Open run files, also those in folders.
+
+    A file in a folder that cannot be read is left out, with a warning.
+
+    Parameters
+    ----------
+    complete : bool
+        Leave incomplete runs out, with a warning; refuse if there are no others.
+
+    Raises
+    ------
+    UsageError
+        There is no run file.
+    DataError
+        A named file cannot be read, or no file in the folders can.
+    """
+    runs, refused = open_runs(paths)
+    for each in refused:
+        warn(f"left out: {each.reason}")
+    whole = [run for run in runs if run.header.complete or not complete]
+    if not whole:
+        raise DataError(incomplete(runs[0]))
+    for run in runs:
+        if run not in whole:
+            warn(f"left out: {incomplete(run)}")
+    return whole
+
+
+def open_runs(paths: Iterable[Path]) -> tuple[list[Run], list[RefusedFile]]:
+    """Open run files; return the runs, at least one, and the files in folders that failed."""
+    files: list[tuple[Path, bool]] = []
+    for path in paths:
+        if path.is_dir():
+            inside = sorted(path.glob("*.h5"))
+            if not inside:
+                raise UsageError(f"{path} has no run file (*.h5); 'hindmost run' writes them.")
+            files += [(file, True) for file in inside]
+        elif path.exists():
+            files.append((path, False))
+        else:
+            raise UsageError(f"{path} does not exist.")
+    runs: list[Run] = []
+    refused: list[RefusedFile] = []
+    first: DataError | None = None
+    for file, in_folder in files:
+        try:
+            runs.append(open_run(file))
+        except DataError as error:
+            if not in_folder:
+                raise
+            first = first or error
+            refused.append(RefusedFile(path=file, reason=str(error)))
+    if not runs and first is not None:
+        raise first
+    return runs, refused
+
+
+def incomplete(run: Run) -> str:
+    """Return why models cannot be fitted to an incomplete run."""
+    failure = run.header.spec.get("failure")
+    if failure:
+        return f"{run.path} is incomplete: {failure}"
+    return (
+        f"{run.path} is incomplete: records were lost, so its bodies are not the whole solve. "
+        "Run again with --warmup 1."
+    )
+
+
+def why_not_alike(run: Run) -> str:
+    """Return why noise models cannot be fitted to an adaptive run, and what to use instead."""
+    return (
+        f"{run.path}: the cycles of an adaptive run do different work, so they do not follow one "
+        "law, and noise models do not apply. For their predictions use `hindmost report` and "
+        "`hindmost show`; for the time of a later run `hindmost predict adaptive`."
+    )
+
+
+def fittable_runs(runs: Iterable[Run]) -> list[Run]:
+    """Return the runs that noise models can be fitted to; warn of the others.
+
+    The others are adaptive runs, and runs in which only some ranks kept full records.
+
+    Raises
+    ------
+    UsageError
+        All runs are adaptive.
+    DataError
+        No run has full records of all ranks.
+    """
+    every = list(runs)
+    left = [run for run in every if run.header.workload != ADAPTIVE and not run.reduced]
+    if every and not left:
+        if every[0].header.workload == ADAPTIVE:
+            raise UsageError(why_not_alike(every[0]))
+        raise DataError(reduced(every[0]))
+    for run in every:
+        if run not in left:
+            adaptive = run.header.workload == ADAPTIVE
+            warn(f"left out: {why_not_alike(run) if adaptive else reduced(run)}")
+    return left
+
+
+def reduced(run: Run) -> str:
+    """Return why models cannot be fitted to a run with full records of some ranks only."""
+    return (
+        f"{run.path} has full records of {of_how_many(run)} (run --keep). These are outliers and "
+        "exemplars: they do not show who waits for whom, nor the law of all ranks, so no model is "
+        "fitted. 'hindmost ranks', 'show' and 'efficiency' use the profiles of all ranks; run "
+        "without --keep to fit models."
+    )
+
+
+def of_how_many(run: Run) -> str:
+    """Write how many ranks have full records in a file: ``32 of 4096 ranks``."""
+    return f"{run.columns} of {counted(run.header.ranks, 'rank')}"
+
+
+def title_of(run: Run) -> str:
+    """Return solver, workload and ranks, as over every figure."""
+    header = run.header
+    return f"{header.solver} on {header.workload}, {counted(header.ranks, 'rank')}"

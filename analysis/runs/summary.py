@@ -1,0 +1,341 @@
+"""The summary of a run file: a run in a few numbers, as ``hindmost show`` prints it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+
+from hindmost.analysis.runs.cycle_summary import AdaptiveSummary, summarise_cycles
+from hindmost.analysis.runs.efficiency.of_run import quick_efficiencies
+from hindmost.analysis.runs.efficiency.withheld import why_withheld
+from hindmost.analysis.show.table import RIGHT, Column, Table
+from hindmost.errors import DataError
+from hindmost.harness.runfile.all_ranks import hosts_of_all, profiles_of
+from hindmost.harness.runfile.bodies import BodyKind
+from hindmost.harness.runfile.ending import Ending
+from hindmost.harness.runfile.reader import Run
+from hindmost.models.ranks.efficiencies import Efficiencies
+from hindmost.text import counted, percent, seconds
+
+BALANCED_S = 1e-6
+"""How closely the parts of a solve sum to its time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary:
+    """A run in a few numbers.
+
+    Attributes
+    ----------
+    body_s : dict of str to float
+        ``minimum``, ``median``, ``quantile_99`` and ``maximum`` of all bodies, to 0.01 %.
+    phase_share : dict of str to float
+        Share of each phase in the time of all bodies.
+    between : str
+        What lies between cycles of bodies: restarts, unless the run names it otherwise.
+    instructions, cycles : float or None
+        Of all bodies on all ranks, in user mode; None where they were not counted.
+    load : list of float or None
+        Of the busiest host before and after the solve.
+    cpusets : list of str
+        Cores that ranks may use, without duplicates; empty if unknown.
+    efficiency : Efficiencies or None
+        Of all bodies. For large runs, only what needs no walk through their events, or None, until
+        ``hindmost efficiency`` has cached the rest.
+    kept_ranks : int or None
+        Ranks with full records, where not all have them.
+    efficiency_withheld : str
+        Why no efficiency is given; empty if one is, or if none was computed.
+    failure : str
+        Why the run is incomplete, if the file says so.
+    balance_s : float
+        Largest difference on any rank between the solve time and the sum of lead-in, bodies,
+        restarts and lead-out.
+    ending : Ending or None
+        What the solve was asked to do and how much of it was done; None if unknown.
+    activity_share : dict of str to float, or None
+        Share of each activity in the local time of all bodies; None where it was not split.
+    adaptive : AdaptiveSummary or None
+        What only an adaptive run has.
+    """
+
+    file: str
+    workload: str
+    solver: str
+    ranks: int
+    hosts: int
+    iterations: int
+    bodies: int
+    kinds: dict[str, int]
+    restarts: int
+    between: str
+    complete: bool
+    solve_time_s: float
+    body_s: dict[str, float]
+    phase_share: dict[str, float]
+    mpi_other_share: float
+    balance_s: float
+    context_switches: int
+    instructions: float | None
+    cycles: float | None
+    load: list[float] | None
+    cpusets: list[str]
+    petsc: str
+    mpi_library: str
+    machine: str
+    t0_utc: str
+    efficiency: Efficiencies | None
+    ending: Ending | None = None
+    activity_share: dict[str, float] | None = None
+    adaptive: AdaptiveSummary | None = None
+    kept_ranks: int | None = None
+    efficiency_withheld: str = ""
+    failure: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the entry of a run in ``hindmost show --json``."""
+        efficiency = None if self.efficiency is None else self.efficiency.to_json()
+        return {**asdict(self), "efficiency": efficiency}
+
+    def lines(self) -> list[str]:
+        """Return the lines that ``hindmost show`` prints."""
+        kinds = ", ".join(f"{count} {name}" for name, count in self.kinds.items())
+        body = {name: seconds(value) for name, value in self.body_s.items()}
+        shares = ", ".join(f"{name} {percent(share)}" for name, share in self.phase_share.items())
+        hosts = f" on {self.hosts} hosts" if self.hosts > 1 else ""
+        ranks = "1 rank" if self.ranks == 1 else f"{self.ranks} ranks"
+        if self.kept_ranks is not None:
+            ranks += f" (full records of {self.kept_ranks}; body times and counts are of these)"
+        return [
+            self.file + ("" if self.complete else f"  (INCOMPLETE: {self._why_incomplete()})"),
+            f"  {self.solver} on {self.workload}, {ranks}{hosts}, {when(self.t0_utc)}",
+            f"{self._solved()} for {counted(self.iterations, 'iteration')}: "
+            f"{self.bodies} {'body' if self.bodies == 1 else 'bodies'} ({kinds}), "
+            f"{self.restarts} {self.between}",
+            *self._ending_lines(),
+            f"  body time   {body['median']} (median); fastest {body['minimum']}, "
+            f"99 % below {body['quantile_99']}, slowest {body['maximum']}",
+            f"  phases      {shares}{self._unclassified()}",
+            *self._activity_line(),
+            *self._efficiency_line(),
+            *(self.adaptive.lines() if self.adaptive else ()),
+            *self._counted_line(),
+            f"  noise       {self.context_switches} involuntary context switches{self._load()}",
+            *self._balance_line(),
+            f"  software    {self._petsc()}{self.mpi_library}",
+            f"  machine     {self.machine}{self._binding()}",
+        ]
+
+    def _solved(self) -> str:
+        """Return the solve time, named after the tolerance if that was reached."""
+        time = seconds(self.solve_time_s)
+        if self.ending is not None and self.ending.reached:
+            return f"  to {self.ending.tolerance}  {time}"
+        return f"  solve time  {time}"
+
+    def _ending_lines(self) -> list[str]:
+        """Return lines on a solve that fell short, or went to a tolerance."""
+        ending = self.ending
+        if ending is None:
+            return []
+        short = "FELL SHORT" if ending.reason else "ending    "
+        lines = [f"  {short}  {ending.shortfall}"] if ending.shortfall else []
+        if ending.to_tolerance and self.iterations:
+            true = (
+                ""
+                if ending.true_residual is None
+                else f"; true residual {ending.true_residual:.1e} of the right side"
+            )
+            norm = f", {ending.norm} norm" if ending.norm else ""
+            lines.append(
+                f"  iterations  {seconds(self.solve_time_s / self.iterations)} each; "
+                f"{ending.reason or 'reason unknown'}{norm}{true}"
+            )
+        if ending.generic:
+            lines.append(
+                "  generic     bodies last from one monitor call to the next: " + ending.generic
+            )
+        return lines
+
+    def _activity_line(self) -> list[str]:
+        """Return a line on the parts of local work, if they were recorded."""
+        if not self.activity_share:
+            return []
+        shares = ", ".join(
+            f"{name} {percent(share)}" for name, share in self.activity_share.items()
+        )
+        return [f"  local work  {shares}"]
+
+    def _petsc(self) -> str:
+        """Return PETSc's version if PETSc solved."""
+        return f"PETSc {self.petsc}, " if self.petsc and not self.adaptive else ""
+
+    def _unclassified(self) -> str:
+        """Return the share of unclassified MPI time that an older file counts as local."""
+        if "unclassified" in self.phase_share:
+            return ""
+        return f"; unclassified MPI time within local {percent(self.mpi_other_share)}"
+
+    def _efficiency_line(self) -> list[str]:
+        """Return a line on the efficiencies, if they are known."""
+        if self.efficiency_withheld:
+            return [f"  efficiency  not given: {self.efficiency_withheld}"]
+        if self.efficiency is None:
+            return []
+        names = ["load_balance", "serialisation", "transfer"]
+        if self.efficiency.transfer is None:
+            names[1:] = ["communication"]
+        factors = " x ".join(
+            f"{name.replace('_', ' ')} {percent(getattr(self.efficiency, name))}" for name in names
+        )
+        return [f"  efficiency  {percent(self.efficiency.parallel)} = {factors}"]
+
+    def _why_incomplete(self) -> str:
+        """Return why a run is incomplete."""
+        failed = self.adaptive.failure if self.adaptive else self.failure
+        return failed.rstrip(".") or "records were lost"
+
+    def _counted_line(self) -> list[str]:
+        """Return a line on instructions and cycles, if they were counted."""
+        if not self.instructions or not self.cycles:
+            return []
+        return [
+            f"  counted     {self.instructions:.4g} instructions, {self.cycles:.4g} cycles, "
+            f"{self.instructions / self.cycles:.2f} instructions per cycle"
+        ]
+
+    def _load(self) -> str:
+        if self.load is None:
+            return ""
+        return f"; load {self.load[0]:.1f} before, {self.load[1]:.1f} after"
+
+    def _binding(self) -> str:
+        if not self.cpusets:
+            return ""
+        if len(self.cpusets) == 1:
+            return f"; all ranks on cores {self.cpusets[0]}" if self.ranks > 1 else ""
+        shown = ", ".join(self.cpusets[:4]) + (", ..." if len(self.cpusets) > 4 else "")
+        return f"; ranks on cores {shown}"
+
+    def _balance_line(self) -> list[str]:
+        """Return a line if the parts of the solve do not add up to its time."""
+        if self.balance_s <= BALANCED_S:
+            return []
+        return [
+            "  WRONG       the sum of lead-in, bodies, restarts and lead-out differs from the "
+            f"solve time by {seconds(self.balance_s)}"
+        ]
+
+
+def summarise_run(run: Run) -> RunSummary:
+    """Summarise a run file from the summary that was written with it."""
+    header, counted = run.header, run.summary
+    body, phases = counted["body_s"], counted["phase_s"]
+    if run.reduced:
+        sums = profiles_of(run).sum(axis=(0, 1)).tolist()
+        phases = dict(zip(run.phases, sums, strict=True))
+    total = sum(phases.values())
+    kinds = np.bincount(run.kind, minlength=len(BodyKind))
+    machine = header.environment.get("machine", {})
+    return RunSummary(
+        file=str(run.path),
+        workload=header.workload,
+        solver=header.solver,
+        ranks=header.ranks,
+        hosts=len(set(hosts_of_all(run) or run.hosts)),
+        iterations=header.iterations,
+        bodies=run.bodies,
+        kinds={kind.name.lower(): int(kinds[kind]) for kind in BodyKind if kinds[kind]},
+        restarts=run.restarts,
+        between=str(header.spec.get("between", "restarts")),
+        complete=header.complete,
+        solve_time_s=run.solve_time_s,
+        body_s=body,
+        phase_share={name: spent / total for name, spent in phases.items()},
+        mpi_other_share=float(run.variable("mpi_other").sum() / run.solve_time.sum()),
+        balance_s=counted["balance_s"],
+        context_switches=int(run.variable("context_switches").sum()),
+        instructions=counted.get("counted", {}).get("instructions") or None,
+        cycles=counted.get("counted", {}).get("cycles") or None,
+        load=load_around(run),
+        cpusets=list(dict.fromkeys(run.texts("cpuset"))),
+        petsc=str(header.environment.get("petsc")),
+        mpi_library=mpi_name(header.mpi_library),
+        machine=f"{machine.get('host')}: {machine.get('cores')} cores, {machine.get('cpu_model')}",
+        t0_utc=header.t0_utc,
+        efficiency=efficiency_of(run),
+        ending=Ending.of(header),
+        activity_share=activity_shares(run),
+        adaptive=summarise_cycles(run),
+        kept_ranks=run.columns if run.reduced else None,
+        efficiency_withheld=why_withheld(run),
+        failure=str(header.spec.get("failure") or ""),
+    )
+
+
+def activity_shares(run: Run) -> dict[str, float] | None:
+    """Return the share of each activity in the local time of all bodies; None if unknown."""
+    names = run.activities
+    if not names:
+        return None
+    spent = np.zeros(len(names))
+    for rows in run.blocks():
+        spent += run.variable("activity_duration", rows).sum(axis=(0, 1), dtype=np.float64)
+    return dict(zip(names, (spent / (spent.sum() or 1.0)).tolist(), strict=True))
+
+
+def efficiency_of(run: Run) -> Efficiencies | None:
+    """Return the efficiencies of a run if they are cached or quick to compute."""
+    try:
+        return quick_efficiencies(run)
+    except DataError:  # `show` also takes runs without bodies or without work
+        return None
+
+
+def load_around(run: Run) -> list[float] | None:
+    """Return the load of the busiest host before and after a solve; None if unknown."""
+    if not run.has("load_after"):
+        return None
+    return [float(run.variable(name).max()) for name in ("load_before", "load_after")]
+
+
+def mpi_name(library: str) -> str:
+    """Return name and version from the version string of an MPI library."""
+    found = re.match(r"(Open MPI|MPICH|CRAY MPICH|Intel\S* MPI \S+)\D*?v?(\d[\w.]*)", library)
+    return f"{found[1]} {found[2]}" if found else library[:40]
+
+
+def when(t0_utc: str) -> str:
+    """Write a date and time."""
+    return datetime.fromisoformat(t0_utc).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def runs_table(summaries: Sequence[RunSummary]) -> Table:
+    """Return the table of runs and where their time went."""
+    phases = list(summaries[0].phase_share)
+    return Table(
+        columns=(
+            Column("run"),
+            Column("solve time", RIGHT),
+            Column("median body", RIGHT),
+            Column("slowest", RIGHT),
+            *(Column(phase, RIGHT) for phase in phases),
+            Column("switches", RIGHT),
+        ),
+        rows=[
+            (
+                summary.file.rsplit("/", 1)[-1],
+                seconds(summary.solve_time_s),
+                seconds(summary.body_s["median"]),
+                seconds(summary.body_s["maximum"]),
+                *(percent(summary.phase_share[phase]) for phase in phases),
+                str(summary.context_switches),
+            )
+            for summary in summaries
+        ],
+    )

@@ -1,0 +1,260 @@
+"""The figures of kernels: measurements, model, its interval, and where the behaviour changes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.analysis.scaling.kernel import KernelScaling
+from hindmost.analysis.scaling.study import LEVEL
+from hindmost.analysis.scaling.target import TargetScale
+from hindmost.analysis.show.chart import Chart, Quantity, Series
+from hindmost.analysis.show.csv_file import write_csv
+from hindmost.analysis.show.figure_style import FORMATS, new_figure, save
+from hindmost.analysis.show.matplotlib_charts import draw
+from hindmost.errors import UsageError
+from hindmost.models.pmnf.model import ScalingModel
+from hindmost.models.pmnf.segments.advice import geometric
+from hindmost.text import UNITS, either, percent, unit_for
+
+GRID = 121
+"""Places at which lines and bands are computed, on each side of a change fewer."""
+LOGARITHMIC_FROM = 4.0
+"""Ratio of the values from which their axis may be logarithmic."""
+MOST_TICKS = 7
+ROOM = 0.06
+"""Share of the y axis that is left free above and below."""
+LONGEST_TITLE = 60
+HEIGHT_INCHES = 3.0
+WIDTH = "half"
+LONGEST_NAME = 80
+
+
+def draw_kernels(
+    kernels: Sequence[KernelScaling], target: TargetScale, out: Path
+) -> Iterator[Path]:
+    """Draw each kernel into its own file, with its numbers in a CSV file; yield the files.
+
+    Parameters
+    ----------
+    out : path
+        A file, which the first kernel gets and the others with a number behind its name, or a
+        folder, in which files are named after the kernels.
+
+    Raises
+    ------
+    UsageError
+        A suffix that is not a format of figures, or a path that cannot be written.
+    MissingError
+        matplotlib is not installed.
+    """
+    for kernel, file in zip(kernels, files_for(kernels, out), strict=True):
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(
+                f"--figure {file.parent} cannot be created: {error.strerror}."
+            ) from error
+        chart = scaling_chart(kernel, target)
+        with new_figure(HEIGHT_INCHES, WIDTH) as (canvas, axes):
+            draw(chart, axes)
+            yield save(canvas, file)
+        yield write_csv(file.with_suffix(".csv"), chart.columns())
+
+
+def files_for(kernels: Sequence[KernelScaling], out: Path) -> list[Path]:
+    """Return the file of each kernel.
+
+    Raises
+    ------
+    UsageError
+        A suffix that is not a format of figures.
+    """
+    if out.suffix and not out.is_dir():
+        if out.suffix[1:] not in FORMATS:
+            raise UsageError(
+                f"--figure {out}: write a file ending in {either(FORMATS)}, or a folder."
+            )
+        rest = [
+            out.with_name(f"{out.stem}-{number + 1}{out.suffix}")
+            for number in range(1, len(kernels))
+        ]
+        return [out, *rest]
+    used: dict[str, int] = {}
+    files = []
+    for kernel in kernels:
+        text = f"{kernel.series.kernel}-{kernel.series.metric}"
+        name = re.sub(r"[^\w.]+", "-", text, flags=re.ASCII).strip("-.")[-LONGEST_NAME:]
+        used[name] = used.get(name, 0) + 1
+        again = f"-{used[name]}" if used[name] > 1 else ""
+        files.append(out / f"{name or 'kernel'}{again}.{FORMATS[0]}")
+    return files
+
+
+def scaling_chart(kernel: KernelScaling, target: TargetScale) -> Chart:
+    """Make the chart of a kernel over its first parameter, up to the target.
+
+    All other parameters stay at their largest measured value; only measurements there are drawn.
+    """
+    series = kernel.series
+    others = target.largest[1:]
+    here = (series.points[:, 1:] == others).all(axis=1)
+    if not here.any():
+        others = tuple(series.points[-1, 1:].tolist())
+        here = (series.points[:, 1:] == others).all(axis=1)
+    measured, values = series.points[here, 0], series.values[here]
+    there = np.isfinite(values)
+    x = np.broadcast_to(measured[:, None], values.shape)[there]
+    y = values[there]
+    end = max(target.at[0], float(measured[-1]))
+    logarithmic = measured.size > 2 and geometric(measured)
+    factor, unit = 1.0, series.unit
+    if unit == UNITS[0].sign:
+        chosen = unit_for(y)
+        factor, unit = chosen.per_second, chosen.sign
+
+    stretches = _grids(kernel, float(measured[0]), end, logarithmic=logarithmic)
+    x_model = _broken(stretches)
+    asked = [np.column_stack([each, np.tile(others, (each.size, 1))]) for each in stretches]
+    models = [_model_of(kernel, number) for number in range(len(stretches))]
+    predicted = [model.predict(at) for model, at in zip(models, asked, strict=True)]
+    sides = [model.interval(at, level=LEVEL) for model, at in zip(models, asked, strict=True)]
+    low = np.maximum(_broken([side[0] for side in sides]), 0.0)
+    high = _broken([side[1] for side in sides])
+    shown = np.concatenate([y, *predicted])
+    y_logarithmic = logarithmic and float(shown.min()) * LOGARITHMIC_FROM <= float(shown.max())
+    y_logarithmic &= bool(shown.min() > 0.0)
+    limits = _limits(shown, low, high, logarithmic=y_logarithmic)
+    parts = [
+        Series(
+            name=_interval_name(values),
+            look="band",
+            x=x_model,
+            y=factor * high,
+            base=factor * low,
+        )
+    ]
+    for number, change in enumerate(kernel.changes):
+        parts.append(
+            Series(
+                name="change" if not number else f"change {number + 1}",
+                look="band",
+                x=np.array([change.low, change.high]),
+                y=np.full(2, factor * limits[1]),
+                base=np.full(2, factor * limits[0]),
+            )
+        )
+    parts.append(
+        Series(
+            name=_model_name(kernel, models), look="line", x=x_model, y=factor * _broken(predicted)
+        )
+    )
+    if kernel.changes:
+        whole = kernel.whole.predict(np.concatenate(asked))
+        parts.append(
+            Series(
+                name=f"one function: {kernel.whole.expression()}",
+                look="line",
+                x=np.concatenate(stretches),
+                y=factor * whole,
+            )
+        )
+    parts.append(Series(name="measured", look="points", x=x, y=factor * y))
+    fixed = zip(target.parameters[1:], others, strict=True)
+    return Chart(
+        title=series.kernel[-LONGEST_TITLE:],
+        x=Quantity(target.parameters[0]),
+        y=Quantity(series.metric, unit),
+        series=tuple(parts),
+        y_limits=(factor * limits[0], factor * limits[1]),
+        note=", ".join(f"{name} = {value:.12g}" for name, value in fixed),
+        marks={"": float(measured[0]), "extrapolated": float(measured[-1])}
+        if end > measured[-1]
+        else {},
+        logarithmic=(logarithmic, y_logarithmic),
+        x_ticks=_ticks(measured, end) if logarithmic else (),
+        legend_below=True,
+    )
+
+
+def _interval_name(values: NDArray[np.float64]) -> str:
+    """Say what lies in the interval: repetitions are one measurement, their mean."""
+    name = f"{percent(LEVEL, 0)} interval"
+    most = values.shape[1]
+    return name if most == 1 else f"{name} of the mean of {most} repetitions"
+
+
+def _ticks(measured: NDArray[np.float64], end: float) -> tuple[float, ...]:
+    """Return the target and some of the measured points, evenly apart."""
+    places = [*measured.tolist(), end] if end > measured[-1] else measured.tolist()
+    ratio = (places[-1] / places[0]) ** (1.0 / MOST_TICKS)
+    ticks = [places[-1]]
+    for place in places[-2::-1]:
+        if ticks[-1] / place >= ratio:
+            ticks.append(place)
+    return tuple(reversed(ticks))
+
+
+def _grids(
+    kernel: KernelScaling, begin: float, end: float, *, logarithmic: bool
+) -> list[NDArray[np.float64]]:
+    """Return where each segment's model is drawn; neighbours meet in the middle of a change."""
+    spread = np.geomspace if logarithmic else np.linspace
+    borders = [change.middle for change in kernel.changes]
+    ends = [begin, *borders, end]
+    count = max(GRID // (len(ends) - 1), 2)
+    return [np.asarray(spread(low, high, count)) for low, high in pairwise(ends)]
+
+
+def _broken(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Put arrays behind each other, with a gap between, at which lines break."""
+    pieces: list[NDArray[np.float64]] = []
+    for part in parts:
+        pieces += [part, np.array([np.nan])]
+    return np.concatenate(pieces[:-1])
+
+
+def _model_of(kernel: KernelScaling, number: int) -> ScalingModel:
+    """Return the model of a stretch; that of all points where it has none."""
+    if len(kernel.segments) < 2:
+        return kernel.whole
+    return kernel.segments[number].model or kernel.whole
+
+
+def _model_name(kernel: KernelScaling, models: list[ScalingModel]) -> str:
+    """Write the models of all segments."""
+    if len(models) == 1:
+        return models[0].expression()
+    parts = [
+        f"{segment.low:g} to {segment.high:g}: {model.expression()}"
+        for segment, model in zip(kernel.segments, models, strict=True)
+    ]
+    return "\n".join(parts)
+
+
+def _limits(
+    shown: NDArray[np.float64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    *,
+    logarithmic: bool,
+) -> tuple[float, float]:
+    """Return the ends of the y axis: all values, and the interval unless it dwarfs them."""
+    bottom, top = float(shown.min()), float(shown.max())
+    span = top - bottom or abs(top) or 1.0
+    if logarithmic:
+        ratio = top / bottom
+        bottom = max(min(bottom, float(np.nanmin(low))), bottom / ratio)
+        top = min(max(top, float(np.nanmax(high))), top * ratio)
+        room = (top / bottom) ** ROOM
+        return bottom / room, top * room
+    bottom = max(min(bottom, float(np.nanmin(low))), bottom - span)
+    top = min(max(top, float(np.nanmax(high))), top + span)
+    room = ROOM * (top - bottom or span)
+    lowest = 0.0 if 0.0 <= bottom < room + 0.25 * span else bottom - room
+    return lowest, top + room

@@ -1,0 +1,164 @@
+"""Studies as JSON, version 1."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from hindmost.analysis.scaling.expected_growth import UnexpectedGrowth
+from hindmost.analysis.scaling.kernel import KernelScaling, model_choices
+from hindmost.analysis.scaling.study import LEVEL, KernelAtTarget, MetricStudy, ScalingStudy
+from hindmost.models.pmnf.model import ScalingModel
+from hindmost.models.pmnf.noise import Noise
+from hindmost.models.pmnf.segments.fit import Segment
+from hindmost.output import strict_json
+
+JSON_VERSION = 1
+
+
+def study_json(
+    study: ScalingStudy, findings: Sequence[UnexpectedGrowth] = (), *, top: int | None = None
+) -> dict[str, Any]:
+    """Return a study for ``hindmost scale --json``; what is not a number is null.
+
+    Parameters
+    ----------
+    top : int, optional
+        Kernels of each metric; all by default.
+    """
+    target = study.target
+    answer = {
+        "version": JSON_VERSION,
+        "source": study.experiment.source,
+        "parameters": list(target.parameters),
+        "method": study.options.method,
+        "space": study.options.chosen_space,
+        "target": dict(zip(target.parameters, target.at, strict=True)),
+        "largest": dict(zip(target.parameters, target.largest, strict=True)),
+        "level": LEVEL,
+        "models": [
+            _kernel(standing, metric)
+            for metric in study.metrics
+            for standing in metric.at_target(metric.order[:top])
+        ],
+        "findings": [_finding(each, study) for each in findings],
+        "warnings": list(study.warnings),
+    }
+    strict: dict[str, Any] = _strict(answer)
+    return strict
+
+
+def json_text(answer: dict[str, Any]) -> str:
+    """Write a study as text, an entry of a list on each line: it is read, searched and quick."""
+    parts = []
+    for key, value in answer.items():
+        if isinstance(value, list) and value:
+            entries = ",\n    ".join(strict_json(each) for each in value)
+            text = f"[\n    {entries}\n  ]"
+        else:
+            text = strict_json(value)
+        parts.append(f"  {strict_json(key)}: {text}")
+    return "{\n" + ",\n".join(parts) + "\n}"
+
+
+def _kernel(standing: KernelAtTarget, metric: MetricStudy) -> dict[str, Any]:
+    """Return one kernel."""
+    kernel = standing.kernel
+    model = kernel.model_at(metric.target.at)
+    changes = [
+        {"range": [each.low, each.high], "likely": list(each.likely)} for each in kernel.changes
+    ]
+    return {
+        "kernel": kernel.series.kernel,
+        "metric": kernel.series.metric,
+        "unit": kernel.series.unit,
+        "segmented": kernel.segmented,
+        "verdict": str(kernel.verdict),
+        "change": changes[0]["range"] if changes else None,
+        "changes": changes,
+        "segments": _segments(kernel),
+        "whole": _model(kernel.whole),
+        "scores": _scores(kernel.whole if len(kernel.segments) < 2 else model),
+        "predicted": standing.predicted,
+        "interval": [standing.low, standing.high],
+        "share": standing.share,
+        "growth": standing.growth,
+        "noise": _noise(kernel.whole.noise),
+        "windows": _windows(kernel),
+        "runners_up": _runners_up(model),
+        "explanation": kernel.explain(),
+        "doubts": standing.doubts(metric.target),
+        "advice": kernel.advice(),
+    }
+
+
+def _windows(kernel: KernelScaling) -> dict[str, Any] | None:
+    """Return the windows of the paper's rule; None by likelihood."""
+    if kernel.model is None or not kernel.model.segmentation.window_errors:
+        return None
+    told = kernel.model.segmentation
+    return {"nrss": list(told.window_errors), "pattern": told.pattern}
+
+
+def _segments(kernel: KernelScaling) -> list[dict[str, Any]]:
+    """Return every segment with its model; without segments the whole."""
+    if not kernel.segments:
+        return [_model(kernel.whole)]
+    return [_segment(each) for each in kernel.segments]
+
+
+def _segment(segment: Segment) -> dict[str, Any]:
+    """Return a segment; without a model if its points are too few for one."""
+    told = {"range": [segment.low, segment.high], "points": segment.points}
+    if segment.model is None:
+        return {**told, "expression": None, "terms": [], "scores": None, "provisional": True}
+    return {
+        **_model(segment.model),
+        **told,
+        "provisional": segment.provisional,
+    }
+
+
+def _model(model: ScalingModel) -> dict[str, Any]:
+    return {**model.to_json(), "scores": _scores(model)}
+
+
+def _scores(model: ScalingModel) -> dict[str, float]:
+    return {"smape": model.smape, "adjusted_r2": model.adjusted_r2}
+
+
+def _noise(noise: Noise) -> dict[str, Any]:
+    return {"kind": str(noise.kind), "known": noise.known, "source": noise.source}
+
+
+def _runners_up(model: ScalingModel) -> list[dict[str, Any]]:
+    """Return alternatives to the function, and by how much their criterion is worse."""
+    return [
+        {"expression": expression, "behind": behind} for expression, behind in model_choices(model)
+    ]
+
+
+def _finding(finding: UnexpectedGrowth, study: ScalingStudy) -> dict[str, Any]:
+    """Return a kernel that grows worse than expected."""
+    standing = finding.standing
+    return {
+        "kernel": standing.kernel.series.kernel,
+        "metric": standing.kernel.series.metric,
+        "expected": finding.expectation.formula.text,
+        "found": standing.kernel.model_at(study.target.at).expression(),
+        "parameters": list(finding.parameters),
+        "expected_growth": finding.expectation.factor,
+        "growth": standing.growth,
+        "growth_at_least": finding.low_growth,
+        "text": finding.explain(study.target),
+    }
+
+
+def _strict(value: Any) -> Any:
+    """Replace what JSON has no number for by null."""
+    if isinstance(value, dict):
+        return {key: _strict(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_strict(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,176 @@
+"""The table of a scaling study, and the sentences below it."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+
+from hindmost.analysis.scaling.kernel import OPEN, KernelScaling, model_choices
+from hindmost.analysis.scaling.study import KernelAtTarget, MetricStudy
+from hindmost.models.pmnf.noise import LEAST_POOLED, LEAST_REPETITIONS, Noise
+from hindmost.models.pmnf.segments.verdict import SegmentVerdict, where
+from hindmost.text import counted, percent, quantity
+
+HEADS = ["kernel", "predicted", "90 % interval", "share", "growth", "SMAPE", "adj. R2"]
+TO_THE_LEFT = ("kernel", "90 % interval")
+GAP = "  "
+NARROWEST = 40
+LONGEST_NAME = 36
+MANY_SECONDS = 1e4
+"""Seconds from here on have an exponent instead of many digits."""
+MOST_KERNELS = 6
+"""Kernels whose segments and open questions are described."""
+
+UNSETTLED = {SegmentVerdict.OPEN: "a change is possible, but not significant"}
+"""How a verdict that is no result reads."""
+
+LEGEND = """\
+share: of the sum of all kernels at the target. growth: prediction at the target over prediction at
+the largest measured point. Kernels with a significant share come first, the steepest at the top."""
+
+
+def shortened(name: str) -> str:
+    """Write a call path that fits a column: its beginning and more of its end."""
+    if len(name) <= LONGEST_NAME:
+        return name
+    begin = LONGEST_NAME // 4
+    return f"{name[:begin]}…{name[begin + 1 - LONGEST_NAME :]}"
+
+
+def scaling_table(metric: MetricStudy, standings: list[KernelAtTarget], *, width: int) -> list[str]:
+    """Make the table of one metric; models that do not fit in a column are below each row.
+
+    Parameters
+    ----------
+    width : int
+        Of the terminal, in characters.
+    """
+    at = metric.target.explain()
+    title = f"{metric.metric} at {at}: {counted(len(metric), 'kernel')}"
+    rows = [_cells(metric, standing) for standing in standings]
+    widths = [max(map(len, each)) for each in zip(HEADS, *rows, strict=True)]
+    aside = [_line(cells, widths) for cells in (HEADS, *rows)]
+    models = ["model", *(models_text(each.kernel, metric.target.at) for each in standings)]
+    if len(aside[0]) + len(GAP) + max(map(len, models)) <= width:
+        return [title, *(f"{left}{GAP}{right}" for left, right in zip(aside, models, strict=True))]
+    lines = [title, aside[0].rstrip()]
+    for left, text in zip(aside[1:], models[1:], strict=True):
+        lines.append(left.rstrip())
+        lines += textwrap.wrap(
+            text, max(width, NARROWEST), initial_indent="    ", subsequent_indent="      "
+        )
+    return lines
+
+
+def _cells(metric: MetricStudy, standing: KernelAtTarget) -> list[str]:
+    """Return what the table has of a kernel besides its model."""
+    model = standing.kernel.model_at(metric.target.at)
+    low, high = quantity(standing.low, metric.unit), quantity(standing.high, metric.unit)
+    return [
+        shortened(standing.kernel.series.kernel),
+        quantity(standing.predicted, metric.unit),
+        f"{low} to {high}",
+        percent(standing.share),
+        f"{standing.growth:.3g}x" if math.isfinite(standing.growth) else "",
+        percent(model.smape / 100.0),
+        f"{model.adjusted_r2:.4f}",
+    ]
+
+
+def _line(cells: list[str], widths: list[int]) -> str:
+    """Write a row: names and intervals to the left, numbers to the right."""
+    return GAP.join(
+        cell.ljust(width) if head in TO_THE_LEFT else cell.rjust(width)
+        for head, cell, width in zip(HEADS, cells, widths, strict=True)
+    )
+
+
+def models_text(kernel: KernelScaling, at: tuple[float, ...]) -> str:
+    """Write the model that is valid at the target; of several segments all, in order."""
+    if len(kernel.segments) < 2:
+        return kernel.model_at(at).expression()
+    return "; ".join(
+        f"{each.model.expression() if each.model else 'no model'}, {_stretch(kernel, number)}"
+        for number, each in enumerate(kernel.segments)
+    )
+
+
+def _stretch(kernel: KernelScaling, number: int) -> str:
+    """Return the range of a segment; the outer ones are open."""
+    segment = kernel.segments[number]
+    if number == 0:
+        return f"to {segment.high:g}"
+    if number == len(kernel.segments) - 1:
+        return f"from {segment.low:g}"
+    return f"{segment.low:g} to {segment.high:g}"
+
+
+def kernel_lines(metric: MetricStudy, standings: list[KernelAtTarget]) -> list[str]:
+    """Return a line for every kernel that is segmented or open, and what would settle it."""
+    lines = []
+    for standing in standings:
+        kernel = standing.kernel
+        parts = []
+        if kernel.segmented:
+            places = " and ".join(where(change) for change in kernel.changes)
+            parts.append(f"changes {places}" if places else "segmented, at an unknown place")
+            parts += [
+                f"only {each.points} points from {each.low:g} to {each.high:g}: a provisional model"
+                if each.model
+                else f"only {each.points} points from {each.low:g} to {each.high:g}: no model"
+                for each in kernel.segments
+                if each.provisional
+            ]
+        elif kernel.verdict is not SegmentVerdict.ONE:
+            parts.append(UNSETTLED.get(kernel.verdict, str(kernel.verdict)))
+        if kernel.is_open(metric.target.at):
+            model = kernel.model_at(metric.target.at)
+            also = [text for text, behind in model_choices(model) if behind < OPEN]
+            parts.append(f"as good: {', or '.join(also)}")
+        parts += standing.doubts(metric.target)
+        if kernel.advice():
+            parts.append(kernel.advice())
+        if kernel.model is not None and kernel.model.segmentation.window_errors:
+            found = kernel.model.segmentation
+            errors = " ".join(f"{error:.3f}" for error in found.window_errors)
+            parts.append(f"windows of five points: nRSS {errors}, pattern {found.pattern}")
+            if kernel.segmented:
+                parts[-1] += f". One model of all points: {kernel.whole.expression()}"
+        if parts:
+            lines.append(f"{shortened(kernel.series.kernel)}: {'; '.join(parts)}.")
+    if len(lines) > MOST_KERNELS:
+        rest = len(lines) - MOST_KERNELS
+        lines = [
+            *lines[:MOST_KERNELS],
+            f"{rest} more kernels are segmented or open; --json describes all.",
+        ]
+    return lines
+
+
+def noise_lines(noises: list[Noise], *, segments: bool) -> list[str]:
+    """Return a line for every kind of noise: which it is, and how that is known.
+
+    Parameters
+    ----------
+    segments : bool
+        Whether changes of behaviour were searched for.
+    """
+    found = []
+    for noise in dict.fromkeys(noises):
+        if noise.known:
+            how = "as given" if noise.source == "given" else f"detected from {noise.source}"
+            found.append(f"Noise model: {noise.kind} ({how}).")
+            continue
+        how = "assumed; too few repetitions to test"
+        remedy = f"{LEAST_REPETITIONS} repetitions or {LEAST_POOLED} kernels"
+        if noise.source == "repetitions":
+            how, remedy = "likely; the repetitions do not settle it", "More repetitions"
+        caution = (
+            "A change counts only if it is found under multiplicative and under additive noise, "
+            "which keeps false positives at 1 % under both. "
+        )
+        found.append(
+            f"Noise model: {noise.kind} ({how}). {caution if segments else ''}"
+            f"{remedy} would settle it."
+        )
+    return found

@@ -1,0 +1,176 @@
+"""The (iteration, rank) colour map: the one way to draw a matrix of times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.analysis.show.chart import worth_showing
+from hindmost.analysis.show.csv_file import Columns
+from hindmost.text import Unit, unit_for
+
+MOST_COLUMNS = 1200
+MOST_ROWS = 600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeatMap:
+    """Times of bodies on ranks, neighbours pooled by their maximum.
+
+    Attributes
+    ----------
+    times : float64 array, shape (column, row), seconds
+        The longest of what was pooled into each cell.
+    bodies : int array, shape (body,)
+        Numbers of the bodies that are shown, in order.
+    ranks : int
+        Number of ranks.
+    bodies_a_column, ranks_a_row : int
+        How many were pooled; the last column and row may hold fewer.
+    what : str
+        What is timed.
+    selection : str
+        Which bodies are shown if not all are; may be empty.
+    numbers : int array, shape (rank,), or None
+        Of the ranks that are shown, where not all of a run are.
+    """
+
+    title: str
+    what: str
+    selection: str
+    times: NDArray[np.float64]
+    bodies: NDArray[np.int64]
+    ranks: int
+    bodies_a_column: int
+    ranks_a_row: int
+    numbers: NDArray[np.int64] | None = None
+    of_how_many: str = ""
+
+    @property
+    def unit(self) -> Unit:
+        """The unit of the colours."""
+        return unit_for(self.times)
+
+    @property
+    def first_body(self) -> NDArray[np.int64]:
+        """The first body of every column: int array, shape (column,)."""
+        return self.bodies[:: self.bodies_a_column]
+
+    @property
+    def last_body(self) -> NDArray[np.int64]:
+        """The last body of every column: int array, shape (column,)."""
+        ends = np.arange(1, self.times.shape[0] + 1) * self.bodies_a_column
+        last: NDArray[np.int64] = self.bodies[np.minimum(ends, self.bodies.size) - 1]
+        return last
+
+    @property
+    def colour_limits_s(self) -> tuple[float, float]:
+        """The times at the ends of the colours; there are shorter and longer ones."""
+        low, high = worth_showing(self.times)
+        return low, max(high, low * (1 + 1e-9), 1e-12)
+
+    @property
+    def stride(self) -> int:
+        """Bodies from one that is shown to the next."""
+        return int(np.median(np.diff(self.bodies))) if self.bodies.size > 1 else 1
+
+    @property
+    def x_label(self) -> str:
+        """What a column is."""
+        parts = ([self.selection] if self.selection else []) + (
+            [f"each column: the slowest of {self.bodies_a_column}"]
+            if self.bodies_a_column > 1
+            else []
+        )
+        return "body" + (f" ({'; '.join(parts)})" if parts else "")
+
+    @property
+    def y_label(self) -> str:
+        """What a row is."""
+        pooled = self.ranks_a_row
+        parts = ([self.of_how_many] if self.of_how_many else []) + (
+            [f"each row: the slowest of {pooled}"] if pooled > 1 else []
+        )
+        return "rank" + (f" ({'; '.join(parts)})" if parts else "")
+
+    @property
+    def names(self) -> list[str]:
+        """What the ranks are called, in the order of the rows: their numbers."""
+        numbers = np.arange(self.ranks) if self.numbers is None else self.numbers
+        return [str(number) for number in numbers.tolist()]
+
+    def coarser(self, columns: int, rows: int) -> HeatMap:
+        """Return the map pooled to at most this number of columns and rows."""
+        across = -(-self.times.shape[0] // columns)
+        up = -(-self.times.shape[1] // rows)
+        return replace(
+            self,
+            times=pool_maximum(pool_maximum(self.times, columns, axis=0), rows, axis=1),
+            bodies_a_column=self.bodies_a_column * across,
+            ranks_a_row=self.ranks_a_row * up,
+        )
+
+    def columns(self) -> Columns:
+        """Return the cells: a row for every column of the map, a column for every row of ranks."""
+        names, height = self.names, self.ranks_a_row
+        ends = zip(names[::height], [*names[height - 1 :: height], names[-1]], strict=False)
+        rows = [f"rank_{first}" + (f"_to_{last}" if height > 1 else "") for first, last in ends]
+        cells = {f"{name}_s": self.times[:, row] for row, name in enumerate(rows)}
+        return {"body": self.first_body, "body_to": self.last_body, **cells}
+
+
+def pool_maximum(times: NDArray[np.float64], most: int, axis: int) -> NDArray[np.float64]:
+    """Pool neighbours along an axis by their maximum, so that no detour disappears.
+
+    Parameters
+    ----------
+    times : float64 array
+    most : int
+        The most entries that are left along the axis.
+    """
+    factor = -(-times.shape[axis] // most)
+    if factor <= 1:
+        return times
+    starts = np.arange(0, times.shape[axis], factor)
+    pooled: NDArray[np.float64] = np.maximum.reduceat(times, starts, axis=axis)
+    return pooled
+
+
+def heat_map(
+    times: NDArray[np.float64],
+    *,
+    title: str,
+    what: str = "time of a body",
+    bodies: NDArray[np.int64] | None = None,
+    selection: str = "",
+    numbers: NDArray[np.int64] | None = None,
+    of_how_many: str = "",
+) -> HeatMap:
+    """Pool times into a map.
+
+    Parameters
+    ----------
+    times : float64 array, shape (iteration, rank), seconds
+    bodies : int array, shape (iteration,), or None
+        Numbers of the bodies, where not all of a run are there.
+    numbers : int array, shape (rank,), or None
+        Of the ranks, where not all of a run are there.
+    of_how_many : str
+        Note on the axis that says so.
+    """
+    iterations, ranks = times.shape
+    whole = HeatMap(
+        title=title,
+        what=what,
+        selection=selection,
+        times=times,
+        bodies=np.arange(iterations) if bodies is None else bodies,
+        ranks=ranks,
+        bodies_a_column=1,
+        ranks_a_row=1,
+        numbers=numbers,
+        of_how_many=of_how_many,
+    )
+    return whole.coarser(MOST_COLUMNS, MOST_ROWS)

@@ -1,0 +1,355 @@
+"""The HTML renderer of charts: packed numbers for the script, and a picture without scripts."""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.analysis.show.chart import Chart, Series, x_limits
+from hindmost.analysis.show.heat_map import HeatMap
+from hindmost.analysis.show.html_page import picture_html
+from hindmost.analysis.show.matplotlib_charts import picture
+from hindmost.analysis.show.page import shared_scripts
+from hindmost.analysis.show.palette import COLOUR_MAP, DASHES, FILLS, LINES
+from hindmost.printable import escape, page_json
+
+MOST_CELLS = 150_000
+MOST_COLUMNS = 1200
+MOST_ROWS = 256
+LOG_STEP = 2e-3
+"""Times are rounded to 0.1 %, which deflates to about a byte per cell."""
+ANCHORS = 33
+"""Colours of the map that travel; those between are interpolated."""
+DIGITS = 5
+HINT = "Point at the chart for its numbers, drag to zoom; with the keyboard: arrows, +, -, 0."
+
+
+SCRIPTS = shared_scripts("chart", "curves", "choice", "heat_map", "unpack", "start")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opens:
+    """What a click near a place of a chart opens: one of a chart of choices.
+
+    Attributes
+    ----------
+    number : int
+        Of the chart of choices.
+    places : dict of int to str
+        The choice that each place on the axis of ranks opens.
+    """
+
+    number: int
+    places: dict[int, str]
+
+    def address(self, key: str) -> str:
+        """Return the address of a choice within the page."""
+        return f"#chart-{self.number}={key}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what the script needs."""
+        return {
+            "places": list(self.places),
+            "addresses": [self.address(key) for key in self.places.values()],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveChart:
+    """A chart or map that shows its numbers at the pointer.
+
+    Attributes
+    ----------
+    number : int
+        Of the chart on its page; ``#chart-NUMBER@x,y`` in an address points at a place in it.
+    png : bytes
+        The picture for readers without scripts.
+    opens : Opens or None
+        What a click on the chart opens.
+    """
+
+    scripts: ClassVar[tuple[Path, ...]] = SCRIPTS
+    styles: ClassVar[tuple[Path, ...]] = ()
+
+    number: int
+    content: Chart | HeatMap
+    heading: str
+    caption: str
+    png: bytes
+    opens: Opens | None = None
+
+    def html(self) -> str:
+        """Return the figure: legend, canvas, words, picture, caption and numbers."""
+        data, legend = self.data(), self.legend()
+        if self.opens is not None:
+            data["opens"] = self.opens.to_json()
+        content = self.content
+        label = escape(f"{self.heading}: {content.title}")
+        return (
+            f'<figure class="chart" data-kind="{data["kind"]}" id="chart-{self.number}">'
+            f"<h3>{escape(self.heading)}</h3>"
+            f'<div class="answering">{legend}'
+            f'<canvas tabindex="0" role="img" aria-label="{label}" '
+            f'style="height: {height_rem(content):g}rem"></canvas>'
+            f'<p class="hover quiet" role="status">{escape(HINT)}</p></div>'
+            f"{picture_html(self.png, f'{self.heading}: {content.title}')}"
+            f"<figcaption>{escape(self.caption)}</figcaption>"
+            f'<script type="application/json">{embedded(data)}</script></figure>'
+        )
+
+    def data(self) -> dict[str, Any]:
+        """Return what the script needs."""
+        content = self.content
+        return map_data(content) if isinstance(content, HeatMap) else curve_data(content)
+
+    def legend(self) -> str:
+        """Return what stands over the canvas."""
+        content = self.content
+        return map_legend(content) if isinstance(content, HeatMap) else curve_legend(content)
+
+
+def height_rem(content: Chart | HeatMap) -> float:
+    """Return the height of a chart on the page; maps of few ranks are low."""
+    return min(17.0, 5.0 + 2.5 * content.ranks) if isinstance(content, HeatMap) else 16.0
+
+
+def embedded(data: dict[str, Any]) -> str:
+    """Write JSON so that nothing in it can end the element that it stands in."""
+    text = page_json(data)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def rounded(values: NDArray[np.float64]) -> list[float]:
+    """Round numbers to the digits that a page shows."""
+    return [float(f"{value:.{DIGITS}g}") for value in values.tolist()]
+
+
+def colour_of(chart: Chart) -> list[str]:
+    """Return the style-sheet variable of every series' colour, in their order."""
+    names, fills, lines = [], 0, 0
+    for series in chart.series:
+        if series.filled:
+            names.append(f"--fill-{fills % len(FILLS)}")
+            fills += 1
+        else:
+            names.append(f"--line-{lines % len(LINES)}")
+            lines += 1
+    return names
+
+
+def dash_of(colour: str) -> list[float]:
+    """Return the dashes of a line of some colour; none of a fill."""
+    return [2 * each for each in DASHES[int(colour[7:])]] if colour.startswith("--line") else []
+
+
+def curve_data(chart: Chart) -> dict[str, Any]:
+    """Return what the script needs of curves."""
+    return {
+        "kind": "curves",
+        "x": {
+            "name": chart.x.text,
+            "label": chart.x_label,
+            "unit": f" {chart.x.unit}" if chart.x.unit else "",
+            "limits": x_limits(chart.series),
+            "counted": chart.counted,
+            "names": list(chart.names),
+        },
+        "y": {"unit": f" {chart.y.unit}" if chart.y.unit else "", "limits": chart.y_limits},
+        "marks": list(chart.marks.items())[1:] and list(chart.marks.items()),
+        "series": [
+            {**series_data(series, colour), **mark_of(chart, series)}
+            for series, colour in zip(chart.series, colour_of(chart), strict=True)
+        ],
+    }
+
+
+def mark_of(chart: Chart, series: Series) -> dict[str, int]:
+    """Return which marks points are drawn with: their number among the chart's; none of others."""
+    points = [each.name for each in chart.series if each.look == "points"]
+    return {"mark": points.index(series.name)} if series.look == "points" else {}
+
+
+def series_data(series: Series, colour: str) -> dict[str, Any]:
+    """Return what the script needs of one series."""
+    return {
+        "name": series.name,
+        "look": series.look,
+        "filled": series.filled,
+        "colour": colour,
+        "dash": dash_of(colour),
+        "x": rounded(series.x),
+        "y": rounded(series.y),
+        **({} if series.base is None else {"base": rounded(series.base)}),
+    }
+
+
+def map_data(heat_map: HeatMap) -> dict[str, Any]:
+    """Return what the script needs of a map."""
+    import matplotlib as mpl
+
+    coarse = coarse_enough(heat_map)
+    unit = heat_map.unit
+    times = coarse.times * unit.per_second
+    colours = mpl.colormaps[COLOUR_MAP](np.linspace(0.0, 1.0, ANCHORS))
+    left = float(coarse.bodies[0]) - 0.5 * coarse.stride
+    return {
+        "kind": "map",
+        "x": {
+            "label": coarse.x_label,
+            "limits": (left, left + coarse.bodies.size * coarse.stride),
+            "counted": True,
+        },
+        "y": {"limits": (-0.5, coarse.ranks - 0.5), "counted": True},
+        "unit": unit.sign,
+        "first_body": int(coarse.bodies[0]),
+        "stride": coarse.stride,
+        "bodies": int(coarse.bodies.size),
+        "bodies_a_column": coarse.bodies_a_column,
+        "columns": times.shape[0],
+        "rows": times.shape[1],
+        "column_width": coarse.bodies_a_column * coarse.stride,
+        "row_height": coarse.ranks_a_row,
+        "names": coarse.names if coarse.numbers is not None else [],
+        "colour_limits": [limit * unit.per_second for limit in coarse.colour_limits_s],
+        "colours": [hex_colour(colour) for colour in colours],
+        **packed(times),
+    }
+
+
+def packed(times: NDArray[np.float64]) -> dict[str, Any]:
+    """Return times as deflated logarithms of two bytes, with what is needed to read them."""
+    positive = times[times > 0.0]
+    least = float(positive.min()) if positive.size else 1.0
+    codes = np.zeros(times.shape, "<u2")  # 0 is no time at all
+    codes[times > 0.0] = 1 + np.rint(np.log(positive / least) / LOG_STEP)
+    return {
+        "least": least,
+        "log_step": LOG_STEP,
+        "times": base64.b64encode(zlib.compress(codes.tobytes(), 9)).decode(),
+    }
+
+
+def coarse_enough(heat_map: HeatMap) -> HeatMap:
+    """Pool a map until it is small enough to travel."""
+    rows = min(MOST_ROWS, heat_map.times.shape[1])
+    return heat_map.coarser(min(MOST_COLUMNS, MOST_CELLS // rows), rows)
+
+
+def hex_colour(colour: NDArray[np.float64]) -> str:
+    """Write a colour of matplotlib for the script."""
+    return "#" + "".join(f"{round(255 * channel):02x}" for channel in colour[:3].tolist())
+
+
+def curve_legend(chart: Chart) -> str:
+    """Return the legend of curves, as words that wrap on narrow screens."""
+    entries = [
+        f"<li>{swatch(series, colour)}{escape(series.name)}</li>"
+        for series, colour in zip(chart.series, colour_of(chart), strict=True)
+    ]
+    return (
+        f'<ul class="legend"><li class="axis">{escape(chart.y.label)}:</li>{"".join(entries)}</ul>'
+    )
+
+
+def swatch(series: Series, colour: str) -> str:
+    """Return a little drawing of how a series looks."""
+    dash = " ".join(f"{each:g}" for each in dash_of(colour))
+    width = 12 if series.filled else 2
+    if series.look == "points":
+        return (
+            '<svg width="28" height="12" aria-hidden="true"><circle cx="14" cy="6" r="4" '
+            f'fill="none" style="stroke: var({colour})" stroke-width="1.4"/></svg>'
+        )
+    return (
+        f'<svg width="28" height="12" aria-hidden="true"><line x1="0" y1="6" x2="28" y2="6" '
+        f'style="stroke: var({colour})" stroke-width="{width}" stroke-dasharray="{dash}"/></svg>'
+    )
+
+
+def map_legend(heat_map: HeatMap) -> str:
+    """Return the scale of colours with the times at its ends."""
+    coarse = coarse_enough(heat_map)
+    low, high = (limit * heat_map.unit.per_second for limit in coarse.colour_limits_s)
+    return (
+        f'<ul class="legend"><li class="axis">{escape(coarse.y_label)}; {escape(coarse.what)}:</li>'
+        f'<li>{low:.4g} {heat_map.unit.sign} and less <span class="scale"></span> '
+        f"{high:.4g} {heat_map.unit.sign} and more</li></ul>"
+    )
+
+
+def live_chart(
+    content: Chart | HeatMap,
+    heading: str,
+    caption: str,
+    numbers: Iterator[int],
+    *,
+    height: float,
+    opens: Opens | None = None,
+) -> LiveChart:
+    """Return a chart with its picture, for a height of that in inches."""
+    return LiveChart(
+        number=next(numbers),
+        content=content,
+        heading=heading,
+        caption=caption,
+        png=picture(content, height),
+        opens=opens,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChoiceChart(LiveChart):
+    """Charts with the same axes and series, of which one is shown; ``content`` is the first.
+
+    Attributes
+    ----------
+    charts : mapping of str to Chart
+        By a short key, ``#chart-NUMBER=KEY`` in an address.
+    labels : mapping of str to str
+        What each is called where it is chosen.
+    what : str
+        What is chosen.
+    """
+
+    charts: Mapping[str, Chart]
+    labels: Mapping[str, str]
+    what: str
+
+    def data(self) -> dict[str, Any]:
+        """Return the first chart, and the heights of all: (chart, series, step)."""
+        heights = np.array([heights_of(chart) for chart in self.charts.values()])
+        first = next(iter(self.charts.values()))
+        return {
+            **curve_data(first),
+            "kind": "choice",
+            "keys": list(self.charts),
+            **packed(heights),
+        }
+
+    def legend(self) -> str:
+        """Return the chooser over the legend that all have in common."""
+        options = "".join(
+            f'<option value="{escape(key)}">{escape(self.labels[key])}</option>'
+            for key in self.charts
+        )
+        return (
+            f"<label>{escape(self.what)} <select>{options}</select></label>"
+            f"{curve_legend(next(iter(self.charts.values())))}"
+        )
+
+
+def heights_of(chart: Chart) -> NDArray[np.float64]:
+    """Return how high every series is at every step, areas from where they stand.
+
+    Returns
+    -------
+    float64 array, shape (series, step)
+    """
+    return np.array([each.y if each.base is None else each.y - each.base for each in chart.series])

@@ -1,0 +1,186 @@
+"""The HTML renderer: pages, tables and paragraphs."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from hindmost.analysis.show.page import (
+    Caution,
+    Folded,
+    Heading,
+    Html,
+    LiveWidget,
+    Page,
+    Paragraph,
+    Part,
+    Picture,
+    Subheading,
+)
+from hindmost.analysis.show.palette import DARK_FILLS, DARK_LINES, FILLS, LINES
+from hindmost.analysis.show.table import Table
+from hindmost.errors import UsageError
+from hindmost.files import write_output
+from hindmost.printable import escape
+
+STYLE = Path(__file__).with_name("page.css")
+
+
+def page_html(page: Page) -> str:
+    """Return the HTML of a page.
+
+    It may load nothing from anywhere and run no script but the one that its parts ask for, which
+    is named by its hash: whatever else finds its way into the page stays dead. A page that is
+    ``served`` may ask its own server.
+    """
+    title = escape(page.title)
+    body = "\n".join(part_html(part) for part in page.parts)
+    script, policy = "", ""
+    live = [part for part in page.parts if isinstance(part, LiveWidget)]
+    if live:
+        code = live_script(dict.fromkeys(path for part in live for path in part.scripts))
+        digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
+        script, policy = f"<script>{code}</script>", f"; script-src 'sha256-{digest}'"
+        policy += "; connect-src 'self'" if page.served else ""
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy"
+ content="default-src 'none'; img-src data:; style-src 'unsafe-inline'{policy}">
+<title>{title}</title>
+<style>
+{colours()}{STYLE.read_text(encoding="utf-8")}{styles(live)}</style>
+</head>
+<body>
+<h1>{title}</h1>
+<p class="quiet">{escape(page.subtitle)}</p>
+{body}
+{script}
+</body>
+</html>
+"""
+
+
+def live_script(paths: Iterable[Path]) -> str:
+    """Return scripts in that order, all in one scope."""
+    code = "\n".join(path.read_text(encoding="utf-8") for path in paths)
+    return f'"use strict";\n(() => {{\n{code}}})();\n'
+
+
+def styles(parts: Iterable[LiveWidget]) -> str:
+    """Return the style sheets that parts ask for."""
+    paths = dict.fromkeys(path for part in parts for path in part.styles)
+    return "".join(path.read_text(encoding="utf-8") for path in paths)
+
+
+def part_html(part: Part) -> str:
+    """Return the HTML of a part of a page."""
+    match part:
+        case Heading(text):
+            return f"<h2>{escape(text)}</h2>"
+        case Subheading(text):
+            return f'<h3 class="part">{escape(text)}</h3>'
+        case Paragraph(text, quiet):
+            kind = ' class="quiet"' if quiet else ""
+            return f"<p{kind}>{as_html(text)}</p>"
+        case Caution(text):
+            return f'<p class="caution">{escape(text)}</p>'
+        case Folded(summary, parts, opened):
+            inner = "\n".join(map(part_html, parts))
+            kind = " open" if opened else ""
+            return f"<details{kind}><summary>{as_html(summary)}</summary>\n{inner}</details>"
+        case Picture(png, description, caption):
+            return (
+                f"<figure>{picture_html(png, description)}"
+                f"<figcaption>{escape(caption)}</figcaption></figure>"
+            )
+        case Table():
+            return table_html(part)
+        case _:
+            return part.html()
+
+
+def as_html(text: str) -> str:
+    """Return text as it stands on a page."""
+    return text if isinstance(text, Html) else escape(text)
+
+
+def table_html(table: Table) -> str:
+    """Return a table in a box that scrolls on narrow screens, with its notes below it."""
+    caption = "<br>".join(map(escape, table.title))
+    heads = "".join(
+        f'<th scope="col" class="{column.kind}">{escape(column.head)}</th>'
+        for column in table.columns
+    )
+    rows = "".join(f"<tr>{row_html(table, row)}</tr>\n" for row in table.rows)
+    return (
+        f'<div class="scroll"><table>{f"<caption>{caption}</caption>" if caption else ""}'
+        f"<thead><tr>{heads}</tr></thead>\n<tbody>{rows}</tbody></table></div>"
+        + "".join(f'\n<p class="quiet">{as_html(note)}</p>' for note in table.notes)
+    )
+
+
+def row_html(table: Table, row: Sequence[str]) -> str:
+    """Return the cells of a row."""
+    return "".join(
+        f'<td class="{column.kind}">{as_html(cell)}</td>'
+        for column, cell in zip(table.columns, row, strict=True)
+    )
+
+
+def picture_html(png: bytes, description: str) -> str:
+    """Return a picture that travels inside the page."""
+    data = base64.b64encode(png).decode()
+    return f'<img src="data:image/png;base64,{data}" alt="{escape(description)}">'
+
+
+def colours() -> str:
+    """Return the figures' colours as variables of the style sheet, for light and dark pages."""
+
+    def variables(lines: Sequence[str], fills: Sequence[str]) -> str:
+        named = {"line": lines, "fill": fills}
+        return " ".join(
+            f"--{kind}-{number}: {colour};"
+            for kind, each in named.items()
+            for number, colour in enumerate(each)
+        )
+
+    dark = variables(DARK_LINES, DARK_FILLS)
+    return (
+        f":root {{ color-scheme: light dark; {variables(LINES, FILLS)} }}\n"
+        f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
+    )
+
+
+def write_page(path: Path, page: Page, option: str = "--out") -> Path:
+    """Write a page, whole or not at all; what is no page is never replaced by one.
+
+    Parameters
+    ----------
+    path : Path
+    page : Page
+    option : str
+        By which the place was chosen, for messages.
+
+    Raises
+    ------
+    UsageError
+        It cannot be written there.
+    """
+    if path.suffix == ".h5":
+        raise UsageError(
+            f"{option} {path}: the name of a run file; a page is HTML, as in report.html."
+        )
+    path = path.resolve()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_output(path, page_html(page))
+    except OSError as error:
+        raise UsageError(
+            f"{path} cannot be written: {error.strerror}; choose another place with {option}."
+        ) from error
+    return path

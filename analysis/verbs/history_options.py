@@ -1,0 +1,243 @@
+"""The options of ``hindmost history``, their checks, and the settings of a method in them."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+from hindmost.analysis.history.acknowledgements import FILE_NAME
+from hindmost.analysis.history.dates import SECONDS_A_DAY
+from hindmost.errors import UsageError
+from hindmost.models.changepoint import METHODS, effective_settings
+from hindmost.models.changepoint.observations import check_probability
+
+EXAMPLES = """\
+examples:
+  hindmost history nightly/
+  hindmost history nightly/ --days 30 --timer '*Total*' --report history.html
+  hindmost history tonight.json --state history.state --mail - --to team@example.org | sendmail -t
+  hindmost history ack nightly/ --case 'green-*' --date 2021-07-17 --reason "new compiler"
+
+Verdicts: fail (a confirmed slowdown), warn (a slowdown that is not yet confirmed, a failed run, a
+drift for the worse by more than 5 % for certain, a machine that went silent), pass, and unknown
+(too few nights to judge, or no result in the last days).
+The exit status is 1 if a slowdown in the last days is confirmed and not acknowledged. Older open
+slowdowns are listed but do not change the exit status; --since includes them. 'ack' acknowledges
+changes in a TOML file next to the data, to be kept in a repository.
+"""
+OF_REPORT = {
+    **{name: name for name in ("algorithm", "variant", "k", "window", "confirmations")},
+    "welch": "test",
+}
+"""Options and settings of the report's method."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.description = "Report what changed in nightly results, and next to which commits."
+    parser.epilog = EXAMPLES
+    parser.usage = (
+        "%(prog)s [option ...] FILE-OR-DIR ...\n       "
+        "%(prog)s ack FILE-OR-DIR --date DATE --reason TEXT [--machine M] [--case C] [--timer T]\n"
+        "       %(prog)s ack FILE-OR-DIR --list\n"
+        "       %(prog)s ack FILE-OR-DIR --undo --date DATE [--machine M] [--case C] [--timer T]"
+    )
+    parser.add_argument(
+        "file", nargs="+", metavar="FILE-OR-DIR", help="nightly results, or folders of them"
+    )
+    reading = parser.add_argument_group("what to read")
+    reading.add_argument(
+        "--format", action="append", help="format of the files (default: by content); repeatable"
+    )
+    for name in ("machine", "case", "timer"):
+        reading.add_argument(f"--{name}", help=f"select a {name}; * and ? are wildcards")
+    judging = parser.add_argument_group("how to judge")
+    judging.add_argument(
+        "--method",
+        default="robust",
+        help="detect changes by this method: robust or report (%(default)s)",
+    )
+    defaults = ", ".join(
+        f"{effective_settings(name, {})['alpha']:g} for {name}" for name in METHODS
+    )
+    judging.add_argument(
+        "--alpha", type=float, help=f"set the significance level of the tests ({defaults})"
+    )
+    judging.add_argument(
+        "--ratio",
+        nargs=2,
+        action="append",
+        metavar=("A", "B"),
+        help="also judge the ratio of two cases, machines or timers, paired by nights",
+    )
+    of_report = parser.add_argument_group("settings of --method report")
+    of_report.add_argument(
+        "--algorithm",
+        type=int,
+        metavar="1|2|3",
+        help="find one change, several, or several among outliers (3)",
+    )
+    of_report.add_argument(
+        "--variant",
+        help="follow the published results, the text or the pseudocode: published, text or "
+        "pseudocode (published)",
+    )
+    of_report.add_argument(
+        "--welch", action="store_const", const="welch", help="use Welch's test instead of Student's"
+    )
+    of_report.add_argument(
+        "--k", type=int, metavar="N", help="test the N largest first differences (10)"
+    )
+    of_report.add_argument(
+        "--window", type=int, metavar="N", help="look back N observations in algorithm 3 (30)"
+    )
+    of_report.add_argument(
+        "--confirmations",
+        type=int,
+        metavar="N",
+        help="require N consecutive detections in algorithm 3 (3)",
+    )
+    judging.add_argument(
+        "--only-between",
+        metavar="days|commits",
+        help="allow changes only there (default: anywhere)",
+    )
+    judging.add_argument(
+        "--state",
+        type=Path,
+        metavar="FILE",
+        help="keep reported changes, log their revisions, and mail a finding once and then weekly",
+    )
+    judging.add_argument(
+        "--ack",
+        type=Path,
+        metavar="FILE",
+        action="append",
+        help=f"read acknowledged changes from FILE ({FILE_NAME} next to the data)",
+    )
+    telling = parser.add_argument_group("what to report")
+    telling.add_argument(
+        "--days",
+        type=float,
+        default=10.0,
+        metavar="N",
+        help="report on the last N days (%(default)g)",
+    )
+    telling.add_argument(
+        "--since",
+        metavar="DATE|DAYS",
+        help="report from this day on, or on these last days, instead of --days; the exit status "
+        "covers them",
+    )
+    telling.add_argument(
+        "--json", action="store_true", help="print JSON with an entry for each series"
+    )
+    telling.add_argument("--report", type=Path, metavar="PAGE", help="write one HTML page")
+    mailing = parser.add_argument_group("mail")
+    mailing.add_argument(
+        "--mail", metavar="FILE|-", help="write the summary as a mail for 'sendmail -t'"
+    )
+    mailing.add_argument(
+        "--smtp",
+        metavar="SERVER",
+        help="send it through this mail server: HOST:PORT, or smtps://USER@HOST or "
+        "smtp+starttls://USER@HOST with TLS and the password in HINDMOST_SMTP_PASSWORD",
+    )
+    mailing.add_argument(
+        "--smtp-password-file",
+        type=Path,
+        metavar="FILE",
+        help="read the password from the first line of FILE",
+    )
+    mailing.add_argument(
+        "--to", action="append", metavar="ADDRESS", help="set a recipient; repeatable"
+    )
+    mailing.add_argument("--from", dest="sender", metavar="ADDRESS", help="set the sender")
+    noting = parser.add_argument_group("with 'ack'")
+    noting.add_argument("--date", help="day on which the change may lie, as 2021-07-17")
+    noting.add_argument("--reason", help="why the change needs no alarm")
+    noting.add_argument(
+        "--list",
+        action="store_true",
+        help="list the acknowledgements and the changes that they match",
+    )
+    noting.add_argument(
+        "--undo",
+        action="store_true",
+        help="remove the acknowledgement with this --date, --machine, ...",
+    )
+
+
+def check_options(arguments: argparse.Namespace) -> None:
+    """Refuse options that contradict or need each other, before the results are read.
+
+    Raises
+    ------
+    UsageError
+        They do; the message says what to do.
+    """
+    if any((arguments.date, arguments.reason, arguments.list, arguments.undo)):
+        raise UsageError(
+            "--date, --reason, --list and --undo belong to 'hindmost history ack'; see --help."
+        )
+    if arguments.smtp and not (arguments.to and arguments.sender):
+        raise UsageError("--smtp needs --to and --from: the recipients and the sender of the mail.")
+    if arguments.smtp_password_file and not arguments.smtp:
+        raise UsageError("--smtp-password-file needs --smtp: the server to log in to.")
+    if arguments.smtp:
+        from hindmost.analysis.history.mail_server import mail_server, password_for
+
+        # An invalid server should be refused before the nights are judged.
+        password_for(mail_server(arguments.smtp), arguments.smtp_password_file)
+    if arguments.json and arguments.mail == "-":
+        raise UsageError("--json and --mail - both write to stdout: name a file for the mail.")
+    if arguments.alpha is not None:
+        check_probability("--alpha", arguments.alpha)
+
+
+def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the given settings of the method.
+
+    Raises
+    ------
+    UsageError
+        A setting belongs to another method.
+    """
+    settings = {} if arguments.alpha is None else {"alpha": arguments.alpha}
+    for option, setting in OF_REPORT.items():
+        value = getattr(arguments, option)
+        if value is None:
+            continue
+        if arguments.method != "report":
+            raise UsageError(
+                f"--{option} is a setting of the report's method: add --method report, or omit it."
+            )
+        settings[setting] = value
+    return settings
+
+
+def newer_than(words: str, until: float) -> float:
+    """Return the time after which changes are recent: seconds since 1970, UTC.
+
+    Raises
+    ------
+    UsageError
+        It is neither a date nor a number of days.
+    """
+    try:  # a date first, because 20210717 is one
+        day = date.fromisoformat(words)
+    except ValueError:
+        pass
+    else:
+        return datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() - 1.0
+    try:
+        days = float(words)
+    except ValueError as error:
+        raise UsageError(
+            f"--since {words}: give a date as 2021-07-17, or a number of days."
+        ) from error
+    if 0.0 < days < float("inf"):
+        return until - days * SECONDS_A_DAY
+    raise UsageError(f"--since {words}: give a number of days above 0, or a date.")

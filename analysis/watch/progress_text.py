@@ -1,0 +1,99 @@
+"""The progress of a watched run in words: the solve, the next cycle, stragglers, the end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hindmost.analysis.watch.feed_history import FeedHistory
+from hindmost.text import counted, duration, percent
+
+SHARE_SHOWN = 0.005
+
+
+def title(head: dict[str, Any]) -> str:
+    """Return the workload, its ranks and its host."""
+    ranks, hosts = head["ranks"], head["hosts"]
+    where = head["host"] if hosts == 1 else f"{hosts} hosts"
+    return f"{head['workload']}, {counted(ranks, 'rank')} on {where}"
+
+
+def progress(history: FeedHistory) -> str:
+    """Return how far the solve is and how long it will still take."""
+    if history.solve is None:
+        return "setting up"
+    solve, total = history.solve, history.total
+    words = f"{solve['solver']}, run {solve['number']} of {history.head['runs']}"
+    if not history.frames:
+        return f"{words}: no data yet"
+    frame = history.frames[-1]
+    done = frame["iteration"]
+    words += f": iteration {done:,} of {total:,} ({done / max(total, 1):.0%})"
+    words += f" after {duration(frame['t_ns'] * 1e-9)}"
+    estimate = history.estimate()
+    if estimate is not None and done < total:
+        words += f", {duration(estimate.remaining_s)} left"
+        words += f" by {estimate.by}" if estimate.by else ""
+        if estimate.interval_s is not None:
+            low, high = estimate.interval_s
+            words += f" ({duration(low)} to {duration(high)})"
+    return words
+
+
+def next_cycle(history: FeedHistory) -> str:
+    """Return what the run predicts for its next cycle; empty if it predicts nothing."""
+    predictions, foreseen = history.predictions(), history.foreseen
+    if not predictions or foreseen is None or history.end is not None:
+        return ""
+    first = predictions[0]
+    if first.seconds is None:
+        return "next cycle: no data to predict from yet"
+    words = f"next cycle {duration(first.seconds)} by {first.name}"
+    if foreseen.interval_s is not None:
+        low, high = foreseen.interval_s
+        words += f" ({duration(low)} to {duration(high)})"
+    if first.error_percent is not None:
+        words += f", recent error {percent(first.error_percent / 100.0)}"
+    others = [
+        f"{each.name} {duration(each.seconds)}"
+        for each in predictions[1:]
+        if each.seconds is not None
+    ]
+    return "; ".join([words, *others])
+
+
+def hindmost_words(history: FeedHistory) -> str:
+    """Return the rank that had most work for the largest share of the time."""
+    found = history.hindmost(1)
+    if not found or history.head["ranks"] == 1:
+        return ""
+    first = found[0]
+    return f"slowest: rank {first.rank}, most work in {first.share:.0%} of the time"
+
+
+def ending(history: FeedHistory) -> str:
+    """Return how the run ended; empty while it is running."""
+    end = history.end
+    if end is None:
+        return ""
+    if end["status"] == "done":
+        written = f"The run has ended; {len(history.done)} of {history.head['runs']} runs written."
+        stopped = [line["stopped"] for line in history.done if line.get("stopped")]
+        return written + (f" Stopped early: {stopped[-1]}" if stopped else "")
+    if end["status"] == "died":
+        return (
+            "The run was killed or crashed: no process writes its feed any more, and the feed has "
+            "no end."
+        )
+    return f"The run has failed: {end.get('failure') or 'no reason given'}"
+
+
+def line(history: FeedHistory) -> str:
+    """Return the state of a run on one line."""
+    words = [progress(history)]
+    words.append(next_cycle(history).split(";")[0])
+    if history.frames:
+        shares = history.shares(history.frames[-1:])
+        shown = [f"{name} {share:.0%}" for name, share in shares.items() if share > SHARE_SHOWN]
+        words.append(", ".join(shown))
+        words.append(hindmost_words(history))
+    return "; ".join(filter(None, words))

@@ -1,0 +1,117 @@
+/* Listens to the server of the page, keeps the frames and draws. */
+
+const MOST_FRAMES = 1200;
+const profile = new Profile("profile"), ranks = new Ranks("ranks");
+let head = null, frames = [], state = null, received = 0, drawing = false, over = false;
+
+function mergeHalf() { // as the server does: old frames pair by pair
+  const half = MOST_FRAMES / 2, old = frames.slice(0, half);
+  const merged = old.filter((_, i) => i % 2).map((after, i) => {
+    const before = old[2 * i];
+    return { ...after, window_ns: before.window_ns + after.window_ns,
+      phase_ns: after.phase_ns.map((ns, k) => ns + before.phase_ns[k]),
+      heat: after.heat.map((share, k) => before.metric === after.metric ? Math.max(share, before.heat[k]) : share) };
+  });
+  frames = [...merged, ...frames.slice(half)];
+}
+function words() {
+  const { solve, total } = state;
+  if (!solve) return "setting up";
+  let said = `${solve.solver}, run ${solve.number} of ${head.runs}`;
+  const last = frames.at(-1);
+  if (!last) return `${said}: no data yet`;
+  said += `: iteration ${last.iteration.toLocaleString("en")} of ${total.toLocaleString("en")} after ${duration(last.t_ns * 1e-9)}`;
+  if (state.remaining_s > 0) said += `; ${duration(state.remaining_s)} left${state.remaining_by && ` by ${state.remaining_by}`}`;
+  if (state.remaining_s > 0 && state.interval_s) said += ` (90 %: ${state.interval_s.map(duration).join(" to ")})`;
+  if (state.remaining_s > 0) said += `, until ${new Date(Date.now() + state.remaining_s * 1000).toLocaleTimeString()}`;
+  return said;
+}
+function ending() {
+  const { end } = state;
+  if (!end) return "";
+  if (end.status === "done") return `The run has ended; written: ${state.done.join(", ")}${state.stopped && `. Stopped early: ${state.stopped}`}`;
+  if (end.status === "died") return "The run was killed or crashed: no process writes its feed any more, and the feed has no end.";
+  return `The run has failed: ${end.failure || "no reason given"}`;
+}
+function nextCycle() { // of a run that predicts itself
+  const [first] = state.predictions ?? [];
+  if (!first || state.end) return "";
+  if (first.seconds === null) return "next cycle: no data to predict from yet";
+  let said = `next cycle ${duration(first.seconds)} by ${first.name}`;
+  if (state.next_interval_s) said += ` (90 %: ${state.next_interval_s.map(duration).join(" to ")})`;
+  if (first.error_percent !== null) said += `, recent error ${first.error_percent.toFixed(1)} %`;
+  return said;
+}
+function showPredictions() {
+  const told = state.predictions ?? [], rows = told.map((each) => [each.name,
+    each.seconds === null ? "unknown" : duration(each.seconds),
+    each.error_percent === null ? "" : `${each.error_percent.toFixed(1)} %`]);
+  byId("next").textContent = nextCycle();
+  byId("predictions").replaceChildren(...rows.length && !state.end ? [table(["predictor", "next cycle>", "off in the last ten>"], rows)] : []);
+}
+function draw() {
+  drawing = false;
+  const last = frames.at(-1);
+  byId("progress").textContent = words();
+  byId("ending").textContent = ending();
+  byId("ending").hidden = !state.end;
+  byId("bar").style.width = `${last ? Math.min(100, 100 * last.iteration / Math.max(state.total, 1)) : 0}%`;
+  showPredictions();
+  profile.key(head);
+  profile.show(head, frames);
+  ranks.show(head, frames);
+  ranks.key(head, last);
+  const rows = state.hindmost.map((each) => [`rank ${each.rank}`, `${(each.share * 100).toFixed(1)} %`, duration(each.excess_s)]);
+  const extrema = last ? last.extrema.map(([rank, ns], k) => [head.extrema[k].replaceAll("-", " "), `rank ${rank}`, duration(ns * 1e-9)]) : [];
+  byId("hindmost").replaceChildren(
+    table(["most work", "of the time>", "more than the mean, in all>"], rows),
+    table(["in the last frame", "", "time>"], extrema));
+  if (last) drawTimes(byId("times"), head, last);
+  document.documentElement.dataset.frames = String(received);
+}
+function later() {
+  if (!drawing && head) { drawing = true; requestAnimationFrame(draw); }
+}
+function take(line) {
+  if (line.kind === "solve") frames = [];
+  if (line.kind !== "frame") return;
+  frames.push(line);
+  received += 1;
+  if (frames.length > MOST_FRAMES) mergeHalf();
+}
+function link(text) { byId("link").textContent = text; }
+
+const source = new EventSource("events");
+source.addEventListener("history", (event) => {
+  ({ head, frames, state } = JSON.parse(event.data));
+  received += frames.length;
+  link("");
+  chosen();
+  later();
+});
+source.addEventListener("news", (event) => {
+  const news = JSON.parse(event.data);
+  news.lines.forEach(take);
+  state = news.state;
+  over = Boolean(state.end);
+  later();
+});
+source.addEventListener("error", () => {
+  link(over ? "" : "The page's server does not answer; the run is not touched by that. Trying again.");
+});
+function chosen() { // what the run does now, as another viewer may have asked
+  const last = frames.at(-1);
+  if (!last || !byId("period")) return;
+  byId("period").selectedIndex = last.period;
+  byId("metric").selectedIndex = last.metric;
+}
+function ask() {
+  const content = { period_s: Number(byId("period").value), metric: byId("metric").value };
+  byId("asked").textContent = "asking ...";
+  fetch("control", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(content) })
+    .then((answer) => { byId("asked").textContent = answer.ok ? "asked; a frame or two until it shows" : "refused"; })
+    .catch(() => { byId("asked").textContent = "the server does not answer"; });
+}
+for (const id of ["period", "metric"]) byId(id)?.addEventListener("change", ask);
+window.addEventListener("resize", later);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", later);

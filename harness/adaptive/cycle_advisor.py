@@ -1,0 +1,229 @@
+"""Predictions of the next cycle on rank 0 while the kernel runs, and decisions based on them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from hindmost.errors import UsageError
+from hindmost.harness.adaptive.phases import Phase
+from hindmost.harness.runfile.cycles import Predictions
+from hindmost.harness.runfile.feed_predictions import FeedPrediction
+from hindmost.models.dynamic.checkpoint_rule import CheckpointCost, decide
+from hindmost.models.dynamic.checkpoints import INTERVALS
+from hindmost.models.dynamic.limits import TimeLimit
+from hindmost.models.dynamic.offline import OfflineModel
+from hindmost.models.dynamic.panel import Panel
+from hindmost.models.dynamic.verdict import CycleKind, CycleVerdict
+from hindmost.models.dynamic.work import Spent, Work
+from hindmost.text import choose
+
+OF_MODELS = (
+    Phase.HYDRO,
+    Phase.HALO,
+    Phase.HEAT,
+    Phase.REDUCTION,
+    Phase.ADAPTION,
+    Phase.BALANCE,
+)
+"""Phases of a cycle in the order in which the models have them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionOptions:
+    """Options for decisions during a run.
+
+    Attributes
+    ----------
+    time_limit_s : float or None
+        From the start of the command.
+    risk : float
+        Accepted probability that the run exceeds its limit.
+    mtbf_s : float or None
+        Mean time between failures; without it checkpoints come only before a stop.
+    interval : str
+        Rule for the time between checkpoints; see `models.dynamic.checkpoints`.
+    saves : bool
+        Whether checkpoints have a file.
+
+    Raises
+    ------
+    UsageError
+        An unknown rule or an impossible risk.
+    """
+
+    time_limit_s: float | None = None
+    risk: float = 0.01
+    mtbf_s: float | None = None
+    interval: str = "optimum"
+    saves: bool = False
+
+    def __post_init__(self) -> None:
+        if self.interval not in INTERVALS:
+            raise UsageError(f"--interval {self.interval}: {choose(INTERVALS)}.")
+        if not 0.0 < self.risk < 1.0:
+            raise UsageError(f"--risk {self.risk}: it must lie between 0 and 1, as 0.01.")
+        if self.mtbf_s is not None and not self.saves:
+            raise UsageError("--mtbf writes checkpoints; name their file with --checkpoint.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What to do before a cycle.
+
+    Attributes
+    ----------
+    stop : bool
+        There is no time for the cycle.
+    checkpoint : bool
+        A checkpoint is due.
+    why : str
+        In a sentence, where something is to be done.
+    """
+
+    stop: bool = False
+    checkpoint: bool = False
+    why: str = ""
+
+
+class CycleAdvisor:
+    """Predicts every cycle before it runs, decides what to do, and judges the cycle afterwards.
+
+    Parameters
+    ----------
+    orders : DecisionOptions
+    model : OfflineModel or None
+        If the machine was probed.
+    cost : CheckpointCost
+        Known cost of a checkpoint.
+    names : tuple of str or None
+        Predictors; all if None.
+    """
+
+    def __init__(
+        self,
+        orders: DecisionOptions,
+        *,
+        model: OfflineModel | None = None,
+        cost: CheckpointCost | None = None,
+        names: tuple[str, ...] | None = None,
+    ) -> None:
+        self._orders = orders
+        self._panel = Panel(names, model=model)
+        self._place = self._panel.names.index(self._panel.decides)
+        self._cost = CheckpointCost() if cost is None else cost
+        self._limit = None
+        if orders.time_limit_s is not None:
+            self._limit = TimeLimit(orders.time_limit_s, risk=orders.risk, margin_s=MARGIN_S)
+        self._since_s = 0.0
+        self._next_s = math.nan
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The predictors."""
+        return self._panel.names
+
+    @property
+    def verdicts(self) -> list[CycleVerdict]:
+        """What stood out so far: cycles that are not as usual."""
+        return [
+            each for each in self._panel.verdicts if each.change or each.kind is CycleKind.NOISE
+        ]
+
+    def before(self, work: Work, elapsed_s: float) -> Decision:
+        """Predict the next cycle and decide what comes before it.
+
+        Parameters
+        ----------
+        work : Work
+        elapsed_s : float
+            Since the start of the command.
+        """
+        self._next_s = self._panel.predict(work)[self._place]
+        orders, save_s = self._orders, 0.0
+        if orders.saves:
+            save_s = self._cost.predict_s(work.total, default_s=FIRST_COST_S)
+        due = orders.mtbf_s is not None and decide(
+            since_s=self._since_s,
+            next_s=self._next_s,
+            checkpoint_s=save_s,
+            mtbf_s=orders.mtbf_s,
+            interval=orders.interval,
+        )
+        if self._limit is not None:
+            left = self._limit.decide(
+                elapsed_s=elapsed_s,
+                predicted_s=self._next_s,
+                ratios=self._panel.ratios,
+                checkpoint_s=save_s,
+                before_s=save_s if due else 0.0,
+                unknown_s=UNKNOWN_S,
+            )
+            if not left:
+                return Decision(stop=True, why=left.explain())
+        return Decision(checkpoint=bool(due))
+
+    def foreseen(self, cycle: int, left: int) -> FeedPrediction:
+        """Return what is foreseen of the cycle that `before` has predicted, for the live feed.
+
+        Parameters
+        ----------
+        cycle : int
+            Which one it is in this run, from 1.
+        left : int
+            Cycles that are to be done from it on.
+        """
+        panel = self._panel
+        errors = panel.errors_percent(last=LATELY)
+        one = panel.forecast(LEVEL)
+        known = math.isfinite(one.seconds) and len(panel.ratios) > 0
+        return FeedPrediction(
+            cycle=cycle,
+            next_s=tuple(known_or_none(each) for each in panel.last),
+            error_percent=tuple(known_or_none(errors[name]) for name in panel.names),
+            decides=self._place,
+            interval_s=(one.low_s, one.high_s) if known else None,
+            rest_s=known_or_none(panel.rest_s(left)),
+        )
+
+    def saved(self, seconds: float, cells: float) -> None:
+        """Take what a checkpoint took."""
+        self._cost.observe(seconds, cells)
+        self._since_s = 0.0
+
+    def after(self, spent: Spent) -> CycleVerdict:
+        """Take what the cycle took."""
+        self._since_s += spent.seconds
+        return self._panel.observe(spent)
+
+    def errors_percent(self) -> dict[str, float]:
+        """Return the mean absolute error of every predictor."""
+        return self._panel.errors_percent()
+
+    def predictions(self, cycles: int) -> Predictions:
+        """Return the predictions of the cycles so far."""
+        return Predictions(names=self._panel.names, predicted=self._panel.predicted[:cycles])
+
+
+def known_or_none(value: float) -> float | None:
+    """Return a number, None for one that is not known."""
+    return float(value) if math.isfinite(value) else None
+
+
+LATELY = 10
+"""Cycles over which the live feed tells errors."""
+LEVEL = 0.9
+"""Of the live feed's interval of the next cycle."""
+MARGIN_S = 1.0
+"""What is kept of a time limit for the run file and the end of MPI."""
+UNKNOWN_S = 1.0
+"""What must be left for a cycle of which nothing is known."""
+FIRST_COST_S = 0.1
+"""What a checkpoint is taken to cost before one was written on a machine that was not probed."""
+
+
+def no_predictions(cycles: int, names: tuple[str, ...]) -> Predictions:
+    """Return the place of predictions on ranks that make none."""
+    return Predictions(names=names, predicted=np.empty((cycles, len(names))))

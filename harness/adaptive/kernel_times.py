@@ -1,0 +1,192 @@
+"""The kernel's time per cell, for ``hindmost probe grind``."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from hindmost.harness.adaptive.adaption_times import AdaptionCosts, adaption_costs
+from hindmost.harness.adaptive.application import application_of
+from hindmost.harness.adaptive.decks import DECKS, Deck
+from hindmost.harness.adaptive.heat_times import iteration_s
+from hindmost.harness.adaptive.initial_state import start_kernel
+from hindmost.harness.adaptive.kernel import Choices, Kernel
+from hindmost.harness.adaptive.phases import Phase, PhaseClock
+from hindmost.harness.probes.cell_times import CellTimes
+
+DECK = "timing-b"
+"""Flow, heat and adaption: the deck whose phases are timed."""
+CELL_STEPS = 1_500_000
+"""Of a cycle: some 50 ms of flow."""
+STEPS_A_SOLVE = 10
+"""As in the deck: heat finds the caches as flow leaves them."""
+WARM = 2
+"""Cycles that do not count: the mesh grows in them, and finds memory for it."""
+CYCLES = 3
+FITS = 8
+"""Rounds in which a base mesh is found that the deck refines to the cells that are wanted."""
+CLOSE = 0.03
+LEAST = 1e-3
+"""Of an iteration or a look: what stands for a part that noise makes vanish."""
+NS = 1e-9
+
+
+@dataclass(slots=True, kw_only=True)
+class Sums:
+    """What cycles did and took, added up on this rank.
+
+    Attributes
+    ----------
+    seconds : dict of Phase to float
+    cells, changed : float
+        Cells of all cycles, and of all meshes that were connected anew.
+    steps, iterations, solves : float
+        Times cells.
+    divided, combined : float
+        Cells.
+    iterations_done : float
+    """
+
+    seconds: dict[Phase, float] = field(default_factory=dict)
+    cells: float = 0.0
+    changed: float = 0.0
+    steps: float = 0.0
+    iterations: float = 0.0
+    solves: float = 0.0
+    divided: float = 0.0
+    combined: float = 0.0
+    iterations_done: float = 0.0
+
+
+def measure(cells: int, communicator: Any) -> CellTimes:
+    """Return the times of the kernel on about `cells` cells per rank; collective.
+
+    Returns
+    -------
+    CellTimes
+        The cells that it had on average, and ``hydro`` per cell and step, ``heat`` per cell and
+        iteration, ``heat-solve`` per cell and solve, ``adaption`` per cell and look at the mesh,
+        ``connection`` per cell where the mesh changed. What the parts of heat and adaption add up
+        to is what cycles took; how they share it was timed apart.
+    """
+    clock = PhaseClock()
+    kernel = kernel_of(cells, communicator, clock)
+    for _ in range(WARM):
+        kernel.cycle()
+    clock.take()
+    begin_time, sums = kernel.time, Sums()
+    for _ in range(CYCLES):
+        add_cycle(sums, kernel, clock)
+    here: float = communicator.allreduce(sums.cells) / (CYCLES * communicator.size)
+    solve_time = (kernel.time - begin_time) / (CYCLES * kernel.deck.heats)
+    an_iteration_s = iteration_s(kernel, communicator, solve_time)
+    costs = adaption_costs(kernel, communicator)
+    phases = {"hydro": sums.seconds[Phase.HYDRO] / sums.steps}
+    phases |= heat_phases(sums, an_iteration_s)
+    phases |= adaption_phases(sums, costs)
+    events = costs.events()
+    if communicator.size == 1:
+        events |= call_costs(sums, kernel.deck)
+    return CellTimes(cells=here, phases=phases, events=events)
+
+
+def call_costs(sums: Sums, deck: Deck) -> dict[str, float]:
+    """Return what calls take on one rank, which waits for nobody."""
+    application = application_of(deck, Choices())
+    done = (CYCLES * deck.steps, sums.iterations_done)
+    exchanges = sum(each.count.of(*done) for each in application.exchanges)
+    return {
+        "exchange": sums.seconds[Phase.HALO] / exchanges,
+        "reduce": sums.seconds[Phase.REDUCTION] / application.reductions.of(*done),
+        "loop": sums.seconds[Phase.REST] / (CYCLES * deck.steps),
+    }
+
+
+def add_cycle(sums: Sums, kernel: Kernel, clock: PhaseClock) -> None:
+    """Do a cycle and add it; collective."""
+    epoch = kernel.mesh.epoch
+    counts, deck = kernel.cycle().counts, kernel.deck
+    _, wall, _ = clock.take()
+    for phase in Phase:
+        sums.seconds[phase] = sums.seconds.get(phase, 0.0) + wall[phase] * NS
+    cells = counts["cells"]
+    sums.cells += cells
+    if kernel.mesh.epoch != epoch:
+        sums.changed += kernel.mesh.patch.owned
+    sums.steps += cells * deck.steps
+    sums.iterations_done += counts["heat_iterations"]
+    sums.iterations += cells * counts["heat_iterations"]
+    sums.solves += cells * deck.heats
+    sums.divided += counts["divided"]
+    sums.combined += counts["combined"]
+
+
+def heat_phases(sums: Sums, an_iteration_s: float) -> dict[str, float]:
+    """Share what heat took between iterations and solves.
+
+    Parameters
+    ----------
+    an_iteration_s : float
+        Per cell, timed separately; 0 if it could not be separated from the iterations.
+    """
+    seconds = sums.seconds[Phase.HEAT]
+    if not sums.iterations:
+        solve_s = seconds / sums.solves
+        return {"heat": an_iteration_s or LEAST * solve_s, "heat-solve": solve_s}
+    mean_s = seconds / sums.iterations
+    each_s = min(an_iteration_s or mean_s, mean_s)
+    rest_s = (seconds - each_s * sums.iterations) / sums.solves
+    return {"heat": each_s, "heat-solve": max(rest_s, LEAST * each_s)}
+
+
+def adaption_phases(sums: Sums, costs: AdaptionCosts) -> dict[str, float]:
+    """Share what adaption took between looks and connections of a mesh that changed."""
+    if not sums.changed:
+        return {
+            "adaption": sums.seconds[Phase.ADAPTION] / sums.cells,
+            "connection": max(costs.connection_s, LEAST * costs.look_s),
+        }
+    mean_s = sums.seconds[Phase.ADAPTION] / sums.cells
+    look_s = min(costs.look_s, mean_s)
+    seconds = sums.seconds[Phase.ADAPTION] - look_s * sums.cells
+    seconds -= costs.divide_s * sums.divided + costs.combine_s * sums.combined
+    return {"adaption": look_s, "connection": max(seconds / sums.changed, LEAST * look_s)}
+
+
+def kernel_of(cells: int, communicator: Any, clock: PhaseClock) -> Kernel:
+    """Return a kernel with about `cells` cells per rank; collective.
+
+    Not every number can be had: below some 2,500 cells a base mesh is too coarse to see what the
+    deck refines.
+    """
+    few, many = 1, 0  # sides that come to fewer cells than wanted, and to more; 0 for none yet
+    side, best, closest = max(2, round(math.sqrt(cells))), None, math.inf
+    for _ in range(FITS):
+        kernel = kernel_on(side, cells, communicator, clock)
+        here = communicator.allreduce(kernel.mesh.patch.owned) / communicator.size
+        off = abs(math.log(here / cells))
+        if off < closest:
+            best, closest = kernel, off
+        few, many = (side, many) if here < cells else (few, side)
+        if closest < CLOSE or many == few + 1:
+            break
+        side = round(side * math.sqrt(cells / here))
+        if not few < side < (many or math.inf):
+            side = (few + many) // 2 if many else 2 * few
+    assert best is not None  # there was one round at least
+    return best
+
+
+def kernel_on(side: int, cells: int, communicator: Any, clock: PhaseClock) -> Kernel:
+    """Return a kernel on a base mesh of the given size per rank; collective."""
+    solves = max(1, round(CELL_STEPS / cells / STEPS_A_SOLVE))
+    deck = replace(
+        DECKS[DECK],
+        columns=side,
+        rows=side,
+        steps=solves * min(STEPS_A_SOLVE, max(1, CELL_STEPS // cells)),
+        heats=solves,
+        spacing=1.0 / side,
+    )
+    return start_kernel(deck, Choices(), deck.base(communicator.size), communicator, clock)

@@ -1,0 +1,368 @@
+"""A campaign: every case of an experiment, repeated, with one run file for each run.
+
+The kinds of experiments (Krylov solvers, the adaptive kernel, collectives) differ in what they set
+up and in how they record a run. All else is the same for them and stands here: the order of the
+runs, where they come from, the live feed, the choice of ranks that keep full records, the header
+and the file of every run, and what is said about it.
+"""
+
+from __future__ import annotations
+
+import gc
+import random
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
+
+from hindmost.errors import DataError, UsageError
+from hindmost.harness.live.feed import FeedOptions, LiveFeed, feed_if
+from hindmost.harness.petsc import Parallel
+from hindmost.harness.rank_failures import on_root
+from hindmost.harness.reduction.decide import compile_choice, decide
+from hindmost.harness.reduction.reduced_file import write_reduced_run
+from hindmost.harness.runfile import provenance
+from hindmost.harness.runfile.bodies import PHASES
+from hindmost.harness.runfile.contents import Header, Json, RankRun
+from hindmost.harness.runfile.writer import write_run
+
+CaseT = TypeVar("CaseT")
+Report = Callable[[str], None]
+"""Shows a message to the person, on rank 0 only."""
+
+LARGEST = 2_000_000_000
+"""Largest count: PETSc's integers may have 32 bits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignRun(Generic[CaseT]):
+    """One run of a campaign, before it begins.
+
+    Attributes
+    ----------
+    case : CaseT
+    repeat : int
+        Earlier runs of the same case.
+    number : int
+        Position among all runs of the campaign, from 1.
+    """
+
+    case: CaseT
+    repeat: int
+    number: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedRun:
+    """One run of a campaign, as its experiment hands it over to be written.
+
+    Attributes
+    ----------
+    name : str
+        The solver, deck or collective; part of the file's name.
+    rank : RankRun
+        What this rank recorded; without a body there is no file.
+    began : datetime
+        When the ranks left the barrier before the run.
+    iterations : int
+        Iterations that were done.
+    spec : dict
+        What was asked for, without the settings that all experiments share.
+    restart, lag, synchronisation, petsc_options
+        See `Header`.
+    records_lost : int
+        Records of all ranks that did not fit into memory.
+    warnings : tuple of str
+    summary : tuple of str
+        Messages that follow the name of the file.
+    stopped : str
+        Why the run ended early and no further one is to begin; empty if it did not.
+    interrupted : bool
+        Whether the person stopped it.
+    failure : DataError or None
+        What ended the run, if it failed.
+    """
+
+    name: str
+    rank: RankRun
+    began: datetime
+    iterations: int
+    spec: Json
+    restart: int = 0
+    lag: int = 0
+    synchronisation: Literal["blocking", "pipelined"] = "blocking"
+    petsc_options: Json = field(default_factory=dict)
+    records_lost: int = 0
+    warnings: tuple[str, ...] = ()
+    summary: tuple[str, ...] = ()
+    stopped: str = ""
+    interrupted: bool = False
+    failure: DataError | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinishedRun:
+    """One run of a campaign that has been written.
+
+    Attributes
+    ----------
+    file : Path or None
+        None if the run was stopped before its first iteration.
+    recorded : RecordedRun
+    """
+
+    file: Path | None
+    recorded: RecordedRun
+
+
+class PreparedExperiment(Protocol[CaseT]):
+    """An experiment that is set up on all ranks; every method is collective."""
+
+    def title(self, case: CaseT) -> str:
+        """Return how messages name a case."""
+
+    def record(self, planned: CampaignRun[CaseT], feed: LiveFeed | None) -> RecordedRun:
+        """Do one run and record it; tells the feed that the run begins."""
+
+    def close(self, report: Report) -> None:
+        """Release what was set up and report on the whole campaign."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredExperiment(ABC, Generic[CaseT]):
+    """What is asked for, as far as all kinds of experiments share it.
+
+    Attributes
+    ----------
+    repeats : int
+        Recorded runs of every case.
+    warmup : int
+        Solves or calls before the recorded ones.
+    seed : int
+        For the order of the runs.
+    keep : float
+        Share of the ranks that keep full records; the others keep profiles.
+    live : bool
+        Write a live feed next to the run files.
+    """
+
+    repeats: int = 1
+    warmup: int = 0
+    seed: int = 0
+    keep: float = 1.0
+    live: bool = False
+
+    feed_phases: ClassVar[tuple[str, ...]] = PHASES
+    own_totals: ClassVar[bool] = False
+    """See `FeedOptions`."""
+    always_kept: ClassVar[tuple[int, ...]] = ()
+    """Ranks that keep full records in any case."""
+    shuffled: ClassVar[bool] = True
+    """Whether order, warm-up and seed say something about a run."""
+
+    @property
+    @abstractmethod
+    def workload_name(self) -> str:
+        """The workload in headers and file names."""
+
+    @abstractmethod
+    def cases(self) -> Sequence[CaseT]:
+        """Return what is to be recorded, each case once; nothing if no work is left."""
+
+    @abstractmethod
+    def start(self) -> Parallel:
+        """Start what the runs need: the recorder, MPI, PETSc."""
+
+    @abstractmethod
+    def prepare(self, parallel: Parallel, report: Report) -> PreparedExperiment[CaseT]:
+        """Set up everything that is not timed, warm-up included; collective."""
+
+    @abstractmethod
+    def check_own(self) -> None:
+        """Raise a UsageError for a setting of this kind of experiment that cannot be used."""
+
+    def check_ranks(self, communicator: Any) -> None:
+        """Raise a UsageError, on all ranks, if these ranks cannot run it; collective."""
+
+    def remarks(self, ranks: int) -> list[str]:
+        """Return what to tell the person before the first run."""
+        return []
+
+    def check(self) -> None:
+        """Raise a UsageError for a setting that cannot be used; needs neither MPI nor PETSc."""
+        check_count("repeats", self.repeats)
+        check_count("warmup", self.warmup, least=0)
+        if not 0.0 < self.keep <= 1.0:
+            raise UsageError(f"--keep {self.keep:g}: it must be above 0 and at most 1, as 5%.")
+        self.check_own()
+
+    def order(self) -> list[CampaignRun[CaseT]]:
+        """Return all runs: in every repeat each case once, shuffled."""
+        shuffle = random.Random(self.seed).shuffle
+        runs: list[CampaignRun[CaseT]] = []
+        for repeat in range(self.repeats):
+            block = list(self.cases())
+            shuffle(block)
+            runs += [
+                CampaignRun(case=case, repeat=repeat, number=len(runs) + at)
+                for at, case in enumerate(block, 1)
+            ]
+        return runs
+
+    def shared_spec(self, planned: CampaignRun[CaseT]) -> Json:
+        """Return what all experiments say about a run in its header's ``spec``."""
+        spec: Json = {"repeat": planned.repeat, "repeats": self.repeats}
+        if self.shuffled:
+            spec |= {"order": planned.number, "warmup": self.warmup, "seed": self.seed}
+        return spec
+
+
+def check_count(option: str, value: int, *, least: int = 1) -> None:
+    """Raise a UsageError for a count that is too small or too large."""
+    if not least <= value <= LARGEST:
+        raise UsageError(f"--{option} {value}: it must be at least {least}, at most {LARGEST:,}.")
+
+
+def run_campaign(
+    experiment: MeasuredExperiment[CaseT],
+    folder: Path,
+    parallel: Parallel,
+    report: Report = lambda _: None,
+) -> list[FinishedRun]:
+    """Run an experiment on all ranks; collective.
+
+    Parameters
+    ----------
+    folder : Path
+        For the run files; created if it does not exist.
+    parallel : Parallel
+        As the experiment started it.
+    report : callable
+        Shows progress and warnings on rank 0.
+
+    Returns
+    -------
+    list of FinishedRun
+        In the order of the runs; shorter if a run was stopped.
+
+    Raises
+    ------
+    DataError
+        A run failed; what it recorded until then was written and marked incomplete.
+    """
+    experiment.check()
+    communicator = parallel.communicator
+    experiment.check_ranks(communicator)
+    on_root(communicator, lambda: prepare_folder(folder))
+    order = experiment.order()
+    if not order:
+        return []
+    petsc = parallel.PETSc
+    petsc_version = "" if petsc is None else ".".join(map(str, petsc.Sys.getVersion()))
+    origins = on_root(
+        communicator, lambda: provenance.origins(petsc_version, communicator.size, Path.cwd())
+    )
+    if experiment.keep < 1.0:
+        compile_choice()
+    prepared = experiment.prepare(parallel, report)
+    wanted = FeedOptions(
+        workload=experiment.workload_name,
+        runs=len(order),
+        phases=experiment.feed_phases,
+        own_totals=experiment.own_totals,
+    )
+    finished: list[FinishedRun] = []
+    with feed_if(experiment.live, folder, communicator, wanted, report) as feed:
+        for planned in order:
+            report(f"run {planned.number} of {len(order)}: {prepared.title(planned.case)}")
+            recorded = prepared.record(planned, feed)
+            for warning in recorded.warnings:
+                report(f"warning: {recorded.name}: {warning}")
+            file = None
+            if recorded.rank.bodies.duration.size:
+                header = origins.header(
+                    workload=experiment.workload_name,
+                    solver=recorded.name,
+                    ranks=communicator.size,
+                    iterations=recorded.iterations,
+                    began=recorded.began,
+                    spec={**experiment.shared_spec(planned), **recorded.spec},
+                    restart=recorded.restart,
+                    synchronisation=recorded.synchronisation,
+                    lag=recorded.lag,
+                    complete=recorded.records_lost == 0 and recorded.failure is None,
+                    records_lost=recorded.records_lost,
+                    petsc_options=recorded.petsc_options,
+                )
+                file = write_kept(experiment, folder, header, recorded.rank, communicator, report)
+                if feed is not None:
+                    feed.written(planned.number, file, recorded.stopped)
+            finished.append(FinishedRun(file=file, recorded=recorded))
+            if recorded.failure is not None:
+                raise with_file(recorded.failure, recorded.iterations, file)
+            if recorded.stopped:
+                break
+    prepared.close(report)
+    return finished
+
+
+def prepare_folder(folder: Path) -> None:
+    """Create the folder for the run files, and check that it is writable."""
+    probe = folder / f".hindmost-{time.time_ns()}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise UsageError(
+            f"--out {folder}: run files cannot be written there ({error.strerror}); choose a "
+            "writable folder."
+        ) from error
+
+
+def write_kept(
+    experiment: MeasuredExperiment[CaseT],
+    folder: Path,
+    header: Header,
+    rank: RankRun,
+    communicator: Any,
+    report: Report,
+) -> Path:
+    """Write a run file with full records of all ranks, or of the share to keep; collective."""
+    if experiment.keep == 1.0:
+        return write_run(folder, header, rank, communicator)
+    kept = decide(
+        rank,
+        experiment.keep,
+        communicator,
+        seed=experiment.seed,
+        always=experiment.always_kept,
+    )
+    report(kept.explain())
+    return write_reduced_run(folder, header, rank, kept, communicator)
+
+
+def with_file(failure: DataError, iterations: int, file: Path | None) -> DataError:
+    """Return a failure that also says what was kept of the run."""
+    if file is None:
+        return failure
+    return DataError(
+        f"{failure} The {iterations} iterations before it are in {file}, marked incomplete."
+    )
+
+
+@contextmanager
+def no_garbage_collection() -> Iterator[None]:
+    """Keep Python's garbage collector from running inside what is timed."""
+    enabled = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

@@ -1,0 +1,303 @@
+"""Grind time: seconds per cell of each phase over cells a rank, on one rank and on a busy node.
+
+The kernel is whatever `CellTimer` it is given: the adaptive kernel's is
+``hindmost.harness.adaptive.kernel_times:measure``. Ranks of a busy node share caches and memory, so
+a cell takes longer there; the difference is the memory contention of the SAGE model.
+"""
+
+from __future__ import annotations
+
+import importlib
+import traceback
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from hindmost.errors import DataError, HindmostError, MissingError, UsageError
+from hindmost.harness.probes.speed import readings
+from hindmost.harness.probes.turns import among, nodes_of
+from hindmost.models.dynamic.machine import EventCost, GrindPoint, SpeedPoint
+from hindmost.text import plural
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellTimes:
+    """Times of a kernel on one rank.
+
+    Attributes
+    ----------
+    cells : float
+        Cells per rank that it ran on; may differ from the number asked for.
+    phases : mapping of str to float
+        Seconds per cell of each phase; see `GrindPoint.phase`.
+    events : mapping of str to float
+        Seconds of each event; see `EventCost.event`.
+    """
+
+    cells: float
+    phases: Mapping[str, float]
+    events: Mapping[str, float] = field(default_factory=dict)
+
+
+class CellTimer(Protocol):
+    """A kernel whose phases are timed."""
+
+    def __call__(self, cells: int, communicator: Any) -> CellTimes | dict[str, float]:
+        """Compute on about `cells` cells per rank and return the times.
+
+        Seconds per cell of each phase are enough if it ran on exactly the cells asked for.
+        Collective over the communicator, which is of one node. Compile and allocate before the
+        timing begins.
+        """
+
+
+SMALLEST, LARGEST, POINTS = 1400, 300_000, 12
+OWN_KERNEL = "hindmost.harness.adaptive.kernel_times:measure"
+REPEATS = 5
+QUICK_REPEATS = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrindTimes:
+    """What was timed at one number of cells.
+
+    Attributes
+    ----------
+    ranks_per_node, asked : int
+        Ranks at work on the node, and cells of each that the kernel was asked for.
+    cells : float
+        Those that it ran on: median over repeats and ranks.
+    phases : dict
+        Phase -> rank -> repeat: seconds per cell.
+    events : dict
+        Event -> rank -> repeat: seconds.
+    """
+
+    ranks_per_node: int
+    asked: int
+    cells: float
+    phases: dict[str, list[list[float]]]
+    events: dict[str, list[list[float]]]
+
+    def points(self) -> list[GrindPoint]:
+        """Return the median of every phase, over repeats and then over ranks."""
+        return [
+            GrindPoint(
+                phase=phase,
+                ranks_per_node=self.ranks_per_node,
+                cells=self.cells,
+                seconds_per_cell=float(np.median(np.median(values, axis=1))),
+            )
+            for phase, values in self.phases.items()
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeTimes:
+    """Times with a number of ranks at work on the node.
+
+    Attributes
+    ----------
+    ranks_per_node : int
+    sizes : tuple of GrindTimes
+        By cells.
+    before, after : list of list of float
+        Readings of the reference kernel on these ranks at once, by rank, before and after.
+    """
+
+    ranks_per_node: int
+    sizes: tuple[GrindTimes, ...]
+    before: list[list[float]]
+    after: list[list[float]]
+
+    @property
+    def drift(self) -> float:
+        """How the speed changed meanwhile: relative, of the slowest rank."""
+        return slowest_s(self.after) / slowest_s(self.before) - 1.0
+
+    @property
+    def speed(self) -> SpeedPoint:
+        """The speed at which the curve was measured."""
+        both = [first + last for first, last in zip(self.before, self.after, strict=True)]
+        return SpeedPoint(ranks_per_node=self.ranks_per_node, seconds=slowest_s(both))
+
+    @property
+    def events(self) -> list[EventCost]:
+        """The median of every event over ranks, repeats and sizes."""
+        medians: dict[str, list[float]] = {}
+        for size in self.sizes:
+            for name, values in size.events.items():
+                medians.setdefault(name, []).append(float(np.median(values)))
+        return [
+            EventCost(
+                event=name, ranks_per_node=self.ranks_per_node, seconds=float(np.median(values))
+            )
+            for name, values in medians.items()
+        ]
+
+
+def slowest_s(readings: Iterable[Sequence[float]]) -> float:
+    """Return the slowest rank's median, as `hindmost.harness.probes.speed.speed` does."""
+    return max(float(np.median(each)) for each in readings)
+
+
+def cell_counts(text: str = "") -> tuple[int, ...]:
+    """Return the numbers of cells that a list names, or a grid that is even in the logarithm.
+
+    Parameters
+    ----------
+    text : str
+        Integers with commas between them; empty for the grid.
+
+    Raises
+    ------
+    UsageError
+        Something else.
+    """
+    if not text:
+        grid = np.geomspace(SMALLEST, LARGEST, POINTS)
+        return tuple(100 * round(float(each) / 100) for each in grid)
+    try:
+        cells = tuple(sorted({int(word) for word in text.split(",")}))
+    except ValueError:
+        cells = ()
+    if not cells or cells[0] < 1:
+        raise UsageError(
+            f"--cells '{text}' is not a list of cells: give integers of at least 1 separated by "
+            "commas, as --cells 1400,4800,80000."
+        )
+    return cells
+
+
+def load_kernel(name: str = OWN_KERNEL) -> CellTimer:
+    """Import the kernel that ``MODULE:FUNCTION`` names.
+
+    Raises
+    ------
+    UsageError
+        The name does not have this form.
+    MissingError
+        There is no such module or function.
+    """
+    module, _, function = name.partition(":")
+    if not (module and function):
+        raise UsageError(
+            f"--kernel '{name}' does not name a kernel: give MODULE:FUNCTION, as {OWN_KERNEL}."
+        )
+    try:
+        found: CellTimer = getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError) as error:
+        raise MissingError(
+            f"The kernel {name} cannot be imported ({error}). Name another with --kernel "
+            "MODULE:FUNCTION; its module must be on PYTHONPATH."
+        ) from error
+    return found
+
+
+def measure_grind(
+    communicator: Any,
+    measure: CellTimer,
+    cells: Sequence[int],
+    *,
+    repeats: int = REPEATS,
+    seed: int = 0,
+) -> tuple[NodeTimes, ...]:
+    """Time the kernel on the first node, between two readings of the speed; collective.
+
+    First on one rank while the others sleep, then on all ranks of the node. Sizes are visited in
+    random order, again in every repeat; one more repeat before does not count.
+
+    Returns
+    -------
+    tuple of NodeTimes
+        By ranks, the same on every rank.
+    """
+    nodes = nodes_of(communicator)
+    here = [rank for rank, node in enumerate(nodes) if node == nodes[0]]
+    found: list[NodeTimes] = []
+    for count in sorted({1, len(here)}):
+        mine = None
+        with among(communicator, here[:count]) as busy:
+            if busy is not None:
+                before = readings_of(busy)
+                times = on_ranks(busy, measure, cells, repeats, seed)
+                mine = NodeTimes(
+                    ranks_per_node=count, sizes=tuple(times), before=before, after=readings_of(busy)
+                )
+        found.append(communicator.bcast(mine))
+    return tuple(found)
+
+
+def readings_of(communicator: Any) -> list[list[float]]:
+    """Read the speed on all ranks at once, by rank; collective."""
+    communicator.Barrier()
+    everybody: list[list[float]] = communicator.allgather(list(readings()))
+    return everybody
+
+
+def on_ranks(
+    communicator: Any, measure: CellTimer, cells: Sequence[int], repeats: int, seed: int
+) -> list[GrindTimes]:
+    """Time the kernel on the ranks of a communicator; collective."""
+    random = np.random.default_rng(seed)
+    mine: dict[int, list[CellTimes]] = {count: [] for count in cells}
+    for repeat in range(repeats + 1):
+        for count in random.permutation(np.asarray(cells)):
+            communicator.Barrier()
+            measured = checked(called(measure, int(count), communicator), int(count))
+            if repeat > 0:
+                mine[int(count)].append(measured)
+    everybody: list[dict[int, list[CellTimes]]] = communicator.allgather(mine)
+    return [
+        GrindTimes(
+            ranks_per_node=communicator.size,
+            asked=count,
+            cells=float(np.median([each.cells for rank in everybody for each in rank[count]])),
+            phases=by_rank([[each.phases for each in rank[count]] for rank in everybody]),
+            events=by_rank([[each.events for each in rank[count]] for rank in everybody]),
+        )
+        for count in cells
+    ]
+
+
+def by_rank(values: list[list[Mapping[str, float]]]) -> dict[str, list[list[float]]]:
+    """Return the values of every name by rank and repeat; of the names that all of them have."""
+    every = [each for rank in values for each in rank]
+    names = [name for name in every[0] if all(name in each for each in every)]
+    return {name: [[each[name] for each in rank] for rank in values] for name in names}
+
+
+def called(measure: CellTimer, cells: int, communicator: Any) -> CellTimes | dict[str, float]:
+    """Call a kernel, whose failure is its own and not a defect of hindmost."""
+    try:
+        return measure(cells, communicator)
+    except HindmostError:
+        raise
+    except Exception as error:
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        raise DataError(
+            f"The kernel failed at {cells} cells with {communicator.size} "
+            f"{plural(communicator.size, 'rank')} at work: {type(error).__name__}: {error} "
+            f"({at.filename}, line {at.lineno}). Fix it, or leave this size out with --cells."
+        ) from error
+
+
+def checked(found: CellTimes | dict[str, float], cells: int) -> CellTimes:
+    """Refuse invalid times."""
+    measured = found if isinstance(found, CellTimes) else CellTimes(cells=cells, phases=found)
+    phases, events = measured.phases, measured.events
+    wrong = {name: value for name, value in phases.items() if not 0 < value < np.inf}
+    wrong |= {name: value for name, value in events.items() if not 0 <= value < np.inf}
+    if wrong or not phases:
+        raise DataError(
+            f"At {cells} cells the kernel returned {wrong or 'no phase'}: seconds per cell must be "
+            "finite and above 0, for at least one phase. A phase that did not run is left out."
+        )
+    if not 0 < measured.cells < np.inf:
+        raise DataError(
+            f"Asked for {cells} cells, the kernel says that it ran on {measured.cells:g}: the "
+            "number must be above 0."
+        )
+    return measured

@@ -1,0 +1,189 @@
+"""When one rank fails: one message, and every rank ends."""
+
+from __future__ import annotations
+
+import atexit
+import sys
+import time
+from array import array
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from hindmost.errors import HindmostError, UsageError
+from hindmost.failure import describe, show_traceback
+from hindmost.output import warn, write_lines
+
+T = TypeVar("T")
+
+GRACE_S = 1.0
+"""How long a failed rank waits for the others to fail as well."""
+STAGGER_S = 0.02
+"""Delay between the messages of failed ranks, so that the first one ends the rest."""
+LONGEST_STAGGER_S = 3.0
+LAUNCHER_S = 4.0
+"""How long a launcher may take to end the other ranks when one has ended with an error."""
+
+
+def on_root(communicator: Any, action: Callable[[], T]) -> T:
+    """Do something on rank 0 and give every rank its result, or its error; collective."""
+    outcome: tuple[T | None, HindmostError | None] = (None, None)
+    if communicator.rank == 0:
+        try:
+            outcome = (action(), None)
+        except HindmostError as error:
+            outcome = (None, error)
+    result, failure = communicator.bcast(outcome)
+    if failure is not None:
+        raise failure
+    return result  # type: ignore[no-any-return]  # what rank 0's action returned
+
+
+def on_all(communicator: Any, action: Callable[[], T]) -> T:
+    """Do something on every rank; where any fails, all raise the error of the first; collective."""
+    result, failure = None, None
+    try:
+        result = action()
+    except HindmostError as error:
+        failure = error
+    for each in communicator.allgather(failure):
+        if each is not None:
+            raise each
+    return result  # type: ignore[return-value]  # what the action returned
+
+
+def first_failed(communicator: Any, error: BaseException | None) -> int | None:
+    """Return the first rank on which a program failed, None if none did; collective.
+
+    Ranks that did not fail wait for the others as long as it takes. A rank that failed waits for a
+    grace period only: the others may be waiting for it in MPI calls of the program, where no
+    agreement reaches them. Its error is then shown first, and when the process ends for it, MPI
+    ends the other ranks.
+
+    Parameters
+    ----------
+    communicator : MPI.Intracomm
+        Not used by anything else; not to be freed after a failure.
+    error : BaseException or None
+        What failed on this rank.
+    """
+    if communicator.size == 1:
+        return None if error is None else communicator.rank
+    from mpi4py import MPI
+
+    mine = array("i", [communicator.size if error is None else communicator.rank])
+    first = array("i", [0])
+    everybody = communicator.Iallreduce([mine, MPI.INT], [first, MPI.INT], MPI.MIN)
+    deadline = time.monotonic() + GRACE_S
+    while not everybody.Test():
+        if error is not None and time.monotonic() > deadline:
+            # The reduction goes on, and needs its buffers as long as the process lives.
+            atexit.register(_end_others, communicator, everybody, error, (mine, first))
+            return int(communicator.rank)
+        time.sleep(0.0005)
+    return first[0] if first[0] < communicator.size else None
+
+
+def _end_others(communicator: Any, everybody: Any, error: BaseException, _: Any) -> None:
+    """End the other ranks if this process ends for an error that they know nothing of."""
+    from mpi4py import MPI
+
+    if isinstance(error, SystemExit):
+        status = error.code if isinstance(error.code, int) else int(error.code is not None)
+    else:
+        status = 1 if getattr(sys, "last_value", None) is not None else 0  # else it was caught
+    if status == 0 or MPI.Is_finalized() or everybody.Test():
+        return
+    time.sleep(min(STAGGER_S * communicator.rank, LONGEST_STAGGER_S))
+    warn(
+        f"rank {communicator.rank}: the recorded program failed here while other ranks were in it, "
+        "so all ranks end."
+    )
+    write_lines(flush=True)
+    communicator.Abort(status)
+
+
+def end_together(communicator: Any, message: str, status: int) -> int:
+    """End all ranks after this one has failed, with one message.
+
+    If every rank fails within a grace period, rank 0 speaks, and all end in order: the status is
+    returned. Otherwise the failed rank speaks and MPI ends the others, wherever they are.
+
+    Parameters
+    ----------
+    communicator : MPI.Intracomm
+        All ranks.
+    message : str
+    status : int
+        Exit status for the command.
+    """
+    everybody = communicator.Ibarrier()
+    deadline = time.monotonic() + GRACE_S
+    while not everybody.Test():
+        if time.monotonic() > deadline:
+            time.sleep(min(STAGGER_S * communicator.rank, LONGEST_STAGGER_S))
+            if message:
+                warn(f"rank {communicator.rank}: {message}")
+            communicator.Abort(status)
+        time.sleep(0.01)
+    if communicator.rank == 0 and message:
+        warn(message)
+    communicator.Barrier()
+    return status
+
+
+def end_before_meeting(rank: int, error: HindmostError) -> int:
+    """End a process that failed before the ranks could meet; returns the status.
+
+    What was asked for is the same on every rank, and so is what is wrong with it: rank 0 speaks.
+    What a machine lacks may be so on one node only: rank 0 speaks at once, and when it ends the
+    launcher ends the others before it is their turn.
+    """
+    if rank > 0:
+        if isinstance(error, UsageError):
+            return error.exit_status
+        time.sleep(LAUNCHER_S + min(STAGGER_S * rank, LONGEST_STAGGER_S))
+    warn(f"rank {rank}: {error}" if rank > 0 else str(error))
+    return error.exit_status
+
+
+def perform_together(communicator: Any, action: Callable[[], int]) -> int:
+    """Do what a command is for on all ranks; on a failure all end, with one message.
+
+    Parameters
+    ----------
+    communicator : MPI.Intracomm
+        Not the one that the action waits on: a rank that fails meets the others here.
+    action : callable
+        Collective; returns the exit status.
+    """
+    try:
+        return action()
+    except BaseException as error:
+        show_traceback(error)
+        return end_together(communicator, *describe(error))
+
+
+def end_all_ranks(rank: int, message: str, status: int) -> None:
+    """End all ranks of a command that failed on this one, where the others are not known to fail.
+
+    Rank 0 speaks at once and ends the others. Another rank gives it the time to do so, speaks, and
+    ends them itself. Before MPI has started there is nothing to end: the launcher does it when this
+    process returns its status.
+    """
+    if rank > 0:
+        time.sleep(LAUNCHER_S + min(STAGGER_S * rank, LONGEST_STAGGER_S))
+    if message:
+        warn(f"rank {rank}: {message}" if rank > 0 else message)
+    mpi = sys.modules.get("mpi4py.MPI")
+    if mpi is not None and mpi.Is_initialized() and not mpi.Is_finalized():
+        mpi.COMM_WORLD.Abort(status)
+
+
+def reporter(rank: int) -> Callable[[str], None]:
+    """Return what tells the person on rank 0, and nobody elsewhere."""
+
+    def report(text: str) -> None:
+        if rank == 0:
+            warn(text)
+
+    return report

@@ -1,0 +1,155 @@
+/* The kind of each request, so that the call that completes it counts as that kind. Included once, by
+ * recorder.c.
+ *
+ * An open-addressing table keyed by the value of MPI_Request. A request lies within WINDOW slots of its
+ * hash, so that nothing ever moves and a slot stays valid. If all of these are taken, the request is
+ * not stored, and its completion is unclassified and counted. The table exists from the time the
+ * library is loaded, because persistent requests are created before a loop is recorded. Slots are
+ * claimed atomically: any thread may start and complete requests. */
+#include <stdatomic.h>
+
+enum request_kind { EXCHANGE = 1, MEETING, FILE_ACCESS };
+
+enum { REQUEST_PLACES = 1 << 14, WINDOW = 32, MOST_SETTLED = 4096, NO_PLACE = -1 };
+
+static struct request {
+  _Atomic uint64_t key;  /* the request's value; 0: free */
+  int32_t active;        /* started and not completed; some MPIs share one value between requests */
+  int16_t peer;          /* of a persistent send: its slot in the table of peers, or NO_PLACE */
+  int8_t kind, persistent, flags; /* flags: of a collective, those of its communicator */
+  int64_t bytes;         /* of a persistent send */
+  int64_t serial;        /* of a collective: its number in the order of starts */
+} requests[REQUEST_PLACES];
+
+static int64_t meetings_started, meetings_active;
+
+static inline uint64_t key_of(MPI_Request request) { return (uint64_t)(uintptr_t)request; }
+
+static inline uint32_t hash_of(uint64_t key) {
+  return (uint32_t)((key * 0x9E3779B97F4A7C15u) >> 50) & (REQUEST_PLACES - 1);
+}
+
+static inline int request_place(MPI_Request request) {
+  if (request == MPI_REQUEST_NULL) return NO_PLACE;
+  uint64_t key = key_of(request);
+  uint32_t first = hash_of(key);
+  for (uint32_t i = 0; i < WINDOW; i++) {
+    uint32_t at = (first + i) & (REQUEST_PLACES - 1);
+    if (atomic_load_explicit(&requests[at].key, memory_order_relaxed) == key) return (int)at;
+  }
+  return NO_PLACE;
+}
+
+/* Returns the slot of a request, a new one if necessary; NO_PLACE if there is no room. */
+static int request_enter(MPI_Request request) {
+  int known = request_place(request);
+  if (known != NO_PLACE || request == MPI_REQUEST_NULL) return known;
+  uint64_t key = key_of(request);
+  uint32_t first = hash_of(key);
+  for (uint32_t i = 0; i < WINDOW; i++) {
+    uint32_t at = (first + i) & (REQUEST_PLACES - 1);
+    uint64_t nothing = 0;
+    if (atomic_compare_exchange_strong(&requests[at].key, &nothing, key)) {
+      requests[at].active = 0;
+      return (int)at;
+    }
+  }
+  return NO_PLACE;
+}
+
+static inline void count_start(struct request *r) {
+  r->active++;
+  if (r->kind != MEETING || r->flags & ALONE) return;
+  r->serial = ++meetings_started;
+  meetings_active++;
+}
+
+/* Stores a request that is active from now on. */
+static void request_started(MPI_Request request, enum request_kind kind, int flags) {
+  int at = request_enter(request);
+  if (at == NO_PLACE) return;
+  struct request *r = &requests[at];
+  if (r->kind != (int8_t)kind || r->persistent) r->active = 0; /* formerly another request's value */
+  r->kind = (int8_t)kind;
+  r->persistent = 0;
+  r->flags = (int8_t)flags;
+  count_start(r);
+}
+
+/* Stores a persistent request that is not yet started; for a send, with destination and bytes. */
+static void request_prepared(MPI_Request request, enum request_kind kind, int flags, int peer, int64_t bytes) {
+  int at = request_enter(request);
+  if (at == NO_PLACE) return;
+  struct request *r = &requests[at];
+  r->active = 0;
+  r->kind = (int8_t)kind;
+  r->persistent = 1;
+  r->flags = (int8_t)flags;
+  r->peer = (int16_t)peer;
+  r->bytes = bytes;
+}
+
+static void request_forgotten(MPI_Request request) {
+  int at = request_place(request);
+  if (at == NO_PLACE) return;
+  if (--requests[at].active <= 0 || requests[at].persistent)
+    atomic_store_explicit(&requests[at].key, 0, memory_order_release);
+}
+
+/* The common kind of several requests: halo if any of them is halo. Null and inactive requests do not
+ * count. Stores the slots of the first `room`. */
+static enum phase phase_of_requests(int64_t n, const MPI_Request q[], int room, int places[], int *unknown) {
+  int exchange = 0, meeting = 0, other = 0;
+  *unknown = 0;
+  for (int64_t i = 0; i < n; i++) {
+    int at = request_place(q[i]);
+    if (i < room) places[i] = at;
+    if (q[i] == MPI_REQUEST_NULL) continue;
+    if (at == NO_PLACE) ++*unknown;
+    else if (!requests[at].active) continue;
+    else if (requests[at].kind == EXCHANGE) exchange = 1;
+    else if (requests[at].kind == MEETING) meeting = 1;
+    else other = 1;
+  }
+  if (exchange) return HALO;
+  if (meeting) return WAIT;
+  return other || *unknown ? OTHER : HALO;
+}
+
+/* Marks `done` requests as complete, those at the indices, or all if these are NULL. Returns the number
+ * of collectives of several ranks among them; sets *late if an earlier one is still active. */
+static int requests_settled(const int places[], int room, int64_t done, const int *indices, int *late) {
+  int meetings = 0;
+  int64_t newest = 0;
+  for (int64_t i = 0; i < done; i++) {
+    int64_t which = indices ? indices[i] : i;
+    if (which < 0 || which >= room || places[which] == NO_PLACE) continue;
+    struct request *r = &requests[places[which]];
+    if (r->active <= 0) continue;
+    if (r->kind == MEETING && !(r->flags & ALONE)) {
+      meetings++;
+      meetings_active--;
+      if (r->active == 1 && r->serial > newest) newest = r->serial;
+    }
+    if (--r->active == 0 && !r->persistent) atomic_store_explicit(&r->key, 0, memory_order_release);
+  }
+  if (newest && newest > meetings_started - meetings_active) *late = 1;
+  return meetings;
+}
+
+/* The same for a call that completes all of them, more than there are slots to store. */
+static int requests_settled_early(int64_t n, const MPI_Request q[], int *late) {
+  int meetings = 0, place;
+  for (int64_t i = 0; i < n; i++) {
+    place = request_place(q[i]);
+    meetings += requests_settled(&place, 1, 1, NULL, late);
+  }
+  return meetings;
+}
+
+static void count_active_meetings(void) {
+  meetings_active = 0;
+  for (int i = 0; i < REQUEST_PLACES; i++)
+    if (requests[i].key && requests[i].kind == MEETING && !(requests[i].flags & ALONE))
+      meetings_active += requests[i].active;
+}

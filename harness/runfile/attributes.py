@@ -1,0 +1,193 @@
+"""What the attributes of a run file may hold: texts, numbers, and JSON with members of known kinds.
+
+Members that nobody reads may be anything; files of later versions have more of them.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime
+from typing import Any
+from unicodedata import category
+
+from hindmost.parsing import (
+    AMOUNT,
+    COUNT,
+    FLAG,
+    LIST,
+    NUMBER,
+    OBJECT,
+    SOME,
+    TEXT,
+    Entries,
+    Kind,
+    Maybe,
+    Members,
+    Values,
+    parse_json,
+    shown,
+)
+
+MOST_NAME = 1000
+"""Characters of a name."""
+UNWRITABLE = ("Cc", "Cs")
+"""Categories of Unicode that names may not have: control characters, halves of surrogates."""
+MOST_TEXT = 10_000
+"""Of any other text."""
+MOST_RANKS = 1 << 31
+MOST_COUNT = 1 << 53
+"""Whole numbers up to here are exact as float64."""
+YEARS = (1970, 9998)
+
+DURATION = Kind(
+    "a number from 0 on", lambda value: type(value) in (int, float) and 0.0 <= value <= math.inf
+)
+"""Of a run without bodies, the shortest body is infinite."""
+ANY = Kind("anything", lambda value: True)
+
+SPEC = Members(
+    {
+        "unknowns": Maybe(AMOUNT),
+        "repeat": COUNT,
+        "petsc_options": Entries(TEXT),
+        "between": TEXT,
+        "failure": Maybe(TEXT),
+        "stopped": Maybe(TEXT),
+        "deck": TEXT,
+        "choices": Maybe(Members({"petsc_options": Entries(TEXT)})),
+        "application": Maybe(OBJECT),
+        "base": Entries(SOME, length=2),
+        "first_cycle": COUNT,
+        "machine": Maybe(TEXT),
+        "interfere": Maybe(Members({"spans": Entries(LIST)})),
+        "orders": Maybe(OBJECT),
+        "speed_s": Maybe(AMOUNT),
+        "foresight_s": Maybe(AMOUNT),
+        "checkpoints": Entries(
+            Members({"cycle": COUNT, "seconds": AMOUNT, "bytes": AMOUNT}, required=True)
+        ),
+        "verdicts": Entries(Members({"cycle": COUNT, "kind": TEXT, "words": TEXT}, required=True)),
+    }
+)
+ENVIRONMENT = Members(
+    {
+        "machine": Members(
+            {
+                "host": Maybe(TEXT),
+                "cores": Maybe(SOME),
+                "load_before": Maybe(AMOUNT),
+                "cpu_model": Maybe(TEXT),
+            }
+        ),
+        "petsc": Maybe(TEXT),
+    }
+)
+GIT = Members({"commit": Maybe(TEXT), "dirty": Maybe(FLAG)})
+OBJECTS: dict[str, Kind] = {
+    "spec": SPEC,
+    "environment": ENVIRONMENT,
+    "petsc_options": Values(ANY),
+    "scheduler": Values(Maybe(TEXT)),
+    "git": GIT,
+}
+"""Of the attributes that are JSON."""
+SUMMARY = Members(
+    {
+        "body_s": Members(
+            dict.fromkeys(("minimum", "median", "quantile_99", "maximum"), DURATION), required=True
+        ),
+        "phase_s": Values(NUMBER),
+        "balance_s": DURATION,
+    },
+    required=True,
+)
+COUNTED = Members(dict.fromkeys(("instructions", "cycles"), AMOUNT))
+"""Of the summary, where the file has it."""
+
+
+def read_object(name: str, text: Any, kind: Kind) -> dict[str, Any]:
+    """Parse an attribute of JSON and check what is read of it.
+
+    Raises
+    ------
+    ValueError
+        It is not what it should be; the message names the path of the member.
+    """
+    if not isinstance(text, str):
+        raise ValueError(f"the attribute '{name}' is {shown(text)}; it should be JSON")
+    try:
+        value = parse_json(text)
+    except ValueError as error:
+        raise ValueError(f"the attribute '{name}' is not JSON: {error}") from None
+    OBJECT.check(value, name)
+    kind.check(value, name)
+    found: dict[str, Any] = value
+    return found
+
+
+def read_summary(text: Any, phases: tuple[str, ...]) -> dict[str, Any]:
+    """Read what a run came to; raises as `read_object`.
+
+    Parameters
+    ----------
+    phases : tuple of str
+        Those of the file: the summary has each of them.
+    """
+    summary = read_object("summary", text, SUMMARY)
+    COUNTED.check(summary.get("counted", {}), "summary.counted")
+    if set(summary["phase_s"]) != set(phases):
+        raise ValueError(
+            f"summary.phase_s has {shown(list(summary['phase_s']))}; the file has the phases "
+            f"{shown(list(phases))}"
+        )
+    return summary
+
+
+def check_value(name: str, value: Any) -> None:
+    """Raise a ValueError if an attribute that is a text or a number cannot be what it should."""
+    if isinstance(value, str) and len(value) > MOST_TEXT:
+        raise ValueError(
+            f"'{name}' has {len(value)} characters; it should have {MOST_TEXT} at most"
+        )
+    if name in ("workload", "solver"):
+        check_length(name, value)
+    if name == "ranks" and not 1 <= value <= MOST_RANKS:
+        raise ValueError(f"'ranks' is {value}; it should be from 1 to {MOST_RANKS}")
+    if name in ("iterations", "restart", "lag", "records_lost") and not 0 <= value <= MOST_COUNT:
+        raise ValueError(f"'{name}' is {value}; it should be from 0 to {MOST_COUNT}")
+    if name == "t0_utc":
+        check_time(value)
+
+
+def check_length(what: str, name: str) -> None:
+    """Raise a ValueError if a name has no length that a run file may have."""
+    if not 0 < len(name) <= MOST_NAME:
+        raise ValueError(f"'{what}' has {len(name)} characters; it should have 1 to {MOST_NAME}")
+
+
+def check_new_name(what: str, name: object) -> None:
+    """Raise a ValueError if a name that somebody gives cannot stand in a run file.
+
+    Parameters
+    ----------
+    what : str
+        What is called so.
+    """
+    TEXT.check(name, what)
+    text = str(name)
+    check_length(what, text)
+    for letter in text:
+        if category(letter) in UNWRITABLE:
+            raise ValueError(f"'{what}' has the character {letter!r}; use printable ones only")
+
+
+def check_time(text: str) -> None:
+    """Raise a ValueError if a text is no time of a run."""
+    try:
+        year = datetime.fromisoformat(text).year
+    except ValueError:
+        year = 0
+    if not YEARS[0] <= year <= YEARS[1]:
+        raise ValueError(
+            f"'t0_utc' is {text[:40]!r}; it should be a time as 2026-01-02T03:04:05+00:00"
+        )

@@ -1,0 +1,265 @@
+"""The events of all ranks as one sequence a body, for run files and the models of waiting.
+
+Ranks that run the same program mostly do the same in the same order. Where they do not (the ends of
+a chain, one rank that hands out work), a sequence is made that contains that of every rank. Ranks
+meet at collectives; between two of them each receipt stands after the sends that it may need, by
+the times on the common clock. A rank spends no time at an event that is not its own.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from itertools import repeat
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.harness.runfile.bodies import DIFFERENT, NO_MEETING, RankBodies, RankEvents
+from hindmost.harness.runfile.contents import Edges
+from hindmost.harness.runfile.gathering import gathered_blocks
+from hindmost.models.events import EventKind
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+MOST_ALIGNED = 400_000
+"""Events of all ranks, in bodies where ranks differ, that are put in order: a second or two."""
+MOST_PENDING = 64
+"""Collectives that may be under way at once, for the models of waiting."""
+
+MOST_LEFT_EARLY = 0.05
+"""Share of the solve time by which ranks may leave collectives with a root before all have come:
+the models take them for meetings of all ranks."""
+
+MESSAGES = (EventKind.SEND, EventKind.RECEIVE)
+
+Row = Sequence[int]
+Times = Sequence[float]
+
+
+def common_events(
+    bodies: RankBodies,
+    edges: Edges,
+    communicator: MPI.Intracomm,
+    kept: NDArray[np.integer[Any]] | None = None,
+) -> tuple[RankEvents | None, str]:
+    """Return the events of this rank in the sequence of all ranks; collective.
+
+    Parameters
+    ----------
+    edges : Edges
+        Who sends to whom; on rank 0 those of all ranks.
+    kept : int array, shape (rank,), or None
+        Numbers that the ranks of the communicator have in the edges, on rank 0, if not their own.
+
+    Returns
+    -------
+    RankEvents or None
+    str
+        Why there are no events; may be empty.
+    """
+    events = bodies.events
+    whys = communicator.allgather("" if events is not None else bodies.events_left_out or " ")
+    if events is None or any(whys):
+        return None, next((why.strip() for why in whys if why.strip()), "")
+    mark = (events.kind.shape, zlib.crc32(events.kind.tobytes()))
+    if len(set(communicator.allgather(mark))) > 1:
+        aligned = aligned_events(bodies, events, edges, communicator, kept)
+        if isinstance(aligned, str):
+            return None, aligned
+        events = aligned
+    if any(communicator.allgather(events.rooted)):
+        early_s = left_early_s(bodies, events, communicator)
+        if early_s > MOST_LEFT_EARLY * max(communicator.allgather(bodies.solve_time_s)):
+            # Ranks that drift apart leave every collective earlier: their sum is no time of a run.
+            meetings = np.count_nonzero(events.kind == EventKind.REDUCE)
+            mean_ms = 1e3 * early_s / meetings
+            return None, f"{NO_MEETING} {mean_ms:.3g} ms (mean) before the last one came"
+    if most_pending(events.kind) > MOST_PENDING:
+        return None, f"over {MOST_PENDING} collectives were under way at once"
+    return events, ""
+
+
+def left_early_s(bodies: RankBodies, events: RankEvents, communicator: MPI.Intracomm) -> float:
+    """Return how long, in all, ranks had left reductions before the last one came; collective.
+
+    The longest of any rank at a reduction counts, summed over reductions.
+    """
+    meets = events.kind == EventKind.REDUCE
+    passed = np.cumsum(events.work.astype(float) + events.duration, axis=1)
+    ends = (bodies.start[:, None] + passed)[meets]
+    begins = ends - events.duration[meets]
+    total = 0.0
+    for (_, began), (_, ended) in zip(
+        gathered_blocks(begins, communicator), gathered_blocks(ends, communicator), strict=True
+    ):
+        if began is not None and ended is not None:
+            total += float(np.maximum(began.max(axis=1) - ended.min(axis=1), 0.0).sum())
+    early_s: float = communicator.bcast(total)
+    return early_s
+
+
+def most_pending(kind: NDArray[np.uint8]) -> int:
+    """Return how many collectives were under way at once, from the kinds of all events."""
+    steps = (kind == EventKind.POST).astype(np.int64) - (kind == EventKind.COMPLETE)
+    pending = np.cumsum(steps.ravel())
+    return int((pending - np.minimum(np.minimum.accumulate(pending), 0)).max(initial=0))
+
+
+def aligned_events(
+    bodies: RankBodies,
+    events: RankEvents,
+    edges: Edges,
+    communicator: MPI.Intracomm,
+    kept: NDArray[np.integer[Any]] | None,
+) -> RankEvents | str:
+    """Return the events of this rank in a sequence common to all ranks, or why that fails."""
+    width = max(communicator.allgather(events.kind.shape[1]))
+    kind = widened(events.kind, width)
+    rows = rows_that_differ(kind, communicator)
+    count = np.count_nonzero(kind[rows])
+    if sum(communicator.allgather(int(count))) > MOST_ALIGNED:
+        return f"what ranks did differed in {rows.size:,} iterations, too many to put in order"
+    work, duration = events.work[rows].astype(float), events.duration[rows].astype(float)
+    ends = bodies.start[rows, None] + np.cumsum(work + duration, axis=1)
+    mine = [
+        (row[row > 0].tolist(), (end - spent).tolist(), end.tolist())
+        for row, end, spent in zip(kind[rows], ends, duration, strict=True)
+    ]
+    everybody = communicator.gather(mine)
+    sequences: list[list[int]] | None = None
+    places: list[list[list[int]]] = []
+    if everybody is not None:
+        sources = sources_of(edges, communicator.size, kept)
+        found = [
+            common_sequence(
+                [each[0] for each in body],
+                [each[1] for each in body],
+                [each[2] for each in body],
+                sources,
+            )
+            for body in zip(*everybody, strict=True)
+        ]
+        if all(each is not None for each in found):
+            known = [each for each in found if each is not None]
+            sequences = [sequence for sequence, _ in known]
+            by_body = [place for _, place in known]
+            places = [list(of_rank) for of_rank in zip(*by_body, strict=True)]
+    sequences = communicator.bcast(sequences)
+    if sequences is None:
+        return DIFFERENT
+    own = communicator.scatter(places)
+    width = max(width, *(len(sequence) for sequence in sequences))
+    result = RankEvents(
+        kind=widened(kind, width),
+        work=widened(events.work, width),
+        duration=widened(events.duration, width),
+        rooted=events.rooted,
+    )
+    for row, sequence, place in zip(rows, sequences, own, strict=True):
+        result.kind[row] = 0
+        result.kind[row, : len(sequence)] = sequence
+        for values, before in ((result.work, events.work), (result.duration, events.duration)):
+            values[row] = 0.0
+            values[row, place] = before[row, : len(place)]
+    return result
+
+
+def widened(values: NDArray[Any], width: int) -> NDArray[Any]:
+    """Return rows of a greater width, filled up with zeros."""
+    wide = np.zeros((len(values), width), values.dtype)
+    wide[:, : values.shape[1]] = values
+    return wide
+
+
+def rows_that_differ(kind: NDArray[np.uint8], communicator: MPI.Intracomm) -> NDArray[np.intp]:
+    """Return the bodies in which ranks do not have the same sequence; collective."""
+    weights = np.random.default_rng(0).integers(1, 1 << 62, kind.shape[1], np.uint64)
+    digest = (kind * weights).sum(axis=1, dtype=np.uint64)
+    differ = []
+    for first, block in gathered_blocks(digest, communicator):
+        if block is not None:
+            differ.append(first + np.flatnonzero((block != block[:, :1]).any(axis=1)))
+    rows = np.concatenate(differ) if differ else None
+    found: NDArray[np.intp] = communicator.bcast(rows)
+    return found
+
+
+def sources_of(edges: Edges, ranks: int, kept: NDArray[np.integer[Any]] | None) -> list[list[int]]:
+    """Return, for each rank, the ranks whose messages it receives."""
+    number = {int(rank): at for at, rank in enumerate(range(ranks) if kept is None else kept)}
+    sources: list[list[int]] = [[] for _ in range(ranks)]
+    for source, target in zip(edges.source.tolist(), edges.target.tolist(), strict=True):
+        if source in number and target in number:
+            sources[number[target]].append(number[source])
+    return sources
+
+
+def common_sequence(
+    kinds: Sequence[Row],
+    begins: Sequence[Times],
+    ends: Sequence[Times],
+    sources: Sequence[Sequence[int]],
+) -> tuple[list[int], list[list[int]]] | None:
+    """Put the events of one body on all ranks into one sequence.
+
+    Parameters
+    ----------
+    kinds, begins, ends : lists, one a rank, of what its events are and when, in seconds
+    sources : lists, one a rank, of the ranks whose messages it receives
+
+    Returns
+    -------
+    list of int
+        The kinds of the sequence; None where ranks do not have the same collectives.
+    list, one a rank, of lists of int
+        Where in the sequence its events are.
+    """
+    meetings = [[kind for kind in row if kind not in MESSAGES] for row in kinds]
+    if any(row != meetings[0] for row in meetings):
+        return None
+    sequence: list[int] = []
+    places: list[list[int]] = [[] for _ in kinds]
+    for meeting in (*meetings[0], None):
+        between = []
+        for rank, row in enumerate(kinds):
+            at = len(places[rank])
+            while at < len(row) and row[at] in MESSAGES:
+                times = begins if row[at] == EventKind.SEND else ends
+                between.append((times[rank][at], rank, row[at]))
+                at += 1
+        levels = levels_of(sorted(between, key=lambda each: each[0]), sources)
+        used = sorted({level for _, level in levels})
+        for rank, level in levels:
+            places[rank].append(len(sequence) + used.index(level))
+        sequence += [MESSAGES[level % 2] for level in used]
+        if meeting is not None:
+            for place in places:
+                place.append(len(sequence))
+            sequence.append(meeting)
+    return sequence, places
+
+
+def levels_of(
+    events: Sequence[tuple[float, int, int]], sources: Sequence[Sequence[int]]
+) -> list[tuple[int, int]]:
+    """Return ranks and levels of sends and receipts that were given in the order of time.
+
+    Sends have even levels, receipts odd ones. An event stands above those of its rank before it,
+    and a receipt above the last send before it of each rank that it may come from.
+    """
+    highest = dict(zip(range(len(sources)), repeat(-1)))
+    sent = dict(highest)
+    levels = []
+    for _, rank, kind in events:
+        level = highest[rank] + 1
+        if kind == EventKind.RECEIVE:
+            level = max(level, *(sent[source] + 1 for source in sources[rank]), 0)
+        level += level % 2 != MESSAGES.index(EventKind(kind))
+        highest[rank] = level
+        if kind == EventKind.SEND:
+            sent[rank] = level
+        levels.append((rank, level))
+    return levels

@@ -1,0 +1,246 @@
+"""The one door to HDF5 files that are read: a file is what it holds itself.
+
+HDF5 lets a file name others: links to objects of other files, datasets whose values are in other
+files (external storage, virtual datasets), and filters that load a plugin. No checksum covers
+those, and a file that somebody sent could show what its reader's machine holds. So `Sealed` accepts
+only what hindmost writes: plain datasets in the root group, each under one name, without filters,
+and with as many bytes in the file as their shape asks for. This also bounds what reading can cost:
+all datasets together are no larger than the file.
+
+What libhdf5 makes of bytes that it would not write itself is another matter; a file is read only
+once its checksum was verified, or in a child process.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from hindmost.errors import DamagedFileError
+from hindmost.files import open_regular
+
+TEXT_REFERENCE = np.dtype([("length", "<u4"), ("heap", "<u8"), ("index", "<u4")])
+"""What a file holds for a text of variable length, where addresses have 8 bytes."""
+LAYOUTS = {
+    h5py.h5d.COMPACT: "compact",
+    h5py.h5d.CONTIGUOUS: "contiguous",
+    h5py.h5d.CHUNKED: "chunked",
+}
+LINKS = {h5py.h5l.TYPE_SOFT: "a soft link", h5py.h5l.TYPE_EXTERNAL: "a link into another file"}
+MOST_OBJECTS = 1000
+MOST_DIMENSIONS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """A file of HDF5 that was examined; it is opened only as long as it is the same file.
+
+    Attributes
+    ----------
+    path : Path
+    identity : tuple of int
+        Device, inode, size and time of the last change.
+    """
+
+    path: Path
+    identity: tuple[int, ...]
+
+    @classmethod
+    def of(cls, path: Path) -> Sealed:
+        """Return a file as it is now; raises an OSError if it is no regular one."""
+        with open_regular(path) as file:
+            return cls(path, identity_of(file.fileno()))
+
+    @property
+    def size(self) -> int:
+        """Length of the file in bytes."""
+        return self.identity[2]
+
+    @contextmanager
+    def reading(self) -> Iterator[h5py.File]:
+        """Open the file for reading.
+
+        Raises
+        ------
+        DamagedFileError
+            It is no longer the same file.
+        OSError
+            It cannot be opened.
+        """
+        with h5py.File(self.path, "r") as file:
+            if identity_of(self.path) != self.identity:
+                raise DamagedFileError(
+                    f"{self.path} has changed since it was verified; run the command again."
+                )
+            yield file
+
+    def check_objects(self, file: h5py.File) -> None:
+        """Raise a DamagedFileError if the open file holds what hindmost does not write."""
+        if file.userblock_size:
+            raise DamagedFileError(f"{self.path} has a user block; hindmost's files have none.")
+        total = 0
+        for name in names_in(file):
+            reason = refusal(file, name, self.size)
+            if reason:
+                raise DamagedFileError(f"{self.path}: '{name}' {reason}")
+            total += file[name].id.get_storage_size()
+        if total > self.size:
+            raise DamagedFileError(
+                f"{self.path}: its datasets claim {total:,} bytes, the file has {self.size:,}."
+            )
+
+
+def identity_of(file: Path | int) -> tuple[int, ...]:
+    """Return what tells a file from another, or from itself after a change."""
+    found = os.stat(file)  # noqa: PTH116 - also of open files
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def names_in(file: h5py.File) -> list[str]:
+    """Return the names in the root group, without opening what they name.
+
+    Raises
+    ------
+    DamagedFileError
+        There are more than any of our files has.
+    """
+    if len(file.id) > MOST_OBJECTS:
+        raise DamagedFileError(
+            f"{file.filename} holds {len(file.id):,} objects; hindmost's files contain fewer."
+        )
+    return list(file)
+
+
+def refusal(file: h5py.File, name: str, file_size: int) -> str:
+    """Say why hindmost would not have written an object of the root group; empty if it may be read.
+
+    Nothing outside of the file is touched to find out.
+
+    Parameters
+    ----------
+    file_size : int
+        Length of the file in bytes.
+    """
+    raw = name.encode("utf-8", "surrogateescape")
+    kind = file.id.links.get_info(raw).type
+    if kind != h5py.h5l.TYPE_HARD:
+        return (
+            f"is {LINKS.get(kind, 'a link of an unknown kind')}; hindmost's files contain no links."
+        )
+    about = h5py.h5o.get_info(file.id, raw)
+    if about.type != h5py.h5o.TYPE_DATASET:
+        return "is a group or a type; hindmost's files contain only datasets."
+    if about.rc != 1:
+        return f"has {about.rc} names; in hindmost's files every dataset has one."
+    return refusal_of_dataset(h5py.h5d.open(file.id, raw), file, file_size)
+
+
+def refusal_of_dataset(dataset: Any, file: h5py.File, file_size: int) -> str:
+    """Say why hindmost would not have written a dataset; see `refusal`.
+
+    Parameters
+    ----------
+    dataset : h5py.h5d.DatasetID
+    """
+    plan = dataset.get_create_plist()
+    if plan.get_layout() not in LAYOUTS:
+        return "is a virtual dataset, made up of parts of other files."
+    if plan.get_layout() != h5py.h5d.CHUNKED and plan.get_external_count():
+        return "has its values in another file (external storage)."
+    if plan.get_nfilters():
+        return "is filtered or compressed; hindmost's files are not."
+    kind = dataset.get_type()
+    if kind.committed():
+        return "has a committed type; hindmost's files have none."
+    text = isinstance(kind, h5py.h5t.TypeStringID) and kind.is_variable_str()
+    if not text and not isinstance(
+        kind, h5py.h5t.TypeIntegerID | h5py.h5t.TypeFloatID | h5py.h5t.TypeStringID
+    ):
+        return "contains neither numbers nor texts."
+    space = dataset.get_space()
+    if space.get_simple_extent_type() == h5py.h5s.NULL:
+        return "has no values."
+    if space.get_simple_extent_ndims() > MOST_DIMENSIONS:
+        return f"has more than {MOST_DIMENSIONS} dimensions."
+    elements = 1
+    for size in space.shape:
+        elements *= size
+    needed = elements * kind.get_size()
+    held = dataset.get_storage_size()
+    if not needed <= held <= file_size:
+        return (
+            f"should have {needed:,} bytes for its shape {space.shape}; the file of {file_size:,} "
+            f"bytes contains {held:,} of them."
+        )
+    return refusal_of_texts(dataset, elements, file, file_size) if text and elements else ""
+
+
+def refusal_of_texts(dataset: Any, elements: int, file: h5py.File, file_size: int) -> str:
+    """Say why texts of variable length cannot be read: many can name one long text."""
+    sizes = file.id.get_create_plist().get_sizes()
+    start = dataset.get_offset()
+    if sizes != (8, 8) or start is None:
+        return "contains texts in a layout that hindmost does not write."
+    with open_regular(file.filename) as raw:
+        raw.seek(start)
+        held = raw.read(elements * TEXT_REFERENCE.itemsize)
+    if len(held) < elements * TEXT_REFERENCE.itemsize:
+        return "is cut off."
+    total = int(np.frombuffer(held, TEXT_REFERENCE)["length"].sum(dtype=np.uint64))
+    if total > file_size:
+        return f"contains texts of {total:,} bytes in all, more than the file's {file_size:,}."
+    return ""
+
+
+def scalar_attributes(file: h5py.File, names: tuple[str, ...]) -> dict[str, str | int | float]:
+    """Read those of some attributes of the root group that are there: one text or number each.
+
+    Raises
+    ------
+    ValueError
+        An attribute is of another kind; the message names it.
+    """
+    found: dict[str, str | int | float] = {}
+    for name in names:
+        if name not in file.attrs:
+            continue
+        attribute = file.attrs.get_id(name)
+        kind, space = attribute.get_type(), attribute.get_space()
+        if space.get_simple_extent_type() != h5py.h5s.SCALAR:
+            raise ValueError(f"the attribute '{name}' is not a single value")
+        if not isinstance(
+            kind, h5py.h5t.TypeIntegerID | h5py.h5t.TypeFloatID | h5py.h5t.TypeStringID
+        ):
+            raise ValueError(f"the attribute '{name}' is neither a number nor a text")
+        try:
+            value = file.attrs[name]
+        except UnicodeDecodeError:
+            raise ValueError(f"the attribute '{name}' is not UTF-8") from None
+        if isinstance(value, bytes):
+            value = value.decode("utf-8")
+        found[name] = value if isinstance(value, str) else value.item()
+    return found
+
+
+def integers_attribute(file: h5py.File, name: str) -> tuple[int, ...]:
+    """Read an attribute that is a list of whole numbers.
+
+    Raises
+    ------
+    KeyError
+        There is none.
+    ValueError
+        It is something else.
+    """
+    attribute = file.attrs.get_id(name)
+    integers = isinstance(attribute.get_type(), h5py.h5t.TypeIntegerID)
+    if not integers or attribute.get_space().get_simple_extent_ndims() != 1:
+        raise ValueError(f"the attribute '{name}' is not a list of integers")
+    return tuple(int(each) for each in file.attrs[name])

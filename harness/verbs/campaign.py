@@ -1,0 +1,120 @@
+"""What the ``hindmost run`` verbs share: options, the start of the ranks, and what is printed."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hindmost.errors import HindmostError
+from hindmost.harness.campaign import MeasuredExperiment, run_campaign
+from hindmost.harness.launch import assigned_rank, check_size, crowding_warnings
+from hindmost.harness.petsc import Parallel
+from hindmost.harness.rank_failures import end_before_meeting, perform_together, reporter
+from hindmost.harness.runfile.provenance import mpi_library
+from hindmost.harness.watchdog import add_most_seconds, checked, watching
+from hindmost.output import write_lines
+from hindmost.statuses import INTERRUPTED, WORK_IS_LEFT
+
+
+def add_run_arguments(parser: argparse.ArgumentParser, *, repeats: str) -> None:
+    """Declare the options of every experiment.
+
+    Parameters
+    ----------
+    repeats : str
+        What ``--repeats`` counts.
+    """
+    parser.add_argument(
+        "--repeats", type=int, default=1, metavar="N", help=f"{repeats} (%(default)s)"
+    )
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="FOLDER", help="folder for the run files"
+    )
+    add_most_seconds(parser)
+
+
+def add_order_arguments(parser: argparse.ArgumentParser, *, warmup: str, default: int) -> None:
+    """Declare the options of experiments with several cases.
+
+    Parameters
+    ----------
+    warmup : str
+        What ``--warmup`` counts.
+    default : int
+        Its value if it is not given.
+    """
+    parser.add_argument(
+        "--warmup", type=int, default=default, metavar="N", help=f"{warmup} (%(default)s)"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="seed for the order of runs (%(default)s)"
+    )
+
+
+def add_record_arguments(parser: argparse.ArgumentParser, *, live: str) -> None:
+    """Declare what becomes of the records.
+
+    Parameters
+    ----------
+    live : str
+        What the live feed shows.
+    """
+    parser.add_argument(
+        "--keep",
+        default="100%",
+        metavar="SHARE",
+        help="keep full records of this share of the ranks, chosen after each run, and profiles of "
+        "all: 5%% (%(default)s)",
+    )
+    parser.add_argument(
+        "--live", action="store_true", help=f"write a feed for 'hindmost watch' with {live}"
+    )
+
+
+def perform_campaign(
+    arguments: argparse.Namespace,
+    experiment_of: Callable[[argparse.Namespace], MeasuredExperiment[Any]],
+) -> int:
+    """Run an experiment; if a rank fails, all end, with one message.
+
+    Parameters
+    ----------
+    experiment_of : callable
+        Returns what the arguments ask for; raises a `HindmostError` if that is impossible.
+    """
+    mine = assigned_rank()
+    try:
+        experiment = experiment_of(arguments)
+        experiment.check()
+        checked(arguments.most_seconds)
+        parallel = experiment.start()
+        check_size(parallel.communicator.size, mpi_library(), mine)
+    except HindmostError as error:
+        return end_before_meeting(mine.rank, error)
+    communicator = parallel.communicator
+    with watching(communicator, arguments.out, arguments.most_seconds):
+        return perform_together(communicator, lambda: run(experiment, arguments.out, parallel))
+
+
+def run(experiment: MeasuredExperiment[Any], folder: Path, parallel: Parallel) -> int:
+    """Run an experiment on ranks that have met; return the exit status."""
+    # A communicator for the runs alone: a rank that fails meets the others on the first one.
+    parallel = replace(parallel, communicator=parallel.communicator.Dup())
+    communicator = parallel.communicator
+    report = reporter(communicator.rank)
+    for remark in experiment.remarks(communicator.size):
+        report(remark)
+    for warning in crowding_warnings(communicator):
+        report(f"warning: {warning}")
+    finished = run_campaign(experiment, folder, parallel, report)
+    for each in finished:
+        if communicator.rank == 0 and each.file is not None:
+            write_lines(str(each.file), flush=True)
+        for line in each.recorded.summary:
+            report(line)
+    if not finished or not finished[-1].recorded.stopped:
+        return 0
+    return INTERRUPTED if finished[-1].recorded.interrupted else WORK_IS_LEFT

@@ -1,0 +1,1 @@
+"""What every room of jobs shares: values, machines, plans and durable files."""

@@ -1,0 +1,83 @@
+"""Durable files and locks in the folder of a study."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from hindmost.errors import UsageError
+from hindmost.files import write_whole
+
+PART = ".part-"
+"""Prefix of the names of unfinished files."""
+DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+"""Errors of a full disk or quota."""
+NO_LOCKS = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP})
+"""Errors of a file system without locks, such as Lustre without its option flock."""
+
+
+def write_durably(path: Path, text: str | bytes) -> None:
+    """Write a file whole, or leave it as it was, even after a power cut."""
+    # One process writes at a time, protected by a lock; the next one removes what it left.
+    write_whole(path, text, part=path.with_name(f"{PART}{path.name}"))
+
+
+@contextmanager
+def locked(path: Path, who: str, *, patience_s: float = 0.0) -> Iterator[bool]:
+    """Hold the lock of a file.
+
+    Parameters
+    ----------
+    who : str
+        The message when another process holds it.
+    patience_s : float
+        How long to try; `is_locked` holds the lock for a moment.
+
+    Yields
+    ------
+    bool
+        False if the file system has no locks; the work goes on without one.
+
+    Raises
+    ------
+    UsageError
+        Another process holds it.
+    """
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        yield take(handle, who, time.monotonic() + patience_s)
+    finally:
+        os.close(handle)  # releases the lock, as the kernel does when a process dies
+
+
+def take(handle: int, who: str, until: float) -> bool:
+    """Take the lock of an open file; False if the file system has no locks."""
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                raise UsageError(who) from None
+            time.sleep(0.05)
+        except OSError as error:
+            if error.errno in NO_LOCKS:
+                return False
+            raise
+        else:
+            return True
+
+
+def is_locked(path: Path) -> bool:
+    """Tell whether another process holds the lock of a file."""
+    try:
+        with locked(path, ""):
+            return False
+    except UsageError:
+        return True
+    except OSError:
+        return False

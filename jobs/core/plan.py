@@ -1,0 +1,147 @@
+"""The plan of a study on a machine: its runs and their commands, in allocations, and their cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hindmost.jobs.core.machine import MachineProfile
+
+HOUR_S = 3600.0
+Value = str | int | float | bool
+"""A value that a sweep can set."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedRun:
+    """One run of one configuration.
+
+    Attributes
+    ----------
+    id : str
+        Stable: depends only on the configuration and the repeat.
+    configuration : dict of str to Value
+        What the sweep set.
+    block : int
+        Repeat: every block contains each configuration once, shuffled by the study's seed.
+    ranks, ranks_per_node, nodes : int
+    command : tuple of str
+        Words after the launcher's; ``{out}`` stands for the folder of the run's files.
+    limit_s : float
+        After which the run is stopped.
+    allocation : str
+        Id of its allocation.
+    split : bool
+        The configurations of its block with the same allocation key, or the same number of ranks,
+        are in several allocations, so they are not compared on the same nodes.
+    expected_s : float or None
+        Estimated time at a quantile; None without a similar earlier run.
+    """
+
+    id: str
+    configuration: dict[str, Value]
+    block: int
+    ranks: int
+    ranks_per_node: int
+    nodes: int
+    command: tuple[str, ...]
+    limit_s: float
+    allocation: str
+    split: bool = False
+    expected_s: float | None = None
+
+    @property
+    def planned_s(self) -> float:
+        """Seconds that the plan gives it: as expected, else its limit."""
+        return self.limit_s if self.expected_s is None else min(self.expected_s, self.limit_s)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allocation:
+    """A job of the scheduler: runs one after another on the same nodes.
+
+    Attributes
+    ----------
+    id : str
+    runs : tuple of str
+        Ids in their order.
+    nodes, ranks_per_node : int
+        Requested: the maximum over its runs.
+    walltime_s : float
+    stop_before_s : float
+        No run starts that could end later than this before the end.
+    """
+
+    id: str
+    runs: tuple[str, ...]
+    nodes: int
+    ranks_per_node: int
+    walltime_s: float
+    stop_before_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """Core-hours of a plan.
+
+    Attributes
+    ----------
+    most : float
+        If every allocation takes its whole walltime.
+    expected : float
+        If every run takes what the plan gives it.
+    """
+
+    most: float
+    expected: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """All runs of a study on a machine.
+
+    Attributes
+    ----------
+    study : str
+        Its name.
+    study_sha256 : str
+        Of the study file and of the replacements on the command line.
+    machine : MachineProfile
+    seed : int
+    max_retries : int
+    runs : tuple of PlannedRun
+    allocations : tuple of Allocation
+    collect : str
+        The study's post-processing line, with ``{runs}`` for the folder of the collected run
+        files; may be empty.
+    replacements : tuple of str
+        Values set on the command line, as ``ranks=1,2``.
+    """
+
+    study: str
+    study_sha256: str
+    machine: MachineProfile
+    seed: int
+    max_retries: int
+    runs: tuple[PlannedRun, ...]
+    allocations: tuple[Allocation, ...]
+    collect: str = ""
+    replacements: tuple[str, ...] = ()
+
+    @property
+    def cost(self) -> Cost:
+        """Core-hours of all allocations: of whole nodes where they are exclusive."""
+        seconds: dict[str, float] = dict.fromkeys((each.id for each in self.allocations), 0.0)
+        for run in self.runs:
+            seconds[run.allocation] += run.planned_s
+        cores = {each.id: self.cores_of(each) for each in self.allocations}
+        return Cost(
+            most=sum(cores[each.id] * each.walltime_s for each in self.allocations) / HOUR_S,
+            expected=sum(cores[name] * seconds[name] for name in cores) / HOUR_S,
+        )
+
+    def cores_of(self, allocation: Allocation) -> int:
+        """Return the cores that an allocation is charged for."""
+        machine = self.machine
+        whole = machine.exclusive and machine.scheduler != "local"
+        each = machine.cores_per_node
+        return allocation.nodes * (each if whole else min(each, allocation.ranks_per_node))

@@ -1,0 +1,304 @@
+"""The findings in a series: changes, regimes, outlier runs, small shifts and trends."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hindmost.models.significance import p_words
+from hindmost.text import percent, signed_percent
+
+Labels = Sequence[Any]
+OF_TIMES, OF_OTHERS = ("slower", "faster"), ("larger", "smaller")
+WITHIN = 2
+"""Observations by which a change may move from one pass to the next and still be the same."""
+LARGEST_LOG = 700.0
+"""Logarithm of about the largest number."""
+
+
+def more_and_less(unit: str) -> tuple[str, str]:
+    """Return the words for a value that rose and for one that fell.
+
+    Parameters
+    ----------
+    unit : str
+        Of the values: ``s`` for times, empty where it is unknown.
+    """
+    return OF_TIMES if unit == "s" else OF_OTHERS
+
+
+def relative(log_difference: float) -> float:
+    """Return the relative change that a difference of logarithms stands for."""
+    return math.expm1(min(log_difference, LARGEST_LOG))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangePoint:
+    """A step from one level to another.
+
+    Attributes
+    ----------
+    index : int
+        The first observation of the new level.
+    time : float
+        In the unit of the times that were given, or the index.
+    interval : (int, int)
+        Contains the first observation of the new level with probability ``level``.
+    level : float
+        Probability of the intervals.
+    before, after : float, seconds
+        Levels on both sides, as medians of lognormal noise.
+    effect : float
+        Relative: 0.1 for +10 %.
+    effect_interval : (float, float)
+    p_value : float
+        Of the test of both levels at this place. The place was searched for: see ``p_anywhere``.
+    p_anywhere : float
+        The same, times the number of places (Bonferroni).
+    seen : int
+        Number of the last consecutive passes that find it, up to ``needed``; older changes count as
+        confirmed.
+    needed : int
+        Number of passes that confirm it.
+    """
+
+    index: int
+    time: float
+    interval: tuple[int, int]
+    level: float
+    before: float
+    after: float
+    effect: float
+    effect_interval: tuple[float, float]
+    p_value: float
+    p_anywhere: float
+    seen: int
+    needed: int
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether enough consecutive passes find it."""
+        return self.seen >= self.needed
+
+    @property
+    def verdict(self) -> str:
+        """The kind of change: "step"."""
+        return "step"
+
+    def explain(self, unit: str = "s") -> str:
+        """Return it in words; a unit other than ``s`` means that the values are not times."""
+        factor = max(self.after, self.before) / min(self.after, self.before)
+        more, less = more_and_less(unit)
+        first, last = self.interval
+        place = (
+            f"observation {first}" if first == last else f"one of observations {first} to {last}"
+        )
+        state = "confirmed" if self.confirmed else f"found in {self.seen} of {self.needed} passes"
+        before, after = (f"{level:.4g} {unit}".strip() for level in (self.before, self.after))
+        return (
+            f"{factor:.3g}x {more if self.effect > 0 else less} from observation {self.index} on: "
+            f"{before} to {after}, {signed_percent(self.effect, self.effect_interval)}; "
+            f"{p_words(self.p_value)}; the new level begins at {place} "
+            f"({percent(self.level, None)} interval); {state}."
+        )
+
+    def to_json(self, labels: Labels) -> dict[str, Any]:
+        """Return it under the keys of the ``history`` contract; labels are of all observations."""
+        return {
+            "date": labels[self.index],
+            "dates": [labels[place] for place in self.interval],
+            "before": self.before,
+            "after": self.after,
+            "effect_percent": 100.0 * self.effect,
+            "effect_interval_percent": [100.0 * end for end in self.effect_interval],
+            "p_value": self.p_value,
+            "p_anywhere": self.p_anywhere,
+            "verdict": self.verdict,
+            "index": self.index,
+            "confirmed": self.confirmed,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Regime:
+    """Observations between two changes.
+
+    Attributes
+    ----------
+    start, stop : int
+        The stop is not in it.
+    mean : float, seconds
+        The level; for a trend, that in its middle.
+    interval : (float, float), seconds
+        Of the mean.
+    n : int
+        Observations that are not outliers.
+    deviation : float
+        Relative standard deviation of the noise.
+    freedom : float
+        Degrees of freedom of Student's law in the interval.
+    trend : bool
+        Whether it is a straight line.
+    switching : bool
+        Whether it switches between two levels again and again; the mean is that of both.
+    """
+
+    start: int
+    stop: int
+    mean: float
+    interval: tuple[float, float]
+    n: int
+    deviation: float
+    freedom: float
+    trend: bool = False
+    switching: bool = False
+
+    def to_json(self, labels: Labels) -> dict[str, Any]:
+        """Return its figures."""
+        return {
+            "dates": [labels[self.start], labels[self.stop - 1]],
+            "start": self.start,
+            "stop": self.stop,
+            "mean": self.mean,
+            "interval": list(self.interval),
+            "observations": self.n,
+            "deviation": self.deviation,
+            "trend": self.trend,
+            "switching": self.switching,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutlierRun:
+    """Observations that leave the level and return to it.
+
+    Attributes
+    ----------
+    start, stop : int
+        The stop is not in it.
+    effect : float
+        Relative to the level around it.
+    """
+
+    start: int
+    stop: int
+    effect: float
+
+    def explain(self) -> str:
+        """Return it in words."""
+        nights = self.stop - self.start
+        many = f"Observations {self.start} to {self.stop - 1}"
+        return (
+            f"{f'Observation {self.start}' if nights == 1 else many} "
+            f"{'is' if nights == 1 else 'are'} {signed_percent(self.effect, decimals=0)} off the "
+            "level around."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SmallShift:
+    """A significant shift of the level that is too small to be reported as a change.
+
+    Attributes
+    ----------
+    index, stop : int
+        The observations at the new level; the stop is not among them.
+    before, after : float, seconds
+        Levels on both sides.
+    effect : float
+        Relative.
+    """
+
+    index: int
+    stop: int
+    before: float
+    after: float
+    effect: float
+
+    def explain(self) -> str:
+        """Return it in words."""
+        return (
+            f"Shifts by {signed_percent(self.effect)} at observation {self.index}: too small to be "
+            "reported as a change."
+        )
+
+    def to_json(self, labels: Labels) -> dict[str, Any]:
+        """Return its figures."""
+        return {
+            "date": labels[self.index],
+            "dates": [labels[self.index], labels[self.stop - 1]],
+            "index": self.index,
+            "before": self.before,
+            "after": self.after,
+            "effect_percent": 100.0 * self.effect,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unjudged:
+    """Observations without a known level: they are too few, or most of them are outliers.
+
+    Attributes
+    ----------
+    start, stop : int
+        The stop is not in it.
+    reason : str
+        Why: words that follow "cannot be judged yet:".
+    """
+
+    start: int
+    stop: int
+    reason: str
+
+    def explain(self) -> str:
+        """Return it in words."""
+        return f"Observations {self.start} to {self.stop - 1} cannot be judged yet: {self.reason}."
+
+    def to_json(self, labels: Labels) -> dict[str, Any]:
+        """Return its figures."""
+        return {
+            "dates": [labels[self.start], labels[self.stop - 1]],
+            "start": self.start,
+            "stop": self.stop,
+            "reason": self.reason,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trend:
+    """A drift along a straight line of the logarithm.
+
+    Attributes
+    ----------
+    start, stop : int
+        The stop is not in it.
+    effect : float
+        Relative, from its first to its last observation.
+    effect_interval : (float, float)
+    p_value : float
+    """
+
+    start: int
+    stop: int
+    effect: float
+    effect_interval: tuple[float, float]
+    p_value: float
+
+    def explain(self) -> str:
+        """Return it in words."""
+        return (
+            f"Drifts by {signed_percent(self.effect, self.effect_interval)} from "
+            f"observation {self.start} to {self.stop - 1}."
+        )
+
+    def to_json(self, labels: Labels) -> dict[str, Any]:
+        """Return its figures."""
+        return {
+            "dates": [labels[self.start], labels[self.stop - 1]],
+            "effect_percent": 100.0 * self.effect,
+            "effect_interval_percent": [100.0 * end for end in self.effect_interval],
+            "p_value": self.p_value,
+            "verdict": "trend",
+        }

@@ -1,0 +1,192 @@
+"""The result of one pass over a series: everything that was found, and the verdict on it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from hindmost.models.changepoint.changes import (
+    ChangePoint,
+    Labels,
+    OutlierRun,
+    Regime,
+    SmallShift,
+    Trend,
+    Unjudged,
+)
+from hindmost.models.changepoint.verdicts import Verdicts
+
+RECENT = 10.0
+"""Days at the end of a series that its verdict covers (observations, if there are no times)."""
+RECOVERED = 0.5
+"""A change or drift counts as undone once the level keeps this share of it, or less."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detection:
+    """What a method found in a series.
+
+    Attributes
+    ----------
+    method : str
+    observations : int
+    smaller_is_better : bool
+        Whether a rise is for the worse, as of times.
+    times : tuple of float
+        The given times, or the indices.
+    changes : tuple of ChangePoint
+    regimes : tuple of Regime
+    outliers : tuple of OutlierRun
+    trends : tuple of Trend
+    suspects : tuple of int
+        Places that may become changes: found, but in too few passes (the report's method).
+    correlation : float
+        AR(1) coefficient of the noise.
+    insignificant : tuple of ChangePoint
+        Places that the method chose although the levels do not differ significantly: they are not
+        reported as changes, and the regimes on both sides are merged (the report's method).
+    too_short : int
+        The observations that the method needs, if there are fewer; else 0.
+    small_shifts : tuple of SmallShift
+        Shifts below the least change that the method reports (the robust method).
+    unjudged : tuple of Unjudged
+        Stretches without a known level (the robust method).
+    """
+
+    method: str
+    observations: int
+    smaller_is_better: bool = True
+    times: tuple[float, ...]
+    changes: tuple[ChangePoint, ...] = ()
+    regimes: tuple[Regime, ...] = ()
+    outliers: tuple[OutlierRun, ...] = ()
+    trends: tuple[Trend, ...] = ()
+    suspects: tuple[int, ...] = ()
+    correlation: float = 0.0
+    too_short: int = 0
+    insignificant: tuple[ChangePoint, ...] = ()
+    small_shifts: tuple[SmallShift, ...] = ()
+    unjudged: tuple[Unjudged, ...] = ()
+
+    @property
+    def last_shift(self) -> SmallShift | None:
+        """The small shift that contains the last observation, or None."""
+        shifts = self.small_shifts
+        return shifts[-1] if shifts and shifts[-1].stop == self.observations else None
+
+    @property
+    def small_shift_now(self) -> float:
+        """The sum of the small shifts since the last change, relative; 0 without any."""
+        if self.last_shift is None:
+            return 0.0
+        start = self.regimes[-1].start
+        first = next(shift for shift in self.small_shifts if shift.index >= start)
+        return self.last_shift.after / first.before - 1.0
+
+    @property
+    def knows_level(self) -> bool:
+        """Whether the level of the last observation is known."""
+        ends = self.unjudged and self.unjudged[-1].stop == self.observations
+        return bool(self.regimes) and not ends
+
+    @property
+    def level_now(self) -> float:
+        """The level of the last observation; for a trend, that at its end."""
+        if self.last_shift is not None:
+            return self.last_shift.after
+        last = self.regimes[-1]
+        if not last.trend or not self.trends:
+            return last.mean
+        return last.mean * math.sqrt(1.0 + self.trends[-1].effect)
+
+    def is_undone(self, change: ChangePoint) -> bool:
+        """Tell whether the level has since recovered half of a change or more."""
+        return (self.level_now - change.before) / (change.after - change.before) <= RECOVERED
+
+    def levels_of(self, trend: Trend) -> tuple[float, float]:
+        """Return the levels at the first and the last observation of a drift."""
+        regime = next(each for each in self.regimes if each.start == trend.start)
+        half = (1.0 + trend.effect) ** 0.5
+        return regime.mean / half, regime.mean * half
+
+    def is_drift_undone(self, trend: Trend) -> bool:
+        """Tell whether the level has since recovered half of a drift or more."""
+        before, after = self.levels_of(trend)
+        return (self.level_now - before) / (after - before) <= RECOVERED
+
+    def recent(self, last: float = RECENT) -> tuple[ChangePoint, ...]:
+        """Return the changes of the last days (of the times, or observations), newest first."""
+        return Verdicts(detection=self).recent(self.times[-1] - last)
+
+    def status(self, last: float = RECENT) -> str:
+        """Return the verdict on the last days: "fail", "warn", "pass" or "unknown".
+
+        Parameters
+        ----------
+        last : float
+            Days, in the unit of the times; or observations, where no times were given.
+        """
+        return Verdicts(detection=self).status(self.times[-1] - last)
+
+    def explain(self, unit: str | None = None) -> str:
+        """Return all findings in words, one a line.
+
+        Parameters
+        ----------
+        unit : str, optional
+            Of the values; by default, seconds where smaller values are better, else none.
+        """
+        if self.too_short:
+            return (
+                f"Too short to judge: {self.observations} observations, and the method needs "
+                f"{self.too_short}."
+            )
+        if unit is None:
+            unit = "s" if self.smaller_is_better else ""
+        lines = [
+            *(change.explain(unit) for change in self.changes),
+            *(trend.explain() for trend in self.trends),
+            *(
+                f"Observations {each.start} to {each.stop - 1} switch between two levels."
+                for each in self.regimes
+                if each.switching
+            ),
+            *(shift.explain() for shift in self.small_shifts),
+            *(stretch.explain() for stretch in self.unjudged),
+            *(run.explain() for run in self.outliers),
+        ]
+        if not self.changes and not self.trends:
+            lines.insert(0, f"No change in {self.observations} observations.")
+        return "\n".join(lines)
+
+    def to_json(self, labels: Labels | None = None) -> dict[str, Any]:
+        """Return the findings under the keys of the ``history`` contract.
+
+        Parameters
+        ----------
+        labels : sequence, shape (observation,), optional
+            Names of the observations, such as ISO dates; by default, the times.
+        """
+        names = list(self.times) if labels is None else list(labels)
+        return {
+            "method": self.method,
+            "observations": self.observations,
+            "changes": [change.to_json(names) for change in self.changes],
+            "outliers": [
+                names[place] for run in self.outliers for place in range(run.start, run.stop)
+            ],
+            "trend": self.trends[-1].to_json(names) if self.trends else None,
+            "trends": [trend.to_json(names) for trend in self.trends],
+            "regimes": [regime.to_json(names) for regime in self.regimes],
+            "places": [
+                names[place]
+                for place in sorted(change.index for change in (*self.changes, *self.insignificant))
+            ],
+            "insignificant": [change.to_json(names) for change in self.insignificant],
+            "small_shifts": [shift.to_json(names) for shift in self.small_shifts],
+            "unjudged": [stretch.to_json(names) for stretch in self.unjudged],
+            "level_now": self.level_now if self.knows_level else None,
+            "too_short": self.too_short,
+            "status": self.status(),
+        }

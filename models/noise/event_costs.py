@@ -1,0 +1,101 @@
+"""What events cost apart from waiting for others: the least time of any rank in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.errors import UsageError
+from hindmost.models.events import EventKind
+from hindmost.models.noise.times import SolveTimes
+from hindmost.models.simulation.blocks import KINDS
+from hindmost.models.simulation.walker import Latencies
+
+WAITS = (EventKind.REDUCE, EventKind.COMPLETE, EventKind.RECEIVE)
+"""Events in which a rank may have to wait; the others are its own work."""
+CAP = 0.99
+"""Quantile at which larger costs are capped."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventCosts:
+    """What the events of a body cost, estimated on some bodies.
+
+    Attributes
+    ----------
+    latencies : Latencies
+        By place in the body and kind: the mean over bodies of the least time of any rank.
+    a_body_s : float
+        Sum over the events of a body, the mean over bodies.
+    """
+
+    latencies: Latencies
+    a_body_s: float
+
+
+def estimate_costs(times: SolveTimes, bodies: int) -> EventCosts:
+    """Estimate what events cost on the first bodies of a solve."""
+    if times.events is None:
+        least = np.concatenate(
+            [
+                (times.durations_in(rows) - times.work_in(rows)).min(axis=1)
+                for rows in first_rows(times, bodies)
+            ]
+        )
+        costs = capped(least)
+        latencies = Latencies.of_reductions(1 if times.lag == 0 else 4, float(costs.mean()))
+        return EventCosts(latencies=latencies, a_body_s=float(costs.mean()))
+    kind = times.events.kind[:bodies]
+    duration = times.events.duration
+    spent = np.concatenate([duration[rows].min(axis=1) for rows in first_rows(times, bodies)])
+    latency = np.zeros((kind.shape[1], KINDS))
+    for what in WAITS:
+        for event in range(kind.shape[1]):
+            alike = spent[kind[:, event] == what, event]
+            if alike.size:
+                latency[event, what] = capped(alike).mean()
+    costs = capped(np.where(np.isin(kind, WAITS), spent, 0.0).sum(axis=1))
+    return EventCosts(
+        latencies=Latencies(latency=latency, overhead=latency.copy()),
+        a_body_s=float(costs.mean()),
+    )
+
+
+def given_costs(times: SolveTimes, latency_s: float) -> EventCosts:
+    """Use a measured latency of reductions; halos cost nothing more.
+
+    Raises
+    ------
+    UsageError
+        A negative latency.
+    """
+    if not 0.0 <= latency_s < np.inf:
+        raise UsageError(f"A latency of {latency_s} s; it must be a time of at least 0.")
+    if times.events is None:
+        events, reductions = (1 if times.lag == 0 else 4), 1.0
+    else:
+        kind = times.events.kind
+        events = kind.shape[1]
+        reductions = np.isin(kind, (EventKind.REDUCE, EventKind.COMPLETE)).sum() / len(kind)
+    return EventCosts(
+        latencies=Latencies.of_reductions(events, latency_s), a_body_s=float(reductions * latency_s)
+    )
+
+
+def first_rows(times: SolveTimes, bodies: int) -> list[slice]:
+    """Return the blocks of the first bodies."""
+    return [
+        slice(rows.start, min(rows.stop, bodies)) for rows in times.blocks() if rows.start < bodies
+    ]
+
+
+def capped(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return costs with the largest hundredth capped at that quantile.
+
+    Sums need the mean, and costs are skewed, so a median would be too small. But a rank that loses
+    its core inside MPI is not a cost of the event, and may outweigh all others.
+    """
+    values = np.maximum(values, 0.0)
+    return np.minimum(values, np.quantile(values, CAP, method="higher"))

@@ -1,0 +1,339 @@
+"""The max-plus model: local work, and who has to wait for whom.
+
+The work of every rank is as recorded; all waiting is removed and computed anew by the exact
+recursion (`hindmost.models.simulation.walker`). What an event costs, apart from waiting for others,
+is estimated on the first half of a solve; the second half then judges the model.
+
+If a recording has no events, whole bodies (iterations) replace them. Blocking: all ranks wait for
+the last one after every body, t <- max_p(t_p + w_p) + L. With pipelined reductions of lag d a rank
+starts body k + 1 once it has finished body k and reduction k - d is complete, that is when every
+rank has finished body k - d and the latency L has passed; if the matrix needs halos, it also waits
+for the bodies k of its neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from hindmost.models.noise.event_costs import estimate_costs, given_costs
+from hindmost.models.noise.replay import Replay
+from hindmost.models.noise.times import SolveTimes
+from hindmost.models.results import ModelKind, Prediction
+from hindmost.models.simulation.blocks import whole_bodies
+from hindmost.models.simulation.walker import Latencies
+from hindmost.text import seconds, signed_percent
+
+STRETCHES = 24
+"""Number of stretches of the first half, to estimate what the recursion misses and its scatter."""
+FEWEST_STRETCHES = 6
+FEWEST_BODIES = 5
+"""Of a stretch."""
+FAR = 20.0
+"""Limit of outliers in median deviations, beyond the values of an exponential tail."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaxPlus:
+    """The time of a solve by the recursion, with the recorded work.
+
+    Attributes
+    ----------
+    bodies_s : float
+        Time of all bodies by the recursion.
+    missed_s : float
+        What the recursion misses of all bodies, estimated on the first half.
+    restarts_s : float
+        Restarts, each as long as the mean restart of the first half.
+    lead_s : float
+        Measured time before the first body and after the last.
+    latency_s : float
+        Cost of the events of a body apart from waiting for others, the mean of the first half.
+    half_width_s : float
+        Of a 90 % interval, from the scatter of the missed time in stretches of the first half.
+    later_s, later_measured_s : float
+        The second half of the solve: by the model fitted to the first half, and as measured.
+    by_event : bool
+        Whether the recursion goes from event to event, or from body to body.
+    with_halo : bool
+        Whether neighbours wait for each other.
+    """
+
+    name: str
+    bodies_s: float
+    missed_s: float
+    restarts_s: float
+    lead_s: float
+    latency_s: float
+    half_width_s: float
+    later_s: float
+    later_measured_s: float
+    by_event: bool
+    with_halo: bool
+    kind: ModelKind = ModelKind.EXPLAINS
+
+    @property
+    def later_error_percent(self) -> float | None:
+        """Error on the second half, in percent of it; None if there is no second half."""
+        if self.later_measured_s <= 0.0:
+            return None
+        return 100.0 * (self.later_s / self.later_measured_s - 1.0)
+
+    def predict(self) -> Prediction:
+        """Return the time of the recursion, of what it misses, and of what lies between bodies.
+
+        The work is that of this run, so the interval covers only what the model does not explain.
+        """
+        seconds = self.bodies_s + self.missed_s + self.restarts_s + self.lead_s
+        half = self.half_width_s
+        return Prediction(seconds=seconds, low_s=seconds - half, high_s=seconds + half)
+
+    def explain(self) -> str:
+        """Return what the model assumes, in a sentence."""
+        whom = "neighbours and reductions" if self.with_halo else "reductions only"
+        where = "at every event" if self.by_event else "between bodies"
+        error = self.later_error_percent
+        judged = (
+            " Fitted to the first half, its error on the second is "
+            f"{signed_percent(error / 100.0)}."
+            if error is not None
+            else ""
+        )
+        return (
+            f"Ranks wait for {whom} {where}; apart from waiting, these cost "
+            f"{seconds(self.latency_s)} per body (iteration).{judged}"
+        )
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the terms of the sum, the latency, and the judgement on the second half."""
+        return {
+            "bodies_s": self.bodies_s,
+            "missed_s": self.missed_s,
+            "restarts_s": self.restarts_s,
+            "lead_s": self.lead_s,
+            "latency_s": self.latency_s,
+            "by_event": self.by_event,
+            "second_half_s": self.later_s,
+            "second_half_measured_s": self.later_measured_s,
+            "second_half_error_percent": self.later_error_percent,
+        }
+
+
+def fit_max_plus(times: SolveTimes) -> MaxPlus:
+    """Run the recursion with halos; see `fit_both`."""
+    return fit_both(times)[0]
+
+
+def fit_both(times: SolveTimes, latency_s: float | None = None) -> tuple[MaxPlus, MaxPlus]:
+    """Run the recursion with and without halos, in one pass over the solve.
+
+    Parameters
+    ----------
+    latency_s : float, optional
+        Of a reduction, from a measurement of the network. What the recursion misses is then not
+        estimated from the solve either.
+    """
+    half = first_of_second_half(times)
+    costs = estimate_costs(times, half) if latency_s is None else given_costs(times, latency_s)
+    # Without neighbours there is no halo to leave out.
+    halos = (True, False) if times.edge_source.size else (True,)
+    replays = [new_replay(times, costs.latencies, with_halo=halo) for halo in halos]
+    borders = stretches(half, times.cycle_begins)
+    walked, measured = walk_through(times, replays, borders)
+    models = [
+        MaxPlus(
+            name="max-plus" if halo else "max-plus-no-halo",
+            **judge(times, half, borders, elapsed, measured, learn=latency_s is None),
+            latency_s=costs.a_body_s,
+            by_event=times.events is not None,
+            with_halo=halo,
+        )
+        for halo, elapsed in zip(halos, walked, strict=True)
+    ]
+    return models[0], replace(models[-1], name="max-plus-no-halo", with_halo=False)
+
+
+def judge(
+    times: SolveTimes,
+    half: int,
+    borders: NDArray[np.intp],
+    elapsed: NDArray[np.float64],
+    measured: NDArray[np.float64],
+    *,
+    learn: bool,
+) -> dict[str, Any]:
+    """Fit the recursion to the first half, and compare its prediction with the second.
+
+    Parameters
+    ----------
+    borders : int array, shape (border,)
+        Bodies between stretches, 0 and the number of bodies included.
+    elapsed, measured : float64 array, shape (border,), seconds
+        Since the first body, without restarts.
+    learn : bool
+        Whether to apply what is missed of the first half to all bodies.
+    """
+    bodies = np.diff(borders)
+    first = borders[1:] <= half
+    missed = (np.diff(measured) - np.diff(elapsed)) / bodies
+    typical = without_outliers(missed[first])
+    rate = float(typical.mean()) if learn and first.sum() >= FEWEST_STRETCHES else 0.0
+    at_half = int(np.searchsorted(borders, half))
+    later_bodies = times.iterations - half
+    before = int(np.count_nonzero(times.cycle_begins[1 : half + 1]))
+    earlier, later = times.restarts[:before], times.restarts[before:]
+    restart_s = float((earlier if earlier.size else later).mean()) if times.restarts.size else 0.0
+    return {
+        "bodies_s": float(elapsed[-1]),
+        "missed_s": rate * times.iterations,
+        "restarts_s": times.restarts.size * restart_s,
+        "lead_s": times.between_s - float(times.restarts.sum()),
+        "half_width_s": half_width(missed[first] * bodies[first], later_bodies / half),
+        "later_s": float(elapsed[-1] - elapsed[at_half])
+        + rate * later_bodies
+        + later.size * restart_s,
+        "later_measured_s": float(measured[-1] - measured[at_half]) + float(later.sum()),
+    }
+
+
+def without_outliers(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Leave out outliers: a stretch in which a rank stood still is not typical."""
+    away = np.abs(values - np.median(values))
+    return np.asarray(values[away <= FAR * np.median(away)])
+
+
+def half_width(missed: NDArray[np.float64], ratio: float) -> float:
+    """Return the half width of the 90 % interval of a whole solve, in seconds.
+
+    With n stretches of deviation s in the first half, ratio r n in the second, and the mean of the
+    first taken for all, the sum over all misses its prediction by a variance of n s^2 r (1 + r).
+
+    Parameters
+    ----------
+    missed : float64 array, shape (stretch,), seconds
+        What the recursion misses in stretches of the first half.
+    ratio : float
+        Bodies of the second half over those of the first.
+    """
+    count = missed.size
+    if count < FEWEST_STRETCHES:
+        return 0.0
+    factor = count * ratio * (1.0 + ratio)
+    return float(special.stdtrit(count - 1, 0.95) * missed.std(ddof=1) * np.sqrt(factor))
+
+
+def stretches(half: int, cycle_begins: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Return the borders of similar stretches of the first half, and the number of all bodies.
+
+    Stretches are whole cycles if there are enough, since the error varies within a cycle.
+    """
+    cycles = np.append(np.flatnonzero(cycle_begins[:half]), half)
+    if cycles.size > FEWEST_STRETCHES:
+        count = min(STRETCHES, cycles.size - 1)
+        first = cycles[np.linspace(0, cycles.size - 1, count + 1).astype(np.intp)]
+    else:
+        count = max(min(STRETCHES, half // FEWEST_BODIES), 1)
+        first = np.linspace(0, half, count + 1).astype(np.intp)
+    return np.asarray(np.unique(np.append(first, cycle_begins.size)), np.intp)
+
+
+def first_of_second_half(times: SolveTimes) -> int:
+    """Return the first body of the second half; it begins a cycle if there are several."""
+    half = times.iterations // 2
+    later = np.flatnonzero(times.cycle_begins[half:])
+    return max(half + int(later[0]) if later.size else half, 1)
+
+
+def walk_through(
+    times: SolveTimes, replays: Sequence[Replay], borders: NDArray[np.intp]
+) -> tuple[list[NDArray[np.float64]], NDArray[np.float64]]:
+    """Walk through a solve with several replays at once.
+
+    Parameters
+    ----------
+    borders : int array, shape (border,)
+        Bodies before which the time is noted, from 0 to their number.
+
+    Returns
+    -------
+    list of float64 arrays, shape (border,), seconds
+        Of every replay.
+    float64 array, shape (border,), seconds
+        As measured.
+    """
+    elapsed = [np.zeros(borders.size) for _ in replays]
+    measured = np.zeros(borders.size)
+    spent = np.zeros(times.ranks)
+    for rows in times.blocks():
+        block, durations = times.event_block(rows), times.durations_in(rows)
+        inside = borders[(borders > rows.start) & (borders < rows.stop)] - rows.start
+        edges = [0, *inside.tolist(), len(block.kind)]
+        for first, last in pairwise(edges):
+            spent += durations[first:last].sum(axis=0)
+            at = int(np.searchsorted(borders, rows.start + last))
+            reached = at < borders.size and borders[at] == rows.start + last
+            for replay, noted in zip(replays, elapsed, strict=True):
+                replay.advance(block.part(slice(first, last)))
+                if reached:
+                    noted[at] = replay.elapsed_s
+            if reached:
+                measured[at] = spent.max()
+    return elapsed, measured
+
+
+def new_replay(times: SolveTimes, latencies: Latencies, *, with_halo: bool) -> Replay:
+    """Return a replay that stands at the begin of a solve."""
+    edges = slice(None) if with_halo else slice(0)
+    return Replay(
+        times.ranks,
+        latencies,
+        times.edge_source[edges],
+        times.edge_target[edges],
+        lag=0 if times.events else times.lag,
+        pending_s=float(latencies.latency.max(initial=0.0)) if times.events is None else 0.0,
+    )
+
+
+def max_plus_time(
+    work: NDArray[np.float64],
+    latency_s: float,
+    *,
+    lag: int,
+    cycle_starts: NDArray[np.intp],
+    edge_source: NDArray[np.int32],
+    edge_target: NDArray[np.int32],
+) -> float:
+    """Walk from body to body over a matrix of work.
+
+    Parameters
+    ----------
+    work : float64 array, shape (iteration, rank), seconds
+    latency_s : float
+        Of a reduction, in seconds.
+    lag : int
+        0 for blocking reductions.
+    cycle_starts : int array, shape (cycle,)
+        Iterations before which all ranks meet; the first is 0.
+    edge_source, edge_target : int32 array, shape (edge,)
+        The target waits for the source's halo; empty for none.
+
+    Returns
+    -------
+    float
+        The time of all bodies, in seconds.
+    """
+    begins = np.zeros(len(work), np.bool_)
+    begins[cycle_starts] = True
+    block = whole_bodies(work, lag, begins)
+    latencies = Latencies.of_reductions(block.kind.shape[1], latency_s)
+    replay = Replay(
+        work.shape[1], latencies, edge_source, edge_target, lag=lag, pending_s=latency_s
+    )
+    replay.advance(block)
+    return replay.elapsed_s

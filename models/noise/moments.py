@@ -1,0 +1,109 @@
+"""Models from the mean and deviation of all bodies: the mean work, and the two bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from hindmost.models.laws.bounds import bertsimas_bound, cramer_bound
+from hindmost.models.noise.digest import Digest
+from hindmost.models.noise.times import SolveTimes
+from hindmost.models.results import ModelKind, Prediction
+from hindmost.text import counted, seconds
+
+Z90 = 1.6448536269514722
+"""The standard normal's 95 % quantile: a 90 % interval on both sides."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeanWork:
+    """K times the mean body, equation 6.
+
+    Bodies tile the solve on every rank, so this is the solve time without the time between bodies,
+    for blocking and pipelined solvers alike.
+    """
+
+    bodies: int
+    mean_s: float
+    deviation_s: float
+    name: str = "mean-work"
+    kind: ModelKind = ModelKind.IDENTITY
+
+    def predict(self) -> Prediction:
+        """Return K mu."""
+        seconds, half = self.bodies * self.mean_s, Z90 * self.deviation_s * self.bodies**0.5
+        return Prediction(seconds=seconds, low_s=seconds - half, high_s=seconds + half)
+
+    def explain(self) -> str:
+        """Return what the model assumes, in a sentence."""
+        mean = seconds(self.mean_s)
+        return f"{counted(self.bodies, 'body')} of {mean} on average, including waiting."
+
+    def parameters(self) -> dict[str, Any]:
+        """Return mean and deviation."""
+        return {"mean_s": self.mean_s, "deviation_s": self.deviation_s}
+
+
+def fit_mean_work(times: SolveTimes, digest: Digest | None = None) -> MeanWork:
+    """Take mean and deviation of all bodies."""
+    digest = digest or Digest.of(times, keep_fill=True)
+    return MeanWork(
+        bodies=times.iterations,
+        mean_s=digest.mean_s,
+        deviation_s=digest.deviation_s,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaximumBound:
+    """K times a bound on the slowest of P bodies."""
+
+    name: str
+    bodies: int
+    ranks: int
+    mean_s: float
+    bound_s: float
+    kind: ModelKind = ModelKind.BOUND
+
+    def predict(self) -> Prediction:
+        """Return the bound; the truth lies between the mean and it."""
+        seconds = self.bodies * self.bound_s
+        return Prediction(seconds=seconds, low_s=self.bodies * self.mean_s, high_s=seconds)
+
+    def explain(self) -> str:
+        """Return what the model assumes, in a sentence."""
+        return (
+            f"The slowest of {self.ranks} bodies takes at most {seconds(self.bound_s)} on average."
+        )
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the bound of one body."""
+        return {"bound_s": self.bound_s}
+
+
+def fit_cramer(times: SolveTimes, digest: Digest | None = None) -> MaximumBound:
+    """Bound the solve if bodies are independent."""
+    return fit_bound("cramer", cramer_bound, times, digest)
+
+
+def fit_bertsimas(times: SolveTimes, digest: Digest | None = None) -> MaximumBound:
+    """Bound the solve whether or not bodies depend on each other."""
+    return fit_bound("bertsimas", bertsimas_bound, times, digest)
+
+
+def fit_bound(
+    name: str,
+    bound: Callable[[float, float, int], float],
+    times: SolveTimes,
+    digest: Digest | None,
+) -> MaximumBound:
+    """Apply a bound to the bodies of a solve."""
+    sample = (digest or Digest.of(times)).sample
+    return MaximumBound(
+        name=name,
+        bodies=times.iterations,
+        ranks=times.draws,
+        mean_s=sample.mean,
+        bound_s=bound(sample.mean, sample.std, times.draws),
+    )

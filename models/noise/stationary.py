@@ -1,0 +1,161 @@
+"""The stationary model: every body of every rank is drawn from one law."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hindmost.errors import DataError
+from hindmost.models.laws.johnsonsu import MEAN_TOLERANCE, JohnsonSU, fit_johnsonsu
+from hindmost.models.laws.law import Law
+from hindmost.models.laws.maximum import maximum_moments
+from hindmost.models.laws.nct import NonCentralT, fit_nct
+from hindmost.models.laws.sample import Sample
+from hindmost.models.laws.uncertainty import fitted_variance
+from hindmost.models.noise.digest import Digest
+from hindmost.models.noise.moments import Z90
+from hindmost.models.noise.times import SolveTimes
+from hindmost.models.results import ModelKind, Prediction
+from hindmost.text import seconds
+
+if TYPE_CHECKING:
+    from hindmost.models.laws.families import BestLaws
+
+TITLES = {"johnsonsu": "Johnson SU", "nct": "non-central t"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stationary:
+    """K bodies, each as long as the slowest of P (equation 3), or as the mean (equation 6).
+
+    Attributes
+    ----------
+    name : str
+        ``stationary-`` and how the law was chosen.
+    bodies, ranks : int
+        K and P; P is 1 for pipelined solvers, whose bodies need not wait for the slowest.
+    law : Law
+        Of a body, in seconds; with a mean and a variance.
+    fit_deviation_s : float
+        Of a body, because the law was fitted to a sample.
+    """
+
+    name: str
+    bodies: int
+    ranks: int
+    law: Law
+    fit_deviation_s: float = 0.0
+    kind: ModelKind = ModelKind.EXPLAINS
+
+    def predict(self) -> Prediction:
+        """Return K E[max of P], and where 90 % of further solves of this law would lie."""
+        mean, variance = maximum_moments(self.law.at_normal, self.ranks)
+        seconds = self.bodies * mean
+        half = Z90 * (self.bodies * variance + (self.bodies * self.fit_deviation_s) ** 2) ** 0.5
+        return Prediction(seconds=seconds, low_s=seconds - half, high_s=seconds + half)
+
+    def explain(self) -> str:
+        """Return what the model assumes, in a sentence."""
+        slowest = f"the slowest of {self.ranks} draws" if self.ranks > 1 else "the mean"
+        family = TITLES.get(self.law.name, self.law.name)
+        return f"Each body is {slowest} from a {family} law with mean {seconds(self.law.mean)}."
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the law's family and parameters."""
+        return self.law.to_json()
+
+
+def fit_stationary(times: SolveTimes, digest: Digest | None = None) -> Stationary:
+    """Fit a Johnson SU law to all bodies except those that fill a pipeline (prologue)."""
+    sample = (digest or Digest.of(times)).sample
+    return stationary("stationary-johnsonsu", fit_johnsonsu(sample), times, sample)
+
+
+def fit_stationary_nct(times: SolveTimes, digest: Digest | None = None) -> Stationary:
+    """Fit a non-central t law to all bodies except those that fill a pipeline (prologue).
+
+    Raises
+    ------
+    DataError
+        No such law, or one without a finite variance.
+    """
+    sample = (digest or Digest.of(times)).sample
+    return stationary("stationary-nct", fit_nct(sample), times, sample)
+
+
+def fit_stationary_best(times: SolveTimes, digest: Digest | None = None) -> Stationary:
+    """Use the best of scipy's families; see `stationary_of_best`."""
+    # Scipy's families take half a second to import; the other models do without.
+    from hindmost.models.laws.families import fit_families
+
+    digest = digest or Digest.of(times)
+    return stationary_of_best(fit_families(digest.sample), times, digest)
+
+
+def stationary_of_best(laws: BestLaws, times: SolveTimes, digest: Digest) -> Stationary:
+    """Use the family with the least squared error against the histogram, of the usable ones.
+
+    Families without a finite mean and variance, or with another mean than the sample, are skipped:
+    their density may agree where most bodies lie, while their tail, which decides the time of the
+    slowest of many ranks, contradicts the sample.
+
+    Raises
+    ------
+    DataError
+        Times to which no family can be fitted.
+    """
+    values = digest.sample
+    for candidate in laws.by_squared_error:
+        try:
+            refuse_heavy_tails(candidate.law)
+            agrees = abs(candidate.law.mean - values.mean) <= MEAN_TOLERANCE * values.std
+        except DataError:
+            continue
+        if agrees:
+            return stationary("stationary-best", candidate.law, times, values)
+    raise DataError("No family of laws with a mean and a variance describes these times.")
+
+
+def stationary(name: str, law: Law, times: SolveTimes, sample: Sample) -> Stationary:
+    """Make a model of a law that was fitted to a sample."""
+    refuse_heavy_tails(law)
+    draws = times.draws
+    return Stationary(
+        name=name,
+        bodies=times.iterations,
+        ranks=draws,
+        law=law,
+        fit_deviation_s=deviation_of_fit(law, sample, draws),
+    )
+
+
+def deviation_of_fit(law: Law, sample: Sample, draws: int) -> float:
+    """Return the standard deviation of E[max of P] due to the fit of the law, in seconds.
+
+    For other families it is that of the mean of the sample, which is too small for large P.
+    """
+    if isinstance(law, JohnsonSU):
+        return float(np.sqrt(fitted_variance(law, sample, lambda one: slowest(one, draws))))
+    if isinstance(law, NonCentralT):
+        return float(np.sqrt(fitted_variance(law, sample, lambda one: slowest(one, draws))))
+    return float(sample.std / sample.size**0.5)
+
+
+def slowest(law: Law, draws: int) -> float:
+    """Return the mean of the slowest of P draws."""
+    return maximum_moments(law.at_normal, draws)[0]
+
+
+def refuse_heavy_tails(law: Law) -> None:
+    """Refuse a law whose sum of bodies has no mean or no variance."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        moments = {"mean": law.mean, "variance": law.variance}
+    for what, value in moments.items():
+        if not np.isfinite(value):
+            family = TITLES.get(law.name, law.name)
+            raise DataError(
+                f"The {family} law of greatest likelihood has no finite {what} and thus predicts "
+                "no time: a few bodies are too long for it. Max-plus on local work needs no law."
+            )

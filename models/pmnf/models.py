@@ -1,0 +1,177 @@
+"""Fitted models of many kernels, over one or several parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.errors import UsageError
+from hindmost.models.pmnf.hypotheses import Hypotheses, patterns
+from hindmost.models.pmnf.model import Alternative, Form, ScalingModel
+from hindmost.models.pmnf.observations import Observations
+from hindmost.models.pmnf.predictive import Average, KernelFits
+from hindmost.models.pmnf.space import SearchSpace, tabulate
+from hindmost.models.pmnf.term import ABSENT, Exponents, Term
+from hindmost.models.results import LEVEL
+
+SHOWN = 4
+"""Hypotheses that a model names: the best one and its runners-up."""
+ROUNDING = 1e-12
+"""Share of the largest value, below which a constant is what rounding left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScalingModels:
+    """Models of many kernels: arrays, and one object a kernel on demand.
+
+    Attributes
+    ----------
+    parameters : tuple of str
+    space : SearchSpace
+    observations : Observations
+    hypotheses : Hypotheses
+    average : Average
+        Predicts with an interval by averaging over hypotheses.
+    """
+
+    parameters: tuple[str, ...]
+    space: SearchSpace
+    observations: Observations
+    hypotheses: Hypotheses
+    average: Average
+
+    def __len__(self) -> int:
+        return len(self.hypotheses)
+
+    def predict(self, at: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the values of all functions.
+
+        Parameters
+        ----------
+        at : float64 array, shape (target, parameter); (target,) of one parameter
+
+        Returns
+        -------
+        float64 array, shape (kernel, target)
+        """
+        axes = tabulate(self.space, self._targets(at))
+        terms, factors = self.hypotheses.terms[:, 0], self.hypotheses.coefficients[:, 0]
+        values = np.repeat(factors[:, :1], axes.shape[2], axis=1)
+        for one in range(terms.shape[1]):
+            grown = factors[:, one + 1, None]
+            for axis, column in enumerate(axes):
+                grown = grown * column[terms[:, one, axis]]
+            values += grown
+        return values
+
+    def interval(
+        self, at: NDArray[np.float64], *, level: float = LEVEL
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return where a new measurement of each kernel lies with the given probability.
+
+        Parameters
+        ----------
+        at : float64 array, shape (target, parameter); (target,) of one parameter
+        level : float
+            Between 0 and 1.
+
+        Returns
+        -------
+        low, high : float64 array, shape (kernel, target)
+
+        Raises
+        ------
+        UsageError
+            A level that is no probability.
+        """
+        if not 0.0 < level < 1.0:
+            raise UsageError(f"A level of {level}; it must lie between 0 and 1, as 0.9 does.")
+        targets = self._targets(at)
+        low = np.empty((len(self), targets.shape[0]))
+        high = np.empty_like(low)
+        for there, kernels in patterns(self.observations.values):
+            found = self.hypotheses.rows(kernels)
+            fits = KernelFits(
+                points=self.observations.table[there],
+                values=np.ascontiguousarray(self.observations.values[kernels][:, there]),
+                hypotheses=replace(found, weights=np.ascontiguousarray(found.weights[:, there])),
+                gamma=self.observations.noise.kind.gamma,
+                space=self.space,
+                predicted=self.rows(kernels).predict(targets),
+            )
+            low[kernels], high[kernels] = self.average(fits, targets, level)
+        return low, high
+
+    def __getitem__(self, kernel: int) -> ScalingModel:
+        there = np.isfinite(self.observations.values[kernel])
+        form = self._form(kernel, 0)
+        criterion = self.hypotheses.criterion[kernel, :SHOWN]
+        others = [rank for rank in range(1, criterion.size) if np.isfinite(criterion[rank])]
+        alone = self.rows(slice(kernel, kernel + 1 or None))
+        return ScalingModel(
+            parameters=self.parameters,
+            points=self.observations.table[there],
+            values=self.observations.values[kernel, there],
+            form=form,
+            noise=self.observations.noise,
+            runners_up=tuple(
+                Alternative(
+                    form=self._form(kernel, rank), behind=float(criterion[rank] - criterion[0])
+                )
+                for rank in (others if np.isfinite(criterion[0]) else ())
+            ),
+            intervals=lambda at, level: tuple(side[0] for side in alone.interval(at, level=level)),
+            steepest=len(self.parameters) == 1
+            and bool(form.terms)
+            and form.terms[-1].exponents[0] == max(self.space.exponents),
+        )
+
+    def rows(self, kernels: slice | NDArray[np.intp]) -> ScalingModels:
+        """Return the models of some kernels."""
+        observations = replace(
+            self.observations,
+            values=self.observations.values[kernels],
+            shares=self.observations.shares[kernels],
+        )
+        return replace(self, observations=observations, hypotheses=self.hypotheses.rows(kernels))
+
+    def _targets(self, at: NDArray[np.float64]) -> NDArray[np.float64]:
+        targets = np.atleast_1d(np.asarray(at, np.float64))
+        if targets.ndim == 1:
+            targets = targets[:, None] if len(self.parameters) == 1 else targets[None]
+        if targets.shape[1] != len(self.parameters) or not (targets > 0.0).all():
+            raise UsageError(
+                f"Targets of shape {np.shape(at)}; they must be (target, parameter), of "
+                f"{', '.join(self.parameters)}, and above 0."
+            )
+        return targets
+
+    def _form(self, kernel: int, rank: int) -> Form:
+        pairs: tuple[Exponents, ...] = (ABSENT, *self.space.exponents)
+        factors = self.hypotheses.coefficients[kernel, rank].tolist()
+        used = [
+            (tuple(pairs[number] for number in term), factor)
+            for term, factor in zip(
+                self.hypotheses.terms[kernel, rank].tolist(), factors[1:], strict=True
+            )
+            if any(term)
+        ]
+        used.sort(key=lambda each: growth(each[0]))
+        largest = float(np.nanmax(np.abs(self.observations.values[kernel])))
+        return Form(
+            constant=factors[0] if abs(factors[0]) > ROUNDING * largest else 0.0,
+            coefficients=tuple(factor for _, factor in used),
+            terms=tuple(Term(exponents=exponents) for exponents, _ in used),
+        )
+
+
+def growth(
+    exponents: tuple[Exponents, ...],
+) -> tuple[Fraction, Fraction, tuple[Exponents, ...]]:
+    """Return by what terms are ordered: their growth where all parameters grow alike."""
+    power = sum((power for power, _ in exponents), Fraction(0))
+    of_logarithm = sum((log for _, log in exponents), Fraction(0))
+    return power, of_logarithm, exponents

@@ -1,0 +1,149 @@
+"""The critical path: from the end of a run back to its start, by the ranks that were waited for.
+
+At a blocking reduction the path goes to the rank that arrived last; at the completion of a posted
+one, to the rank that posted last, if the rank waited for it; at the receipt of a halo, to the
+neighbour that sent last, if the rank waited for it. A slow transfer delays the receiving rank after
+the neighbour has sent, and is on the path as such. Without the work on the path the run would be
+shorter by that time. Ranks off the path can be slower without any effect.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.models.compiled import compiled
+from hindmost.models.simulation.blocks import SEND, EventBlock
+from hindmost.models.simulation.walker import Neighbours, Waits, Walker
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CriticalPath:
+    """The part of every rank in the critical path.
+
+    Attributes
+    ----------
+    seconds : float64 array, shape (rank,)
+        Own work on the path.
+    transfer_s : float64 array, shape (rank,)
+        Slow transfers on the path, by the rank that receives.
+    visits : int64 array, shape (rank,)
+        How often the path enters the rank.
+    """
+
+    seconds: NDArray[np.float64]
+    transfer_s: NDArray[np.float64]
+    visits: NDArray[np.int64]
+
+    @property
+    def length_s(self) -> float:
+        """Own work on the path, of all ranks, in seconds."""
+        return float(self.seconds.sum())
+
+
+class PathSum:
+    """The critical path of a run, block by block, as if all ranks met at the end of a block.
+
+    Parameters
+    ----------
+    ranks : int
+    edge_source, edge_target : int array, shape (edge,)
+        The target waits for the source's halo; empty for none.
+    lag : int
+        Posted reductions that a completion leaves pending.
+    """
+
+    def __init__(
+        self,
+        ranks: int,
+        edge_source: NDArray[np.int32],
+        edge_target: NDArray[np.int32],
+        lag: int = 0,
+    ) -> None:
+        self._neighbours = Neighbours.of_edges(ranks, edge_source, edge_target)
+        self._lag = lag
+        self._seconds, self._visits = np.zeros(ranks), np.zeros(ranks, np.int64)
+        self._transfer = np.zeros(ranks)
+
+    def add(self, block: EventBlock, transfer: NDArray[np.float64] | None = None) -> None:
+        """Walk through bodies, and back.
+
+        Parameters
+        ----------
+        transfer : float64 array, shape (iteration, rank), seconds, optional
+            Time in slow transfers; see `hindmost.models.ranks.transfers`.
+        """
+        for rows in block.cycles():
+            part = block.part(rows)
+            self._add_cycle(part, None if transfer is None else transfer[rows])
+
+    def _add_cycle(self, block: EventBlock, transfer: NDArray[np.float64] | None) -> None:
+        """Walk through the bodies between two meetings, noting who was waited for, and back."""
+        bodies, events = block.kind.shape
+        ranks = self._visits.size
+        walker = Walker(
+            ranks,
+            self._neighbours,
+            lag=self._lag,
+            # Without any send the calls that receive send as well, as MPI_Sendrecv does.
+            receipts_send=not np.any(block.recorded & (block.kind == SEND)),
+            pending=bodies * events,
+        )
+        waits = Waits.of_places(bodies * (events + 1), ranks)
+        walker.walk(
+            block.kind, block.work, block.rest, duration=block.duration, delay=transfer, waits=waits
+        )
+        compiled(walk_back)(
+            waits.own,
+            waits.waited,
+            waits.since,
+            waits.delayed,
+            np.zeros((bodies, ranks)) if transfer is None else transfer,
+            int(walker.clock.argmax()),
+            self._seconds,
+            self._transfer,
+            self._visits,
+        )
+
+    def result(self) -> CriticalPath:
+        """Return the path so far."""
+        return CriticalPath(
+            seconds=self._seconds.copy(),
+            transfer_s=self._transfer.copy(),
+            visits=self._visits.copy(),
+        )
+
+
+def walk_back(
+    own: NDArray[np.float64],
+    waited: NDArray[np.int32],
+    since: NDArray[np.int64],
+    delayed: NDArray[np.int64],
+    transfer: NDArray[np.float64],
+    rank: int,
+    seconds: NDArray[np.float64],
+    in_transfer: NDArray[np.float64],
+    visits: NDArray[np.int64],
+) -> None:
+    """Walk back from the rank that ends last, always to the rank that was waited for.
+
+    This is the longest path through the graph of dependencies: at each place it follows the largest
+    term of the maximum; see `Waits`.
+    """
+    visits[rank] += 1
+    place = own.shape[0] - 1
+    while place >= 0:
+        # The slow transfer kept the rank after it had waited, so it comes first on the way back.
+        if delayed[place] >= 0:
+            in_transfer[rank] += transfer[delayed[place], rank]
+        # The path leaves the rank that waited, for the one that released it.
+        other = waited[place, rank]
+        if other >= 0:
+            if other != rank:
+                visits[other] += 1
+            rank = other
+            place = since[place]
+        seconds[rank] += own[place, rank]
+        place -= 1

@@ -1,0 +1,287 @@
+"""Whether ranks start and finish their work together: the two slopes of time profiles, measured.
+
+In a time profile a gradual fall suggests load imbalance, and a gradual rise slow communication
+(Lee 2009). Bodies (iterations) of different length smear both when they are laid over each other,
+so slopes are measured in each body, between the reductions in which all ranks meet:
+
+- the *fall* is the spread of the ranks' work since the last meeting. It needs no common clock, and
+  does not count the time of the reduction itself;
+- the *rise* is the spread of the moments, on the common clock, at which ranks leave a blocking
+  reduction. Each rank leaves a posted reduction when it comes, so such a reduction shows no rise.
+
+A fall may have two causes. If the same ranks finish late in all bodies it is load imbalance; if it
+is another rank each time, it is noise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.models.simulation.blocks import COMPLETE, POST, REDUCE, EventBlock, slabs
+from hindmost.models.simulation.recorded import moments
+from hindmost.text import percent
+
+GRADUAL = 0.05
+"""A slope, or a wait, is mentioned from this share of a body on."""
+LASTING = 0.5
+"""Least share of the wait time due to the same ranks, to call it load imbalance."""
+HIGH, LOW = 0.9, 0.1
+"""Shares of the ranks at work between which a slope is measured."""
+MOST_SORTED = 256
+"""Most ranks to sort at each meeting; of more, evenly spaced ones."""
+
+SLOPES_IN_JSON = {
+    "downward_per_s": "downward",
+    "upward_per_s": "upward",
+    "fall_share": "fall_share",
+    "rise_share": "rise_share",
+    "early_end_share": "early_end_share",
+    "late_begin_share": "late_begin_share",
+    "lasting_share": "lasting_share",
+}
+"""Keys of JSON, and attributes of `Slopes`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slopes:
+    """How ranks finish and start their work.
+
+    Attributes
+    ----------
+    meetings, releases : int
+        Reductions in which all ranks meet, and those of them that block.
+    rise_s, fall_s : float
+        From 10 to 90 % of the ranks at work, and back, in seconds a body.
+    rise_share, fall_share : float
+        The same over the length of the mean body.
+    upward, downward : float
+        Slopes of a single rise and fall, share of the ranks per second; downward is negative. 0
+        where they take less than a hundredth of a body.
+    late_begin_share, early_end_share : float
+        Share of the time of all ranks between the first rank's start and their own, and between
+        the end of their work and of the last rank's.
+    lasting_share : float
+        The part of the latter due to the ranks with most work in the whole run.
+    clock_share : float
+        Uncertainty of the common clock, over the length of the mean body.
+    """
+
+    meetings: int
+    releases: int
+    rise_s: float
+    fall_s: float
+    rise_share: float
+    fall_share: float
+    upward: float
+    downward: float
+    late_begin_share: float
+    early_end_share: float
+    lasting_share: float
+    clock_share: float
+
+    def to_json(self) -> dict[str, float]:
+        """Return the slopes as JSON; see `SLOPES_IN_JSON`."""
+        return {key: getattr(self, name) for key, name in SLOPES_IN_JSON.items()}
+
+    def explain(self) -> str:
+        """Return what the slopes suggest, in sentences."""
+        if not self.meetings:
+            return "No reduction of all ranks was recorded, so slopes are not measured."
+        said = [*self._on_the_fall(), *self._on_the_rise()]
+        if said:
+            return " ".join(said)
+        apart = max(self.fall_share, self.rise_share)
+        verb = "start and finish" if self.releases and self.clock_known else "finish"
+        return f"Ranks {verb} their work together, within {percent(apart, 0)} of a body."
+
+    @property
+    def clock_known(self) -> bool:
+        """Whether the common clock is good enough to see which rank starts first."""
+        return self.clock_share < GRADUAL
+
+    def _on_the_fall(self) -> list[str]:
+        """Return how ranks finish their work, unless together."""
+        if max(self.fall_share, self.early_end_share) < GRADUAL:
+            return []
+        how = "A few ranks finish their work after the others"
+        if self.fall_share >= GRADUAL:
+            how = (
+                f"Ranks finish their work one after another, over {percent(self.fall_share, 0)} "
+                f"of a body (slope {1e-4 * self.downward:.3g} % of the ranks per us)"
+            )
+        why = "other ranks are late each time, which suggests noise rather than load imbalance"
+        if self.lasting_share >= LASTING * self.early_end_share:
+            why = "the same ranks are late throughout, which suggests load imbalance"
+        waiting = self.early_end_share
+        return [f"{how}. {percent(waiting)} of the time of all ranks is wait time for them; {why}."]
+
+    def _on_the_rise(self) -> list[str]:
+        """Return how ranks leave a reduction, unless together."""
+        if not self.releases:
+            return []
+        if not self.clock_known:
+            return [
+                "Whether ranks start their work together is unknown: the clocks agree only to "
+                f"within {percent(self.clock_share, 0)} of a body."
+            ]
+        if max(self.rise_share, self.late_begin_share) < GRADUAL:
+            return []
+        return [
+            f"Ranks leave reductions one after another, over {percent(self.rise_share, 0)} of a "
+            f"body, which suggests slow communication: {percent(self.late_begin_share)} of the "
+            "time of all ranks."
+        ]
+
+
+class SlopeSum:
+    """Slopes of a run, summed block by block.
+
+    Parameters
+    ----------
+    ranks : int
+    clock_s : float
+        Uncertainty of the common clock, in seconds.
+    """
+
+    def __init__(self, ranks: int, clock_s: float = 0.0) -> None:
+        self._clock_s = clock_s
+        self._since = np.zeros(ranks)  # own work since all ranks met
+        self._work_s = np.zeros(ranks)  # own work that a meeting followed
+        self._bodies = self._meetings = self._releases = 0
+        self._length_s = self._early_s = self._fall_s = self._late_s = self._rise_s = 0.0
+
+    def add(
+        self,
+        start: NDArray[np.float64],
+        duration: NDArray[np.float64],
+        block: EventBlock,
+        share: NDArray[np.float64] | None = None,
+    ) -> None:
+        """Add bodies whose events were recorded.
+
+        Parameters
+        ----------
+        start, duration : float64 array, shape (iteration, rank), seconds
+            On the common clock.
+        block : EventBlock
+            Of the same bodies.
+        share : float64 array, shape (iteration, rank), optional
+            Of the time between events, what is own work; all if not given.
+        """
+        width = start.shape[1] * (2 * block.kind.shape[1] + 1)
+        for rows in slabs(len(start), width):
+            some = block.part(rows)
+            first = start[rows].min(axis=1)
+            length = np.maximum((start[rows] + duration[rows]).max(axis=1) - first, 0.0)
+            self._bodies += int(np.count_nonzero(length))
+            self._length_s = in_order(self._length_s, length)
+            self._add_meetings(some, None if share is None else share[rows])
+            self._add_releases(start[rows], some)
+
+    def _add_meetings(self, block: EventBlock, share: NDArray[np.float64] | None) -> None:
+        """Add how the work of ranks since the last meeting differs, at each reduction."""
+        bodies, events = block.kind.shape
+        ranks = self._since.size
+        # The own work that leads to each event and, last, to the end of each body.
+        own = np.zeros((bodies, events + 1, ranks))
+        recorded = block.recorded[:, :, None]
+        np.copyto(own[:, :-1], block.work.transpose(0, 2, 1), where=recorded)
+        own[:, -1] = block.rest
+        if share is not None:
+            own *= share[:, None, :]
+        posts = recorded & (block.kind == POST)[:, :, None]
+        np.add(own[:, :-1], block.duration.transpose(0, 2, 1), out=own[:, :-1], where=posts)
+        meets = np.zeros((bodies, events + 1), np.bool_)
+        meets[:, :-1] = block.recorded & np.isin(block.kind, (REDUCE, COMPLETE))
+        # Sum it from meeting to meeting; what leads to a new cycle instead is left out.
+        begins = np.zeros(bodies * (events + 1), np.bool_)
+        begins[1:] = meets.ravel()[:-1]
+        begins[:: events + 1] |= block.cycle_begins
+        steps = own.reshape(-1, ranks)
+        if not begins[0]:
+            steps[0] += self._since
+        begins[0] = True
+        first = np.flatnonzero(begins)
+        sums = sums_from(steps, first)
+        since = sums[meets.ravel()[np.append(first[1:], begins.size) - 1]]
+        self._since = sums[-1]
+        self._meetings += len(since)
+        self._early_s = in_order(self._early_s, since.max(axis=1, keepdims=True) - since)
+        self._fall_s = in_order(self._fall_s, self._spread(since))
+        self._work_s = np.cumsum(np.vstack([self._work_s, since]), axis=0)[-1]
+
+    def _add_releases(self, start: NDArray[np.float64], block: EventBlock) -> None:
+        """Add how the moments differ at which ranks leave blocking reductions."""
+        leave = moments(start, block)[1][block.recorded & (block.kind == REDUCE)]
+        self._releases += len(leave)
+        self._late_s = in_order(self._late_s, leave - leave.min(axis=1, keepdims=True))
+        self._rise_s = in_order(self._rise_s, self._spread(leave))
+
+    def _spread(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return how far the values of 80 % of the ranks lie apart: (row,), of (row, rank)."""
+        some = np.sort(values[:, :: -(-values.shape[1] // MOST_SORTED)], axis=1)
+        last = some.shape[1] - 1
+        spread: NDArray[np.float64] = some[:, round_up(HIGH * last)] - some[:, round_up(LOW * last)]
+        return spread
+
+    def result(self) -> Slopes:
+        """Return the slopes so far."""
+        bodies, ranks = max(self._bodies, 1), self._since.size
+        length_s = max(self._length_s, 1e-300)
+        whole_s = max(self._length_s * ranks, 1e-300)
+        body_s = self._length_s / bodies
+        lasting_s = float(self._work_s.max() * ranks - self._work_s.sum())
+        return Slopes(
+            meetings=self._meetings,
+            releases=self._releases,
+            rise_s=self._rise_s / bodies,
+            fall_s=self._fall_s / bodies,
+            rise_share=self._rise_s / length_s,
+            fall_share=self._fall_s / length_s,
+            upward=steepness(self._rise_s, self._releases, body_s),
+            downward=-steepness(self._fall_s, self._meetings, body_s),
+            late_begin_share=self._late_s / whole_s,
+            early_end_share=self._early_s / whole_s,
+            lasting_share=min(lasting_s, self._early_s) / whole_s,
+            clock_share=self._clock_s / body_s if body_s > 0.0 else 0.0,
+        )
+
+
+def steepness(total_s: float, count: float, body_s: float) -> float:
+    """Return the share of the ranks per second that goes by in a slope of the mean length."""
+    mean = total_s / count if count else 0.0
+    return (HIGH - LOW) / mean if mean > 0.01 * body_s else 0.0
+
+
+def in_order(total: float, values: NDArray[np.float64]) -> float:
+    """Return a sum with more values, added one by one: blocks of any size give the same bits."""
+    return float(np.cumsum(np.append(total, values))[-1])
+
+
+def sums_from(steps: NDArray[np.float64], first: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return the sums of rows from each of the first ones up to the next, added one by one.
+
+    Parameters
+    ----------
+    steps : float64 array, shape (row, rank)
+    first : int array, shape (sum,)
+        Ascending; the last sum goes up to the last row.
+
+    Returns
+    -------
+    float64 array, shape (sum, rank)
+    """
+    count = np.diff(first, append=len(steps))
+    sums = steps[first]
+    for step in range(1, int(count.max())):
+        longer = np.flatnonzero(count > step)
+        sums[longer] += steps[first[longer] + step]
+    return sums
+
+
+def round_up(value: float) -> int:
+    """Round to the nearest whole number, halves up."""
+    return int(value + 0.5)

@@ -1,0 +1,100 @@
+"""Bodies (iterations) as sequences of events: own work, and where a rank depends on others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.models.events import EventKind
+
+NONE, REDUCE, POST, COMPLETE, SEND, RECEIVE = (int(kind) for kind in EventKind)
+KINDS = len(EventKind)
+OWN_TIME = np.array([kind in (POST, SEND) for kind in range(KINDS)])
+"""Kinds of events whose duration is the rank's own doing: bool, shape (kind,)."""
+
+AT_ONCE = 1 << 21
+"""Events of all ranks of which float64 copies are made at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventBlock:
+    """The events of some bodies in a row, on all ranks.
+
+    Attributes
+    ----------
+    kind : uint8 array, shape (iteration, event)
+        See `EventKind`. The first NONE of a body ends it; what follows is ignored.
+    work : float array, shape (iteration, rank, event), seconds
+        Own work before an event.
+    duration : float array, shape (iteration, rank, event), seconds
+        Time in an event. Only that of posts and sends is own work.
+    rest : float array, shape (iteration, rank), seconds
+        Own work after the last event of a body.
+    cycle_begins : bool array, shape (iteration,)
+        All ranks meet before these bodies.
+    """
+
+    kind: NDArray[np.uint8]
+    work: NDArray[np.floating[Any]]
+    duration: NDArray[np.floating[Any]]
+    rest: NDArray[np.floating[Any]]
+    cycle_begins: NDArray[np.bool_]
+
+    def part(self, rows: slice) -> EventBlock:
+        """Return some of the bodies."""
+        return EventBlock(
+            kind=self.kind[rows],
+            work=self.work[rows],
+            duration=self.duration[rows],
+            rest=self.rest[rows],
+            cycle_begins=self.cycle_begins[rows],
+        )
+
+    @property
+    def recorded(self) -> NDArray[np.bool_]:
+        """Events before the end of their body: bool, shape (iteration, event)."""
+        return np.asarray(np.logical_and.accumulate(self.kind != NONE, axis=1))
+
+    def cycles(self) -> list[slice]:
+        """Return the rows of every cycle; the first may continue one of the block before."""
+        borders = dict.fromkeys([0, *np.flatnonzero(self.cycle_begins).tolist(), len(self.kind)])
+        return [slice(first, last) for first, last in pairwise(borders)]
+
+
+def slabs(bodies: int, width: int) -> Iterator[slice]:
+    """Yield slices of rows with at most `AT_ONCE` values, for rows of a given width."""
+    rows = max(1, AT_ONCE // max(width, 1))
+    for first in range(0, bodies, rows):
+        yield slice(first, min(first + rows, bodies))
+
+
+def whole_bodies(
+    work: NDArray[np.float64], lag: int, cycle_begins: NDArray[np.bool_]
+) -> EventBlock:
+    """Return one sequence of events for whole bodies whose own events were not recorded.
+
+    Blocking bodies end with a reduction. Pipelined ones start with the completion that is due and
+    the receipt of halos, and end with sending their halo and posting their reduction.
+
+    Parameters
+    ----------
+    work : float64 array, shape (iteration, rank), seconds
+    lag : int
+        0 for blocking reductions.
+    cycle_begins : bool array, shape (iteration,)
+    """
+    kinds = [REDUCE] if lag == 0 else [COMPLETE, RECEIVE, SEND, POST]
+    before = np.zeros((*work.shape, len(kinds)))
+    before[:, :, kinds.index(REDUCE if lag == 0 else SEND)] = work
+    return EventBlock(
+        kind=np.tile(np.array(kinds, np.uint8), (len(work), 1)),
+        work=before,
+        duration=np.zeros_like(before),
+        rest=np.zeros_like(work),
+        cycle_begins=cycle_begins,
+    )

@@ -1,0 +1,400 @@
+"""The one walk over events: who waits for whom, and until when.
+
+A rank works from event to event. At a blocking reduction no rank continues before all have arrived.
+A non-blocking reduction can complete once all ranks have posted it, and a rank receives a halo once
+its neighbours have sent it. With t_p the clock of rank p and w_p its own work before an event::
+
+    reduction     t_p <- max_q (t_q + w_q) + L
+    completion    t_p <- max(t_p + w_p + o, P + L),  P = max_q of the clocks at the matching post
+    receipt       t_p <- max(t_p + w_p + o, max_q (s_q + L)),  s_q = when neighbour q sent
+
+These are maxima of sums: the walk is linear in max-plus algebra, where a maximum is the addition
+and a sum the multiplication (F. Baccelli, G. Cohen, G. J. Olsder and J.-P. Quadrat,
+"Synchronization and Linearity", 1992).
+
+What differs between models is data: the costs L (latency) and o (overhead) of events, whose time
+inside an event is own work, delays of single ranks, and what is noted. `Waits` notes which
+term of each maximum was the largest, which is what a critical path follows back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.errors import DataError
+from hindmost.models.compiled import compiled
+from hindmost.models.simulation.blocks import (
+    COMPLETE,
+    KINDS,
+    NONE,
+    OWN_TIME,
+    POST,
+    REDUCE,
+    SEND,
+    slabs,
+)
+
+MOST_PENDING = 64
+"""Non-blocking reductions that may be pending at once."""
+FEW_EVENTS = 100_000
+"""Events of all ranks that are walked faster than numba is imported, which takes half a second."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Latencies:
+    """What events cost, apart from waiting for other ranks.
+
+    Attributes
+    ----------
+    latency : float64 array, shape (event, kind), seconds
+        L: from the moment when the last rank has arrived, posted or sent.
+    overhead : float64 array, shape (event, kind), seconds
+        o: the least that a completion or a receipt costs, however late a rank comes to it.
+    """
+
+    latency: NDArray[np.float64]
+    overhead: NDArray[np.float64]
+
+    @classmethod
+    def none(cls, events: int) -> Latencies:
+        """Return those of an ideal network, on which no event costs anything."""
+        return cls(latency=np.zeros((events, KINDS)), overhead=np.zeros((events, KINDS)))
+
+    @classmethod
+    def of_reductions(cls, events: int, latency_s: float) -> Latencies:
+        """Return the same latency for every reduction; all other events are free."""
+        latency = np.zeros((events, KINDS))
+        latency[:, [REDUCE, COMPLETE]] = latency_s
+        return cls(latency=latency, overhead=np.zeros((events, KINDS)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbours:
+    """Whose halos every rank waits for.
+
+    Attributes
+    ----------
+    source : int64 array, shape (edge,)
+        Ranks that send, ordered by the rank that receives.
+    first : int64 array, shape (rank + 1,)
+        Rank p receives from ``source[first[p]:first[p + 1]]``.
+    """
+
+    source: NDArray[np.int64]
+    first: NDArray[np.int64]
+
+    @classmethod
+    def of_edges(
+        cls, ranks: int, edge_source: NDArray[np.int32], edge_target: NDArray[np.int32]
+    ) -> Neighbours:
+        """Order edges by the rank that receives.
+
+        Parameters
+        ----------
+        edge_source, edge_target : int array, shape (edge,)
+            The target waits for the source's halo; empty for none.
+        """
+        order = np.argsort(edge_target, kind="stable")
+        first = np.searchsorted(edge_target[order], np.arange(ranks + 1))
+        return cls(source=edge_source[order].astype(np.int64), first=first.astype(np.int64))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waits:
+    """Who waited for whom in some bodies.
+
+    A place is an event of a body, or its end: body b of E events has places b (E + 1) up to
+    b (E + 1) + E, of which the last is its end.
+
+    Attributes
+    ----------
+    own : float64 array, shape (place, rank), seconds
+        Own work that leads to a place.
+    waited : int32 array, shape (place, rank)
+        The rank that was waited for, which may be the rank itself; -1 where nobody was.
+    since : int64 array, shape (place,)
+        The place at which that rank released the others.
+    delayed : int64 array, shape (place,)
+        The body whose delays end at this place; -1 elsewhere.
+    """
+
+    own: NDArray[np.float64]
+    waited: NDArray[np.int32]
+    since: NDArray[np.int64]
+    delayed: NDArray[np.int64]
+
+    @classmethod
+    def of_places(cls, places: int, ranks: int) -> Waits:
+        """Return room for as many places; none for a walk that does not note who waited."""
+        return cls(
+            own=np.zeros((places, ranks)),
+            waited=np.full((places, ranks), -1, np.int32),
+            since=np.zeros(places, np.int64),
+            delayed=np.full(places, -1, np.int64),
+        )
+
+
+class Walker:
+    """Ranks that walk through bodies, block by block.
+
+    Parameters
+    ----------
+    ranks : int
+    neighbours : Neighbours
+    latencies : Latencies, optional
+        None: an ideal network.
+    own_time : bool array, shape (kind,)
+        Kinds of events whose duration counts as own work.
+    lag : int
+        Posted reductions that a completion leaves pending.
+    receipts_send : bool
+        Whether a rank sends its halo when it comes to receive: calls that do both.
+    pending : int
+        Reductions that may be pending at once.
+
+    Attributes
+    ----------
+    clock : float64 array, shape (rank,), seconds
+        Since all ranks met.
+    """
+
+    def __init__(
+        self,
+        ranks: int,
+        neighbours: Neighbours,
+        latencies: Latencies | None = None,
+        *,
+        own_time: NDArray[np.bool_] = OWN_TIME,
+        lag: int = 0,
+        receipts_send: bool = False,
+        pending: int = MOST_PENDING,
+    ) -> None:
+        self.clock = np.zeros(ranks)
+        self._neighbours, self._latencies = neighbours, latencies
+        self._own_time, self._lag, self._receipts_send = own_time, lag, receipts_send
+        self._sent = np.zeros(ranks)
+        # Posts that are pending, in a ring: when the last rank posted, which one, and where.
+        self._posted = np.zeros(pending)
+        self._poster = np.zeros(pending, np.int32)
+        self._posted_at = np.zeros(pending, np.int64)
+        self._ends = np.zeros(2, np.int64)  # of the ring: the first, and one past the last
+
+    def meet(self, *, keep_pending: bool = False) -> None:
+        """Let all ranks stand together at time 0.
+
+        Parameters
+        ----------
+        keep_pending : bool
+            Whether reductions stay pending. All ranks have then posted them.
+        """
+        self.clock[:] = self._sent[:] = self._posted[:] = 0.0
+        if not keep_pending:
+            self._ends[:] = 0
+
+    @property
+    def last_post_s(self) -> float | None:
+        """When the last rank posted the latest reduction, in seconds; None if none is pending."""
+        if self._ends[1] == self._ends[0]:
+            return None
+        return float(self._posted[(self._ends[1] - 1) % self._posted.size])
+
+    def walk(
+        self,
+        kind: NDArray[np.uint8],
+        work: NDArray[np.floating[Any]],
+        rest: NDArray[np.floating[Any]],
+        *,
+        duration: NDArray[np.floating[Any]] | None = None,
+        delay: NDArray[np.float64] | None = None,
+        ended: NDArray[np.float64] | None = None,
+        waits: Waits | None = None,
+        interpret: bool = False,
+    ) -> None:
+        """Walk through bodies before none of which ranks meet.
+
+        Parameters
+        ----------
+        kind : uint8 array, shape (iteration, event)
+        work, duration : float array, shape (iteration, rank, event), seconds
+            See `EventBlock`. Without a duration no event takes own time.
+        rest : float array, shape (iteration, rank), seconds
+        delay : float64 array, shape (iteration, rank), seconds, optional
+            What keeps a rank at the first receipt of a body, after its neighbours have sent.
+        ended : float64 array, shape (iteration, rank), seconds, optional
+            Is filled with the time at which every rank ends a body.
+        waits : Waits, optional
+            Is filled, from the first body of this call on.
+        interpret : bool
+            Do not compile: quicker up to some `FEW_EVENTS`.
+
+        Raises
+        ------
+        DataError
+            More reductions are pending than any solver posts: the events do not fit together.
+        """
+        bodies, events = kind.shape
+        ranks = self.clock.size
+        latencies = self._latencies or Latencies.none(events)
+        step = walk_events if interpret else compiled(walk_events)
+        noted = waits or Waits.of_places(0, 0)
+        all_rows = [slice(0, bodies)]  # what is noted counts its places from the first body
+        for rows in slabs(bodies, ranks * events) if waits is None else all_rows:
+            step(
+                np.ascontiguousarray(kind[rows]),
+                as_float64(work[rows]),
+                np.empty((0, 0, 0)) if duration is None else as_float64(duration[rows]),
+                as_float64(rest[rows]),
+                np.empty((0, 0)) if delay is None else as_float64(delay[rows]),
+                np.zeros(KINDS, np.bool_) if duration is None else self._own_time,
+                latencies.latency,
+                latencies.overhead,
+                self._lag,
+                self._receipts_send,
+                self._neighbours.first,
+                self._neighbours.source,
+                self.clock,
+                self._sent,
+                self._posted,
+                self._poster,
+                self._posted_at,
+                self._ends,
+                np.empty((0, 0)) if ended is None else ended[rows],
+                noted.own,
+                noted.waited,
+                noted.since,
+                noted.delayed,
+            )
+        if self._ends[1] - self._ends[0] > self._posted.size:
+            raise DataError(
+                f"More than {self._posted.size} reductions were posted and not completed: the "
+                "events of this run do not fit together."
+            )
+
+
+def as_float64(values: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+    """Return values as one block of float64, so that the walk is compiled for that type only."""
+    return np.ascontiguousarray(values, np.float64)
+
+
+def walk_events(
+    kind: NDArray[np.uint8],
+    work: NDArray[np.float64],
+    duration: NDArray[np.float64],
+    rest: NDArray[np.float64],
+    delay: NDArray[np.float64],
+    own_time: NDArray[np.bool_],
+    latency: NDArray[np.float64],
+    overhead: NDArray[np.float64],
+    lag: int,
+    receipts_send: bool,
+    first: NDArray[np.int64],
+    source: NDArray[np.int64],
+    clock: NDArray[np.float64],
+    sent: NDArray[np.float64],
+    posted: NDArray[np.float64],
+    poster: NDArray[np.int32],
+    posted_at: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    ended: NDArray[np.float64],
+    own: NDArray[np.float64],
+    waited: NDArray[np.int32],
+    since: NDArray[np.int64],
+    delayed: NDArray[np.int64],
+) -> None:
+    """Advance the clocks t_p through bodies, by the recursion in the description of this module.
+
+    What is not wanted (durations, delays, ``ended``, who waited) comes as an empty array.
+    """
+    bodies, events = kind.shape
+    ranks, pending = clock.size, posted.size
+    delaying, ending, noting = delay.size > 0, ended.size > 0, waited.size > 0
+    sent_at = 0
+    for body in range(bodies):
+        receives = False
+        for event in range(events):
+            what = kind[body, event]
+            if what == NONE:
+                break
+            place = body * (events + 1) + event
+            cost, least = latency[event, what], overhead[event, what]
+            # t_p + w_p: every rank works up to the event; ``latest`` is the one that comes last.
+            last, latest = 0.0, 0
+            for rank in range(ranks):
+                spent = work[body, rank, event]
+                if own_time[what]:
+                    spent += duration[body, rank, event]
+                clock[rank] += spent
+                if clock[rank] > last:
+                    last, latest = clock[rank], rank
+                if noting:
+                    own[place, rank] = spent
+            if what == REDUCE:
+                # t_p = max_q (t_q + w_q) + L
+                for rank in range(ranks):
+                    clock[rank] = last + cost
+                    if noting:
+                        waited[place, rank] = latest
+                if noting:
+                    since[place] = place
+            elif what == POST:
+                # P = max_q t_q joins the ring; nobody waits.
+                newest = ends[1] % pending
+                posted[newest], poster[newest], posted_at[newest] = last, latest, place
+                ends[1] += 1
+            elif what == COMPLETE:
+                # t_p = max(t_p + w_p + o, P + L) with the oldest post, if more than the lag are
+                # pending; else nothing is due yet.
+                done, by = 0.0, -1
+                if ends[1] - ends[0] > lag:
+                    oldest = ends[0] % pending
+                    done, by = posted[oldest] + cost, poster[oldest]
+                    if noting:
+                        since[place] = posted_at[oldest]
+                    ends[0] += 1
+                for rank in range(ranks):
+                    clock[rank] += least
+                    if done > clock[rank]:
+                        clock[rank] = done
+                        if noting:
+                            waited[place, rank] = by
+            elif what == SEND:
+                # s_p = t_p
+                sent_at = place
+                for rank in range(ranks):
+                    sent[rank] = clock[rank]
+            else:
+                # t_p = max(t_p + w_p + o, max over neighbours q of s_q + L)
+                if receipts_send:
+                    sent_at = place
+                    for rank in range(ranks):
+                        sent[rank] = clock[rank]
+                if noting:
+                    since[place] = sent_at
+                for rank in range(ranks):
+                    come = clock[rank] + least
+                    for edge in range(first[rank], first[rank + 1]):
+                        arrival = sent[source[edge]] + cost
+                        if arrival > come:
+                            come = arrival
+                            if noting:
+                                waited[place, rank] = source[edge]
+                    clock[rank] = come
+                # A slow transfer keeps the rank once more, at the first receipt of the body.
+                if delaying and not receives:
+                    receives = True
+                    for rank in range(ranks):
+                        clock[rank] += delay[body, rank]
+                    if noting:
+                        delayed[place] = body
+        # What is left of the body is own work.
+        end = body * (events + 1) + events
+        for rank in range(ranks):
+            clock[rank] += rest[body, rank]
+            if ending:
+                ended[body, rank] = clock[rank]
+            if noting:
+                own[end, rank] = rest[body, rank]

@@ -1,0 +1,131 @@
+"""The only place that writes to stdout and stderr; a test forbids it everywhere else.
+
+Text from files arrives here as part of a line. Terminal escapes, control characters, marks that
+reverse the direction of writing and bytes that are not UTF-8 are escaped, and a line end inside a
+line does not start another one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import math
+import os
+import sys
+from typing import Any
+
+from hindmost.printable import one_line, printable
+
+INDENT = "    "
+
+
+def open_streams() -> None:
+    """Make stdin, stdout and stderr safe to use, even if they are closed.
+
+    A closed descriptor would be given to the next file that is opened, and output would then go
+    into that file. A closed stdout is replaced by one that cannot be written, so that lost output
+    is reported like that of a full disk.
+    """
+    for number, mode in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            handle = os.open(os.devnull, mode)
+            if handle != number:
+                os.dup2(handle, number)
+                os.close(handle)
+    sys.stdout = sys.stdout or _writer_to(1)
+    sys.stderr = sys.stderr or _writer_to(2)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _writer_to(number: int) -> io.TextIOWrapper:
+    """Return a text stream to a descriptor that Python found closed."""
+    raw = io.FileIO(number, "w", closefd=False)
+    return io.TextIOWrapper(io.BufferedWriter(raw), encoding="utf-8", line_buffering=number == 2)
+
+
+def write_lines(*lines: str, flush: bool = False) -> None:
+    """Write lines to stdout; every argument is one line.
+
+    Parameters
+    ----------
+    flush : bool
+        Write them at once, for output that a person or a program waits for.
+    """
+    sys.stdout.write("".join(f"{one_line(line)}\n" for line in lines))
+    if flush:
+        sys.stdout.flush()
+
+
+def write_text(text: str) -> None:
+    """Write text of several lines to stdout, such as a script; it ends with a line end."""
+    sys.stdout.write(printable(text if text.endswith("\n") else f"{text}\n"))
+
+
+def write_json(value: Any, indent: int | None = 2) -> None:
+    """Write a JSON document to stdout."""
+    sys.stdout.write(f"{strict_json(value, indent)}\n")
+
+
+def strict_json(value: Any, indent: int | None = None) -> str:
+    """Return JSON that any program reads and any terminal shows: ASCII, and null for NaN."""
+    try:
+        text = json.dumps(value, indent=indent, allow_nan=False)
+    except ValueError:
+        text = json.dumps(_finite(value), indent=indent, allow_nan=False)
+    return text.replace("\x7f", "\\u007f")
+
+
+def _finite(value: Any) -> Any:
+    """Return a document with None in place of the numbers that JSON does not have."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return value
+
+
+def write_bytes(data: bytes) -> None:
+    """Write data for another program to stdout, such as a mail."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def warn(message: str) -> None:
+    """Write a message to stderr, after the name of the program; further lines are indented."""
+    warn_lines(f"hindmost: {message}")
+
+
+def warn_lines(*messages: str) -> None:
+    """Write messages to stderr; lines after the first of a message are indented.
+
+    A message that cannot be written stops nothing.
+    """
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.write("".join(f"{_indented(message)}\n" for message in messages))
+        sys.stderr.flush()
+
+
+def _indented(message: str) -> str:
+    """Return a message whose further lines cannot be mistaken for messages."""
+    first, *others = message.split("\n")
+    more = (each if each.startswith(INDENT) or not each else INDENT + each for each in others)
+    return "\n".join(one_line(each) for each in (first, *more))
+
+
+def is_terminal() -> bool:
+    """Tell whether a person reads stdout."""
+    return sys.stdout.isatty()
+
+
+def drop_output() -> None:
+    """Detach from stdout after a failure, so that the end of the process does not fail again."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,261 @@
+"""How numbers are written for people, and how durations and shares are read from them.
+
+Messages, tables, pages and scripts all write counts, times, percents, choices and clocks with the
+functions of this module.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from hindmost.errors import UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+HUGE = 1e6
+"""From here on percents have an exponent."""
+SECONDS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
+BYTES = (("MiB", 2.0**20), ("KiB", 2.0**10), ("B", 1.0))
+BYTES_PER_S = (("GB/s", 1e9), ("MB/s", 1e6), ("kB/s", 1e3))
+MOST_DIGITS = 1e12
+"""From here on values with units have one."""
+MOST_CHOICES = 20
+"""Alternatives that are listed; the rest are counted."""
+LONG_S = 90.0
+"""A duration from here on is written as a clock shows it."""
+LONGEST_S = 366 * 86400.0
+"""The longest duration that is read."""
+
+
+# Counts and choices.
+
+
+def plural(count: int, noun: str) -> str:
+    """Return the form of a noun that goes with a count; it knows bodies, and series."""
+    if count == 1 or noun.endswith("series"):
+        return noun
+    return f"{noun[:-1]}ies" if re.search(r"[^aeiou]y$", noun) else f"{noun}s"
+
+
+def counted(count: int, noun: str) -> str:
+    """Write how many there are of something: ``1 run``, ``2,000 bodies``, ``3 series``."""
+    return f"{count:,} {plural(count, noun)}"
+
+
+def either(choices: Iterable[object]) -> str:
+    """Write alternatives: ``a, b or c``; ``nothing`` if there are none."""
+    names = [str(each) for each in choices]
+    left = len(names) - MOST_CHOICES
+    *first, last = (*names[:MOST_CHOICES], f"{left} more") if left > 0 else names or ["nothing"]
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+def choose(choices: Iterable[object], given: object = "") -> str:
+    """Ask for one of several choices, and guess which one a misspelt word means.
+
+    Examples
+    --------
+    >>> choose(("cg", "gmres")), choose(("cg", "gmres"), "gmers")
+    ('choose cg or gmres', 'did you mean gmres? choose cg or gmres')
+    """
+    names = [str(each) for each in choices]
+    near = get_close_matches(given, names, n=2) if isinstance(given, str) else []
+    return f"{f'did you mean {either(near)}? ' if near else ''}choose {either(names)}"
+
+
+# Values with units.
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A unit of time on an axis: its sign, and how many of it make a second."""
+
+    sign: str
+    per_second: float
+
+
+UNITS = (Unit("s", 1.0), Unit("ms", 1e3), Unit("µs", 1e6))
+"""Of axes, which show more letters than every terminal does."""
+
+
+def unit_for(times: NDArray[np.float64]) -> Unit:
+    """Return the largest unit in which the median of times is at least 1; µs if there is none.
+
+    Parameters
+    ----------
+    times : float64 array, any shape, seconds
+    """
+    from numpy import median  # not for verbs that draw nothing
+
+    middle = float(median(times))
+    return next((unit for unit in UNITS if middle * unit.per_second >= 1.0), UNITS[-1])
+
+
+def with_unit(value: float, units: tuple[tuple[str, float], ...], zeros: str = "#") -> str:
+    """Write a value in three significant digits, in the first unit of which there is one or more.
+
+    Parameters
+    ----------
+    units : tuple of (str, float)
+        Sign and size of every unit, the largest first.
+    zeros : str
+        ``#`` writes 1.50 as a measured value, and the empty text 1.5 as an exact one.
+    """
+    if not math.isfinite(value):
+        return f"{value:g} {units[0][0]}"
+    # What is rounded to 1000 of a unit is written as 1 of the next one.
+    sign, size = next((each for each in units if abs(value) >= 0.9995 * each[1]), units[-1])
+    scaled = value / size
+    whole = 99.95 <= abs(scaled) < MOST_DIGITS  # no digit after the point, and none lost before it
+    return f"{scaled:.0f} {sign}" if whole else f"{scaled:{zeros}.3g} {sign}"
+
+
+def seconds(value_s: float) -> str:
+    """Write a time: ``15.5 ms``."""
+    return "0 s" if value_s == 0.0 else with_unit(value_s, SECONDS)
+
+
+def byte_count(count: float) -> str:
+    """Write a number of bytes: ``8 B``, ``1.5 MiB``."""
+    return with_unit(count, BYTES, "")
+
+
+def bandwidth(bytes_per_s: float) -> str:
+    """Write a bandwidth: ``1.25 GB/s``."""
+    return with_unit(bytes_per_s, BYTES_PER_S)
+
+
+def quantity(value: float, unit: str) -> str:
+    """Write a value with its unit: a time as `seconds` does, anything else in four digits."""
+    return seconds(value) if unit == "s" else f"{value:.4g} {unit}".rstrip()
+
+
+# Percents.
+
+
+def percent(share: float, decimals: int | None = 1) -> str:
+    """Write a share in percent: ``12.3 %``; a huge one in three digits: ``1.23e+06 %``.
+
+    Parameters
+    ----------
+    share : float
+        Part of a whole: 1 is 100 %.
+    decimals : int or None
+        Digits after the point; None for those that the number has, as for a level of 97.5 %.
+    """
+    return f"{_percent(share, decimals, '')} %"
+
+
+def signed_percent(
+    share: float, interval: tuple[float, float] | None = None, decimals: int = 1
+) -> str:
+    """Write a relative change: ``+12.3 %``, or ``+12.3 % (+10.1 to +14.0 %)`` with its interval."""
+    ends = " to ".join(_percent(end, decimals, "+") for end in interval or ())
+    return f"{_percent(share, decimals, '+')} %{f' ({ends} %)' if ends else ''}"
+
+
+def _percent(share: float, decimals: int | None, sign: str) -> str:
+    """Return the number of a percent."""
+    value = 100.0 * share
+    if decimals is None:
+        return f"{value:{sign}g}"
+    return f"{value:{sign}.3g}" if abs(value) >= HUGE else f"{value:{sign}.{decimals}f}"
+
+
+def probability(share: float) -> str:
+    """Write a probability in percent and two digits; only a certain one is ``100 %``."""
+    value = 100.0 * share
+    if value < 0.01:
+        return "below 0.01 %"
+    if value >= 9.5:
+        return "above 99 %" if 99.0 < value < 100.0 else f"{value:.0f} %"
+    return f"{value:.2g} %"
+
+
+def read_share(text: str, option: str) -> float:
+    """Return a share that is written as ``5%`` or ``0.05``.
+
+    Parameters
+    ----------
+    option : str
+        The option it was given by, for messages.
+
+    Raises
+    ------
+    UsageError
+        It is not above 0 and at most 1.
+    """
+    share = _read_number(text)
+    if not 0.0 < share <= 1.0:
+        raise UsageError(f"{option} {text}: write a share above 0 and up to 1, such as 5% or 0.05.")
+    return share
+
+
+def read_increase(text: str, option: str) -> float:
+    """Return a relative increase, 0 or more; written and refused as by `read_share`."""
+    share = _read_number(text)
+    if not 0.0 <= share < math.inf:
+        raise UsageError(f"{option} {text}: write a share of 0 or more, such as 5% or 0.05.")
+    return share
+
+
+def _read_number(text: str) -> float:
+    """Return a number or a percent; NaN for anything else."""
+    try:
+        return float(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0)
+    except ValueError:
+        return math.nan
+
+
+# Durations.
+
+_CLOCK = re.compile(r"(?:(?P<days>\d+)-)?(?P<hours>\d+):(?P<minutes>\d\d):(?P<seconds>\d\d)")
+_WITH_UNITS = re.compile(
+    r"(?:(?P<days>\d+(?:\.\d+)?)\s*d)?\s*(?:(?P<hours>\d+(?:\.\d+)?)\s*h)?\s*"
+    r"(?:(?P<minutes>\d+(?:\.\d+)?)\s*m(?:in)?)?\s*(?:(?P<seconds>\d+(?:\.\d+)?)\s*s)?"
+)
+_LENGTHS = {"days": 86400.0, "hours": 3600.0, "minutes": 60.0, "seconds": 1.0}
+
+
+def clock(value_s: float, *, hour_digits: int = 1) -> str:
+    """Write a duration as ``H:MM:SS``, rounded up to a second."""
+    whole = math.ceil(value_s)
+    return f"{whole // 3600:0{hour_digits}d}:{whole // 60 % 60:02d}:{whole % 60:02d}"
+
+
+def duration(value_s: float) -> str:
+    """Write a duration as `seconds` does where it is short, and as a `clock` from 90 s on."""
+    return seconds(value_s) if value_s < LONG_S else clock(value_s)
+
+
+def parse_duration(value: Any) -> float:
+    """Return a duration in seconds.
+
+    Parameters
+    ----------
+    value : str
+        ``[D-]HH:MM:SS``, or numbers with the units d, h, m and s, the largest first. A bare number
+        is refused: some schedulers read it as minutes, others as seconds.
+
+    Raises
+    ------
+    ValueError
+        It is not a duration; the message says what is one.
+    """
+    if isinstance(value, str) and value.strip():
+        text = value.strip()
+        found = _CLOCK.fullmatch(text) or _WITH_UNITS.fullmatch(text)
+        if found and not (":" in text and max(int(found[k]) for k in ("minutes", "seconds")) > 59):
+            parts = found.groupdict()
+            total = math.fsum(float(parts[name] or 0) * one for name, one in _LENGTHS.items())
+            if total <= LONGEST_S:
+                return total
+            raise ValueError("longer than a year")
+    raise ValueError('a duration is "02:00:00", "5m", "1h30m" or "90s", in quotes')

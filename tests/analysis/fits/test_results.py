@@ -1,0 +1,54 @@
+"""Results of fits are the same values whether they were computed or read from the cache."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.conftest import run_values
+
+import hindmost
+from hindmost.analysis.fits import study
+from hindmost.analysis.fits.results import AssumptionTest, LawRanking, RankedLaw
+from hindmost.analysis.fits.study import FitOptions, fit_run
+from hindmost.harness.runfile.contents import Header
+from hindmost.harness.runfile.writer import write_whole
+
+
+def test_a_cached_fit_is_the_fit(
+    tmp_path: Path, header: Header, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_whole(tmp_path, header, run_values(iterations=40, ranks=3, restart=10, seed=1))
+    run = hindmost.open(path)
+    options = FitOptions(families=False)
+    computed = fit_run(run, options)
+    assert {test.name for test in computed.tests} == {
+        "ranks_alike", "ranks_alike_in_work", "nodes", "slow_groups"
+    }  # fmt: skip
+    assert computed.laws is None
+    with monkeypatch.context() as patch:
+        patch.setattr(study, "compute_fit", None)
+        assert fit_run(run, options) == computed
+    assert fit_run(run, replace(options, by_node=True)).models != ()
+
+
+def test_laws_and_tests_keep_the_keys_that_programs_read() -> None:
+    law = RankedLaw(
+        family="johnsonsu",
+        parameters={"a": -1.0, "loc": 2.0},
+        squared_error=0.1,
+        log_likelihood=3.0,
+    )
+    assert law.to_json() == {
+        "family": "johnsonsu", "a": -1.0, "loc": 2.0, "squared_error": 0.1, "log_likelihood": 3.0
+    }  # fmt: skip
+    ranking = LawRanking(by_squared_error=(law,), by_likelihood=(law,), left_out={"x": "why"})
+    assert LawRanking.from_json(ranking.to_json()) == ranking
+    assert LawRanking.from_json({}) is None
+    passed = AssumptionTest(name="nodes", text="alike", figures={"nodes": 2})
+    assert passed.to_json() == {"text": "alike", "nodes": 2}
+    refused = AssumptionTest(name="nodes", refused="one node", figures={})
+    assert refused.to_json() == {"refused": "one node"}
+    for test in (passed, refused):
+        assert AssumptionTest.from_json("nodes", test.to_json()) == test

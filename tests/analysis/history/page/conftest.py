@@ -1,0 +1,35 @@
+"""The page of a history of known truth, and a browser to open it in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.analysis.browser import Browser, need_browser
+from tests.analysis.history.page.planted import (
+    KNOWN,
+    synthetic,
+)
+
+from hindmost.analysis.history.page.page import write_history_page
+from hindmost.analysis.history.study import HistoryStudy, judge_history
+
+
+@pytest.fixture(scope="module")
+def study() -> HistoryStudy:
+    return judge_history(synthetic(), acknowledged=[KNOWN])
+
+
+@pytest.fixture(scope="module")
+def page(study: HistoryStudy, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("history") / "page.html"
+    write_history_page(study, path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with Browser(need_browser(), tmp_path_factory.mktemp("profile")) as started:
+        started.window(1400, 1000)
+        yield started

@@ -1,0 +1,65 @@
+"""Intervals of a regime's mean cover as often as they say, at both levels that the page shows."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+from hindmost.analysis.history.page.regime_statistics import SHOWN_LEVELS, mean_interval
+from hindmost.models.changepoint import Regime, detect
+from hindmost.models.changepoint.robust.describe import SEGMENT
+from hindmost.models.changepoint.robust.method import LEVEL, freedom_of_means
+
+TRIALS = 1000
+TRUNCATED = 0.008
+"""What nights beyond three standard deviations cost, which are left out as outliers."""
+
+
+def regimes(nights: int, rho: float) -> list[Regime]:
+    """Return the regimes of series around 1 in which no change was found."""
+    draw = np.random.default_rng([nights, round(10 * rho)])
+    noise = draw.normal(0.0, 1.0, (TRIALS, nights))
+    noise[:, 1:] *= math.sqrt(1.0 - rho**2)
+    for night in range(1, nights):
+        noise[:, night] += rho * noise[:, night - 1]
+    found = [detect(values) for values in np.exp(0.02 * noise)]
+    return [each.regimes[0] for each in found if len(each.regimes) == 1 and not each.trends]
+
+
+@pytest.mark.parametrize(("nights", "rho", "estimated"), [(12, 0.0, 0.0), (60, 0.5, 0.04)])
+def test_intervals_cover_as_often_as_they_say(nights: int, rho: float, estimated: float) -> None:
+    # How much nights resemble the last is estimated, from below: that costs a little more.
+    found = regimes(nights, rho)
+    assert len(found) > 0.9 * TRIALS
+    for level in SHOWN_LEVELS:
+        ends = [mean_interval(each, LEVEL, level) for each in found]
+        covered = sum(low <= 1.0 <= high for low, high in ends) / len(ends)
+        tolerance = 3.0 * math.sqrt(level * (1.0 - level) / len(ends)) + TRUNCATED
+        assert level - tolerance - estimated < covered < level + tolerance + 0.01
+
+
+def test_another_level_is_the_same_law() -> None:
+    regime = Regime(
+        start=0, stop=9, mean=1.0, interval=(1 / 1.1, 1.1), n=9, deviation=0.1, freedom=3.7
+    )
+    low, high = mean_interval(regime, 0.95, 0.99)
+    wider = stats.t.ppf(0.995, 3.7) / stats.t.ppf(0.975, 3.7)
+    assert (low, high) == pytest.approx((1.1**-wider, 1.1**wider), rel=1e-4)
+    assert mean_interval(regime, 0.95, 0.95) == pytest.approx(regime.interval, rel=1e-4)
+
+
+def segments(*counts: int) -> NDArray[np.void]:
+    rows = np.zeros(len(counts), SEGMENT)
+    rows["freedom"] = np.array(counts) + 39.0  # forty nights of all, by the default settings
+    rows["inliers"] = counts
+    return rows
+
+
+def test_no_level_is_known_better_than_all_nights_tell() -> None:
+    assert freedom_of_means(segments(10, 12), 0.0).tolist() == [20.0, 20.0]
+    assert freedom_of_means(segments(10, 200), 0.0).tolist() == [49.0, 208.0]
+    assert freedom_of_means(segments(10, 200), 0.5) == pytest.approx([29.4, 124.8])

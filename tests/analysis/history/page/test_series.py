@@ -1,0 +1,273 @@
+"""The page on a history in a real browser: choosers, pointing, keyboard, grid, no request."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+from tests.analysis.browser import Browser
+from tests.analysis.history.page.planted import (
+    FIRST_DAY,
+    HOSTILE,
+    STEP,
+    chart_place,
+    place,
+    series_of,
+    show,
+    text,
+)
+
+from hindmost.analysis.history.page.data import history_data
+from hindmost.analysis.history.page.page import write_history_page
+from hindmost.analysis.history.page.regime_statistics import mean_interval
+from hindmost.analysis.history.study import HistoryStudy
+
+
+def test_the_page_asks_for_nothing_and_keeps_foreign_text_dead(page: Path) -> None:
+    html = page.read_text()
+    assert not re.search(r"https?://|url\(|@import", html)
+    scripts = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
+    assert len(scripts) == 1
+    digest = base64.b64encode(hashlib.sha256(scripts[0].encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in html
+    assert "default-src 'none'" in html
+    assert HOSTILE not in html
+    assert html.count("<script") == 2
+
+
+def test_recent_changes_stand_by_cause_and_hierarchy(study: HistoryStudy, page: Path) -> None:
+    section = page.read_text().split("Changes of the last 10 days")[1].split("<section")[0]
+    assert section.count("<details") == 1
+    assert "Albany a112..a113, Trilinos t000" in section
+    rows = [
+        [re.sub(r"<[^>]+>", "|", cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row)]
+        for row in section.split("<tr>")[2:]
+    ]
+    timers = [row[1].strip("|").split("|")[-1] for row in rows]
+    assert timers == ["Total", "Fill", "Jacobian"] * 2
+    assert sorted(row[0].strip("|") for row in rows) == ["fail"] * 3 + ["known"] * 3
+    failing = rows[:3] if "fail" in rows[0][0] else rows[3:]
+    judged = {
+        each.series.name.timer: each.detection.changes[-1]
+        for each in study.judged
+        if each.series.name.case == "beam" and each.detection.changes
+    }
+    size = {timer: change.after - change.before for timer, change in judged.items()}
+    assert failing[1][6] == f"{100 * size['Fill'] / size['Total']:.0f} % of the above"
+    assert "in Fill, of which" in failing[0][6]
+    assert "agreed &lt;b&gt;upon" in section
+
+
+def test_it_opens_on_the_newest_change_and_sends_nothing(browser: Browser, page: Path) -> None:
+    show(browser, page)
+    assert browser.evaluate("document.title") == "Performance, night by night"
+    assert {url for url in browser.requests if not url.startswith("about:")} == {page.as_uri()}
+    assert browser.evaluate("document.querySelectorAll('.cell').length") == 12
+    assert "fail" in text(browser, "#chosen-title")
+    assert browser.evaluate("document.querySelector('#series-chart canvas').dataset.drawn")
+
+
+def test_series_are_chosen_by_lists_and_the_address_keeps_them(
+    browser: Browser, page: Path
+) -> None:
+    show(browser, page, "#blake/beam/Total")
+    assert text(browser, "#chosen-title") == "fail blake · beam · Total"
+    browser.evaluate("document.querySelector('#chosen-case').focus()")
+    browser.key("ArrowDown")
+    assert text(browser, "#chosen-title") == "known blake · other · Total"
+    browser.evaluate("document.querySelector('#chosen-machine').focus()")
+    browser.key("ArrowDown")
+    assert text(browser, "#chosen-title") == f"pass weaver · {HOSTILE} · Total"
+    assert browser.evaluate("document.title") == "Performance, night by night"
+    address = browser.evaluate("location.hash")
+    show(browser, page, address)
+    assert text(browser, "#chosen-title") == f"pass weaver · {HOSTILE} · Total"
+    assert text(browser, "#changes").startswith("No step up to 2021-04-30.")
+
+
+def test_series_are_found_by_words_and_keys(browser: Browser, page: Path) -> None:
+    show(browser, page, "#blake/beam/Total")
+    browser.key("/")
+    assert browser.evaluate("document.activeElement.id") == "chosen-search"
+    browser.write("other bla")
+    found = browser.evaluate(
+        "[...document.querySelectorAll('#chosen-list [role=option]')].map((e) => e.innerText)"
+    )
+    assert len(found) == 4
+    assert all("blake · other" in each for each in found)
+    browser.key("ArrowDown")
+    browser.key("ArrowDown")
+    browser.key("Enter")
+    assert text(browser, "#chosen-title") == found[2]
+    assert browser.evaluate("document.querySelector('#chosen-list').hidden")
+
+
+def test_pointing_tells_nights_and_changes(
+    browser: Browser, page: Path, study: HistoryStudy
+) -> None:
+    show(browser, page, "#blake/beam/Jacobian")
+    judged = next(each for each in study.judged if str(each.series.name) == "blake, beam, Jacobian")
+    assert not judged.detection.outliers
+    values = judged.series.values.tolist()
+    night = 30
+    time = FIRST_DAY + 1 / 24
+    browser.point(*chart_place(browser, time + night, values[night], values))
+    told = text(browser, "#series-chart .hover")
+    assert told.startswith(f"2021-01-31 01:00: {values[night]:.4g} s, ")
+    assert told.endswith("Albany a030, Trilinos t000")
+    change = judged.detection.changes[-1]
+    assert change.index == STEP
+    middle = (min(values) + max(values)) / 2
+    browser.point(*chart_place(browser, time + STEP, middle, values))
+    told = text(browser, "#series-chart .hover")
+    assert told.startswith("fail From 2021-04-24 on 1.3x slower: ")
+    low, high = (100 * end for end in change.effect_interval)
+    numbers = re.search(r": \+([\d.]+) % \(\+([\d.]+) to \+([\d.]+)\), p < 1e-15, confirmed", told)
+    assert numbers is not None
+    expected = (100 * change.effect, low, high)
+    assert [float(each) for each in numbers.groups()] == pytest.approx(expected, rel=6e-3)
+    assert told.endswith("commits to inspect: Albany a112..a113, Trilinos t000")
+    browser.point(5, 5)
+    assert text(browser, "#series-chart .hover").startswith("Point at a night")
+
+
+def test_keys_walk_from_night_to_night_and_from_change_to_change(
+    browser: Browser, page: Path
+) -> None:
+    show(browser, page, "#blake/beam/Jacobian")
+    browser.evaluate("document.querySelector('#series-chart canvas').focus()")
+    browser.key("ArrowRight")
+    browser.key("ArrowRight")
+    assert text(browser, "#series-chart .hover").startswith("2021-01-02")
+    browser.key("ArrowUp")
+    assert "From 2021-04-24 on" in text(browser, "#series-chart .hover")
+    browser.key("ArrowLeft")
+    assert text(browser, "#series-chart .hover").startswith("2021-04-23")
+
+
+def test_regimes_are_told_with_intervals_and_histograms(
+    browser: Browser, page: Path, study: HistoryStudy
+) -> None:
+    show(browser, page, "#blake/beam/Jacobian")
+    judged = next(each for each in study.judged if str(each.series.name) == "blake, beam, Jacobian")
+    regime = judged.detection.regimes[0]
+    cards = browser.evaluate(
+        "[...document.querySelectorAll('.regime')].map((each) => each.innerText)"
+    )
+    assert len(cards) == 2
+    for choice, level in (("1", 0.99), ("0", 0.90)):
+        browser.evaluate(
+            "(() => { const s = document.querySelector('#level');"
+            f" s.value = '{choice}'; s.dispatchEvent(new Event('change')); }})()"
+        )
+        card = browser.evaluate("[...document.querySelectorAll('.regime')].at(-1).innerText")
+        low, high = mean_interval(regime, 0.95, level)
+        assert f"{100 * level:g} % interval {low:.4g} to {high:.4g}" in card
+    assert "2021-01-01 to 2021-04-23" in card
+    normal = stats.shapiro(judged.series.values[:STEP]).pvalue
+    told = re.search(r"values: p ([\d.e-]+)", card)
+    assert told is not None
+    assert float(told[1]) == pytest.approx(normal, rel=0.05)
+    assert browser.evaluate("document.querySelectorAll('.regime canvas').length") >= 2
+
+
+def test_the_interval_of_a_mean_at_another_level(study: HistoryStudy) -> None:
+    regime = study.judged[0].detection.regimes[0]
+    values = np.log(np.random.default_rng(0).lognormal(0.0, 0.1, regime.n))
+    mean, error = float(values.mean()), float(stats.sem(values))
+    at = {level: stats.t.interval(level, regime.n - 1, mean, error) for level in (0.95, 0.99)}
+    known = replace(regime, interval=(float(np.exp(at[0.95][0])), float(np.exp(at[0.95][1]))))
+    assert mean_interval(known, 0.95, 0.99) == pytest.approx(np.exp(at[0.99]), rel=1e-4)
+
+
+def test_the_grid_is_sorted_drawn_when_seen_and_chooses(browser: Browser, page: Path) -> None:
+    browser.window(420, 600)
+    try:
+        show(browser, page)
+        newest = browser.evaluate(
+            "[...document.querySelectorAll('.cell')].map((cell) => cell.series.newest)"
+        )
+        browser.evaluate("window.scrollTo(0, 0)")
+        assert [each or 0.0 for each in newest] == sorted(
+            (each or 0.0 for each in newest), reverse=True
+        )
+        assert not browser.evaluate("document.querySelectorAll('.cell[data-drawn]').length")
+        browser.evaluate("document.querySelector('#all').scrollIntoView()")
+        browser.wait("document.querySelector('.cell').dataset.drawn")
+        assert browser.evaluate("document.querySelectorAll('.cell:not([data-drawn])').length")
+        wanted = text(browser, ".cell:nth-child(3) .cell-name").split(" ", 1)[1]
+        browser.click(*place(browser, "document.querySelector('.cell:nth-child(3) canvas')"))
+        browser.wait("document.querySelector('.cell:nth-child(3)').ariaCurrent")
+        assert text(browser, "#chosen-title").endswith(f" · {wanted}")
+        browser.evaluate("document.querySelector('#grid-words').focus()")
+        browser.write("weaver")
+        assert text(browser, "#grid-count") == "4 of 12 series"
+    finally:
+        browser.window(1400, 1000)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_narrow_windows_and_dark_pages(browser: Browser, page: Path, scheme: str) -> None:
+    browser.window(420, 800, scheme)
+    try:
+        show(browser, page, "#blake/beam/Total&with=blake/other/Total")
+        assert browser.evaluate("document.documentElement.scrollWidth") == 420
+        paper = browser.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert (paper == "rgb(255, 255, 255)") == (scheme == "light")
+        for name in ("series", "ratio"):
+            seen = browser.evaluate(
+                f"(() => {{ const c = document.querySelector('#{name}-chart canvas');"
+                " const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;"
+                " let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 0; return n; })()"
+            )
+            assert seen > 1000
+    finally:
+        browser.window(1400, 1000)
+
+
+def test_it_can_be_printed_with_all_series_in_the_colours_of_paper(
+    browser: Browser, page: Path
+) -> None:
+    browser.window(1400, 600, "dark")
+    try:
+        show(browser, page)
+        assert browser.evaluate("document.querySelectorAll('.cell:not([data-drawn])').length")
+        browser.call("Emulation.setEmulatedMedia", media="print")
+        browser.wait("!document.querySelector('.cell:not([data-drawn])')")
+        dots = "document.querySelector('#series-chart canvas').getContext('2d')"
+        darkest = browser.evaluate(
+            f"(() => {{ const c = {dots}, d = c.getImageData(0, 0, c.canvas.width, 200).data;"
+            " let least = 255; for (let i = 0; i < d.length; i += 4)"
+            " if (d[i + 3] > 250) least = Math.min(least, d[i] + d[i + 1] + d[i + 2]);"
+            " return least; })()"
+        )
+        assert darkest < 0x1B + 0x2A + 0x41 + 30
+        assert base64.b64decode(browser.call("Page.printToPDF")["data"]).startswith(b"%PDF")
+    finally:
+        browser.call("Emulation.setEmulatedMedia", media="screen")
+        browser.window(1400, 1000)
+
+
+def test_503_series_of_400_nights_are_under_4_mb(study: HistoryStudy, tmp_path: Path) -> None:
+    random = np.random.default_rng(1)
+    nights = 400
+    many = []
+    for number in range(503):
+        series = series_of(
+            "blake",
+            f"case-{number // 11}",
+            f"timer {number % 11}",
+            random.lognormal(1.0, 0.3, nights),
+        )
+        model = study.judged[number % len(study.judged)]
+        many.append(replace(model, series=series, labels=model.labels * 4))
+    large = replace(study, judged=tuple(many))
+    assert sum(len(each["values"]) for each in history_data(large)["series"]) == 503 * nights
+    write_history_page(large, tmp_path / "page.html")
+    assert 200_000 < (tmp_path / "page.html").stat().st_size < 4_000_000

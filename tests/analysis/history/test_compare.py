@@ -1,0 +1,271 @@
+"""Two results side by side, against scipy and planted ratios."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+from tests.analysis.history.planted import NIGHTS, history, noise, series, write_nights
+from tests.conftest import run_values
+
+from hindmost.analysis.history.compare import compare_histories
+from hindmost.analysis.history.pairing import pair_series
+from hindmost.analysis.history.ratio import adjust, paired_ratio, unpaired_ratio
+from hindmost.cli import main
+from hindmost.errors import DataError, UsageError
+from hindmost.harness.runfile.contents import Header
+from hindmost.harness.runfile.writer import write_whole
+
+
+def sample(seed: int, size: int, level: float = 10.0, spread: float = 0.03) -> NDArray[np.float64]:
+    logs = np.random.default_rng(seed).normal(0.0, spread, size)
+    return np.asarray(level * np.exp(logs), np.float64)
+
+
+@pytest.mark.parametrize(("m", "n"), [(2, 2), (3, 7), (9, 5)])
+def test_unpaired_is_welch_of_the_logarithms(m: int, n: int) -> None:
+    first, second = sample(0, m), sample(1, n, 11.7, 0.1)
+    ratio = unpaired_ratio(first, second)
+    truth = stats.ttest_ind(np.log(second), np.log(first), equal_var=False)
+    low, high = np.exp(truth.confidence_interval(0.90))
+    assert ratio.p_value == pytest.approx(truth.pvalue)
+    assert ratio.interval == pytest.approx((low, high))
+    assert ratio.value == pytest.approx(stats.gmean(second) / stats.gmean(first))
+
+
+@pytest.mark.parametrize("size", [2, 5, 9])
+def test_paired_is_student_of_the_log_ratios(size: int) -> None:
+    first = sample(0, size, spread=0.5)
+    second = first * sample(1, size, 1.17, 0.02)
+    ratio = paired_ratio(first, second)
+    truth = stats.ttest_rel(np.log(second), np.log(first))
+    low, high = np.exp(truth.confidence_interval(0.90))
+    assert ratio.p_value == pytest.approx(truth.pvalue)
+    assert ratio.interval == pytest.approx((low, high))
+
+
+def test_the_planted_ratio_lies_in_nine_intervals_of_ten() -> None:
+    inside = 0
+    for seed in range(400):
+        ratio = unpaired_ratio(sample(2 * seed, 8), sample(2 * seed + 1, 8, 11.7))
+        assert ratio.interval is not None
+        inside += ratio.interval[0] < 1.17 < ratio.interval[1]
+    assert 0.85 <= inside / 400 <= 0.95
+
+
+def test_correlation_in_time_is_not_taken_for_certainty() -> None:
+    false = {True: 0, False: 0}
+    for seed in range(200):
+        random = np.random.default_rng(seed)
+        noise_of = [random.normal(size=60), random.normal(size=60)]
+        for each in noise_of:
+            for night in range(1, 60):
+                each[night] += 0.7 * each[night - 1]
+        logs = [0.02 * each for each in noise_of]
+        p_value = unpaired_ratio(np.exp(logs[0]), np.exp(logs[1])).p_value
+        assert p_value is not None
+        false[True] += p_value < 0.05
+        false[False] += stats.ttest_ind(*logs, equal_var=False).pvalue < 0.05
+    assert false[False] / 200 > 0.25
+    assert false[True] / 200 < 0.12
+
+
+def test_p_values_are_adjusted_as_holm_does() -> None:
+    assert adjust([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert adjust([]) == []
+    assert adjust([0.9, 0.8]) == [1.0, 1.0]
+
+
+def test_the_same_nights_are_paired() -> None:
+    common = noise(0, NIGHTS) * np.exp(np.random.default_rng(9).normal(0, 1.0, NIGHTS))
+    first = series(common)
+    second = series(common[5:] * sample(1, NIGHTS - 5, 1.17, 0.01), first=5)
+    (each,) = compare_histories(history(first), history(second)).series
+    assert (each.paired_by, each.pairs) == ("nights", (NIGHTS - 5, NIGHTS - 5))
+    assert each.ratio.value == pytest.approx(1.17, rel=0.01)
+    assert each.words().startswith("1.17x slower (1.1")
+    # Unpaired, the nights' own ups and downs hide it.
+    (blind,) = compare_histories(history(first), history(second), pair="none").series
+    assert not blind.is_significant
+    assert blind.words().startswith("no significant difference: ")
+
+
+def test_the_same_commits_are_paired_across_nights() -> None:
+    first = series(sample(0, 8))
+    second = series(sample(1, 8), first=100)
+    later = second.__class__(
+        name=second.name,
+        unit="s",
+        smaller_is_better=True,
+        times=second.times,
+        values=second.values,
+        commits=first.commits,
+        commit_parts=first.commit_parts,
+        spread=None,
+    )
+    assert pair_series(first, later).by == "commits"
+    assert pair_series(first, second).by == "none"
+    with pytest.raises(UsageError, match="share 0 nights"):
+        pair_series(first, second, "nights")
+
+
+def test_repeats_that_took_turns_are_paired_in_order() -> None:
+    first, second = series(sample(0, 5)), series(sample(1, 5))
+    alone = {"name": first.name, "unit": "s", "smaller_is_better": True, "spread": None}
+    none = {"commits": ("",) * 5, "commit_parts": ({},) * 5}
+    times = first.times[0] + np.arange(10.0)
+    a = first.__class__(times=times[0::2], values=first.values, **alone, **none)  # type: ignore[arg-type]
+    b = first.__class__(times=times[1::2], values=second.values, **alone, **none)  # type: ignore[arg-type]
+    after = first.__class__(times=times[5:], values=second.values, **alone, **none)  # type: ignore[arg-type]
+    before = first.__class__(times=times[:5], values=first.values, **alone, **none)  # type: ignore[arg-type]
+    assert pair_series(a, b).by == "order"
+    assert pair_series(before, after).by == "none"
+    assert pair_series(before, after, "order").by == "order"
+
+
+def test_few_data_are_said() -> None:
+    (one,) = compare_histories(
+        history(series(sample(0, 1))), history(series(sample(1, 1), first=9))
+    ).series
+    assert one.words().endswith("too few data for an interval: add repetitions")
+    assert one.ratio.p_value is None
+    (two,) = compare_histories(
+        history(series(sample(0, 2))), history(series(sample(1, 2), first=9))
+    ).series
+    assert two.words().endswith("few data (2 and 2)")
+
+
+def test_single_results_are_held_against_their_own_standard_errors() -> None:
+    first = series(np.array([10.0]), spread=np.array([0.1]))
+    second = series(np.array([11.0]), first=9, spread=np.array([0.11]))
+    (each,) = compare_histories(history(first), history(second)).series
+    z = np.log(1.1) / np.hypot(0.01, 0.01)
+    assert each.ratio.p_value == pytest.approx(2.0 * stats.norm.sf(z))
+
+
+def test_counts_that_never_differ_are_certain() -> None:
+    same = series(np.full(4, 1024.0), unit="bytes")
+    more = series(np.full(4, 2048.0), unit="bytes", first=9)
+    (each,) = compare_histories(history(same), history(more)).series
+    assert each.words() == "2.00x larger (2.00 to 2.00), p < 1e-15"
+    (each,) = compare_histories(history(same), history(same)).series
+    assert each.words().startswith("no significant difference: the same")
+
+
+def test_ratios_that_no_number_can_hold_stay_numbers() -> None:
+    first = history(series(np.array([1e-300, 1e300])))
+    second = history(series(np.array([1e300, 1e-300]), first=9))
+    (each,) = compare_histories(first, second).series
+    assert json.dumps(each.to_json(), allow_nan=False)
+
+
+def test_names_that_one_side_has_alone_may_differ() -> None:
+    first = history(series(sample(0, 5), machine="blake", case="gmres"))
+    second = history(series(sample(1, 5), machine="waterman", case="pgmres", first=9))
+    (each,) = compare_histories(first, second).series
+    assert each.name == "blake | waterman, gmres | pgmres, Total"
+    many = history(series(sample(1, 5), case="a"), series(sample(1, 5), case="b"))
+    with pytest.raises(DataError, match="no timer in common"):
+        compare_histories(first, many)
+
+
+def test_where_more_is_better_less_is_worse() -> None:
+    first = history(series(sample(0, 9), unit="MB/s", smaller_is_better=False))
+    second = history(series(sample(1, 9, 8.0), unit="MB/s", smaller_is_better=False, first=20))
+    comparison = compare_histories(first, second)
+    assert len(comparison.beyond(0.05)) == 1
+    assert len(compare_histories(second, first).beyond(0.05)) == 0
+    assert "smaller" in comparison.series[0].words()
+
+
+def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    timers = {"Albany Total Time:": noise(0, NIGHTS), "Albany: Setup Time:": noise(1, NIGHTS)}
+    slower = {**timers, "Albany Total Time:": 1.17 * noise(2, NIGHTS)}
+    a, b = tmp_path / "a", tmp_path / "b"
+    write_nights(a, {"ice_np4": timers}, range(NIGHTS))
+    write_nights(b, {"ice_np4": slower}, range(NIGHTS))
+    assert main(["compare", str(a), str(b)]) == 0
+    assert "1.17x slower (1.1" in capsys.readouterr().out
+    assert main(["compare", str(a), str(b), "--fail-above", "5%"]) == 1
+    assert main(["compare", str(a), str(b), "--fail-above", "0.2"]) == 0
+    assert main(["compare", str(b), str(a), "--fail-above", "5%"]) == 0
+    assert main(["compare", str(a), str(b), "--timer", "*Setup*", "--fail-above", "0"]) == 0
+    capsys.readouterr()
+    assert main(["compare", str(a), str(b), "--json", "--fail-above", "5%"]) == 1
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["version"] == 1
+    total = next(each for each in answer["series"] if "Total" in each["timer"])
+    assert total["paired_by"] == "nights"
+    assert total["interval"][0] < 1.17 < total["interval"][1]
+    assert total["significant"]
+    assert len(answer["beyond"]) == 1
+
+
+def test_run_files_of_two_solvers(
+    tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for folder, solver, seeds in (("a", "gmres", range(4)), ("b", "pgmres", range(4, 8))):
+        (tmp_path / folder).mkdir()
+        for seed in seeds:
+            values = run_values(iterations=40, ranks=3, restart=10, seed=seed)
+            spec = {"unknowns": 300, "repeat": seed}
+            write_whole(tmp_path / folder, replace(header, solver=solver, spec=spec), values)
+    words = ["compare", str(tmp_path / "a"), str(tmp_path / "b"), "--json", "--pair", "none"]
+    assert main(words) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["series"]
+    for each in answer["series"]:
+        assert each["observations"] == [4, 4]
+        assert each["interval"][0] < each["ratio"] < each["interval"][1]
+
+
+@pytest.mark.parametrize(
+    "words", [["--fail-above", "much"], ["--fail-above", "-1"], ["--pair", "x"], ["--case", "no"]]
+)
+def test_requests_that_mean_nothing_are_refused(tmp_path: Path, words: list[str]) -> None:
+    (path,) = write_nights(tmp_path / "a", {"ice": {"t": noise(0, 1)}}, range(1))
+    with pytest.raises(UsageError):
+        main(["compare", str(path), str(path), *words])
+
+
+def test_equal_values_do_not_differ_by_rounding() -> None:
+    ratio = unpaired_ratio(np.full(6, 6.59), np.full(9, 6.59))
+    assert ratio.p_value == 1.0
+    assert ratio.value == pytest.approx(1.0)
+
+
+def test_the_most_significant_comes_first_after_a_summary(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    factors = {"a same": 1.0, "b small": 1.01, "c large": 1.4, "d faster": 0.8}
+    folders = [tmp_path / name for name in ("A", "B")]
+    for folder, seed in zip(folders, (0, 50), strict=True):
+        timers = {
+            timer: noise(seed + place, NIGHTS) * (factor if seed else 1.0)
+            for place, (timer, factor) in enumerate(factors.items())
+        }
+        write_nights(folder, {"ice": timers}, range(NIGHTS))
+    assert main(["compare", *map(str, folders)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].startswith("4 timers compared: 2 significantly slower in B (most 1.4")
+    assert "1 significantly faster in B (most 1.2" in lines[1]
+    assert lines[1].endswith("1 without a significant difference")
+    order = [line.split(" ")[1] for line in lines[4:8]]
+    assert order == ["c", "d", "b", "a"]
+    assert main(["compare", *map(str, folders), "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    p_values = [each["p_value"] for each in answer["series"]]
+    assert p_values == sorted(p_values)
+    assert answer["summary"] == lines[1]
+
+
+def test_rates_are_worse_and_better_in_the_summary() -> None:
+    first = history(series(noise(0, 30), unit="MB/s", smaller_is_better=False))
+    second = history(series(0.7 * noise(1, 30), unit="MB/s", smaller_is_better=False))
+    assert "1 significantly worse in B (most 1.4" in compare_histories(first, second).summary()
+    assert "1 significantly better in B" in compare_histories(second, first).summary()

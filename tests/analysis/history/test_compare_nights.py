@@ -1,0 +1,201 @@
+"""What two histories say of a ratio that moves: small shifts, drifts, last nights, and the gate."""
+
+from __future__ import annotations
+
+import json
+from datetime import date, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from hindmost.analysis.history.ratio import drifting_ratio
+from hindmost.cli import main
+from hindmost.errors import DataError
+
+LAST = date(2026, 11, 20)
+NIGHTS = np.arange(40)
+STEADY = 10.0 + 0.01 * (NIGHTS % 3)
+
+
+def write(folder: Path, values: NDArray[np.float64], timer: str = "time") -> str:
+    folder.mkdir(exist_ok=True)
+    first = LAST - timedelta(days=values.size - 1)
+    rows = [f"{first + timedelta(days=at)},m,c,{timer},{value}" for at, value in enumerate(values)]
+    (folder / f"{timer}.csv").write_text("date,machine,case,timer,value\n" + "\n".join(rows) + "\n")
+    return str(folder)
+
+
+def compared(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    factor: NDArray[np.float64],
+    limit: str,
+    timer: str = "time",
+) -> tuple[int, str]:
+    a = write(tmp_path / "a", STEADY, timer)
+    b = write(tmp_path / "b", STEADY * factor, timer)
+    status = main(["compare", a, b, "--fail-above", limit])
+    return status, capsys.readouterr().out
+
+
+def test_a_change_of_the_last_two_nights_has_both_dates_and_only_warns(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, text = compared(tmp_path, capsys, np.where(NIGHTS >= 38, 1.3, 1.0), "5%")
+    assert "changed between 2026-11-18 and 2026-11-19, the same before; not yet confirmed" in text
+    assert "1.30x larger" in text
+    assert "warning: worse but not yet confirmed, so no failure: m, c, time" in text
+    assert status == 0
+
+
+def test_an_unconfirmed_change_does_not_hide_what_was_worse_before(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    factor = np.select([NIGHTS >= 37, NIGHTS >= 20], [1.6, 1.3], 1.0)
+    status, text = compared(tmp_path, capsys, factor, "5%")
+    assert status == 1
+    assert "1.30x larger from 2026-11-01 until then; not yet confirmed" in text
+
+
+@pytest.mark.parametrize(
+    ("slow", "words", "status"),
+    [
+        (NIGHTS >= 25, "1.020x larger (1.020 to 1.020), p < 1e-15; since 2026-11-06, the same", 1),
+        (
+            NIGHTS < 25,
+            "the same (1.000 to 1.000), p = 1; since 2026-11-06, 1.020x larger before",
+            0,
+        ),
+    ],
+)
+def test_a_small_shift_is_seen(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    slow: NDArray[np.bool_],
+    words: str,
+    status: int,
+) -> None:
+    found, text = compared(tmp_path, capsys, np.where(slow, 1.02, 1.0), "1%")
+    assert words in text
+    assert "small shift, below 2.8 %" in text
+    assert found == status
+
+
+def test_a_drift_is_told_by_both_ends_and_gated_by_the_last(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    factor = 1.0 + 0.2 * NIGHTS / 40
+    status, text = compared(tmp_path, capsys, factor, "15%")
+    assert "it drifts from 1.003x to 1.20x" in text
+    assert status == 1
+
+
+@pytest.mark.parametrize(
+    ("factor", "words", "status"),
+    [
+        (
+            1.0 + 0.3 * np.minimum(np.arange(90), 50) / 50,
+            "1.30x larger (1.30 to 1.30), p < 1e-15; it drifted until 2026-10-11",
+            1,
+        ),
+        (
+            np.where(np.arange(30) < 4, 1.0, 1.5),
+            "1.50x larger (1.50 to 1.50), p < 1e-15; not judged: the first 4 nights differ",
+            1,
+        ),
+    ],
+)
+def test_the_ratio_is_that_of_the_level_now(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    factor: NDArray[np.float64],
+    words: str,
+    status: int,
+) -> None:
+    steady = np.full(factor.size, 10.0)
+    a, b = write(tmp_path / "a", steady), write(tmp_path / "b", steady * factor)
+    assert main(["compare", a, b, "--fail-above", "25%"]) == status
+    assert words in capsys.readouterr().out
+
+
+def test_nights_without_a_level_are_not_judged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    factor = np.where(np.arange(8) < 4, 1.0, 1.5)
+    steady = np.full(factor.size, 10.0)
+    a, b = write(tmp_path / "a", steady), write(tmp_path / "b", steady * factor)
+    with pytest.raises(DataError, match="could not judge any"):
+        main(["compare", a, b, "--fail-above", "1%"])
+    assert "1.22x larger; not judged: 8 of 8 results are outliers" in capsys.readouterr().out
+
+
+def test_noise_does_not_drift() -> None:
+    found = 0
+    for seed in range(300):
+        noise = 0.01 * np.random.default_rng(seed).normal(size=40)
+        for night in range(1, 40):
+            noise[night] += 0.5 * noise[night - 1]
+        found += drifting_ratio(np.ones(40), np.exp(noise)) is not None
+    assert found <= 3
+
+
+def test_an_exact_drift_has_its_ends() -> None:
+    drift = drifting_ratio(np.ones(30), 1.001 ** np.arange(30))
+    assert drift is not None
+    assert drift.start == pytest.approx(1.0)
+    assert drift.end.value == pytest.approx(1.001**29)
+
+
+def test_a_gate_that_judges_nothing_is_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a = write(tmp_path / "a", np.array([10.0]))
+    b = write(tmp_path / "b", np.array([20.0]))
+    assert main(["compare", a, b]) == 0
+    with pytest.raises(DataError, match="could not judge any timer"):
+        main(["compare", a, b, "--fail-above", "5%"])
+    assert "not judged, too few data: m, c, time" in capsys.readouterr().out
+
+
+def test_one_of_several_comparisons_is_not_called_no_difference(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for place in range(7):
+        ratio = np.array([1.02, 1.10, 1.02, 1.10, 1.12]) if not place else np.array([1.1, 0.9] * 2)
+        write(tmp_path / "a", np.full(ratio.size, 10.0), f"t{place}")
+        write(tmp_path / "b", 10.0 * ratio, f"t{place}")
+    assert main(["compare", str(tmp_path / "a"), str(tmp_path / "b")]) == 0
+    text = capsys.readouterr().out
+    assert "not significant among 7 comparisons (p = 0.02" in text
+    assert "adjusted): 1.07x larger (1.0" in text
+
+
+def test_the_gate_says_what_its_percent_means_for_a_rate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, text = compared(tmp_path, capsys, np.full(40, 0.9), "10.5%", "throughput")
+    assert status == 1
+    assert "worse by more than 10.5 % (ratio of times above 1.105x; of rates, A over B)" in text
+
+
+def test_remarks_left_out_are_all_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a = write(tmp_path / "a", np.concatenate([STEADY, np.full(60, -1.0)]))
+    assert main(["compare", a, write(tmp_path / "b", STEADY)]) == 0
+    assert "55 more remarks" in capsys.readouterr().err
+
+
+def test_json_says_what_the_gate_left_open(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a = write(tmp_path / "a", STEADY)
+    b = write(tmp_path / "b", STEADY * np.where(NIGHTS >= 38, 1.3, 1.0))
+    assert main(["compare", a, b, "--fail-above", "5%", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["unconfirmed"] == ["m, c, time"]
+    assert answer["not_judged"] == []
+    (change,) = answer["series"][0]["ratio_changes"]
+    assert not change["confirmed"]

@@ -1,0 +1,235 @@
+"""What is said of a series does not contradict its values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.analysis.history.planted import day, history, noise, series, stepped
+
+from hindmost.analysis.history.acknowledgements import Acknowledgement
+from hindmost.analysis.history.change_groups import SeriesChange
+from hindmost.analysis.history.change_sentences import details_of, drift_lines, open_lines
+from hindmost.analysis.history.headline import data_remarks, doubt_lines, headline
+from hindmost.analysis.history.history_json import to_json
+from hindmost.analysis.history.mail_plan import MailPlan, news_words, plan_mail
+from hindmost.analysis.history.mail_record import MailRecord
+from hindmost.analysis.history.study import FAIL, PASS, UNKNOWN, WARN, HistoryStudy, judge_history
+from hindmost.analysis.readers.remarks import SHOWN, Remarks
+from hindmost.cli import main
+from hindmost.errors import UsageError
+
+NEWEST = datetime(2026, 11, 20, tzinfo=UTC)
+
+
+def nights(count: int, value: Callable[[int], float]) -> NDArray[np.float64]:
+    return np.array([value(night) for night in range(count)], np.float64)
+
+
+def study_of(values: NDArray[np.float64], **others: object) -> HistoryStudy:
+    return judge_history(history(series(values)), **others)  # type: ignore[arg-type]
+
+
+def ripple(night: int) -> float:
+    return 10.0 + 0.01 * (night % 3)
+
+
+def write_rows(folder: Path, rows: list[tuple[str, float]]) -> Path:
+    folder.mkdir(exist_ok=True)
+    lines = [f"{date},m,c,time,{value}" for date, value in rows]
+    (folder / "a.csv").write_text("\n".join(["date,machine,case,timer,value", *lines]) + "\n")
+    return folder
+
+
+@pytest.mark.parametrize("last", [10, 20, 35])
+def test_a_shift_below_the_least_change_is_named_and_is_no_outlier(last: int) -> None:
+    study = study_of(nights(60, lambda night: 102.0 if night >= 60 - last else 100.0))
+    (judged,) = study.judged
+    (shift,) = judged.detection.small_shifts
+    assert (shift.index, shift.stop) == (60 - last, 60)
+    assert shift.effect == pytest.approx(0.02)
+    assert judged.detection.level_now == pytest.approx(102.0)
+    assert not judged.detection.outliers
+    assert not judged.detection.changes
+    assert headline(study) == "pass: no change of 2.8 % or more in 1 series"
+    (line,) = doubt_lines(study)
+    assert "1 series with a shift below 2.8 %" in line
+    assert f"100 s -> 102 s, +2.0 % since {day(60 - last)}" in line
+    answer = to_json(study)
+    assert answer["least_change_percent"] == pytest.approx(2.84, abs=0.01)
+    assert answer["series"][0]["small_shifts"][0]["date"] == day(60 - last)
+    assert answer["series"][0]["level_now"] == pytest.approx(102.0)
+
+
+def test_a_small_shift_in_noise_is_found_and_noise_alone_has_none() -> None:
+    quiet = np.random.default_rng(1).normal(0.0, 0.001, 80)
+    values = 100.0 * np.exp(quiet)
+    assert not study_of(values).judged[0].detection.small_shifts
+    values[50:] *= 1.025
+    detection = study_of(values).judged[0].detection
+    assert [shift.index for shift in detection.small_shifts] == [50]
+    assert not detection.outliers
+    for seed in range(5):
+        assert not study_of(noise(seed, 100)).judged[0].detection.small_shifts
+
+
+def test_small_shifts_that_add_up_are_told() -> None:
+    study = study_of(nights(90, lambda night: 100.0 + 2.0 * (night // 30)))
+    assert study.judged[0].detection.small_shift_now == pytest.approx(0.04)
+    assert headline(study) == "pass: 1 series with smaller shifts that sum to over 2.8 %"
+    (line,) = doubt_lines(study)
+    assert line.endswith(", +4.0 % in total")
+
+
+def test_a_shift_that_comes_back_is_no_level_now() -> None:
+    study = study_of(nights(80, lambda night: 102.0 if 40 <= night < 60 else 100.0))
+    assert study.judged[0].detection.level_now == pytest.approx(100.0)
+    assert not study.judged[0].detection.outliers
+
+
+def test_one_slow_night_of_many_runs_is_one_night(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def rows(slow: int) -> list[tuple[str, float]]:
+        return [
+            (
+                f"{NEWEST - timedelta(days=59 - night):%Y-%m-%d}T03:0{run}:00",
+                (11.0 if night >= 60 - slow else 10.0) + 0.01 * run,
+            )
+            for night in range(60)
+            for run in range(5)
+        ]
+
+    one = write_rows(tmp_path / "one", rows(1))
+    assert main(["history", str(one)]) == 0
+    *_, row = capsys.readouterr().out.splitlines()
+    assert row.split()[:6] == ["pass", "m,", "c,", "time", "60", "10.02"]
+    assert row.split()[-2:] == ["0", "1"]
+    three = write_rows(tmp_path / "three", rows(3))
+    assert main(["history", str(three)]) == 0
+    text = capsys.readouterr().out
+    assert "warn: 1 change for the worse not yet confirmed" in text
+    assert "not confirmed yet: found on 1 of 3 consecutive nights" in text
+    assert main(["history", str(write_rows(tmp_path / "five", rows(5)))]) == 1
+
+
+@pytest.mark.parametrize(("count", "first"), [(9, 4), (8, 4), (10, 4)])
+def test_too_few_nights_on_either_side_are_not_judged(count: int, first: int) -> None:
+    study = study_of(nights(count, lambda night: ripple(night) * (1.0 if night < first else 1.5)))
+    assert study.status() == UNKNOWN
+    assert headline(study) == "unknown: 1 series that cannot be judged yet"
+    assert len(list(doubt_lines(study))) == 1
+    assert not study.judged[0].detection.outliers
+    record = to_json(study)["series"][0]
+    assert record["status"] == UNKNOWN
+    assert record["unjudged"]
+    assert record["level_now"] is None or record["level_now"] == pytest.approx(15.0, rel=0.01)
+
+
+def test_first_nights_that_are_not_judged_are_named_later_too() -> None:
+    study = study_of(nights(30, lambda night: ripple(night) * (1.0 if night < 4 else 1.5)))
+    assert headline(study) == "pass: 1 series whose older nights cannot be judged"
+    (line,) = doubt_lines(study)
+    assert "the first 4 nights differ by -33 %" in line
+    assert study.status(float("-inf")) == UNKNOWN
+    detection = study_of(
+        nights(30, lambda night: 10.0 if night == 0 else 15.0 + 0.01 * (night % 3))
+    )
+    assert not detection.judged[0].detection.unjudged  # one night is an outlier
+
+
+def ended_drift(night: int) -> float:
+    return ripple(night) * (1.0 + 0.3 * min(night, 50) / 50)
+
+
+def test_a_drift_that_ended_at_a_worse_level_is_open() -> None:
+    values = nights(90, ended_drift)
+    study = study_of(values)
+    assert study.status() == PASS
+    head, line = open_lines(study)
+    assert "1 older slowdown in 1 case" in head
+    assert "in a drift from" in line
+    (record,) = to_json(study)["open"]
+    assert record["verdict"] == "trend"
+    assert record["dates"][0] == day(0)
+    assert record["effect_percent"] == pytest.approx(29.0, abs=3.0)
+    whole = study_of(values, last_days=88.0)
+    assert whole.status() == WARN
+    assert "1 series drifted for the worse and stayed there" in headline(whole)
+    assert any(line.startswith("drifted: ") for line in drift_lines(whole))
+    assert plan_mail(whole, MailRecord(digest=0.0), NEWEST.timestamp()).others == 1
+    note = Acknowledgement(date=day(25), case="ice", reason="grows with the data")
+    assert not list(open_lines(study_of(values, acknowledged=[note])))
+    assert not list(open_lines(study_of(1.0 / values)))
+    back = np.append(values, nights(20, ripple))
+    assert not list(open_lines(study_of(back)))
+
+
+def test_only_between_commits_needs_commits(tmp_path: Path) -> None:
+    rows = [(f"{NEWEST - timedelta(days=19 - i):%Y-%m-%d}", 10.0 + 2 * (i > 9)) for i in range(20)]
+    data = write_rows(tmp_path / "data", rows)
+    with pytest.raises(UsageError, match=r"--only-between commits: no result of .* names a commit"):
+        main(["history", str(data), "--only-between", "commits"])
+    bare = replace(series(noise(0, 30), case="sea"), commits=("",) * 30)
+    study = judge_history(history(series(noise(0, 30)), bare), only_between="commits")
+    assert [name.case for name in study.refused] == ["sea"]
+
+
+def test_remarks_that_are_left_out_are_counted() -> None:
+    found = Remarks()
+    for row in range(60):
+        found.add("not positive", f"row {row}: -1 is not positive")
+    planted = replace(history(series(noise(0, 20))), warnings=found.sentences())
+    assert data_remarks(judge_history(planted))[-1] == f"{60 - SHOWN} more remarks"
+
+
+def test_what_confirms_a_change_is_said_in_nights() -> None:
+    study = study_of(stepped(0, nights=40, step=37))
+    (judged,) = study.judged
+    (change,) = judged.detection.changes
+    assert study.status() == WARN
+    assert "not confirmed yet: found on 1 of 3 consecutive nights" in list(
+        details_of(SeriesChange(judged=judged, change=change))
+    )
+    assert study_of(stepped(0, nights=40, step=35)).status() == FAIL
+
+
+def test_a_known_drift_is_marked() -> None:
+    values = noise(3, 90) * np.exp(np.linspace(0.0, 0.26, 90))
+    note = Acknowledgement(date=day(45), case="ice", reason="grows with the data")
+    study = study_of(values, acknowledged=[note])
+    assert headline(study) == "pass: 1 series with an acknowledged drift"
+    assert next(drift_lines(study)).endswith("; acknowledged: grows with the data")
+
+
+def test_the_largest_open_changes_are_listed() -> None:
+    members = [
+        series(
+            stepped(seed, nights=90, step=20 + 5 * seed, by=1.3 if seed == 0 else 0.1), case=case
+        )
+        for seed, case in enumerate("abcdefg")
+    ]
+    head, first, *rest, last = open_lines(judge_history(history(*members)))
+    assert "7 older slowdowns" in head
+    assert "blake, a, Total" in first
+    assert len(rest) == 4
+    assert last.startswith("  and 2 more, smaller")
+    earliest = min(line.split(", on ")[1][:10] for line in (first, *rest))
+    assert f"--since {earliest} " in head
+
+
+@pytest.mark.parametrize(
+    ("count", "words"), [(1, "1 other new change"), (2, "2 other new changes")]
+)
+def test_the_subject_of_a_mail_counts_in_english(count: int, words: str) -> None:
+    (judged,) = study_of(stepped(0, by=-0.2)).judged
+    found = [SeriesChange(judged=judged, change=judged.detection.changes[0])] * count
+    plan = MailPlan(
+        news=(), others=0, again=(), still_open=0, digest=False, next_digest="", record=MailRecord()
+    )
+    assert news_words(plan, found) == words

@@ -1,0 +1,288 @@
+"""JUnit XML and CTest's own results: as the tools write them, and as they should not be."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.analysis.readers.history_files import JUNIT, by_name
+
+from hindmost.analysis.readers import xml_events
+from hindmost.analysis.readers.find import recognise
+from hindmost.analysis.readers.history import History
+from hindmost.analysis.readers.read import read_history
+from hindmost.analysis.readers.registry import HISTORY_FORMATS
+from hindmost.cli import main
+from hindmost.errors import DataError
+
+NAMES = ("fast", "solve[/data/mesh.h5]", "größe/α,β=2", "a&<b>")
+PROJECT = """
+cmake_minimum_required(VERSION 3.10)
+project(small NONE)
+include(CTest)
+add_test(NAME fast COMMAND ${CMAKE_COMMAND} -E true)
+add_test(NAME "solve[/data/mesh.h5]" COMMAND ${CMAKE_COMMAND} -E true)
+add_test(NAME "größe/α,β=2" COMMAND ${CMAKE_COMMAND} -E true)
+add_test(NAME "a&<b>" COMMAND ${CMAKE_COMMAND} -E true)
+add_test(NAME fails COMMAND ${CMAKE_COMMAND} -E false)
+add_test(NAME off COMMAND ${CMAKE_COMMAND} -E true)
+set_tests_properties(off PROPERTIES DISABLED TRUE)
+add_test(NAME skipped COMMAND ${CMAKE_COMMAND} -E false)
+set_tests_properties(skipped PROPERTIES SKIP_RETURN_CODE 1)
+add_test(NAME absent COMMAND no-such-program)
+"""
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project whose tests were run by ctest."""
+    if not shutil.which("ctest"):
+        pytest.skip("no ctest here: apt-get install cmake")
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "CMakeLists.txt").write_text(PROJECT, encoding="utf-8")
+    made = folder / "build"
+    for words in (
+        ["cmake", "-S", ".", "-B", "build", "-DSITE=blake", "-DBUILDNAME=gcc"],
+        ["ctest", "--test-dir", "build", "-T", "Test", "--output-junit", "results.xml"],
+    ):
+        subprocess.run(words, cwd=folder, capture_output=True, check=False, timeout=100)
+    with (made / "list.json").open("wb") as listing:
+        words = ["ctest", "--show-only=json-v1"]
+        subprocess.run(words, cwd=made, stdout=listing, check=True, timeout=100)
+    return made
+
+
+def found_in(history: History) -> tuple[set[str], dict[str, str]]:
+    return (
+        {series.name.case for series in history.series},
+        {each.case: each.reason for each in history.failures},
+    )
+
+
+def test_what_ctest_writes_is_read(build: Path) -> None:
+    cases, failed = found_in(read_history(build / "results.xml"))
+    assert cases == set(NAMES)
+    assert failed == {"fails": "failed", "absent": "not run: Unable to find executable"}
+    dashboard = read_history(build / "Testing")
+    cases, failed = found_in(dashboard)
+    assert cases == set(NAMES)
+    assert failed == {"fails": "failed", "absent": "not run: Unable to find executable"}
+    assert {series.name.machine for series in dashboard.series} == {"blake gcc"}
+    with pytest.raises(DataError, match=r"lists tests .* no times.*--output-junit"):
+        read_history(build / "list.json")
+
+
+def test_names_with_brackets_reach_the_terminal(
+    build: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["history", str(build / "results.xml")]) == 0
+    printed = capsys.readouterr().out
+    assert all(name in printed for name in NAMES)
+
+
+def test_a_listing_beside_results_is_left_out_and_told(build: Path, tmp_path: Path) -> None:
+    for name in ("results.xml", "list.json"):
+        shutil.copy(build / name, tmp_path)
+    history = read_history(tmp_path)
+    assert len(history.series) == len(NAMES)
+    assert any("no times" in each for each in history.warnings)
+
+
+DASHBOARD = """<?xml version="1.0" encoding="UTF-8"?>
+<Site BuildName="Linux-c++" Name="blake" Generator="ctest-3.25.1">
+  <Testing>
+    <StartTestTime>1795328831</StartTestTime>
+    <TestList><Test>./solve</Test></TestList>
+    {tests}
+  </Testing>
+</Site>
+"""
+TEST = """<Test Status="{status}"><Name>{name}</Name><Path>{path}</Path><Results>
+<NamedMeasurement type="numeric/double" name="Speed"><Value>3.5</Value></NamedMeasurement>
+<NamedMeasurement type="numeric/double" name="Execution Time"><Value>{time}</Value>
+</NamedMeasurement>
+<NamedMeasurement type="text/string" name="Completion Status"><Value>{said}</Value>
+</NamedMeasurement><Measurement><Value encoding="base64" compression="gzip">eJwr</Value>
+</Measurement></Results></Test>"""
+
+
+def dashboard(*tests: dict[str, str]) -> str:
+    usual = {"status": "passed", "path": ".", "time": "0.5", "said": "Completed"}
+    return DASHBOARD.format(tests="".join(TEST.format(**(usual | each)) for each in tests))
+
+
+def write(folder: Path, text: str, name: str = "results.xml") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_dashboard_without_ctest(tmp_path: Path) -> None:
+    text = dashboard(
+        {"name": "solve[2]"},
+        {"name": "same", "path": "./a", "time": "1.5"},
+        {"name": "same", "path": "./b", "time": "2.5"},
+        {"name": "broken", "status": "failed"},
+        {"name": "off", "status": "notrun", "said": "Disabled"},
+        {"name": "own", "status": "notrun", "said": "SKIP_RETURN_CODE=77"},
+    )
+    history = read_history(write(tmp_path, text, "Test.xml"))
+    values = {name[1:]: series.values.tolist() for name, series in by_name(history).items()}
+    assert values == {
+        ("solve[2]", "time"): [0.5],
+        ("./a/same", "time"): [1.5],
+        ("./b/same", "time"): [2.5],
+    }
+    assert [each.case for each in history.failures] == ["broken"]
+    assert history.series[0].times.tolist() == [1795328831.0]
+    assert any("'Speed' is left out" in each for each in history.warnings)
+
+
+PYTEST = """<?xml version="1.0" encoding="utf-8"?><testsuites name="pytest tests">
+<testsuite name="pytest" errors="0" failures="0" skipped="1" tests="3" time="0.056"
+ timestamp="2026-11-22T06:35:27.164829+01:00" hostname="vm">
+<testcase classname="tests.test_a" name="test_solve[/data/mesh.h5-ü]" time="0.021"/>
+<testcase classname="tests.test_a" name="test_slow" time="1.5"><skipped type="pytest.xfail"
+ message=""/></testcase>
+<testcase classname="tests.test_a" name="test_left" time="0.001"><error message="teardown">x
+</error></testcase></testsuite></testsuites>"""
+GOOGLE = """<?xml version="1.0" encoding="UTF-8"?>
+<testsuites tests="3" timestamp="2026-11-22T06:35:27.164" time="0.4" name="AllTests">
+<testsuite name="Sizes/Solve" tests="2" time="0.3" timestamp="2026-11-22T06:35:27.164">
+<testcase name="Cg/0" value_param="16" file="a.cc" line="7" status="run" result="completed"
+ time="0.25" timestamp="2026-11-22T06:35:28.0" classname="Sizes/Solve"/>
+<testcase name="DISABLED_Gmres/0" status="notrun" result="suppressed" time="0."
+ timestamp="2026-11-22T06:35:28.0" classname="Sizes/Solve"/>
+</testsuite></testsuites>"""
+MAVEN = """<?xml version="1.0" encoding="UTF-8"?>
+<testsuite xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" name="org.Solve"
+ time="1,234.9" tests="3" errors="0" skipped="0" failures="0">
+<properties><property name="git.commit" value="6177ebf"/></properties>
+<testcase name="cg" classname="org.Solve" time="1,234.5"/>
+<testcase name="zero" classname="org.Solve" time="0"/>
+<testcase name="flaky" classname="org.Solve" time="0.1"><flakyFailure message=""/></testcase>
+</testsuite>"""
+
+
+@pytest.mark.parametrize(
+    ("text", "series", "failed"),
+    [
+        (PYTEST, {"tests.test_a.test_solve[/data/mesh.h5-ü]": 0.021}, {"tests.test_a.test_left"}),
+        (GOOGLE, {"Sizes/Solve.Cg/0": 0.25}, set()),
+        (MAVEN, {"org.Solve.cg": 1234.5}, {"org.Solve.flaky"}),
+        (JUNIT, {"tests.test_solve.test_solve[ilu]": 0.81}, {"tests.test_solve.bad"}),
+    ],
+)
+def test_junit_of_many_tools(
+    tmp_path: Path, text: str, series: dict[str, float], failed: set[str]
+) -> None:
+    path = write(tmp_path, text, "TEST-2026-11-22.xml")
+    found = recognise(path, HISTORY_FORMATS)
+    assert found is not None
+    assert found.name == "tests"
+    history = read_history(path)
+    assert {each.name.case: each.values[0] for each in history.series} == series
+    assert {each.case for each in history.failures} == failed
+    assert {each.name.timer for each in history.series} == {"time"}
+
+
+def test_the_time_is_that_of_the_test_or_its_suite_or_the_file(tmp_path: Path) -> None:
+    def time_of(text: str, name: str) -> float:
+        return float(read_history(write(tmp_path, text, name)).series[0].times[0])
+
+    assert time_of(PYTEST, "a.xml") == pytest.approx(1795325727.164829)
+    assert time_of(GOOGLE, "b.xml") == 1795329328.0
+    assert time_of(MAVEN, "TEST-2026-11-22.xml") == 1795305600.0
+    os.utime(write(tmp_path, MAVEN, "c.xml"), (1.7e9, 1.7e9))
+    undated = read_history(tmp_path / "c.xml")
+    assert undated.series[0].times.tolist() == [1.7e9]
+    assert "modification" in undated.warnings[0]
+
+
+def test_spaces_do_not_hold_up_the_search_for_a_format(tmp_path: Path) -> None:
+    path = write(tmp_path, "{" + " " * 60_000 + "}", "spaces.json")
+    with pytest.raises(DataError, match=r"format of .* is unknown"):
+        read_history(path)
+
+
+def test_the_machine_is_the_folders_or_the_host(tmp_path: Path) -> None:
+    assert read_history(write(tmp_path, PYTEST)).series[0].name.machine == "vm"
+    (tmp_path / "test-results").mkdir()
+    found = read_history(write(tmp_path / "test-results", PYTEST))
+    assert found.series[0].name.machine == "vm"
+    (tmp_path / "weaver-results").mkdir()
+    found = read_history(write(tmp_path / "weaver-results", PYTEST))
+    assert found.series[0].name.machine == "weaver"
+
+
+BOMB = """<?xml version="1.0"?><!DOCTYPE testsuite [<!ENTITY a "aaaaaaaaaa">
+<!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;">]>
+<testsuite><testcase name="&c;" time="1"/></testsuite>"""
+EXTERNAL = """<?xml version="1.0"?><!DOCTYPE testsuite [<!ENTITY x SYSTEM "{secret}">]>
+<testsuite timestamp="2026-11-22T06:35:27"><testcase name="&x;" time="1"/></testsuite>"""
+OUTSIDE = """<?xml version="1.0"?><!DOCTYPE testsuite SYSTEM "{secret}">
+<testsuite timestamp="2026-11-22T06:35:27"><testcase name="a" time="1"/></testsuite>"""
+
+
+@pytest.mark.parametrize("text", [BOMB, EXTERNAL, OUTSIDE])
+def test_document_types_are_refused(tmp_path: Path, text: str) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("a secret")
+    with pytest.raises(DataError, match="document type") as raised:
+        read_history(write(tmp_path, text.replace("{secret}", secret.as_uri())))
+    assert "a secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        JUNIT[:-20],
+        JUNIT.replace("</testcase>", ""),
+        JUNIT.replace("2026-11-20T05:30:12", "yesterday"),
+        JUNIT.replace('name="test_solve[ilu]"', "").replace('classname="tests.test_solve"', ""),
+        '<testsuite name="empty"/>',
+        "<testsuite>" * 200,
+        JUNIT.replace("UTF-8", "klingon"),
+        JUNIT.replace("6177ebf", "\x01"),
+        dashboard({"name": ""}),
+        dashboard({"name": "a"}).replace("1795328831", "soon"),
+    ],
+)
+def test_damaged_files_are_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(DataError):
+        read_history(write(tmp_path, text))
+
+
+def test_files_that_are_too_large_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(xml_events, "LARGEST_BYTES", len(JUNIT) - 1)
+    with pytest.raises(DataError, match="without the tests' output"):
+        read_history(write(tmp_path, JUNIT))
+
+
+def test_long_output_is_not_kept(tmp_path: Path) -> None:
+    text = JUNIT.replace("<failure", f"<system-out>{'x' * 300_000}</system-out><failure")
+    path = write(tmp_path, text)
+    longest = max(
+        len(each.text) for each in xml_events.xml_events(path) if isinstance(each, xml_events.End)
+    )
+    assert longest <= 2 * xml_events.LONGEST_TEXT
+    assert len(read_history(path).series) == 1
+
+
+def test_times_that_are_none_are_left_out_and_told(tmp_path: Path) -> None:
+    text = JUNIT.replace('time="0.81"', 'time="soon"')
+    history = read_history(write(tmp_path, text))
+    assert not history.series
+    assert "not a number" in history.warnings[0]
+
+
+def test_a_listing_is_known_wherever_its_kind_stands(tmp_path: Path) -> None:
+    listing = {"kind": "ctestInfo", "tests": [], "version": {"major": 1, "minor": 0}}
+    with pytest.raises(DataError, match="no times"):
+        read_history(write(tmp_path, json.dumps(listing), "list.json"))

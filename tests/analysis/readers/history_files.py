@@ -1,0 +1,287 @@
+"""Nightly results as the tools write them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hindmost.analysis.readers.history import History, NightlySeries
+
+CASE = "green-3-20km_ent_np8"
+
+TIMERS = {
+    "Albany Fill: Residual:": 2.5,
+    "Albany Residual Fill: Evaluate:": 2.25,
+    "Albany Total Time:": 10.0,
+    "Albany: Total Fill Time:": 5.0,
+}
+
+COMMITS = {"Albany git commit id": "6177ebf", "Trilinos git commit id": "5e36d3d"}
+
+
+def night(
+    date: int = 20210124,
+    timers: dict[str, Any] | None = None,
+    *,
+    case: str = CASE,
+    start: str | None = "05:34:11",
+    commits: dict[str, Any] | None = None,
+    **others: Any,
+) -> dict[str, Any]:
+    """Return a case of a nightly file."""
+    about = dict(COMMITS if commits is None else commits)
+    if start is not None:
+        about["Simulation start time"] = start
+    return {
+        case: {
+            "Albany cxx compiler": "Intel 18.0.1.20171018",
+            "Albany git branch": "master",
+            **about,
+            "case": case.rpartition("_")[0],
+            "date": date,
+            "max host memory": 549.441406,
+            "np": 8,
+            "passed": True,
+            "timers": TIMERS if timers is None else timers,
+            **others,
+        }
+    }
+
+
+def write_night(folder: Path, date: int = 20210124, *args: Any, **others: Any) -> Path:
+    path = folder / f"ctest-{date}.json"
+    path.write_text(json.dumps(night(date, *args, **others), indent=4))
+    return path
+
+
+def google(date: str, *entries: dict[str, Any], **context: Any) -> dict[str, Any]:
+    return {
+        "context": {
+            "date": date,
+            "host_name": "blake",
+            "executable": "./bench/sums",
+            "num_cpus": 2,
+            "caches": [{"type": "Data", "level": 1, "size": 49152, "num_sharing": 1}],
+            "load_avg": [3.6, 3.7, 3.0],
+            "library_build_type": "release",
+            "json_schema_version": 1,
+            **context,
+        },
+        "benchmarks": list(entries),
+    }
+
+
+def repetition(name: str, real: Any, cpu: Any, unit: str = "ns", **others: Any) -> dict[str, Any]:
+    return {
+        "name": name,
+        "family_index": 0,
+        "per_family_instance_index": 0,
+        "run_name": name,
+        "run_type": "iteration",
+        "repetitions": 3,
+        "repetition_index": 0,
+        "threads": 1,
+        "iterations": 2475,
+        "real_time": real,
+        "cpu_time": cpu,
+        "time_unit": unit,
+        **others,
+    }
+
+
+def aggregate(name: str, kind: str, real: float, cpu: float) -> dict[str, Any]:
+    return {
+        **repetition(name, real, cpu, run_type="aggregate"),
+        "name": f"{name}_{kind}",
+        "aggregate_name": kind,
+        "aggregate_unit": "time",
+        "iterations": 3,
+    }
+
+
+def session(date: str, *, commit: str | None = "a" * 40, **stats: float) -> dict[str, Any]:
+    return {
+        "machine_info": {"node": "blake", "system": "Linux", "cpu": {"flags": ["avx", "sse"]}},
+        "commit_info": {
+            "id": commit,
+            "time": None,
+            "author_time": None,
+            "dirty": False,
+            "project": "albany",
+            "branch": "main",
+        },
+        "benchmarks": [
+            {
+                "group": "sorting",
+                "name": "test_sort[10]",
+                "fullname": "test_b.py::test_sort[10]",
+                "params": {"n": 10},
+                "param": "10",
+                "extra_info": {},
+                "options": {"disable_gc": False, "timer": "perf_counter", "min_rounds": 5},
+                "stats": {
+                    "min": 0.9,
+                    "mean": 2.5,
+                    "median": 2.0,
+                    "stddev": 9.0,
+                    "iqr": 1.3489795003921634,
+                    "rounds": 4,
+                    "stddev_outliers": 1,
+                    **stats,
+                },
+            }
+        ],
+        "datetime": date,
+        "version": "5.1.0",
+    }
+
+
+def hyperfine(*times: Any, codes: list[int | None] | None = None, **others: Any) -> dict[str, Any]:
+    return {
+        "results": [
+            {
+                "command": "sleep 0.1",
+                "mean": 0.1,
+                "stddev": 0.01,
+                "median": 0.1,
+                "user": 0.001,
+                "system": 0.0,
+                "min": 0.1,
+                "max": 0.1,
+                "times": list(times),
+                "exit_codes": [0] * len(times) if codes is None else codes,
+                **others,
+            }
+        ]
+    }
+
+
+ASV_COLUMNS = [
+    *("result", "params", "version", "started_at", "duration", "stats_ci_99_a", "stats_ci_99_b"),
+    *("stats_q_25", "stats_q_75", "stats_number", "stats_repeat", "samples", "profile"),
+]
+
+ASV_BENCHMARKS = {
+    "b.Suite.time_sort": {
+        "code": "def time_sort(self, n, kind): ...",
+        "name": "b.Suite.time_sort",
+        "param_names": ["n", "kind"],
+        "params": [["10", "1000"], ["'a'"]],
+        "type": "time",
+        "unit": "seconds",
+        "version": "b71d",
+    },
+    "b.track_size": {"name": "b.track_size", "type": "track", "unit": "things", "version": "f95a"},
+    "version": 2,
+}
+
+
+def asv(
+    commit: str = "c3b9" * 10,
+    date_ms: int = 1611466451000,
+    results: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    own = {
+        "b.Suite.time_sort": [
+            *([2.5e-6, 9e-6], [["10", "1000"], ["'a'"]], "b71d", 1611466459000, 1.9),
+            *([2e-6, None], [3e-6, None], [2.4e-6, 9e-6], [2.6e-6, 9e-6], [4, 1], [3, 1]),
+        ],
+        "b.track_size": [[42], [], "f95a", 1611466459000, 0.4],
+    }
+    return {
+        "commit_hash": commit,
+        "env_name": "virtualenv-py3.11",
+        "date": date_ms,
+        "params": {"machine": "m1", "python": "3.11"},
+        "python": "3.11",
+        "requirements": {},
+        "env_vars": {},
+        "result_columns": ASV_COLUMNS,
+        "results": results or own,
+        "durations": {"<build>": 4.8},
+        "version": 2,
+    }
+
+
+def write_asv(folder: Path, name: str = "c3b9c3b9-virtualenv-py3.11", **others: Any) -> Path:
+    machine = folder / "m1"
+    machine.mkdir(parents=True, exist_ok=True)
+    (folder / "benchmarks.json").write_text(json.dumps(ASV_BENCHMARKS))
+    (machine / "machine.json").write_text('{"machine": "m1", "version": 1}')
+    path = machine / f"{name}.json"
+    path.write_text(json.dumps(asv(**others)))
+    return path
+
+
+TABLE = """time,commit,solve [s],memory [bytes]
+2025-01-01T03:00:00Z,aaa0,1.25,1024
+2025-01-02T03:00:00Z,aaa1,1.5,2048
+"""
+
+JUNIT = """<?xml version="1.0" encoding="UTF-8"?>
+<testsuites><testsuite name="small" hostname="blake" timestamp="2026-11-20T05:30:12">
+<properties><property name="commit" value="6177ebf"/></properties>
+<testcase classname="tests.test_solve" name="test_solve[ilu]" time="0.81"/>
+<testcase classname="tests.test_solve" name="bad" time="0.05"><failure message="no luck"/>
+</testcase></testsuite></testsuites>
+"""
+
+WRITTEN: dict[str, str] = {
+    "nightly": json.dumps({**night(), **night(case="failed_np2", passed=False, timers={})}),
+    "google-benchmark": json.dumps(
+        google(
+            "2021-01-24T05:34:11+00:00",
+            repetition("sum/10", 2.0, 1.5, things=3.0),
+            repetition("sum/10", 4.0, 1.5, things=3.0),
+            aggregate("sum/10", "mean", 3.0, 1.5),
+            repetition("bad", 0.0, 0.0, error_occurred=True, error_message="no luck"),
+        )
+    ),
+    "pytest-benchmark": json.dumps(session("2021-01-24T05:34:11.283492+00:00")),
+    "hyperfine": json.dumps(hyperfine(0.1, 0.2)),
+    "asv": json.dumps(asv()),
+    "tests": JUNIT,
+    "csv": TABLE,
+}
+"""A file of every format that is text."""
+
+
+def by_name(history: History) -> dict[tuple[str, str, str], NightlySeries]:
+    return {(s.name.machine, s.name.case, s.name.timer): s for s in history.series}
+
+
+def assert_sound(history: History) -> None:
+    """Check what every history promises."""
+    assert history.series or history.failures
+    names = [each.name for each in history.series]
+    assert names == sorted(set(names))
+    timers = {name.timer for name in names}
+    for child, parent in history.parents.items():
+        assert child in timers
+        above = [child]
+        while parent is not None:
+            assert parent in timers
+            assert parent not in above
+            above.append(parent)
+            parent = history.parents.get(parent)  # type: ignore[assignment]
+    for series in history.series:
+        count = len(series.values)
+        assert count > 0
+        assert series.times.dtype == series.values.dtype == np.float64
+        assert series.times.shape == series.values.shape == (count,)
+        assert len(series.commits) == len(series.commit_parts) == count
+        assert np.isfinite(series.times).all()
+        assert (np.diff(series.times) >= 0).all()
+        assert (series.values > 0).all()
+        assert np.isfinite(series.values).all()
+        if series.spread is not None:
+            known = series.spread[~np.isnan(series.spread)]
+            assert series.spread.shape == (count,)
+            assert known.size
+            assert (known >= 0).all()
+            assert np.isfinite(known).all()
+    times = [each.time for each in history.failures]
+    assert times == sorted(times)

@@ -1,0 +1,157 @@
+"""What is left out of an experiment, what is asked of it, and what is said."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from hindmost.analysis.readers.gather_experiment import ExperimentGathering
+from hindmost.analysis.readers.remarks import SHOWN, Remarks, first_few
+from hindmost.analysis.readers.units import unit_of
+from hindmost.errors import DataError, UsageError
+
+
+@pytest.fixture
+def gathering() -> ExperimentGathering:
+    made = ExperimentGathering()
+    made.declare(["p", "n"], "here")
+    return made
+
+
+def test_what_is_no_measurement_is_left_out_with_its_place(gathering: ExperimentGathering) -> None:
+    gathering.add(("a", "time"), (2, 1), [1.0, math.nan], "line 1")
+    gathering.add(("a", "time"), (4, 1), [math.inf], "line 2")
+    gathering.add(("a", "time"), (8, 1), [-1.0, 3.0, 0.0], "line 3")
+    experiment = gathering.experiment("it")
+    np.testing.assert_array_equal(experiment.series[0].points, [[2, 1], [8, 1]])
+    np.testing.assert_array_equal(experiment.series[0].values, [[1], [3]])
+    told = "\n".join(experiment.warnings)
+    assert "line 1: nan for a (time) at p = 2, n = 1 is not a measurement; left out." in told
+    assert "line 2: inf for a (time) at p = 4, n = 1 is not a measurement" in told
+    assert "line 3: -1 for a (time) at p = 8, n = 1 is not above zero" in told
+    assert "line 3: 0 for a (time)" in told
+    assert len(experiment.warnings) == 4
+
+
+def test_a_series_of_zeros_is_skipped_with_one_sentence(gathering: ExperimentGathering) -> None:
+    for p in (2, 4, 8):
+        gathering.add(("a", "bytes"), (p, 1), [0.0, 0.0], f"line {p}")
+        gathering.add(("a", "time"), (p, 1), [1.0], f"line {p}")
+    experiment = gathering.experiment("it")
+    assert [series.metric for series in experiment.series] == ["time"]
+    assert experiment.warnings == ("line 2: a (bytes) is zero at every point; skipped.",)
+
+
+def test_a_series_without_a_good_value_is_skipped(gathering: ExperimentGathering) -> None:
+    gathering.add(("a", "time"), (2, 1), [0.0], "line 1")
+    gathering.add(("a", "time"), (4, 1), [math.nan], "line 2")
+    gathering.add(("b", "time"), (2, 1), [1.0], "line 3")
+    experiment = gathering.experiment("it")
+    assert [series.kernel for series in experiment.series] == ["b"]
+    assert "a (time) has no value that can be modelled; skipped." in experiment.warnings
+
+
+def test_nothing_left_is_an_error_with_the_reasons(gathering: ExperimentGathering) -> None:
+    gathering.add(("a", "time"), (2, 1), [0.0], "line 7")
+    with pytest.raises(DataError, match=r"it contains no measurement.*line 7: a .time. is zero"):
+        gathering.experiment("it")
+
+
+def test_missing_points_are_told_by_group_of_kernels(gathering: ExperimentGathering) -> None:
+    for kernel, ranks in (("a", (2, 4, 8)), ("b", (2, 4)), ("c", (2, 4)), ("d", (8,))):
+        for p in ranks:
+            gathering.add((kernel, "time"), (p, 1), [1.0], "here")
+    warnings = gathering.experiment("it").warnings
+    assert warnings[0].startswith("No value of time at p = 8, n = 1 for b, c: modelled from")
+    assert warnings[1].startswith("No value of time at p = 2, n = 1; p = 4, n = 1 for d:")
+    assert len(warnings) == 2
+
+
+def test_a_parameter_that_is_not_asked_for_tells_kernels_apart(
+    gathering: ExperimentGathering,
+) -> None:
+    for p in (2, 4):
+        for n in (10, 20):
+            gathering.add(("a", "time"), (p, n), [float(p * n)], "here", "sec")
+    experiment = gathering.experiment("it", parameters=["p"])
+    assert experiment.parameters == ("p",)
+    assert [series.kernel for series in experiment.series] == ["a, n = 10", "a, n = 20"]
+    assert experiment.series[1].values.ravel().tolist() == [40, 80]
+    assert {series.unit for series in experiment.series} == {"s"}
+    swapped = gathering.experiment("it", parameters=["n", "p"])
+    assert swapped.series[0].points.tolist() == [[10, 2], [10, 4], [20, 2], [20, 4]]
+
+
+def test_a_constant_parameter_that_is_not_asked_for_goes() -> None:
+    gathering = ExperimentGathering()
+    gathering.declare(["p", "seed"], "here")
+    gathering.add(("a", "time"), (2, 0), [1.0], "here")
+    gathering.add(("a", "time"), (4, 0), [2.0], "here")
+    with pytest.raises(DataError, match="here: seed = 0; a parameter must be above zero"):
+        gathering.experiment("it")
+    (series,) = gathering.experiment("it", parameters=["p"]).series
+    assert series.kernel == "a"
+
+
+def test_files_may_order_their_parameters_as_they_like(gathering: ExperimentGathering) -> None:
+    gathering.add(("a", "time"), (2, 10), [1.0], "one")
+    gathering.declare(["n", "p"], "two")
+    gathering.add(("a", "time"), (10, 4), [2.0], "two")
+    assert gathering.experiment("it").series[0].points.tolist() == [[2, 10], [4, 10]]
+    with pytest.raises(DataError, match=r"three: the parameters are p, but p, n in here"):
+        gathering.declare(["p"], "three")
+
+
+@pytest.mark.parametrize("names", [[], [""], ["p", "p"]])
+def test_parameters_have_names_of_their_own(names: list[str]) -> None:
+    with pytest.raises(DataError, match=r"here: .*parameter"):
+        ExperimentGathering().declare(names, "here")
+
+
+def test_what_is_asked_for_is_found_or_the_choices_are_listed(
+    gathering: ExperimentGathering,
+) -> None:
+    for kernel in ("main", "main->io", "main->io->write", "x[1]"):
+        for metric in ("time", "bytes"):
+            gathering.add((kernel, metric), (2, 1), [1.0], "here")
+    assert len(gathering.experiment("it", metrics=["time"]).series) == 4
+    assert [s.kernel for s in gathering.experiment("it", ["time"], "main->*").series] == [
+        "main->io",
+        "main->io->write",
+    ]
+    assert [s.kernel for s in gathering.experiment("it", ["time"], "x[1]").series] == ["x[1]"]
+    with pytest.raises(UsageError, match="No metric 'flops' in it; choose time or bytes"):
+        gathering.experiment("it", metrics=["flops"])
+    with pytest.raises(UsageError, match="No kernel 'min' in it; choose main, main->io, "):
+        gathering.experiment("it", kernel="min")
+    with pytest.raises(UsageError, match=r"No parameter 'q' in it.*choose p or n"):
+        gathering.experiment("it", parameters=["q"])
+
+
+def test_many_remarks_of_a_sort_are_counted() -> None:
+    remarks = Remarks()
+    for number in range(1000):
+        remarks.add("odd lines", f"line {number} is odd.")
+    remarks.add("other", "One more.")
+    said = remarks.sentences()
+    assert len(said) == SHOWN + 2
+    assert said[SHOWN] == f"{1000 - SHOWN} more of this sort: odd lines."
+    assert said[-1] == "One more."
+
+
+def test_lists_are_cut_with_a_count() -> None:
+    assert first_few(["a", "b"]) == "a, b"
+    assert first_few([*"abcde"]) == "a, b, c and 2 more"
+
+
+def test_seconds_have_one_name() -> None:
+    assert [unit_of(text) for text in ("sec", " Seconds", "s", "bytes", "", None)] == [
+        "s",
+        "s",
+        "s",
+        "bytes",
+        "",
+        "",
+    ]

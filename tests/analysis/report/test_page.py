@@ -1,0 +1,182 @@
+"""The page in a real browser: its script runs, answers, and asks for nothing from outside."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import subprocess
+import zlib
+from collections.abc import Callable
+from dataclasses import replace
+from html import unescape
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.analysis.browser import QUIET, need_browser
+from tests.conftest import LOCAL, run_values
+
+from hindmost.analysis.report.comparison import verdict
+from hindmost.analysis.show.heat_map import heat_map
+from hindmost.analysis.show.html_charts import LOG_STEP, map_data
+from hindmost.cli import main
+from hindmost.harness.runfile.contents import Header
+from hindmost.harness.runfile.writer import write_whole
+
+FLAGS = (
+    *QUIET,
+    "--window-size=1400,1000",
+    "--virtual-time-budget=5000",
+    "--enable-logging=stderr",
+    "--v=0",
+    "--dump-dom",
+)
+DETOUR_S = 2e-3
+HOSTILE = '</script><script>document.title = "taken"</script>'
+
+Browse = Callable[[str], str]
+
+
+@pytest.fixture
+def browse(tmp_path: Path) -> Browse:
+    """Return what loads an address in a browser and gives the page as it then stands."""
+    browser = need_browser()
+
+    def load(address: str) -> str:
+        done = subprocess.run(
+            [browser, *FLAGS, f"--user-data-dir={tmp_path / 'profile'}", address],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+        )
+        assert "CONSOLE" not in done.stderr, done.stderr
+        return done.stdout
+
+    return load
+
+
+@pytest.fixture
+def page(tmp_path: Path, header: Header) -> Path:
+    """Return the page on a run with one detour of known place, on a host of a hostile name."""
+    values = run_values(iterations=40, ranks=3, restart=10, seed=1)
+    durations, phases = np.array(values["duration"]), np.array(values["phase_duration"])
+    durations[25, 1] += DETOUR_S
+    phases[25, 1, LOCAL] += DETOUR_S
+    values |= {"duration": durations, "phase_duration": phases, "host": ["a", "a", HOSTILE]}
+    file = write_whole(tmp_path, header, values)
+    assert main(["report", "--quick", str(file), "--out", str(tmp_path / "page.html")]) == 0
+    return tmp_path / "page.html"
+
+
+def words_of(dom: str, number: int) -> str:
+    figure = dom.split(f'id="chart-{number}"')[1].split("</figure>")[0]
+    found = re.search(r'<p class="hover[^>]*>([^<]*)', figure)
+    assert found is not None
+    return unescape(found[1])
+
+
+def test_charts_are_drawn_and_answer(page: Path, browse: Browse) -> None:
+    dom = browse(f"{page.as_uri()}#chart-2@25,0.5")
+    charts = page.read_text().count('<figure class="chart"')
+    assert charts == 13  # nobody waited for the detour, so no rank is blamed
+    assert f'data-charts="{charts}"' in dom
+    assert re.findall(r'data-drawn="(\w+)"', dom) == [
+        *["map"] * 2, *["curves"] * 7, "choice", *["curves"] * 3,
+    ]  # fmt: skip
+    told = re.fullmatch(
+        r"body 25, rank 1: ([\d,.]+) µs; a click or Enter opens its timeline", words_of(dom, 2)
+    )
+    assert told is not None
+    expected = 1e6 * (DETOUR_S + 60e-6)
+    assert float(told[1].replace(",", "")) == pytest.approx(expected, rel=0.01)
+    assert words_of(dom, 3).startswith("Point at the chart")
+    assert "taken" not in dom.split("</title>")[0]
+    dom = browse(f"{page.as_uri()}#chart-6@2,0.5")
+    told = re.fullmatch(
+        r"rank 2: local ([\d.]+), post 0, unclassified 0, halo 0, wait ([\d.]+) %; .*",
+        words_of(dom, 6),
+    )
+    assert told is not None
+    assert float(told[1]) + float(told[2]) == pytest.approx(100.0, abs=0.01)
+
+
+def test_the_page_asks_for_nothing_and_has_pictures_where_no_script_runs(page: Path) -> None:
+    html = page.read_text()
+    assert not re.search(r"https?://|url\(|@import", html)
+    sources = re.findall(r'(?:src|href)="([^"]*)', html)
+    assert all(source.startswith(("data:", "#")) for source in sources)
+    policy = re.search(r"content=\"(default-src 'none'[^\"]*)", html)
+    assert policy is not None
+    scripts = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
+    assert len(scripts) == 1
+    digest = base64.b64encode(hashlib.sha256(scripts[0].encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in policy[1]
+    assert html.count("<script") == 1 + html.count('<script type="application/json">')
+    for figure in html.split('<figure class="chart"')[1:]:
+        picture = figure.split("</figure>")[0].split('<img src="data:image/png;base64,')[1]
+        assert base64.b64decode(picture.split('"')[0]).startswith(b"\x89PNG")
+        json.loads(figure.split('<script type="application/json">')[1].split("</script>")[0])
+
+
+def test_a_run_without_petsc_names_none(tmp_path: Path, header: Header) -> None:
+    made = replace(header, workload="mine", solver="loop", environment={"petsc": ""})
+    made = replace(made, petsc_options={}, spec={"mpi_seen": True})
+    values = run_values(iterations=40, ranks=3, restart=10, seed=1)
+    file = write_whole(tmp_path, made, values)
+    assert main(["report", "--quick", str(file), "--out", str(tmp_path / "page.html")]) == 0
+    assert "PETSc" not in re.sub(r"<script.*?</script>", "", (tmp_path / "page.html").read_text())
+
+
+def test_the_numbers_of_a_map_travel_within_a_thousandth() -> None:
+    random = np.random.default_rng(0)
+    times = random.lognormal(-10.0, 1.0, (3000, 512))
+    times[17, 3] = 0.0
+    whole = heat_map(times, title="")
+    data = map_data(whole)
+    assert len(data["times"]) < 400_000
+    codes = np.frombuffer(zlib.decompress(base64.b64decode(data["times"])), "<u2")
+    told = np.where(codes > 0, data["least"] * np.exp((codes - 1.0) * LOG_STEP), 0.0)
+    shape = (data["columns"], data["rows"])
+    assert shape == (500, 256)
+    expected = 1e6 * times.reshape(500, 6, 256, 2).max(axis=(1, 3))
+    np.testing.assert_allclose(told.reshape(shape), expected, rtol=1.01e-3)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "answer"),
+    [
+        ([1.0, 1.1], [0.8, 0.9], "faster in every repeat"),
+        ([1.0, 1.1], [1.2, 1.3], "slower in every repeat"),
+        ([1.0, 1.2], [1.1, 1.3], "inconclusive: the repeats overlap"),
+        ([1.0], [2.0, 2.1], "unknown without repeats"),
+    ],
+)
+def test_solvers_are_told_apart_only_beyond_their_spread(
+    first: list[float], second: list[float], answer: str
+) -> None:
+    assert verdict(first, second) == answer
+
+
+def test_solvers_of_one_workload_stand_side_by_side(
+    tmp_path: Path, header: Header, values: dict[str, object]
+) -> None:
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    slow = {**values, "lead_out": np.full(3, 1.0), "solve_time": np.full(3, 1.002)}
+    for solver, contents in (("gmres", values), ("pgmres", slow)):
+        for _ in range(2):
+            write_whole(folder, replace(header, solver=solver), contents)
+    assert main(["report", "--quick", str(folder), "--out", str(tmp_path / "page.html")]) == 0
+    html = (tmp_path / "page.html").read_text()
+    assert "Solvers of laplacian-1d on 3 ranks, side by side" in html
+    table = html.split("side by side</h2>")[1].split("</table>")[0]
+    rows = [re.findall(r"<td[^>]*>([^<]*)", row) for row in table.split("<tr>")[2:]]
+    assert [row[0] for row in rows] == ["gmres", "pgmres"]
+    assert rows[1][2] == "1.00 s"
+    assert rows[1][5] == "40"
+    assert rows[1][6] == "25.0 ms"  # an iteration
+    assert float(rows[1][9]) > 100
+    assert rows[1][10] == "slower in every repeat"

@@ -1,0 +1,310 @@
+"""Runs with one thing wrong each, and whether it is found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from tests.conftest import run_values
+
+from hindmost.analysis.runs.check_bodies import (
+    BodyTimes,
+    longest_stretch,
+    look_at_bodies,
+    read_body_times,
+    relative_to_place,
+)
+from hindmost.cli import main
+from hindmost.harness.runfile.bodies import PHASES
+from hindmost.harness.runfile.checksum import TRAILER_LENGTH, append_checksum
+from hindmost.harness.runfile.contents import Header
+from hindmost.harness.runfile.reader import open_run
+from hindmost.harness.runfile.writer import write_whole
+
+Values = dict[str, Any]
+
+
+def slowed(values: Values, factor: np.ndarray[Any, np.dtype[np.float64]]) -> None:
+    """Make bodies longer by a factor each, books closed."""
+    before = values["duration"].sum(axis=0)
+    for name, shape in (("duration", (-1, 1)), ("phase_duration", (-1, 1, 1))):
+        values[name] = values[name] * factor.reshape(shape)
+    values["solve_time"] = values["solve_time"] + values["duration"].sum(axis=0) - before
+
+
+def drift(values: Values) -> None:
+    slowed(values, np.linspace(1.0, 1.2, 600))
+
+
+def outliers(values: Values) -> None:
+    slowed(values, np.where(np.arange(600) % 100 == 50, 6.0, 1.0))
+
+
+def slow_stretch(values: Values) -> None:
+    slowed(values, np.where((np.arange(600) >= 200) & (np.arange(600) < 340), 1.5, 1.0))
+
+
+def unattributed(values: Values) -> None:
+    values["mpi_other"] = 0.02 * values["solve_time"]
+
+
+def mostly_unattributed(values: Values) -> None:
+    values["mpi_other"] = 0.2 * values["solve_time"]
+
+
+def dominated(values: Values) -> None:
+    slowed(values, np.where(np.arange(600) == 300, 2000.0, 1.0))
+
+
+def dominated_at_first(values: Values) -> None:
+    slowed(values, np.where(np.arange(600) == 0, 2000.0, 1.0))
+
+
+def nothing_waits(values: Values) -> None:
+    phases = values["phase_duration"]
+    phases[:, :, PHASES.index("local")] += phases[:, :, PHASES.index("wait")]
+    phases[:, :, PHASES.index("wait")] = 0.0
+
+
+def fell_apart(values: Values) -> None:
+    slowed(values, np.linspace(1.0, 1.7, 600))
+
+
+def bound_together(values: Values) -> None:
+    values["cpuset"] = ["0"] * 3
+
+
+def switched(values: Values) -> None:
+    values["context_switches"] = np.array([0, 3, 100])
+
+
+def uncertain(values: Values) -> None:
+    values["clock_uncertainty"] = np.array([0, 0, 4e-5])
+
+
+def books_open(values: Values) -> None:
+    values["lead_in"] = values["lead_in"] + 1e-3
+
+
+SPOILT: dict[str, tuple[Callable[[Values], None], str]] = {
+    "drift": (drift, "note"),
+    "outliers": (outliers, "note"),
+    "slow-stretch": (slow_stretch, "note"),
+    "unattributed-mpi": (unattributed, "note"),
+    "context-switches": (switched, "note"),
+    "clock": (uncertain, "note"),
+    "books-open": (books_open, "error"),
+}
+WORSE: dict[str, tuple[Callable[[Values], None], str]] = {
+    "unattributed-mpi": (mostly_unattributed, "20.0 % of a rank's time"),
+    "outliers": (dominated, "1 body lasts over 3 times the median, 7"),
+    "outliers at first": (dominated_at_first, "the first iterations do one-time work"),
+    "drift": (fell_apart, "of the last quarter"),
+    "crowded": (bound_together, "3 ranks were bound to core 0"),
+}
+HEADERS: dict[str, tuple[dict[str, Any], str]] = {
+    "incomplete": ({"complete": False, "records_lost": 7}, "error"),
+    "load": ({"environment": {"machine": {"cores": 3, "load_before": 2.5}}}, "note"),
+    "crowded": ({"environment": {"machine": {"cores": 2, "load_before": 0.0}}}, "error"),
+}
+
+
+def check(path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, str]]:
+    status = main(["check", "--json", str(path)])
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["version"] == 1
+    for finding in answer["findings"]:
+        assert finding.keys() == {"file", "code", "severity", "text", "advice", "doubts"}
+        assert finding["doubts"]
+    return status, {finding["code"]: finding["severity"] for finding in answer["findings"]}
+
+
+@pytest.fixture
+def good() -> Values:
+    return run_values(iterations=600, ranks=3, restart=30, seed=4)
+
+
+def test_a_good_run_has_no_findings(
+    tmp_path: Path, header: Header, good: Values, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write_whole(tmp_path, header, good)
+    assert check(file, capsys) == (0, {})
+    assert main(["check", str(file)]) == 0
+    assert "no findings" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("code", SPOILT)
+def test_what_is_wrong_with_the_times_is_found_and_nothing_else(
+    tmp_path: Path,
+    header: Header,
+    good: Values,
+    capsys: pytest.CaptureFixture[str],
+    code: str,
+) -> None:
+    spoil, severity = SPOILT[code]
+    spoil(good)
+    status, found = check(write_whole(tmp_path, header, good), capsys)
+    assert found == {code: severity}
+    assert status == (1 if severity == "error" else 0)
+
+
+@pytest.mark.parametrize("what", WORSE)
+def test_what_leaves_no_conclusion_is_an_error(
+    tmp_path: Path,
+    header: Header,
+    good: Values,
+    capsys: pytest.CaptureFixture[str],
+    what: str,
+) -> None:
+    spoil, words = WORSE[what]
+    spoil(good)
+    file = write_whole(tmp_path, header, good)
+    assert check(file, capsys)[1][what.split()[0]] == "error"
+    assert main(["check", str(file)]) == 1
+    assert words in capsys.readouterr().out
+
+
+LOOPS: dict[str, tuple[Callable[[Values], None], dict[str, Any], str]] = {
+    "unclassified calls": (mostly_unattributed, {}, "recorder.phase('halo')"),
+    "slow iterations": (dominated, {}, "or these iterations do more (output, a checkpoint)"),
+    "a slow first iteration": (dominated_at_first, {}, "start recording at a later one"),
+    "unseen MPI": (nothing_waits, {"mpi_seen": False}, "call hindmost.listen() before mpi4py"),
+    "a slow stretch": (slow_stretch, {}, "or these iterations do more work"),
+}
+
+
+@pytest.mark.parametrize("what", LOOPS)
+def test_advice_is_for_the_loop_that_was_recorded(
+    tmp_path: Path,
+    header: Header,
+    good: Values,
+    capsys: pytest.CaptureFixture[str],
+    what: str,
+) -> None:
+    spoil, spec, words = LOOPS[what]
+    spoil(good)
+    made = replace(header, spec={"mpi_seen": True, "pid": 1, **spec}, solver="loop")
+    main(["check", str(write_whole(tmp_path, made, good))])
+    told = capsys.readouterr().out
+    assert words in told
+    assert "PETSc" not in told
+    assert "--warmup" not in told
+
+
+def test_the_balance_of_time_is_added_up_and_not_believed(
+    tmp_path: Path, header: Header, good: Values, capsys: pytest.CaptureFixture[str]
+) -> None:
+    books_open(good)
+    file = write_whole(tmp_path, header, good)
+    seal(file, lambda attributes: attributes.update(summary=balanced(attributes["summary"])))
+    assert json.loads(main_json(["show", "--json", str(file)], capsys))["runs"][0]["balance_s"] == 0
+    assert check(file, capsys)[1] == {"books-open": "error"}
+
+
+def test_a_summary_that_says_something_else_is_found(
+    tmp_path: Path, header: Header, good: Values, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write_whole(tmp_path, header, good)
+    seal(file, lambda attributes: attributes.update(summary=tripled(attributes["summary"])))
+    assert check(file, capsys)[1] == {"summary-differs": "error"}
+
+
+def seal(file: Path, change: Callable[[Any], None]) -> None:
+    """Change the attributes of a run file, and make its checksum right again."""
+    file.write_bytes(file.read_bytes()[:-TRAILER_LENGTH])
+    with h5py.File(file, "r+") as opened:
+        change(opened.attrs)
+    append_checksum(file)
+
+
+def balanced(summary: str) -> str:
+    return json.dumps({**json.loads(summary), "balance_s": 0.0})
+
+
+def tripled(summary: str) -> str:
+    said = json.loads(summary)
+    said["phase_s"]["wait"] *= 3
+    return json.dumps(said)
+
+
+def main_json(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    main(words)
+    return capsys.readouterr().out
+
+
+def test_places_that_never_come_again_are_held_against_all(
+    tmp_path: Path, header: Header, good: Values
+) -> None:
+    good["position"] = np.arange(600)
+    run = open_run(write_whole(tmp_path, header, good))
+    relative = relative_to_place(run, run.durations.max(axis=1))
+    assert np.median(relative) == pytest.approx(1)
+    assert np.unique(relative).size > 1
+
+
+@pytest.mark.parametrize("code", HEADERS)
+def test_what_is_wrong_with_the_machine_is_found_and_nothing_else(
+    tmp_path: Path,
+    header: Header,
+    good: Values,
+    capsys: pytest.CaptureFixture[str],
+    code: str,
+) -> None:
+    change, severity = HEADERS[code]
+    status, found = check(write_whole(tmp_path, replace(header, **change), good), capsys)
+    assert found == {code: severity}
+    assert status == (1 if severity == "error" else 0)
+
+
+def test_few_bodies_and_repeats_that_differ(
+    tmp_path: Path,
+    header: Header,
+    values: Values,
+    good: Values,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "few").mkdir()
+    assert check(write_whole(tmp_path / "few", header, values), capsys)[1] == {
+        "few-bodies": "error"
+    }
+    write_whole(tmp_path, header, good)
+    slowed(good, np.full(600, 1.2))
+    write_whole(tmp_path, header, good)
+    assert check(tmp_path, capsys) == (1, {"repeats-differ": "error"})
+    assert main(["check", str(tmp_path)]) == 1
+    assert "differ by 20 %" in capsys.readouterr().out
+
+
+def test_longest_stretch() -> None:
+    assert longest_stretch(np.array([], bool)) == 0
+    assert longest_stretch(np.array([1, 1, 0, 1, 1, 1, 0], bool)) == 3
+
+
+def test_slow_bodies_of_one_rank_or_the_other_are_no_drift(
+    tmp_path: Path, header: Header, good: Values
+) -> None:
+    random = np.random.default_rng(3)
+    duration = np.full((600, 3), 60e-6)
+    early = random.random((150, 3)) < 0.3  # most bodies have a slow rank, no rank most of them
+    duration[:150] *= np.where(early, 2.0, 1.0)
+    made = {**good, "duration": duration}
+    course = read_body_times(open_run(write_whole(tmp_path, header, made)), same_work=True)
+    assert abs(course.drift) < 0.01
+    assert not [each for each in look_at_bodies(course) if each.code == "drift"]
+
+
+def test_drift_says_how_much_more_or_less() -> None:
+    course = BodyTimes(
+        slowest=np.ones(400),
+        relative=np.repeat([1.0, 0.7], 200),
+        rank_s=np.ones(1),
+        same_work=True,
+        rank_quarters=np.array([[1.0], [0.7]]),
+    )
+    assert "30 % less time than" in next(iter(look_at_bodies(course))).text

@@ -1,0 +1,245 @@
+"""Findings stand wherever the numbers that they put in doubt are shown."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.conftest import ROOT, alone_values, run_values
+
+from hindmost.analysis.runs import check
+from hindmost.analysis.runs.finding import Finding, Topic, cautions
+from hindmost.cli import main
+from hindmost.harness.runfile.bodies import PHASES
+from hindmost.harness.runfile.contents import Header
+from hindmost.harness.runfile.reader import open_run
+from hindmost.harness.runfile.writer import write_whole
+
+Told = Callable[..., str]
+EIGHT_CORES = {"petsc": "none", "machine": {"host": "node-0", "cores": 8}}
+LOOP = {"mpi_seen": True, "pid": 1}
+
+
+def with_outlier(seed: int) -> dict[str, Any]:
+    """Return a run of which one body takes most of the time."""
+    values: dict[str, Any] = run_values(iterations=120, ranks=2, restart=30, seed=seed)
+    before = values["duration"].sum(axis=0)
+    factor = np.where(np.arange(120) == 55, 900.0, 1.0)
+    for name, shape in (
+        ("duration", (-1, 1)),
+        ("phase_duration", (-1, 1, 1)),
+        ("event_work", (-1, 1, 1)),
+        ("event_duration", (-1, 1, 1)),
+    ):
+        values[name] = values[name] * factor.reshape(shape)
+    values["start"] = values["start"] + np.where(np.arange(120) > 55, 0.06, 0.0)[:, None]
+    values["solve_time"] = values["solve_time"] + values["duration"].sum(axis=0) - before
+    return values
+
+
+def with_unclassified(share: float) -> dict[str, Any]:
+    """Return a run in which ranks are in unclassified MPI calls for a share of their time."""
+    values: dict[str, Any] = run_values(iterations=120, ranks=2, restart=30, seed=3)
+    local, unclassified = PHASES.index("local"), PHASES.index("unclassified")
+    moved = share * values["duration"]
+    values["phase_duration"][:, :, unclassified] = moved
+    values["phase_duration"][:, :, local] -= moved
+    values["event_work"] = values["event_work"] - moved[:, :, None]
+    values["mpi_other"] = share * values["solve_time"]
+    return values
+
+
+@pytest.fixture
+def told(capsys: pytest.CaptureFixture[str]) -> Told:
+    """Return what a verb prints."""
+
+    def run(*words: str | Path, status: int = 0) -> str:
+        assert main([str(word) for word in words]) == status
+        out, err = capsys.readouterr()
+        return " ".join((out + err).split())
+
+    return run
+
+
+@pytest.fixture
+def doubtful(tmp_path: Path, header: Header) -> Path:
+    """Return a folder with a run of which one body takes most of the time."""
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    made = replace(header, ranks=2, iterations=120, restart=30, environment=EIGHT_CORES)
+    write_whole(folder, made, with_outlier(1))
+    return folder
+
+
+WORDS = "error: laplacian-1d-gmres-p2-0.h5: 1 body lasts over 3 times the median, 8"
+VERBS: dict[str, tuple[tuple[str, ...], str, str]] = {
+    "show": ((), "times", "runs"),
+    "fit": (("--quick",), "models", "runs"),
+    "predict": ((), "models", "predictions"),
+    "efficiency": ((), "times", "runs"),
+    "ranks": ((), "times", "files"),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_table_says_what_puts_it_in_doubt(doubtful: Path, told: Told, verb: str) -> None:
+    options, topic, where = VERBS[verb]
+    text = told(verb, doubtful, *options)
+    assert WORDS in text
+    assert topic in text[text.index("in doubt:") :].split(")")[0]
+    answer = json.loads(told(verb, doubtful, *options, "--json"))
+    (finding,) = answer[where][0]["findings"]
+    assert (finding["code"], finding["severity"]) == ("outliers", "error")
+    assert topic in finding["doubts"]
+
+
+def test_a_scaling_study_says_it(doubtful: Path, header: Header, told: Told) -> None:
+    for ranks in (1, 3, 4, 5):
+        values = run_values(iterations=120, ranks=ranks, restart=30, seed=ranks)
+        made = replace(header, ranks=ranks, iterations=120, restart=30, environment=EIGHT_CORES)
+        write_whole(doubtful, made, values)
+    assert WORDS in told("scale", doubtful)
+    answer = json.loads(told("scale", doubtful, "--json"))
+    assert [each["code"] for each in answer["run_findings"]] == ["outliers"]
+    assert answer["findings"] == []
+
+
+def test_two_folders_that_are_compared_say_it(doubtful: Path, told: Told) -> None:
+    assert WORDS in told("compare", doubtful, doubtful)
+    answer = json.loads(told("compare", doubtful, doubtful, "--json"))
+    assert {each["code"] for each in answer["findings"]} == {"outliers"}
+
+
+def test_pages_and_figures_say_it(doubtful: Path, told: Told, tmp_path: Path) -> None:
+    told("report", doubtful, "--quick", "--out", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert page.count('class="caution"') >= 2
+    assert page.count("1 body lasts over 3 times the median") >= 2
+    told("ranks", doubtful, "--out", tmp_path / "ranks.html")
+    assert "1 body lasts over 3 times the median" in (tmp_path / "ranks.html").read_text()
+    assert WORDS in told("plot", doubtful, "--figure", "map", "--out", tmp_path)
+
+
+def test_a_run_without_findings_has_no_cautions(tmp_path: Path, header: Header, told: Told) -> None:
+    values = run_values(iterations=120, ranks=3, restart=30, seed=4)
+    write_whole(tmp_path, replace(header, iterations=120, restart=30), values)
+    for verb, (options, _, _) in VERBS.items():
+        assert "in doubt" not in told(verb, tmp_path, *options)
+
+
+def test_a_large_file_is_not_read_for_a_glance(
+    doubtful: Path, told: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check, "MOST_IN_MEMORY", 10)
+    monkeypatch.setattr(check, "read_body_times", lambda *_, **__: pytest.fail("it was read"))
+    text = told("show", doubtful)
+    assert "the slowest body alone takes 8" in text
+    assert "(outliers; in doubt: times, models, comparisons)" in text
+
+
+SHARES = {
+    "a little": (0.05, "5.0 % of a rank's time is in unclassified MPI calls", False),
+    "too much": (0.30, "30.0 % of a rank's time is in unclassified MPI calls", True),
+}
+
+
+@pytest.mark.parametrize("amount", SHARES)
+def test_unclassified_time_is_said_and_above_a_tenth_no_efficiency_is_given(
+    tmp_path: Path, header: Header, told: Told, amount: str
+) -> None:
+    share, words, withheld = SHARES[amount]
+    made = replace(header, ranks=2, iterations=120, restart=30, spec=LOOP, solver="loop")
+    write_whole(tmp_path, made, with_unclassified(share))
+    for verb in ("show", "efficiency", "ranks", "fit"):
+        assert words in told(verb, tmp_path, *VERBS[verb][0])
+    assert f"unclassified {100 * share:.1f} %" in told("show", tmp_path)
+    shown = json.loads(told("show", tmp_path, "--json"))["runs"][0]
+    answer = json.loads(told("efficiency", tmp_path, "--json"))
+    run, column = answer["runs"][0], answer["scaling"][0]["columns"][0]
+    assert (shown["efficiency"] is None) is withheld
+    assert (run["whole"]["parallel"] is None) is withheld
+    assert (column["parallel"] is None) is withheld
+    if not withheld:  # unclassified time is no work
+        local = open_run(next(tmp_path.glob("*.h5"))).phase("local")
+        assert run["whole"]["mean_local_s"] == pytest.approx(local.sum(axis=0).mean(), rel=1e-5)
+    assert (column["global"] is None) is withheld
+    text = told("efficiency", tmp_path, "--windows", "2", "--places")
+    assert ("No efficiency is given: 30 % of a rank's time" in text) is withheld
+    assert ("load balance" in text) is not withheld
+    told("report", tmp_path, "--quick", "--out", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert words.replace("'", "&#x27;") in page
+    assert ("No efficiency is given" in page) is withheld
+    assert ('class="grade' in page) is not withheld
+
+
+def test_a_loop_whose_waiting_nobody_saw_has_no_efficiency(
+    tmp_path: Path, header: Header, told: Told
+) -> None:
+    values = run_values(iterations=120, ranks=2, restart=30, seed=3)
+    phases = np.asarray(values["phase_duration"])
+    phases[:, :, PHASES.index("local")] += phases[:, :, PHASES.index("wait")]
+    phases[:, :, PHASES.index("wait")] = 0.0
+    values = {name: each for name, each in values.items() if not name.startswith("event_")}
+    made = replace(
+        header, ranks=2, iterations=120, restart=30, solver="loop", spec={**LOOP, "mpi_seen": False}
+    )
+    write_whole(tmp_path, made, values)
+    assert "efficiency not given: MPI calls were not seen" in told("show", tmp_path)
+    assert "(mpi-unseen; in doubt: phases)" in told("ranks", tmp_path)
+
+
+def finding(code: str, file: str, *doubts: Topic) -> Finding:
+    return Finding(file=file, code=code, severity="note", text="t", advice="a", doubts=doubts)
+
+
+def test_only_what_a_table_depends_on_is_said_and_each_once() -> None:
+    found = [
+        finding("a", "x/1.h5", Topic.TIMES),
+        finding("a", "x/2.h5", Topic.TIMES),
+        finding("b", "x/1.h5", Topic.ORDER),
+    ]
+    assert cautions(found, [Topic.PHASES]) == []
+    lines = cautions(found, [Topic.TIMES, Topic.MODELS])
+    assert lines[0] == "note: 1.h5: t; in 2 files (a; in doubt: times)"
+    assert len(lines) == 2
+
+
+def test_every_code_is_documented() -> None:
+    sources = (ROOT / "analysis").rglob("*.py")
+    codes = {code for each in sources for code in re.findall(r'code="([a-z-]+)"', each.read_text())}
+    rows = re.findall(r"^\| (`.*?) \|", (ROOT / "docs" / "findings.md").read_text(), re.MULTILINE)
+    assert {code for row in rows for code in re.findall(r"`([a-z-]+)`", row)} == codes
+    assert len(codes) > 20
+
+
+@pytest.fixture
+def apart(tmp_path: Path, header: Header) -> Path:
+    """Return a run whose ranks never wait for each other."""
+    made = replace(header, ranks=2, iterations=120, restart=0, environment=EIGHT_CORES)
+    return write_whole(tmp_path, made, alone_values((5.0, 10.0), 120))
+
+
+def test_a_run_whose_ranks_do_not_meet_is_predicted_from_its_slowest(
+    apart: Path, told: Told
+) -> None:
+    [said] = json.loads(told("predict", "--json", apart))["predictions"]
+    assert said["predicted_s"] == pytest.approx(1.2, rel=1e-3)
+    assert said["own_miss"] is None
+    assert "with 1 iteration: predicted" in told("predict", "--iterations", "1", apart)
+
+
+def test_models_that_a_run_contradicts_are_marked(apart: Path, told: Told) -> None:
+    words = told("fit", "--quick", apart)
+    assert "identity !" in words
+    assert "ranks do not wait for each other in every iteration" in words
+    [run] = json.loads(told("fit", "--quick", "--json", apart))["runs"]
+    marked = {each["name"]: each["contradicted"] for each in run["models"]}
+    assert "do not wait" in marked["mean-work"]
+    assert "below the measured time" in marked["cramer"]

@@ -1,0 +1,281 @@
+"""What the verbs that read files print and write."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.conftest import LOCAL, run_values
+
+import hindmost
+from hindmost.cli import main
+from hindmost.errors import DamagedFileError, DataError, NotARunFileError, UsageError
+from hindmost.harness.runfile.bodies import PHASES
+from hindmost.harness.runfile.contents import Header
+from hindmost.harness.runfile.writer import write_whole
+
+
+@pytest.fixture
+def folder(tmp_path: Path, header: Header) -> Path:
+    """Return a folder with two GMRES runs and a pipelined one."""
+    for seed in range(2):
+        values = run_values(iterations=40, ranks=3, restart=10, seed=seed)
+        write_whole(tmp_path / "runs", header, values) if seed else first(tmp_path, header, values)
+    pipelined = replace(header, solver="pgmres", synchronisation="pipelined", lag=1)
+    write_whole(
+        tmp_path / "runs", pipelined, run_values(iterations=40, ranks=3, restart=10, seed=9)
+    )
+    return tmp_path / "runs"
+
+
+def first(tmp_path: Path, header: Header, values: dict[str, object]) -> Path:
+    (tmp_path / "runs").mkdir()
+    return write_whole(tmp_path / "runs", header, values)
+
+
+def test_fit_prints_a_table_a_configuration(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["fit", "--quick", str(folder)]) == 0
+    printed = capsys.readouterr().out
+    assert "gmres on laplacian-1d: 300 unknowns, 3 ranks, 40 iterations, restart 10\n" in printed
+    assert "(2 runs" in printed
+    assert "(1 run)" in printed
+    assert len(re.findall(r"^max-plus +explains", printed, re.MULTILINE)) == 2
+    assert len(re.findall(r"^cramer +bound", printed, re.MULTILINE)) == 1
+    assert max(len(line) for line in printed.splitlines()) <= 120
+
+
+def test_fit_json_is_what_the_design_promises(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    next(folder.glob("*-1.h5")).unlink()  # two runs are enough, and take seconds each
+    assert main(["fit", "--json", str(folder)]) == 0
+    assert len(list((folder / ".hindmost").glob("fit-*"))) == 2
+    printed = capsys.readouterr().out
+    answer = json.loads(printed)
+    assert answer["version"] == 1
+    assert len(answer["runs"]) == 2
+    for run in answer["runs"]:
+        promised = {"file", "workload", "solver", "ranks", "iterations", "bodies", "solve_time_s"}
+        assert promised <= set(run)
+        for model in run["models"]:
+            assert {"name", "kind", "predicted_s", "interval_s", "error_percent"} <= set(model)
+            assert model["kind"] in {"explains", "predicts", "identity", "bound"}
+            error = 100 * (model["predicted_s"] / run["solve_time_s"] - 1)
+            assert model["error_percent"] == pytest.approx(error)
+    by_name = {model["name"]: model for model in answer["runs"][0]["models"]}
+    # Every rank ends every body with the slowest, so the recursion gives the solve time.
+    assert by_name["max-plus"]["error_percent"] == pytest.approx(0, abs=0.01)
+    law = by_name["stationary-johnsonsu"]["parameters"]
+    assert law.keys() == {"family", "a", "b", "loc", "scale"}
+    names = "max-plus-no-halo stationary-best nonstationary-uniform mean-work cramer bertsimas"
+    assert set(names.split()) <= by_name.keys() | answer["runs"][0]["refused"].keys()
+    ranked = answer["runs"][0]["laws"]["by_likelihood"]
+    likelihoods = [one["log_likelihood"] for one in ranked]
+    assert likelihoods == sorted(likelihoods, reverse=True)
+    # What was kept is read again, and another question is another result.
+    monkeypatch.setattr("hindmost.analysis.fits.study.fit_models", None)
+    assert main(["fit", "--json", str(folder)]) == 0
+    assert capsys.readouterr().out == printed
+    with pytest.raises(TypeError):
+        main(["fit", "--json", "--by-node", "--quick", str(folder)])
+
+
+def test_a_run_is_the_same_in_blocks(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fit_and_check() -> tuple[list[dict[str, float]], str]:
+        shutil.rmtree(folder / ".hindmost", ignore_errors=True)
+        assert main(["fit", "--quick", "--json", str(folder)]) == 0
+        answer = json.loads(capsys.readouterr().out)
+        times = [
+            {model["name"]: model["predicted_s"] for model in run["models"]}
+            for run in answer["runs"]
+        ]
+        main(["check", str(folder)])
+        return times, capsys.readouterr().out
+
+    whole, findings = fit_and_check()
+    monkeypatch.setattr("hindmost.models.noise.times.BLOCK_BYTES", 7 * 8 * 3)
+    monkeypatch.setattr("hindmost.harness.runfile.reader.BLOCK_BYTES", 7 * 8 * 3)
+    monkeypatch.setattr("hindmost.analysis.runs.model_input.MOST_IN_MEMORY", 0)
+    blocks, findings_in_blocks = fit_and_check()
+    assert findings_in_blocks == findings
+    for one, other in zip(whole, blocks, strict=True):
+        assert other == pytest.approx(one, rel=1e-9)
+
+
+def test_fit_does_without_keeping(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / ".hindmost").write_text("in the way")
+    assert main(["fit", "--quick", str(folder)]) == 0
+    assert "max-plus" in capsys.readouterr().out
+
+
+def test_show_says_where_the_time_went(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = folder / "laplacian-1d-gmres-p3-0.h5"
+    assert main(["show", str(file)]) == 0
+    printed = capsys.readouterr().out
+    assert "40 bodies (40 regular), 3 restarts" in printed
+    assert "WRONG" not in printed
+    about_the_run, _, doubts = printed.partition("\n  error: ")
+    assert len(about_the_run.splitlines()) <= 10
+    assert doubts.startswith(f"{file.name}: only 40 bodies (few-bodies; in doubt: models)")
+    assert main(["show", "--json", str(file)]) == 0
+    run = json.loads(capsys.readouterr().out)["runs"][0]
+    assert sum(run["phase_share"].values()) == pytest.approx(1, abs=1e-6)
+    assert run["balance_s"] < 1e-9
+
+
+def test_show_says_when_the_parts_miss_the_whole(
+    tmp_path: Path, header: Header, values: dict[str, object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    late = np.array(values["lead_out"]) + 2e-3
+    file = write_whole(tmp_path, header, {**values, "lead_out": late})
+    assert main(["show", str(file)]) == 0
+    assert "differs from the solve time by 2.00 ms" in capsys.readouterr().out
+
+
+def test_a_page_never_replaces_a_run_or_a_device(folder: Path, tmp_path: Path) -> None:
+    file = folder / "laplacian-1d-gmres-p3-0.h5"
+    before = file.read_bytes()
+    with pytest.raises(UsageError, match="name of a run file"):
+        main(["report", str(file), "--out", str(file)])
+    assert file.read_bytes() == before
+    pipe = tmp_path / "null"
+    pipe.symlink_to("/dev/null")
+    assert main(["report", "--quick", str(file), "--out", str(pipe)]) == 0
+    assert pipe.is_symlink()
+    assert Path("/dev/null").is_char_device()
+
+
+def test_plot_writes_two_figures(folder: Path, tmp_path: Path) -> None:
+    file = folder / "laplacian-1d-gmres-p3-0.h5"
+    for kind, magic in (("png", b"\x89PNG"), ("pdf", b"%PDF")):
+        assert main(["plot", str(file), "--out", str(tmp_path / "f"), "--format", kind]) == 0
+        for name in ("map", "histogram"):
+            figure = tmp_path / "f" / f"{file.stem}-{name}.{kind}"
+            assert figure.read_bytes().startswith(magic)
+
+
+def test_report_is_one_page_without_requests(folder: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    assert main(["report", "--quick", str(folder), "--out", str(page)]) == 0
+    html = page.read_text()
+    assert html.count('<figure class="chart"') == 29
+    assert html.count("<h2>") == 3
+    assert "max-plus" in html
+    sources = re.findall(r'(?:src|href)="([^"]{0,30})', html)
+    assert sources
+    assert all(source.startswith(("data:", "#")) for source in sources)
+    assert not re.search(r"https?://", html)
+    assert page.stat().st_size < 4e6
+
+
+def test_names_from_files_are_escaped_on_the_page(
+    tmp_path: Path, header: Header, values: dict[str, object]
+) -> None:
+    hostile = replace(header, mpi_library="<script>alert(1)</script>")
+    file = write_whole(tmp_path, hostile, values)
+    assert main(["report", "--quick", str(file), "--out", str(tmp_path / "page.html")]) == 0
+    html = (tmp_path / "page.html").read_text()
+    assert "<script>alert" not in html
+    assert "&lt;script&gt;alert" in html
+
+
+def test_incomplete_runs_are_not_modelled(
+    tmp_path: Path, header: Header, values: dict[str, object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write_whole(tmp_path, replace(header, complete=False), values)
+    with pytest.raises(DataError, match="incomplete"):
+        main(["fit", "--quick", str(file)])
+    assert main(["show", str(file)]) == 0
+    assert "INCOMPLETE" in capsys.readouterr().out
+
+
+def test_an_incomplete_run_in_a_folder_is_left_out_aloud(
+    folder: Path, header: Header, values: dict[str, object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_whole(folder, replace(header, complete=False, workload="diagonal"), values)
+    assert main(["fit", "--quick", str(folder)]) == 0
+    printed = capsys.readouterr()
+    assert "left out: " in printed.err
+    assert "diagonal" not in printed.out
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"spec": {"unknowns": 300, "petsc_options": ["-pc_type", "none"]}}, "-pc_type none"),
+        ({"mpi_library": "another MPI"}, "another MPI"),
+        ({"origin": "simulated"}, "simulated"),
+    ],
+)
+def test_unlike_runs_are_not_pooled(
+    folder: Path,
+    header: Header,
+    values: dict[str, object],
+    capsys: pytest.CaptureFixture[str],
+    change: dict[str, object],
+    word: str,
+) -> None:
+    write_whole(folder, replace(header, **change), values)  # type: ignore[arg-type]
+    assert main(["fit", "--quick", str(folder)]) == 0
+    titles = re.findall(r"^(.* on .*\n)(solve time.*)$", capsys.readouterr().out, re.MULTILINE)
+    gmres = ["".join(title) for title in titles if title[0].startswith("gmres")]
+    assert [("(2 runs" in line, "(1 run)" in line) for line in gmres] == [(1, 0), (0, 1)]
+    assert word in gmres[1]
+
+
+def test_models_that_the_times_do_not_allow_are_told_beneath_the_table(
+    tmp_path: Path, header: Header, values: dict[str, object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    phases = np.zeros((40, 3, len(PHASES)))
+    phases[:, :, LOCAL] = 6e-5
+    flat = {**values, "duration": np.full((40, 3), 6e-5), "phase_duration": phases}
+    file = write_whole(tmp_path, header, flat)
+    assert main(["fit", "--quick", str(file)]) == 0
+    printed = capsys.readouterr().out
+    assert "stationary-johnsonsu: not fitted to 1 of 1 runs. All times are equal" in printed
+    assert re.search(r"^max-plus +explains +\S+ \S+ +\S+ %", printed, re.MULTILINE)
+
+
+@pytest.mark.parametrize("verb", ["show", "fit", "plot", "report"])
+def test_files_that_are_none(verb: str, tmp_path: Path) -> None:
+    foreign = tmp_path / "notes.txt"
+    foreign.write_text("hello")
+    damaged = tmp_path / "damaged.h5"
+    damaged.write_bytes(b"\x89HDF\r\n\x1a\n" + b"x" * 300)
+    (tmp_path / "empty").mkdir()
+    for path, error in (
+        (foreign, NotARunFileError),
+        (damaged, DamagedFileError),
+        (tmp_path / "empty", UsageError),
+        (tmp_path / "absent.h5", UsageError),
+    ):
+        with pytest.raises(error, match=re.escape(str(path))):
+            main([verb, str(path)])
+
+
+def test_predict_says_how_long_a_later_solve_takes(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [str(path) for path in sorted(folder.glob("laplacian-1d-gmres-*.h5"))]
+    assert main(["predict", *files, "--json"]) == 0
+    (same,) = json.loads(capsys.readouterr().out)["predictions"]
+    assert same["kind"] == "predicts"
+    measured = [hindmost.open(file).solve_time_s for file in files]
+    assert same["predicted_s"] == pytest.approx(np.median(measured), rel=1e-6)
+    assert same["interval_s"][0] < same["predicted_s"] < same["interval_s"][1]
+    assert main(["predict", *files, "--iterations", "80", "--json"]) == 0
+    (twice,) = json.loads(capsys.readouterr().out)["predictions"]
+    assert twice["predicted_s"] == pytest.approx(2 * same["predicted_s"], rel=0.05)
+    assert main(["predict", *files, "--restart", "20"]) == 0
+    assert "later solve with restart 20: predicted" in capsys.readouterr().out
+    with pytest.raises(UsageError, match="at least 1"):
+        main(["predict", *files, "--iterations", "0"])

@@ -1,0 +1,303 @@
+"""The kinds of files that are read, how each is changed, and what is called on it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.random import Generator
+from tests.analysis.adaptive.files import write_machine
+from tests.analysis.readers.experiment_files import SMALL, WRITERS
+from tests.analysis.readers.history_files import WRITTEN
+from tests.analysis.watch.feeds import Feed
+from tests.fuzz.hdf5_files import hostile_copy
+from tests.fuzz.texts import change_one
+from tests.jobs.conftest import STUDY, plan_of
+
+from hindmost.cli import main
+from hindmost.errors import HindmostError
+from hindmost.harness.adaptive.checkpoint import read_part, read_setting
+from hindmost.harness.adaptive.decks import parse_deck
+from hindmost.harness.adaptive.kernel import Choices
+from hindmost.harness.runfile.checksum import append_checksum
+from hindmost.harness.solo import Solo
+from hindmost.jobs.folder import StudyFolder
+from hindmost.jobs.outcomes import Cause, RunOutcome, write_outcome
+from hindmost.jobs.study.read import shipped_studies
+
+EARLIER = Path(__file__).parent.parent / "harness" / "earlier_files"
+Call = Callable[[], Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Specimen:
+    """Files of one kind.
+
+    Attributes
+    ----------
+    change : callable
+        Puts changed files in the place of those before, and says what it changed.
+    calls : dict of str to callable
+        What is called on them.
+    heavy : dict of str to callable
+        What takes seconds each time, as drawing and fitting does.
+    """
+
+    change: Callable[[Generator], str]
+    calls: dict[str, Call]
+    heavy: dict[str, Call] = field(default_factory=dict)
+
+
+def verb(*words: str | Path) -> Call:
+    """Return the call of a verb."""
+    return lambda: main([str(word) for word in words])
+
+
+def run_files(folder: Path, *names: str, extra: dict[str, Call] | None = None) -> Specimen:
+    """Return run files that earlier versions wrote."""
+    whole = []
+    for name in names:
+        path = folder / f"{name}.whole"
+        path.write_bytes(gzip.decompress((EARLIER / f"{name}.h5.gz").read_bytes()))
+        whole.append(path)
+    target, good = folder / "run.h5", folder / "good.h5"
+    good.write_bytes(whole[0].read_bytes())
+    target.write_bytes(whole[0].read_bytes())
+
+    def change(random: Generator) -> str:
+        return hostile_copy(whole[random.integers(len(whole))], target, random)
+
+    calls = {
+        "show": verb("show", target),
+        "show --json": verb("show", target, "--json"),
+        "check": verb("check", target),
+        "efficiency": verb("efficiency", target, good),
+        "efficiency --json": verb("efficiency", target, "--json"),
+        "ranks": verb("ranks", target),
+        "ranks --out": verb("ranks", target, "--out", folder / "ranks.html"),
+        "history": verb("history", target, good),
+        "scale": verb("scale", target, good),
+    }
+    heavy = {"report": verb("report", target, good, "--quick", "--out", folder / "report.html")}
+    return Specimen(change=change, calls=calls, heavy=heavy | (extra or {}))
+
+
+def krylov(folder: Path) -> Specimen:
+    """Return run files of solvers."""
+    target, good = folder / "run.h5", folder / "good.h5"
+    extra = {
+        "fit --json": verb("fit", target, "--json"),
+        "predict": verb("predict", target),
+        "compare": verb("compare", target, good),
+        "plot": verb("plot", target, "--out", folder),
+    }
+    return run_files(folder, "version-1-gmres", "version-1-pgmres", extra=extra)
+
+
+def reduced(folder: Path) -> Specimen:
+    """Return run files with some ranks only, and of own loops."""
+    return run_files(folder, "version-2-reduced", "version-1-loop")
+
+
+def adaptive(folder: Path) -> Specimen:
+    """Return run files of adaptive runs."""
+    target = folder / "run.h5"
+    extra = {
+        "predict adaptive": verb("report", target, "--out", folder / "page.html"),
+        "plot": verb("plot", target, "--out", folder),
+    }
+    return run_files(folder, "version-1-adaptive", extra=extra)
+
+
+def checkpoint(folder: Path) -> Specimen:
+    """Return checkpoints of adaptive runs."""
+    whole, target = folder / "state.whole", folder / "state.h5"
+    places = np.arange(16, dtype="i4")
+    with h5py.File(whole, "w") as file:
+        file.attrs.update({"schema": "hindmost-checkpoint", "schema_version": 1, "cycle": 1})
+        file.attrs.update({"time": 0.5, "deck": DECK, "choices": "{}", "base": [4, 4]})
+        file.attrs["cells"] = [16]
+        file["i"], file["j"] = places % 4, places // 4
+        file["level"] = np.zeros(16, "i1")
+        file["state"] = np.ones((16, 4))
+    append_checksum(whole)
+    target.write_bytes(whole.read_bytes())
+
+    def read() -> None:
+        setting = read_setting(target)
+        parse_deck(setting.deck, str(target))
+        Choices.from_json(setting.choices)
+        read_part(target, setting, Solo())
+
+    return Specimen(
+        change=lambda random: hostile_copy(whole, target, random), calls={"restart": read}
+    )
+
+
+DECK = """
+name = "small"
+summary = "a test"
+start = "sod"
+columns = 4
+rows = 4
+spacing = 0.25
+levels = 1
+steps = 2
+"""
+
+
+def feed(folder: Path) -> Specimen:
+    """Return feeds of runs that go on."""
+    written = Feed(folder)
+    written.solve()
+    written.frames(5)
+    written.end()
+    target = written.path
+    text = target.read_text()
+
+    calls = {
+        "watch": verb("watch", target, "--once"),
+        "watch --json": verb("watch", target, "--once", "--json"),
+    }
+    return Specimen(change=lambda random: change_one({target: text}, random), calls=calls)
+
+
+def machine(folder: Path) -> Specimen:
+    """Return files of machines, and decks."""
+    path, deck = write_machine(folder / "machine.json"), folder / "deck.toml"
+    words = ("predict", "adaptive", "--machine", path, "--deck", deck, "--ranks", "4")
+    whole = {path: path.read_text(), deck: DECK}
+    deck.write_text(DECK)
+    return Specimen(
+        change=lambda random: change_one(whole, random),
+        calls={"predict adaptive": verb(*words, "--cycles", "10", "--budget", "10m")},
+    )
+
+
+def study(folder: Path) -> Specimen:
+    """Return studies, and folders of studies with runs that are done and that failed."""
+    source = folder / "study.toml"
+    source.write_text(
+        shipped_studies()["adaptive" if "adaptive" in shipped_studies() else min(shipped_studies())]
+    )
+    made = StudyFolder.create(folder / "study", plan_of([["true"]] * 4, allocations=2), STUDY)
+    made.add_job("a0", "12", "local")
+    made.forgive("run-1", 1)
+    for number, cause in enumerate((Cause.DONE, Cause.FAILED, Cause.CRASHED)):
+        made.run(f"run-{number}").mkdir()
+        outcome = RunOutcome(
+            run=f"run-{number}",
+            cause=cause,
+            status=number,
+            attempt=1,
+            seconds=1.5,
+            allocation="a0",
+            job="12",
+            nodes=("here",),
+            files=(),
+            message="no such solver",
+        )
+        write_outcome(made.run(f"run-{number}"), outcome)
+    (made.path / "scripts.json").write_text(
+        json.dumps({"version": 1, "folder": "x", "sha256": {"a0": "0"}})
+    )
+    texts = [each for each in made.path.rglob("*") if each.suffix in (".json", ".jsonl")]
+    whole = {each: each.read_text() for each in [source, *texts]}
+    return Specimen(
+        change=lambda random: change_one(whole, random),
+        calls={
+            "plan": verb("plan", source),
+            "status": verb("status", made.path),
+            "status --json": verb("status", made.path, "--json"),
+            "collect": verb("collect", made.path),
+        },
+    )
+
+
+def scaling(folder: Path) -> Specimen:
+    """Return measurements over parameters, in every format of text."""
+    whole = {
+        folder / f"{name.replace(' ', '-')}.txt": write(SMALL)
+        for name, (_, write) in WRITERS.items()
+    }
+    return each_alone(folder, whole, {"scale": ("scale",), "scale --json": ("scale", "--json")})
+
+
+def results(folder: Path) -> Specimen:
+    """Return nightly results, in every format of text."""
+    whole = {folder / f"{name}.json": text for name, text in WRITTEN.items()}
+    calls = {"history": ("history",), "history --json": ("history", "--json")}
+    return each_alone(folder, whole, calls)
+
+
+def tables(folder: Path) -> Specimen:
+    """Return tables with a row for every rank."""
+    csv = "rank,host,compute [s],bytes [byte],messages\n" + "".join(
+        f"{rank},n{rank // 2},{1 + 0.1 * rank},{rank * 8},{rank}\n" for rank in range(6)
+    )
+    caliper = "".join(f"__rec=ctx,mpi.rank={rank},region=main,time=1.{rank}\n" for rank in range(4))
+    whole = {folder / "ranks.csv": csv, folder / "ranks.cali": caliper}
+    return each_alone(folder, whole, {"ranks": ("ranks",), "ranks --json": ("ranks", "--json")})
+
+
+def each_alone(folder: Path, whole: dict[Path, str], calls: dict[str, tuple[str, ...]]) -> Specimen:
+    """Return files of which one at a time is changed and read."""
+    target = folder / "target"
+    target.mkdir()
+    named = target / "named.json"
+    named.write_text(next(iter(whole.values())))
+
+    def change(random: Generator) -> str:
+        path = list(whole)[random.integers(len(whole))]
+        return f"{path.name} as {change_one({named: whole[path]}, random)}"
+
+    return Specimen(
+        change=change,
+        calls={name: verb(words[0], named, *words[1:]) for name, words in calls.items()},
+    )
+
+
+def state(folder: Path) -> Specimen:
+    """Return states of histories, and notes on them."""
+    data, kept, known = (folder / name for name in ("nights.csv", "state.json", "known.toml"))
+    rows = "".join(f"2026-01-{day:02},m1,c,t,{1.0 + (day > 15)}\n" for day in range(1, 29))
+    data.write_text("date,machine,case,timer,value\n" + rows)
+    known.write_text(KNOWN)
+    words = ("history", data, "--state", kept, "--ack", known)
+    with suppress(HindmostError):
+        main([str(word) for word in words])
+    whole = {path: path.read_text() for path in (kept, known) if path.exists()}
+    return Specimen(
+        change=lambda random: change_one(whole, random), calls={"history --state": verb(*words)}
+    )
+
+
+KNOWN = """
+version = 1
+[[known]]
+date = "2026-01-16"
+machine = "m1"
+case = "c"
+timer = "t"
+reason = "a new compiler"
+"""
+KINDS: dict[str, Callable[[Path], Specimen]] = {
+    "krylov": krylov,
+    "reduced": reduced,
+    "adaptive": adaptive,
+    "checkpoint": checkpoint,
+    "feed": feed,
+    "machine": machine,
+    "study": study,
+    "scaling": scaling,
+    "results": results,
+    "tables": tables,
+    "state": state,
+}

@@ -1,0 +1,46 @@
+"""Where the order is cut, and what goes where: against counting one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hindmost.errors import UsageError
+from hindmost.harness.adaptive.mesh.load_balance import check_ranks, nearest
+from hindmost.harness.adaptive.mesh.move import overlaps
+
+
+@given(
+    sizes=st.lists(st.integers(1, 20), min_size=1, max_size=12),
+    wanted=st.lists(st.integers(0, 100), min_size=1, max_size=5),
+)
+def test_the_nearest_edge(sizes: list[int], wanted: list[int]) -> None:
+    edges = np.concatenate([[0], np.cumsum(sizes)])
+    found = nearest(edges, np.array(wanted))
+    by_hand = [min(edges.tolist(), key=lambda edge: (abs(edge - place), edge)) for place in wanted]
+    assert found.tolist() == by_hand
+
+
+@given(
+    old=st.lists(st.integers(0, 9), min_size=1, max_size=6),
+    cuts=st.lists(st.floats(0, 1), min_size=1, max_size=6),
+)
+def test_every_cell_goes_to_its_owner(old: list[int], cuts: list[float]) -> None:
+    before = np.concatenate([[0], np.cumsum(old)])
+    total = int(before[-1])
+    after = np.array([0, *sorted(round(cut * total) for cut in cuts), total])
+    owner = np.full(total, -1)
+    for rank in range(before.size - 1):
+        for target, first, last in overlaps(before[rank : rank + 2], after):
+            assert before[rank] <= first < last <= before[rank + 1]
+            owner[first:last] = target
+    expected = np.searchsorted(after, np.arange(total), side="right") - 1
+    assert owner.tolist() == expected.tolist()
+
+
+def test_more_ranks_than_base_cells() -> None:
+    check_ranks(12, (4, 3))
+    with pytest.raises(UsageError, match="at most 12"):
+        check_ranks(13, (4, 3))

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hindmost.errors import DataError, MissingError, UsageError
+from hindmost.harness.probes.cell_times import (
+    CellTimes,
+    NodeTimes,
+    cell_counts,
+    load_kernel,
+    on_ranks,
+)
+from hindmost.harness.probes.sections.cell_times import described
+from hindmost.harness.probes.sections.contract import ProbeResult
+from hindmost.harness.solo import Solo
+from hindmost.models.dynamic.machine import SpeedPoint
+
+
+def test_grid_is_even_in_the_logarithm() -> None:
+    cells = cell_counts()
+    assert (cells[0], cells[-1]) == (1400, 300_000)
+    ratio = np.diff(np.log(cells))
+    assert ratio.max() - ratio.min() < 0.1
+    assert cell_counts("80000,1400") == (1400, 80000)
+
+
+@pytest.mark.parametrize("text", ["many", "0,5", "1e5", "1400,,2", "-3"])
+def test_cells_that_are_none(text: str) -> None:
+    with pytest.raises(UsageError, match="--cells"):
+        cell_counts(text)
+
+
+def test_the_median_of_each_phase_over_repeats() -> None:
+    asked: list[int] = []
+
+    def measure(cells: int, communicator: Any) -> dict[str, float]:
+        asked.append(cells)
+        # Slow at first, as code that is not warm is, and disturbed in the last repeat.
+        slow = 50 if asked.count(cells) == 1 else 7 if asked.count(cells) == 6 else 1
+        return {"hydro": slow * 30e-9, "heat": 2e-9 * cells}
+
+    times = on_ranks(Solo(), measure, (1000, 4000, 9000), 5, seed=2)
+    assert sorted(set(asked)) == [1000, 4000, 9000]
+    assert asked != sorted(asked)
+    points = {(point.phase, point.cells): point for each in times for point in each.points()}
+    assert len(points) == 6
+    for cells in (1000.0, 4000.0, 9000.0):
+        assert points["hydro", cells].seconds_per_cell == pytest.approx(30e-9)
+        assert points["heat", cells].seconds_per_cell == pytest.approx(2e-9 * cells)
+        assert points["heat", cells].ranks_per_node == 1
+    assert [len(values) for values in times[0].phases["hydro"]] == [5]
+
+
+def test_the_cells_that_it_ran_on_are_kept_and_events_with_them() -> None:
+    def measure(cells: int, communicator: Any) -> CellTimes:
+        return CellTimes(
+            cells=2 * cells + 0.5,
+            phases={"hydro": 3e-8},
+            events={"balance": 1e-6 * cells, "combine": 0.0},
+        )
+
+    times = on_ranks(Solo(), measure, (1000, 1400, 5000), 2, seed=2)
+    assert [(each.asked, each.cells) for each in times] == [
+        (1000, 2000.5), (1400, 2800.5), (5000, 10000.5),
+    ]  # fmt: skip
+    assert [point.cells for each in times for point in each.points()] == [2000.5, 2800.5, 10000.5]
+    node = NodeTimes(ranks_per_node=1, sizes=tuple(times), before=[[1.0]], after=[[1.0]])
+    assert {each.event: each.seconds for each in node.events} == pytest.approx(
+        {"balance": 1.4e-3, "combine": 0.0}
+    )
+
+
+@pytest.mark.parametrize(
+    ("ran_on", "events"), [(0.0, {}), (float("nan"), {}), (9.0, {"divide": -1.0})]
+)
+def test_cells_and_events_that_are_none(ran_on: float, events: dict[str, float]) -> None:
+    def measure(cells: int, communicator: Any) -> CellTimes:
+        return CellTimes(cells=ran_on, phases={"hydro": 3e-8}, events=events)
+
+    with pytest.raises(DataError, match="1000 cells"):
+        on_ranks(Solo(), measure, (1000,), 1, seed=0)
+
+
+@pytest.mark.parametrize("phases", [{}, {"hydro": 0.0}, {"hydro": float("nan")}])
+def test_times_that_are_none(phases: dict[str, float]) -> None:
+    with pytest.raises(DataError, match="At 1000 cells"):
+        on_ranks(Solo(), lambda cells, communicator: phases, (1000,), 1, seed=0)
+
+
+def test_a_kernel_that_fails_is_named() -> None:
+    def fails(cells: int, communicator: Any) -> dict[str, float]:
+        raise ArithmeticError("the density is negative")
+
+    with pytest.raises(
+        DataError, match=r"1000 cells.*ArithmeticError: the density.*test_cell_times"
+    ):
+        on_ranks(Solo(), fails, (1000,), 1, seed=0)
+
+
+def test_a_machine_that_changes_is_told() -> None:
+    def told(before: list[list[float]], after: list[list[float]]) -> ProbeResult:
+        count = len(before)
+        times = NodeTimes(ranks_per_node=count, sizes=(), before=before, after=after)
+        return described([times], "k")
+
+    steady = told([[1.0, 1.1, 1.0]], [[1.02]])
+    assert not steady.warnings
+    assert steady.changes["speed"] == (SpeedPoint(ranks_per_node=1, seconds=1.01),)
+    assert "+20.0 % while grind was measured with 1 rank at" in told([[1.0]], [[1.2]]).warnings[0]
+    # Of two ranks at once the slower counts, as in a run.
+    two = told([[1.0, 1.0], [1.3, 1.3]], [[1.0], [1.3]])
+    assert two.changes["speed"] == (SpeedPoint(ranks_per_node=2, seconds=1.3),)
+
+
+def test_kernels_that_cannot_be_had() -> None:
+    with pytest.raises(UsageError, match="MODULE:FUNCTION"):
+        load_kernel("stencil")
+    with pytest.raises(MissingError, match="absent"):
+        load_kernel("absent.module:measure")
+    with pytest.raises(MissingError, match="--kernel"):
+        load_kernel("math:absent")

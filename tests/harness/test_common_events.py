@@ -1,0 +1,92 @@
+"""Ranks whose calls differ are put into one sequence in which each has its own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hindmost.harness.runfile.common_events import common_sequence, most_pending
+from hindmost.models.events import EventKind
+from hindmost.models.ranks.ideal_network import IdealNetwork
+
+SEND, RECEIVE = EventKind.SEND, EventKind.RECEIVE
+REDUCE, POST, COMPLETE = EventKind.REDUCE, EventKind.POST, EventKind.COMPLETE
+
+Events = list[tuple[EventKind, float, float]]
+
+
+def sequence_of(
+    ranks: list[Events], sources: list[list[int]]
+) -> tuple[list[int], list[list[int]]] | None:
+    kinds = [[kind for kind, _, _ in rank] for rank in ranks]
+    begins = [[begin for _, begin, _ in rank] for rank in ranks]
+    ends = [[end for _, _, end in rank] for rank in ranks]
+    return common_sequence(kinds, begins, ends, sources)
+
+
+def test_alike_ranks_keep_their_sequence() -> None:
+    alike: Events = [(SEND, 0, 1), (RECEIVE, 1, 2), (REDUCE, 2, 3)]
+    found = sequence_of([alike, alike], [[1], [0]])
+    assert found == ([SEND, RECEIVE, REDUCE], [[0, 1, 2], [0, 1, 2]])
+
+
+def test_a_chain_is_walked_from_rank_to_rank() -> None:
+    # Every rank works for a second once it has what the one before it sent.
+    chain: list[Events] = [
+        [(SEND, 1, 1)],
+        [(RECEIVE, 0, 1), (SEND, 2, 2)],
+        [(RECEIVE, 0, 2), (SEND, 3, 3)],
+        [(RECEIVE, 0, 3)],
+    ]
+    found = sequence_of(chain, [[], [0], [1], [2]])
+    assert found is not None
+    kinds, places = found
+    assert places == [[0], [1, 2], [3, 4], [5]]
+    # On an ideal network the last rank ends when all have worked, one after the other.
+    work = np.zeros((1, 4, len(kinds)))
+    for rank in range(3):
+        work[0, rank, places[rank][-1]] = 1.0
+    source, target = np.arange(3, dtype=np.int32), np.arange(1, 4, dtype=np.int32)
+    ended = IdealNetwork(4, source, target).advance(
+        np.array([kinds], np.uint8), work, np.array([[0.0, 0.0, 0.0, 1.0]]), np.ones(1, np.uint8)
+    )
+    assert ended[0].tolist() == [1.0, 2.0, 3.0, 4.0]
+
+
+def test_one_rank_hands_out_work() -> None:
+    found = sequence_of(
+        [
+            [(SEND, 0, 1), (RECEIVE, 1, 6)],
+            [(RECEIVE, 0, 1), (SEND, 4, 4)],
+            [(RECEIVE, 0, 1), (SEND, 6, 6)],
+        ],
+        [[1, 2], [0], [0]],
+    )
+    assert found == ([SEND, RECEIVE, SEND, RECEIVE], [[0, 3], [1, 2], [1, 2]])
+
+
+def test_a_rank_may_do_nothing_between_collectives() -> None:
+    found = sequence_of(
+        [[(REDUCE, 5, 6)], [(SEND, 1, 1), (REDUCE, 5, 6)], [(RECEIVE, 0, 2), (REDUCE, 5, 6)]],
+        [[], [], [1]],
+    )
+    assert found == ([SEND, RECEIVE, REDUCE], [[2], [0, 2], [1, 2]])
+
+
+def test_collectives_of_some_ranks_have_no_common_sequence() -> None:
+    assert sequence_of([[(REDUCE, 0, 1), (REDUCE, 1, 2)], [(REDUCE, 1, 2)]], [[], []]) is None
+    assert sequence_of([[(POST, 0, 1)], [(REDUCE, 0, 1)]], [[], []]) is None
+
+
+@pytest.mark.parametrize(
+    ("kinds", "pending"),
+    [
+        ([[POST, COMPLETE], [POST, COMPLETE]], 1),
+        ([[POST, POST], [COMPLETE, POST], [COMPLETE, COMPLETE]], 2),
+        ([[COMPLETE, POST, POST]], 2),  # the first was posted before
+        ([[POST] * 70], 70),
+        ([[REDUCE]], 0),
+    ],
+)
+def test_collectives_under_way(kinds: list[list[int]], pending: int) -> None:
+    assert most_pending(np.array(kinds, np.uint8)) == pending

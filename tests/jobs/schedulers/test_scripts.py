@@ -1,0 +1,163 @@
+"""Scripts: golden ones to the byte, every value quoted, none that begins a line of its own."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.jobs.schedulers.pbs_grammar import complaints
+from tests.jobs.scripts import ARCHER, CIRRUS, LOCAL, script
+
+from hindmost.errors import UsageError
+from hindmost.jobs.core.machine import MachineProfile
+from hindmost.jobs.schedulers import SCHEDULERS
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+MACHINES = (LOCAL, ARCHER, CIRRUS)
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.scheduler)
+def test_golden(machine: MachineProfile) -> None:
+    rendered = SCHEDULERS[machine.scheduler].render(script(machine))
+    assert rendered == (GOLDEN / f"{machine.scheduler}.sh").read_text()
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.scheduler)
+def test_a_shell_reads_them(machine: MachineProfile, tmp_path: Path) -> None:
+    path = tmp_path / "script"
+    path.write_text(SCHEDULERS[machine.scheduler].render(script(machine)))
+    subprocess.run(["/bin/bash", "-n", path], check=True)
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.scheduler)
+@settings(max_examples=40, deadline=None)
+@given(
+    value=st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Zl", "Zp"])),
+)
+def test_a_shell_gets_every_value_as_it_is(machine: MachineProfile, value: str) -> None:
+    plain = replace(machine, python="/usr/bin/printf", environment={"VALUE": value}, setup=())
+    text = SCHEDULERS[machine.scheduler].render(script(plain, id=value or "a", study="s"))
+    # The driver's words as a shell cuts them, printed by the one that stands for the interpreter.
+    text = text.replace("printf -P -m hindmost drive", "printf '%s|' \"$VALUE\"")
+    done = subprocess.run(["/bin/bash"], input=text.encode(), capture_output=True, check=True)
+    assert done.stdout.decode() == f"{value}|{script(machine).folder}|{value or 'a'}|"
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.scheduler)
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"python": "python\nrm x"},
+        {"environment": {"A": "b\nrm x"}},
+        {"environment": {"A; rm x": "b"}},
+        {"setup": ("module load x\nrm x",)},
+        {"setup": ("module\rload",)},
+    ],
+    ids=str,
+)
+def test_line_breaks_are_refused(machine: MachineProfile, changes: dict[str, Any]) -> None:
+    bad = replace(machine, **changes)
+    with pytest.raises(UsageError, match=r"control character|not a valid name of a variable"):
+        SCHEDULERS[machine.scheduler].render(script(bad))
+
+
+@pytest.mark.parametrize("machine", [ARCHER, CIRRUS], ids=lambda machine: machine.scheduler)
+@pytest.mark.parametrize("field", ["partition", "account"])
+def test_line_breaks_in_directives_are_refused(machine: MachineProfile, field: str) -> None:
+    breaks: dict[str, Any] = {field: "a\n#SBATCH --qos=high"}
+    bad = replace(machine, **breaks)
+    with pytest.raises(UsageError, match="control character"):
+        SCHEDULERS[machine.scheduler].render(script(bad))
+    bad = replace(machine, directives=("#SBATCH --mem=0",))
+    with pytest.raises(UsageError, match="write it without"):
+        SCHEDULERS[machine.scheduler].render(script(bad))
+
+
+@pytest.mark.parametrize(
+    ("machine", "directive"),
+    [
+        *((ARCHER, each) for each in ("--array=0-3", "--array 0-3", "-a 1,2", "-a0-3", "hetjob")),
+        (CIRRUS, "-J 1-4"),
+    ],
+)
+def test_one_script_is_one_job(machine: MachineProfile, directive: str) -> None:
+    with pytest.raises(UsageError, match="turns a script into several jobs"):
+        SCHEDULERS[machine.scheduler].render(script(replace(machine, directives=(directive,))))
+    SCHEDULERS["slurm"].render(script(replace(ARCHER, directives=("-J name", "-A e00", "--mem=0"))))
+
+
+def test_what_pbs_has_no_word_for() -> None:
+    pbs = SCHEDULERS["pbs"]
+    with pytest.raises(UsageError, match="qos = 'short', which PBS does not know"):
+        pbs.render(script(replace(CIRRUS, qos="short")))
+    with pytest.raises(UsageError, match="printable ASCII"):
+        pbs.render(script(CIRRUS, folder=Path("/home/ada/büro")))
+    with pytest.raises(UsageError, match=r"Unknown \{tasks\} in select.*\{nodes\}"):
+        pbs.render(script(replace(CIRRUS, select="{nodes}:mpiprocs={tasks}")))
+
+
+def test_pbs_words_of_a_site() -> None:
+    machine = replace(
+        CIRRUS, select="{nodes}:ncpus={cores_per_node}:mpiprocs={ranks_per_node}:arch=skl"
+    )
+    text = SCHEDULERS["pbs"].render(script(machine, ranks_per_node=9))
+    assert "#PBS -l select=2:ncpus=36:mpiprocs=9:arch=skl\n" in text
+    assert complaints(text) == []
+
+
+def test_qsub_has_nothing_against_our_scripts() -> None:
+    shared = replace(CIRRUS, exclusive=False, directives=())
+    for machine in (CIRRUS, shared):
+        text = SCHEDULERS["pbs"].render(script(machine, folder=Path("/home/ada/my studies")))
+        assert complaints(text) == []
+    named = SCHEDULERS["pbs"].render(script(CIRRUS, study="ümläut & more", id="p=2"))
+    assert complaints(named) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("#PBS -N a name", "stray word 'name'"),
+        ("#PBS -N -dash", "illegal -N value"),
+        ("#PBS -l select=2:ncpus", "illegal -l select"),
+        ("#PBS -l nodes=2:ppn=4", "select cannot stand beside nodes"),
+        ("#PBS -l place=spread", "illegal -l place"),
+        ("#PBS -l walltime=1h", "illegal -l walltime"),
+        ("#PBS -r no", "illegal -r"),
+        ("#PBS -t 1-4", "not recognized"),
+        ("#PBS -j o", "illegal -j"),
+    ],
+)
+def test_the_grammar_finds_faults(line: str, complaint: str) -> None:
+    good = SCHEDULERS["pbs"].render(script(CIRRUS))
+    first, rest = good.split("\n", 1)
+    assert complaint in "; ".join(complaints(f"{first}\n{line}\n{rest}"))
+    assert "not read" in "; ".join(complaints(f"{good}\n#PBS -m n"))
+
+
+def test_a_laptop_is_one_node() -> None:
+    local = SCHEDULERS["local"]
+    with pytest.raises(UsageError, match="has 2 nodes"):
+        local.render(script(LOCAL, nodes=2))
+    with pytest.raises(UsageError, match="no scheduler to read them"):
+        local.render(script(replace(LOCAL, directives=("--mem=0",))))
+
+
+def test_times_are_rounded_up() -> None:
+    text = SCHEDULERS["slurm"].render(script(ARCHER, walltime_s=360061.2, stop_before_s=0.4))
+    assert "--time=100:01:02\n" in text
+    assert "--signal=B:USR1@1\n" in text
+
+
+@pytest.mark.parametrize("exclusive", [True, False])
+def test_no_more_is_asked_for_than_a_node_has(exclusive: bool) -> None:
+    crowded: dict[str, Any] = {"cores_per_node": 2, "oversubscribe": True, "exclusive": exclusive}
+    slurm = SCHEDULERS["slurm"].render(script(replace(ARCHER, **crowded), ranks_per_node=3))
+    assert "#SBATCH --ntasks-per-node=2\n" in slurm
+    pbs = SCHEDULERS["pbs"].render(script(replace(CIRRUS, **crowded), ranks_per_node=3))
+    assert "#PBS -l select=2:ncpus=2:mpiprocs=3\n" in pbs

@@ -1,0 +1,287 @@
+"""The verbs of a study: what they print, their JSON and their exit statuses; and a real study."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from tests.conftest import BIN
+from tests.jobs.conftest import (
+    Make,
+    NoLauncher,
+    PretendedScheduler,
+    fingerprint,
+    plan_of,
+    writes,
+)
+
+import hindmost
+from hindmost.cli import main
+from hindmost.errors import UsageError
+from hindmost.jobs.drive.driver import drive
+from hindmost.jobs.folder import StudyFolder
+from hindmost.jobs.schedulers.local import LOCAL
+from hindmost.jobs.schedulers.scheduler import JobState, Scheduler
+from hindmost.jobs.state import RunState, state_of
+from hindmost.jobs.verbs import cancel, resume, status, submit
+from hindmost.registry import Registry
+
+LIMIT_S = 120.0
+
+
+@pytest.fixture
+def scheduler(monkeypatch: pytest.MonkeyPatch) -> PretendedScheduler:
+    """Return the scheduler that the verbs meet."""
+    pretended = PretendedScheduler()
+    registry: Registry[Scheduler] = Registry("scheduler", (pretended,))
+    for verb in (status, submit, resume, cancel):
+        monkeypatch.setattr(verb, "SCHEDULERS", registry)
+    return pretended
+
+
+def told(capsys: pytest.CaptureFixture[str]) -> str:
+    return capsys.readouterr().out
+
+
+def test_from_submission_to_collection(
+    make: Make, scheduler: PretendedScheduler, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = make([writes(0), ("sh", "-c", "echo no such solver; exit 2"), writes(2)])
+    folder = str(study.path)
+    assert main(["resume", folder]) == 0
+    assert "submitted 3 runs: a0 as job job-1" in told(capsys)
+    assert main(["status", folder]) == 75
+    assert "3 runs: 3 waiting" in told(capsys)
+    scheduler.set("job-1", JobState.STUCK, "PartitionTimeLimit")
+    assert main(["status", folder]) == 75
+    assert "can never start (PartitionTimeLimit)" in told(capsys)
+    assert main(["cancel", folder, "--json"]) == 0
+    assert json.loads(told(capsys))["cancelled"] == ["job-1"]
+    assert main(["status", folder]) == 75
+    assert f"next: hindmost resume {folder}" in told(capsys)
+    scheduler.set("job-1", JobState.FAILED)
+    assert main(["status", folder]) == 75
+    assert f"next: read {folder}/output/a0-*; hindmost resume {folder}" in told(capsys)
+    with pytest.raises(UsageError, match="No run of"):
+        main(["collect", folder])
+    assert not (study.path / "collected").exists()
+    drive(study, "a0", NoLauncher())
+    assert main(["status", folder]) == 1
+    text = told(capsys)
+    assert "2 done, 1 failed for good" in text
+    assert "run run-1: failed: no such solver" in text
+    assert "resume" in text
+    assert main(["resume", folder]) == 1
+    assert main(["collect", folder]) == 1
+    assert f"2 files of 2 runs in {folder}/collected" in told(capsys)
+    assert main(["status", folder, "--json"]) == 1
+    found = json.loads(told(capsys))
+    assert found["counts"]["done"] == 2
+    assert found["allocations"][0]["runs"]["run-1"] == "failed for good"
+    assert [each["cause"] for each in found["failures"]] == ["failed"]
+
+
+STUDY = """\
+schema = 1
+[study]
+name = "small"
+seed = 7
+repeats = 2
+[sweep]
+ranks = 2
+solver = ["gmres", "pgmres"]
+problem = "diagonal"
+unknowns = 600
+iterations = 200
+[limits]
+job = "30m"
+run = "1m"
+stop_before = "30s"
+"""
+
+
+def test_a_dry_run_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(STUDY)
+    assert main(["submit", "study.toml", "--dry-run"]) == 0
+    assert f"hindmost drive {tmp_path}/small a000" in told(capsys)
+    assert main(["submit", "study.toml", "--dry-run", "--json"]) == 0
+    assert list(json.loads(told(capsys))["scripts"]) == ["a000"]
+    assert [each.name for each in tmp_path.iterdir()] == ["study.toml"]
+
+
+def test_the_study_is_kept_to_the_byte_with_what_was_set(
+    tmp_path: Path, scheduler: PretendedScheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = b"\xef\xbb\xbf" + STUDY.replace("\n", "\r\n").encode()
+    Path("study.toml").write_bytes(source)
+    assert main(["submit", "study.toml", "--set", "ranks=1", "--set", "repeats=1"]) == 0
+    folder = StudyFolder.open(tmp_path / "small")
+    assert folder.study_file.read_bytes() == source
+    assert folder.plan.replacements == ("ranks=1", "repeats=1")
+
+
+def test_dashes_are_no_last_words(
+    make: Make, scheduler: PretendedScheduler, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = make([("sh", "-c", "echo no slots left; echo -----; exit 2")])
+    assert drive(study, "a0", NoLauncher()) == 1
+    assert main(["status", str(study.path)]) == 1
+    assert "run run-0: failed: no slots left\n" in told(capsys)
+
+
+def test_a_refused_script_leaves_the_others_to_resume(
+    tmp_path: Path,
+    scheduler: PretendedScheduler,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(STUDY + '[pack]\nby = "none"\n')
+    accept = scheduler.submit
+
+    def refuse(path: Path) -> str:
+        if len(scheduler.jobs) == 2:
+            raise UsageError("sbatch refused it")
+        return accept(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(scheduler, "submit", refuse)
+        with pytest.raises(UsageError, match="sbatch refused it"):
+            main(["submit", "study.toml"])
+    assert "submitted 2 of 4 scripts; 'hindmost resume small'" in capsys.readouterr().err
+    with pytest.raises(UsageError, match="contains a submitted study"):
+        main(["submit", "study.toml"])
+    assert main(["resume", "small"]) == 0
+    assert "submitted 2 runs" in told(capsys)
+
+
+def test_what_was_refused_as_a_whole_is_submitted_anew(
+    tmp_path: Path, scheduler: PretendedScheduler, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    render = scheduler.render
+    monkeypatch.setattr(scheduler, "render", lambda each: f"# {each.allocation}\n{render(each)}")
+    path = Path("study.toml")
+    path.write_text(STUDY + '[pack]\nby = "none"\n')
+
+    def refuse(path: Path) -> str:
+        raise UsageError("sbatch refused it")
+
+    def submit_refused() -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(scheduler, "submit", refuse)
+            with pytest.raises(UsageError, match="sbatch refused it"):
+                main(["submit", "study.toml"])
+        assert "submitted 0 of 4 scripts\n" in capsys.readouterr().err
+
+    submit_refused()
+    submit_refused()  # with nothing corrected it is the same again
+    first, *_, last = sorted(Path("small/scripts").iterdir())
+    for edited in (first, last):
+        before = edited.read_bytes()
+        edited.write_bytes(before + b"# by hand\n")
+        with pytest.raises(UsageError, match=r"was edited, or .*'hindmost resume"):
+            main(["submit", "study.toml"])
+        assert edited.read_bytes().endswith(b"by hand\n")
+        edited.write_bytes(before)
+    path.write_text(STUDY.replace('run = "1m"', 'run = "2m"').replace("repeats = 2", ""))
+    assert main(["submit", "study.toml"]) == 0
+    assert "submitted 2 runs: a000 as job job-1\n" in told(capsys)
+    folder = StudyFolder.open(tmp_path / "small")
+    assert folder.study_file.read_bytes() == path.read_bytes()
+    assert [each.stem for each in sorted(folder.scripts.iterdir())] == ["a000"]
+    assert ", walltime_s=360.0, " in folder.script("a000").read_text()
+    assert [each.name for each in (folder.path / "allocations").iterdir()] == ["a000"]
+    with pytest.raises(UsageError, match="contains a submitted study"):
+        main(["submit", "study.toml"])
+
+
+def test_a_study_whose_script_was_started_by_hand_is_not_submitted_anew(
+    make: Make, tmp_path: Path
+) -> None:
+    study = make([writes(0)])
+    drive(study, "a0", NoLauncher())
+    with pytest.raises(UsageError, match="contains a submitted study"):
+        StudyFolder.create(study.path, study.plan, b"")
+    assert study.records()["run-0"].done is not None
+
+
+def test_the_line_of_post_processing_is_done_when_all_is_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    commands = [
+        writes(0),
+        ("sh", "-c", 'test -e ../../../../mended && echo 1 > "$0"/r1.txt', "{out}"),
+    ]
+    plan = replace(plan_of(commands, max_retries=0), collect="ls {runs}/*.txt > {runs}/listed")
+    study = StudyFolder.create(tmp_path / "my study", plan, b"")
+    drive(study, "a0", NoLauncher())
+    assert main(["collect", str(study.path), "--finish"]) == 1
+    assert not (study.path / "collected" / "listed").exists()
+    text = told(capsys)
+    assert "1 file of 1 run in" in text
+    assert "missing: 1 run\nnext: ls '" in text
+    (tmp_path / "mended").touch()
+    study.forgive("run-1", 1)
+    assert main(["collect", str(study.path), "--finish"]) == 75
+    assert f"next: hindmost resume '{study.path}', to submit the remaining runs\n" in told(capsys)
+    drive(study, "a0", NoLauncher())
+    assert main(["collect", str(study.path), "--finish"]) == 0
+    assert len((study.path / "collected" / "listed").read_text().splitlines()) == 2
+    assert "next: ls '" in told(capsys)
+
+
+@pytest.mark.mpi
+def test_a_real_study_on_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+    def ask(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [BIN / "hindmost", *words], capture_output=True, text=True, check=False,
+            timeout=LIMIT_S, cwd=tmp_path,
+        )  # fmt: skip
+
+    def wait(*states: RunState) -> None:
+        end = time.monotonic() + LIMIT_S
+        study = StudyFolder.open(tmp_path / "small")
+        while any(map(state_of(study, LOCAL).counts.get, states)):  # one look for all states
+            assert time.monotonic() < end
+            time.sleep(0.1)
+
+    (tmp_path / "study.toml").write_text(STUDY.replace("repeats = 2", "repeats = 1"))
+    done = ask("submit", "study.toml")
+    assert done.returncode == 0, done.stderr
+    end = time.monotonic() + LIMIT_S
+    while not (before := fingerprint(StudyFolder.open(tmp_path / "small"))):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    ask("cancel", "small")
+    wait(RunState.RUNNING, RunState.WAITING)
+    assert ask("resume", "small").returncode == 0
+    wait(RunState.RUNNING, RunState.WAITING, RunState.LEFT)
+    assert before.items() <= fingerprint(StudyFolder.open(tmp_path / "small")).items()
+    assert ask("collect", "small").returncode == 0
+    fitted = json.loads(ask("fit", "small/collected", "--quick", "--json").stdout)
+    assert sorted(run["solver"] for run in fitted["runs"]) == ["gmres", "pgmres"]
+    plan = StudyFolder.open(tmp_path / "small").plan
+    for path in (tmp_path / "small" / "collected").glob("*.h5"):
+        run = hindmost.open(path)
+        told = run.header.scheduler
+        (planned,) = (each for each in plan.runs if each.id == told["HINDMOST_RUN_ID"])
+        assert run.header.solver == planned.configuration["solver"]
+        assert run.header.ranks == planned.ranks == 2
+        assert told["HINDMOST_BLOCK"] == str(planned.block)
+        assert told["HINDMOST_ALLOCATION"] == planned.allocation
+        assert told["HINDMOST_STUDY_SHA256"] == plan.study_sha256
+        script = tmp_path / "small" / "scripts" / f"{planned.allocation}.sh"
+        assert told["HINDMOST_SCRIPT_SHA256"] == sha256(script.read_bytes()).hexdigest()

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import signal, stats
+
+from hindmost.errors import DataError, UsageError
+from hindmost.models.noise.kolmogorov import (
+    compare,
+    compare_all,
+    compare_with_reference,
+    critical_distance,
+)
+from hindmost.models.noise.serial_correlation import correlation_times
+
+
+def correlated(phi: float, shape: tuple[int, int], seed: int) -> NDArray[np.float64]:
+    """Return lognormal times (iteration, rank) whose logs are AR(1) series of one law."""
+    noise = np.random.default_rng(seed).standard_normal((shape[0] + 200, shape[1]))
+    logs = signal.lfilter([1.0], [1.0, -phi], noise, axis=0)[200:] * np.sqrt(1.0 - phi**2)
+    return np.asarray(1e-4 * np.exp(0.2 * logs))
+
+
+@pytest.mark.parametrize("resolution", [0.0, 0.05, 1.0])
+def test_distances_are_those_of_scipy(resolution: float) -> None:
+    times = np.random.default_rng(1).gamma(2.0, 1.0, (300, 7))
+    times[:, 3] *= 1.3
+    if resolution:
+        times = np.round(times / resolution) * resolution
+    comparison = compare_all(times)
+    assert comparison.pairs == comparison.possible == 21
+    for p, q, distance in zip(
+        comparison.first, comparison.second, comparison.distance, strict=True
+    ):
+        scipys = stats.ks_2samp(times[:, p], times[:, q], method="asymp").statistic
+        assert distance == pytest.approx(scipys, abs=1e-12)
+    with_3 = compare_with_reference(times, reference=3)
+    assert with_3.second.tolist() == [0, 1, 2, 4, 5, 6]
+    either = (comparison.first == 3) | (comparison.second == 3)
+    assert with_3.distance == pytest.approx(comparison.distance[either], abs=1e-12)
+
+
+def test_critical_distance_is_the_limit_law_of_kolmogorov() -> None:
+    # The paper prints 0.024 and 0.023, which are those of alpha = 0.10.
+    assert critical_distance(0.05, 5000, 5000) == pytest.approx(0.0272, abs=5e-5)
+    assert critical_distance(0.05, 5334, 5334) == pytest.approx(0.0263, abs=5e-5)
+    assert critical_distance(0.10, 5000, 5000) == pytest.approx(0.0245, abs=5e-5)
+    for alpha in (0.001, 0.05, 0.1):
+        c = critical_distance(alpha, 1.0, 1.0) / np.sqrt(2.0)
+        assert stats.kstwobign.sf(c) == pytest.approx(alpha, rel=1e-3)
+
+
+@pytest.mark.parametrize("phi", [0.5, 0.7, 0.9])
+def test_serial_correlation_is_allowed_for(phi: float) -> None:
+    pairs = 1000
+    times = correlated(phi, (2000, 2 * pairs), seed=int(10 * phi))
+    # No rank is in two pairs, so the tests are independent.
+    comparison = compare(
+        times,
+        np.arange(0, 2 * pairs, 2),
+        np.arange(1, 2 * pairs, 2),
+        alpha=0.05,
+        possible=pairs,
+    )
+    plain = np.sum(comparison.distance > comparison.critical)
+    corrected = int(np.sum(comparison.distance > comparison.corrected))
+    assert plain > 0.15 * pairs
+    interval = stats.binomtest(corrected, pairs).proportion_ci(0.99)
+    assert interval.low < 0.05
+    assert interval.high > 0.02
+
+
+def test_independent_times_need_no_correction() -> None:
+    comparison = compare_all(correlated(0.0, (2000, 60), seed=3))
+    assert comparison.rejected_corrected == pytest.approx(0.05, abs=0.03)
+    assert np.median(comparison.effective) == pytest.approx(2000, rel=0.05)
+    assert np.median(comparison.corrected) == pytest.approx(comparison.critical, rel=0.03)
+
+
+def test_correlation_time_is_that_of_the_indicators() -> None:
+    # For normal series 1{X <= 0} has the autocorrelations (2 / pi) arcsin(phi^h); the other
+    # quartiles' are the bivariate normal probabilities.
+    phi, lags = 0.7, 60
+    levels = stats.norm.ppf([0.25, 0.5, 0.75])
+    total, variance = 0.0, 0.25 + 2 * 0.1875
+    for lag in range(1, lags):
+        for level, share in zip(levels, (0.25, 0.5, 0.75), strict=True):
+            r = phi**lag
+            both = stats.multivariate_normal([0, 0], [[1, r], [r, 1]]).cdf([level, level])
+            total += 2 * (both - share**2)
+    expected = 1 + total / variance
+    times = correlation_times(np.ascontiguousarray(correlated(phi, (5000, 100), seed=4).T))
+    assert times.mean() == pytest.approx(expected, rel=0.05)
+
+
+def test_ranks_of_unlike_law_are_told_apart_in_spite_of_correlation() -> None:
+    times = correlated(0.7, (5000, 20), seed=5)
+    times[:, 7] *= 1.1  # half a standard deviation
+    comparison = compare_with_reference(times, reference=7)
+    assert comparison.rejected_corrected == 1.0
+
+
+def test_many_pairs_are_sampled_and_that_is_said() -> None:
+    times = correlated(0.0, (50, 400), seed=6)
+    comparison = compare_all(times, most_pairs=500, seed=1)
+    assert comparison.pairs == 500
+    assert comparison.possible == 400 * 399 // 2
+    assert len(set(zip(comparison.first.tolist(), comparison.second.tolist(), strict=True))) == 500
+    assert np.all((comparison.first >= 0) & (comparison.first < comparison.second))
+    assert comparison.second.max() < 400
+    assert np.mean(comparison.first) == pytest.approx(133, abs=20)
+    assert "500 pairs of ranks, a sample of 79800" in comparison.explain()
+    again = compare_all(times, most_pairs=500, seed=1)
+    np.testing.assert_array_equal(again.distance, comparison.distance)
+    other = compare_all(times, most_pairs=500, seed=2)
+    assert not np.array_equal(other.first, comparison.first)
+
+
+def test_constant_and_equal_ranks_are_alike() -> None:
+    comparison = compare_with_reference(np.full((40, 3), 1e-4))
+    assert comparison.rejected == comparison.rejected_corrected == 0.0
+    assert comparison.explain().endswith(".")
+    figures = json.loads(json.dumps(comparison.to_json(), allow_nan=False))
+    assert figures["distance_largest"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("times", "options", "error", "word"),
+    [
+        (np.ones((5, 1)), {}, DataError, "at least 2"),
+        (np.ones(5), {}, DataError, "at least 2"),
+        (np.full((5, 2), np.nan), {}, DataError, "not a number"),
+        (np.ones((5, 2)), {"reference": 2}, UsageError, "0 to 1"),
+        (np.ones((5, 2)), {"alpha": 1.0}, UsageError, "between 0 and 1"),
+    ],
+)
+def test_what_cannot_be_tested_is_refused(
+    times: NDArray[np.float64], options: dict[str, float], error: type[Exception], word: str
+) -> None:
+    with pytest.raises(error, match=word):
+        compare_with_reference(times, **options)  # type: ignore[arg-type]

@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import signal, stats
+
+from hindmost.errors import DataError, UsageError
+from hindmost.models.noise.slow_iterations import correlation_time_of, find_slow_groups
+
+RESTART = 30
+
+
+def quiet_run(iterations: int, phi: float, seed: int) -> NDArray[np.float64]:
+    """Return row maxima whose logs are a ramp over the restart cycle and AR(1) noise of 10 %."""
+    noise = np.random.default_rng(seed).standard_normal(iterations + 200)
+    logs = 0.1 * np.sqrt(1 - phi**2) * signal.lfilter([1.0], [1.0, -phi], noise)[200:]
+    return np.asarray(1e-4 * (1.0 + places(iterations) / RESTART) * np.exp(logs))
+
+
+def places(iterations: int) -> NDArray[np.int64]:
+    return np.arange(iterations) % RESTART
+
+
+@pytest.mark.parametrize("phi", [0.0, 0.5, 0.9])
+def test_quiet_runs_have_no_groups(phi: float) -> None:
+    runs, iterations = 150, 2000
+    false = sum(
+        len(find_slow_groups(quiet_run(iterations, phi, seed), places(iterations)).groups) > 0
+        for seed in range(runs)
+    )
+    # Fails if more than 1 run of 100 is likely to have one.
+    assert stats.binomtest(false, runs, 0.01, alternative="greater").pvalue > 0.01
+
+
+@pytest.mark.parametrize("law", ["cauchy", "rare detours", "coarse clock"])
+def test_heavy_tails_and_ties_are_no_groups(law: str) -> None:
+    random = np.random.default_rng(9)
+    false = 0
+    for _ in range(60):
+        if law == "cauchy":
+            times = np.exp(np.clip(random.standard_cauchy(2000), -30, 30))
+        elif law == "rare detours":
+            times = 1e-4 + (random.random(2000) < 0.01) * random.exponential(1e-2, 2000)
+        else:
+            times = np.ceil(random.gamma(4.0, 1.0, 2000))
+        false += len(find_slow_groups(times, places(2000), least_factor=1.0).groups) > 0
+    assert false <= 4
+
+
+@pytest.mark.parametrize("phi", [0.0, 0.3])
+def test_finds_50_iterations_that_are_1_3_times_slower(phi: float) -> None:
+    found = 0
+    for seed in range(60):
+        times = quiet_run(5000, phi, seed)
+        first = int(np.random.default_rng(seed).integers(0, 4950))
+        times[first : first + 50] *= 1.3
+        groups = find_slow_groups(times, places(5000)).groups
+        found += len(groups) == 1 and abs(groups[0].first - first) <= 6
+    assert found >= 54
+
+
+def test_says_where_how_much_and_what_it_cost() -> None:
+    times = quiet_run(5000, 0.0, seed=1)
+    baseline = times.copy()
+    times[1700:2301] *= 1.4
+    times[4000:4101] *= 2.0
+    groups = find_slow_groups(times, places(5000))
+    first, second = groups.groups
+    assert first.first == pytest.approx(1700, abs=3)
+    assert first.last == pytest.approx(2300, abs=3)
+    assert (second.first, second.last) == (4000, 4100)
+    assert first.factor == pytest.approx(1.4, rel=0.02)
+    assert second.factor == pytest.approx(2.0, rel=0.05)
+    lost = times.sum() - baseline.sum()
+    assert groups.lost_share == pytest.approx(lost / times.sum(), rel=0.1)
+    assert groups.baseline_s == pytest.approx(baseline.mean(), rel=0.02)
+    assert groups.places == RESTART
+    assert "2 groups of slow iterations" in groups.explain()
+    assert f"iterations {first.first} to {first.last}, 1.4" in groups.explain()
+    figures = json.loads(json.dumps(groups.to_json()))
+    assert figures["groups"][1]["last"] == 4100
+
+
+def test_the_work_of_the_restart_cycle_is_no_group() -> None:
+    iterations = 5000
+    position = np.arange(iterations) % 1000
+    noise = np.random.default_rng(3).normal(1.0, 0.01, iterations)
+    times = 1e-4 * np.where(position < 100, 2.0, 1.0) * noise
+    assert find_slow_groups(times, position).groups == ()
+    # Taken for a single place, every cycle has one.
+    assert len(find_slow_groups(times, np.zeros(iterations, int)).groups) == 5
+    # A solver that never restarts has every place once: nothing is taken off.
+    whole = find_slow_groups(noise * 1e-4, np.arange(iterations))
+    assert (whole.places, whole.groups) == (1, ())
+
+
+def test_many_groups_are_no_correlation() -> None:
+    times = quiet_run(5000, 0.0, seed=4)
+    for first in range(100, 5000, 250):
+        times[first : first + 50] *= 1.5
+    assert len(find_slow_groups(times, places(5000)).groups) == 20
+
+
+def test_slow_noise_below_fast_noise_is_found_out() -> None:
+    # Neighbours correlate by 0.45 only, but the correlation lasts: tau is near 10.
+    false = 0
+    for seed in range(30):
+        slow = np.log(quiet_run(5000, 0.9, seed) / quiet_run(5000, 0.0, 10_000 + seed))
+        false += len(find_slow_groups(np.exp(slow), places(5000)).groups) > 0
+    assert false <= 3
+
+
+@pytest.mark.parametrize("phi", [0.0, 0.5, 0.9])
+def test_correlation_time_is_that_of_the_series(phi: float) -> None:
+    noise = np.random.default_rng(5).standard_normal(50_000)
+    series = signal.lfilter([1.0], [1.0, -phi], noise)
+    expected = (1 + phi) / (1 - phi)
+    assert correlation_time_of(series, (1, 2, 4)) == pytest.approx(expected, rel=0.1)
+
+
+def test_without_groups_it_says_so() -> None:
+    groups = find_slow_groups(np.full(100, 2e-5), places(100))
+    assert groups.explain() == (
+        "No group of slow iterations among 100; the baseline is 20.0 us per iteration."
+    )
+
+
+@pytest.mark.parametrize(
+    ("times", "position", "factor", "error", "word"),
+    [
+        (np.ones(10), np.zeros(10, int), 1.1, DataError, "at least 20"),
+        (np.ones(30), np.zeros(29, int), 1.1, DataError, "shape"),
+        (np.zeros(30), np.zeros(30, int), 1.1, DataError, "above 0"),
+        (np.ones(30), np.zeros(30, int), 0.9, UsageError, "at least 1"),
+    ],
+)
+def test_what_cannot_be_judged_is_refused(
+    times: NDArray[np.float64],
+    position: NDArray[np.int64],
+    factor: float,
+    error: type[Exception],
+    word: str,
+) -> None:
+    with pytest.raises(error, match=word):
+        find_slow_groups(times, position, least_factor=factor)

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+from tests.models.noise.test_fit import solve_times
+
+from hindmost.errors import DataError
+from hindmost.models.laws.families import BestLaws, Candidate
+from hindmost.models.laws.scipylaw import ScipyLaw
+from hindmost.models.noise.stationary import fit_stationary, fit_stationary_best, fit_stationary_nct
+from hindmost.models.noise.times import SolveTimes
+
+FITS = {
+    "stationary-johnsonsu": fit_stationary,
+    "stationary-nct": fit_stationary_nct,
+    "stationary-best": fit_stationary_best,
+}
+
+
+@pytest.fixture(autouse=True)
+def few_families(monkeypatch: pytest.MonkeyPatch) -> None:
+    # All of them are fitted in test_families.py; that takes seconds.
+    where = "hindmost.models.laws.families.scipys_families"
+    monkeypatch.setattr(where, lambda: ["cauchy", "gamma", "gumbel_r", "norm"])
+
+
+def times_of(durations: Any, **changes: Any) -> SolveTimes:
+    count = durations.shape[0]
+    return solve_times(
+        durations=durations,
+        work=durations,
+        fill=np.zeros(count, bool),
+        position=np.arange(count, dtype=np.int32) % 30,
+        **changes,
+    )
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_printed_parameters_simulate_the_prediction_again(name: str) -> None:
+    durations = np.random.default_rng(6).gamma(4.0, 1e-5, (500, 16)) + 1e-4
+    model = FITS[name](times_of(durations))
+    assert model.name == name
+    printed = model.parameters()
+    family: Any = getattr(stats, printed.pop("family"))
+    draws = family(**printed).rvs((20_000, 16), random_state=np.random.default_rng(1))
+    simulated = 500 * draws.max(axis=1).mean()
+    prediction = model.predict()
+    assert prediction.seconds == pytest.approx(simulated, rel=3e-3)
+    # And that is what such bodies take.
+    assert prediction.seconds == pytest.approx(durations.max(axis=1).sum(), rel=0.02)
+    half = 1.645 * np.sqrt(500) * draws.max(axis=1).std()
+    assert model.fit_deviation_s > 0
+    exact = replace(model, fit_deviation_s=0.0).predict()
+    assert exact.high_s - exact.seconds == pytest.approx(half, rel=0.05)
+    assert prediction.high_s > exact.high_s
+    assert model.explain().endswith(".")
+
+
+@pytest.mark.parametrize("name", ["stationary-johnsonsu", "stationary-nct"])
+def test_pipelined_bodies_take_the_mean(name: str) -> None:
+    durations = np.random.default_rng(6).gamma(4.0, 1e-5, (500, 16)) + 1e-4
+    model = FITS[name](times_of(durations, synchronisation="pipelined", lag=1))
+    assert model.predict().seconds == pytest.approx(500 * durations.mean(), rel=2e-3)
+
+
+def test_a_law_without_variance_predicts_nothing() -> None:
+    durations = 1e-3 + 1e-5 * stats.nct.rvs(1.2, 1.0, size=(400, 8), random_state=3)
+    durations = np.abs(durations) + 1e-6
+    with pytest.raises(DataError, match="no finite variance"):
+        fit_stationary_nct(times_of(durations))
+
+
+def test_laws_that_predict_nothing_are_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    durations = np.random.default_rng(6).gamma(4.0, 1e-5, (500, 16)) + 1e-4
+    laws = (
+        ScipyLaw(name="cauchy", shape=(), loc=1.4e-4, scale=1e-5),  # no mean
+        ScipyLaw(name="t", shape=(1.5,), loc=1.4e-4, scale=1e-5),  # no variance
+        ScipyLaw(name="norm", shape=(), loc=1.6e-4, scale=1e-5),  # another mean
+        ScipyLaw(name="norm", shape=(), loc=1.41e-4, scale=2e-5),
+        ScipyLaw(name="norm", shape=(), loc=1.40e-4, scale=2e-5),
+    )
+
+    def ranked(upto: int) -> BestLaws:
+        ranking = tuple(
+            Candidate(law=law, squared_error=float(i), log_likelihood=0.0)
+            for i, law in enumerate(laws[:upto])
+        )
+        return BestLaws(by_squared_error=ranking, by_likelihood=ranking, left_out={})
+
+    where = "hindmost.models.laws.families.fit_families"
+    monkeypatch.setattr(where, lambda _: ranked(5))
+    assert fit_stationary_best(times_of(durations)).law is laws[3]
+    monkeypatch.setattr(where, lambda _: ranked(3))
+    with pytest.raises(DataError, match="No family"):
+        fit_stationary_best(times_of(durations))
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_equal_times_are_refused(name: str) -> None:
+    with pytest.raises(DataError, match="equal"):
+        FITS[name](times_of(np.full((50, 4), 1e-4)))

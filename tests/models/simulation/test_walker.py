@@ -1,0 +1,161 @@
+"""The one walk over events: as the four separate loops before it walked, and as by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.models.simulation.cases import PATTERNS, Case, case
+
+from hindmost.models.noise.replay import Replay
+from hindmost.models.ranks.critical_path import PathSum
+from hindmost.models.ranks.ideal_network import IdealNetwork, Meeting
+from hindmost.models.ranks.slopes import SlopeSum
+from hindmost.models.ranks.transfers import SlowTransfers
+from hindmost.models.simulation.blocks import EventBlock, whole_bodies
+from hindmost.models.simulation.walker import Latencies, Neighbours, Waits, Walker
+
+FROZEN = json.loads((Path(__file__).parent / "frozen.json").read_text(encoding="utf-8"))
+"""What the loops found that this walk replaced."""
+BLOCKS = (slice(0, 9), slice(9, 17))
+
+
+@pytest.fixture(params=sorted(FROZEN))
+def frozen(request: pytest.FixtureRequest) -> tuple[Case, dict[str, Any]]:
+    name, lag, number = str(request.param).split(", ")
+    seed, single = (2, True) if number == "float32" else (1, False)
+    return case(name, int(lag.split()[1]), seed, single=single), FROZEN[request.param]
+
+
+def test_every_pattern_is_frozen() -> None:
+    assert {key.split(", ")[0] for key in FROZEN} == set(PATTERNS)
+
+
+def test_replays_take_as_long_as_before(frozen: tuple[Case, dict[str, Any]]) -> None:
+    given, before = frozen
+    latencies = Latencies(latency=given.latency, overhead=0.5 * given.latency)
+    replay = Replay(4, latencies, *given.edges, lag=given.lag, pending_s=0.125)
+    elapsed = []
+    for rows in (slice(0, 3), slice(3, 9), slice(9, 17)):
+        replay.advance(given.block.part(rows))
+        elapsed.append(replay.elapsed_s)
+    # Work and the time in a post are now added to each other first, then to the clock.
+    np.testing.assert_allclose(elapsed, before["elapsed_s"], rtol=1e-15)
+
+
+def test_bodies_end_on_an_ideal_network_as_before(frozen: tuple[Case, dict[str, Any]]) -> None:
+    given, before = frozen
+    block = given.block
+    network = IdealNetwork(4, *given.edges)
+    meeting = np.where(block.cycle_begins, Meeting.CYCLE, Meeting.NONE).astype(np.uint8)
+    meeting[10] = Meeting.WINDOW
+    ended = [
+        network.advance(block.kind[rows], block.work[rows], block.rest[rows], meeting[rows])
+        for rows in (slice(0, 8), slice(8, 17))
+    ]
+    np.testing.assert_array_equal(np.concatenate(ended)[[3, 9, 12, 16]], before["ended_s"])
+
+
+def test_critical_paths_are_those_of_before(frozen: tuple[Case, dict[str, Any]]) -> None:
+    given, before = frozen
+    path = PathSum(4, *given.edges, lag=given.lag)
+    for rows in BLOCKS:
+        path.add(given.block.part(rows), given.delay[rows])
+    found = path.result()
+    np.testing.assert_array_equal(found.seconds, before["path_s"])
+    np.testing.assert_array_equal(found.transfer_s, before["path_transfer_s"])
+    np.testing.assert_array_equal(found.visits, before["path_visits"])
+
+
+def test_slopes_and_slow_transfers_are_those_of_before(
+    frozen: tuple[Case, dict[str, Any]],
+) -> None:
+    given, before = frozen
+    block = given.block
+    body_s = block.work.sum(axis=2, dtype=np.float64) + block.duration.sum(axis=2, dtype=np.float64)
+    body_s += block.rest
+    slopes = SlopeSum(4, 0.01)
+    transfers = SlowTransfers(4, *given.edges, 0.01)
+    slow = np.zeros(4)
+    for rows in BLOCKS:
+        some, start = block.part(rows), given.start[rows]
+        slopes.add(start, body_s[rows], some, 1.0 - given.delay[rows])
+        slow += transfers.add(start, some).sum(axis=0)
+    found = slopes.result()
+    bodies, length, meetings, early, fall, releases, late, rise = before["slopes"]
+    assert (found.meetings, found.releases) == (meetings, releases)
+    work_s = np.array(before["work_s"])
+    np.testing.assert_allclose(
+        [found.fall_s, found.early_end_share],
+        [fall / bodies, early / (4 * length)],
+        rtol=1e-12,
+    )
+    # Work and the time in an event were added to each other in the precision of the recording.
+    np.testing.assert_allclose(
+        [found.rise_s, found.late_begin_share],
+        [rise / bodies, late / (4 * length)],
+        rtol=1e-12 if block.work.dtype == np.float64 else 1e-7,
+    )
+    lasting = min(work_s.max() * 4 - work_s.sum(), early) / (4 * length)
+    assert found.lasting_share == pytest.approx(lasting, rel=1e-11)
+    np.testing.assert_allclose(slow, before["slow_s"], rtol=1e-12)
+
+
+def test_waits_name_who_was_waited_for() -> None:
+    # Rank 1 posts last in body 0, which body 1 completes; then both wait for rank 0.
+    kind = np.array([[2, 0, 0], [3, 1, 0]], np.uint8)
+    work = np.zeros((2, 2, 3))
+    work[0, :, 0] = [1.0, 5.0]
+    work[1, :, 0] = [0.5, 0.25]
+    work[1, :, 1] = [2.0, 1.0]
+    waits = Waits.of_places(8, 2)
+    none = np.empty(0, np.int32)
+    walker = Walker(2, Neighbours.of_edges(2, none, none))
+    walker.walk(kind, work, np.array([[0.0, 0.0], [0.125, 0.0]]), waits=waits)
+    # Places 0 to 3 are body 0 with its end, 4 to 7 body 1.
+    wanted = np.full((8, 2), -1)
+    wanted[4] = [1, -1]
+    wanted[5] = [0, 0]
+    np.testing.assert_array_equal(waits.waited, wanted)
+    assert (waits.since[4], waits.since[5]) == (0, 5)
+    assert walker.clock.tolist() == [7.125, 7.0]
+    wanted_s = np.array([[1.0, 5.0], [0.5, 0.25], [2.0, 1.0], [0.125, 0.0]])
+    np.testing.assert_array_equal(waits.own[[0, 4, 5, 7]], wanted_s)
+
+
+def test_bodies_are_converted_in_parts_without_a_difference(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given = case("pipelined", 0, 3, single=True)
+    block = given.block
+    neighbours = Neighbours.of_edges(4, *given.edges)
+    clocks = []
+    for at_once in (1 << 21, 40):
+        monkeypatch.setattr("hindmost.models.simulation.blocks.AT_ONCE", at_once)
+        walker = Walker(4, neighbours)
+        ended = np.zeros(block.rest.shape)
+        walker.walk(block.kind, block.work, block.rest, duration=block.duration, ended=ended)
+        clocks.append(ended)
+    np.testing.assert_array_equal(clocks[0], clocks[1])
+
+
+def test_what_follows_the_end_of_a_body_is_ignored() -> None:
+    work = np.random.default_rng(1).random((6, 3))
+    block = whole_bodies(work, 0, np.arange(6) == 0)
+    padded = EventBlock(
+        kind=np.tile(np.array([1, 0, 4], np.uint8), (6, 1)),
+        work=np.dstack([work, work, work]),
+        duration=np.zeros((6, 3, 3)),
+        rest=block.rest,
+        cycle_begins=block.cycle_begins,
+    )
+    none = np.empty(0, np.int32)
+    paths = []
+    for each in (block, padded):
+        path = PathSum(3, none, none)
+        path.add(each)
+        paths.append(path.result().seconds)
+    np.testing.assert_array_equal(paths[0], paths[1])

@@ -1,0 +1,95 @@
+"""How much a first `scale` and a first `history` compile, and that set-up leaves nothing to them.
+
+Counts, not times: numba's own events say what is compiled, parts of loops and numpy's functions
+included.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+COMPILED = {"scale": 29, "history": 94}
+"""Functions that are compiled at most. They were 92 and 97, with 33 more wrappers for Python."""
+
+COUNT = """\
+import json, sys
+from numba.core import event
+
+class Count(event.Listener):
+    starts = 0
+    def on_start(self, event):
+        self.starts += 1
+    def on_end(self, event):
+        pass
+
+count = Count()
+event.register("numba:compile", count)
+from hindmost.cli import main
+main(sys.argv[2:])
+from hindmost.models.compiled import DECLARED, LOOPS
+specialised = {name: len(LOOPS[name].signatures) for name in DECLARED if name in LOOPS}
+with open(sys.argv[1], "w") as file:
+    json.dump({"compiled": count.starts, "declared": specialised}, file)
+"""
+
+
+def use(folder: Path, *words: str) -> tuple[int, dict[str, int], str]:
+    """Run the command with loops kept in a folder: compilations, specialisations and stderr."""
+    told = folder / "told.json"
+    environment = {
+        **os.environ,
+        "NUMBA_CACHE_DIR": str(folder / "loops"),
+        "XDG_CACHE_HOME": str(folder / "cache"),
+    }
+    ran = subprocess.run(
+        [sys.executable, "-c", COUNT, str(told), *words],
+        env=environment,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = json.loads(told.read_text())
+    return found["compiled"], found["declared"], ran.stderr
+
+
+def write_experiment(folder: Path) -> Path:
+    """Write Figure 1 of Ilyas, Calotoiu and Wolf (2017), which has two segments."""
+    points = np.arange(1.0, 11.0)
+    values = np.where(points <= 5.0, points**2, 30.0 + points)
+    lines = ["PARAMETER p", "POINTS " + " ".join(map(str, points)), "REGION f", "METRIC time"]
+    path = folder / "experiment.txt"
+    path.write_text("\n".join([*lines, *(f"DATA {value}" for value in values)]) + "\n")
+    return path
+
+
+def write_nights(folder: Path) -> Path:
+    """Write nightly results with a step and an outlier."""
+    noise = np.random.default_rng(1).normal(0.0, 0.01, 40)
+    values = 10.0 * np.exp(noise)
+    values[30:] *= 1.2
+    values[12] *= 1.5
+    days = np.datetime64("2026-01-01") + np.arange(40)
+    rows = [f"{day},ice,Total,{value}" for day, value in zip(days, values, strict=True)]
+    path = folder / "nights.csv"
+    path.write_text("\n".join(["date,case,timer,seconds", *rows]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("verb", COMPILED)
+def test_a_first_command_compiles_little_and_says_so_once(verb: str, tmp_path: Path) -> None:
+    path = write_experiment(tmp_path) if verb == "scale" else write_nights(tmp_path)
+    compiled, declared, said = use(tmp_path, verb, str(path), "--json")
+    assert 0 < compiled <= COMPILED[verb]
+    assert set(declared.values()) == {1}, declared
+    assert said.count("Compiling numerical loops") == 1
+    compiled, declared, said = use(tmp_path, verb, str(path), "--json")
+    assert compiled == 0
+    assert "Compiling" not in said

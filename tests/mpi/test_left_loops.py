@@ -1,0 +1,70 @@
+"""A loop of the user's own that an exception leaves on one rank ends on all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.conftest import Ranks
+
+pytestmark = pytest.mark.mpi
+
+LOOP = """
+import json, sys, time
+import hindmost
+hindmost.listen()
+from mpi4py import MPI
+import hindmost.errors
+comm, case = MPI.COMM_WORLD, sys.argv[1]
+said = None
+try:
+    with hindmost.record("left.h5", comm, name="left") as recorder:
+        for step in range(3):
+            with recorder.iteration():
+                if step == 1 and comm.rank == 1:
+                    raise (SystemExit(5) if case == "leaves" else ValueError("mine"))
+                if case == "waits" or case == "leaves":
+                    comm.Barrier()
+        if case == "late" and comm.rank == 0:
+            time.sleep(2.5)
+        if case == "both" and comm.rank == 0:
+            raise ValueError("mine")
+except (ValueError, hindmost.errors.UsageError) as error:
+    if case == "waits" or case == "ends" and comm.rank == 1:
+        raise
+    said = f"{type(error).__name__} {error}"
+said = comm.gather(said)
+if comm.rank == 0:
+    print(json.dumps(said), flush=True)
+"""
+OTHER = "UsageError The loop failed on rank 1, so no run file is written."
+
+
+@pytest.mark.parametrize(
+    ("case", "said"),
+    [
+        ("caught", [OTHER, "ValueError mine"]),
+        ("late", [OTHER, "ValueError mine"]),
+        ("both", ["ValueError mine", "ValueError mine"]),
+    ],
+)
+def test_all_ranks_leave_a_loop_that_failed(
+    ranks: Ranks, tmp_path: Path, case: str, said: list[str]
+) -> None:
+    done = ranks(2, case, script=LOOP)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == said
+    assert not list(tmp_path.glob("left*"))
+
+
+@pytest.mark.parametrize("case", ["waits", "leaves"])
+def test_a_rank_that_waits_in_mpi_is_ended(ranks: Ranks, tmp_path: Path, case: str) -> None:
+    done = ranks(2, case, script=LOOP)
+    assert done.returncode == (5 if case == "leaves" else 1), done.stderr
+    assert not done.stdout
+    assert done.stderr.count("ValueError: mine") == (1 if case == "waits" else 0)
+    told = done.stderr.index("hindmost: rank 1: the recorded program failed here while other")
+    assert done.stderr.find("ValueError: mine") < told  # the error itself comes first
+    assert done.stderr.count("hindmost: ") == 1
+    assert not list(tmp_path.glob("left*"))

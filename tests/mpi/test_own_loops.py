@@ -1,0 +1,427 @@
+"""Loops of one's own: MPI time counts by what the call is, however the loop is written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.conftest import Ranks, starter
+from tests.mpi.test_recording import assert_books_close
+
+import hindmost
+from hindmost.analysis.ranks.read import look_at_run
+from hindmost.analysis.runs.check import check_group
+from hindmost.analysis.runs.efficiency.of_run import compute as compute_efficiencies
+from hindmost.analysis.runs.groups import Group
+from hindmost.analysis.runs.model_input import solve_times
+from hindmost.harness.runfile.reader import Run
+from hindmost.models.events import EventKind
+from hindmost.models.noise.maxplus import fit_max_plus
+
+pytestmark = pytest.mark.mpi
+
+ITERATIONS = 7
+WORK_S = 25e-3
+"""Of rank 1: long beside what a busy machine may do to either rank. Rank 0 has nothing to do."""
+
+LOOPS = f"""
+import time
+import numpy as np
+import hindmost
+hindmost.listen()
+from mpi4py import MPI
+from hindmost.harness.runfile import common_events
+common_events.MOST_LEFT_EARLY = 1e9  # on a busy machine ranks come late to a broadcast
+comm = MPI.COMM_WORLD
+rank, other = comm.rank, 1 - comm.rank
+here, there, total = np.zeros(64), np.zeros(64), np.zeros(1)
+ring = comm.Create_cart([2], [True])
+pair = np.zeros(2)
+window = MPI.Win.Create(np.zeros(64), comm=comm)
+groups = MPI.COMM_SELF.Create_intercomm(0, comm, other, 3)
+never = comm.Irecv(np.zeros(1), other, 77)
+halo = [comm.Send_init(here, other, 3), comm.Recv_init(there, other, 3)]
+
+def work():
+    time.sleep({WORK_S} * rank)
+
+def blocking(recorder):
+    work()
+    comm.Sendrecv(here, other, 0, there, other, 0)
+    comm.Bcast(total, 0)
+
+def non_blocking(recorder):
+    work()
+    MPI.Request.Waitall([comm.Irecv(there, other, 0), comm.Isend(here, other, 0)])
+    comm.Bcast(total, 0)
+
+def one_by_one(recorder):
+    work()
+    requests = [comm.Irecv(there, other, 0), comm.Isend(here, other, 0)]
+    while MPI.Request.Waitany(requests) != MPI.UNDEFINED:
+        pass
+
+def lower_case(recorder):
+    work()
+    comm.send({{"rank": rank}}, other)
+    comm.recv(source=other)
+    comm.bcast("all" if rank == 0 else None)
+
+def lower_case_sum(recorder):
+    work()
+    comm.allreduce(rank)
+
+def probes(recorder):
+    work()
+    comm.Send(here, other)
+    comm.Probe(other)
+    comm.Recv(there, other)
+
+def polls(recorder):
+    work()
+    for _ in range(10):  # a busy machine may let the message arrive before the first question
+        comm.Iprobe(other, 77)
+    comm.Send(here, other)
+    while not comm.Iprobe(other):
+        pass
+    comm.Recv(there, other)
+
+def persistent(recorder):
+    work()
+    MPI.Prequest.Startall(halo)
+    MPI.Request.Waitall(halo)
+
+def neighbours(recorder):
+    work()
+    ring.Neighbor_alltoall(pair, np.zeros(2))
+
+def between_groups(recorder):
+    work()
+    groups.Sendrecv(here, 0, 0, there, 0, 0)
+
+def split_sum(recorder):
+    request = comm.Iallreduce(MPI.IN_PLACE, total)
+    work()
+    request.Wait()
+    request = comm.Iallreduce(MPI.IN_PLACE, total)
+    request.Wait()
+
+def tested_sum(recorder):
+    work()
+    request = comm.Iallreduce(MPI.IN_PLACE, total)
+    for _ in range(10):
+        never.Test()
+    while not request.Test():
+        pass
+
+def in_a_phase(recorder):
+    with recorder.phase("norm"):
+        work()
+        comm.Allreduce(MPI.IN_PLACE, total)
+
+def between(recorder):
+    work()
+
+def fences(recorder):
+    work()
+    window.Fence()
+
+loops = [blocking, non_blocking, one_by_one, lower_case, lower_case_sum, probes, polls, persistent,
+         neighbours, between_groups, split_sum, tested_sum, in_a_phase, between, fences]
+for loop in loops:
+    with hindmost.record(loop.__name__ + ".h5", comm, name=loop.__name__) as recorder:
+        for _ in range({ITERATIONS}):
+            with recorder.iteration():
+                loop(recorder)
+            if loop is between:
+                comm.Barrier()
+never.Cancel()
+never.Wait()
+"""
+
+WHERE = {
+    "blocking": "halo",
+    "non_blocking": "halo",
+    "one_by_one": "halo",
+    "lower_case": "halo",
+    "lower_case_sum": "halo",
+    "probes": "halo",
+    "persistent": "halo",
+    "neighbours": "halo",
+    "between_groups": "halo",
+    "split_sum": "wait",
+    "in_a_phase": "wait",
+    "between": "wait",
+    "fences": "wait",
+}
+"""In which phase the rank waits that has less to do."""
+
+
+@pytest.fixture(scope="module")
+def loops(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
+    folder = tmp_path_factory.mktemp("loops")
+    done = starter(folder)(2, script=LOOPS)
+    assert done.returncode == 0, done.stderr
+    return {path.stem: hindmost.open(path) for path in folder.glob("*.h5")}
+
+
+@pytest.mark.parametrize("name", WHERE)
+def test_the_rank_with_less_to_do_waits(loops: dict[str, Run], name: str) -> None:
+    run = loops[name]
+    run.verify()
+    assert_books_close(run)
+    # Without the last body, after which nothing counts to it. A busy machine may hold up a rank
+    # anywhere, but not in every body; a wrong class is wrong in all of them.
+    share = {phase: run.phase(phase)[:-1] / run.durations[:-1] for phase in run.phases}
+    waiting = share[WHERE[name]]
+    assert waiting[:, 0].max() > 0.5 > waiting[:, 1].min()
+    work = run.work[:-1] / run.durations[:-1]
+    assert work[:, 0].min() < 0.5 < work[:, 1].max()
+    assert share["unclassified"].max() == 0.0
+    assert (share["halo"] + share["wait"] + share["post"])[:, 1].min() < 0.5
+
+
+@pytest.mark.parametrize("name", WHERE)
+def test_efficiencies_and_models_see_who_comes_last(loops: dict[str, Run], name: str) -> None:
+    run = loops[name]
+    whole = compute_efficiencies(run, windows=1).whole
+    assert 0.45 < whole.load_balance < 0.9  # 1.0 where waiting counts as work
+    assert whole.serialisation is not None
+    assert whole.transfer is not None
+    path = look_at_run(run).path
+    assert path is not None
+    assert path.seconds[1] > 0.5 * path.length_s
+    times = solve_times(run)
+    assert times.events is not None
+    bodies_s = fit_max_plus(times).bodies_s
+    assert 0.9 * ITERATIONS * WORK_S < bodies_s < 1.5 * run.solve_time_s
+
+
+SEND, RECEIVE = EventKind.SEND, EventKind.RECEIVE
+REDUCE, POST, COMPLETE = EventKind.REDUCE, EventKind.POST, EventKind.COMPLETE
+EVENTS = {
+    "blocking": [SEND, RECEIVE, REDUCE],
+    "non_blocking": [SEND, RECEIVE, REDUCE],
+    "one_by_one": [SEND, RECEIVE],
+    "lower_case": [SEND, RECEIVE, REDUCE, REDUCE],
+    "lower_case_sum": [SEND, RECEIVE, REDUCE, REDUCE],
+    "probes": [SEND, RECEIVE],
+    "polls": [SEND, RECEIVE],
+    "persistent": [SEND, RECEIVE],
+    "neighbours": [SEND, RECEIVE],
+    "between_groups": [SEND, RECEIVE],
+    "split_sum": [POST, COMPLETE, POST, COMPLETE],
+    "tested_sum": [POST, COMPLETE],
+    "in_a_phase": [REDUCE],
+    "between": [REDUCE],
+    "fences": [REDUCE],
+}
+"""Of every body. A pickled object may be two messages and two broadcasts: its size and itself."""
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_events_of_own_loops(loops: dict[str, Run], name: str) -> None:
+    run = loops[name]
+    kinds = run.variable("event_kind")
+    last = ITERATIONS - 1 if name == "between" else ITERATIONS
+    for row in kinds[1:last].tolist():  # in the first one mpi4py may make itself a communicator
+        assert [each for each in row if each != EventKind.NONE] == EVENTS[name]
+    edges = sorted(zip(run.edges.source.tolist(), run.edges.target.tolist(), strict=True))
+    if SEND not in EVENTS[name]:
+        assert edges == []
+    elif name != "lower_case_sum":
+        assert edges == [(0, 1), (1, 0)]
+
+
+@pytest.mark.parametrize("name", [*WHERE, "polls", "tested_sum"])
+def test_polling_is_counted(loops: dict[str, Run], name: str) -> None:
+    codes = [finding.code for finding in check_group(Group((loops[name],)))]
+    polls = loops[name].header.spec.get("polls", 0)
+    assert (polls > 0) == ("polling" in codes) == (name in ("polls", "tested_sum"))
+
+
+OF_MPI_4 = f"""
+import sys, time
+import numpy as np
+import hindmost
+hindmost.listen()
+from mpi4py import MPI
+if MPI.Get_version()[0] < 4:
+    sys.exit("too old")
+comm = MPI.COMM_WORLD
+other = 1 - comm.rank
+here, there, total = np.zeros(8), np.zeros(8), np.zeros(8)
+reduction = comm.Allreduce_init(here, total)
+parts = [comm.Psend_init(here, 2, other, 5), comm.Precv_init(there, 2, other, 5)]
+
+def persistent_sum():
+    reduction.Start()
+    reduction.Wait()
+
+def partitioned():
+    MPI.Prequest.Startall(parts)
+    parts[0].Pready_range(0, 1)
+    MPI.Request.Waitall(parts)
+
+def exchange():
+    comm.Isendrecv(here, other, 0, there, other, 0).Wait()
+
+for loop in (persistent_sum, partitioned, exchange):
+    with hindmost.record(loop.__name__ + ".h5", comm) as recorder:
+        for _ in range({ITERATIONS}):
+            with recorder.iteration():
+                time.sleep({WORK_S} * comm.rank)
+                loop()
+for request in (reduction, *parts):
+    request.Free()
+"""
+
+
+def test_what_came_with_mpi_4(ranks: Ranks, tmp_path: Path) -> None:
+    done = ranks(2, script=OF_MPI_4)
+    if "too old" in done.stderr:
+        pytest.skip("this MPI is older than version 4")
+    assert done.returncode == 0, done.stderr
+    for name, phase, events in (
+        ("persistent_sum", "wait", [POST, COMPLETE]),
+        ("partitioned", "halo", [SEND, RECEIVE]),
+        ("exchange", "halo", [SEND, RECEIVE]),
+    ):
+        run = hindmost.open(tmp_path / f"{name}.h5")
+        waiting = run.phase(phase) / run.durations
+        assert waiting[:, 0].max() > 0.5 > waiting[:, 1].min()
+        assert run.phase("unclassified").max() == 0.0
+        assert run.variable("event_kind").tolist() == [events] * ITERATIONS
+        assert run.edges.bytes.tolist() == ([] if POST in events else [64, 64])
+
+
+THREADS = """
+import json, threading
+import numpy as np
+import hindmost
+hindmost.listen()
+from mpi4py import MPI
+from hindmost.harness.recorder.library import load
+from hindmost.harness.recorder.state import State
+comm = MPI.COMM_WORLD
+assert MPI.Query_thread() == MPI.THREAD_MULTIPLE
+other, total = comm.Dup(), np.zeros(1)
+go, heard = threading.Event(), 0
+
+def listen():
+    global heard
+    go.wait()
+    while other.recv(source=1 - comm.rank):
+        heard += 1
+
+thread = threading.Thread(target=listen)
+thread.start()
+with hindmost.record("threads.h5", comm) as recorder:
+    go.set()
+    for step in range(300):
+        with recorder.iteration():
+            comm.Allreduce(MPI.IN_PLACE, total)
+            if step % 100 == 0:
+                other.send(True, 1 - comm.rank)
+other.send(False, 1 - comm.rank)
+thread.join()
+state = State(load())
+counted = dict(zip(state.call_names, state["call_count"].tolist()))
+found = comm.gather([counted["MPI_Allreduce"], heard, int(state["foreign_calls"])])
+if found:
+    print(json.dumps(found))
+"""
+
+
+def test_calls_of_other_threads_are_counted_and_change_nothing(
+    ranks: Ranks, tmp_path: Path
+) -> None:
+    done = ranks(2, script=THREADS)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert len(found) == 2
+    assert all(rank[:2] == [300, 3] for rank in found)
+    run = hindmost.open(tmp_path / "threads.h5")
+    # Each message is received in two calls, or the thread still is in the first.
+    assert run.header.spec["foreign_calls"] == sum(rank[2] for rank in found) > 3
+    assert (run.variable("event_kind")[:, 0] != EventKind.NONE).all()
+    codes = [finding.code for finding in check_group(Group((run,)))]
+    assert "foreign-calls" in codes
+
+
+UNLIKE = """
+import hindmost
+hindmost.listen()
+import numpy as np
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+rank, last, box = comm.rank, comm.size - 1, np.zeros(1)
+row = comm.Split(rank // 2, rank)
+
+def chain():
+    if rank > 0:
+        comm.Recv(box, rank - 1)
+    if rank < last:
+        comm.Send(box, rank + 1)
+
+def workers():
+    if rank == 0:
+        for other in range(1, comm.size):
+            comm.send(other, other)
+        for _ in range(last):
+            comm.recv()
+    else:
+        comm.recv(source=0)
+        comm.send(rank, 0)
+
+def rows():
+    row.Allreduce(MPI.IN_PLACE, box)
+    comm.Barrier()
+
+def out_of_order():
+    first, second = comm.Iallreduce(MPI.IN_PLACE, box), comm.Ibarrier()
+    second.Wait()
+    first.Wait()
+
+def alone():
+    MPI.COMM_SELF.Allreduce(MPI.IN_PLACE, box)
+
+for loop in (chain, workers, rows, out_of_order, alone):
+    with hindmost.record(loop.__name__ + ".h5", comm) as recorder:
+        for _ in range(5):
+            with recorder.iteration():
+                loop()
+row.Free()
+"""
+
+
+def test_ranks_that_differ_are_put_in_order_or_left_out(ranks: Ranks, tmp_path: Path) -> None:
+    done = ranks(4, script=UNLIKE)
+    assert done.returncode == 0, done.stderr
+    runs = {path.stem: hindmost.open(path) for path in tmp_path.glob("*.h5")}
+    for run in runs.values():
+        run.verify()
+        assert_books_close(run)
+    # Each rank stands after the one before it; the last has the last receipt.
+    chain = runs["chain"]
+    for row, spent in zip(
+        chain.variable("event_kind"), chain.variable("event_duration"), strict=True
+    ):
+        receipts = np.flatnonzero(row == RECEIVE)
+        assert receipts.size >= 3
+        assert spent[3, receipts[-1]] > 0.0
+    assert chain.edges.source.tolist() == [0, 1, 2]
+    assert chain.edges.target.tolist() == [1, 2, 3]
+    workers = runs["workers"]
+    assert workers.variable("event_kind")[0].tolist()[:4] == [SEND, RECEIVE, SEND, RECEIVE]
+    for name, why in {
+        "rows": "some MPI calls were among a part of the ranks",
+        "out_of_order": "collectives were completed in another order than they were started",
+    }.items():
+        assert not runs[name].has("event_kind")
+        assert runs[name].header.spec["events_left_out"] == why
+        assert why in compute_efficiencies(runs[name]).explain()
+    # What a rank does alone is no meeting.
+    assert set(runs["alone"].variable("event_kind").ravel().tolist()) == {SEND}

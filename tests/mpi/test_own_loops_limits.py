@@ -1,0 +1,265 @@
+"""What the recorder cannot know of a loop, and what it has no room for: said, and never work."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.conftest import Ranks
+from tests.mpi.test_recording import assert_books_close
+
+import hindmost
+from hindmost.analysis.runs.efficiency.of_run import read_block
+from hindmost.harness.recorder.library import RECORD
+from hindmost.harness.recorder.loop_records import with_regions
+from hindmost.models.events import EventKind
+
+START = """
+import json, time
+import numpy as np
+import hindmost
+hindmost.listen()
+from mpi4py import MPI
+from hindmost.harness.recorder import loop_records
+from hindmost.harness.recorder.library import load
+from hindmost.harness.recorder.state import State
+comm = MPI.COMM_WORLD
+box = np.zeros(1)
+"""
+
+UNKNOWN = (
+    START
+    + """
+with hindmost.record("unknown.h5", comm) as recorder:
+    for _ in range(4):
+        with recorder.iteration():
+            request = MPI.Grequest.Start(None, None, None)
+            request.Complete()
+            request.Wait()
+            file = MPI.File.Open(comm, "data", MPI.MODE_CREATE | MPI.MODE_RDWR)
+            file.Write_at(8 * comm.rank, box)
+            file.Close()
+            comm.Barrier()
+unknown = comm.gather(int(State(load())["unknown_requests"]))
+if unknown:
+    print(json.dumps(unknown))
+"""
+)
+
+
+@pytest.mark.mpi
+def test_files_and_unknown_requests_are_unclassified_and_no_work(
+    ranks: Ranks, tmp_path: Path
+) -> None:
+    done = ranks(2, script=UNKNOWN)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == [4, 4]
+    run = hindmost.open(tmp_path / "unknown.h5")
+    assert_books_close(run)
+    spent = run.phase("unclassified")
+    assert (spent > 0.0).all()
+    assert (run.work < run.durations - spent + 1e-9).all()
+    block = read_block(run, slice(None))
+    assert (block.local < run.durations - spent + 1e-6).all()
+    assert set(run.variable("event_kind").ravel().tolist()) == {EventKind.REDUCE}
+
+
+MANY = (
+    START
+    + """
+count = 40_000
+with hindmost.record("many.h5", comm) as recorder:
+    with recorder.iteration():
+        requests = [MPI.COMM_SELF.Irecv(np.zeros(1), 0) for _ in range(count)]
+        for _ in range(count):
+            MPI.COMM_SELF.Send(box, 0)
+        MPI.Request.Waitall(requests)
+    after = int(State(load())["unknown_requests"])
+    with recorder.iteration():
+        request = comm.Ibarrier()
+        request.Wait()
+state = State(load())
+print(json.dumps([after, int(state["unknown_requests"])]), flush=True)
+"""
+)
+
+
+@pytest.mark.mpi
+def test_more_requests_than_the_table_holds(ranks: Ranks, tmp_path: Path) -> None:
+    done = ranks(1, script=MANY)
+    assert done.returncode == 0, done.stderr
+    in_the_crowd, afterwards = json.loads(done.stdout)
+    assert 0 < in_the_crowd < 40_000
+    assert afterwards == in_the_crowd  # the table has room again
+    run = hindmost.open(tmp_path / "many.h5")
+    assert run.phase("unclassified").max() == 0.0
+    assert run.phase("wait")[1, 0] > 0.0
+
+
+PIECES = (
+    START
+    + """
+loop_records.PIECE = 64
+for name, most, calls in (
+    ("grown", 1 << 20, lambda step: 10 + 5 * step),
+    ("full", 100, lambda step: 20),
+    ("sudden", 1 << 20, lambda step: 1000 if step == 9 else 1),
+):
+    loop_records.MOST_RECORDS = most
+    with hindmost.record(name + ".h5", comm) as recorder:
+        for step in range(40):
+            with recorder.iteration():
+                for _ in range(calls(step)):
+                    comm.Allreduce(MPI.IN_PLACE, box)
+"""
+)
+
+
+@pytest.mark.mpi
+def test_memory_for_records_grows_between_iterations(ranks: Ranks, tmp_path: Path) -> None:
+    done = ranks(2, script=PIECES)
+    assert done.returncode == 0, done.stderr
+    grown = hindmost.open(tmp_path / "grown.h5").variable("event_kind")
+    counts = np.count_nonzero(grown == EventKind.REDUCE, axis=1)
+    assert counts.tolist() == [10 + 5 * step for step in range(40)]
+    for name in ("full", "sudden"):
+        run = hindmost.open(tmp_path / f"{name}.h5")
+        assert not run.has("event_kind")
+        assert "records found no room in memory" in run.header.spec["events_left_out"]
+        assert_books_close(run)
+
+
+MARKED = (
+    START
+    + """
+with hindmost.record("marked.h5", comm) as recorder:
+    for _ in range(4):
+        with recorder.iteration():
+            with recorder.phase("halo"):
+                time.sleep(5e-3)
+                comm.Allreduce(MPI.IN_PLACE, box)
+            with recorder.phase("wait"):
+                time.sleep(3e-3)
+            with recorder.phase("own"):
+                comm.Allreduce(MPI.IN_PLACE, box)
+"""
+)
+
+
+@pytest.mark.mpi
+def test_a_phase_that_takes_all_is_no_work_in_events_either(ranks: Ranks, tmp_path: Path) -> None:
+    done = ranks(2, script=MARKED)
+    assert done.returncode == 0, done.stderr
+    run = hindmost.open(tmp_path / "marked.h5")
+    assert_books_close(run)
+    assert (run.phase("halo") >= 5e-3).all()
+    marked = run.variable("event_duration")
+    assert run.variable("event_kind")[0].tolist() == [
+        EventKind.REDUCE, EventKind.SEND, EventKind.REDUCE
+    ]  # fmt: skip
+    assert (marked[:, :, 0] >= 5e-3).all()
+    assert (marked[:, :, 1] >= 3e-3).all()
+    # The last phase is the user's own: its MPI is waiting.
+    assert (run.phase("wait") >= marked[:, :, 1] + marked[:, :, 2] - 1e-9).all()
+    np.testing.assert_allclose(read_block(run, slice(None)).local[:-1], run.work[:-1], atol=1e-6)
+
+
+AHEAD = (
+    START
+    + """
+with hindmost.record("ahead.h5", comm) as recorder:
+    for _ in range(6):
+        with recorder.iteration():
+            time.sleep(10e-3 * comm.rank)
+            comm.Bcast(box, 0)
+"""
+)
+
+
+@pytest.mark.mpi
+def test_a_broadcast_that_is_no_meeting_is_none(ranks: Ranks, tmp_path: Path) -> None:
+    done = ranks(2, script=AHEAD)
+    assert done.returncode == 0, done.stderr
+    run = hindmost.open(tmp_path / "ahead.h5")
+    assert np.median(run.phase("wait")[:, 0]) < 5e-3  # the root does not wait
+    assert not run.has("event_kind")
+    assert "collectives with a root were no meetings" in run.header.spec["events_left_out"]
+
+
+NESTED = (
+    START
+    + """
+from hindmost.errors import UsageError
+with hindmost.record("outer.h5", comm) as recorder:
+    for _ in range(3):
+        with recorder.iteration():
+            comm.Barrier()
+    try:
+        with hindmost.record("inner.h5", comm):
+            pass
+    except UsageError as error:
+        print(error, flush=True)
+    for _ in range(3):
+        with recorder.iteration():
+            comm.Barrier()
+"""
+)
+
+
+@pytest.mark.mpi
+def test_one_recording_at_a_time(ranks: Ranks, tmp_path: Path) -> None:
+    done = ranks(2, script=NESTED)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("can record one at a time: end that recording first") == 2
+    run = hindmost.open(tmp_path / "outer.h5")
+    assert run.variable("event_kind").tolist() == [[EventKind.REDUCE]] * 6
+    assert not (tmp_path / "inner.h5").exists()
+
+
+SOLVE_INSIDE = """
+from hindmost.harness import petsc
+parallel = petsc.start()
+import hindmost
+from hindmost.harness.krylov.problems import PROBLEMS
+from hindmost.harness.krylov.problems.problem import SystemRequest
+from hindmost.harness.krylov.solve import RecordedSolver
+from hindmost.harness.krylov.solvers import SOLVERS
+PETSc = parallel.PETSc
+system = PROBLEMS["laplacian-1d"].build(SystemRequest(unknowns=3000), PETSc, PETSc.COMM_WORLD)
+solver = RecordedSolver(SOLVERS["cg"], system, iterations=20, preconditioner="jacobi",
+                        parallel=parallel)
+solver.record()
+with hindmost.record("outer.h5", parallel.communicator) as recorder:
+    for _ in range(3):
+        with recorder.iteration():
+            solver.ksp.solve(system.right_side, system.solution)
+"""
+
+
+@pytest.mark.mpi
+def test_a_loop_of_solves(ranks: Ranks, tmp_path: Path) -> None:
+    done = ranks(2, script=SOLVE_INSIDE)
+    assert done.returncode == 0, done.stderr
+    run = hindmost.open(tmp_path / "outer.h5")
+    run.verify()
+    assert_books_close(run)
+    # Twenty iterations have three reductions and a halo each.
+    kinds = run.variable("event_kind")
+    for row in kinds.tolist():
+        assert 60 <= row.count(EventKind.REDUCE) < 70
+        assert 20 <= row.count(EventKind.RECEIVE) < 25
+
+
+def test_regions_are_filled_by_the_calls_in_them() -> None:
+    records = np.zeros(4, RECORD)
+    records["begin_ns"] = [10, 120, 160, 300]
+    records["end_ns"] = [20, 130, 170, 310]
+    records["what"] = [-1, -2, -3, -4]
+    regions = np.array([[100, 200], [220, 250], [290, 320]])
+    found = with_regions(records, regions, no_call=9)
+    assert found["begin_ns"].tolist() == [10, 100, 130, 220, 290]
+    assert found["end_ns"].tolist() == [20, 130, 200, 250, 320]
+    assert found["what"].tolist() == [-1, -2, -3, -10, -4]
+    assert with_regions(records, np.empty((0, 2), np.int64), no_call=9) is records

@@ -1,0 +1,80 @@
+"""A run that goes on for good ends on all ranks, and says where each of them was."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.conftest import Ranks
+
+from hindmost.statuses import TIME_IS_UP
+
+pytestmark = pytest.mark.mpi
+
+APART = """\
+import ctypes, sys, time
+from pathlib import Path
+from hindmost.harness import mpi, watchdog
+from hindmost.harness.probes.turns import sleepy_barrier
+
+how, folder = sys.argv[1:]
+watchdog.GRACE_S = 0.5
+if how == "in-c":
+    watchdog.LAUNCHER_S = watchdog.LONGEST_STAGGER_S = 0.1
+ranks = mpi.start()
+with watchdog.watching(ranks, Path(folder), 0.5):
+    if how == "in-c":
+        ctypes.PyDLL(None).sleep(60)
+    elif ranks.rank == 1:
+        time.sleep(60)
+    elif how == "blocking":
+        ranks.Barrier()
+    else:
+        sleepy_barrier(ranks)
+"""
+
+
+@pytest.mark.parametrize("how", ["blocking", "asleep"])
+def test_ranks_that_never_meet_say_where_they_are(ranks: Ranks, tmp_path: Path, how: str) -> None:
+    done = ranks(2, how, tmp_path / "out", script=APART)
+    assert done.returncode == TIME_IS_UP
+    (said,) = re.findall(r"^hindmost: .*$", done.stderr, re.MULTILINE)
+    assert "--most-seconds 0.5 have passed" in said
+    assert re.search(
+        r'rank 1 at "[^"]*script.py", line \d+, in <module> \(time.sleep\(60\)\)', said
+    )
+    waits = r"ranks.Barrier\(\)" if how == "blocking" else "time.sleep"
+    place = "script.py" if how == "blocking" else "harness/probes/turns.py"
+    assert re.search(rf'rank 0 at "[^"]*{place}", line \d+, in \S+ \({waits}', said)
+    stacks = sorted((tmp_path / "out").iterdir())
+    assert [re.sub("-[0-9a-f]{8}-", "-", path.name) for path in stacks] == [
+        "stopped-rank-0.txt",
+        "stopped-rank-1.txt",
+    ]
+
+
+def test_ranks_that_compute_in_c_end_as_well(ranks: Ranks, tmp_path: Path) -> None:
+    done = ranks(2, "in-c", tmp_path / "out", script=APART)
+    assert done.returncode != 0
+    assert done.stderr.count("ctypes.PyDLL") + done.stderr.count("script.py") >= 2
+
+
+def test_a_run_has_the_time_that_it_was_given(ranks: Ranks, tmp_path: Path) -> None:
+    words = (
+        "diagonal",
+        "--solver",
+        "cg",
+        "--iterations",
+        "20",
+        "--unknowns",
+        "100",
+        "--out",
+        "out",
+    )
+    done = ranks(2, "run", *words, "--most-seconds", "100")
+    assert done.returncode == 0, done.stderr
+    assert [path.suffix for path in (tmp_path / "out").iterdir()] == [".h5"]
+    done = ranks(2, "run", *words, "--most-seconds", "-1")
+    assert done.returncode == 2
+    assert "--most-seconds -1" in done.stderr

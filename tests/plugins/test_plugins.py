@@ -1,0 +1,226 @@
+"""Packages that add to hindmost by entry points: what works, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.conftest import BIN, Ranks
+
+import hindmost
+from hindmost.errors import MissingError, UsageError
+from hindmost.harness.krylov.problems import PROBLEMS
+from hindmost.harness.krylov.problems.problem import Problem
+from hindmost.harness.krylov.solvers import SOLVERS
+from hindmost.registry import GROUPS, Registry
+
+PACKAGE = Path(__file__).parent / "package"
+
+
+def with_sample(*folders: Path) -> dict[str, str]:
+    """Return the environment in which packages of some folders are installed."""
+    path = [str(each) for each in folders or (PACKAGE,)]
+    return {"PYTHONPATH": os.pathsep.join([*path, os.environ.get("PYTHONPATH", "")])}
+
+
+def command(
+    *words: str | Path, folder: Path, environment: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run the command where the sample is installed."""
+    return subprocess.run(
+        [str(word) for word in (BIN / "hindmost", *words)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=180,
+        cwd=folder,
+        env={**os.environ, **(with_sample() if environment is None else environment)},
+    )
+
+
+def problems() -> Registry[Problem]:
+    return Registry("workload", PROBLEMS.built_in, group="hindmost.problems", kind=Problem)
+
+
+def package(folder: Path, entries: str, code: str = "", name: str = "odd") -> Path:
+    """Write a package with some entry points, and return its folder."""
+    metadata = folder / f"{name}-0.1.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.1\n")
+    (metadata / "entry_points.txt").write_text(f"[hindmost.problems]\n{entries}\n")
+    (folder / f"{name}_code.py").write_text(code)
+    return folder
+
+
+@pytest.mark.mpi
+def test_a_problem_and_a_solver_run_on_ranks_and_a_model_is_fitted(
+    ranks: Ranks, tmp_path: Path
+) -> None:
+    words = ("--solver", "minres", "--unknowns", "400", "--iterations", "60", "--out", tmp_path)
+    done = ranks(2, "run", "shifted-1d", *words, environment=with_sample())
+    assert done.returncode == 0, done.stderr
+    (file,) = tmp_path.glob("shifted-1d-minres-p2-*.h5")
+    run = hindmost.open(file)
+    assert (run.header.workload, run.header.solver, run.durations.shape) == (
+        "shifted-1d", "minres", (60, 2),
+    )  # fmt: skip
+    fitted = command("fit", "--quick", "--json", file, folder=tmp_path)
+    assert fitted.returncode == 0, fitted.stderr
+    models = {each["name"]: each for each in json.loads(fitted.stdout)["runs"][0]["models"]}
+    assert models["slowest-rank"]["kind"] == "explains"
+    assert models["slowest-rank"]["predicted_s"] == pytest.approx(
+        run.durations.max(axis=1).sum(), rel=1e-6
+    )
+    without = command("fit", "--quick", "--json", file, folder=tmp_path, environment={})
+    names = {each["name"] for each in json.loads(without.stdout)["runs"][0]["models"]}
+    assert names == set(models) - {"slowest-rank"}
+
+
+def test_a_format_is_recognised_and_named(tmp_path: Path) -> None:
+    file = tmp_path / "times.pairs"
+    file.write_text("pairs of sweep\n" + "".join(f"{p} {3.0 * p}\n" for p in (2, 4, 8, 16, 32)))
+    for words in ((), ("--format", "pairs")):
+        done = command("scale", file, "--json", *words, folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+        (model,) = json.loads(done.stdout)["models"]
+        assert model["kernel"] == "sweep"
+        assert model["segments"][0]["terms"][0]["exponents"]["p"] == [1, 0]
+    refused = command("scale", file, folder=tmp_path, environment={})
+    assert refused.returncode == 3
+    assert "is unknown" in refused.stderr
+    other = command("scale", file, "--format", "pears", folder=tmp_path)
+    assert other.returncode == 2
+    assert "did you mean pairs?" in other.stderr
+
+
+STUDY = """\
+[study]
+name = "small"
+[machine.here]
+scheduler = "at-once"
+launcher = "tagged"
+cores_per_node = 2
+[run]
+command = ["sh", "-c", "printf %s $HINDMOST_SAMPLE > $0/x", "{out}"]
+[sweep]
+ranks = 1
+"""
+
+
+@pytest.mark.mpi
+def test_a_scheduler_renders_and_submits_and_a_launcher_starts_ranks(tmp_path: Path) -> None:
+    study = tmp_path / "study.toml"
+    study.write_text(STUDY)
+    shown = command("submit", study, "--dry-run", folder=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    assert "#AT-ONCE --nodes 1\n" in shown.stdout
+    done = command("submit", study, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (told,) = (tmp_path / "small" / "runs").glob("*/x")
+    assert told.read_text() == "tagged"
+    refused = command("plan", study, folder=tmp_path, environment={})
+    assert refused.returncode == 3
+    assert 'study.toml:4:13: machine.here.scheduler is "at-once"; choose local' in refused.stderr
+
+
+def test_doctor_lists_plugins_and_what_is_wrong_with_them(tmp_path: Path) -> None:
+    program = "from hindmost.harness.verbs.doctor import look_at_plugins as look; print(look())"
+
+    def look(*folders: Path) -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, **with_sample(*folders)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout
+
+    for group in GROUPS:
+        assert f"{group} '" in look(PACKAGE)
+    broken = package(tmp_path, "bad = odd_code:THING", "raise RuntimeError('no licence')")
+    assert re.search(r"note.*'bad' of odd 0.1.*RuntimeError: no licence", look(PACKAGE, broken))
+
+
+@pytest.mark.parametrize(
+    ("entry", "code", "word"),
+    [
+        ("bad = odd_code:THING", "1 / 0", r"cannot be imported \(ZeroDivisionError"),
+        ("bad = odd_code:THING", "raise SystemExit(0)", "SystemExit"),
+        ("bad = odd_code:THING", "", "AttributeError"),
+        ("bad = nowhere:THING", "", "ModuleNotFoundError"),
+        ("bad = odd_code:THING", "THING = 3", "it gives a int, not a Problem"),
+        ("bad = odd_code:THING", "from hindmost.harness.krylov.problems.problem import Problem\n"
+         "THING = Problem", "not a Problem"),
+        ("bad = odd_code:THING", "from hindmost.harness.krylov.problems.diagonal import DIAGONAL\n"
+         "THING = DIAGONAL", "what it gives is called 'diagonal'"),
+    ],
+)  # fmt: skip
+def test_a_broken_plugin_is_named_with_its_package_and_only_when_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entry: str, code: str, word: str
+) -> None:
+    monkeypatch.syspath_prepend(package(tmp_path, entry, code))
+    sys.modules.pop("odd_code", None)
+    registry = problems()
+    assert registry["diagonal"].name == "diagonal"
+    assert registry.names == (*(each.name for each in PROBLEMS.built_in), "bad")
+    assert not registry.complaints
+    with pytest.raises(MissingError, match=word) as caught:
+        registry["bad"]
+    assert "hindmost.problems 'bad' of odd 0.1" in str(caught.value)
+    assert "Update odd, or uninstall it." in str(caught.value)
+    assert [each.name for each in registry] == [each.name for each in PROBLEMS.built_in]
+    assert list(registry.complaints.values()) == [str(caught.value)]
+
+
+@pytest.mark.parametrize(
+    ("entries", "word"),
+    [
+        ("diagonal = odd_code:THING", "hindmost has one of that name itself"),
+        ("a/b = odd_code:THING", "a name has letters, digits"),
+        ("\x1b[2Ja = odd_code:THING", r"it is '\\x1b\[2Ja'"),
+        (f"{'a' * 65} = odd_code:THING", "64 at most"),
+        ("bad = odd_code:THING\nbad = odd_code:OTHER", "both have one of that name"),
+        ("no entry at all", "cannot be read"),
+    ],
+)
+def test_names_that_are_taken_or_hostile_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entries: str, word: str
+) -> None:
+    monkeypatch.syspath_prepend(package(tmp_path, entries, "1 / 0"))
+    registry = problems()
+    assert registry["diagonal"] is PROBLEMS["diagonal"]
+    with pytest.raises(UsageError, match=word) as caught:
+        registry["dagonal"]
+    assert "did you mean diagonal?" in str(caught.value)
+    assert str(caught.value).isprintable()
+
+
+def test_two_packages_with_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("odd", "even"):
+        folder = package(tmp_path / name, f"bad = {name}_code:THING", "1 / 0", name)
+        monkeypatch.syspath_prepend(folder)
+    with pytest.raises(MissingError, match="even and odd both have one of that name"):
+        problems()["bad"]
+
+
+def test_nothing_is_looked_up_for_what_is_built_in() -> None:
+    program = (
+        "import importlib.metadata as m; m.distributions = None\n"
+        "from hindmost.cli import main\n"
+        "from hindmost.harness.krylov.solvers import SOLVERS\n"
+        "from hindmost.harness.krylov.problems import PROBLEMS\n"
+        "SOLVERS['gmres'], PROBLEMS['diagonal'], 'cg' in SOLVERS\n"
+        "try:\n main(['run', '--help'])\nexcept SystemExit:\n pass\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "gmres" in done.stdout
+    assert SOLVERS.group == "hindmost.solvers"

@@ -1,0 +1,216 @@
+"""Files that are written whole, folders of the user, and seals."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+import stat
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from tests.conftest import ROOT
+
+from hindmost import files, seal
+from hindmost.files import (
+    append_line,
+    cache_folder,
+    home,
+    read_regular,
+    replacing,
+    user_folder,
+    write_output,
+    write_whole,
+)
+from hindmost.seal import LENGTH, sealed, unsealed
+
+
+def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    write_whole(path, "one")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~files_mask()
+    path.chmod(0o640)
+    write_whole(path, b"two")
+    assert path.read_bytes() == b"two"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    with pytest.raises(TypeError), replacing(path) as file:
+        file.write(None)  # type: ignore[call-overload]
+    assert path.read_bytes() == b"two"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_permissions_of_a_new_file(tmp_path: Path) -> None:
+    path = tmp_path / "key"
+    write_whole(path, b"secret", mode=0o600)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_output_goes_into_a_pipe_and_replaces_a_file(tmp_path: Path) -> None:
+    pipe, path = tmp_path / "pipe", tmp_path / "page"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        read = pool.submit(pipe.read_bytes)
+        write_output(pipe, "r\udce9sum\u00e9")
+        assert read.result(timeout=10) == b"r\\udce9sum\xc3\xa9"
+    assert stat.S_ISFIFO(pipe.lstat().st_mode)
+    write_output(path, b"one")
+    inode = path.stat().st_ino
+    write_output(path, b"two")
+    assert path.read_bytes() == b"two"
+    assert path.stat().st_ino != inode
+
+
+def test_a_line_stands_apart_from_one_that_was_cut_off(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    append_line(path, "one")
+    append_line(path, "two")
+    assert path.read_text() == "one\ntwo\n"
+    path.write_text("one\ntw")
+    append_line(path, "three")
+    assert path.read_text() == "one\ntw\nthree\n"
+
+
+def files_mask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def test_links_are_replaced_and_never_written_through(tmp_path: Path) -> None:
+    target, link = tmp_path / "private", tmp_path / "page.html"
+    target.write_text("mine")
+    link.symlink_to(target)
+    for name in ("page.html.part", ".page.html.part", ".part-page.html"):
+        (tmp_path / name).symlink_to(target)
+    write_whole(link, "page")
+    assert target.read_text() == "mine"
+    assert link.read_text() == "page"
+    assert not link.is_symlink()
+
+
+def test_only_files_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"12345")
+    assert read_regular(path, 3) == b"123"
+    assert read_regular(path, owner=os.geteuid()) == b"12345"
+    with pytest.raises(PermissionError):
+        read_regular(path, owner=os.geteuid() + 1)
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(OSError, match="not a regular file"):
+        read_regular(path)
+    with pytest.raises(OSError, match="not a regular file"):
+        read_regular(Path("/dev/zero"))
+
+
+def test_a_user_without_a_home_has_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def nobody(_: int) -> None:
+        raise KeyError("no such user")
+
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", nobody)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert home() == Path("/")
+    assert user_folder("XDG_CACHE_HOME", ".cache") == Path("/.cache")
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    assert user_folder("XDG_CACHE_HOME", ".cache") == Path("/.cache")
+    monkeypatch.setattr(files, "user_folder", lambda *_: Path("/proc/nothing"))
+    folder = cache_folder("recorder")
+    assert folder == tmp_path / f"hindmost-{os.geteuid()}" / "recorder"
+    assert folder.stat().st_mode & 0o077 == 0
+
+
+def test_a_temporary_folder_that_somebody_else_made_is_not_taken(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a folder away")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(files, "user_folder", lambda *_: Path("/proc/nothing"))
+    planted = tmp_path / "hindmost-0"
+    planted.mkdir()
+    os.chown(planted, 12345, -1)
+    folder = cache_folder()
+    assert folder != planted
+    assert folder.stat().st_mode & 0o077 == 0
+
+
+@pytest.fixture
+def fresh_key(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+    """Return where the key of a user lies who has none yet."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    seal.user_key.cache_clear()
+    yield tmp_path / "hindmost" / "seal.key"
+    seal.user_key.cache_clear()
+
+
+def test_only_what_was_sealed_for_this_is_believed(fresh_key: Path) -> None:
+    blob = sealed("a run", b"{1: 2}")
+    assert blob is not None
+    assert unsealed("a run", blob) == b"{1: 2}"
+    assert fresh_key.stat().st_mode & 0o777 == 0o600
+    for wrong in (blob[:-1], blob + b" ", blob[:LENGTH], blob[:20], b"", blob.replace(b"1", b"3")):
+        assert unsealed("a run", wrong) is None
+    assert unsealed("another run", blob) is None
+    fresh_key.unlink()
+    assert unsealed("a run", blob) == b"{1: 2}", "this process has the key"
+    seal.user_key.cache_clear()
+    assert unsealed("a run", blob) is None, "another key"
+
+
+def readable_by_others(key: Path) -> None:
+    key.chmod(0o644)
+
+
+def empty(key: Path) -> None:
+    os.truncate(key, 0)
+
+
+def a_link(key: Path) -> None:
+    key.unlink()
+    key.symlink_to("/dev/zero")
+
+
+@pytest.mark.parametrize("spoil", [readable_by_others, empty, a_link])
+def test_a_key_that_is_no_secret_is_made_anew(
+    spoil: Callable[[Path], None], fresh_key: Path
+) -> None:
+    first = seal.user_key()
+    spoil(fresh_key)
+    seal.user_key.cache_clear()
+    second = seal.user_key()
+    assert second is not None
+    assert second != first
+    assert fresh_key.stat().st_mode & 0o777 == 0o600
+
+
+def test_without_a_key_nothing_is_sealed_or_believed(
+    monkeypatch: pytest.MonkeyPatch, fresh_key: Path
+) -> None:
+    monkeypatch.setattr(seal, "cache_folder", lambda: Path("/proc/nothing"))
+    assert sealed("a run", b"x") is None
+    assert unsealed("a run", b"x" * 100) is None
+
+
+def test_no_file_is_replaced_but_through_the_one_function() -> None:
+    own = re.compile(
+        r"mkstemp|NamedTemporaryFile|\bpart\.(open|write_text|write_bytes|touch)\("
+        r"|fsync|O_APPEND|copyfileobj"
+    )
+    allowed = {
+        "harness/runfile/naming.py",  # reserves a name: fails where there is one already
+        "harness/runfile/checksum.py",  # adds to the HDF5 file that is not yet under its name
+        "harness/live/writer.py",  # keeps a feed open, and locked, while a run writes to it
+        "harness/probes/checkpoint.py",  # says what is measured
+        "jobs/drive/exit_cause.py",  # tries whether the disk is full
+    }
+    found = {
+        str(path.relative_to(ROOT))
+        for room in ("analysis", "harness", "jobs", "models")
+        for path in (ROOT / room).rglob("*.py")
+        if own.search(path.read_text(encoding="utf-8"))
+    }
+    assert found <= allowed
