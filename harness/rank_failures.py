@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
+import fcntl
+import os
+import stat
+import struct
 import sys
+import termios
 import time
 from array import array
 from collections.abc import Callable
@@ -22,6 +28,8 @@ STAGGER_S = 0.02
 LONGEST_STAGGER_S = 3.0
 LAUNCHER_S = 4.0
 """How long a launcher may take to end the other ranks when one has ended with an error."""
+READING_S = 2.0
+"""How long a launcher may take to read what a rank has said."""
 
 
 def on_root(communicator: Any, action: Callable[[], T]) -> T:
@@ -99,7 +107,7 @@ def _end_others(communicator: Any, everybody: Any, error: BaseException, _: Any)
         "so all ranks end."
     )
     write_lines(flush=True)
-    communicator.Abort(status)
+    _abort(communicator, status)
 
 
 def end_together(communicator: Any, message: str, status: int) -> int:
@@ -123,7 +131,7 @@ def end_together(communicator: Any, message: str, status: int) -> int:
             time.sleep(min(STAGGER_S * communicator.rank, LONGEST_STAGGER_S))
             if message:
                 warn(f"rank {communicator.rank}: {message}")
-            communicator.Abort(status)
+            _abort(communicator, status)
         time.sleep(0.01)
     if communicator.rank == 0 and message:
         warn(message)
@@ -176,7 +184,28 @@ def end_all_ranks(rank: int, message: str, status: int) -> None:
         warn(f"rank {rank}: {message}" if rank > 0 else message)
     mpi = sys.modules.get("mpi4py.MPI")
     if mpi is not None and mpi.Is_initialized() and not mpi.Is_finalized():
-        mpi.COMM_WORLD.Abort(status)
+        _abort(mpi.COMM_WORLD, status)
+
+
+def _abort(communicator: Any, status: int) -> None:
+    """End all ranks through MPI, once the launcher has read what this one has said.
+
+    MPICH's launcher ends without a look at what is left in the pipes of its ranks.
+    """
+    deadline = time.monotonic() + READING_S
+    while _unread() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    communicator.Abort(status)
+
+
+def _unread() -> int:
+    """Return how many bytes in the pipes of stdout and stderr wait for their reader."""
+    unread = 0
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):  # closed
+            if stat.S_ISFIFO(os.fstat(stream.fileno()).st_mode):
+                unread += struct.unpack("i", fcntl.ioctl(stream, termios.FIONREAD, b"\0" * 4))[0]
+    return unread
 
 
 def reporter(rank: int) -> Callable[[str], None]:
