@@ -43,6 +43,7 @@ SOURCES = tuple(
         "attached_loops.h",
         "attached_solves.h",
         "calls.h",
+        "clock.h",
         "counters.h",
         "fortran.h",
         "live.h",
