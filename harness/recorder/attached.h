@@ -421,6 +421,7 @@ static void attach_arm(int size) {
   state->switches = -involuntary_switches();
   state->iteration = 0;
   state->residual_norm = 0.0;
+  prepare_clock();
   begin_events();
   struct timespec calendar;
   clock_gettime(CLOCK_REALTIME, &calendar);
