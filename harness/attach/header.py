@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from hindmost.harness.attach.bodies import WORK, solver_of
-from hindmost.harness.attach.raw import Frame, Inner, RawProgram, Section
+from hindmost.harness.attach.facts import Inner, Section
+from hindmost.harness.attach.raw import Frame, RawProgram
 from hindmost.harness.attach.sections import Matched
 from hindmost.harness.runfile.attributes import OBJECTS
 from hindmost.harness.runfile.bodies import PHASES, BodyKind, RankBodies
