@@ -2,7 +2,8 @@
  *
  * Open MPI's Fortran bindings call PMPI in C, past the wrappers. So PMPI's names are defined here too:
  * a call whose return address lies in a library of bindings goes to the wrapper, any other to MPI. The
- * libraries are looked up only in a program to which hindmost is attached. */
+ * libraries are looked up when a program to which hindmost is attached begins, and in no other. Return addresses tell
+ * who calls only if no call of the recorder is optimised into a jump: -fno-optimize-sibling-calls. */
 
 enum { MOST_BINDINGS = 8 };
 
