@@ -318,10 +318,14 @@ int MPI_Abort(MPI_Comm communicator, int code) {
   return PMPI_Abort(communicator, code);
 }
 
-int MPI_Pcontrol(const int level, ...) {
+static int note_pcontrol(int level) {
+  static int (*real)(const int, ...);
   if (level == 1) hindmost_iteration();
   if (level == 0) hindmost_loop_end();
-  return PMPI_Pcontrol(level);
+  if (!real) real = (int (*)(const int, ...))dlsym(RTLD_NEXT, "PMPI_Pcontrol");
+  return real(level);
 }
+
+int MPI_Pcontrol(const int level, ...) { return note_pcontrol(level); }
 
 #include "fortran.h"
