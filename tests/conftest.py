@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import pytest
 
+from hindmost.analysis.show import figure_style, matplotlib_charts
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.cycles import COUNTS
@@ -162,6 +165,34 @@ def cycle_values(values: dict[str, object], *, ranks: int) -> dict[str, object]:
 @pytest.fixture
 def run_file(tmp_path: Path, header: Header, values: dict[str, object]) -> Path:
     return write_whole(tmp_path, header, values)
+
+
+EMPTY_PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mNgAAAAAgAB5Sfe/AAAAABJRU5ErkJggg=="
+)
+
+
+def write_nothing(figure: object, file: BinaryIO, kind: str, dpi: int) -> None:
+    """Write a picture of one point."""
+    assert kind == "png"
+    file.write(EMPTY_PNG)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_pictures() -> Iterator[None]:
+    """Draw the pictures of pages, but render them only where a test looks at them.
+
+    Pages have some fourteen, for readers without scripts, and to render one takes 0.2 s.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(matplotlib_charts, "write_figure", write_nothing)
+        yield
+
+
+@pytest.fixture
+def rendered_pictures(quick_pictures: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Render the pictures of pages, as users have them."""
+    monkeypatch.setattr(matplotlib_charts, "write_figure", figure_style.write_figure)
 
 
 Ranks = Callable[..., subprocess.CompletedProcess[str]]
