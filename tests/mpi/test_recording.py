@@ -108,7 +108,9 @@ def paper(
     """Return the runs of both solvers of the paper, by workload and solver."""
     folder = tmp_path_factory.mktemp("paper")
     words = ("--unknowns", "600", "--iterations", "5000", "--solver", "gmres", "--solver", "pgmres")
-    return {each: record(module_ranks, folder, 2, each, *words) for each in WORKLOADS}
+    return {
+        each: record(module_ranks, folder, 2, each, *words, "--warmup", "0") for each in WORKLOADS
+    }
 
 
 @pytest.mark.parametrize("workload", WORKLOADS)
@@ -140,7 +142,7 @@ def test_counts_of_solvers_without_restarts(
     words = [word for solver in UNRESTARTED for word in ("--solver", solver)]
     runs = record(
         ranks, tmp_path / "out", count, workload, "--unknowns", "20000", "--iterations", "1200",
-        *words,
+        "--warmup", "0", *words,
     )  # fmt: skip
     assert runs.keys() == UNRESTARTED.keys()
     for solver, run in runs.items():
