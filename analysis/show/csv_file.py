@@ -29,11 +29,6 @@ def write_csv(path: Path, columns: Columns) -> Path:
     return write_rows(path, list(columns), zip(*texts, strict=True))
 
 
-def write_table(path: Path, table: Table) -> Path:
-    """Write the heads and rows of a table, as they are shown."""
-    return write_rows(path, [column.head for column in table.columns], table.rows)
-
-
 def write_rows(path: Path, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Path:
     """Write a CSV file, whole or not at all."""
     try:

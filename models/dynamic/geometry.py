@@ -75,10 +75,6 @@ class Slab:
         face: float = (cells * ranks) ** (1.0 - 1.0 / self.dimensions)
         return min(face, cells / 2.0)
 
-    def crossover(self, cells: float) -> float:
-        """Return P*: from here on a slab is thinner than a block of two: sqrt(E / 8), or E / 4."""
-        return math.sqrt(cells / 8.0) if self.dimensions == 3 else cells / 4.0
-
     def distance(self, cells: float, ranks: int) -> int:
         """Return PED, 2 / thickness rounded up: ceil((8 P^2 / E)^(1/3)), or ceil(2 sqrt(P / E))."""
         if self.dimensions == 3:

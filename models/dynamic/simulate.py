@@ -116,34 +116,3 @@ def best_plan(
         end = int(before[end])
         after.append(end)
     return plan(cycles, checkpoint_s, tuple(reversed(after)))
-
-
-def failing_runs(
-    plan: CheckpointPlan, mtbf_s: float, *, restart_s: float = 0.0, runs: int = 1000, seed: int = 0
-) -> NDArray[np.float64]:
-    """Draw runs with exponential failures and return their wall times.
-
-    A failure throws the run back to the begin of its segment; each further attempt begins with a
-    restart, into which a failure can fall as well.
-
-    Returns
-    -------
-    float64 array, shape (run,), seconds
-    """
-    random = np.random.default_rng(seed)
-    shape = (runs, plan.segments_s.size)
-    first = np.broadcast_to(plan.segments_s, shape)
-    wall = np.zeros(shape)
-    start = random.exponential(mtbf_s, shape)
-    failed = start < first
-    wall += np.where(failed, start, first)
-    place = np.nonzero(failed)
-    again = first[place] + restart_s
-    while again.size:
-        lasts = random.exponential(mtbf_s, again.size)
-        fails = lasts < again
-        wall[place] += np.where(fails, lasts, again)
-        place = tuple(axis[fails] for axis in place)
-        again = again[fails]
-    total: NDArray[np.float64] = wall.sum(axis=1)
-    return total

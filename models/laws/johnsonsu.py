@@ -88,11 +88,6 @@ class JohnsonSU:
         w, omega = np.exp(self.b**-2), self.a / self.b
         return float(0.5 * self.scale**2 * (w - 1.0) * (w * np.cosh(2.0 * omega) + 1.0))
 
-    @classmethod
-    def from_json(cls, values: dict[str, Any]) -> JohnsonSU:
-        """Return the law that gave this JSON."""
-        return cls(**{name: float(values[name]) for name in ("a", "b", "loc", "scale")})
-
     def to_json(self) -> dict[str, Any]:
         """Return scipy's parameters with all their digits."""
         shape = {"a": self.a, "b": self.b}
