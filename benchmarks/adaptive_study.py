@@ -30,7 +30,7 @@ from hindmost.analysis.runs.figures.run_figure import FigureChoice
 from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.show.csv_file import write_csv, write_rows
 from hindmost.analysis.show.figure_style import new_figure, save
-from hindmost.analysis.show.html_page import write_page
+from hindmost.analysis.show.html_renderer import write_page
 from hindmost.analysis.show.matplotlib_charts import draw
 from hindmost.analysis.show.table import Table
 from hindmost.analysis.show.terminal import print_table

@@ -15,7 +15,7 @@ from hindmost.errors import DataError
 from hindmost.models.dynamic.interference import Interference
 from hindmost.models.dynamic.offline import OfflineModel
 from hindmost.models.dynamic.shape_level import ShapeLevel
-from hindmost.models.dynamic.verdict import CycleKind
+from hindmost.models.dynamic.cycle_verdict import CycleKind
 
 BLOCK = 10
 LENGTH = 200

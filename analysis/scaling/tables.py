@@ -8,7 +8,7 @@ import textwrap
 from hindmost.analysis.scaling.kernel import OPEN, KernelScaling, model_choices
 from hindmost.analysis.scaling.study import KernelAtTarget, MetricStudy
 from hindmost.models.pmnf.noise import LEAST_POOLED, LEAST_REPETITIONS, Noise
-from hindmost.models.pmnf.segments.verdict import SegmentVerdict, where
+from hindmost.models.pmnf.segments.segmentation import SegmentVerdict, where
 from hindmost.text import counted, percent, quantity
 
 HEADS = ["kernel", "predicted", "90 % interval", "share", "growth", "SMAPE", "adj. R2"]

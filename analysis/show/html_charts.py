@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.show.chart import Chart, Series, x_limits
 from hindmost.analysis.show.heat_map import HeatMap
-from hindmost.analysis.show.html_page import picture_html
+from hindmost.analysis.show.html_renderer import picture_html
 from hindmost.analysis.show.matplotlib_charts import picture
 from hindmost.analysis.show.page import shared_scripts
 from hindmost.analysis.show.palette import COLOUR_MAP, DASHES, FILLS, LINES

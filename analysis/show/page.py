@@ -1,4 +1,4 @@
-"""A page and its parts as values; `html_page` renders them."""
+"""A page and its parts as values; `html_renderer` renders them."""
 
 from __future__ import annotations
 

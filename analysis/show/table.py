@@ -30,8 +30,8 @@ class Column:
 class Table:
     """A table of text.
 
-    ``terminal.print_table`` renders it on a terminal and in a pipe, ``html_page.table_html`` on a
-    page, and ``terminal.plain_lines`` as plain text.
+    ``terminal.print_table`` renders it on a terminal and in a pipe, ``terminal.plain_lines`` as
+    plain text, and ``html_renderer.table_html`` on a page.
 
     Attributes
     ----------

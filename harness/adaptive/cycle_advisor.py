@@ -16,7 +16,7 @@ from hindmost.models.dynamic.checkpoints import INTERVALS
 from hindmost.models.dynamic.limits import TimeLimit
 from hindmost.models.dynamic.offline import OfflineModel
 from hindmost.models.dynamic.panel import Panel
-from hindmost.models.dynamic.verdict import CycleKind, CycleVerdict
+from hindmost.models.dynamic.cycle_verdict import CycleKind, CycleVerdict
 from hindmost.models.dynamic.work import Spent, Work
 from hindmost.text import choose
 

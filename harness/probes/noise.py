@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from hindmost.harness.probes.turns import in_turn, sleepy_barrier
 from hindmost.models.compiled import compiled
-from hindmost.models.dynamic.machine import Noise
+from hindmost.models.dynamic.machine import SystemNoise
 
 FACTOR = 9
 """Of the least gap: above it a gap is a detour."""
@@ -199,11 +199,11 @@ def fixed_time_quanta(effort: NoiseEffort, units: float) -> NDArray[np.int64]:
     return done
 
 
-def summary(ranks: Sequence[RankNoise]) -> Noise:
+def summary(ranks: Sequence[RankNoise]) -> SystemNoise:
     """Return the noise of the machine: mean rate and share over ranks, quantiles of all detours."""
     lengths = np.concatenate([rank.detours.length_s for rank in ranks])
     quantiles = np.quantile(lengths, QUANTILES, method="higher") if lengths.size else ()
-    return Noise(
+    return SystemNoise(
         detours_per_s=float(np.mean([rank.detours.per_s for rank in ranks])),
         share=float(np.mean([rank.detours.share for rank in ranks])),
         detour_quantiles_s=tuple(float(each) for each in quantiles),

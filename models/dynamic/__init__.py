@@ -13,7 +13,7 @@ from hindmost.models.dynamic.offline import OfflineModel, PhaseTimes
 from hindmost.models.dynamic.panel import Panel
 from hindmost.models.dynamic.predictor import Predictor
 from hindmost.models.dynamic.predictors import PREDICTORS
-from hindmost.models.dynamic.verdict import CycleKind, CycleVerdict
+from hindmost.models.dynamic.cycle_verdict import CycleKind, CycleVerdict
 from hindmost.models.dynamic.work import PHASES, Spent, Work
 
 __all__ = [

@@ -157,7 +157,7 @@ class SpeedPoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Noise:
+class SystemNoise:
     """What a rank loses to others on an idle machine.
 
     Attributes
@@ -192,7 +192,7 @@ class Machine:
     network : Network or None
     grind : tuple of GrindPoint
     events : tuple of EventCost
-    noise : Noise or None
+    noise : SystemNoise or None
     speed : tuple of SpeedPoint
         What the reference kernel takes in the state in which grind was measured: a reading for
         every number of ranks a node, since ranks that share memory slow each other down.
@@ -204,7 +204,7 @@ class Machine:
     network: Network | None = None
     grind: tuple[GrindPoint, ...] = ()
     events: tuple[EventCost, ...] = ()
-    noise: Noise | None = None
+    noise: SystemNoise | None = None
     speed: Annotated[
         tuple[SpeedPoint, ...],
         Rule(holds=are_of_different_ranks, words="one speed for each number of ranks_per_node"),

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.models.dynamic.interference import Interference
-from hindmost.models.dynamic.judge import Judge
+from hindmost.models.dynamic.cycle_judge import CycleJudge
 from hindmost.models.dynamic.offline import OfflineModel
 from hindmost.models.dynamic.predictors import all_names, make
 from hindmost.models.dynamic.ratios import Ratios
-from hindmost.models.dynamic.verdict import CycleVerdict
+from hindmost.models.dynamic.cycle_verdict import CycleVerdict
 from hindmost.models.dynamic.work import Spent, Work
 from hindmost.models.results import LEVEL, Prediction
 from hindmost.text import choose
@@ -63,7 +63,7 @@ class Panel:
         self.ratios = Ratios()
         """Of the predictor that decisions are taken by, one step ahead: for `TimeLimit`."""
         self._restarts = restarts
-        self._judge = Judge(model, interference)
+        self._judge = CycleJudge(model, interference)
         self._rows: list[tuple[float, ...]] = []
         self._works: list[Work] = []
         self._measured: list[float] = []

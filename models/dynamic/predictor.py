@@ -7,12 +7,12 @@ from typing import SupportsFloat
 
 from hindmost.errors import UsageError
 from hindmost.models.dynamic.checkpoint_rule import CheckpointCost, CheckpointDecision, decide
-from hindmost.models.dynamic.judge import Judge
+from hindmost.models.dynamic.cycle_judge import CycleJudge
 from hindmost.models.dynamic.limits import LimitDecision, TimeLimit
 from hindmost.models.dynamic.offline import OfflineModel
 from hindmost.models.dynamic.predictors import make
 from hindmost.models.dynamic.ratios import Ratios
-from hindmost.models.dynamic.verdict import CycleVerdict
+from hindmost.models.dynamic.cycle_verdict import CycleVerdict
 from hindmost.models.dynamic.work import Spent, Work
 from hindmost.models.results import LEVEL, Prediction
 
@@ -68,7 +68,7 @@ class Predictor:
         if mtbf_s is not None and not mtbf_s > 0.0:
             raise UsageError(f"A mean time between failures of {mtbf_s:g} s; it must be above 0.")
         self._predictor = make(method, model)
-        self._judge = Judge(model)
+        self._judge = CycleJudge(model)
         self._restarts = restarts
         self._level, self._mtbf_s = level, mtbf_s
         self._ratios = Ratios()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hindmost.analysis.history.dates import SECONDS_A_DAY
-from hindmost.analysis.history.judged import JudgedSeries
+from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.page.regime_statistics import five
 from hindmost.analysis.history.pairing import FEWEST, Pairs, means
 from hindmost.analysis.history.ratio_history import RatioHistory, ratio_history

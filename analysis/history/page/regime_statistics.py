@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.history.judged import JudgedSeries
+from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.models.changepoint import Regime
 
 FEWEST = 8

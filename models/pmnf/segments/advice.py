@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.pmnf.observations import LEAST_POINTS
-from hindmost.models.pmnf.segments.verdict import LEAST_TOLD, Segmentation, SegmentVerdict
+from hindmost.models.pmnf.segments.segmentation import LEAST_TOLD, Segmentation, SegmentVerdict
 from hindmost.text import plural
 
 

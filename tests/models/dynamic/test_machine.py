@@ -16,7 +16,7 @@ from hindmost.models.dynamic.machine import (
     Link,
     Machine,
     Network,
-    Noise,
+    SystemNoise,
     Piece,
     SpeedPoint,
 )
@@ -43,7 +43,7 @@ FULL = Machine(
         allreduce=(AllreduceTime(ranks=2, bytes=8, seconds=2e-6),),
     ),
     grind=(GrindPoint(phase="hydro", ranks_per_node=1, cells=1e3, seconds_per_cell=3e-8),),
-    noise=Noise(detours_per_s=10.0, share=0.01, detour_quantiles_s=(1e-6, 1e-5, 1e-4, 1e-3)),
+    noise=SystemNoise(detours_per_s=10.0, share=0.01, detour_quantiles_s=(1e-6, 1e-5, 1e-4, 1e-3)),
     events=(EventCost(event="move", ranks_per_node=2, seconds=2e-7),),
     speed=(
         SpeedPoint(ranks_per_node=1, seconds=0.01),

@@ -24,7 +24,7 @@ from tests.analysis.history.page.planted import (
 )
 
 from hindmost.analysis.history.page.data import history_data
-from hindmost.analysis.history.page.page import write_history_page
+from hindmost.analysis.history.page.history_page import write_history_page
 from hindmost.analysis.history.page.regime_statistics import mean_interval
 from hindmost.analysis.history.study import HistoryStudy
 

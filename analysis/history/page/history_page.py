@@ -9,9 +9,9 @@ from typing import ClassVar
 from hindmost.analysis.history.headline import scope
 from hindmost.analysis.history.page.data import history_data, packed
 from hindmost.analysis.history.page.tables import events, failures, remarks, still_open, summary
-from hindmost.analysis.history.page.verdicts import BADGES
+from hindmost.analysis.history.page.badges import BADGES
 from hindmost.analysis.history.study import HistoryStudy
-from hindmost.analysis.show.html_page import write_page
+from hindmost.analysis.show.html_renderer import write_page
 from hindmost.analysis.show.page import Page, Paragraph, Part, shared_scripts
 
 HERE = Path(__file__).parent
