@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 from hindmost.analysis.history.headline import scope
+from hindmost.analysis.history.page.badges import BADGES
 from hindmost.analysis.history.page.data import history_data, packed
 from hindmost.analysis.history.page.tables import events, failures, remarks, still_open, summary
-from hindmost.analysis.history.page.badges import BADGES
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.show.html_renderer import write_page
-from hindmost.analysis.show.page import Page, Paragraph, Part, shared_scripts
+from hindmost.analysis.show.page import Page, Paragraph, Part, Widget, shared_scripts
 
 HERE = Path(__file__).parent
-OWN_SCRIPTS = (
-    "data",
-    "chooser",
-    "words",
-    "chart",
-    "regimes",
-    "pairs",
-    "comparison",
-    "grid",
-    "start",
+OWN = ("data", "chooser", "words", "chart", "regimes", "pairs", "comparison", "grid", "start")
+SCRIPTS = (
+    *shared_scripts("unpack", "chart", "statistics", "elements"),
+    *(HERE / f"{name}.js" for name in OWN),
 )
 METHOD = (
     "Changes are steps of the level. Nights that leave a level which later returns are outliers, "
@@ -56,7 +48,7 @@ def history_page(study: HistoryStudy) -> Page:
     """Return the page on a history."""
     parts: list[Part] = [*summary(study), *events(study), *still_open(study)]
     if study.judged:
-        parts += [ExplorerPanel(study), ComparisonPanel(), GridPanel()]
+        parts += [explorer(study), comparison(), grid()]
     parts += [*failures(study.history.failures), *remarks(study), Paragraph(METHOD, quiet=True)]
     return Page(
         title="Performance, night by night",
@@ -65,69 +57,46 @@ def history_page(study: HistoryStudy) -> Page:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ExplorerPanel:
-    """The chosen series: chooser, chart, changes, regimes and their histograms.
-
-    Attributes
-    ----------
-    study : HistoryStudy
-    """
-
-    scripts: ClassVar[tuple[Path, ...]] = (
-        *shared_scripts("unpack", "chart", "statistics", "elements"),
-        *(HERE / f"{name}.js" for name in OWN_SCRIPTS),
+def explorer(study: HistoryStudy) -> Widget:
+    """Return the chosen series: chooser, chart, changes, regimes and their histograms."""
+    data = packed(history_data(study))
+    return Widget(
+        html='<section id="explorer"><h2>One series</h2>'
+        "<noscript><p>Charts and comparisons need JavaScript; the tables do not.</p></noscript>"
+        f"{chooser('chosen', 'Search (press /)')}"
+        f'<h3 id="chosen-title"></h3>{answering("series", HINT)}'
+        '<p class="quiet"><label>Interval of the mean: <select id="level">'
+        f"{LEVELS}</select></label></p>"
+        '<div id="changes"></div><div id="regimes"></div></section>'
+        f'<script type="application/json" id="history">"{data}"</script>',
+        scripts=SCRIPTS,
+        styles=(HERE / "history.css",),
     )
-    styles: ClassVar[tuple[Path, ...]] = (HERE / "history.css",)
-
-    study: HistoryStudy
-
-    def html(self) -> str:
-        """Return the places that the script fills, and the data."""
-        data = packed(history_data(self.study))
-        return (
-            '<section id="explorer"><h2>One series</h2>'
-            "<noscript><p>Charts and comparisons need JavaScript; the tables do not.</p></noscript>"
-            f"{chooser('chosen', 'Search (press /)')}"
-            f'<h3 id="chosen-title"></h3>{answering("series", HINT)}'
-            '<p class="quiet"><label>Interval of the mean: <select id="level">'
-            f"{LEVELS}</select></label></p>"
-            '<div id="changes"></div><div id="regimes"></div></section>'
-            f'<script type="application/json" id="history">"{data}"</script>'
-        )
 
 
-@dataclass(frozen=True, slots=True)
-class ComparisonPanel:
-    """The comparison of two series, paired by nights."""
-
-    def html(self) -> str:
-        """Return the places that the script fills."""
-        return (
-            '<section id="comparison"><h2>Comparison with another series</h2>'
-            f"{chooser('other', 'Search the other series')}"
-            '<div class="pair"><p id="pair-words" role="status">Choose another series to compare '
-            "with the one above, night by night.</p>"
-            f"{answering('ratio', HINT)}"
-            '<div id="pair-histogram"></div></div></section>'
-        )
+def comparison() -> Widget:
+    """Return the comparison of two series, paired by nights."""
+    return Widget(
+        html='<section id="comparison"><h2>Comparison with another series</h2>'
+        f"{chooser('other', 'Search the other series')}"
+        '<div class="pair"><p id="pair-words" role="status">Choose another series to compare '
+        "with the one above, night by night.</p>"
+        f"{answering('ratio', HINT)}"
+        '<div id="pair-histogram"></div></div></section>'
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class GridPanel:
-    """Small charts of all series, the newest change first."""
-
-    def html(self) -> str:
-        """Return the places that the script fills."""
-        badges = "".join(f'<option value="{badge}">{badge}</option>' for badge in BADGES)
-        return (
-            '<section id="all"><h2>All series, newest change first</h2>'
-            '<p class="chooser"><label>verdict <select id="grid-badge">'
-            f'<option value="">all</option>{badges}</select></label>'
-            '<label>name contains <input id="grid-words" type="search"></label>'
-            '<span id="grid-count" class="quiet" role="status"></span></p>'
-            '<div id="grid"></div></section>'
-        )
+def grid() -> Widget:
+    """Return small charts of all series, the newest change first."""
+    badges = "".join(f'<option value="{badge}">{badge}</option>' for badge in BADGES)
+    return Widget(
+        html='<section id="all"><h2>All series, newest change first</h2>'
+        '<p class="chooser"><label>verdict <select id="grid-badge">'
+        f'<option value="">all</option>{badges}</select></label>'
+        '<label>name contains <input id="grid-words" type="search"></label>'
+        '<span id="grid-count" class="quiet" role="status"></span></p>'
+        '<div id="grid"></div></section>'
+    )
 
 
 def chooser(name: str, search: str) -> str:
