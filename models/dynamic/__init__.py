@@ -1,8 +1,8 @@
 """Run-time prediction of an adaptive code: machine, work, predictors, and what they decide.
 
-`Predictor` is for any loop; `Panel` holds many predictors side by side; `choose` answers before a
-run what to run. Machine, application and pattern are three objects, of which `OfflineModel` makes
-the time of a cycle.
+`Predictor` predicts any loop, `Panel` compares several predictors, and `choose` selects a
+configuration before a run. `OfflineModel` computes the time of a cycle from machine, application
+and pattern.
 """
 
 from hindmost.models.dynamic.application import Application, Count, Exchange

@@ -1,4 +1,4 @@
-"""Machines of the paper, as far as it gives them: table 2, QSnet-1, uni-directional."""
+"""The machines of the paper, as far as it describes them: table 2, QSnet-1, uni-directional."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from hindmost.models.dynamic.machine import Link, Machine, Network, Piece
 def qsnet(small_us: float, middle: tuple[float, float], large: tuple[float, float]) -> Network:
     """Return a network of table 2: latencies in microseconds, times per byte in nanoseconds.
 
-    The table is uni-directional and between nodes; the paper's model uses figures of both
-    directions that it does not print, so these stand for all of them.
+    The table is uni-directional, between nodes. The paper's model uses bi-directional values that
+    it does not print; those of the table are used in their place.
     """
     link = Link(
         pieces=(

@@ -52,7 +52,7 @@ def test_a_deck_is_chosen_for_by_what_the_machine_does_with_it(
     assert sum(best["cycle_s"].values()) == pytest.approx(best["seconds"] / 100)
     assert main([*words[:-7], *words[-6:], "--budget", "1s"]) == 0
     printed = capsys.readouterr().out
-    assert "cells a rank" in printed
+    assert "cells per rank" in printed
     assert "Without an earlier run (--run) the mesh is assumed not to grow" in printed
 
 

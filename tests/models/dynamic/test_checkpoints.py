@@ -207,5 +207,5 @@ def test_a_decision_says_why() -> None:
 def test_plans_refuse_nonsense() -> None:
     with pytest.raises(DataError, match="above 0"):
         plan([1.0, 0.0], 1.0, ())
-    with pytest.raises(DataError, match="rise and lie in 1 to 2"):
+    with pytest.raises(DataError, match="ascend and lie in 1 to 2"):
         plan([1.0, 1.0], 1.0, (2, 1))

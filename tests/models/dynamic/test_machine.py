@@ -186,7 +186,7 @@ def test_one_straight_line_stays_one_piece() -> None:
 @pytest.mark.parametrize(
     ("sizes", "times", "words"),
     [
-        ([1, 2], [1.0, 1.0], "2 sizes of message"),
+        ([1, 2], [1.0, 1.0], "2 message sizes"),
         ([1, 2, 3], [1.0, 1.0], "shapes"),
         ([1, 2, 3], [1.0, 0.0, 1.0], "finite and positive"),
     ],

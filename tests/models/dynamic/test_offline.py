@@ -132,7 +132,7 @@ def test_contention_is_in_the_curve_and_not_in_the_pace() -> None:
     only = replace(PLAIN, speed=(SpeedPoint(ranks_per_node=1, seconds=0.01),))
     unknown = OfflineModel(machine=only, application=DECK, ranks=2, speed_s=0.0125)
     assert unknown.pace == 1.0
-    assert "not read with 2 ranks a node" in unknown.explain(work)
+    assert "not measured with 2 ranks per node" in unknown.explain(work)
 
 
 def heat(phase: str, seconds: float) -> GrindPoint:
