@@ -144,6 +144,6 @@ def check_values(path: Any, name: str, values: NDArray[Any], allowed: Range) -> 
         raise DamagedFileError(f"{path}: a value of '{name}' is negative: {least:g}.")
     if least < allowed.least or most > allowed.most:
         raise DamagedFileError(
-            f"{path}: '{name}' ranges from {least:g} to {most:g}; it must range from {allowed.least:g} "
-            f"to {allowed.most:.16g}."
+            f"{path}: '{name}' ranges from {least:g} to {most:g}; it must lie between "
+            f"{allowed.least:g} and {allowed.most:.16g}."
         )

@@ -52,7 +52,7 @@ REDUCED = (
                 "bodies in which the rank was the last of all, by own work and slow transfers",
             ),
             ("every_waited", "f8", "s", "excess time of the rank in bodies in which it was last"),
-            ("every_charged", "f8", "s", "wait time of others in bodies in which the rank was last"),
+            ("every_charged", "f8", "s", "wait time of others in bodies that the rank ended last"),
             ("every_lost", "f8", "s", "time saved if the rank were as fast as the second slowest"),
             ("every_transfer", "f8", "s", "time of the rank in slow halo transfers"),
             (
@@ -64,7 +64,7 @@ REDUCED = (
             ("every_deviation", "f8", "s", "standard deviation of the own work of bodies"),
             ("every_longest", "f8", "s", "largest own work in one body"),
             ("every_longest_body", "i8", "1", "number of the body with the largest own work"),
-            ("every_drift", "f8", "1", "relative change of own work from the first to the last body"),
+            ("every_drift", "f8", "1", "relative change of own work from first to last body"),
         )
     ),
     *(

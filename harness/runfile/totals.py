@@ -33,7 +33,7 @@ class RunTotals:
         self.counted = {"instructions": 0.0, "cycles": 0.0}
 
     def add_durations(self, block: NDArray[np.float64]) -> None:
-        """Add bodies, shape (iteration, rank), seconds; raise a DataError unless all are positive."""
+        """Add bodies, shape (iteration, rank), seconds; raise a DataError unless positive."""
         if not (np.isfinite(block).all() and (block > 0.0).all()):
             raise DataError(
                 "The time of an iteration is not above 0, so the run cannot be written; the clock "
