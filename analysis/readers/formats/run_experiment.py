@@ -1,6 +1,6 @@
 """Run files of hindmost as an experiment: a folder of runs over ranks, unknowns or both.
 
-A kernel is a solver on a workload, and whatever differs between the runs besides the parameters:
+A kernel is a solver on a workload, and all other differences between runs except parameters:
 restart, options, software, machine. Its size is the one that changes least often: over ranks, the
 unknowns of a strong scaling study and the unknowns per rank of a weak one. Host names do not
 separate kernels, since a study over ranks goes over hosts. Repeats of a configuration are
@@ -49,7 +49,7 @@ FOLLOWS = {
 
 
 def _complete(paths: tuple[Path, ...], into: ExperimentGathering) -> list[Run]:
-    """Open what can be of use, and remark on the rest."""
+    """Open the usable files, and remark on the others."""
     runs: list[Run] = []
     unreadable: list[DataError] = []
     for path in paths:
@@ -81,7 +81,7 @@ def _size(run: Run, name: str) -> str | None:
 
 
 def _separating_sizes(runs: list[Run], chosen: tuple[str, ...]) -> list[str]:
-    """Return the sizes besides the parameters that can separate runs into kernels."""
+    """Return the sizes other than parameters that can separate runs into kernels."""
     sizes = SIZES_OF_CELLS if set(chosen) & {"cells", "cells-per-rank"} else SIZES
     taken = {*chosen, *(part for name in chosen for part in FOLLOWS.get(name, ()))}
     known = [name for name in sizes if name not in taken]
