@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.show.table import Table
 from hindmost.errors import UsageError
 from hindmost.files import replacing
 

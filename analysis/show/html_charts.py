@@ -283,7 +283,9 @@ def choice_chart(
     first = next(iter(charts.values()))
     heights = np.array([heights_of(chart) for chart in charts.values()])  # (chart, series, step)
     data = {**curve_data(first), "kind": "choice", "keys": list(charts), **packed(heights)}
-    options = "".join(f'<option value="{escape(key)}">{escape(labels[key])}</option>' for key in charts)
+    options = "".join(
+        f'<option value="{escape(key)}">{escape(labels[key])}</option>' for key in charts
+    )
     legend = f"<label>{escape(what)} <select>{options}</select></label>{curve_legend(first)}"
     return figure(number, first, heading, caption, picture(first, height), data, legend)
 

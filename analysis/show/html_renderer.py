@@ -154,7 +154,9 @@ def cell_html(cell: str) -> str:
         value = escape(cell.removesuffix(cell.mark))
         return f'<span class="grade {cell.grade}">{value}{mark}</span>'
     level = (len(cell) - len(cell.lstrip(" "))) // 2
-    return f'<span class="level-{level}">{as_html(cell.lstrip())}</span>' if level else as_html(cell)
+    return (
+        f'<span class="level-{level}">{as_html(cell.lstrip())}</span>' if level else as_html(cell)
+    )
 
 
 def picture_html(png: bytes, description: str) -> str:

@@ -8,12 +8,12 @@ and pattern.
 from hindmost.models.dynamic.application import Application, Count, Exchange
 from hindmost.models.dynamic.checkpoint_rule import CheckpointCost
 from hindmost.models.dynamic.choose import Choice, choose
+from hindmost.models.dynamic.cycle_verdict import CycleKind, CycleVerdict
 from hindmost.models.dynamic.machine import Machine
 from hindmost.models.dynamic.offline import OfflineModel, PhaseTimes
 from hindmost.models.dynamic.panel import Panel
 from hindmost.models.dynamic.predictor import Predictor
 from hindmost.models.dynamic.predictors import PREDICTORS
-from hindmost.models.dynamic.cycle_verdict import CycleKind, CycleVerdict
 from hindmost.models.dynamic.work import PHASES, Spent, Work
 
 __all__ = [

@@ -127,9 +127,7 @@ class Application:
                     raise RecordError("an application has its counts", key)
             return from_document(cls, content)
         except RecordError as error:
-            raise DataError(
-                f"The counts of an application are invalid: {error}"
-            ) from None
+            raise DataError(f"The counts of an application are invalid: {error}") from None
 
 
 def sage(*, real: float, integer: float, reductions: float) -> Application:

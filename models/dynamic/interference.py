@@ -14,9 +14,9 @@ from statistics import median
 
 from hindmost.errors import UsageError
 from hindmost.models.dynamic.attribution import moved_phases, moved_work, where, work_behind
+from hindmost.models.dynamic.cycle_verdict import CycleKind, CycleVerdict
 from hindmost.models.dynamic.spread import DeviationSpread
 from hindmost.models.dynamic.states import change_of_machine
-from hindmost.models.dynamic.cycle_verdict import CycleKind, CycleVerdict
 from hindmost.models.dynamic.work import Work
 
 REFINED = 9

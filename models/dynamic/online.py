@@ -28,7 +28,7 @@ class CyclePredictor(Protocol):
         """Observe the time of a cycle."""
 
     def restart(self, keep: int, factor: float) -> None:
-        """Forget all but the last ``keep`` cycles; times since then are ``factor`` times as long."""
+        """Forget all but the last ``keep`` cycles; times since then have grown by ``factor``."""
 
 
 class Online:

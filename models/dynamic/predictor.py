@@ -8,11 +8,11 @@ from typing import SupportsFloat
 from hindmost.errors import UsageError
 from hindmost.models.dynamic.checkpoint_rule import CheckpointCost, CheckpointDecision, decide
 from hindmost.models.dynamic.cycle_judge import CycleJudge
+from hindmost.models.dynamic.cycle_verdict import CycleVerdict
 from hindmost.models.dynamic.limits import LimitDecision, TimeLimit
 from hindmost.models.dynamic.offline import OfflineModel
 from hindmost.models.dynamic.predictors import make
 from hindmost.models.dynamic.ratios import Ratios
-from hindmost.models.dynamic.cycle_verdict import CycleVerdict
 from hindmost.models.dynamic.work import Spent, Work
 from hindmost.models.results import LEVEL, Prediction
 
@@ -184,9 +184,7 @@ class Predictor:
             No time limit was given to this object.
         """
         if self._limit is None:
-            raise UsageError(
-                "There is no time limit to keep; pass time_limit_s to Predictor."
-            )
+            raise UsageError("There is no time limit to keep; pass time_limit_s to Predictor.")
         done = as_work(work)
         return self._limit.decide(
             elapsed_s=self.elapsed_s if elapsed_s is None else elapsed_s,

@@ -110,7 +110,7 @@ class Ratios:
         return math.exp(beyond)
 
     def _scale(self, begin: float, count: int, *, lower: bool = False) -> float:
-        """Return the mean excess over the begin of the tail, with the prior as four observations."""
+        """Return the mean excess over the begin of the tail; the prior weighs four observations."""
         order = self._order
         n = len(order)
         excess = 0.0

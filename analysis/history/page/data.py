@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from hindmost.analysis.history.judged_series import JudgedSeries
+from hindmost.analysis.history.page.badges import change_badge, interval_level, series_badge
 from hindmost.analysis.history.page.ratios import pair_data
 from hindmost.analysis.history.page.regime_statistics import regime_statistics
-from hindmost.analysis.history.page.badges import change_badge, interval_level, series_badge
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.show.html_charts import rounded
 from hindmost.models.changepoint import ChangePoint

@@ -261,8 +261,9 @@ def test_a_value_given_as_text_and_as_a_number_is_a_finding(
     found = json.loads(capsys.readouterr().out)["findings"]
     (mixed,) = [each for each in found if each["code"] == "mixed-types"]
     assert mixed["file"] == str(runs[0].path)
+    first, second = (run.path for run in runs[:2])
     assert mixed["text"] == (
-        f"width is the text '1' in {runs[0].path} and the number 1 in {runs[1].path}; both count as 1"
+        f"width is the text '1' in {first} and the number 1 in {second}; both count as 1"
     )
     assert main(["compare", str(runs[0].path), str(runs[1].path), "--json"]) == 0
     codes = [each["code"] for each in json.loads(capsys.readouterr().out)["findings"]]

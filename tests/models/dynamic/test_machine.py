@@ -16,9 +16,9 @@ from hindmost.models.dynamic.machine import (
     Link,
     Machine,
     Network,
-    SystemNoise,
     Piece,
     SpeedPoint,
+    SystemNoise,
 )
 from hindmost.models.dynamic.machines import ALPHASERVER_ES40, ITANIUM_2
 from hindmost.models.dynamic.network import allreduce_s, fit_link

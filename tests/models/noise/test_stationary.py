@@ -22,7 +22,6 @@ from hindmost.models.noise.stationary import (
 from hindmost.models.noise.times import SolveTimes
 
 
-
 def fit_stationary_best(times: SolveTimes) -> Stationary:
     digest = Digest.of(times)
     return stationary_of_best(families.fit_families(digest.sample), times, digest)

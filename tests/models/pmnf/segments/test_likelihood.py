@@ -9,8 +9,8 @@ from hindmost.models.pmnf import detect_segments, fit_segments
 from hindmost.models.pmnf.evidence import LEAST, evidence, smooth_columns
 from hindmost.models.pmnf.noise import NoiseKind
 from hindmost.models.pmnf.segments.one_behaviour import FAMILIES, inside, measured, outside, strong
-from hindmost.models.pmnf.segments.thresholds import thresholds
 from hindmost.models.pmnf.segments.segmentation import SegmentVerdict
+from hindmost.models.pmnf.segments.thresholds import thresholds
 from hindmost.models.pmnf.space import FINE, PAPER
 from hindmost.models.pmnf.term import columns
 from hindmost.models.synthetic.scaling import two_functions
