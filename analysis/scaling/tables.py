@@ -16,8 +16,6 @@ TO_THE_LEFT = ("kernel", "90 % interval")
 GAP = "  "
 NARROWEST = 40
 LONGEST_NAME = 36
-MANY_SECONDS = 1e4
-"""Seconds from here on have an exponent instead of many digits."""
 MOST_KERNELS = 6
 """Kernels whose segments and open questions are described."""
 

@@ -281,13 +281,13 @@ def choice_chart(
         What is chosen.
     """
     first = next(iter(charts.values()))
-    heights = np.array([heights_of(chart) for chart in charts.values()])  # (chart, series, step)
-    data = {**curve_data(first), "kind": "choice", "keys": list(charts), **packed(heights)}
     options = "".join(
         f'<option value="{escape(key)}">{escape(labels[key])}</option>' for key in charts
     )
     legend = f"<label>{escape(what)} <select>{options}</select></label>{curve_legend(first)}"
-    return figure(number, first, heading, caption, picture(first, height), data, legend)
+    return figure(
+        number, first, heading, caption, picture(first, height), choice_data(charts), legend
+    )
 
 
 def figure(
@@ -313,6 +313,13 @@ def figure(
         f'<script type="application/json">{embedded(data)}</script></figure>',
         scripts=SCRIPTS,
     )
+
+
+def choice_data(charts: Mapping[str, Chart]) -> dict[str, Any]:
+    """Return what the script needs of charts by key: the first, and the heights of all."""
+    first = next(iter(charts.values()))
+    heights = np.array([heights_of(chart) for chart in charts.values()])  # (chart, series, step)
+    return {**curve_data(first), "kind": "choice", "keys": list(charts), **packed(heights)}
 
 
 def heights_of(chart: Chart) -> NDArray[np.float64]:

@@ -128,23 +128,3 @@ class Application:
             return from_document(cls, content)
         except RecordError as error:
             raise DataError(f"The counts of an application are invalid: {error}") from None
-
-
-def sage(*, real: float, integer: float, reductions: float) -> Application:
-    """Return SAGE's form: T_GScomm of reals (8 B) and integers (4 B), T_allreduce.
-
-    Parameters
-    ----------
-    real, integer : float
-        Gathers and scatters per cycle: some hundreds.
-    reductions : float
-        Allreduces per cycle.
-    """
-    return Application(
-        name="sage",
-        exchanges=(
-            Exchange(count=Count(per_cycle=real), bytes_per_cell=8.0, directions=1),
-            Exchange(count=Count(per_cycle=integer), bytes_per_cell=4.0, directions=1),
-        ),
-        reductions=Count(per_cycle=reductions),
-    )

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, special
+from scipy import optimize
 
 from hindmost.errors import DataError
 from hindmost.models.laws.sample import Sample
@@ -69,13 +69,6 @@ class JohnsonSU:
         """Return the density."""
         density: NDArray[np.float64] = np.exp(self.log_pdf(x))
         return density
-
-    def cdf(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the probability of values up to x."""
-        share: NDArray[np.float64] = special.ndtr(
-            self.a + self.b * np.arcsinh((x - self.loc) / self.scale)
-        )
-        return share
 
     @property
     def mean(self) -> float:

@@ -23,9 +23,6 @@ class Law(Protocol):
     def pdf(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the density."""
 
-    def cdf(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the probability of values up to x."""
-
     def at_normal(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the quantiles at standard normal quantiles: F^-1(Phi(z))."""
 

@@ -71,11 +71,6 @@ class NonCentralT:
         density: NDArray[np.float64] = np.exp(self.log_pdf(x))
         return density
 
-    def cdf(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the probability of values up to x."""
-        share: NDArray[np.float64] = special.ndtr(table_of(self).normal_at(x))
-        return share
-
     def at_normal(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the quantiles at standard normal quantiles: F^-1(Phi(z))."""
         return table_of(self).at_normal(z)

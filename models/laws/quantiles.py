@@ -1,4 +1,4 @@
-"""Quantiles and probabilities of a law, computed from the logarithm of its density.
+"""Quantiles of a law, computed from the logarithm of its density.
 
 The density is integrated from both ends, panel by panel, in logarithms, so that the far tails keep
 their digits: the maximum over many ranks depends on values whose exceedance probability is too
@@ -58,15 +58,6 @@ class QuantileTable:
         place = curve(np.clip(z, self.z[0], self.z[-1]))
         x: NDArray[np.float64] = self.centre + self.unit * np.sinh(place)
         return x
-
-    def normal_at(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the standard normal quantiles at quantiles of the law."""
-        curve = interpolate.CubicHermiteSpline(self.place, self.z, 1.0 / self.slope)
-        place = np.arcsinh((np.asarray(x) - self.centre) / self.unit)
-        z = curve(np.clip(place, self.place[0], self.place[-1]))
-        z = np.where(place < self.place[0], -np.inf, z)
-        found: NDArray[np.float64] = np.where(place > self.place[-1], np.inf, z)
-        return found
 
 
 def tabulate(

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special, stats
+from scipy import stats
 
 from hindmost.models.laws.maximum import maximum_moments
 from hindmost.models.laws.quantiles import QuantileTable, tabulate
@@ -51,11 +51,6 @@ class ScipyLaw:
         with np.errstate(all="ignore"):
             density: NDArray[np.float64] = np.asarray(self._frozen().pdf(x), np.float64)
         return density
-
-    def cdf(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the probability of values up to x."""
-        share: NDArray[np.float64] = special.ndtr(table_of(self).normal_at(x))
-        return share
 
     def at_normal(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the quantiles at standard normal quantiles: F^-1(Phi(z)).

@@ -42,11 +42,6 @@ class Uniform:
         density: NDArray[np.float64] = np.exp(self.log_pdf(x))
         return density
 
-    def cdf(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the probability of values up to x."""
-        share: NDArray[np.float64] = np.clip((np.asarray(x) - self.loc) / self.scale, 0.0, 1.0)
-        return share
-
     def at_normal(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the quantiles at standard normal quantiles: F^-1(Phi(z))."""
         quantiles: NDArray[np.float64] = self.loc + self.scale * special.ndtr(z)

@@ -125,5 +125,5 @@ def test_counts_of_a_deck_come_back_from_json(name: str) -> None:
     application = application_of(DECKS[name], Choices(scheme=2))
     assert Application.from_json(json.loads(json.dumps(application.to_json()))) == application
     assert Application.from_json(APPLICATION.to_json()) == APPLICATION
-    with pytest.raises(DataError, match="not what they should be"):
+    with pytest.raises(DataError, match="are invalid"):
         Application.from_json({"name": "timing-a"})

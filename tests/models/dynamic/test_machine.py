@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.models.dynamic.paper import ALPHASERVER_ES40, ITANIUM_2
 
 from hindmost.errors import DataError, UnknownSchemaError
 from hindmost.models.dynamic.grind import curve, curve_of, event_s
@@ -20,7 +21,6 @@ from hindmost.models.dynamic.machine import (
     SpeedPoint,
     SystemNoise,
 )
-from hindmost.models.dynamic.machines import ALPHASERVER_ES40, ITANIUM_2
 from hindmost.models.dynamic.network import allreduce_s, fit_link
 
 

@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.models.dynamic.paper import ALPHASERVER_ES40, ITANIUM_2, sage
 
 from hindmost.errors import DataError, UsageError
-from hindmost.models.dynamic.application import Application, Count, Exchange, sage
+from hindmost.models.dynamic.application import Application, Count, Exchange
 from hindmost.models.dynamic.choose import THRESHOLDS, choose
 from hindmost.models.dynamic.geometry import Curve, Slab
 from hindmost.models.dynamic.machine import (
@@ -19,7 +20,6 @@ from hindmost.models.dynamic.machine import (
     Piece,
     SpeedPoint,
 )
-from hindmost.models.dynamic.machines import ALPHASERVER_ES40, ITANIUM_2
 from hindmost.models.dynamic.offline import OfflineModel
 from hindmost.models.dynamic.panel import Panel
 from hindmost.models.dynamic.work import PHASES, Work
