@@ -40,6 +40,7 @@ SOURCES = tuple(
         "recorder.c",
         "activities.h",
         "calls.h",
+        "clock.h",
         "counters.h",
         "live.h",
         "live_line.h",

@@ -6,6 +6,7 @@ import argparse
 import importlib
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NoReturn, Protocol, cast
 
 from hindmost.errors import UsageError
@@ -156,7 +157,21 @@ def main(words: Sequence[str] | None = None) -> int:
         raise UsageError("PETSc options after '--' are for 'run' only; remove them.")
     arguments.petsc_options = tuple(petsc_options)
     announce(tell_compilation)
+    convert_what_waits(arguments)
     return verb.perform(arguments)
+
+
+def convert_what_waits(arguments: argparse.Namespace) -> None:
+    """Convert what attached programs left in folders that a verb of the analysis is to open."""
+    if not VERBS[arguments.verb][0].startswith("hindmost.analysis."):
+        return
+    given = getattr(arguments, "file", None)
+    folders = [Path(each) for each in (given if isinstance(given, list) else [])]
+    waiting = [folder for folder in folders if folder.is_dir() and any(folder.glob("*.raw"))]
+    if waiting:
+        pending = importlib.import_module("hindmost.harness.attach.pending")
+        for folder in waiting:
+            pending.convert_finished(folder, warn)
 
 
 def tell_compilation() -> None:
