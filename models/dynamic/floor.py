@@ -42,7 +42,7 @@ def mean_error_percent(predicted: ArrayLike, measured: ArrayLike) -> float:
     guess, truth = np.asarray(predicted, float), np.asarray(measured, float)
     if guess.shape != truth.shape:
         raise DataError(
-            f"Shapes {guess.shape} of predictions and {truth.shape} of cycles must be equal."
+            f"{guess.shape} predictions for {truth.shape} measured cycles; there must be as many."
         )
     if truth.size == 0 or not (np.isfinite(truth).all() and (truth > 0).all()):
         raise DataError("There must be measured cycles, with finite times above 0.")
