@@ -271,3 +271,14 @@ def test_503_series_of_400_nights_are_under_4_mb(study: HistoryStudy, tmp_path: 
     assert sum(len(each["values"]) for each in history_data(large)["series"]) == 503 * nights
     write_history_page(large, tmp_path / "page.html")
     assert 200_000 < (tmp_path / "page.html").stat().st_size < 4_000_000
+
+
+def test_no_column_of_the_changes_is_cut_off_at_1200_pixels(browser: Browser, page: Path) -> None:
+    browser.window(1200, 900)
+    try:
+        show(browser, page)
+        boxes = "[...document.querySelectorAll('details[open] .scroll')]"
+        cut = browser.evaluate(f"{boxes}.map((each) => each.scrollWidth - each.clientWidth)")
+        assert cut == [0]
+    finally:
+        browser.window(1400, 1000)
