@@ -17,20 +17,26 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.runs.configuration import is_attached
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
+from hindmost.analysis.runs.finding import Finding, of_file
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
+from hindmost.analysis.runs.summary import when
 from hindmost.harness.runfile.bodies import WAITING
 from hindmost.harness.runfile.reader import Run
 from hindmost.printable import shell_word
 from hindmost.text import counted, percent, seconds
 
 STANDS_OUT = 0.05
-"""Work of a rank above the mean of all ranks, as a share, from which on it is a straggler."""
+"""Work of a rank above the mean of all ranks, as a share, from which on it may be a straggler."""
+COSTS = 0.02
+"""Share of the solve time that this additional work takes, from which on it is one."""
 MATTERS = 0.05
 """Share of the time from which on something is worth advice."""
+LEAST_SHARE = 0.005
+"""Smaller shares are not mentioned."""
 MUCH_HALO = 0.20
 MUCH_OUTSIDE = 0.25
 MOST_INNER = 3
-MOST_RUNS = 5
+MOST_RUNS = 3
 """Kinds of solves of a program that get sentences, those that take longest."""
 MOST_SHOWN = 100
 """Characters of a command line."""
@@ -41,10 +47,12 @@ IN_WORDS = {
     "post": "starts of non-blocking collectives",
     "unclassified": "unclassified MPI calls",
 }
+DISTURBED = ("crowded", "outliers", "load", "neighbours", "context-switches", "slow-stretch")
+"""Codes of findings that call for a repeat before conclusions."""
 BOUND = (
-    "The bound is the time in blocking reductions that local work of the same iteration could "
-    "overlap, on the rank for which it is least. It assumes the same number of iterations, no "
-    "additional work, and reductions that progress during work at no cost."
+    "The bound for a pipelined solver is the time in blocking reductions that local work of the "
+    "same iteration could overlap, on the rank for which it is least. It assumes the same number "
+    "of iterations, no additional work, and reductions that progress during work at no cost."
 )
 
 
@@ -93,11 +101,13 @@ class AttachedRun:
     attached : dict
         What its header says of the program.
     times : RankTimes or None
+    findings : tuple of Finding
     """
 
     run: Run
     attached: dict[str, Any]
     times: RankTimes | None
+    findings: tuple[Finding, ...] = ()
 
     @property
     def solves(self) -> int:
@@ -116,12 +126,12 @@ class AttachedRun:
 
     @property
     def straggler(self) -> int | None:
-        """The rank that works clearly more than the mean of all; None if none does."""
+        """The rank that works clearly more than the mean, at a cost; None if none does."""
         times = self.times
         if times is None or self.run.header.ranks < 2 or why_withheld(self.run):
             return None
         worst = int(np.argmax(times.work_s))
-        return worst if self.excess > STANDS_OUT else None
+        return worst if self.excess > STANDS_OUT and self.imbalance > COSTS else None
 
     @property
     def excess(self) -> float:
@@ -184,7 +194,7 @@ class AttachedRun:
     def of_program(self) -> str:
         """Say what part of the program that is, if it is known."""
         whole = self.attached.get("program_s", 0.0)
-        if not whole >= self.run.solve_time_s > 0.0:
+        if not whole >= self.run.solve_time_s >= LEAST_SHARE * whole > 0.0:
             return ""
         return (
             f", {percent(self.run.solve_time_s / whole, 0)} of the {seconds(whole)} between "
@@ -199,8 +209,8 @@ class AttachedRun:
             ((share, IN_WORDS.get(name, f"phase {name}")) for name, share in shares.items()),
             reverse=True,
         )
-        words = [f"{percent(share, 0)} {name}" for share, name in named if share >= 0.005]
-        if outside >= 0.005:
+        words = [f"{percent(share, 0)} {name}" for share, name in named if share >= LEAST_SHARE]
+        if outside >= LEAST_SHARE:
             words.append(f"{percent(outside, 0)} outside iterations (set-up, restarts, ends)")
         return f"Where the time goes, over all ranks: {', '.join(words)}."
 
@@ -217,11 +227,11 @@ class AttachedRun:
         share = times.wait_s / np.maximum(times.time_s, 1e-300)
         worst = self.straggler
         if worst is None:
+            waiting = float(times.wait_s.sum() / max(float(times.time_s.sum()), 1e-300))
             return (
-                f"No rank is a straggler: no rank works {percent(STANDS_OUT, 0)} more than the "
-                f"mean (most: {percent(self.excess)}). The ranks wait "
-                f"{percent(float(times.wait_s.sum() / times.time_s.sum()), 0)} of their "
-                "iterations."
+                f"No rank is a straggler: the rank that works most does {percent(self.excess)} "
+                f"more than the mean, which is {percent(self.imbalance)} of the solve time. The "
+                f"ranks wait {percent(waiting, 0)} of their iterations."
             )
         others = np.delete(share, worst)
         host = f" on {run.hosts[worst]}" if len(set(run.hosts)) > 1 else ""
@@ -248,9 +258,7 @@ class AttachedRun:
         """Say what a pipelined solver could hide at most."""
         hidden = self.hidden
         if hidden is not None:
-            return [
-                f"A pipelined solver could save at most {percent(hidden)} of this time. {BOUND}"
-            ]
+            return [f"A pipelined solver could save at most {percent(hidden)} of this time."]
         if self.solves and self.run.header.synchronisation == "pipelined":
             return [
                 f"{self.run.header.solver} is pipelined already: what it waits was not hidden by "
@@ -263,6 +271,9 @@ class AttachedRun:
         shares, path = self.shares, shell_word(self.run.path)
         if why_withheld(self.run):
             return f"Next: hindmost check {path}"
+        disturbed = [each for each in self.findings if each.code in DISTURBED]
+        if disturbed:
+            return f"Next: repeat on a quiet machine before anything else: {disturbed[0].text}."
         prefix = self.attached.get("prefix", "")
         hidden = self.hidden or 0.0
         variants = [each for each in self.attached.get("pipelined", []) if isinstance(each, str)]
@@ -305,7 +316,7 @@ class AttachedRun:
             "excess_work": None if self.times is None else self.excess,
             "imbalance": None if self.times is None else self.imbalance,
             "pipelined_saves_at_most": self.hidden,
-            "text": " ".join(self.lines()),
+            "text": " ".join([*self.lines(), *([BOUND] if self.hidden is not None else [])]),
         }
 
 
@@ -316,7 +327,6 @@ class AttachedProgram:
     Attributes
     ----------
     name : str
-        The program with the number of its execution.
     runs : tuple of AttachedRun
         The longest first.
     """
@@ -332,17 +342,26 @@ class AttachedProgram:
         if len(command) > MOST_SHOWN:
             command = f"{command[: MOST_SHOWN - 3]}..."
         ranks = int(attached.get("of_ranks") or header.ranks)
-        lines = [f"{self.name}: {command}, {counted(ranks, 'rank')}"]
+        began = min(each.run.header.t0_utc for each in self.runs)
+        lines = [f"{self.name}: {command}, {counted(ranks, 'rank')}, {when(began)}"]
         if attached.get("finished") is False or attached.get("aborted") is not None:
             how = "" if attached.get("aborted") is None else f" (MPI_Abort {attached['aborted']})"
             lines.append(
                 f"  The program did not end by MPI_Finalize{how}; this is what it recorded before."
             )
+        if len(self.runs) > 1:
+            total = sum(each.solves for each in self.runs)
+            lines.append(
+                f"  {counted(total, 'solve')} in {len(self.runs)} files, by solver, options prefix "
+                "and size. The longest first:"
+            )
         for each in self.runs[:MOST_RUNS]:
             lines += [f"  {line}" for line in each.lines()]
             lines.append(f"  In {shell_word(each.run.path)}")
         if len(self.runs) > MOST_RUNS:
-            lines.append(f"  {len(self.runs) - MOST_RUNS} more kinds of solves took less time.")
+            lines.append(f"  {counted(len(self.runs) - MOST_RUNS, 'file')} more, of less time.")
+        if any(each.hidden is not None for each in self.runs[:MOST_RUNS]):
+            lines.append(f"  {BOUND}")
         skipped = attached.get("solves_skipped", 0)
         if skipped:
             lines.append(
@@ -356,17 +375,25 @@ class AttachedProgram:
         return {"name": self.name, "runs": [each.to_json() for each in self.runs]}
 
 
-def attached_programs(runs: Iterable[Run]) -> list[AttachedProgram]:
+def attached_programs(
+    runs: Iterable[Run], findings: Sequence[Finding] = ()
+) -> list[AttachedProgram]:
     """Return the attached programs among runs, in the order in which they come."""
-    programs: dict[tuple[Path, str, Any], list[AttachedRun]] = {}
+    programs: dict[tuple[Path, str, str], list[AttachedRun]] = {}
     for run in runs:
         if is_attached(run) and run.bodies:
             said = run.header.spec["attached"]
-            key = (run.path.parent, str(said.get("id", "")), run.header.spec.get("pid"))
-            found = AttachedRun(run=run, attached=said, times=rank_times(run))
+            name = str(said.get("name") or run.header.workload)
+            key = (run.path.parent, name, str(said.get("execution", "")))
+            found = AttachedRun(
+                run=run,
+                attached=said,
+                times=rank_times(run),
+                findings=tuple(of_file(findings, run.path)),
+            )
             programs.setdefault(key, []).append(found)
     return [
-        AttachedProgram(name=name or found[0].run.header.workload, runs=longest_first(found))
+        AttachedProgram(name=name, runs=longest_first(found))
         for (_, name, _), found in programs.items()
     ]
 

@@ -212,7 +212,8 @@ def spec_of(run: Run) -> dict[str, Any]:
     if run.header.ranks == 1:  # there is no other rank to wait for
         spec.pop("mpi_seen", None)
     if is_attached(run):
-        spec["solves"] = run.header.spec["attached"].get("solves")
+        said = run.header.spec["attached"]
+        spec |= {"solves": said.get("solves"), "ranks_of_program": said.get("ranks")}
     own = spec.pop("parameters", None)
     if isinstance(own, dict):
         spec |= own

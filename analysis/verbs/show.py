@@ -50,7 +50,7 @@ def perform(arguments: argparse.Namespace) -> int:
     runs = find_runs(arguments.file)
     found = findings_of(group_runs(runs), read_large=False)
     shown = [(summarise_run(run), of_file(found, run.path)) for run in runs]
-    programs = attached_programs(runs)
+    programs = attached_programs(runs, found)
     if arguments.json:
         entries = [
             {**summary.to_json(), "findings": findings_json(findings)}

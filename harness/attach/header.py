@@ -253,7 +253,7 @@ def attached_of(program: RawProgram, group: Sequence[Matched], none: int) -> Jso
     said: Json = {
         "program": limited(first.program),
         "name": program_name(program),
-        "id": program.name,
+        "execution": execution_of(program),
         "prefix": facts[0].prefix,
         "solves": len(facts),
         "seconds": sum(each.seconds for each in facts),
@@ -282,6 +282,12 @@ def attached_of(program: RawProgram, group: Sequence[Matched], none: int) -> Jso
     if len(raw.clocks) > 1:  # read after MPI was started and before it was ended
         said["program_s"] = max(int(raw.clocks[-1, 0] - raw.clocks[0, 0]), 0) * 1e-9
     return known(said)
+
+
+def execution_of(program: RawProgram) -> str:
+    """Return what tells an execution of a program from all others."""
+    first = program.first.program
+    return f"{first.host} {first.pid} {first.utc_ns}"
 
 
 def span_of(steps: Sequence[int]) -> list[int] | None:

@@ -112,6 +112,7 @@ class Program:
     mpi_library: Annotated[str, Rule(read=as_line, words="text")] = ""
     petsc_version: Text = ""
     scalar: Text = ""
+    utc_ns: Annotated[int, Rule(least=0, most=MOST_UTC_NS)] = 0
     cpu: Annotated[int, Rule(least=-1, most=(1 << 31) - 1)] = -1
     cpuset: Text = ""
     origins: Mapping[str, Any] = field(default_factory=dict)

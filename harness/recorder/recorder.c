@@ -7,6 +7,7 @@
  *
  * The caller provides all memory before the solve. Nothing here allocates, locks or prints. Only the
  * thread that arms the recorder is recorded; MPI calls of other threads are only counted. */
+#define _GNU_SOURCE
 #include <mpi.h>
 #include <stdint.h>
 #include <sys/resource.h>
@@ -237,6 +238,10 @@ int hindmost_clock_offset(MPI_Fint communicator, int trips, int64_t *offset_ns,
 /* ---- MPI calls of the program ---- */
 
 #include "wrappers.h"
+
+/* ---- programs that know nothing of hindmost ---- */
+
+#include "attached.h"
 
 /* ---- cost of a record ---- */
 

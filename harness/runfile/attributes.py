@@ -70,7 +70,7 @@ SPEC = Members(
             Members(
                 {
                     "name": TEXT,
-                    "id": TEXT,
+                    "execution": TEXT,
                     "prefix": TEXT,
                     "program": Entries(TEXT),
                     "solves": COUNT,

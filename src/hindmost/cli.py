@@ -15,6 +15,7 @@ from hindmost.output import warn, write_lines
 
 VERBS = {
     "run": ("hindmost.harness.verbs.run", "run solvers on all ranks and record every iteration"),
+    "attach": ("hindmost.harness.verbs.attach", "record a program of your own"),
     "probe": ("hindmost.harness.verbs.probe", "measure this machine"),
     "show": ("hindmost.analysis.verbs.show", "summarise run files"),
     "ranks": ("hindmost.analysis.verbs.ranks", "find stragglers and outliers among ranks"),
@@ -153,9 +154,9 @@ def main(words: Sequence[str] | None = None) -> int:
     if verb is None:
         parser.print_help()
         return 2
-    if petsc_options and arguments.verb != "run":
-        raise UsageError("PETSc options after '--' are for 'run' only; remove them.")
-    arguments.petsc_options = tuple(petsc_options)
+    if petsc_options and arguments.verb not in ("run", "attach"):
+        raise UsageError("What follows '--' is for 'run' and 'attach' only; remove it.")
+    arguments.petsc_options = arguments.program = tuple(petsc_options)
     announce(tell_compilation)
     convert_what_waits(arguments)
     return verb.perform(arguments)

@@ -46,7 +46,7 @@ def test_a_program_that_has_not_ended_is_left_alone(
     left_by(tmp_path / "app-0.raw", finished=False)
     assert main(["show", str(tmp_path)]) == 0
     said = capsys.readouterr()
-    assert "first-0: /home/me/app -n 7, 2 ranks" in said.out
+    assert "first: /home/me/app -n 7, 2 ranks" in said.out
     assert "hindmost attach --convert" in said.err
     assert (tmp_path / "app-0.raw").exists()
     (path,) = convert_all(tmp_path, tmp_path)
