@@ -12,9 +12,10 @@ import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from pathlib import PurePath
+from dataclasses import dataclass
+from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ BOOKKEEPING = frozenset(
         "repeat", "repeats", "order", "seed", "pid",
         "application", "cycles", "calls",  # follow from the deck, and from the iterations
         "ending", "rows", "foreign_calls", "polls",
-        "between", "late", "left_out", "margin_s", "reduction",
+        "attached", "between", "late", "left_out", "margin_s", "reduction",
         "speed_s", "stopped", "failure", "raised", "checkpoints", "foresight_s", "verdicts",
     }
 )  # fmt: skip
@@ -109,6 +110,54 @@ def configuration(run: Run) -> dict[str, str]:
     return fixed | own | variables_of(run) | structure_of(run)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MixedValue:
+    """A parameter that one run gives as text and another as a number or flag, with equal words.
+
+    Configurations are text, so that both count as equal.
+
+    Attributes
+    ----------
+    name, value : str
+    kind : str
+        What it is where it is not text: ``number`` or ``flag``.
+    text_in, other_in : Path
+        The first files with either.
+    """
+
+    name: str
+    value: str
+    kind: str
+    text_in: Path
+    other_in: Path
+
+    def explain(self) -> str:
+        """Say it in a sentence, without its end."""
+        return (
+            f"{self.name} is the text '{self.value}' in {self.text_in} and the {self.kind} "
+            f"{self.value} in {self.other_in}; both count as {self.value}"
+        )
+
+
+def mixed_values(runs: Iterable[Run]) -> list[MixedValue]:
+    """Return the parameters of loops that some runs give as text and others not."""
+    texts: dict[tuple[str, str], Path] = {}
+    others: dict[tuple[str, str], tuple[str, Path]] = {}
+    for run in runs:
+        given = run.header.spec.get("parameters")
+        for name, value in given.items() if isinstance(given, dict) else ():
+            if isinstance(value, str):
+                texts.setdefault((name, value), run.path)
+            elif isinstance(value, bool | int | float):
+                kind = "flag" if isinstance(value, bool) else "number"
+                others.setdefault((name, str(value)), (kind, run.path))
+    return [
+        MixedValue(name=key[0], value=key[1], kind=kind, text_in=texts[key], other_in=path)
+        for key, (kind, path) in others.items()
+        if key in texts
+    ]
+
+
 def name_of(run: Run) -> str:
     """Name the parts of a configuration that a title lacks; the name never changes.
 
@@ -162,6 +211,9 @@ def spec_of(run: Run) -> dict[str, Any]:
     spec = {key: value for key, value in run.header.spec.items() if key not in BOOKKEEPING}
     if run.header.ranks == 1:  # there is no other rank to wait for
         spec.pop("mpi_seen", None)
+    if is_attached(run):
+        said = run.header.spec["attached"]
+        spec |= {"solves": said.get("solves"), "ranks_of_program": said.get("ranks")}
     own = spec.pop("parameters", None)
     if isinstance(own, dict):
         spec |= own
@@ -179,8 +231,13 @@ def spec_of(run: Run) -> dict[str, Any]:
 
 
 def is_own_loop(run: Run) -> bool:
-    """Tell whether a run is one of `hindmost.record`."""
+    """Tell whether a run is of a user's own program: `hindmost.record`, `hindmost attach`."""
     return "mpi_seen" in run.header.spec
+
+
+def is_attached(run: Run) -> bool:
+    """Tell whether a run is of a program that `hindmost attach` recorded."""
+    return isinstance(run.header.spec.get("attached"), dict)
 
 
 def flattened(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:

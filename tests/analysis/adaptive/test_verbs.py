@@ -26,7 +26,7 @@ from hindmost.harness.runfile.writer import write_whole
 from hindmost.models.synthetic.cycles import CycleLaw, Cycles, draw_cycles
 
 LAW = CycleLaw(cycles=60, adapts_every=1, iterations=(17.0, 40.0), growth=1.5, noise=0.005)
-WORDS = "The machine is 2.00 times as slow as it was, for the same work."
+WORDS = "The machine is slower: 2.00x its baseline time, for the same work."
 NEIGHBOUR = {
     "interfere": {"spans": [[30, None]], "cores": []},
     "verdicts": [{"cycle": 31, "kind": "machine slower", "words": WORDS}],
