@@ -182,13 +182,15 @@ def alone(*words: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    ("end", "status"), [("abort", None), ("exit", 6), ("kill", -9), ("term", -15)]
+    # PETSc may take SIGTERM and abort.
+    ("end", "status"),
+    [("abort", None), ("exit", 6), ("kill", -9), ("term", None)],
 )
 def test_what_a_program_left_that_ended_early(
     end: str, status: int | None, solves: Path, tmp_path: Path
 ) -> None:
     done = alone("--out", "runs", "--", solves, end, folder=tmp_path)
-    assert done.returncode == status if status is not None else done.returncode > 0
+    assert done.returncode == status if status is not None else done.returncode != 0
     runs = [hindmost.open(path) for path in sorted((tmp_path / "runs").glob("*.h5"))]
     whole = {run.header.solver: run for run in runs if run.header.complete}
     assert {solver: len(run.durations) for solver, run in whole.items()} == {"gmres": 25, "cg": 40}
