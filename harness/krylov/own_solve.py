@@ -250,7 +250,7 @@ class KSPRecorder:
             iterations=iterations,
             lost=lost > 0,
         )
-        norms = residual_norms(bodies, end.history)
+        norms = residual_norms(bodies, end.history, iterations)
         run = run_of_rank(recording, bodies, norms, self._incoming(), self._load_before)
         ending = replace(
             ending_of(end, bodies, generic),

@@ -83,7 +83,7 @@ def bodies_of_all(
     UnknownPatternError
         Records were lost before one body was whole.
     """
-    bodies, why = None, f"hindmost knows no pattern for {solver.name}"
+    bodies, why = None, f"hindmost knows no pattern for {solver.name or 'a solver without a name'}"
     if solver.known:
         try:
             bodies, why = find_bodies(recording, solver.pattern, solver.name, cut=lost), ""
@@ -132,7 +132,9 @@ def counted_apart(bodies: RankBodies, generic: str, iterations: int, *, lost: bo
     return iterations if apart else 0
 
 
-def residual_norms(bodies: RankBodies, history: NDArray[np.float64]) -> NDArray[np.float64]:
+def residual_norms(
+    bodies: RankBodies, history: NDArray[np.float64], iterations: int | None = None
+) -> NDArray[np.float64]:
     """Give every body the norm that the solver knew after it, NaN to bodies that only fill.
 
     Parameters
@@ -141,11 +143,13 @@ def residual_norms(bodies: RankBodies, history: NDArray[np.float64]) -> NDArray[
         PETSc's residual history, that before the first iteration included. Some solvers tell a norm
         once more when a cycle begins. Where there are more norms than that, as two an iteration,
         none can be given to a body.
+    iterations : int, optional
+        As PETSc counts them; without it the history has one norm for each.
     """
     norms = np.full(bodies.kind.size, np.nan)
     counted = np.flatnonzero(bodies.kind != BodyKind.FILL)
     place = np.arange(1, counted.size + 1)
-    told = history.size - place.size - 1
+    told = 0 if iterations is None else history.size - iterations - 1
     if told > 0 and told == bodies.restart_duration.size:
         place += np.cumsum(bodies.position[counted] == 0) - 1
     elif told > 0:

@@ -226,11 +226,11 @@ class RecordedSolver:
             iterations=self.ksp.getIterationNumber(),
             lost=lost > 0,
         )
-        norms = residual_norms(bodies, self.ksp.getConvergenceHistory())
+        iterations = self.ksp.getIterationNumber()
+        norms = residual_norms(bodies, self.ksp.getConvergenceHistory(), iterations)
         residual = true_residual(self._system)
         finite = residual is None or bool(np.isfinite(residual))
         run = run_of_rank(recording, bodies, norms, self._incoming, load_before)
-        iterations = self.ksp.getIterationNumber()
         ending = Ending(
             asked=self.iterations,
             done=int(np.count_nonzero(bodies.kind != BodyKind.FILL)),
