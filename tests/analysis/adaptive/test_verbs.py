@@ -195,7 +195,7 @@ def test_charts_beside_each_other_are_drawn_in_a_browser(folder: Path, tmp_path:
             browser, *QUIET, "--virtual-time-budget=5000", "--dump-dom",
             f"--user-data-dir={tmp_path / 'profile'}", page.as_uri(),
         ],
-        capture_output=True, text=True, check=True, timeout=60,
+        capture_output=True, text=True, check=True, timeout=600,
     )  # fmt: skip
     charts = page.read_text().count('<figure class="chart"')
     assert f'data-charts="{charts}"' in done.stdout
