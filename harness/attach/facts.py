@@ -5,6 +5,7 @@ Texts are made printable, numbers have limits, and keys that are not known are p
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
@@ -19,6 +20,11 @@ MOST_LINE = 8000
 MOST_NS = 1 << 60
 """Of a clock that counts from the start of a machine; differences of sums fit into 64 bits."""
 MOST_UTC_NS = 1 << 62
+ADDRESS = re.compile(r"_*\d{6,}")
+"""Part of an options prefix: the address of an object, which differs between ranks and runs.
+
+DOLFINx names its solvers so: ``dolfinx_solve_140230483910``.
+"""
 
 
 def as_text(value: Any) -> Any:

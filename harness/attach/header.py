@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from hindmost.harness.attach.bodies import WORK, solver_of
+from hindmost.harness.attach.bodies import WORK
 from hindmost.harness.attach.facts import Inner, Section
 from hindmost.harness.attach.raw import Frame, RawProgram
 from hindmost.harness.attach.sections import Matched
+from hindmost.harness.krylov.solvers import solver_named
 from hindmost.harness.runfile.attributes import OBJECTS
 from hindmost.harness.runfile.bodies import PHASES, BodyKind, RankBodies
 from hindmost.harness.runfile.contents import Header, Json
@@ -161,7 +162,7 @@ def header_of(
     """
     facts = group[0].parts[0].facts
     raw = program.ranks[group[0].ranks[0]]
-    solver, unknown = solver_of(facts.type)
+    solver = solver_named(facts.type)
     is_solve = facts.what == "solve"
     posts = bool(bodies.phase_duration[:, PHASES.index("post")].any())
     lost = sum(part.facts.lost for each in group for part in each.parts)
@@ -196,7 +197,9 @@ def header_of(
         began=datetime.fromtimestamp(facts.begin_utc_ns * 1e-9, UTC),
         spec=spec,
         restart=facts.restart if solver.restart_option and not generic else 0,
-        synchronisation="pipelined" if unknown and posts and is_solve else solver.synchronisation,
+        synchronisation="pipelined"
+        if is_solve and posts and not solver.known
+        else solver.synchronisation,
         lag=solver.lag,
         complete=not failure,
         records_lost=lost,
@@ -265,6 +268,7 @@ def attached_of(program: RawProgram, group: Sequence[Matched], none: int) -> Jso
         said["work"] = work_of(group)
     else:
         said |= {
+            "pipelined": list(solver_named(facts[0].type).pipelined),
             "without_iterations": none,
             "reasons": dict(Counter(reason_of(each) or "unknown" for each in facts)),
             "snes_steps": span_of([each.snes_step for each in facts]),

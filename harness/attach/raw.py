@@ -13,7 +13,7 @@ import resource
 import struct
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DamagedFileError, DataError
 from hindmost.files import open_regular
-from hindmost.harness.attach.facts import MOST_NS, End, Program, Section, as_text
+from hindmost.harness.attach.facts import ADDRESS, MOST_NS, End, Program, Section, as_text
 from hindmost.harness.recorder.library import RECORD
 from hindmost.parsing import parse_json
 from hindmost.records import from_document
@@ -149,6 +149,7 @@ def read_rank(path: Path) -> RawRank:
                 clocks.append(np.frombuffer(data, CLOCK, 1, at.offset))
             elif kind is Frame.SECTION:
                 facts = from_document(Section, json_at(data, at), ignore_unknown=True)
+                facts = replace(facts, prefix=ADDRESS.sub("", facts.prefix))
                 sections.append(RawSection(facts=facts, at={}, data=data))
             elif kind in ARRAYS and sections:
                 if kind in sections[-1].at:
