@@ -116,7 +116,9 @@ def weighted(
     random = np.random.default_rng(seed)
     groups = chosen.clustering
     durations, work = times.durations_in(slice(None)).copy(), times.work_in(slice(None)).copy()
-    event_work = None if times.events is None else times.events.work[:].copy()
+    events = times.events
+    if events is not None:
+        events = replace(events, work=events.work[:].copy(), duration=events.duration[:].copy())
     for rank in np.flatnonzero(~chosen.kept):
         alike = (groups.labels == groups.labels[rank]) & chosen.kept
         if not alike.any():
@@ -128,12 +130,11 @@ def weighted(
             edges = np.linspace(0, times.iterations, INTERVALS + 1).astype(int)[:-1]
             ratio = np.add.reduceat(work[:, rank], edges) / np.add.reduceat(drawn, edges)
             factor = np.repeat(ratio, np.diff(edges, append=times.iterations))
-        durations[:, rank], work[:, rank] = durations[order, stands], factor * drawn
-        if event_work is not None:
-            event_work[:, rank] = factor[:, None] * event_work[order, stands]
-    events = times.events
-    if events is not None and event_work is not None:
-        events = replace(events, work=event_work)
+        durations[:, rank] = durations[order, stands] + (factor - 1.0) * drawn
+        work[:, rank] = factor * drawn
+        if events is not None:
+            events.work[:][:, rank] = factor[:, None] * events.work[:][order, stands]
+            events.duration[:][:, rank] = events.duration[:][order, stands]
     return replace(times, durations=durations, work=work, events=events)
 
 
@@ -175,6 +176,7 @@ def bounds_of(reduced: SolveTimes) -> dict[str, tuple[float, float]]:
     }
 
 
+BOUNDS = ("lower bound", "upper bound", "drawn from exemplars", "drawn, scaled to own profiles")
 WAYS = ("sums and extremes of all", "exemplars weighted by groups", "kept ranks alone")
 
 
@@ -215,10 +217,11 @@ def compare(complete: list[tuple[str, str, SolveTimes]]) -> None:
             *(f"{min(all_):+.2g} to {max(all_):+.2g} %" if all_ else "-" for all_ in found_by),
         )
     say()
-    heads = ("solver", "work", "model", "share", "lower", "upper", "exemplars", "with profiles")
-    say(*heads, head=True)
-    for method, name, model, share, *changes in rows:
-        say(method, name, model, f"{share:.0%}", *(f"{change:+.2f} %" for change in changes))
+    say("solver", "model", "share", *BOUNDS, head=True)
+    for key in dict.fromkeys((method, model, share) for method, _, model, share, *_ in rows):
+        alike = [row[4:] for row in rows if (row[0], row[2], row[3]) == key]
+        ranges = (f"{min(all_):+.2f} to {max(all_):+.2f} %" for all_ in zip(*alike, strict=True))
+        say(key[0], key[1], f"{key[2]:.0%}", *ranges)
 
 
 def say(*cells: str, head: bool = False) -> None:

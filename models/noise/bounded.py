@@ -39,8 +39,9 @@ from hindmost.models.results import ModelKind, Prediction
 from hindmost.models.simulation.blocks import EventBlock, whole_bodies
 from hindmost.text import percent, seconds
 
-WIDEST = 0.02
-"""Distance of the bounds, relative to the lower one, up to which a model is given."""
+WIDEST = 0.05
+"""Distance of the bounds, relative to the lower one, up to which a model is given: the middle is
+then off by at most half of it."""
 NONE = np.empty(0, np.int32)
 ITSELF = np.zeros(1, np.int32)
 

@@ -97,7 +97,7 @@ def test_bounds_that_are_far_apart_give_no_model_and_say_why() -> None:
     assert [model.name for model in models] == ["max-plus-no-halo"]
     assert list(refused) == ["max-plus"]
     assert "By the 4 of 40 ranks with full records" in refused["max-plus"]
-    assert "differ by more than 2 %" in refused["max-plus"]
+    assert "differ by more than 5 %" in refused["max-plus"]
 
 
 def test_close_bounds_give_their_middle_and_say_of_how_many_ranks() -> None:
