@@ -26,6 +26,9 @@ from system import install_packages
 
 CONFIGURE = "--with-fc=0 --with-cxx=0 --with-x=0 --with-ssl=0 COPTFLAGS=-O2"
 PETSC4PY_CFLAGS = "-O1 -g0"  # one huge C file: at -O3 it takes twice as long
+# A Python of the distribution links with the distribution's library folder, where another MPI may
+# stand; the environment's own has to come before it.
+PETSC4PY_LDFLAGS = "-L{lib}"
 
 
 def prepare(environment: Environment) -> None:
@@ -59,6 +62,7 @@ def wheel_cache(environment: Environment) -> Path:
             *(line for line in pinned if line.startswith(("mpich==", "petsc"))),
             CONFIGURE,
             PETSC4PY_CFLAGS,
+            PETSC4PY_LDFLAGS,
             sys.version,
             sysconfig.get_platform(),
         )
@@ -72,9 +76,14 @@ def install_petsc(environment: Environment, wheels: Path) -> None:
     """Build PETSc and petsc4py where the cache has not got them, and install both."""
     petsc_dir = environment.site_packages / "petsc"
     build = {"PATH": f"{environment.path / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    of_petsc4py = {
+        "CFLAGS": PETSC4PY_CFLAGS,
+        "LDFLAGS": PETSC4PY_LDFLAGS.format(lib=environment.path / "lib"),
+        "PETSC_DIR": str(petsc_dir),
+    }
     steps = (
         ("petsc", "about 5 min on 2 cores", {"PETSC_CONFIGURE_OPTIONS": CONFIGURE}),
-        ("petsc4py", "about 2 min", {"CFLAGS": PETSC4PY_CFLAGS, "PETSC_DIR": str(petsc_dir)}),
+        ("petsc4py", "about 2 min", of_petsc4py),
     )
     wheels.mkdir(parents=True, exist_ok=True)
     for name, expected, settings in steps:

@@ -22,7 +22,7 @@ from hindmost.errors import UsageError
             "Unexpected argument '3'; repeat an option for each of its values. See: hindmost run "
             "--help",
         ),
-        ("fit runs -- -ksp_view", "PETSc options after '--' are for 'run' only; remove them."),
+        ("fit runs -- -ksp_view", "What follows '--' is for 'run' and 'attach' only; remove it."),
     ],
 )
 def test_unknown_words_are_named_with_the_verb(words: str, said: str) -> None:

@@ -20,7 +20,7 @@ from hindmost.analysis.runs.check_bodies import (
 )
 from hindmost.analysis.runs.check_cycles import look_at_cycles
 from hindmost.analysis.runs.check_machine import look_at_clock, look_at_load, look_at_machine
-from hindmost.analysis.runs.configuration import is_own_loop
+from hindmost.analysis.runs.configuration import is_attached, is_own_loop
 from hindmost.analysis.runs.cycles import is_adaptive
 from hindmost.analysis.runs.efficiency.withheld import (
     UNCLASSIFIED_MOST,
@@ -143,14 +143,18 @@ def look_at_completeness(run: Run) -> Iterator[Remark]:
             code="incomplete",
             severity="error",
             text=f"{run.header.records_lost} records were lost",
-            advice="record fewer iterations in a file"
+            advice="give more --memory, or attach to fewer solves (--only, --every, --most)"
+            if is_attached(run)
+            else "record fewer iterations in a file"
             if own
             else "run again with --warmup 1, which measures how much space records need",
             doubts=NUMBERS,
         )
     if run.bodies < LEAST_BODIES:
         more = "record more iterations" if own else "ask for more --iterations"
-        if {"rtol", "atol"} & run.header.spec.keys():
+        if is_attached(run):
+            more = "let the program do more of them"
+        elif {"rtol", "atol"} & run.header.spec.keys():
             more = "combine several solves (--repeats)"
         yield Remark(
             code="few-bodies",
@@ -265,7 +269,7 @@ def look_at_calls(run: Run) -> Iterator[Remark]:
             text=f"{percent(share)} of a rank's time is in unclassified MPI calls"
             + (", which this older file counts as local work" if earlier else ""),
             advice="put them inside recorder.phase('halo') or recorder.phase('wait')"
-            if is_own_loop(run)
+            if is_own_loop(run) and not is_attached(run)
             else "it is unknown whether they wait or transfer; no efficiency is given above "
             f"{percent(UNCLASSIFIED_MOST, 0)}",
             doubts=SPLIT,
@@ -277,7 +281,7 @@ def look_at_calls(run: Run) -> Iterator[Remark]:
             severity="note",
             text=f"{foreign:,} MPI calls came from threads other than the recorded one",
             advice="the file does not contain their time and waiting: call MPI from the thread "
-            "that starts the recording",
+            + ("that solves or marks" if is_attached(run) else "that starts the recording"),
             doubts=SPLIT,
         )
     polls = run.header.spec.get("polls")
@@ -297,6 +301,8 @@ def look_at_calls(run: Run) -> Iterator[Remark]:
             code="mpi-unseen",
             severity="error",
             text=what_unseen_is(run),
-            advice="call hindmost.listen() before mpi4py is imported",
+            advice="link the program dynamically to the MPI that hindmost was set up with"
+            if is_attached(run)
+            else "call hindmost.listen() before mpi4py is imported",
             doubts=SPLIT,
         )

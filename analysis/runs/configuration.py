@@ -37,7 +37,7 @@ BOOKKEEPING = frozenset(
         "repeat", "repeats", "order", "seed", "pid",
         "application", "cycles", "calls",  # follow from the deck, and from the iterations
         "ending", "rows", "foreign_calls", "polls",
-        "between", "late", "left_out", "margin_s", "reduction",
+        "attached", "between", "late", "left_out", "margin_s", "reduction",
         "speed_s", "stopped", "failure", "raised", "checkpoints", "foresight_s", "verdicts",
     }
 )  # fmt: skip
@@ -162,6 +162,9 @@ def spec_of(run: Run) -> dict[str, Any]:
     spec = {key: value for key, value in run.header.spec.items() if key not in BOOKKEEPING}
     if run.header.ranks == 1:  # there is no other rank to wait for
         spec.pop("mpi_seen", None)
+    if is_attached(run):
+        said = run.header.spec["attached"]
+        spec |= {"solves": said.get("solves"), "ranks_of_program": said.get("ranks")}
     own = spec.pop("parameters", None)
     if isinstance(own, dict):
         spec |= own
@@ -179,8 +182,13 @@ def spec_of(run: Run) -> dict[str, Any]:
 
 
 def is_own_loop(run: Run) -> bool:
-    """Tell whether a run is one of `hindmost.record`."""
+    """Tell whether a run is of a user's own program: `hindmost.record`, `hindmost attach`."""
     return "mpi_seen" in run.header.spec
+
+
+def is_attached(run: Run) -> bool:
+    """Tell whether a run is of a program that `hindmost attach` recorded."""
+    return isinstance(run.header.spec.get("attached"), dict)
 
 
 def flattened(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from hindmost.analysis.runs.configuration import is_attached
 from hindmost.analysis.runs.cycle_summary import AdaptiveSummary, summarise_cycles
 from hindmost.analysis.runs.efficiency.of_run import quick_efficiencies
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
@@ -62,6 +63,8 @@ class RunSummary:
         Share of each activity in the local time of all bodies; None where it was not split.
     adaptive : AdaptiveSummary or None
         What only an adaptive run has.
+    solves : int or None
+        Solves of an attached program that share the file; None for other runs.
     """
 
     file: str
@@ -96,6 +99,7 @@ class RunSummary:
     kept_ranks: int | None = None
     efficiency_withheld: str = ""
     failure: str = ""
+    solves: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry of a run in ``hindmost show --json``."""
@@ -114,7 +118,7 @@ class RunSummary:
         return [
             self.file + ("" if self.complete else f"  (INCOMPLETE: {self._why_incomplete()})"),
             f"  {self.solver} on {self.workload}, {ranks}{hosts}, {when(self.t0_utc)}",
-            f"{self._solved()} for {counted(self.iterations, 'iteration')}: "
+            f"{self._solved()} for {counted(self.iterations, 'iteration')}{self._of_solves()}: "
             f"{self.bodies} {'body' if self.bodies == 1 else 'bodies'} ({kinds}), "
             f"{self.restarts} {self.between}",
             *self._ending_lines(),
@@ -137,6 +141,11 @@ class RunSummary:
         if self.ending is not None and self.ending.reached:
             return f"  to {self.ending.tolerance}  {time}"
         return f"  solve time  {time}"
+
+    def _of_solves(self) -> str:
+        """Say in how many solves of a program the iterations were, if in several."""
+        several = self.solves is not None and self.solves > 1
+        return f" of {counted(self.solves or 0, 'solve')}" if several else ""
 
     def _ending_lines(self) -> list[str]:
         """Return lines on a solve that fell short, or went to a tolerance."""
@@ -275,6 +284,7 @@ def summarise_run(run: Run) -> RunSummary:
         kept_ranks=run.columns if run.reduced else None,
         efficiency_withheld=why_withheld(run),
         failure=str(header.spec.get("failure") or ""),
+        solves=header.spec["attached"].get("solves") if is_attached(run) else None,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from hindmost.analysis.runs.attached import attached_programs
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.finding import OF_SHOW, cautions, findings_json, folded, of_file
 from hindmost.analysis.runs.groups import group_runs
@@ -49,13 +50,17 @@ def perform(arguments: argparse.Namespace) -> int:
     runs = find_runs(arguments.file)
     found = findings_of(group_runs(runs), read_large=False)
     shown = [(summarise_run(run), of_file(found, run.path)) for run in runs]
+    programs = attached_programs(runs, found)
     if arguments.json:
         entries = [
             {**summary.to_json(), "findings": findings_json(findings)}
             for summary, findings in shown
         ]
-        write_json({"version": JSON_VERSION, "runs": entries})
+        known = {"programs": [each.to_json() for each in programs]} if programs else {}
+        write_json({"version": JSON_VERSION, **known, "runs": entries})
         return 0
+    for program in programs:
+        write_lines(*folded(program.lines()), "")
     for number, (summary, findings) in enumerate(shown):
         lines = [*summary.lines(), *folded(cautions(findings, OF_SHOW), indent="  ")]
         write_lines(*([""] if number else []), *lines)

@@ -39,18 +39,24 @@ SOURCES = tuple(
     for name in (
         "recorder.c",
         "activities.h",
+        "attached.h",
+        "attached_loops.h",
+        "attached_solves.h",
         "calls.h",
+        "clock.h",
         "counters.h",
+        "fortran.h",
         "live.h",
         "live_line.h",
         "peers.h",
         "petsc_events.h",
+        "raw_file.h",
         "requests.h",
         "wrappers.h",
     )
 )
 """The file that is compiled, and what it includes."""
-FLAGS = ("-O2", "-fPIC", "-shared", "-std=gnu11")
+FLAGS = ("-O2", "-fPIC", "-shared", "-std=gnu11", "-Wl,-z,lazy")
 
 
 DIGITS = 16
@@ -82,19 +88,24 @@ def open_recorder() -> Iterator[str]:
         os.close(handle)
 
 
-def recorder_library() -> Path:
-    """Return the compiled recorder for this environment's MPI, compiling it where need be.
+def recorder_library(mpicc: str = "") -> Path:
+    """Return the compiled recorder for an MPI, compiling it where need be.
 
     The file's name has two digests. The first is that of the source, the compiler's own account of
     what it runs, and the resolved path of libmpi: a library that was compiled for another MPI would
     bring a second MPI into the process. The second is that of the contents.
+
+    Parameters
+    ----------
+    mpicc : str
+        MPI's C compiler; by default that of this environment.
 
     Raises
     ------
     MissingError
         There is no ``mpicc``, or it fails, or the library cannot be kept anywhere.
     """
-    mpicc = current_stack().mpicc
+    mpicc = mpicc or current_stack().mpicc
     if not mpicc:
         raise MissingError(
             "There is no mpicc: the recorder is compiled with the MPI that it measures. Put "

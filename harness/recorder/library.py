@@ -126,3 +126,8 @@ def record_cost_ns(*, interval: bool, count: int = 1_000_000) -> float:
     return float(
         load().hindmost_record_cost_ns(memory.ctypes.data, memory.size, count, int(interval))
     )
+
+
+def clock_source() -> str:
+    """Name what the recorder reads the time from, as text that follows "by"."""
+    return "the processor's counter" if load().hindmost_counter_used() else "clock_gettime"

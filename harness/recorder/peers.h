@@ -13,6 +13,7 @@ static struct peer {
 } peers[PEERS];
 static int64_t peers_untold;
 static int last_peer;
+static int peers_in_solves; /* whether sends in a PETSc solve count: otherwise the matrix says who sends to whom */
 
 static int peer_place(MPI_Comm communicator, int to) {
   struct peer *last = &peers[last_peer];

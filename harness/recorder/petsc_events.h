@@ -22,6 +22,10 @@ static int awaiting, solves_seen; /* recording begins and ends with a solve */
 static MPI_Fint awaiting_ranks;
 static void (*at_solve_end)(void); /* called once, when the awaited solve has ended */
 
+enum { MOST_NORMS = 1 << 20 };
+static double *norm_memory; /* one norm a mark of the monitor, where there is memory for them */
+static int64_t norms_seen;
+
 int hindmost_arm(MPI_Fint communicator);
 void hindmost_disarm(void);
 
@@ -159,6 +163,7 @@ int hindmost_monitor(void *ksp, int iteration, double norm, void *context) {
   state->iteration = iteration;
   state->residual_norm = norm;
   if (monitor_mark) mark(monitor_mark, iteration);
+  if (norm_memory && norms_seen++ < MOST_NORMS) norm_memory[norms_seen - 1] = norm;
   if (live.on) live_step(iteration, norm, read_ns, NULL); /* the last record's time: close enough, and free */
   return 0;
 }

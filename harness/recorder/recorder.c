@@ -7,6 +7,7 @@
  *
  * The caller provides all memory before the solve. Nothing here allocates, locks or prints. Only the
  * thread that arms the recorder is recorded; MPI calls of other threads are only counted. */
+#define _GNU_SOURCE
 #include <mpi.h>
 #include <stdint.h>
 #include <sys/resource.h>
@@ -111,14 +112,7 @@ void hindmost_move_state(void *memory) {
   state = memory;
 }
 
-static int64_t clock_shift_ns;
-static int64_t read_ns; /* last reading of the clock */
-
-static inline int64_t now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return read_ns = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec + clock_shift_ns;
-}
+#include "clock.h"
 
 static inline void keep(int64_t begin_ns, int64_t end_ns, int32_t what, int phase, int flags, int count) {
   int64_t at = state->seen++;
@@ -184,6 +178,7 @@ int hindmost_arm(MPI_Fint communicator) {
   for (int i = 0; i < PHASES; i++) state->phase_ns[i] = 0;
   for (int i = 0; i < CALL_COUNT; i++) state->call_count[i] = state->other_ns[i] = 0;
   int error = PMPI_Comm_size(comm, &recorded_size);
+  prepare_clock();
   if (!error) error = PMPI_Barrier(comm);
   struct timespec calendar;
   clock_gettime(CLOCK_REALTIME, &calendar);
@@ -205,9 +200,6 @@ void hindmost_disarm(void) {
   state->switches += involuntary_switches();
 }
 
-/* Shifts this rank's clock, for tests of clock synchronisation. */
-void hindmost_shift_clock(int64_t shift_ns) { clock_shift_ns = shift_ns; }
-
 /* Finds the offset of rank 0's clock to this rank's from the fastest of several round trips to rank 0;
  * half that trip is the uncertainty. Collective; never recorded. */
 int hindmost_clock_offset(MPI_Fint communicator, int trips, int64_t *offset_ns,
@@ -216,6 +208,7 @@ int hindmost_clock_offset(MPI_Fint communicator, int trips, int64_t *offset_ns,
   int rank, size, error = PMPI_Comm_rank(comm, &rank);
   if (!error) error = PMPI_Comm_size(comm, &size);
   *offset_ns = *uncertainty_ns = 0;
+  prepare_clock();
   *at_ns = now();
   for (int other = 1; other < size && !error; other++) {
     int64_t quickest = INT64_MAX;
@@ -246,6 +239,10 @@ int hindmost_clock_offset(MPI_Fint communicator, int trips, int64_t *offset_ns,
 
 #include "wrappers.h"
 
+/* ---- programs that know nothing of hindmost ---- */
+
+#include "attached.h"
+
 /* ---- cost of a record ---- */
 
 /* Mean cost, in nanoseconds, of `count` records written into the given memory: of marks, or of
@@ -255,6 +252,7 @@ double hindmost_record_cost_ns(struct record *memory, int64_t room, int64_t coun
   struct state before = *state;
   records = memory;
   state->capacity = room;
+  prepare_clock();
   int64_t begin = now();
   for (int64_t i = 0; i < count; i++) {
     state->seen = i % room;

@@ -11,6 +11,11 @@
  *
  * Inside the halo exchange of a PETSc solve everything is halo. */
 
+/* The call at which the iterations of an attached program end (-1: none), and of these each Nth. */
+static int marking_call = -1;
+static int64_t marking_nth = 1;
+static void mark_at_call(int64_t end_ns);
+
 static inline void finish(int64_t begin_ns, int64_t end_ns, enum call call, enum phase phase, int flags,
                           int count) {
   if (halo_depth > 0) phase = HALO, flags = count = 0;
@@ -24,6 +29,7 @@ static inline void finish(int64_t begin_ns, int64_t end_ns, enum call call, enum
     keep(begin_ns, end_ns, -1 - (int32_t)call, phase, flags, count);
   }
   mpi_depth--;
+  if ((int)call == marking_call && !(flags & (INCOMPLETE | PART | ALONE))) mark_at_call(end_ns);
 }
 
 /* Whether to record a call: it comes from the recorded thread, and not from MPI itself, which may call
@@ -57,13 +63,14 @@ static inline int enter(void) {
 
 /* ---- messages ---- */
 
-/* In a solve the matrix defines who sends to whom. */
+static inline int counts_peers(int recorded) { return recorded && (!solving || peers_in_solves); }
+
 static inline void count_sent(int recorded, MPI_Comm c, int to, int64_t n, MPI_Datatype t) {
-  if (recorded && !solving && to >= 0) peer_add(peer_place(c, to), 1, bytes_of(n, t));
+  if (counts_peers(recorded) && to >= 0) peer_add(peer_place(c, to), 1, bytes_of(n, t));
 }
 
 static inline void count_neighbours(int recorded, MPI_Comm c) {
-  if (recorded && !solving) peer_add(peer_place(c, TOPOLOGY), 1, 0);
+  if (counts_peers(recorded)) peer_add(peer_place(c, TOPOLOGY), 1, 0);
 }
 
 static inline int peer_prepared(MPI_Comm c, int to) {
@@ -142,7 +149,7 @@ static enum phase start_requests(int recorded, int64_t n, const MPI_Request q[],
       continue;
     }
     exchanges++;
-    if (recorded && !solving && r->peer != NO_PEER) peer_add(r->peer, 1, r->bytes);
+    if (counts_peers(recorded) && r->peer != NO_PEER) peer_add(r->peer, 1, r->bytes);
   }
   return meetings && !exchanges ? POST : HALO;
 }

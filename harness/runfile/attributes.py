@@ -66,6 +66,34 @@ SPEC = Members(
         "checkpoints": Entries(
             Members({"cycle": COUNT, "seconds": AMOUNT, "bytes": AMOUNT}, required=True)
         ),
+        "attached": Maybe(
+            Members(
+                {
+                    "name": TEXT,
+                    "execution": TEXT,
+                    "prefix": TEXT,
+                    "program": Entries(TEXT),
+                    "solves": COUNT,
+                    "seconds": AMOUNT,
+                    "finished": FLAG,
+                    "without_iterations": COUNT,
+                    "solves_skipped": COUNT,
+                    "reasons": Values(COUNT),
+                    "snes_steps": Entries(COUNT, length=2),
+                    "time_steps": Entries(COUNT, length=2),
+                    "program_s": AMOUNT,
+                    "of_ranks": COUNT,
+                    "aborted": NUMBER,
+                    "pipelined": Entries(TEXT),
+                    "inner": Entries(
+                        Members(
+                            {"prefix": TEXT, "type": TEXT, "count": COUNT, "seconds": AMOUNT},
+                            required=True,
+                        )
+                    ),
+                }
+            )
+        ),
         "verdicts": Entries(Members({"cycle": COUNT, "kind": TEXT, "words": TEXT}, required=True)),
     }
 )

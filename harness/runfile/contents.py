@@ -159,6 +159,28 @@ class Edges:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SolveOfBody:
+    """Which solve of a program each body is of, where a run may have several.
+
+    Attributes
+    ----------
+    solve : uint32 array, shape (body,)
+        Number of the solve in the program, from 0.
+    snes_step, time_step : int32 array, shape (body,), or None
+        Newton step and time step that the solve is part of, -1 outside of any; None if all are.
+    """
+
+    solve: NDArray[np.uint32]
+    snes_step: NDArray[np.int32] | None = None
+    time_step: NDArray[np.int32] | None = None
+
+    def variables(self) -> dict[str, NDArray[Any]]:
+        """Return those that are known, by the names that they have in the file."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RankRun:
     """What one rank contributes to the run file.
 
@@ -187,6 +209,8 @@ class RankRun:
         waiting for it.
     cycles : RankCycles or None
         Counts and predictions of an adaptive run.
+    solves : SolveOfBody or None
+        Of an attached program; that of rank 0 is written.
     """
 
     bodies: RankBodies
@@ -204,3 +228,4 @@ class RankRun:
     foreign_calls: int = 0
     polls: int = 0
     cycles: RankCycles | None = None
+    solves: SolveOfBody | None = None

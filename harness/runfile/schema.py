@@ -58,6 +58,21 @@ VARIABLES = (
         units="1",
         long_name="place in the restart cycle, from 0",
     ),
+    *(
+        Variable(
+            name=name,
+            dimensions=("iteration",),
+            type=type_,
+            units="1",
+            long_name=long_name,
+            optional=True,
+        )
+        for name, type_, long_name in (
+            ("solve", "u4", "which solve of the program the body is of, from 0"),
+            ("snes_step", "i4", "Newton step that the solve is part of, -1 outside of any"),
+            ("time_step", "i4", "time step that the solve is part of, -1 outside of any"),
+        )
+    ),
     Variable(
         name="residual_norm",
         dimensions=("iteration",),

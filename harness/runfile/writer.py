@@ -321,6 +321,8 @@ def write_head(
     if events is not None:
         sizes["event"] = events.kind.shape[1]
         whole["event_kind"] = events.kind
+    if run.solves is not None:
+        whole |= run.solves.variables()
     if run.cycles is not None:
         names["predictor"] = run.cycles.predictions.names
         whole |= run.cycles.whole()

@@ -96,7 +96,7 @@ def look_at_package() -> Diagnosis:
 def look_at_recorder() -> Diagnosis:
     """Compile and load the recorder."""
     from hindmost.harness.recorder.build import recorder_library
-    from hindmost.harness.recorder.library import record_cost_ns
+    from hindmost.harness.recorder.library import clock_source, record_cost_ns
 
     stack = current_stack()
     try:
@@ -108,7 +108,7 @@ def look_at_recorder() -> Diagnosis:
         subject="recorder",
         verdict="ok",
         text=f"{stack.name} stack, {stack.mpicc}; {cost[0]:.0f} ns a mark, {cost[1]:.0f} ns an MPI "
-        f"call; {library}",
+        f"call, timed by {clock_source()}; {library}",
     )
 
 

@@ -6,6 +6,7 @@ import argparse
 import importlib
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NoReturn, Protocol, cast
 
 from hindmost.errors import UsageError
@@ -14,6 +15,7 @@ from hindmost.output import warn, write_lines
 
 VERBS = {
     "run": ("hindmost.harness.verbs.run", "run solvers on all ranks and record every iteration"),
+    "attach": ("hindmost.harness.verbs.attach", "record a program of your own"),
     "probe": ("hindmost.harness.verbs.probe", "measure this machine"),
     "show": ("hindmost.analysis.verbs.show", "summarise run files"),
     "ranks": ("hindmost.analysis.verbs.ranks", "find stragglers and outliers among ranks"),
@@ -152,11 +154,25 @@ def main(words: Sequence[str] | None = None) -> int:
     if verb is None:
         parser.print_help()
         return 2
-    if petsc_options and arguments.verb != "run":
-        raise UsageError("PETSc options after '--' are for 'run' only; remove them.")
-    arguments.petsc_options = tuple(petsc_options)
+    if petsc_options and arguments.verb not in ("run", "attach"):
+        raise UsageError("What follows '--' is for 'run' and 'attach' only; remove it.")
+    arguments.petsc_options = arguments.program = tuple(petsc_options)
     announce(tell_compilation)
+    convert_what_waits(arguments)
     return verb.perform(arguments)
+
+
+def convert_what_waits(arguments: argparse.Namespace) -> None:
+    """Convert what attached programs left in folders that a verb of the analysis is to open."""
+    if not VERBS[arguments.verb][0].startswith("hindmost.analysis."):
+        return
+    given = getattr(arguments, "file", None)
+    folders = [Path(each) for each in (given if isinstance(given, list) else [])]
+    waiting = [folder for folder in folders if folder.is_dir() and any(folder.glob("*.raw"))]
+    if waiting:
+        pending = importlib.import_module("hindmost.harness.attach.pending")
+        for folder in waiting:
+            pending.convert_finished(folder, warn)
 
 
 def tell_compilation() -> None:

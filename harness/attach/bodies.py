@@ -1,0 +1,378 @@
+"""The bodies of attached solves and loops, found on every rank and joined to those of a run.
+
+A run may consist of many solves. Its bodies are then those of all of them, one after the other.
+What lies between the bodies of two solves, without the program's own time between them, counts as a
+restart: so lead-in, bodies, restarts and lead-out still sum to the time of all solves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.errors import UnknownPatternError
+from hindmost.harness.attach.raw import Frame, RawRank, RawSection
+from hindmost.harness.krylov.solve import bodies_of_all, residual_norms
+from hindmost.harness.krylov.solvers import SOLVERS
+from hindmost.harness.krylov.solvers.solver import MONITORED, Solver
+from hindmost.harness.recorder.bodies import Recording, phases_of_bodies
+from hindmost.harness.recorder.clock import ClockReading, CommonClock, significant
+from hindmost.harness.recorder.events import MOST_CELLS, events_of_bodies
+from hindmost.harness.recorder.loop_records import with_regions
+from hindmost.harness.recorder.pattern import MONITOR
+from hindmost.harness.recorder.state import PHASES as MPI_PHASES
+from hindmost.harness.runfile.bodies import PHASES, BodyKind, RankBodies, RankEvents
+
+NS = 1e-9
+WHOLE = ("halo", "wait", "post")
+"""Phases that count as a whole, MPI or not."""
+WORK, FIRST_PHASE = 999, 1000
+"""Marks of a loop besides those of its iterations, which are `MONITOR`: an amount of work, and the
+begin of the first phase; its end has the next number, then comes the second phase."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """The bodies of one section on one rank.
+
+    Attributes
+    ----------
+    bodies : RankBodies or None
+        None if it has none: the solve ended before its first iteration, or nothing is left of it.
+    norms : float64 array, shape (body,)
+        NaN where the solver knows none.
+    generic : str
+        Why the bodies are those of any solver; empty if they follow their pattern.
+    seconds : float
+        The time of the section.
+    why_none : str
+        Why there are no bodies although there were iterations; empty otherwise.
+    cut : bool
+        Whether some rank has iterations that others do not have.
+    """
+
+    bodies: RankBodies | None
+    norms: NDArray[np.float64]
+    generic: str
+    seconds: float
+    why_none: str = ""
+    cut: bool = False
+
+
+def clock_of(raw: RawRank, zero_ns: int) -> CommonClock:
+    """Return the clock of a rank, corrected to rank 0's.
+
+    Parameters
+    ----------
+    zero_ns : int
+        The beginning of the run on rank 0's clock.
+    """
+    readings = [
+        ClockReading(
+            offset_ns=int(root - own), uncertainty_ns=int((abs(trip) + 1) // 2), at_ns=int(own)
+        )
+        for own, root, trip in raw.clocks.tolist()
+    ]
+    if not readings:
+        readings = [ClockReading(offset_ns=0, uncertainty_ns=0, at_ns=zero_ns)]
+    before, after = readings[0], readings[-1]
+    if after.at_ns <= before.at_ns:
+        after = before
+    return CommonClock(before=before, after=after, zero_ns=zero_ns)
+
+
+def on_common_clock(raw: RawRank, instant_ns: int) -> int:
+    """Return an instant of a rank on rank 0's clock, in nanoseconds."""
+    return instant_ns + significant(clock_of(raw, 0).before)
+
+
+def recording_of(each: RawSection, raw: RawRank, clock: CommonClock, *, seen: bool) -> Recording:
+    """Return a section as the recorder would return it.
+
+    Parameters
+    ----------
+    seen : bool
+        Whether the recorder saw the program's MPI calls.
+    """
+    facts = each.facts
+    records = each.array(Frame.RECORDS)[: facts.kept]
+    monitored = records["end_ns"][records["what"] == ord(MONITOR)]
+    return Recording(
+        records=records,
+        counts=np.empty((0, 2), np.int64),
+        call_classes=tuple(name.lower() for name in raw.program.call_classes),
+        begin_ns=facts.begin_ns,
+        end_ns=facts.end_ns,
+        begin_utc_ns=facts.begin_utc_ns,
+        switches=facts.switches,
+        foreign_calls=facts.foreign_calls,
+        lost=facts.lost,
+        iterations=int(monitored[-1]) if monitored.size else 0,
+        other_s={name: ns * NS for name, ns in facts.other_ns.items()},
+        clock=clock,
+        mpi_seen=seen,
+    )
+
+
+def solver_of(name: str) -> tuple[Solver, str]:
+    """Return a solver by its name, and why its pattern is unknown; empty if it is known."""
+    if name in SOLVERS:
+        return SOLVERS[name], ""
+    unknown = Solver(name=name, synchronisation="blocking", lag=0, pattern=MONITORED)
+    return unknown, f"hindmost knows no pattern for {name or 'a solver without a name'}"
+
+
+def solve_bodies(each: RawSection, recording: Recording, communicator: Any, *, cut: bool) -> Found:
+    """Find the bodies of a solve; collective.
+
+    Parameters
+    ----------
+    cut : bool
+        Whether records were lost on some rank, or the program ended before the solve did.
+    """
+    facts = each.facts
+    iterations = recording.iterations if facts.iterations < 0 else facts.iterations
+    none = Found(bodies=None, norms=np.empty(0), generic="", seconds=facts.seconds)
+    if not cut and not any(communicator.allgather(iterations)):
+        return none
+    solver, unknown = solver_of(facts.type)
+    try:
+        bodies, generic = bodies_of_all(
+            recording, solver, communicator, iterations=iterations, lost=cut, unknown=unknown
+        )
+    except UnknownPatternError:
+        return replace(none, why_none="no iteration of it is whole on all ranks")
+    sound = bodies.duration.size > 0 and bool((bodies.duration > 0.0).all())
+    alike = len(set(communicator.allgather((sound, *shape_of(bodies))))) == 1
+    if not (sound and alike):
+        return replace(none, why_none="its ranks recorded different iterations")
+    norms = residual_norms(bodies, history_of(each, recording))
+    return Found(bodies=bodies, norms=norms, generic=generic, seconds=facts.seconds)
+
+
+def shape_of(bodies: RankBodies) -> tuple[int, int]:
+    """Return the numbers of bodies and restarts."""
+    return bodies.duration.size, bodies.restart_duration.size
+
+
+def history_of(each: RawSection, recording: Recording) -> NDArray[np.float64]:
+    """Return the residual norm by iteration, from 0, as the first of its monitor calls gave it.
+
+    Returns
+    -------
+    float64 array, shape (iteration + 1,)
+        NaN where it is unknown.
+    """
+    norms = np.asarray(each.array(Frame.NORMS), np.float64)
+    marks = recording.marks
+    number = marks["end_ns"][marks["what"] == ord(MONITOR)][: norms.size]
+    known, first = np.unique(number, return_index=True)
+    usable = (known >= 0) & (known <= number.size)
+    history = np.full(int(known[usable].max(initial=-1)) + 1, np.nan)
+    history[known[usable]] = norms[first[usable]]
+    return history
+
+
+def loop_bodies(
+    each: RawSection, recording: Recording, communicator: Any, names: Sequence[str]
+) -> Found:
+    """Find the iterations of a loop that all ranks marked; collective.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The program's own phases, those of all ranks.
+    """
+    marks = recording.marks
+    border = marks["begin_ns"][marks["what"] == ord(MONITOR)]
+    counts = communicator.allgather(int(border.size))
+    least = min(counts) - 1
+    none = Found(bodies=None, norms=np.empty(0), generic="", seconds=each.facts.seconds)
+    if least < 1:
+        return replace(none, why_none="some rank has no iteration: it takes two marks")
+    begin, end = border[:-1], border[1:]
+    if not all(communicator.allgather(bool((end > begin).all()))):
+        return replace(none, why_none="two marks of an iteration are at the same time")
+    calls = recording.records[recording.records["what"] < 0]
+    regions, number = regions_of(marks, begin[0], end[-1])
+    own = each.facts.phases
+    called = [own[at] if at < len(own) else "" for at in number.tolist()]
+    phases = phases_of_loop(begin, end, calls, regions, called, names)
+    whole = np.array([name in WHOLE for name in called], np.bool_)
+    classes = recording.call_classes
+    events, why_not = events_of_bodies(
+        begin, end, with_regions(calls, regions[whole], len(classes)), (*classes, "targets")
+    )
+    if not recording.mpi_seen:
+        events, why_not = None, "MPI calls were not seen"
+    count = begin.size
+    bodies = RankBodies(
+        start=recording.clock.since_zero(begin),
+        duration=(end - begin) * NS,
+        phase_duration=phases,
+        phases=(*PHASES, *names),
+        position=np.arange(count, dtype=np.int32),
+        kind=np.full(count, BodyKind.REGULAR, np.uint8),
+        restart_duration=np.empty(0),
+        lead_in_s=float(begin[0] - recording.begin_ns) * NS,
+        lead_out_s=float(recording.end_ns - end[-1]) * NS,
+        solve_time_s=each.facts.seconds,
+        events=events,
+        events_left_out=why_not,
+    )
+    return replace(
+        none, bodies=bodies.first(least), norms=np.full(least, np.nan), cut=max(counts) > least + 1
+    )
+
+
+def regions_of(
+    marks: NDArray[np.void], first_ns: int, last_ns: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the phases that a program marked: those that begin and end, one after the other.
+
+    Returns
+    -------
+    int64 array, shape (region, 2), nanoseconds
+    int64 array, shape (region,)
+        Number of the phase.
+    """
+    bounds = marks[marks["what"] >= FIRST_PHASE]
+    begins, ends = bounds[:-1], bounds[1:]
+    number, side = np.divmod(begins["what"].astype(np.int64) - FIRST_PHASE, 2)
+    paired = (side == 0) & (ends["what"] == begins["what"] + 1)
+    paired &= (begins["begin_ns"] >= first_ns) & (ends["begin_ns"] <= last_ns)
+    regions = np.stack([begins["begin_ns"][paired], ends["begin_ns"][paired]], axis=1)
+    return regions, number[paired]
+
+
+def phases_of_loop(
+    begin: NDArray[np.int64],
+    end: NDArray[np.int64],
+    calls: NDArray[np.void],
+    regions: NDArray[np.int64],
+    called: Sequence[str],
+    names: Sequence[str],
+) -> NDArray[np.float32]:
+    """Return the time of the program's own phases as well.
+
+    A phase named halo, wait or post counts as a whole. A phase of another name counts without its
+    MPI time. Of a phase that ends in a later iteration, the part in its first one counts.
+
+    Parameters
+    ----------
+    begin, end : int64 array, shape (body,), nanoseconds
+        One body after the other.
+    calls : structured array, shape (call,)
+    regions : int64 array, shape (region, 2), nanoseconds
+        In the order of time.
+    called : sequence of str, one a region
+    names : sequence of str
+        The phases besides `PHASES`, in the order of the result.
+
+    Returns
+    -------
+    float32 array, shape (body, phase), seconds
+    """
+    every = (*PHASES, *names)
+    plain = phases_of_bodies(begin, end, calls).astype(np.float64)
+    phases = np.concatenate([plain, np.zeros((begin.size, len(names)))], axis=1)
+    if not len(regions):
+        return np.asarray(phases, np.float32)
+    body = np.searchsorted(begin, regions[:, 0], side="right") - 1
+    until = np.minimum(regions[:, 1], end[body])
+    # Time in MPI inside each region, by the phase of the call: it counts by the call, not twice.
+    region = np.searchsorted(regions[:, 0], calls["begin_ns"], side="right") - 1
+    inside = (region >= 0) & (calls["begin_ns"] < until[np.maximum(region, 0)])
+    kinds = len(MPI_PHASES)
+    in_mpi = np.bincount(
+        region[inside] * kinds + calls["phase"][inside],
+        weights=(calls["end_ns"] - calls["begin_ns"])[inside],
+        minlength=len(regions) * kinds,
+    ).reshape(-1, kinds)
+    alone = np.maximum((until - regions[:, 0]) - in_mpi.sum(axis=1), 0.0)
+    local = PHASES.index("local")
+    for name in dict.fromkeys(called):
+        if name not in every or name == "local":
+            continue
+        at, here = every.index(name), np.array([each == name for each in called])
+        spent = np.bincount(body[here], weights=alone[here], minlength=begin.size) * NS
+        phases[:, at] += spent
+        phases[:, local] -= spent
+        if name in WHOLE:
+            for kind, phase in enumerate(MPI_PHASES):
+                moved = np.bincount(body[here], weights=in_mpi[here, kind], minlength=begin.size)
+                phases[:, PHASES.index(phase)] -= moved * NS
+                phases[:, at] += moved * NS
+    return np.asarray(np.maximum(phases, 0.0), np.float32)  # rounding may leave less than nothing
+
+
+def joined(solves: Sequence[Found]) -> tuple[RankBodies, NDArray[np.float64]]:
+    """Return the bodies of several sections as those of one run, and their residual norms.
+
+    Parameters
+    ----------
+    solves : sequence of Found
+        In the order of time; at least one has bodies.
+    """
+    restarts: list[NDArray[np.float64]] = []
+    parts: list[RankBodies] = []
+    norms: list[NDArray[np.float64]] = []
+    lead_in_s = between_s = 0.0
+    for each in solves:
+        bodies = each.bodies
+        if bodies is None:  # its time counts to what lies between the others
+            between_s += each.seconds
+            continue
+        if parts:
+            restarts.append(np.array([between_s + bodies.lead_in_s]))
+        else:
+            lead_in_s = between_s + bodies.lead_in_s
+        restarts.append(bodies.restart_duration)
+        parts.append(bodies)
+        norms.append(each.norms)
+        between_s = bodies.lead_out_s
+    events, why_not = joined_events(parts)
+    first = parts[0]
+    return (
+        replace(
+            first,
+            start=np.concatenate([each.start for each in parts]),
+            duration=np.concatenate([each.duration for each in parts]),
+            phase_duration=np.concatenate([each.phase_duration for each in parts]),
+            position=np.concatenate([each.position for each in parts]),
+            kind=np.concatenate([each.kind for each in parts]),
+            restart_duration=np.concatenate(restarts),
+            lead_in_s=lead_in_s,
+            lead_out_s=between_s,
+            solve_time_s=sum(each.seconds for each in solves),
+            events=events,
+            events_left_out=why_not,
+        ),
+        np.concatenate(norms),
+    )
+
+
+def joined_events(parts: Sequence[RankBodies]) -> tuple[RankEvents | None, str]:
+    """Return the events of several solves, or None and the reason."""
+    known = [each.events for each in parts if each.events is not None]
+    if len(known) < len(parts):
+        return None, next((each.events_left_out for each in parts if each.events is None), "")
+    width = max(each.kind.shape[1] for each in known)
+    bodies = sum(len(each.kind) for each in known)
+    if bodies * width > MOST_CELLS:
+        return None, f"a body has {width:,} events, too many to keep of {bodies:,} bodies"
+    shape = (bodies, width)
+    kind, work, duration = np.zeros(shape, np.uint8), np.zeros(shape, "f4"), np.zeros(shape, "f4")
+    at = 0
+    for each in known:
+        rows, columns = each.kind.shape
+        kind[at : at + rows, :columns] = each.kind
+        work[at : at + rows, :columns] = each.work
+        duration[at : at + rows, :columns] = each.duration
+        at += rows
+    rooted = any(each.rooted for each in known)
+    return RankEvents(kind=kind, work=work, duration=duration, rooted=rooted), ""

@@ -1,0 +1,345 @@
+"""What the header of an attached run says: its program, its solver, and how its solves ended."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from hindmost.harness.attach.bodies import WORK, solver_of
+from hindmost.harness.attach.raw import Frame, Inner, RawProgram, Section
+from hindmost.harness.attach.sections import Matched
+from hindmost.harness.runfile.attributes import OBJECTS
+from hindmost.harness.runfile.bodies import PHASES, BodyKind, RankBodies
+from hindmost.harness.runfile.contents import Header, Json
+from hindmost.harness.runfile.ending import KEY, REACHED, Ending
+from hindmost.harness.runfile.provenance import Origins
+from hindmost.text import counted
+
+REASONS = {
+    1: "CONVERGED_RTOL_NORMAL",
+    2: "CONVERGED_RTOL",
+    3: "CONVERGED_ATOL",
+    4: "CONVERGED_ITS",
+    5: "CONVERGED_NEG_CURVE",
+    6: "CONVERGED_STEP_LENGTH",
+    7: "CONVERGED_HAPPY_BREAKDOWN",
+    9: "CONVERGED_ATOL_NORMAL",
+    -2: "DIVERGED_NULL",
+    -3: "DIVERGED_ITS",
+    -4: "DIVERGED_DTOL",
+    -5: "DIVERGED_BREAKDOWN",
+    -6: "DIVERGED_BREAKDOWN_BICG",
+    -7: "DIVERGED_NONSYMMETRIC",
+    -8: "DIVERGED_INDEFINITE_PC",
+    -9: "DIVERGED_NANORINF",
+    -10: "DIVERGED_INDEFINITE_MAT",
+    -11: "DIVERGED_PC_FAILED",
+}
+"""PETSc's names of why a solve ended, by number."""
+NORMS = {0: "none", 1: "preconditioned", 2: "unpreconditioned", 3: "natural"}
+"""PETSc's names of norms, by number."""
+NO_TOLERANCE = 1e-50
+"""PETSc's default of ``atol``, which no residual reaches."""
+LOOP = "loop"
+MOST_NAME = 60
+"""Characters of a program's name in the name of a file."""
+MOST_INNER = 20
+"""Kinds of inner solves that are listed, those that take longest."""
+MOST_RANKS = 1000
+"""Ranks that are listed, where a run is not of all of them."""
+MOST_JSON = 30_000
+MOST_WORDS = 10_000
+"""Characters of a part of a header: an attribute of HDF5 has 64 KiB."""
+KIND = "attached"
+"""The part of a header's ``spec`` that says what is known of the program."""
+SEVERAL = "restarts and changes of solve"
+"""What lies between cycles where a run has several solves."""
+
+
+def program_name(program: RawProgram) -> str:
+    """Return the name of a program: that of its raw folder without the number."""
+    return file_name(re.sub(r"-\d+$", "", program.name)) or "program"
+
+
+def file_name(text: str) -> str:
+    """Return a text as it may be part of the name of a file; may be empty."""
+    name = "".join(letter if letter.isalnum() or letter in "-_.+" else "_" for letter in text)
+    return name.lstrip(".")[:MOST_NAME]
+
+
+def workload_of(program: RawProgram, facts: Section) -> str:
+    """Return the workload: the program, and the prefix of the solver's options."""
+    name = program_name(program)
+    prefix = file_name(facts.prefix.rstrip("_"))
+    return f"{name}-{prefix}" if prefix else name
+
+
+def origins_of(program: RawProgram, given: Origins | None) -> Origins:
+    """Return where the program ran: as its launcher says, as rank 0 wrote, or what is left."""
+    first = program.first.program
+    said = {name: value for name, value in first.origins.items() if is_writable(name, value)}
+    if given is None:
+        unknown: Json = {"machine": {"host": first.host}}
+        given = Origins(
+            environment=said.get("environment", unknown),
+            scheduler=said.get("scheduler", {}),
+            git=said.get("git", {}),
+        )
+    return replace(
+        given,
+        environment={
+            **given.environment,
+            "petsc": first.petsc_version,
+            "ranks": program.size,
+            "command": limited(first.program),
+        },
+    )
+
+
+def is_writable(name: str, value: Any) -> bool:
+    """Tell whether a part of a header that a raw file contains may stand in a run file."""
+    try:
+        OBJECTS[name].check(value, name)
+        return isinstance(value, dict) and len(json.dumps(value)) <= MOST_JSON
+    except (KeyError, ValueError):
+        return False
+
+
+def limited(words: Sequence[str]) -> list[str]:
+    """Return the first words of a command line, as many as a header has room for."""
+    kept: list[str] = []
+    room = MOST_WORDS
+    for word in words:
+        room -= len(json.dumps(word)) + 2
+        if room < 0:
+            return [*kept, "..."]
+        kept.append(word)
+    return kept
+
+
+def limited_options(options: Mapping[str, str]) -> dict[str, str]:
+    """Return the first options, as many as a header has room for."""
+    count = len(limited([f"{name} {value}" for name, value in options.items()]))
+    return dict(list(options.items())[:count])
+
+
+def header_of(
+    program: RawProgram,
+    group: Sequence[Matched],
+    bodies: RankBodies,
+    *,
+    generic: str,
+    none: int,
+    failure: str,
+    seen: bool,
+    origins: Origins,
+) -> Header:
+    """Return the header of a run.
+
+    Parameters
+    ----------
+    group : sequence of Matched
+        Its sections, in the order of time.
+    bodies : RankBodies
+        Of the first rank.
+    generic : str
+        Why the bodies are those of any solver; empty if they follow the pattern.
+    none : int
+        Solves that ended before their first iteration.
+    failure : str
+        Why the run is incomplete; empty if it is complete.
+    seen : bool
+        Whether the recorder saw MPI calls.
+    """
+    facts = group[0].parts[0].facts
+    raw = program.ranks[group[0].ranks[0]]
+    solver, unknown = solver_of(facts.type)
+    is_solve = facts.what == "solve"
+    posts = bool(bodies.phase_duration[:, PHASES.index("post")].any())
+    lost = sum(part.facts.lost for each in group for part in each.parts)
+    spec: Json = {
+        "mpi_seen": seen,
+        "pid": raw.program.pid,
+        KIND: attached_of(program, group, none),
+    }
+    iterations = int(np.count_nonzero(bodies.kind != BodyKind.FILL))
+    if is_solve:
+        ending = ending_of(group, iterations, generic)
+        spec |= {
+            **known({"unknowns": facts.rows if facts.rows >= 0 else None}),
+            **known({"nonzeros": nonzeros_of(group[0])}),
+            **known({"mat_type": facts.mat_type or None, "pc_type": facts.pc_type or None}),
+            "rtol": ending.rtol,
+            "atol": ending.atol,
+            "petsc_options": limited(
+                [word for pair in raw.options.items() for word in pair if word]
+            ),
+            KEY: ending.to_json(),
+        }
+        if len(group) > 1:
+            spec["between"] = SEVERAL
+    if failure:
+        spec["failure"] = failure
+    header = origins.header(
+        workload=workload_of(program, facts),
+        solver=(file_name(facts.type) or "unknown") if is_solve else LOOP,
+        ranks=len(group[0].ranks),
+        iterations=iterations,
+        began=datetime.fromtimestamp(facts.begin_utc_ns * 1e-9, UTC),
+        spec=spec,
+        restart=facts.restart if solver.restart_option and not generic else 0,
+        synchronisation="pipelined" if unknown and posts and is_solve else solver.synchronisation,
+        lag=solver.lag,
+        complete=not failure,
+        records_lost=lost,
+        petsc_options=limited_options(raw.options) if is_solve else {},
+    )
+    return replace(header, mpi_library=raw.program.mpi_library)
+
+
+def known(values: Json) -> Json:
+    """Return the values that are known."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def nonzeros_of(solve: Matched) -> int | None:
+    """Return the nonzeros of a matrix, summed over ranks; None if some rank does not know them."""
+    own = [part.facts.nonzeros for part in solve.parts]
+    return round(min(sum(own), 1 << 53)) if min(own) >= 0 else None
+
+
+def ending_of(group: Sequence[Matched], done: int, generic: str) -> Ending:
+    """Say how the solves of a run ended: as one that reached its tolerance if all of them did."""
+    facts = [each.parts[0].facts for each in group]
+    reasons = Counter(reason_of(each) for each in facts)
+    bad = {name: count for name, count in reasons.items() if name not in REACHED}
+    reason = next(iter(bad or reasons))
+    forced = set(reasons) == {"CONVERGED_ITS"}  # no tolerance was looked at
+    if bad and len(facts) > 1 and not forced:
+        short = sum(bad.values())
+        reason = f"{', '.join(name or 'unknown' for name in bad)} in {short} of {len(facts)} solves"
+    rtol = max(each.rtol or 0.0 for each in facts)
+    atol = max(each.atol or 0.0 for each in facts)
+    return Ending(
+        asked=max(max(each.most, 0) for each in facts),
+        done=done,
+        reason=reason,
+        rtol=0.0 if forced else max(rtol, 0.0),
+        atol=0.0 if forced or atol <= NO_TOLERANCE else atol,
+        norm=NORMS.get(facts[0].norm_type, ""),
+        generic=generic,
+    )
+
+
+def reason_of(facts: Section) -> str:
+    """Return PETSc's name of why a solve ended; empty if unknown."""
+    if facts.reason == 0:
+        return ""
+    return REASONS.get(facts.reason, f"reason {facts.reason}")
+
+
+def attached_of(program: RawProgram, group: Sequence[Matched], none: int) -> Json:
+    """Return what is said of the program and of the solves of a run."""
+    facts = [each.parts[0].facts for each in group]
+    raw = program.ranks[group[0].ranks[0]]
+    first, end = raw.program, raw.end
+    said: Json = {
+        "program": limited(first.program),
+        "name": program_name(program),
+        "execution": execution_of(program),
+        "prefix": facts[0].prefix,
+        "solves": len(facts),
+        "seconds": sum(each.seconds for each in facts),
+        "finished": program.finished,
+    }
+    if facts[0].what == LOOP:
+        del said["solves"], said["prefix"]
+        said["work"] = work_of(group)
+    else:
+        said |= {
+            "without_iterations": none,
+            "reasons": dict(Counter(reason_of(each) or "unknown" for each in facts)),
+            "snes_steps": span_of([each.snes_step for each in facts]),
+            "time_steps": span_of([each.time_step for each in facts]),
+            "inner": inner_of(facts),
+            "scalar": first.scalar,
+        }
+    if group[0].ranks != tuple(range(program.size)):
+        said["ranks"] = list(group[0].ranks[:MOST_RANKS])
+        said["of_ranks"] = program.size
+    if end is not None:
+        skipped = end.solves_skipped + end.solves_of_other_prefixes
+        said |= {"solves_seen": end.solves_seen, "solves_skipped": skipped}
+        if end.aborted is not None:
+            said["aborted"] = end.aborted
+    if len(raw.clocks) > 1:  # read after MPI was started and before it was ended
+        said["program_s"] = max(int(raw.clocks[-1, 0] - raw.clocks[0, 0]), 0) * 1e-9
+    return known(said)
+
+
+def execution_of(program: RawProgram) -> str:
+    """Return what tells an execution of a program from all others."""
+    first = program.first.program
+    return f"{first.host} {first.pid} {first.utc_ns}"
+
+
+def span_of(steps: Sequence[int]) -> list[int] | None:
+    """Return the first and the last of Newton or time steps; None outside of any."""
+    inside = [step for step in steps if step >= 0]
+    return [min(inside), max(inside)] if inside else None
+
+
+def inner_of(facts: Sequence[Section]) -> list[Json]:
+    """Return the solves inside of solves by prefix and type, with their time on the first rank."""
+    sums: dict[tuple[str, str], Inner] = {}
+    for each in facts:
+        for inner in each.inner:
+            key = (inner.prefix[:MOST_NAME], inner.type[:MOST_NAME])
+            before = sums.get(key, Inner(type=key[1], prefix=key[0]))
+            sums[key] = replace(before, count=before.count + inner.count, ns=before.ns + inner.ns)
+    longest = sorted(sums.values(), key=lambda inner: -inner.ns)[:MOST_INNER]
+    return [
+        {
+            "prefix": each.prefix,
+            "type": each.type,
+            "count": min(each.count, 1 << 53),
+            "seconds": each.ns * 1e-9,
+        }
+        for each in longest
+    ]
+
+
+def work_of(group: Sequence[Matched]) -> int | None:
+    """Return the work that a loop says it did, summed over ranks; None if it does not say."""
+    total, any_mark = 0, False
+    for each in group:
+        for part in each.parts:
+            records = part.array(Frame.RECORDS)[: part.facts.kept]
+            amounts = records["end_ns"][records["what"] == WORK]
+            any_mark = any_mark or amounts.size > 0
+            total += sum(int(amount) for amount in np.maximum(amounts, 0))
+    return min(total, 1 << 53) if any_mark else None
+
+
+def failure_of(program: RawProgram, group: Sequence[Matched], counts_differ: bool) -> str:
+    """Say why a run is incomplete; empty if it is complete."""
+    facts = [part.facts for each in group for part in each.parts]
+    lost = sum(each.lost for each in facts)
+    what = "solve" if facts[0].what == "solve" else LOOP
+    if not all(each.complete for each in facts):
+        codes = [raw.end.aborted for raw in program.ranks.values() if raw.end is not None]
+        code = next((each for each in codes if each is not None), None)
+        how = "" if code is None else f" (MPI_Abort {code})"
+        return f"the program ended inside this {what}{how}; iterations before that are kept"
+    if lost:
+        return f"{counted(lost, 'record')} did not fit into memory; iterations before that are kept"
+    if counts_differ:
+        return "the ranks marked different numbers of iterations; those of all ranks are kept"
+    return ""

@@ -1,0 +1,45 @@
+/* hindmost.h: name the iterations, phases and work of a program for `hindmost attach`, in C and C++.
+ *
+ *   for (step = 0; step < steps; step++) {
+ *     HINDMOST_PHASE("halo") { exchange(); }
+ *     HINDMOST_PHASE("stencil") { update(); }
+ *     HINDMOST_WORK(cells);
+ *     HINDMOST_ITERATION();
+ *   }
+ *
+ * HINDMOST_ITERATION ends an iteration and begins the next. Leave a phase at its closing brace only, not
+ * by break, return, goto or an exception; phases do not nest. The functions are weak symbols that the
+ * recorder defines when it is preloaded: otherwise the macros do nothing, and nothing has to be linked.
+ */
+#ifndef HINDMOST_H
+#define HINDMOST_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+extern void hindmost_iteration(void) __attribute__((weak));
+extern void hindmost_phase_begin(const char *name) __attribute__((weak));
+extern void hindmost_phase_end(void) __attribute__((weak));
+extern void hindmost_work(double amount) __attribute__((weak));
+
+static inline int hindmost_begin_(const char *name) {
+  if (hindmost_phase_begin) hindmost_phase_begin(name);
+  return 1;
+}
+
+static inline int hindmost_end_(void) {
+  if (hindmost_phase_end) hindmost_phase_end();
+  return 0;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#define HINDMOST_ITERATION() ((void)(hindmost_iteration ? (hindmost_iteration(), 0) : 0))
+#define HINDMOST_PHASE(name) \
+  for (int hindmost_once_ = hindmost_begin_(name); hindmost_once_; hindmost_once_ = hindmost_end_())
+#define HINDMOST_WORK(amount) ((void)(hindmost_work ? (hindmost_work((double)(amount)), 0) : 0))
+
+#endif

@@ -1,0 +1,91 @@
+"""Raw folders that wait to be converted."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+from hindmost.errors import DataError
+from hindmost.harness.attach.convert import Report, convert
+from hindmost.harness.attach.raw import SUFFIX, RawProgram, read_program
+
+
+def raw_folders(folder: Path) -> list[Path]:
+    """Return the raw folders in a folder, or the folder itself if it is one."""
+    if folder.name.endswith(SUFFIX) and folder.is_dir():
+        return [folder]
+    return sorted(path for path in folder.glob(f"*{SUFFIX}") if path.is_dir())
+
+
+def runs_still(program: RawProgram) -> bool:
+    """Tell whether a process of a program that has not finished runs on this machine."""
+    here = socket.gethostname()
+    return not program.finished and any(
+        raw.end is None
+        and raw.program.host == here
+        and raw.program.pid > 0
+        and Path(f"/proc/{raw.program.pid}").exists()
+        for raw in program.ranks.values()
+    )
+
+
+def convert_finished(folder: Path, report: Report) -> list[Path]:
+    """Convert the raw folders in a folder whose programs have finished.
+
+    Parameters
+    ----------
+    report : callable
+        Takes a sentence on each that is left as it is, and on what is left out.
+
+    Returns
+    -------
+    list of Path
+        The new run files.
+    """
+    files: list[Path] = []
+    for raw in raw_folders(folder):
+        try:
+            program = read_program(raw)
+            if not program.finished:
+                report(why_not(program))
+                continue
+            if not os.access(raw.parent, os.W_OK):
+                report(f"{raw} is not converted: its folder cannot be written")
+                continue
+            files += convert(raw, raw.parent, report=report)
+        except DataError as error:
+            report(str(error))
+    return files
+
+
+def why_not(program: RawProgram) -> str:
+    """Say why a raw folder is not converted by itself."""
+    if runs_still(program):
+        return f"{program.folder} is not converted: its program is still running"
+    return (
+        f"{program.folder} is not converted: some rank did not write its end. If the program "
+        f"has ended: hindmost attach --convert {program.folder.parent}"
+    )
+
+
+def convert_all(folder: Path, out: Path, report: Report = lambda _: None) -> tuple[Path, ...]:
+    """Convert all raw folders in a folder, also those whose programs ended early.
+
+    Raises
+    ------
+    DataError
+        There is none, a program is still running, or nothing in a raw folder can be used.
+    """
+    raws = raw_folders(folder)
+    if not raws:
+        raise DataError(
+            f"{folder} has no raw folder (NAME{SUFFIX}), so there is nothing to convert."
+        )
+    files: list[Path] = []
+    for raw in raws:
+        program = read_program(raw)
+        if runs_still(program):
+            raise DataError(f"{raw} cannot be converted: its program is still running.")
+        files += convert(raw, out, report=report)
+    return tuple(files)

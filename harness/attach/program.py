@@ -1,0 +1,100 @@
+"""Start a program in place of this process, as far as launcher, terminal and shell can tell.
+
+The program inherits all open files (MPICH's launcher talks to its ranks over one), gets the signals
+that this process is sent, and this process ends as it ended.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+from hindmost.errors import UsageError
+
+FORWARDED = (
+    signal.SIGHUP,
+    signal.SIGINT,
+    signal.SIGQUIT,
+    signal.SIGTERM,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+    signal.SIGXCPU,
+)
+RESTORED = (signal.SIGPIPE, signal.SIGXFSZ)
+"""Python ignores these; a program expects their default."""
+FROM_KERNEL = 128
+"""``SI_KERNEL``: the terminal sent the signal to the whole foreground group."""
+
+
+def hold_signals() -> set[signal.Signals]:
+    """Block the signals that are to be forwarded; return those that were blocked before.
+
+    To be called before any thread starts, as those of a numerical library: they would take signals.
+    """
+    if signal.getsignal(signal.SIGCHLD) is not signal.SIG_DFL:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {*FORWARDED, signal.SIGCHLD})
+    return {signal.Signals(each) for each in before}
+
+
+def run_program(
+    words: Sequence[str], environment: Mapping[str, str], blocked: set[signal.Signals]
+) -> int:
+    """Run a program until it ends.
+
+    Parameters
+    ----------
+    words : sequence of str
+        The command line.
+    environment : mapping
+    blocked : set of signals
+        Those that the program is to have blocked; see `hold_signals`, which was called before.
+
+    Returns
+    -------
+    int
+        Exit status; the negative number of the signal that ended it.
+
+    Raises
+    ------
+    UsageError
+        It cannot be started.
+    """
+    try:
+        child = os.posix_spawnp(
+            words[0], list(words), environment, setsigmask=blocked, setsigdef=RESTORED
+        )
+    except OSError as error:
+        raise UsageError(f"{words[0]} cannot be started: {error.strerror}.") from error
+    waited = {*FORWARDED, signal.SIGCHLD}
+    while True:
+        info = signal.sigwaitinfo(waited)
+        if info.si_signo == signal.SIGCHLD:
+            ended, status = os.waitpid(child, os.WNOHANG)
+            if ended:
+                return os.waitstatus_to_exitcode(status)
+        elif info.si_code != FROM_KERNEL or os.getpgid(child) != os.getpgrp():
+            with suppress(ProcessLookupError):
+                os.kill(child, info.si_signo)
+
+
+def release_signals(blocked: set[signal.Signals]) -> None:
+    """Undo `hold_signals`; signals that came since the program ended take effect."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+
+
+def end_as(status: int) -> int:
+    """Return an exit status; end this process by the signal that ended the program."""
+    if status >= 0:
+        return status
+    number = -status
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the program has left its own core file
+    with suppress(OSError, ValueError):
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
+    os.kill(os.getpid(), number)
+    return 128 + number

@@ -1,0 +1,504 @@
+"""Read what an attached program left: a folder of raw files, one of each rank.
+
+A raw file is a sequence of frames, each with a checksum, written while the program runs. Nothing in
+it is believed: sizes are bounded by the file, values are checked, texts are made printable. A frame
+that is damaged or cut off ends the file at the frame before it. Records stay in the file, which is
+mapped into memory.
+"""
+
+from __future__ import annotations
+
+import mmap
+import resource
+import struct
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.errors import DamagedFileError, DataError
+from hindmost.files import open_regular
+from hindmost.harness.recorder.library import RECORD
+from hindmost.parsing import parse_json
+from hindmost.printable import one_line
+from hindmost.records import Rule, from_document
+
+VERSION = 1
+"""Of raw files; a later one is refused."""
+SUFFIX = ".raw"
+"""Of a folder of raw files, and of these."""
+PATTERN = "rank-*.raw"
+HEAD = struct.Struct("<4sIQII")
+"""Magic, kind, bytes of the payload, CRC-32 of the payload, number of the frame."""
+MAGIC = b"HMRW"
+MOST_JSON = 4 << 20
+"""Bytes of a frame of JSON."""
+MOST_TEXT = 300
+"""Characters of a text."""
+MOST_LINE = 8000
+"""Of MPI's words on itself."""
+MOST_NS = 1 << 60
+"""Of a clock that counts from the start of a machine; differences of sums fit into 64 bits."""
+MOST_UTC_NS = 1 << 62
+SPARE_FILES = 64
+"""Open files of a process besides those of the ranks."""
+CLOCK = np.dtype([("own_ns", "<i8"), ("root_ns", "<i8"), ("round_trip_ns", "<i8")])
+EDGE = np.dtype([("peer", "<i4"), ("pad", "<i4"), ("messages", "<i8"), ("bytes", "<i8")])
+NORM = np.dtype("<f8")
+
+
+class Frame(IntEnum):
+    """The kinds of frames; others are passed over."""
+
+    PROGRAM = 1
+    CLOCK = 2
+    SECTION = 3
+    RECORDS = 4
+    NORMS = 5
+    EDGES = 6
+    END = 7
+    OPTIONS = 8
+
+
+def as_text(value: Any) -> Any:
+    """Return a text as it may be shown anywhere; anything else as it is."""
+    return one_line(value)[:MOST_TEXT] if isinstance(value, str) else value
+
+
+def as_line(value: Any) -> Any:
+    """Return words of several lines as one that may be shown; anything else as it is."""
+    return one_line(" ".join(value.split()))[:MOST_LINE] if isinstance(value, str) else value
+
+
+def what_sections_are() -> tuple[str, ...]:
+    """Return what a section may be."""
+    return ("solve", "loop")
+
+
+Text = Annotated[str, Rule(read=as_text, words="text")]
+Count = Annotated[int, Rule(least=0, most=1 << 53)]
+Unsure = Annotated[int, Rule(least=-1, most=1 << 53)]
+"""A count that is -1 where it is unknown."""
+Instant = Annotated[int, Rule(least=-MOST_NS, most=MOST_NS)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """What a rank says of its program.
+
+    Attributes
+    ----------
+    program : tuple of str
+        The command line.
+    call_names, call_classes : tuple of str
+        Name and class of each MPI call, by its number in the records.
+    origins : mapping
+        Machine, scheduler and repository, as rank 0 found them; may be empty.
+    """
+
+    version: Annotated[int, Rule(least=1)]
+    rank: Count
+    size: Annotated[int, Rule(least=1, most=1 << 31)]
+    program: Annotated[tuple[Text, ...], Rule(least=1)]
+    call_names: tuple[Text, ...]
+    call_classes: tuple[Text, ...]
+    pid: Count = 0
+    host: Text = ""
+    mpi_library: Annotated[str, Rule(read=as_line, words="text")] = ""
+    petsc_version: Text = ""
+    scalar: Text = ""
+    utc_ns: Annotated[int, Rule(least=0, most=MOST_UTC_NS)] = 0
+    cpu: Annotated[int, Rule(least=-1, most=(1 << 31) - 1)] = -1
+    cpuset: Text = ""
+    origins: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inner:
+    """Solves inside of a solve, such as those of a preconditioner, by prefix and type."""
+
+    type: Text
+    prefix: Text = ""
+    count: Count = 0
+    ns: Count = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A solve, or the iterations of a loop, on one rank.
+
+    Attributes
+    ----------
+    what : str
+        ``solve`` or ``loop``.
+    begin_ns, end_ns : int
+        On the rank's own clock.
+    seen, kept : int
+        Records that were asked for, and those for which there was room.
+    type, prefix : str
+        PETSc's name of the solver, and the prefix of its options.
+    solve : int
+        Number of the solve, or of the loop, in the program, from 0.
+    comm_size, comm_rank, comm_leader : int
+        Ranks that take part, this rank's place among them, and the rank in the program of the first
+        of them; -1: all ranks of the program take part, in their order.
+    nonzeros : float
+        Of this rank's rows.
+    norm_type : int
+        PETSc's number of the norm that the convergence test sees.
+    snes_step, time_step : int
+        Newton and time step; -1 outside of one.
+    reason : int
+        PETSc's number of why the solve ended; 0 if it did not.
+    complete : bool
+        False if the program ended before the section did.
+    phases : tuple of str
+        Names of the phases that the program marks, by number.
+    inner : tuple of Inner
+    """
+
+    section: Count
+    what: Annotated[str, Rule(choices=what_sections_are)]
+    begin_ns: Instant
+    end_ns: Instant
+    seen: Count
+    kept: Count
+    type: Text = ""
+    prefix: Text = ""
+    solve: Annotated[int, Rule(least=0, most=(1 << 32) - 1)] = 0
+    snes_step: Annotated[int, Rule(least=-1, most=(1 << 31) - 1)] = -1
+    time_step: Annotated[int, Rule(least=-1, most=(1 << 31) - 1)] = -1
+    comm_size: Unsure = -1
+    comm_rank: Unsure = -1
+    comm_leader: int = -1
+    rows: Unsure = -1
+    nonzeros: float = -1
+    mat_type: Text = ""
+    pc_type: Text = ""
+    restart: Count = 0
+    rtol: float | None = None
+    atol: float | None = None
+    most: Unsure = -1
+    norm_type: Annotated[int, Rule(least=-1000, most=1000)] = -1
+    reason: Annotated[int, Rule(least=-1000, most=1000)] = 0
+    iterations: Unsure = -1
+    begin_utc_ns: Annotated[int, Rule(least=0, most=MOST_UTC_NS)] = 0
+    switches: Count = 0
+    foreign_calls: Count = 0
+    other_ns: Mapping[str, Count] = field(default_factory=dict)
+    polls: Count = 0
+    load_before: Annotated[float, Rule(least=0, most=1e9)] = 0.0
+    load_after: Annotated[float, Rule(least=0, most=1e9)] = 0.0
+    complete: bool = True
+    phases: tuple[Text, ...] = ()
+    inner: tuple[Inner, ...] = ()
+
+    @property
+    def lost(self) -> int:
+        """Records for which there was no room."""
+        return max(self.seen - self.kept, 0)
+
+    @property
+    def seconds(self) -> float:
+        """Its length."""
+        return (self.end_ns - self.begin_ns) * 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """What a rank wrote when MPI ended.
+
+    Attributes
+    ----------
+    mpi_calls : int or None
+        MPI calls that the recorder saw.
+    solves_seen, solves_skipped, solves_of_other_prefixes : int
+        Outermost solves of the program, those that were not to be recorded (``--every``,
+        ``--most``), and those of prefixes that were not.
+    aborted : int or None
+        The code of an MPI_Abort.
+    """
+
+    finalized: bool = False
+    mpi_calls: Count | None = None
+    solves_seen: Count = 0
+    solves_skipped: Count = 0
+    solves_of_other_prefixes: Count = 0
+    aborted: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """Where an array stands in a file."""
+
+    offset: int = 0
+    count: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawSection:
+    """A section of a rank, with what was recorded of it.
+
+    Attributes
+    ----------
+    facts : Section
+    at : dict of Frame to Span
+        Where its arrays stand in the file; one that is missing is empty.
+    data : mmap
+        The file.
+    """
+
+    facts: Section
+    at: dict[Frame, Span]
+    data: mmap.mmap
+
+    def array(self, kind: Frame) -> NDArray[Any]:
+        """Return an array of the section, mapped and not read; shape (entry,)."""
+        span = self.at.get(kind, Span())
+        return np.frombuffer(self.data, ARRAYS[kind], span.count, span.offset if span.count else 0)
+
+
+ARRAYS = {Frame.RECORDS: RECORD, Frame.NORMS: NORM, Frame.EDGES: EDGE}
+"""Frames that hold arrays of the section before them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawRank:
+    """The raw file of one rank, up to its last good frame.
+
+    Attributes
+    ----------
+    clocks : int64 array, shape (reading, 3), nanoseconds
+        Own clock, rank 0's clock, and the round trip of each reading.
+    options : dict of str to str
+        PETSc's options.
+    end : End or None
+        None if the rank did not write its end.
+    torn : str
+        Why the rest of the file cannot be read; empty if it was read whole.
+    """
+
+    path: Path
+    program: Program
+    clocks: NDArray[np.int64]
+    sections: tuple[RawSection, ...]
+    options: dict[str, str]
+    end: End | None
+    torn: str
+
+
+def read_rank(path: Path) -> RawRank:
+    """Read the raw file of one rank.
+
+    Raises
+    ------
+    DamagedFileError
+        It does not begin with what a rank says of its program.
+    DataError
+        It cannot be read, or a later version of hindmost wrote it.
+    """
+    try:
+        with open_regular(path) as file:
+            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except (OSError, ValueError) as error:  # an empty file cannot be mapped
+        raise DataError(f"{path} cannot be read: {error}.") from error
+    frames = Frames(data)
+    program, end = None, None
+    clocks = [np.empty(0, CLOCK)]
+    sections: list[RawSection] = []
+    options: dict[str, str] = {}
+    try:
+        for kind, at in frames:
+            if program is None and kind is not Frame.PROGRAM:
+                raise ValueError("it does not begin with its program")
+            if kind is Frame.PROGRAM:  # may come again, when the program has begun to use PETSc
+                program = from_document(Program, json_at(data, at), ignore_unknown=True)
+                refuse_later(path, program)
+            elif kind is Frame.CLOCK and at.count == CLOCK.itemsize:
+                clocks.append(np.frombuffer(data, CLOCK, 1, at.offset))
+            elif kind is Frame.SECTION:
+                facts = from_document(Section, json_at(data, at), ignore_unknown=True)
+                sections.append(RawSection(facts=facts, at={}, data=data))
+            elif kind in ARRAYS and sections:
+                if kind in sections[-1].at:
+                    raise ValueError("the section before it is not there")
+                count = at.count // ARRAYS[kind].itemsize
+                sections[-1].at[kind] = Span(offset=at.offset, count=count)
+            elif kind is Frame.OPTIONS:
+                options = options_of(json_at(data, at))
+            elif kind is Frame.END:
+                end = from_document(End, json_at(data, at), ignore_unknown=True)
+    except UnreadableVersionError:
+        raise
+    except ValueError as error:
+        frames.torn = f"frame {frames.number}: {error}"
+    if program is None:
+        raise DamagedFileError(f"{path} is no raw file of a rank: {frames.torn or 'it is empty'}.")
+    return RawRank(
+        path=path,
+        program=program,
+        clocks=readings_of(np.concatenate(clocks)),
+        sections=tuple(sections),
+        options=options,
+        end=end,
+        torn=frames.torn,
+    )
+
+
+def readings_of(clocks: NDArray[np.void]) -> NDArray[np.int64]:
+    """Return readings of a clock as rows, within what a clock can say."""
+    names = ("own_ns", "root_ns", "round_trip_ns")
+    rows = np.stack([clocks[name] for name in names], axis=1)
+    return np.asarray(np.clip(rows, -MOST_NS, MOST_NS), np.int64)
+
+
+class Frames:
+    """The good frames of a mapped file: kind, and where the payload stands.
+
+    Attributes
+    ----------
+    number : int
+        Of the frame that is looked at.
+    torn : str
+        Why the frames ended before the file did.
+    """
+
+    def __init__(self, data: mmap.mmap) -> None:
+        self._data = data
+        self.number = 0
+        self.torn = ""
+
+    def __iter__(self) -> Iterator[tuple[Frame, Span]]:
+        """Yield frames of known kinds, up to the first that is damaged."""
+        size, at = len(self._data), 0
+        while at < size:
+            if size - at < HEAD.size:
+                self.torn = f"frame {self.number} is cut off"
+                return
+            magic, kind, length, checksum, number = HEAD.unpack_from(self._data, at)
+            at += HEAD.size
+            if magic != MAGIC or number != self.number:
+                self.torn = f"frame {self.number} does not begin as one"
+                return
+            if length > size - at:
+                self.torn = f"frame {self.number} is cut off"
+                return
+            with memoryview(self._data) as view, view[at : at + length] as payload:
+                good = zlib.crc32(payload) == checksum
+            if not good:
+                self.torn = f"frame {self.number} does not have its checksum"
+                return
+            if kind in iter(Frame):
+                yield Frame(kind), Span(offset=at, count=length)
+            at += length
+            self.number += 1
+
+
+class UnreadableVersionError(DataError):
+    """A later hindmost wrote the raw file."""
+
+
+def refuse_later(path: Path, program: Program) -> None:
+    """Refuse the raw file of a later version, by name."""
+    if program.version > VERSION:
+        raise UnreadableVersionError(
+            f"{path} follows version {program.version} of raw files; this hindmost reads up to "
+            f"{VERSION}. Install a newer hindmost to convert it."
+        )
+
+
+def json_at(data: mmap.mmap, at: Span) -> Any:
+    """Parse a frame of JSON; raises a ValueError."""
+    if at.count > MOST_JSON:
+        raise ValueError(f"{at.count:,} bytes of JSON; allowed: {MOST_JSON:,}")
+    return parse_json(data[at.offset : at.offset + at.count])
+
+
+def options_of(value: Any) -> dict[str, str]:
+    """Return options of PETSc by name; an option without a value has an empty one."""
+    if not isinstance(value, dict):
+        raise ValueError("options are not an object")
+    return {as_text(str(name)): as_text(str(text or "")) for name, text in value.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawProgram:
+    """A raw folder.
+
+    Attributes
+    ----------
+    folder : Path
+    ranks : dict of int to RawRank
+        Those that left a readable file.
+    size : int
+        Ranks of the program.
+    unreadable : tuple of str
+        Why files of ranks could not be read.
+    """
+
+    folder: Path
+    ranks: dict[int, RawRank]
+    size: int
+    unreadable: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The folder's name, which is that of the program and a number."""
+        return self.folder.name.removesuffix(SUFFIX)
+
+    @property
+    def first(self) -> RawRank:
+        """The first rank that left a file."""
+        return self.ranks[min(self.ranks)]
+
+    @property
+    def finished(self) -> bool:
+        """Whether every rank wrote its end."""
+        return len(self.ranks) == self.size and all(each.end for each in self.ranks.values())
+
+
+def read_program(folder: Path) -> RawProgram:
+    """Read a raw folder.
+
+    Raises
+    ------
+    DataError
+        No rank left a readable file, or the files are of different programs.
+    """
+    paths = sorted(folder.glob(PATTERN))
+    allow_files(2 * len(paths) + SPARE_FILES)
+    ranks: dict[int, RawRank] = {}
+    unreadable: list[str] = []
+    for path in paths:
+        try:
+            found = read_rank(path)
+        except UnreadableVersionError:
+            raise
+        except DataError as error:
+            unreadable.append(str(error))
+            continue
+        if path.name != f"rank-{found.program.rank:07d}{SUFFIX}":
+            raise DamagedFileError(f"{path} is of rank {found.program.rank}, by its own words.")
+        ranks[found.program.rank] = found
+    if not ranks:
+        why = unreadable[0] if unreadable else f"{folder} has no raw file ({PATTERN})."
+        raise DataError(f"Nothing can be converted: {why}")
+    sizes = {each.program.size for each in ranks.values()}
+    if len(sizes) > 1 or max(ranks) >= min(sizes):
+        raise DamagedFileError(
+            f"{folder}: its files are of programs of {', '.join(map(str, sorted(sizes)))} ranks."
+        )
+    return RawProgram(folder=folder, ranks=ranks, size=sizes.pop(), unreadable=tuple(unreadable))
+
+
+def allow_files(count: int) -> None:
+    """Let this process keep more files open, as far as the system allows it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = count if hard == resource.RLIM_INFINITY else min(count, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

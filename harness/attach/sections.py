@@ -1,0 +1,180 @@
+"""The sections of an attached program, matched across its ranks and put together into runs.
+
+A section of one rank is the same solve as that of another rank if it has the same place among the
+sections of both on the same ranks. Solves of one kind make one run: same prefix, type, size and
+ranks. A solve that is incomplete is a run of its own kind, so that it spoils no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from hindmost.harness.attach.raw import Frame, RawProgram, RawRank, RawSection
+from hindmost.harness.recorder.state import PHASES as MPI_PHASES
+from hindmost.text import counted
+
+MOST_GROUPS = 64
+"""Runs of one program; there may be one for every rank, where each solves alone."""
+MOST_MARK = 1 << 12
+"""Letters and numbers of marks are below."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matched:
+    """A section of all ranks that take part in it.
+
+    Attributes
+    ----------
+    ranks : tuple of int
+        Of the program, in the order of the communicator.
+    parts : tuple of RawSection
+        One a rank, in the same order.
+    """
+
+    ranks: tuple[int, ...]
+    parts: tuple[RawSection, ...]
+
+    @property
+    def whole(self) -> bool:
+        """Whether it ended on all ranks and no record was lost."""
+        return all(each.facts.complete and not each.facts.lost for each in self.parts)
+
+    @property
+    def kind(self) -> tuple[object, ...]:
+        """What sections of one run have in common."""
+        facts = self.parts[0].facts
+        solver = (
+            facts.prefix,
+            facts.type,
+            facts.rows,
+            facts.restart,
+            facts.mat_type,
+            facts.pc_type,
+        )
+        return (facts.what, self.ranks, *solver, self.whole)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sections:
+    """What a program recorded, in the order of time.
+
+    Attributes
+    ----------
+    groups : tuple of tuple of Matched
+        Each a run.
+    left_out : tuple of str
+        Sentences on what cannot be a run.
+    """
+
+    groups: tuple[tuple[Matched, ...], ...]
+    left_out: tuple[str, ...]
+
+
+def sections_of(program: RawProgram) -> Sections:
+    """Match the sections of all ranks and group them."""
+    found: dict[tuple[int, int, int], dict[int, tuple[int, RawSection]]] = {}
+    faults: dict[str, int] = {}
+
+    def leave_out(why: str) -> None:
+        faults[why] = faults.get(why, 0) + 1
+
+    for rank, raw in sorted(program.ranks.items()):
+        counts: dict[tuple[int, int], int] = {}
+        until = -(1 << 62)
+        for each in raw.sections:
+            leader, size, place = communicator_of(each, rank, program)
+            number = counts[leader, size] = counts.get((leader, size), -1) + 1
+            why = fault_of(each, (leader, size, place), program.ranks[rank], until)
+            members = found.setdefault((leader, size, number), {})
+            if not why and place in members:
+                why = "other ranks with the same first rank solved as well"
+            if why:
+                leave_out(f"rank {rank}: {why}")
+                continue
+            until = each.facts.end_ns
+            members[place] = (rank, each)
+    matched = []
+    for (_, size, _), members in found.items():
+        if len(members) < size:
+            leave_out(f"only {len(members)} of {counted(size, 'rank')} have a record of it")
+            continue
+        in_order = [members[place] for place in sorted(members)]
+        whole = Matched(
+            ranks=tuple(rank for rank, _ in in_order), parts=tuple(each for _, each in in_order)
+        )
+        facts = [each.facts for each in whole.parts]
+        if len({(each.what, each.type, each.prefix) for each in facts}) > 1:
+            leave_out("its ranks recorded different solves")
+            continue
+        matched.append(whole)
+    groups: dict[tuple[object, ...], list[Matched]] = {}
+    for whole in sorted(matched, key=lambda each: each.parts[0].facts.begin_ns):
+        if whole.kind not in groups and len(groups) == MOST_GROUPS:
+            leave_out(f"it is of another kind or on other ranks than {MOST_GROUPS} runs before it")
+            continue
+        groups.setdefault(whole.kind, []).append(whole)
+    return Sections(
+        groups=tuple(tuple(each) for each in groups.values()),
+        left_out=tuple(sentences(faults)),
+    )
+
+
+def sentences(faults: dict[str, int]) -> Iterator[str]:
+    """Say what was left out, and why."""
+    for why, count in faults.items():
+        yield f"{counted(count, 'section')} left out: {why}"
+
+
+def communicator_of(each: RawSection, rank: int, program: RawProgram) -> tuple[int, int, int]:
+    """Return the first rank of a section's communicator, its size, and a rank's place in it."""
+    facts = each.facts
+    if facts.comm_size < 0:
+        return 0, program.size, rank
+    return facts.comm_leader, facts.comm_size, facts.comm_rank
+
+
+def fault_of(
+    each: RawSection, communicator: tuple[int, int, int], raw: RawRank, until_ns: int
+) -> str:
+    """Return why a section of a rank cannot be used; empty if it can.
+
+    Parameters
+    ----------
+    communicator : tuple of int
+        See `communicator_of`.
+    until_ns : int
+        When the section before it ended.
+    """
+    facts = each.facts
+    leader, size, place = communicator
+    if not (0 <= leader < raw.program.size and 0 <= place < size <= raw.program.size):
+        return "its communicator cannot be"
+    if facts.begin_ns < until_ns or facts.end_ns <= facts.begin_ns:
+        return "its times cannot be"
+    records = each.array(Frame.RECORDS)
+    if records.size < facts.kept:
+        return "its records were cut off"
+    what = records["what"]
+    known = len(raw.program.call_classes)
+    if records.size and not -known <= int(what.min()) <= int(what.max()) < MOST_MARK:
+        return "a record is of an unknown call or mark"
+    phase = records["phase"]
+    if (what == 0).any() or ((what < 0) & ((phase < 0) | (phase >= len(MPI_PHASES)))).any():
+        return "a record is neither a mark nor a call of a known kind"
+    begins = records["begin_ns"]
+    ends = np.where(what < 0, records["end_ns"], begins)
+    if (ends < begins).any() or (begins[1:] < ends[:-1]).any():
+        return "its records are not in the order of time"
+    if records.size and (int(begins[0]) < facts.begin_ns or int(ends[-1]) > facts.end_ns):
+        return "its records are not of its time"
+    peers = each.array(Frame.EDGES)
+    if peers.size and (
+        int(peers["peer"].min()) < 0
+        or int(peers["peer"].max()) >= size
+        or min(int(peers["messages"].min()), int(peers["bytes"].min())) < 0
+    ):
+        return "it sent to ranks that there are not"
+    return ""

@@ -1,0 +1,151 @@
+"""The settings that the preloaded recorder reads: what it keeps, and which PETSc events matter.
+
+The recorder in C knows no solver. Names of events and the letters of their marks come from the
+declarations in `hindmost.harness.krylov.solvers`, so that a solver is described once.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from hindmost.errors import UsageError
+from hindmost.harness.krylov.solvers import SOLVERS
+from hindmost.harness.recorder.attach import HALO_EVENTS, INNER_EVENTS, SOLVE_EVENT
+from hindmost.harness.recorder.build import SOURCES
+from hindmost.harness.runfile.provenance import Origins
+from hindmost.output import strict_json
+from hindmost.text import choose
+
+NONLINEAR_EVENT = "SNESSolve"
+TIME_STEP_EVENT = "TSStep"
+DEFAULT_MEMORY = "256MB"
+LEAST_MEMORY = 1 << 20
+MOST_MEMORY = 1 << 36
+SIZES = {"": 1, "kB": 1000, "MB": 1000**2, "GB": 1000**3, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttachRequest:
+    """What to record of a program.
+
+    Attributes
+    ----------
+    out : Path
+        Folder for the run files.
+    only : str or None
+        Record solves of this options prefix; None for all.
+    every : int
+        Record each Nth of these.
+    most : int or None
+        Record at most so many; None for all.
+    iterate_at : str
+        The MPI call at which an iteration ends, ``MPI_Allreduce`` or ``MPI_Allreduce:2``; empty for
+        marks of the program.
+    memory : str
+        Memory for records on each rank, as ``256MB``.
+    """
+
+    out: Path
+    only: str | None = None
+    every: int = 1
+    most: int | None = None
+    iterate_at: str = ""
+    memory: str = DEFAULT_MEMORY
+
+    def text(self, status: Path | None, origins: Origins | None) -> str:
+        """Return the file of settings.
+
+        Parameters
+        ----------
+        status : Path or None
+            The file to which the recorder appends what became of it.
+        origins : Origins or None
+            Where the program runs, for rank 0.
+
+        Raises
+        ------
+        UsageError
+            The request cannot be carried out.
+        """
+        if self.every < 1:
+            raise UsageError(f"--every {self.every}: give a number of at least 1.")
+        if self.most is not None and self.most < 1:
+            raise UsageError(f"--most {self.most}: give a number of at least 1.")
+        lines = [f"out {self.out.resolve()}", f"memory {memory_bytes(self.memory)}"]
+        if status is not None:
+            lines.append(f"status {status}")
+        if self.only is not None:
+            lines.append(f"only {self.only}")
+        lines.append(f"every {self.every}")
+        if self.most is not None:
+            lines.append(f"most {self.most}")
+        if self.iterate_at:
+            call, nth = iteration_call(self.iterate_at)
+            lines += [f"iterate {call}", f"nth {nth}"]
+        if origins is not None:
+            lines.append(f"origins {strict_json(asdict(origins))}")
+        lines += event_lines()
+        if any("\n" in line for line in lines):
+            raise UsageError(f"'{self.out}': a folder or prefix cannot contain a line end.")
+        return "".join(f"{line}\n" for line in lines)
+
+
+def event_lines() -> list[str]:
+    """Return the PETSc events that matter for every solver, then those of each."""
+    lines = [
+        f"solve {SOLVE_EVENT}",
+        f"snes {NONLINEAR_EVENT}",
+        f"ts {TIME_STEP_EVENT}",
+        *(f"halo {event}" for event in HALO_EVENTS),
+        *(f"inner {event}" for event in INNER_EVENTS),
+    ]
+    for name in SOLVERS.names:
+        lines.append(f"solver {name}")
+        lines += [
+            f"{mark.side} {mark.letter} {event}"
+            for mark in SOLVERS[name].pattern.marks
+            for event in mark.events
+        ]
+    return lines
+
+
+def memory_bytes(text: str) -> int:
+    """Return a size in bytes, written as ``256MB``.
+
+    Raises
+    ------
+    UsageError
+        It is not a size, or out of range.
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)", text)
+    if not found or found[2] not in SIZES:
+        raise UsageError(f"--memory {text}: write a size as 256MB or 1GiB.")
+    size = float(found[1]) * SIZES[found[2]]
+    if not LEAST_MEMORY <= size <= MOST_MEMORY:
+        raise UsageError(f"--memory {text}: give a size from 1MiB to 64GiB for each rank.")
+    return int(size)
+
+
+def call_names() -> list[str]:
+    """Return the MPI calls that the recorder intercepts."""
+    calls = next(source for source in SOURCES if source.name == "calls.h").read_text()
+    return [f"MPI_{name}" for name in re.findall(r"^(?:CALL|COUNTING)\((\w+),", calls, re.M)]
+
+
+def iteration_call(text: str) -> tuple[str, int]:
+    """Return the call and which of them end an iteration, written as ``MPI_Allreduce:2``.
+
+    Raises
+    ------
+    UsageError
+        The call is unknown, or the number is none.
+    """
+    name, _, nth = text.partition(":")
+    names = call_names()
+    if name not in names:
+        raise UsageError(f"--iterate-at {text}: unknown MPI call '{name}'; {choose(names, name)}.")
+    if nth and not (nth.isdigit() and int(nth) > 0):
+        raise UsageError(f"--iterate-at {text}: write every second call as {name}:2.")
+    return name, int(nth or 1)

@@ -1,0 +1,121 @@
+/* Loops of any MPI program: what lies between two marks is an iteration. Included once, by attached.h.
+ *
+ * A mark is MPI_Pcontrol(1), HINDMOST_ITERATION() of hindmost.h, or every Nth call of a name given to
+ * --iterate-at. The stretch from the first to the last mark is one section. The first mark decides: a
+ * loop that is open is recorded with all solves in it, and a mark inside a recorded solve is not kept. */
+
+enum { MOST_LOOP_PHASES = 64, PHASE_MARKS = 1000, WORK_MARK = 999 };
+
+static struct {
+  int open;
+  int64_t number, iterations, last_ns, last_seen;
+  int phases, open_phase; /* open_phase: 1 more than its number, 0: none */
+  char phase[MOST_LOOP_PHASES][64];
+  double load;
+} loop;
+
+static int loop_is_open(void) { return loop.open || marking_call >= 0; }
+
+static int own_thread(void) { return attached.on && attached.begun && !attached.ended && (!stretch || recording()); }
+
+static void loop_mark(int64_t t) {
+  if (!loop.open) {
+    attach_arm(attached.size);
+    loop.open = 1;
+    loop.iterations = 0;
+    loop.open_phase = 0;
+    loop.load = load_of_host();
+    t = state->begin_ns = now();
+    halo_depth = 0;
+  }
+  attached.marks++;
+  hindmost_next_body();
+  keep(t, loop.iterations, 'I', 0, 0, 0);
+  state->iteration = loop.iterations++;
+  loop.last_ns = t;
+  loop.last_seen = state->seen;
+}
+
+/* The end of an iteration, and the begin of the next. */
+void hindmost_iteration(void) {
+  if (!own_thread()) return;
+  if (solve.ksp) {
+    attached.lost_marks++;
+    return;
+  }
+  loop_mark(now());
+}
+
+void hindmost_phase_begin(const char *name) {
+  if (!loop.open || !own_thread() || !name) return;
+  int number = 0;
+  while (number < loop.phases && strncmp(loop.phase[number], name, sizeof loop.phase[0] - 1)) number++;
+  if (number == MOST_LOOP_PHASES) return;
+  if (number == loop.phases) copy_text(loop.phase[loop.phases++], sizeof loop.phase[0], name);
+  int64_t t = now();
+  if (loop.open_phase) keep(t, 0, PHASE_MARKS + 2 * loop.open_phase - 1, 0, 0, 0);
+  loop.open_phase = number + 1;
+  keep(t, 0, PHASE_MARKS + 2 * number, 0, 0, 0);
+}
+
+void hindmost_phase_end(void) {
+  if (!loop.open || !own_thread() || !loop.open_phase) return;
+  keep(now(), 0, PHASE_MARKS + 2 * loop.open_phase - 1, 0, 0, 0);
+  loop.open_phase = 0;
+}
+
+void hindmost_work(double amount) {
+  if (!loop.open || !own_thread()) return;
+  keep(now(), (int64_t)amount, WORK_MARK, 0, 0, 0);
+}
+
+/* Takes back what was counted after the last mark. */
+static void cut_after_last_mark(void) {
+  for (int64_t i = loop.last_seen; i < state->seen && i < state->capacity; i++) {
+    int32_t call = -1 - records[i].what;
+    if (call < 0 || call >= CALL_COUNT) continue;
+    int64_t spent = records[i].end_ns - records[i].begin_ns;
+    state->phase_ns[records[i].phase] -= spent;
+    if (records[i].phase == OTHER) state->other_ns[call] -= spent;
+  }
+  state->seen = loop.last_seen;
+  state->end_ns = loop.last_ns;
+}
+
+static void end_loop(int complete) {
+  if (!loop.open) return;
+  hindmost_disarm();
+  loop.open = 0;
+  if (loop.iterations < 2) return; /* one mark is no iteration */
+  cut_after_last_mark();
+  struct text text = {0};
+  begin_section(&text, "loop", loop.load);
+  text_string(&text, "type", "loop");
+  text_string(&text, "prefix", "");
+  text_number(&text, "solve", loop.number++);
+  text_number(&text, "comm_size", attached.size);
+  text_number(&text, "comm_rank", attached.rank);
+  text_number(&text, "comm_leader", 0);
+  text_number(&text, "iterations", loop.iterations - 1);
+  text_add(&text, ",\"phases\":[");
+  for (int i = 0; i < loop.phases; i++) {
+    text_add(&text, i ? "," : "");
+    text_quoted(&text, loop.phase[i]);
+  }
+  text_add(&text, "]");
+  end_section(&text, attached.own, complete);
+}
+
+void hindmost_loop_end(void) {
+  if (own_thread()) end_loop(1);
+}
+
+/* After a call that was recorded: whether it is the one at which iterations end. */
+static void mark_at_call(int64_t end_ns) {
+  static int64_t seen;
+  if (attached.ended || solve.ksp || seen++ % marking_nth) return;
+  if (loop.open)
+    loop_mark(end_ns);
+  else
+    hindmost_iteration();
+}

@@ -1,0 +1,466 @@
+/* Solves of a PETSc program. Included once, by attached.h.
+ *
+ * PETSc calls the recorder at the begin and end of its events. An outermost KSPSolve is a solve; those
+ * inside it are time of the outer one, counted by prefix and type. No header of PETSc is needed: its
+ * functions are looked up in the libpetsc of the process, and its integers, of 32 or 64 bits, are read
+ * into zeroed 64 bits (little endian). */
+
+enum { MOST_INNER = 32, INNER_DEPTH = 32, MOST_NONLINEAR = 16, PETSC_COMPLEX_TYPE = 2 };
+
+#define PETSC_FUNCTIONS(X)                                                                           \
+  X(PetscLogEventGetId, (const char *, int *)) X(PetscLogSet, (void *, void *))                      \
+  X(PetscLogLegacyCallbacksBegin, (void *, void *, void *, void *))                                  \
+  X(PetscGetVersionNumber, (int64_t *, int64_t *, int64_t *, int64_t *))                             \
+  X(PetscDataTypeFromString, (const char *, int *, int *)) X(PetscDataTypeGetSize, (int, size_t *))  \
+  X(PetscOptionsGetAll, (void *, char **)) X(PetscObjectGetComm, (void *, MPI_Comm *))               \
+  X(PetscPushErrorHandler, (void *, void *)) X(PetscPopErrorHandler, (void))                         \
+  X(KSPGetType, (void *, const char **)) X(KSPGetOptionsPrefix, (void *, const char **))             \
+  X(KSPGetOperators, (void *, void **, void **)) X(KSPGetPC, (void *, void **))                      \
+  X(KSPGetTolerances, (void *, void *, void *, void *, int64_t *))                                   \
+  X(KSPGetConvergedReason, (void *, int *)) X(KSPGetIterationNumber, (void *, int64_t *))            \
+  X(KSPMonitorSet, (void *, void *, void *, void *)) X(KSPGMRESGetRestart, (void *, int64_t *))      \
+  X(KSPGetNormType, (void *, int *)) X(PCGetType, (void *, const char **))                           \
+  X(MatGetType, (void *, const char **)) X(MatGetSize, (void *, int64_t *, int64_t *))               \
+  X(MatGetInfo, (void *, int, double *)) X(SNESGetIterationNumber, (void *, int64_t *))              \
+  X(TSGetStepNumber, (void *, int64_t *))
+
+static struct {
+  int connected;
+  void *library, *ignore;
+#define X(name, parameters) int(*name) parameters;
+  PETSC_FUNCTIONS(X)
+#undef X
+} petsc;
+
+/* What is read of a solve at its begin. */
+static struct {
+  void *ksp, *skipped_ksp; /* the recorded solve; an outermost one that is not recorded */
+  int64_t number, snes_step, time_step, rows, nonzeros, restart, most;
+  int comm_size, comm_rank, comm_leader, norm_type;
+  char type[32], prefix[128], mat_type[64], pc_type[64];
+  double rtol, atol, load;
+  MPI_Comm communicator;
+} solve;
+
+static struct {
+  void *ksp;
+  int64_t count, ns;
+  char prefix[128], type[32];
+} inner_solves[MOST_INNER];
+static struct {
+  int place;
+  int64_t begin_ns;
+} inner_stack[INNER_DEPTH];
+static int inner_count, inner_open;
+
+static void *nonlinear[MOST_NONLINEAR], *time_stepper;
+static int nonlinear_depth;
+
+static uint8_t event_levels[EVENTS], event_known[EVENTS];
+static int64_t names_found, names_applied = -1;
+static char applied_type[32];
+
+/* ---- PETSc's functions ---- */
+
+/* The libpetsc of the process, also where only its user's own scope has it, as with petsc4py. */
+static void find_petsc(void) {
+  struct libraries *found = libraries_named("libpetsc");
+  for (int i = 0; i < found->count && !petsc.library; i++) {
+    void *handle = dlopen(found->path[i], RTLD_LAZY | RTLD_NOLOAD);
+    if (handle && dlsym(handle, "KSPSolve"))
+      petsc.library = handle;
+    else if (handle)
+      dlclose(handle);
+  }
+}
+
+/* The function that a wrapper stands before. */
+static void *petsc_function(const char *name) {
+  void *next = dlsym(RTLD_NEXT, name);
+  if (next) return next;
+  if (!petsc.library) find_petsc();
+  return petsc.library ? dlsym(petsc.library, name) : NULL;
+}
+
+static void quietly(int begin) {
+  if (!petsc.ignore || !petsc.PetscPushErrorHandler || !petsc.PetscPopErrorHandler) return;
+  if (begin)
+    petsc.PetscPushErrorHandler(petsc.ignore, NULL);
+  else
+    petsc.PetscPopErrorHandler();
+}
+
+static int attached_event_begin(int event, int unused, void *a, void *b, void *c, void *d);
+static int attached_event_end(int event, int unused, void *a, void *b, void *c, void *d);
+
+/* Lets PETSc call the recorder at its events; after PetscInitialize. */
+static void connect_petsc(void) {
+  int64_t version[4] = {0};
+  int type = 0, found = 0;
+  size_t size = 0;
+  if (!attached.on || !attached.begun || petsc.connected) return;
+  if (!petsc.library) find_petsc();
+  if (!petsc.library) return;
+#define X(name, parameters) petsc.name = (int(*) parameters)dlsym(petsc.library, #name);
+  PETSC_FUNCTIONS(X)
+#undef X
+  petsc.ignore = dlsym(petsc.library, "PetscIgnoreErrorHandler");
+  void **before = dlsym(petsc.library, "PetscLogPLB"), **after = dlsym(petsc.library, "PetscLogPLE");
+  if (!petsc.PetscLogEventGetId || !petsc.KSPGetType || !petsc.KSPMonitorSet) return;
+  if (petsc.PetscLogLegacyCallbacksBegin) { /* PETSc 3.20: beside -log_view */
+    if (petsc.PetscLogLegacyCallbacksBegin(attached_event_begin, attached_event_end, NULL, NULL)) return;
+  } else if (petsc.PetscLogSet && before && after) { /* one handler: that of -log_view is called as well */
+    hindmost_call_as_well(*before, *after);
+    if (petsc.PetscLogSet(attached_event_begin, attached_event_end)) return;
+  } else {
+    return;
+  }
+  petsc.connected = 1;
+  if (petsc.PetscGetVersionNumber) petsc.PetscGetVersionNumber(&version[0], &version[1], &version[2], &version[3]);
+  snprintf(attached.petsc_version, sizeof attached.petsc_version, "%d.%d.%d", (int)version[0], (int)version[1], (int)version[2]);
+  if (petsc.PetscDataTypeFromString && petsc.PetscDataTypeGetSize) {
+    if (!petsc.PetscDataTypeFromString("scalar", &type, &found) && found && type == PETSC_COMPLEX_TYPE)
+      attached.scalar = "complex";
+    if (!petsc.PetscDataTypeFromString("real", &type, &found) && found && !petsc.PetscDataTypeGetSize(type, &size))
+      attached.real_bytes = (int)size;
+  }
+  write_program();
+}
+
+/* ---- events by name ---- */
+
+static void find_names(void) {
+  for (int i = 0; i < attached.watched_count; i++) {
+    struct watched *w = &attached.watched[i];
+    int id = -1;
+    if (w->id >= 0 || petsc.PetscLogEventGetId(w->name, &id) || id < 0 || id >= EVENTS) continue;
+    w->id = id;
+    event_levels[id] = w->level;
+    names_found++;
+  }
+}
+
+/* Lets the recorder keep the marks of a type of KSP. */
+static void apply_names(const char *type) {
+  int which = -1;
+  if (names_applied == names_found && !strcmp(applied_type, type)) return;
+  for (int i = 0; i < attached.solver_count; i++)
+    if (!strcmp(attached.solvers[i], type)) which = i;
+  hindmost_forget_events();
+  hindmost_watch_monitor('I');
+  for (int i = 0; i < attached.watched_count; i++) {
+    const struct watched *w = &attached.watched[i];
+    if (w->id < 0 || (w->solver >= 0 && w->solver != which)) continue;
+    hindmost_watch(w->id, w->begin_mark, w->end_mark, w->is_halo, w->is_solve, w->is_inner, 0);
+  }
+  copy_text(applied_type, sizeof applied_type, type);
+  names_applied = names_found;
+}
+
+/* ---- a solve ---- */
+
+static const char *text_of(int (*get)(void *, const char **), void *object) {
+  const char *text = NULL;
+  return get && object && !get(object, &text) && text ? text : "";
+}
+
+static double real_of(const void *value) {
+  return attached.real_bytes == 4 ? (double)*(const float *)value : attached.real_bytes == 8 ? *(const double *)value : NAN;
+}
+
+/* The place of this rank in the communicator of the solve. */
+static void read_communicator(void *ksp) {
+  MPI_Group theirs, everybody;
+  int zero = 0;
+  solve.communicator = attached.own;
+  solve.comm_size = attached.size;
+  solve.comm_rank = attached.rank;
+  solve.comm_leader = 0;
+  if (!petsc.PetscObjectGetComm || petsc.PetscObjectGetComm(ksp, &solve.communicator)) return;
+  PMPI_Comm_size(solve.communicator, &solve.comm_size);
+  PMPI_Comm_rank(solve.communicator, &solve.comm_rank);
+  PMPI_Comm_group(solve.communicator, &theirs);
+  PMPI_Comm_group(attached.own, &everybody);
+  PMPI_Group_translate_ranks(theirs, 1, &zero, everybody, &solve.comm_leader);
+  PMPI_Group_free(&theirs);
+  PMPI_Group_free(&everybody);
+}
+
+static void read_solve(void *ksp) {
+  void *matrix = NULL, *used = NULL, *pc = NULL;
+  double info[16] = {0};
+  union {
+    double d[2];
+    float f[2];
+  } rtol = {{0}}, atol = {{0}}, dtol = {{0}};
+  int64_t columns = 0;
+  solve.rows = solve.nonzeros = solve.snes_step = solve.time_step = -1;
+  solve.restart = solve.most = 0;
+  solve.norm_type = -1;
+  quietly(1);
+  read_communicator(ksp);
+  if (nonlinear_depth && nonlinear_depth <= MOST_NONLINEAR && petsc.SNESGetIterationNumber) {
+    solve.snes_step = 0;
+    petsc.SNESGetIterationNumber(nonlinear[nonlinear_depth - 1], &solve.snes_step);
+  }
+  if (time_stepper && petsc.TSGetStepNumber) {
+    solve.time_step = 0;
+    petsc.TSGetStepNumber(time_stepper, &solve.time_step);
+  }
+  if (petsc.KSPGetOperators && !petsc.KSPGetOperators(ksp, &matrix, &used) && matrix) {
+    copy_text(solve.mat_type, sizeof solve.mat_type, text_of(petsc.MatGetType, matrix));
+    solve.rows = 0;
+    if (!petsc.MatGetSize || petsc.MatGetSize(matrix, &solve.rows, &columns)) solve.rows = -1;
+    if (petsc.MatGetInfo && !strstr(solve.mat_type, "shell") && !petsc.MatGetInfo(matrix, 1, info)) /* MAT_LOCAL */
+      solve.nonzeros = (int64_t)info[2];
+  }
+  solve.pc_type[0] = 0;
+  if (petsc.KSPGetPC && !petsc.KSPGetPC(ksp, &pc)) copy_text(solve.pc_type, sizeof solve.pc_type, text_of(petsc.PCGetType, pc));
+  if (petsc.KSPGetTolerances) petsc.KSPGetTolerances(ksp, &rtol, &atol, &dtol, &solve.most);
+  solve.rtol = real_of(&rtol);
+  solve.atol = real_of(&atol);
+  if (petsc.KSPGetNormType) petsc.KSPGetNormType(ksp, &solve.norm_type);
+  if (petsc.KSPGMRESGetRestart && strstr(solve.type, "gmres")) petsc.KSPGMRESGetRestart(ksp, &solve.restart);
+  petsc.KSPMonitorSet(ksp, attached.real_bytes == 4 ? (void *)hindmost_monitor_single : (void *)hindmost_monitor, NULL, NULL);
+  quietly(0);
+}
+
+static int prefix_is_chosen(void) {
+  size_t size = strlen(attached.only);
+  if (!attached.has_only) return 1;
+  return !strncmp(solve.prefix, attached.only, size) && (!solve.prefix[size] || !strcmp(solve.prefix + size, "_"));
+}
+
+static int loop_is_open(void);
+
+static void begin_solve(void *ksp) {
+  static int64_t chosen, taken;
+  copy_text(solve.type, sizeof solve.type, text_of(petsc.KSPGetType, ksp));
+  copy_text(solve.prefix, sizeof solve.prefix, text_of(petsc.KSPGetOptionsPrefix, ksp));
+  if (!prefix_is_chosen()) { /* one inside it may be */
+    attached.passed++;
+    return;
+  }
+  solve.number = attached.solves++;
+  if (stretch || loop_is_open() || taken >= attached.most || chosen++ % attached.every) {
+    attached.skipped++;
+    solve.skipped_ksp = ksp;
+    return;
+  }
+  taken++;
+  find_names();
+  apply_names(solve.type);
+  read_solve(ksp);
+  solve.load = load_of_host();
+  solve.ksp = ksp;
+  inner_count = inner_open = 0;
+  hindmost_watch_solver(ksp);
+  attach_arm(solve.comm_size);
+}
+
+/* PETSc gives them as on a command line: a word that begins with a dash and a letter is a name. */
+static void write_options(void) {
+  static int written;
+  struct text text = {0};
+  char *all = NULL, *rest, *next;
+  if (written++ || !petsc.PetscOptionsGetAll || petsc.PetscOptionsGetAll(NULL, &all) || !all) return;
+  text_add(&text, "{");
+  for (char *word = strtok_r(all, " ", &rest); word; word = next) {
+    if (word[0] == '-') word++;
+    text_add(&text, text.size > 1 ? "," : "");
+    text_quoted(&text, word);
+    struct text joined = {0};
+    while ((next = strtok_r(NULL, " ", &rest)) && !(next[0] == '-' && isalpha((unsigned char)next[1])))
+      text_add(&joined, joined.size ? " %s" : "%s", next);
+    text_add(&text, ":");
+    text_quoted(&text, joined.at ? joined.at : "");
+    free(joined.at);
+  }
+  text_frame(&text, RAW_OPTIONS);
+  int (**release)(void *, int, const char *, const char *) = dlsym(petsc.library, "PetscTrFree");
+  if (release && *release) (*release)(all, __LINE__, __func__, __FILE__);
+}
+
+static void write_solve(int complete) {
+  struct text text = {0};
+  int reason = 0;
+  int64_t iterations = state->iteration;
+  if (complete) {
+    petsc.KSPGetConvergedReason(solve.ksp, &reason);
+    iterations = 0;
+    petsc.KSPGetIterationNumber(solve.ksp, &iterations);
+    write_options();
+  }
+  begin_section(&text, "solve", solve.load);
+  text_string(&text, "type", solve.type);
+  text_string(&text, "prefix", solve.prefix);
+  text_number(&text, "solve", solve.number);
+  text_number(&text, "snes_step", solve.snes_step);
+  text_number(&text, "time_step", solve.time_step);
+  text_number(&text, "comm_size", solve.comm_size);
+  text_number(&text, "comm_rank", solve.comm_rank);
+  text_number(&text, "comm_leader", solve.comm_leader);
+  text_number(&text, "rows", solve.rows);
+  text_number(&text, "nonzeros", solve.nonzeros);
+  text_string(&text, "mat_type", solve.mat_type);
+  text_string(&text, "pc_type", solve.pc_type);
+  text_number(&text, "restart", solve.restart);
+  text_real(&text, "rtol", solve.rtol);
+  text_real(&text, "atol", solve.atol);
+  text_number(&text, "most", solve.most);
+  text_number(&text, "norm_type", solve.norm_type);
+  text_number(&text, "reason", reason);
+  text_number(&text, "iterations", iterations);
+  text_add(&text, ",\"inner\":[");
+  for (int i = 0; i < inner_count; i++) {
+    text_add(&text, i ? ",{" : "{");
+    text_string(&text, "prefix", inner_solves[i].prefix);
+    text_string(&text, "type", inner_solves[i].type);
+    text_number(&text, "count", inner_solves[i].count);
+    text_number(&text, "ns", inner_solves[i].ns);
+    text_add(&text, "}");
+  }
+  text_add(&text, "]");
+  end_section(&text, solve.communicator, complete);
+  solve.ksp = NULL;
+}
+
+static void end_solve(void) {
+  hindmost_disarm();
+  write_solve(1);
+}
+
+/* The program ends, or goes on after an error of PETSc, inside a solve. */
+static void end_solve_unfinished(void) {
+  if (!solve.ksp) return;
+  hindmost_disarm();
+  write_solve(0);
+}
+
+/* ---- solves inside a solve ---- */
+
+static void inner_begin(void *ksp) {
+  int place = 0;
+  while (place < inner_count && inner_solves[place].ksp != ksp) place++;
+  if (place == inner_count) {
+    const char *type = text_of(petsc.KSPGetType, ksp), *prefix = text_of(petsc.KSPGetOptionsPrefix, ksp);
+    for (place = 0; place < inner_count; place++)
+      if (!strcmp(inner_solves[place].type, type) && !strcmp(inner_solves[place].prefix, prefix)) break;
+    if (place == inner_count && place < MOST_INNER) {
+      inner_count++;
+      inner_solves[place].ksp = ksp;
+      inner_solves[place].count = inner_solves[place].ns = 0;
+      copy_text(inner_solves[place].type, sizeof inner_solves[place].type, type);
+      copy_text(inner_solves[place].prefix, sizeof inner_solves[place].prefix, prefix);
+    }
+  }
+  if (inner_open < INNER_DEPTH) {
+    inner_stack[inner_open].place = place;
+    inner_stack[inner_open].begin_ns = now();
+  }
+  inner_open++;
+}
+
+static void inner_end(void) {
+  if (!inner_open || --inner_open >= INNER_DEPTH) return;
+  int place = inner_stack[inner_open].place;
+  if (place >= MOST_INNER) return;
+  inner_solves[place].count++;
+  inner_solves[place].ns += now() - inner_stack[inner_open].begin_ns;
+}
+
+/* ---- callbacks ---- */
+
+static void enter_level(int level, void *object) {
+  if (level == SNES_LEVEL) {
+    for (int i = 0; i < nonlinear_depth && i < MOST_NONLINEAR; i++)
+      if (nonlinear[i] == object) nonlinear_depth = i; /* its last solve ended with an error */
+    if (nonlinear_depth < MOST_NONLINEAR) nonlinear[nonlinear_depth] = object;
+    nonlinear_depth++;
+  } else if (level == TS_LEVEL) {
+    time_stepper = object;
+  } else if (level == SOLVE_LEVEL) {
+    if (object == solve.ksp) end_solve_unfinished(); /* as above */
+    if (object == solve.skipped_ksp) solve.skipped_ksp = NULL;
+    if (solve.ksp)
+      inner_begin(object);
+    else if (!solve.skipped_ksp)
+      begin_solve(object);
+  }
+}
+
+static int attached_event_begin(int event, int unused, void *a, void *b, void *c, void *d) {
+  if ((unsigned)event < EVENTS && attached.on && !attached.ended && (!stretch || recording())) {
+    if (!event_known[event] && !stretch) {
+      event_known[event] = 1;
+      find_names();
+    }
+    if (event_levels[event]) enter_level(event_levels[event], a);
+  }
+  return hindmost_event_begin(event, unused, a, b, c, d);
+}
+
+static int attached_event_end(int event, int unused, void *a, void *b, void *c, void *d) {
+  int error = hindmost_event_end(event, unused, a, b, c, d);
+  if ((unsigned)event >= EVENTS || !event_levels[event] || !attached.on || attached.ended || (stretch && !recording()))
+    return error;
+  switch (event_levels[event]) {
+  case SNES_LEVEL:
+    if (nonlinear_depth) nonlinear_depth--;
+    break;
+  case TS_LEVEL:
+    time_stepper = NULL;
+    break;
+  case SOLVE_LEVEL:
+    if (a == solve.ksp)
+      end_solve();
+    else if (a == solve.skipped_ksp)
+      solve.skipped_ksp = NULL;
+    else if (solve.ksp)
+      inner_end();
+  }
+  return error;
+}
+
+/* ---- calls of the program ---- */
+
+int PetscInitialize(int *argc, char ***argv, const char file[], const char help[]) {
+  static int (*real)(int *, char ***, const char *, const char *);
+  if (!real) real = petsc_function("PetscInitialize");
+  if (!real) return 56; /* PETSC_ERR_SUP; nobody calls this without a libpetsc */
+  int error = real(argc, argv, file, help);
+  if (!error) connect_petsc();
+  return error;
+}
+
+/* Forms of which some do not call PetscInitialize where another library could see it. Their arguments
+ * are addresses and lengths: eight words are passed on whatever they are. */
+#define STARTS_PETSC(name)                                                                             \
+  int name(void *a, void *b, void *c, void *d, void *e, void *f, void *g, void *h) {                   \
+    static int (*real)(void *, void *, void *, void *, void *, void *, void *, void *);                \
+    if (!real) real = petsc_function(#name);                                                           \
+    if (!real) return 56;                                                                              \
+    int error = real(a, b, c, d, e, f, g, h);                                                          \
+    connect_petsc();                                                                                   \
+    return error;                                                                                      \
+  }
+STARTS_PETSC(PetscInitializeNoArguments)
+STARTS_PETSC(PetscInitializeNoPointers)
+STARTS_PETSC(petscinitializef_)
+STARTS_PETSC(petscinitializenoarguments_)
+STARTS_PETSC(petscinitialize_)
+
+/* What monitors do is not part of the method. */
+int KSPMonitor(void *ksp, int64_t iteration, double norm) {
+  static int (*real)(void *, int64_t, double);
+  if (!real) real = petsc_function("KSPMonitor");
+  if (!real) return 56;
+  if (!attached.on) return real(ksp, iteration, norm);
+  hindmost_first_monitor(ksp, (int)iteration, norm, NULL);
+  int error = real(ksp, iteration, norm);
+  if (recording() && ksp == solver && in_monitors) {
+    inner_depth--;
+    in_monitors = 0;
+  }
+  return error;
+}

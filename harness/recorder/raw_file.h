@@ -1,0 +1,181 @@
+/* The raw file that an attached rank writes: frames with a checksum each, so that a torn file is good
+ * up to its last whole frame. Included once, by attached.h; harness/attach/raw.py reads it.
+ *
+ * A file that cannot be written any more ends at its last whole frame, and the program goes on. */
+#include <errno.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+
+enum raw_kind { RAW_PROGRAM = 1, RAW_CLOCK, RAW_SECTION, RAW_RECORDS, RAW_NORMS, RAW_EDGES, RAW_END, RAW_OPTIONS };
+
+struct raw_head {
+  char magic[4];
+  uint32_t kind;
+  uint64_t bytes;
+  uint32_t crc, number;
+};
+
+static struct {
+  int fd, failure; /* failure: the number of the system's error, 0 if there was none */
+  uint32_t frames;
+  off_t size;
+} raw = {.fd = -1};
+
+/* ---- CRC-32 as zlib's, eight bytes at a time ---- */
+
+static uint32_t crc_tables[8][256];
+
+static void make_crc_tables(void) {
+  for (uint32_t i = 0; i < 256; i++) {
+    uint32_t value = i;
+    for (int bit = 0; bit < 8; bit++) value = value & 1 ? value >> 1 ^ 0xEDB88320u : value >> 1;
+    crc_tables[0][i] = value;
+  }
+  for (int t = 1; t < 8; t++)
+    for (int i = 0; i < 256; i++)
+      crc_tables[t][i] = crc_tables[t - 1][i] >> 8 ^ crc_tables[0][crc_tables[t - 1][i] & 0xFF];
+}
+
+static uint32_t crc_of(const void *memory, size_t bytes) {
+  const uint8_t *at = memory;
+  uint32_t crc = 0xFFFFFFFFu;
+  for (; bytes >= 8; bytes -= 8, at += 8) {
+    uint32_t low = crc ^ ((uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24);
+    crc = crc_tables[7][low & 0xFF] ^ crc_tables[6][low >> 8 & 0xFF] ^ crc_tables[5][low >> 16 & 0xFF] ^
+          crc_tables[4][low >> 24] ^ crc_tables[3][at[4]] ^ crc_tables[2][at[5]] ^ crc_tables[1][at[6]] ^
+          crc_tables[0][at[7]];
+  }
+  while (bytes--) crc = crc >> 8 ^ crc_tables[0][(crc ^ *at++) & 0xFF];
+  return crc ^ 0xFFFFFFFFu;
+}
+
+/* ---- frames ---- */
+
+static int write_all(int fd, const void *memory, size_t bytes) {
+  for (const char *at = memory; bytes;) {
+    ssize_t written = write(fd, at, bytes);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return written ? errno : EIO;
+    at += written;
+    bytes -= (size_t)written;
+  }
+  return 0;
+}
+
+static void raw_frame(enum raw_kind kind, const void *payload, size_t bytes) {
+  if (raw.fd < 0 || raw.failure) return;
+  struct raw_head head = {{'H', 'M', 'R', 'W'}, kind, bytes, crc_of(payload, bytes), raw.frames};
+  raw.failure = write_all(raw.fd, &head, sizeof head);
+  if (!raw.failure) raw.failure = write_all(raw.fd, payload, bytes);
+  if (raw.failure) { /* for want of room: what is whole stays */
+    if (ftruncate(raw.fd, raw.size)) return;
+    lseek(raw.fd, raw.size, SEEK_SET);
+    return;
+  }
+  raw.size += (off_t)(sizeof head + bytes);
+  raw.frames++;
+}
+
+static void raw_close(void) {
+  if (raw.fd < 0) return;
+  fsync(raw.fd);
+  close(raw.fd);
+  raw.fd = -1;
+}
+
+/* ---- JSON ---- */
+
+struct text {
+  char *at;
+  size_t size, room;
+};
+
+static char *text_spare; /* for the one text of a signal's handler, which must not ask for memory */
+static size_t text_spare_size;
+
+static int text_room(struct text *text, size_t more) {
+  if (text->size + more + 1 <= text->room) return 1;
+  if (text_spare) {
+    if (text->at && text->at != text_spare) return 0;
+    text->at = text_spare;
+    text->room = text_spare_size;
+    return text->size + more + 1 <= text->room;
+  }
+  size_t room = 2 * (text->size + more) + 256;
+  char *moved = realloc(text->at, room);
+  if (!moved) return 0;
+  text->at = moved;
+  text->room = room;
+  return 1;
+}
+
+__attribute__((format(printf, 2, 3))) static void text_add(struct text *text, const char *format, ...) {
+  va_list words, again;
+  va_start(words, format);
+  va_copy(again, words);
+  int size = vsnprintf(NULL, 0, format, again);
+  va_end(again);
+  if (size > 0 && text_room(text, (size_t)size)) {
+    vsnprintf(text->at + text->size, (size_t)size + 1, format, words);
+    text->size += (size_t)size;
+  }
+  va_end(words);
+}
+
+/* Bytes of the character of UTF-8 that begins here, 0 if none does. */
+static int utf8_length(const unsigned char *at) {
+  int length = *at < 0x80 ? 1 : *at >= 0xC2 && *at < 0xE0 ? 2 : *at >= 0xE0 && *at < 0xF0 ? 3 : *at >= 0xF0 && *at < 0xF5 ? 4 : 0;
+  for (int i = 1; i < length; i++)
+    if ((at[i] & 0xC0) != 0x80) return 0;
+  if ((*at == 0xE0 && at[1] < 0xA0) || (*at == 0xED && at[1] > 0x9F) || (*at == 0xF0 && at[1] < 0x90) ||
+      (*at == 0xF4 && at[1] > 0x8F))
+    return 0;
+  return length;
+}
+
+/* A string of JSON; what is not UTF-8 becomes a question mark. */
+static void text_quoted(struct text *text, const char *string) {
+  text_add(text, "\"");
+  for (const unsigned char *at = (const unsigned char *)(string ? string : ""); *at;) {
+    int length = utf8_length(at);
+    if (length == 1 && (*at < 0x20 || *at == 0x7F || *at == '"' || *at == '\\'))
+      text_add(text, "\\u%04x", *at);
+    else if (length)
+      text_add(text, "%.*s", length, (const char *)at);
+    else
+      text_add(text, "?");
+    at += length ? length : 1;
+  }
+  text_add(text, "\"");
+}
+
+static void text_key(struct text *text, const char *key) {
+  text_add(text, "%s\"%s\":", text->size && text->at[text->size - 1] == '{' ? "" : ",", key);
+}
+
+static void text_string(struct text *text, const char *key, const char *value) {
+  text_key(text, key);
+  text_quoted(text, value);
+}
+
+static void text_number(struct text *text, const char *key, int64_t value) {
+  text_key(text, key);
+  text_add(text, "%lld", (long long)value);
+}
+
+/* A number of C that JSON has; else null. */
+static void text_real(struct text *text, const char *key, double value) {
+  text_key(text, key);
+  if (isfinite(value))
+    text_add(text, "%.17g", value);
+  else
+    text_add(text, "null");
+}
+
+/* Ends the object, writes it as a frame and frees it. */
+static void text_frame(struct text *text, enum raw_kind kind) {
+  text_add(text, "}");
+  if (text->at) raw_frame(kind, text->at, text->size);
+  if (text->at != text_spare) free(text->at);
+  *text = (struct text){0};
+}

@@ -1,0 +1,216 @@
+"""``hindmost attach``: record a program that knows nothing of hindmost."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from hindmost.errors import HindmostError, MissingError, UsageError
+from hindmost.files import write_whole
+from hindmost.harness.attach.environment import export_lines, variables
+from hindmost.harness.attach.outcome import Outcome, problem, read_outcome
+from hindmost.harness.attach.program import end_as, hold_signals, release_signals, run_program
+from hindmost.harness.launch import assigned_rank
+from hindmost.harness.recorder.build import recorder_library
+from hindmost.output import warn, warn_lines, write_lines
+
+SETTINGS_SUFFIX = ".settings"
+
+EXAMPLES = """\
+examples:
+  mpiexec -n 4 hindmost attach --out runs -- ./app -ksp_type gmres
+  srun hindmost attach --out runs -- python app.py
+  mpiexec -n 4 hindmost attach --out runs --only ice_ --every 10 -- ./app
+  mpiexec -n 4 hindmost attach --out runs --iterate-at MPI_Allreduce -- ./app
+  eval "$(hindmost attach --print-env --out runs)"; mpiexec -n 4 ./app
+  hindmost attach --convert runs
+
+The program must be dynamically linked. Of a PETSc program every outermost KSPSolve is recorded. Of
+another MPI program the iterations between marks are: MPI_Pcontrol(1), HINDMOST_ITERATION() of
+hindmost.h, or the calls of --iterate-at. The exit status is the program's; it is 4 if that was 0
+and nothing could be recorded.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.epilog = EXAMPLES
+    parser.description = (
+        "Record the solves or iterations of a program on every rank, without rebuilding it. The "
+        "program and its arguments follow '--'."
+    )
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="folder for the run files")
+    parser.add_argument(
+        "--only", metavar="PREFIX", help="record KSPs of this PETSc options prefix only"
+    )
+    parser.add_argument(
+        "--every", type=int, default=1, metavar="N", help="record each Nth solve (%(default)s)"
+    )
+    parser.add_argument("--most", type=int, metavar="N", help="record at most N solves (all)")
+    parser.add_argument(
+        "--iterate-at",
+        default="",
+        metavar="CALL[:N]",
+        help="end an iteration at each Nth call of an MPI function, as MPI_Allreduce:2",
+    )
+    parser.add_argument(
+        "--memory",
+        default="256MB",
+        metavar="SIZE",
+        help="memory for the records of a solve or loop on each rank (%(default)s)",
+    )
+    parser.add_argument(
+        "--mpicc",
+        default="",
+        metavar="PATH",
+        help="compiler of the program's MPI (that of this environment)",
+    )
+    parser.add_argument(
+        "--print-env", action="store_true", help="print the environment for a script of your own"
+    )
+    parser.add_argument(
+        "--print-include", action="store_true", help="print the folder of hindmost.h"
+    )
+    parser.add_argument(
+        "--convert",
+        type=Path,
+        metavar="FOLDER",
+        help="write run files from what a program left in a folder",
+    )
+
+
+def perform(arguments: argparse.Namespace) -> int:
+    """Record a program."""
+    if arguments.print_include:
+        from hindmost.harness import attach
+
+        write_lines(str(Path(attach.__file__).resolve().parent))
+        return 0
+    if arguments.convert is not None:
+        return convert_left(arguments.convert, arguments.out)
+    if arguments.out is None:
+        raise UsageError("Give a folder for the run files with --out. See: hindmost attach --help")
+    program = list(arguments.program)
+    if arguments.print_env:
+        if program:
+            raise UsageError("--print-env runs no program; remove what follows '--'.")
+        return print_environment(arguments)
+    if not program:
+        raise UsageError("Give the program to record after '--'. See: hindmost attach --help")
+    return record(arguments, program)
+
+
+def settings_text(arguments: argparse.Namespace, status: Path | None) -> str:
+    """Return the settings of the recorder; see `AttachRequest.text`."""
+    # They import numerical libraries, whose threads inherit the signals that are blocked by now.
+    from hindmost.harness.attach.settings import AttachRequest
+    from hindmost.harness.runfile.provenance import origins
+
+    mine = assigned_rank()
+    request = AttachRequest(
+        out=arguments.out,
+        only=arguments.only,
+        every=arguments.every,
+        most=arguments.most,
+        iterate_at=arguments.iterate_at,
+        memory=arguments.memory,
+    )
+    return request.text(status, None if mine.rank else origins("", mine.size, Path.cwd()))
+
+
+def make_folder(out: Path) -> None:
+    """Make the folder for the run files.
+
+    Raises
+    ------
+    UsageError
+        That is impossible.
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"--out {out}: the folder cannot be made ({error.strerror}); choose another one."
+        ) from error
+
+
+def print_environment(arguments: argparse.Namespace) -> int:
+    """Print lines for a shell that record the MPI programs it starts."""
+    text = settings_text(arguments, None)
+    library = recorder_library(arguments.mpicc)
+    make_folder(arguments.out)
+    # Named by its contents: the same request twice leaves one file.
+    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+    settings = arguments.out.resolve() / f".attach-{digest}{SETTINGS_SUFFIX}"
+    try:
+        write_whole(settings, text)
+    except OSError as error:
+        raise UsageError(f"{settings} cannot be written ({error.strerror}).") from error
+    write_lines(*export_lines(library, settings))
+    return 0
+
+
+def record(arguments: argparse.Namespace, program: list[str]) -> int:
+    """Run the program with the recorder preloaded; on rank 0, write the run files."""
+    blocked = hold_signals()
+    original = dict(os.environ)
+    private = Path(tempfile.mkdtemp(prefix="hindmost-attach-"))
+    try:
+        status_file = private / "status"
+        status_file.touch(mode=0o600)
+        text = settings_text(arguments, status_file)
+        library = recorder_library(arguments.mpicc)
+        make_folder(arguments.out)
+        settings = private / f"attach{SETTINGS_SUFFIX}"
+        settings.write_text(text)
+        environment = {**original, **variables(library, settings, original)}
+        status = run_program(program, environment, blocked)
+        found = read_outcome(status_file)
+    finally:
+        shutil.rmtree(private, ignore_errors=True)
+        release_signals(blocked)
+    failed = finish(found, arguments, Path(program[0]).name)
+    return end_as(status) if status else failed
+
+
+def finish(found: Outcome, arguments: argparse.Namespace, program: str) -> int:
+    """Convert what was recorded, and say what was not, on rank 0; return 0 or a status."""
+    if not found.folders and assigned_rank().rank > 0:
+        return 0
+    reason = problem(found, program, arguments.only)
+    if reason:
+        warn(reason)
+        for folder in found.folders if not found.sections else ():
+            shutil.rmtree(folder, ignore_errors=True)
+        return MissingError.exit_status
+    if found.lost:
+        warn(
+            f"The records on rank 0 are cut off: {found.lost}. Free some space in {arguments.out}."
+        )
+    for folder in found.folders:
+        try:
+            report(folder, arguments.out)
+        except HindmostError as error:
+            warn(f"{folder} is kept, but no run file was written: {error}")
+            return error.exit_status
+    return 0
+
+
+def report(folder: Path, out: Path) -> None:
+    """Convert a raw folder and name the run files."""
+    convert = importlib.import_module("hindmost.harness.attach.convert").convert
+    files = convert(folder, out, report=warn)
+    warn_lines(*(f"hindmost: recorded {file}" for file in files))
+
+
+def convert_left(folder: Path, out: Path | None) -> int:
+    """Convert what programs left in a folder, also those that ended early."""
+    convert_all = importlib.import_module("hindmost.harness.attach.pending").convert_all
+    for file in convert_all(folder, out or folder, warn):
+        write_lines(str(file))
+    return 0

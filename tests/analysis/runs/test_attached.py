@@ -1,0 +1,237 @@
+"""What a person reads first of an attached program."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.conftest import run_values
+
+from hindmost.analysis.runs.attached import AttachedRun, attached_programs
+from hindmost.analysis.runs.check import findings_of
+from hindmost.analysis.runs.configuration import configuration
+from hindmost.analysis.runs.finding import Finding
+from hindmost.analysis.runs.groups import group_runs
+from hindmost.cli import main
+from hindmost.harness.runfile.bodies import PHASES
+from hindmost.harness.runfile.contents import Header
+from hindmost.harness.runfile.reader import Run, open_run
+from hindmost.harness.runfile.writer import write_whole
+
+ATTACHED = {
+    "execution": "node 7 1",
+    "name": "app",
+    "program": ["./app", "-n", "7"],
+    "prefix": "",
+    "solves": 4,
+    "seconds": 0.012,
+    "finished": True,
+    "snes_steps": [0, 3],
+    "without_iterations": 1,
+    "solves_skipped": 0,
+    "reasons": {"CONVERGED_RTOL": 4},
+    "inner": [{"prefix": "mg_", "type": "preonly", "count": 160, "seconds": 0.006}],
+    "program_s": 0.024,
+    "pipelined": ["pgmres"],
+}
+BODIES = 120
+
+
+def phases_of(work_us: tuple[float, ...], halo_us: float, step_us: float) -> dict[str, Any]:
+    """Return the variables of a run whose ranks meet in every body; one solve every 30."""
+    ranks = len(work_us)
+    values = run_values(iterations=BODIES, ranks=ranks, restart=30, seed=1)
+    phases = np.zeros((BODIES, ranks, len(PHASES)))
+    for rank, work in enumerate(work_us):
+        phases[:, rank, PHASES.index("local")] = work * 1e-6
+        phases[:, rank, PHASES.index("halo")] = halo_us * 1e-6
+        phases[:, rank, PHASES.index("wait")] = (step_us - halo_us - work) * 1e-6
+    duration = np.full((BODIES, ranks), step_us * 1e-6)
+    gaps = np.asarray(values["restart_duration"])
+    lead = np.full(ranks, 10e-6)
+    begins = np.cumsum(duration, axis=0) - duration + np.repeat(np.arange(4), 30)[:, None] * 20e-6
+    dropped = ("event_", "instructions", "cycles")
+    return {
+        **{name: value for name, value in values.items() if not name.startswith(dropped)},
+        "duration": duration,
+        "start": lead + begins,
+        "phase_duration": phases,
+        "lead_in": lead,
+        "lead_out": lead,
+        "solve_time": 2 * lead + duration.sum(axis=0) + gaps.sum(axis=0),
+        "solve": np.repeat(np.arange(4), 30),
+        "snes_step": np.repeat(np.arange(4), 30),
+    }
+
+
+@pytest.fixture
+def write(tmp_path: Path, header: Header) -> Any:
+    """Return what writes an attached run."""
+
+    def written(
+        work_us: tuple[float, ...] = (50.0, 50.0, 50.0),
+        halo_us: float = 5.0,
+        step_us: float = 60.0,
+        synchronisation: Any = "blocking",
+        spec: dict[str, Any] | None = None,
+        **attached: Any,
+    ) -> Run:
+        said = {
+            "mpi_seen": True,
+            "pid": 7,
+            "petsc_options": [],
+            "attached": {**ATTACHED, **attached},
+        }
+        values = phases_of(work_us, halo_us, step_us)
+        about = replace(
+            header,
+            workload="app",
+            ranks=len(work_us),
+            iterations=BODIES,
+            restart=30,
+            synchronisation=synchronisation,
+            spec={**said, **(spec or {})},
+        )
+        return open_run(write_whole(tmp_path, about, values))
+
+    return written
+
+
+def story(run: Run) -> tuple[AttachedRun, str]:
+    (program,) = attached_programs([run])
+    return program.runs[0], "\n".join(program.lines())
+
+
+def test_how_many_solves_and_where_their_time_goes(write: Any) -> None:
+    found, text = story(write())
+    time_s = BODIES * 60e-6 + 80e-6
+    assert "app: ./app -n 7, 3 ranks, 2026-01-02 03:04:05 UTC" in text
+    assert "4 solves by gmres, 120 iterations in all, Newton steps 0 to 3, 1 without" in text
+    assert "take 7.28 ms, 30 % of the 24.0 ms between MPI_Init and MPI_Finalize." in text
+    assert found.shares["local"] == pytest.approx(BODIES * 50e-6 / time_s, rel=1e-5)
+    assert found.shares["outside"] == pytest.approx(80e-6 / time_s, rel=1e-3)
+    assert sum(found.shares.values()) == pytest.approx(1.0)
+    assert "82 % local work, 8 % wait in collectives, 8 % halo exchange, 1 % outside" in text
+    assert "mg_ (preonly, 160 times) 50 %" in text
+
+
+def test_the_straggler_works_and_the_others_wait(write: Any) -> None:
+    found, text = story(write((40.0, 54.0, 41.0)))
+    assert found.straggler == 1
+    assert found.excess == pytest.approx(54 / 45 - 1)
+    assert "Rank 1 is the straggler: it does 20 % more work than the mean." in text
+    assert "It works 90 % of its iterations and waits 10 %; the others wait 33 %." in text
+    # With the mean work on every rank the straggler would be 9 us faster in each iteration.
+    assert found.imbalance == pytest.approx(BODIES * 9e-6 / (BODIES * 60e-6 + 80e-6), rel=1e-4)
+    assert "Next: balance the work." in text
+
+
+def test_no_rank_is_blamed_for_what_all_wait(write: Any) -> None:
+    found, text = story(write((30.0, 31.0, 30.5)))
+    assert found.straggler is None
+    assert "No rank is a straggler" in text
+    assert "does 1.6 % more than the mean, which is 0.8 % of the solve time" in text
+
+
+def test_more_work_that_costs_nothing_makes_no_straggler(write: Any) -> None:
+    found, text = story(write((1.0, 1.5, 1.0)))
+    assert found.excess > 0.2
+    assert found.straggler is None
+    assert "No rank is a straggler" in text
+
+
+def test_a_disturbed_run_is_to_be_repeated_first(write: Any) -> None:
+    run = write((30.0, 31.0, 30.5), spec={"failure": ""})
+    finding = Finding(
+        file=str(run.path), code="load", severity="note", text="busy", advice="", doubts=()
+    )
+    (program,) = attached_programs([run], [finding])
+    assert "Next: repeat on a quiet machine before anything else: busy." in program.lines()[-3]
+
+
+def test_the_bound_of_a_pipelined_solver(write: Any) -> None:
+    # The rank that waits least can hide 60 - 5 - 31 us behind its own work; what others wait more
+    # does not shorten the solve.
+    found, text = story(write((30.0, 31.0, 30.5), prefix="u_"))
+    time_s = BODIES * 60e-6 + 80e-6
+    assert found.hidden == pytest.approx(BODIES * 24e-6 / time_s, rel=1e-4)
+    assert "A pipelined solver could save at most 39.6 % of this time." in text
+    assert text.count("It assumes") == 1
+    assert "attach once more with -u_ksp_type pgmres" in text
+
+
+def test_no_more_is_hidden_than_there_is_work(write: Any) -> None:
+    found, _ = story(write((10.0, 10.0, 10.0)))
+    assert found.hidden == pytest.approx(BODIES * 10e-6 / (BODIES * 60e-6 + 80e-6), rel=1e-4)
+
+
+def test_a_pipelined_solver_has_no_bound(write: Any) -> None:
+    found, text = story(write(synchronisation="pipelined"))
+    assert found.hidden is None
+    assert "is pipelined already" in text
+    assert "could save" not in text
+
+
+def test_nothing_is_said_of_what_is_not_known(write: Any) -> None:
+    found, text = story(write(spec={"mpi_seen": False}, solves_skipped=3, finished=False))
+    assert found.straggler is None or "No rank is named" in text
+    _, alone = story(write((50.0,)))
+    assert "one rank, so nobody waits" in alone
+    assert "pipelined" not in alone
+    assert "did not end by MPI_Finalize" in text
+    assert "3 further solves" in text
+
+
+def test_a_loop_has_iterations_and_no_solver(write: Any) -> None:
+    found, text = story(write((30.0, 31.0, 30.5), solves=0))
+    assert "120 iterations of its loop take" in text
+    assert found.hidden is None
+    assert "pipelined" not in text
+
+
+def test_runs_of_one_program_stand_together(write: Any, header: Header) -> None:
+    runs = [write(), write(step_us=80.0), write(execution="node 8 2")]
+    first, second = attached_programs(runs)
+    assert [each.run for each in first.runs] == [runs[1], runs[0]]  # the longest first
+    assert [each.run for each in second.runs] == [runs[2]]
+    assert "8 solves in 2 files" in "\n".join(first.lines())
+
+
+def test_show_says_it_first(write: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    run = write((40.0, 54.0, 41.0))
+    assert main(["show", str(run.path.parent)]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("app: ./app -n 7, 3 ranks, 2026")
+    assert said.index("straggler") < said.index("body time")
+    assert "120 iterations of 4 solves" in said
+    assert main(["show", str(run.path), "--json"]) == 0
+    (program,) = json.loads(capsys.readouterr().out)["programs"]
+    assert program["runs"][0]["straggler"] == 1
+
+
+def test_repeats_have_as_many_solves(write: Any) -> None:
+    runs = [write(), write(execution="node 8 2", seconds=0.3), write(solves=9)]
+    assert [len(group.runs) for group in group_runs(runs)] == [2, 1]
+    assert configuration(runs[0])["solves"] == "4"
+    advice = " ".join(each.advice for each in findings_of(group_runs(runs)))
+    assert "--warmup" not in advice
+    assert "listen" not in advice
+
+
+@pytest.mark.parametrize(
+    "attached",
+    [
+        {"inner": [{"prefix": 1}]},
+        {"solves": -1},
+        {"snes_steps": [1]},
+        {"program": "app"},
+        {"seconds": float("inf")},
+    ],
+)
+def test_a_header_that_cannot_be_is_refused(write: Any, attached: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="attached"):
+        write(**attached)

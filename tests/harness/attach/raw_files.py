@@ -1,0 +1,227 @@
+"""Raw files as the recorder of an attached program writes them, made by hand."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.harness.recorder.library import RECORD
+
+CALLS = {
+    "MPI_Allreduce": "meets",
+    "MPI_Startall": "starts_all",
+    "MPI_Waitall": "waits_all",
+    "MPI_Iallreduce": "starts_meeting",
+    "MPI_Wait": "waits_one",
+    "MPI_File_sync": "files",
+}
+HALO, WAIT, POST, OTHER = range(4)
+PHASE_OF = (WAIT, HALO, HALO, POST, WAIT, OTHER)
+COLLECTIVES = ("MPI_Iallreduce", "MPI_Wait")
+PROGRAM, CLOCK, SECTION, RECORDS, NORMS, EDGES, END, OPTIONS = range(1, 9)
+US = 1000
+
+
+def frame(kind: int, payload: bytes, number: int) -> bytes:
+    """Return a frame with a right checksum."""
+    return (
+        struct.pack("<4sIQII", b"HMRW", kind, len(payload), zlib.crc32(payload), number) + payload
+    )
+
+
+def framed(parts: list[tuple[int, bytes]]) -> bytes:
+    """Return numbered frames."""
+    return b"".join(frame(kind, payload, at) for at, (kind, payload) in enumerate(parts))
+
+
+@dataclass
+class Stream:
+    """The records of a section, made one after the other; times in nanoseconds."""
+
+    begin: int
+    at: int = 0
+    records: list[tuple[int, int, int, int, int, int]] = field(default_factory=list)
+    norms: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.at = self.begin
+
+    def work(self, ns: int) -> Stream:
+        """Let time pass outside of MPI."""
+        self.at += ns
+        return self
+
+    def call(self, name: str, ns: int) -> Stream:
+        """Make an MPI call."""
+        number = list(CALLS).index(name)
+        count = int(name in COLLECTIVES)
+        self.records.append((self.at, self.at + ns, -1 - number, PHASE_OF[number], 0, count))
+        self.at += ns
+        return self
+
+    def mark(self, what: str | int, value: int = 0) -> Stream:
+        """Note an instant."""
+        letter = ord(what) if isinstance(what, str) else what
+        self.records.append((self.at, value, letter, 0, 0, 0))
+        return self
+
+    def monitor(self, iteration: int, norm: float) -> Stream:
+        """Call the monitor of a solver."""
+        self.norms.append(norm)
+        return self.mark("I", iteration)
+
+    @property
+    def array(self) -> NDArray[np.void]:
+        return np.array(self.records, RECORD)
+
+
+def gmres(begin: int, iterations: int, *, restart: int = 30, work: int, step: int) -> Stream:
+    """Return a GMRES whose iterations take ``step`` on every rank, of which ``work`` is local."""
+    stream = Stream(begin).work(500).call("MPI_Allreduce", 1500)
+    for iteration in range(iterations):
+        if iteration % restart == 0:
+            stream.work(US).mark("N")  # also between two cycles
+        stream.monitor(iteration, 10.0**-iteration)
+        stream.call("MPI_Startall", 100).work(work // 2).call("MPI_Waitall", 400)
+        stream.work(work - work // 2).mark("O").call("MPI_Allreduce", step - work - 500).mark("N")
+    stream.monitor(iterations, 10.0**-iterations)
+    return stream.work(2 * US)
+
+
+def cg(begin: int, iterations: int, *, work: int, step: int) -> Stream:
+    """Return a CG: a body lasts from monitor to monitor."""
+    stream = Stream(begin).work(US)
+    for iteration in range(iterations + 1):
+        stream.monitor(iteration, 2.0**-iteration)
+        if iteration < iterations:
+            stream.work(work).call("MPI_Allreduce", step - work)
+    return stream.work(US)
+
+
+@dataclass
+class Raw:
+    """The raw file of one rank, frame by frame."""
+
+    rank: int
+    size: int
+    program: dict[str, Any] = field(default_factory=dict)
+    parts: list[tuple[int, bytes]] = field(default_factory=list)
+    sections: int = 0
+    offset_ns: int = 0
+
+    def __post_init__(self) -> None:
+        said = {
+            "version": 1,
+            "rank": self.rank,
+            "size": self.size,
+            "pid": 4_000_000 + self.rank,
+            "host": "node-0",
+            "program": ["/home/me/app", "-n", "7"],
+            "mpi_library": "Open MPI v4.1.4",
+            "petsc_version": "3.18.5",
+            "scalar": "real",
+            "call_names": list(CALLS),
+            "call_classes": [name.upper() for name in CALLS.values()],
+            "cpu": self.rank,
+            "cpuset": "0-3",
+            "later": "unknown keys are passed over",
+        }
+        self.json(PROGRAM, {**said, **self.program}).clock(0)
+
+    def add(self, kind: int, payload: bytes) -> Raw:
+        self.parts.append((kind, payload))
+        return self
+
+    def json(self, kind: int, value: Any) -> Raw:
+        return self.add(kind, json.dumps(value).encode())
+
+    def clock(self, own_ns: int, trip_ns: int = 200) -> Raw:
+        """Add a reading of the clock; rank 0's is its own."""
+        offset_ns, trip_ns = (self.offset_ns, trip_ns) if self.rank else (0, 0)
+        return self.add(CLOCK, struct.pack("<qqq", own_ns, own_ns + offset_ns, trip_ns))
+
+    def section(
+        self, stream: Stream, edges: tuple[tuple[int, int, int], ...] = (), **facts: Any
+    ) -> Raw:
+        """Add a section with what was recorded of it."""
+        records = stream.array
+        said = {
+            "section": self.sections,
+            "what": "solve",
+            "type": "gmres",
+            "prefix": "",
+            "solve": self.sections,
+            "comm_size": self.size,
+            "comm_rank": self.rank,
+            "comm_leader": 0,
+            "snes_step": -1,
+            "time_step": -1,
+            "rows": 400,
+            "nonzeros": 600,
+            "mat_type": "mpiaij",
+            "pc_type": "jacobi",
+            "restart": 30,
+            "rtol": 1e-5,
+            "atol": 1e-50,
+            "most": 10_000,
+            "norm_type": 1,
+            "reason": 2,
+            "iterations": sum(1 for each in stream.records if each[2] == ord("O")),
+            "begin_ns": stream.begin,
+            "end_ns": stream.at,
+            "begin_utc_ns": 1_700_000_000_000_000_000 + stream.begin,
+            "seen": len(records),
+            "kept": len(records),
+            "switches": 1,
+            "foreign_calls": 0,
+            "other_ns": {},
+            "polls": 0,
+            "load_before": 0.5,
+            "load_after": 0.6,
+            "complete": True,
+            "inner": [],
+        }
+        self.sections += 1
+        self.json(SECTION, {**said, **facts}).add(RECORDS, records.tobytes())
+        if stream.norms:
+            self.add(NORMS, np.array(stream.norms).tobytes())
+        return self.add(
+            EDGES, b"".join(struct.pack("<iiqq", to, 0, n, size) for to, n, size in edges)
+        )
+
+    def end(self, **facts: Any) -> Raw:
+        """Add the end of a program that finished."""
+        said = {
+            "finalized": True,
+            "sections": self.sections,
+            "mpi_calls": 100,
+            "solves_seen": self.sections,
+            "solves_skipped": 0,
+            "aborted": None,
+        }
+        return self.clock(10**9).json(END, {**said, **facts})
+
+    def write(self, folder: Path) -> Path:
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"rank-{self.rank:07d}.raw"
+        path.write_bytes(framed(self.parts))
+        return path
+
+
+def two_ranks(**program: Any) -> list[Raw]:
+    """Return the empty raw files of two ranks."""
+    return [Raw(rank, 2, program=program) for rank in range(2)]
+
+
+def write_all(ranks: list[Raw], folder: Path) -> Path:
+    """End and write the raw files of all ranks."""
+    for each in ranks:
+        each.end().write(folder)
+    return folder

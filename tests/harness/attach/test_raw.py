@@ -1,0 +1,259 @@
+"""Raw files that are cut off, damaged or hostile."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.harness.attach.raw_files import (
+    END,
+    PROGRAM,
+    RECORDS,
+    SECTION,
+    US,
+    Raw,
+    Stream,
+    cg,
+    frame,
+    framed,
+    gmres,
+    two_ranks,
+    write_all,
+)
+
+import hindmost
+from hindmost.errors import DamagedFileError, DataError
+from hindmost.harness.attach.convert import convert
+from hindmost.harness.attach.raw import read_program, read_rank
+from hindmost.harness.recorder.library import RECORD
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "app-0.raw"
+
+
+def two_solves(folder: Path) -> Path:
+    ranks = two_ranks()
+    for each in ranks:
+        first = gmres(0, 5, work=5 * US, step=9 * US)
+        each.section(first).section(gmres(first.at, 6, work=5 * US, step=9 * US))
+    return write_all(ranks, folder)
+
+
+def test_the_recorders_crc_is_zlibs() -> None:
+    assert framed([(7, b"{}")])[16:20] == struct.pack("<I", zlib.crc32(b"{}"))
+
+
+@pytest.mark.parametrize(("left", "kept"), [(1, [0, 1]), (60, [0, 1]), (1100, [0])])
+def test_a_torn_file_is_good_up_to_its_last_whole_frame(
+    folder: Path, tmp_path: Path, left: int, kept: list[int]
+) -> None:
+    path = two_solves(folder) / "rank-0000001.raw"
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) - left])
+    found = read_rank(path)
+    assert "cut off" in found.torn
+    assert found.end is None
+    said: list[str] = []
+    (file,) = convert(folder, tmp_path, report=said.append)
+    run = hindmost.open(file)
+    assert sorted(set(run.variable("solve").tolist())) == kept
+    assert run.header.spec["attached"]["finished"] is False
+    assert "rank 1 end early" in said[0]
+
+
+def test_every_flipped_byte_is_found(folder: Path) -> None:
+    path = two_solves(folder) / "rank-0000000.raw"
+    whole = path.read_bytes()
+    frames = [at for at in range(len(whole)) if whole.startswith(b"HMRW", at)]
+    kinds = {at + place for at in frames for place in range(4, 8)}
+    random = np.random.default_rng(1)
+    for at in random.integers(0, len(whole), 200).tolist():
+        damaged = bytearray(whole)
+        damaged[at] ^= 0x10
+        path.write_bytes(damaged)
+        try:
+            assert read_rank(path).torn or at in kinds, at  # it is then of a later version
+        except DamagedFileError:  # in the first frame
+            assert at < 3000
+
+
+def test_a_kind_of_frame_that_is_not_known_is_passed_over(folder: Path, tmp_path: Path) -> None:
+    ranks = two_ranks()
+    for each in ranks:
+        each.add(77, b"of a later version").section(gmres(0, 5, work=5 * US, step=9 * US))
+    assert len(convert(write_all(ranks, folder), tmp_path)) == 1
+
+
+def test_a_later_version_is_refused_by_name(folder: Path, tmp_path: Path) -> None:
+    write_all(two_ranks(version=2), folder)
+    with pytest.raises(DataError, match="version 2 of raw files"):
+        convert(folder, tmp_path)
+    assert folder.exists()
+
+
+def test_the_last_word_on_the_program_holds(folder: Path) -> None:
+    ranks = two_ranks(petsc_version="")
+    for each in ranks:
+        said = {**json.loads(each.parts[0][1]), "petsc_version": "3.18.5"}
+        each.json(PROGRAM, said)
+    assert read_program(write_all(ranks, folder)).first.program.petsc_version == "3.18.5"
+
+
+HOSTILE_SECTIONS: dict[str, dict[str, Any]] = {
+    "negative count": {"kept": -1},
+    "huge count": {"kept": 1 << 60, "seen": 1 << 60},
+    "text for a number": {"begin_ns": "now"},
+    "true for a number": {"begin_ns": True},
+    "not finite": {"rtol": float("inf")},
+    "unknown kind": {"what": "poem"},
+    "no such rank": {"comm_size": 2, "comm_rank": 5},
+    "more ranks than there are": {"comm_size": 1 << 40},
+    "no such leader": {"comm_leader": -7},
+    "ends before it begins": {"end_ns": -5},
+    "before its records": {"end_ns": 10 * US},
+    "after its records": {"begin_ns": 40 * US},
+    "object for a list": {"inner": {"prefix": 1}},
+    "huge number": {"rows": 10**400},
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE_SECTIONS)
+def test_sections_that_cannot_be_are_left_out(folder: Path, tmp_path: Path, what: str) -> None:
+    ranks = two_ranks()
+    for each in ranks:
+        each.section(gmres(0, 5, work=5 * US, step=9 * US), **HOSTILE_SECTIONS[what])
+    write_all(ranks, folder)
+    with suppress(DataError):
+        assert convert(folder, tmp_path) == ()  # the file ends before the section
+    assert not list(tmp_path.glob("*.h5"))
+
+
+def records_of(**values: object) -> bytes:
+    """Return the records of a solve, of which one has other values."""
+    records = gmres(0, 5, work=5 * US, step=9 * US).array
+    for name, value in values.items():
+        records[name][7] = value
+    return records.tobytes()
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        records_of(what=-500),
+        records_of(what=0),
+        records_of(what=1 << 30),
+        records_of(phase=9),
+        records_of(phase=-1),
+        records_of(begin_ns=-(1 << 62)),
+        records_of(begin_ns=1 << 62),
+        records_of(end_ns=1 << 62),
+        records_of()[:-30],
+        np.zeros(3, RECORD).tobytes(),
+        b"",
+    ],
+)
+def test_records_that_cannot_be_are_left_out(folder: Path, tmp_path: Path, records: bytes) -> None:
+    ranks = two_ranks()
+    for each in ranks:
+        good = cg(0, 5, work=5 * US, step=9 * US)
+        each.section(good, type="cg", iterations=5)
+        each.section(gmres(good.at, 5, work=5 * US, step=9 * US))
+        if each.rank:
+            each.parts[-3] = (RECORDS, records)
+    said: list[str] = []
+    (path,) = convert(write_all(ranks, folder), tmp_path, report=said.append)
+    assert path.name == "app-cg-p2-0.h5"
+    assert any("left out" in each for each in said)
+
+
+def test_names_are_made_printable(folder: Path, tmp_path: Path) -> None:
+    ranks = two_ranks(host="n\x1b[2J7", program=["a\nb", "../../etc"], mpi_library="x\u202ey")
+    for each in ranks:
+        stream = gmres(0, 5, work=5 * US, step=9 * US)
+        each.section(stream, prefix="../\x07up_", type="gm/res", pc_type="\x1bx", iterations=5)
+    (path,) = convert(write_all(ranks, folder), tmp_path / "out")
+    assert path.parent == tmp_path / "out"
+    header = hindmost.open(path).header
+    texts = json.dumps([header.spec, header.environment, header.mpi_library, header.workload])
+    assert texts.isprintable()
+    assert "\\u001b" not in texts
+    assert "/" not in path.name
+
+
+def test_many_inner_solves_and_long_texts_fit_into_a_header(folder: Path, tmp_path: Path) -> None:
+    ranks = two_ranks(program=["app", *["x" * 900] * 300])
+    for each in ranks:
+        inner = [{"prefix": f"p{n}_", "type": "cg", "count": 1, "ns": n} for n in range(1000)]
+        each.section(gmres(0, 5, work=5 * US, step=9 * US), inner=inner)
+        each.json(8, {f"option_{n}": "y" * 500 for n in range(500)})
+    (path,) = convert(write_all(ranks, folder), tmp_path)
+    header = hindmost.open(path).header
+    assert header.spec["attached"]["inner"][0]["prefix"] == "p999_"
+    assert header.environment["command"][-1] == "..."
+
+
+def test_a_rank_without_a_file(folder: Path, tmp_path: Path) -> None:
+    two_solves(folder)
+    (folder / "rank-0000001.raw").unlink()
+    said: list[str] = []
+    with pytest.raises(DataError, match="only 1 of 2 ranks"):
+        convert(folder, tmp_path, report=said.append)
+    assert "1 rank left no file" in said[0]
+    assert folder.exists()
+
+
+def test_files_of_another_program_or_rank_are_refused(folder: Path, tmp_path: Path) -> None:
+    two_solves(folder)
+    path = folder / "rank-0000001.raw"
+    path.rename(folder / "rank-0000002.raw")
+    with pytest.raises(DamagedFileError, match="is of rank 1"):
+        convert(folder, tmp_path)
+    (folder / "rank-0000002.raw").unlink()
+    Raw(1, 3).end().write(folder)
+    with pytest.raises(DamagedFileError, match="programs of 2, 3 ranks"):
+        convert(folder, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"HMRW",
+        b"\x89HDF\r\n\x1a\n" + bytes(100),
+        frame(END, b"{}", 0),
+        frame(PROGRAM, b"[" * 200_000, 0),
+        frame(PROGRAM, b'{"version": 1}', 0),
+        struct.pack("<4sIQII", b"HMRW", 1, 1 << 62, 0, 0),
+    ],
+)
+def test_what_is_no_raw_file(folder: Path, tmp_path: Path, data: bytes) -> None:
+    folder.mkdir()
+    (folder / "rank-0000000.raw").write_bytes(data)
+    with pytest.raises(DataError, match="Nothing can be converted"):
+        convert(folder, tmp_path)
+
+
+def test_a_size_of_ranks_takes_no_memory(folder: Path, tmp_path: Path) -> None:
+    raw = Raw(0, 1 << 30)
+    raw.section(Stream(0).work(US).monitor(0, 1.0).work(US).monitor(1, 0.1).work(US))
+    raw.end().write(folder)
+    with pytest.raises(DataError, match="only 1 of 1,073,741,824 ranks"):
+        convert(folder, tmp_path)
+
+
+def test_a_frame_in_a_place_of_its_own(folder: Path, tmp_path: Path) -> None:
+    """Arrays before any section, and a second section without arrays."""
+    ranks = two_ranks()
+    for each in ranks:
+        each.add(RECORDS, b"x" * 24)
+        each.section(gmres(0, 5, work=5 * US, step=9 * US))
+        each.add(SECTION, each.parts[-3][1] if each.parts[-3][0] == SECTION else b"{}")
+    assert len(convert(write_all(ranks, folder), tmp_path)) == 1
