@@ -71,7 +71,7 @@ def errors(study: AdaptiveStudy) -> Iterator[Goal]:
     calm = [each for each in study.judged if each.replays.ranks <= FEW]
     known = [each for each in calm if DECIDES in each.raw]
     if known:
-        raw = average([each.mean_raw(DECIDES) for each in known])
+        raw = average([average(each.raw[DECIDES]) for each in known])
         floors = [each.floor for each in known if each.floor is not None]
         bound = max(RAW, OVER_FLOOR * average(floors)) if floors else RAW
         floor = f"; the floor is {average(floors):.2f} %" if floors else ""
@@ -104,7 +104,7 @@ def errors(study: AdaptiveStudy) -> Iterator[Goal]:
 def offline_errors(calm: list[PredictionErrors], ranks: int) -> list[float]:
     """Return the offline errors of the groups on so many ranks."""
     return [
-        each.mean_raw("offline")
+        average(each.raw["offline"])
         for each in calm
         if each.replays.ranks == ranks and "offline" in each.raw
     ]

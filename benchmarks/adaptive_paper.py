@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from hindmost.analysis.adaptive.study import PredictionErrors
 from hindmost.analysis.adaptive.tables import NOTHING, percent
 from hindmost.analysis.show.table import RIGHT, Column, Table
@@ -63,6 +65,11 @@ def mean(most: int | None = None) -> Pair:
     )
 
 
+def mean_error(errors: PredictionErrors, name: str) -> str:
+    """Write the mean error of a predictor over the runs; nothing for one that they lack."""
+    return percent(float(np.mean(errors.raw.get(name, np.nan))))
+
+
 def paper_table(errors: Sequence[PredictionErrors]) -> Table:
     """Return tables 3 and 4 of the paper with what was measured here above them.
 
@@ -75,7 +82,7 @@ def paper_table(errors: Sequence[PredictionErrors]) -> Table:
             "here",
             str(ranks),
             *(
-                percent(here[deck, ranks].mean_raw(name)) if (deck, ranks) in here else NOTHING
+                mean_error(here[deck, ranks], name) if (deck, ranks) in here else NOTHING
                 for deck in DECKS
                 for name in (ONLINE, "offline")
             ),

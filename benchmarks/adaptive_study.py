@@ -28,9 +28,9 @@ from hindmost.analysis.report.report import report_page
 from hindmost.analysis.runs.cycles import AdaptiveRun, read_adaptive
 from hindmost.analysis.runs.figures.run_figure import FigureChoice
 from hindmost.analysis.runs.read import find_runs
-from hindmost.analysis.show.csv_file import write_csv, write_table
+from hindmost.analysis.show.csv_file import write_csv, write_rows
 from hindmost.analysis.show.figure_style import new_figure, save
-from hindmost.analysis.show.html_page import write_page
+from hindmost.analysis.show.html_renderer import write_page
 from hindmost.analysis.show.matplotlib_charts import draw
 from hindmost.analysis.show.table import Table
 from hindmost.analysis.show.terminal import print_table
@@ -141,7 +141,8 @@ def conclude(folder: Path, machine_file: Path, size: Size) -> None:
     goals = goal_table(study)
     show("Goals", goals)
     for name, table in {"raw": raw, "denoised": denoised, "paper": paper, "goals": goals}.items():
-        write_table(folder / f"{name}.csv", table)
+        heads = [column.head for column in table.columns]
+        write_rows(folder / f"{name}.csv", heads, table.rows)
     page = write_page(folder / "report.html", report_page([], runs, machine))
     pictures = draw_all(runs, machine, folder / "figures")
     say(f"{page}; {pictures} figures in {folder / 'figures'}")

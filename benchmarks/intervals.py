@@ -14,7 +14,7 @@ from scipy import stats
 
 from hindmost.models.laws.johnsonsu import JohnsonSU
 from hindmost.models.noise.cycle_places import fit_places
-from hindmost.models.noise.maxplus import fit_max_plus
+from hindmost.models.noise.maxplus import fit_both
 from hindmost.models.noise.redraw import fit_redrawn_uniform
 from hindmost.models.noise.stationary import fit_stationary
 from hindmost.models.noise.times import SolveTimes
@@ -79,7 +79,7 @@ def of_another(
 def of_itself(lag: int, run: int) -> bool:
     """Tell whether the interval of max-plus holds the time of the run that it explains."""
     times = waiting(run, lag)
-    prediction = fit_max_plus(times).predict()
+    prediction = fit_both(times)[0].predict()
     return prediction.low_s <= times.solve_time_s <= prediction.high_s
 
 

@@ -19,7 +19,7 @@ from hindmost.errors import DataError
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.noise.cycle_places import fit_places
 from hindmost.models.noise.digest import Digest
-from hindmost.models.noise.maxplus import fit_max_plus
+from hindmost.models.noise.maxplus import fit_both
 from hindmost.models.noise.nonstationary import fit_nonstationary
 from hindmost.models.noise.stationary import fit_stationary
 from hindmost.models.noise.times import SolveTimes
@@ -68,7 +68,7 @@ def explain(folder: Path) -> None:
         record(folder / workload, workload, SOLVERS, "--repeats", str(EXPLAINED_REPEATS))
         for run in find_runs([folder / workload]):
             times = solve_times(run)
-            model, digest = fit_max_plus(times), Digest.of(times)
+            model, digest = fit_both(times)[0], Digest.of(times)
             later = model.later_error_percent
             errors["later"].append(np.nan if later is None else later)
             errors["whole"].append(model.predict().error_percent(times.solve_time_s))
@@ -96,7 +96,7 @@ def predict_repeats(folder: Path) -> None:
     for solver in SOLVERS:
         times = [solve_times(run) for run in of(runs, solver)]
         measured = np.array([each.solve_time_s for each in times])
-        replayed = np.array([fit_max_plus(each).predict().seconds for each in times])
+        replayed = np.array([fit_both(each)[0].predict().seconds for each in times])
         placed = np.array([fit_places([each]).predict().seconds for each in times])
         first, second = np.triu_indices(measured.size, 1)
         apart = float(np.median(np.abs(measured[first] / measured[second] - 1.0)))

@@ -1,8 +1,8 @@
 """The vocabulary of a fitted result, the same for every family of models.
 
 - value: ``predict(...)`` returns it, as a `Prediction` where it is one time.
-- interval: a `Prediction` has ``low_s`` and ``high_s`` at its ``level``; a `FittedFunction` has
-  ``interval(at, level=...)``.
+- interval: a `Prediction` has ``low_s`` and ``high_s`` at its ``level``; a fitted function, such as
+  `hindmost.models.pmnf.model.ScalingModel`, has ``interval(at, level=...)``.
 - sentence: ``explain()`` says what was found in plain words, one finding a line.
 - JSON: ``to_json()`` returns what programs read, with units in the names of its keys.
 
@@ -16,9 +16,6 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
 
 LEVEL = 0.9
 """Probability of an interval where no other is asked for."""
@@ -95,24 +92,6 @@ class FittedModel(Protocol):
 
     def parameters(self) -> dict[str, Any]:
         """Return what was fitted, for JSON; with units in the names."""
-
-
-class FittedFunction(Protocol):
-    """A model of a metric as a function of one or several parameters."""
-
-    def predict(self, at: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the values at points of shape (target, parameter), in the metric's unit."""
-
-    def interval(
-        self, at: NDArray[np.float64], *, level: float = LEVEL
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return where a new measurement lies: low and high, each of shape (target,)."""
-
-    def explain(self) -> str:
-        """Return how the metric grows, as a sentence."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the function as JSON."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

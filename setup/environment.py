@@ -155,5 +155,7 @@ def install_hindmost(environment: Environment, extras: str) -> None:
             log=environment.logs / "compile.log",
         ),
         *sorted((ROOT / "models").rglob("*.py")),
+        *sorted((ROOT / "harness" / "adaptive").rglob("*.py")),
+        *sorted((ROOT / "harness" / "probes").rglob("*.py")),
     )
     say(f"{environment.stack} stack ready in .venv")

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import BinaryIO
+
+# Before numpy is loaded: threads of BLAS that wait for small matrices take all cores.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
 
+from hindmost.analysis.show import figure_style, matplotlib_charts
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.cycles import COUNTS
@@ -19,8 +25,8 @@ from hindmost.models.events import EventKind
 
 ROOT = Path(__file__).parent.parent
 BIN = Path(sys.prefix) / "bin"
-RUN_TIMEOUT_S = 180
-MOST_S = 150
+RUN_TIMEOUT_S = 900
+MOST_S = 800
 """After which ranks that wait for each other for good say where they are."""
 LOCAL = PHASES.index("local")
 
@@ -162,6 +168,34 @@ def cycle_values(values: dict[str, object], *, ranks: int) -> dict[str, object]:
 @pytest.fixture
 def run_file(tmp_path: Path, header: Header, values: dict[str, object]) -> Path:
     return write_whole(tmp_path, header, values)
+
+
+EMPTY_PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mNgAAAAAgAB5Sfe/AAAAABJRU5ErkJggg=="
+)
+
+
+def write_nothing(figure: object, file: BinaryIO, kind: str, dpi: int) -> None:
+    """Write a picture of one point."""
+    assert kind == "png"
+    file.write(EMPTY_PNG)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_pictures() -> Iterator[None]:
+    """Draw the pictures of pages, but render them only where a test looks at them.
+
+    Pages have some fourteen, for readers without scripts, and to render one takes 0.2 s.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(matplotlib_charts, "write_figure", write_nothing)
+        yield
+
+
+@pytest.fixture
+def rendered_pictures(quick_pictures: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Render the pictures of pages, as users have them."""
+    monkeypatch.setattr(matplotlib_charts, "write_figure", figure_style.write_figure)
 
 
 Ranks = Callable[..., subprocess.CompletedProcess[str]]

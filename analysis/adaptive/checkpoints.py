@@ -22,7 +22,7 @@ ASSUMED_SHARE = 0.005
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class CheckpointRule:
     """The interval between checkpoints, and how it is rounded to whole cycles."""
 
     name: str
@@ -31,9 +31,9 @@ class Rule:
 
 
 RULES = (
-    Rule(name="Young, rounded down (the paper)", interval="young", rounding="down"),
-    Rule(name="Daly, to the nearest cycle", interval="daly", rounding="nearest"),
-    Rule(name="optimum, to the nearest cycle", interval="optimum", rounding="nearest"),
+    CheckpointRule(name="Young, rounded down (the paper)", interval="young", rounding="down"),
+    CheckpointRule(name="Daly, to the nearest cycle", interval="daly", rounding="nearest"),
+    CheckpointRule(name="optimum, to the nearest cycle", interval="optimum", rounding="nearest"),
 )
 
 

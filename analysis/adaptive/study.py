@@ -46,10 +46,6 @@ class PredictionErrors:
     denoised: dict[str, float]
     load: tuple[float, float] | None
 
-    def mean_raw(self, name: str) -> float:
-        """Return the mean over the runs; NaN for a predictor that they lack."""
-        return float(np.mean(self.raw[name])) if name in self.raw else float("nan")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdaptiveStudy:

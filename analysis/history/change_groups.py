@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hindmost.analysis.history.contributions import Contribution, largest_parts
-from hindmost.analysis.history.judged import JudgedSeries
+from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.models.changepoint import ChangePoint
 from hindmost.models.changepoint.verdicts import VERDICTS, worst

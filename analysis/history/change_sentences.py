@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from hindmost.analysis.history.change_groups import ChangeGroup, SeriesChange, open_before
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_of
-from hindmost.analysis.history.judged import JudgedSeries
+from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.history.terms import more, named, signed, timer_name, worse_noun
 from hindmost.models.changepoint import Trend

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hindmost.analysis.history.judged import JudgedSeries
+from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.models.changepoint import ChangePoint
 
 MOST = 0.5

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from hindmost.analysis.history.dates import date_of, moment
-from hindmost.analysis.history.judged import JudgedSeries
+from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.study import WARN, HistoryStudy
 from hindmost.models.changepoint import effective_settings
 from hindmost.records import to_document

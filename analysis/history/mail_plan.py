@@ -8,7 +8,7 @@ from datetime import date, timedelta
 
 from hindmost.analysis.history.change_groups import ChangeGroup, SeriesChange, grouped
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_of
-from hindmost.analysis.history.judged import JudgedSeries
+from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.mail_record import (
     CHANGE,
     DIGEST_DAYS,

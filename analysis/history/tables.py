@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hindmost.analysis.history.judged import JudgedSeries
+from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.history.terms import named
 from hindmost.analysis.show.table import NAME, RIGHT, Column, Table

@@ -1,4 +1,4 @@
-"""What was measured: repositories and their commits, by the names that files have for them."""
+"""The measured software: repositories and their commits, by the names that files use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _KEY = re.compile(
 _FULL = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 UNKNOWN = ("", "unversioned", "unknown", "none", "null", "n/a", "-")
-"""What files write for a commit that they do not know."""
+"""Texts that files write for an unknown commit."""
 
 SHORT = 12
 """Digits of a commit for a person."""

@@ -1,7 +1,7 @@
 """Points in time as files write them, in seconds since 1970, UTC.
 
-A date without an offset counts as UTC: files that leave it out seldom say where they were
-written, and what counts for a history is the order of its nights.
+A date without an offset counts as UTC: such files seldom say where they were written, and a history
+depends only on the order of its nights.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def seconds_since_1970(value: Any, where: str) -> float:
 
 @lru_cache(maxsize=1 << 14, typed=True)
 def _parsed(value: str | float) -> float | None:
-    """Return a point in time, None for what is not one."""
+    """Return a point in time; None if the value is not one."""
     try:
         text = str(value)
         match = _COMPACT.fullmatch(text)
@@ -110,6 +110,6 @@ def date_in_name(name: str) -> float | None:
 
 
 def without_date(name: str) -> str:
-    """Return a file's name without dates and what joins them to it."""
+    """Return a file's name without dates and their separators."""
     rest = _IN_NAME.sub("", name)
     return re.sub(r"([-_. ])[-_. ]+", r"\1", rest).strip("-_. ") or name

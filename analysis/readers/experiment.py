@@ -1,4 +1,4 @@
-"""An experiment: what was measured, over which parameters, and how often."""
+"""An experiment: measured values over parameters, with repetitions."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class KernelSeries:
         Call path or name, as ``main->compute``.
     metric : str
     unit : str
-        ``s`` for seconds, other units as the file writes them, empty where it has none.
+        ``s`` for seconds, other units as in the file; empty if there is none.
     points : float64 array, shape (point, parameter)
         In ascending order of the first parameter, then the second and so on; each point once.
         Always above zero. Read-only.
     values : float64 array, shape (point, repetition)
-        Always above zero; NaN where a point has fewer repetitions than others. Read-only.
+        Always above zero; NaN if a point has fewer repetitions than others. Read-only.
     """
 
     kernel: str
@@ -52,13 +52,13 @@ class Experiment:
     Attributes
     ----------
     source : str
-        What was read, for messages.
+        The source of the data, for messages.
     parameters : tuple of str
         Names of the columns of every series' points.
     series : tuple of KernelSeries
         At least one, in the order in which the files name them.
     warnings : tuple of str
-        What was left out, merged or assumed, and why: a sentence each, with the line or the place.
+        What was left out, merged or assumed, with the reason and the place, in sentences.
     """
 
     source: str

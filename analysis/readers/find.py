@@ -18,9 +18,9 @@ from hindmost.errors import DataError, UsageError
 from hindmost.registry import Registry
 
 COLLECTED, MARK = "collected.json", b'"study_sha256"'
-"""The table of ``hindmost collect``: which run each file belongs to, and where it was done."""
+"""The table of ``hindmost collect``: the run and the machine of each file."""
 KNOWN_CHANGES = "hindmost-acknowledged.toml"
-"""Where ``hindmost history ack`` notes known changes of a history."""
+"""The file in which ``hindmost history ack`` notes known changes of a history."""
 PAGES, HTML = (".html", ".htm"), b"<!doctype html"
 """No page contains results, neither ours nor another's."""
 FIGURES = (".png", ".pdf", ".svg")
@@ -68,7 +68,7 @@ def find_files(
     depth : int
         How many levels of folders below a named one are searched.
     if_mixed : str
-        What to do about files of several formats.
+        Advice for files of several formats.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def recognise(path: Path, formats: Iterable[F]) -> F | None:
 
 
 def required_format(path: Path, formats: Registry[F], wanted: tuple[F, ...] = ()) -> F:
-    """Return the format of a file: the one that is wanted, else what `recognise` finds.
+    """Return the format of a file: the requested one, else that found by `recognise`.
 
     Raises
     ------
@@ -129,7 +129,7 @@ def root_of(path: Path) -> Path:
 
 
 def is_ours(path: Path) -> bool:
-    """Tell whether a file in a folder contains no results, but what hindmost made of results.
+    """Tell whether a file in a folder is an output of hindmost, not a result.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What a format is, what its reader gets, and what it yields."""
+"""Formats: the declaration of a format, and the input and output of its reader."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OVER_RANKS: dict[str, Callable[[NDArray[np.float64]], float]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
-    """A format of files; the subclass says what its reader yields.
+    """A format of files; subclasses declare what the reader yields.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class ExperimentRequest:
     over_ranks : str
         A name of `OVER_RANKS`.
     inclusive : bool
-        Add to a call path what it calls, where a format separates the two.
+        Include callees in a call path, if a format separates the two.
     """
 
     metrics: tuple[str, ...] = ()
@@ -116,13 +116,13 @@ class CaseResult:
     file : str
         File, and line or place in it, for messages.
     values : mapping
-        Timer to value as the file has it, also if it is not a number: the gathering checks it.
+        Timer to value as in the file, even if not a number: the gathering checks it.
     commits : mapping
         Repository to commit.
     units : mapping
         Timer to unit; a timer without one is in seconds.
     errors : mapping
-        Timer to standard error, where it is known.
+        Timer to standard error, if known.
     parents : mapping
         Timer to parent, if the format knows.
     """
@@ -148,7 +148,7 @@ class HistoryFormat(Format):
     Attributes
     ----------
     read : callable
-        Returns all results in a file, and remarks on what it leaves out.
+        Returns all results in a file, and remarks on omissions.
     dated_by : callable or None
         Returns the date of a file that may not contain one, so that of copies the first counts.
     """
@@ -167,9 +167,9 @@ class RankColumns:
     values : mapping
         Metric to values, float64 array of shape (rank,), in the unit of the metric.
     units : mapping
-        Metric to unit; empty where the file does not say it.
+        Metric to unit; empty if the file does not give it.
     hosts : tuple of str, one a rank
-        Empty where the file does not say them.
+        Empty if the file does not give them.
     """
 
     ranks: NDArray[np.int64]

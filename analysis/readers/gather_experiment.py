@@ -25,7 +25,7 @@ Point = tuple[float, ...]
 Key = tuple[str, str]
 """A kernel and a metric."""
 Rejected = tuple[Point, float, str]
-"""Where in the parameters, the value, and where in the file."""
+"""Point in the parameters, value, and place in the file."""
 
 
 class ExperimentGathering:
@@ -125,9 +125,9 @@ class ExperimentGathering:
         kernel: str | None = None,
         parameters: Sequence[str] = (),
     ) -> Experiment:
-        """Return what was gathered, or the part that is asked for.
+        """Return the gathered data, or the requested part.
 
-        A parameter that is not asked for becomes part of the kernels' names where it varies.
+        A varying parameter that is not requested becomes part of the kernels' names.
 
         Raises
         ------

@@ -28,7 +28,7 @@ Key = tuple[str, str, str]
 
 
 class _Commits(NamedTuple):
-    """What was measured, one object for all observations of it."""
+    """The measured quantity, one object for all its observations."""
 
     text: str
     parts: Mapping[str, str]
@@ -65,7 +65,7 @@ class HistoryGathering:
         self._number = 0
 
     def add(self, found: Iterable[HistoryEntry]) -> None:
-        """Add what was found in a file."""
+        """Add the results of a file."""
         for each in found:
             if isinstance(each, FailedRun):
                 self._failures.append(each)
@@ -143,7 +143,7 @@ class HistoryGathering:
         case: str | None = None,
         timer: str | None = None,
     ) -> History:
-        """Return what was gathered, or the part that is asked for.
+        """Return the gathered data, or the requested part.
 
         Raises
         ------
@@ -189,7 +189,7 @@ class HistoryGathering:
         return [first[key] for key in sorted(first)]
 
     def _made(self, key: Key, again: Counter[tuple[str, str]]) -> NightlySeries:
-        """Make a series, and count what repeats an observation by the files of both."""
+        """Make a series, and count repeated observations by the files of both."""
         observations = sorted(self._series[key])
         units = Counter(each.unit for each in observations)
         unit = min(units, key=lambda name: (-units[name], name))
@@ -230,7 +230,7 @@ def _frozen(numbers: list[float]) -> NDArray[np.float64]:
 
 
 def _shown(value: Any) -> str:
-    """Write a value that is not a number as its file does."""
+    """Write a value that is not a number as in its file."""
     text = json.dumps(value, default=str, ensure_ascii=False)
     return text if len(text) <= 40 else text[:37] + "..."
 

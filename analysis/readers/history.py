@@ -25,7 +25,7 @@ class SeriesName:
     Attributes
     ----------
     machine : str
-        Empty where neither the file nor its folder says it.
+        Empty if neither the file nor its folder gives it.
     case : str
         Test case or benchmark, with its parameters.
     timer : str
@@ -55,7 +55,7 @@ class NightlySeries:
     name : SeriesName
     unit : str
         ``s`` for every time, whatever unit of time the file has; other units as the file writes
-        them; empty where it has none.
+        them; empty if it has none.
     smaller_is_better : bool
     times : float64 array, shape (observation,), seconds
         UTC since 1970, ascending; observations of the same time are in the order of the files and
@@ -63,7 +63,7 @@ class NightlySeries:
     values : float64 array, shape (observation,)
         Finite and above zero, in the series' unit. Read-only.
     commits : tuple of str, one per observation
-        What was measured, for a person: ``Albany abc123, Trilinos def456``; empty if unknown.
+        The measured commits in words: ``Albany abc123, Trilinos def456``; empty if unknown.
     commit_parts : tuple of mapping, one per observation
         Repository to commit or version, with an empty name for a repository that the file does not
         name. Observations of the same commits share one mapping.
@@ -102,7 +102,7 @@ class NightlySeries:
     __hash__ = None  # type: ignore[assignment]  # arrays have none
 
     def __repr__(self) -> str:
-        """Say what the series is."""
+        """Describe the series."""
         return f"<NightlySeries {self.name}: {len(self.values)} observations>"
 
 
@@ -148,7 +148,7 @@ class History:
     parents : mapping
         Timer to the timer that it is a part of, both among the series; roots are not in it.
     warnings : tuple of str
-        What was left out, merged or assumed, and why: a sentence each, with the file and the place.
+        What was left out, merged or assumed, with the reason and the place, in sentences.
     """
 
     source: str

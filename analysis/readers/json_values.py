@@ -1,4 +1,4 @@
-"""JSON with the place of a value that is not as it should be."""
+"""JSON values, with the place of an invalid value in messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hindmost.errors import DataError
 JsonObject = dict[str, Any]
 
 SORTS: dict[type, str] = {dict: "an object", list: "a list", str: "a text"}
-"""How JSON calls what Python reads of it."""
+"""Names of JSON types, by Python's types."""
 
 
 def load(text: str, where: str, first_line: int = 1) -> Any:
@@ -88,7 +88,7 @@ def to_numbers(values: Any, where: str) -> list[float]:
 
 
 def expect(value: Any, kind: type, where: str) -> Any:
-    """Return a value if it is of a kind.
+    """Return a value if it has the required type.
 
     Raises
     ------

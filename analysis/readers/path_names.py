@@ -1,4 +1,4 @@
-"""What the names of files and folders say: a machine, a date, or the parameters of a run."""
+"""Information in names of files and folders: a machine, a date, or the parameters of a run."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def read_experiment(
     """Read an experiment.
 
     Values that are not above zero and finite are left out, points are sorted, and values at one
-    point are its repetitions, also those of several files; the warnings say what was done.
+    point are its repetitions, also those of several files; warnings report it.
 
     Parameters
     ----------
@@ -53,12 +53,12 @@ def read_experiment(
         A name, or a pattern with ``*`` and ``?``, as ``main->*``.
     parameters : str or sequence of str, optional
         All that the files have by default; of run files the ranks, of Caliper files the number of
-        ranks. One that is not asked for becomes part of the kernels' names where it varies.
+        ranks. A varying one that is not requested becomes part of the kernels' names.
     over_ranks : str
         ``mean``, ``maximum`` or ``sum``: how the values of ranks and threads are combined, in
         formats that keep them separate (CUBE, Caliper).
     inclusive : bool
-        Add to a call path what it calls (CUBE).
+        Include callees in a call path (CUBE).
 
     Raises
     ------
@@ -107,7 +107,7 @@ def read_history(
 
     Values that are not above zero and finite are left out, failed runs are kept separate from
     results, observations are sorted by time, and repeated ones (same time, value and commits) count
-    once; the warnings say what was done. A file that cannot be read is left out if others can.
+    once; warnings report it. A file that cannot be read is left out if others can.
     The order in which files are named does not matter.
 
     Parameters
@@ -159,7 +159,7 @@ def _names(names: str | Sequence[str] | None) -> tuple[str, ...]:
 def _without_copies(
     files: list[FoundFile[HistoryFormat]], remarks: Remarks
 ) -> list[FoundFile[HistoryFormat]]:
-    """Return files without copies of others, where the contents have no date."""
+    """Return files without copies of others, for contents without a date."""
     dated_by = {each.path: each.format.dated_by for each in files}
     undated = {path: date_of(path) for path, date_of in dated_by.items() if date_of is not None}
     first: dict[bytes, Path] = {}

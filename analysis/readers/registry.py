@@ -1,4 +1,4 @@
-"""All formats by what they yield, in the order in which they are tried."""
+"""All formats by their kind of data, in the order in which they are tried."""
 
 from __future__ import annotations
 

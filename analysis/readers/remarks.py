@@ -1,4 +1,4 @@
-"""What a reader remarks on files: a sentence each, and a count of many alike."""
+"""Remarks of readers: a sentence each, and a count of many similar ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def first_few(names: list[str], shown: int = 3) -> str:
 
 
 def stands_for(sentence: str) -> int:
-    """Return how many remarks a sentence stands for: more than 1 where it counts those left out."""
+    """Return the number of remarks that a sentence represents, including those it counts."""
     counted = MORE.match(sentence)
     return int(counted[1]) if counted else 1
 
@@ -44,7 +44,7 @@ class Remarks:
         Parameters
         ----------
         sort : str
-            What sentences of this sort have in common, to be counted when there are many.
+            The common subject of similar sentences, to count them if there are many.
         """
         self._sorts.setdefault(sort, []).append(sentence)
 

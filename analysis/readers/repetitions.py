@@ -24,14 +24,14 @@ HUGE = 1e300
 
 
 class StandardError(NamedTuple):
-    """How well repetitions determine a value.
+    """The uncertainty of a value from repetitions.
 
     Attributes
     ----------
     error : float
-        Standard error, in the unit of the value; NaN where it is unknown.
+        Standard error, in the unit of the value; NaN if unknown.
     freedom : float
-        Degrees of freedom of that error; infinite where it is known well or not stated.
+        Degrees of freedom of that error; infinite if it is known well or not stated.
     """
 
     error: float

@@ -1,4 +1,4 @@
-"""What a run file is measured by.
+"""The metrics of a run file.
 
 Of a run that kept full records of some ranks only, whole solves and phases are of all ranks, by
 what the file has of each. Statistics of single iterations are of the kept ranks, which are those
@@ -65,7 +65,7 @@ def trimmed_mean(times: NDArray[np.float64]) -> NDArray[np.float64]:
 def _slowest(
     run: Run, over: Callable[[NDArray[np.float64]], NDArray[np.float64]], phase: int | None = None
 ) -> float:
-    """Return a statistic over the iterations of every rank, of the rank where it is largest."""
+    """Return the largest value over the ranks of a statistic over iterations."""
     return max(float(np.max(over(times))) for times in iteration_times(run, phase))
 
 
@@ -127,7 +127,7 @@ METRICS = (
         of=lambda run: time_to_tolerance(run),
     ),
 )
-"""Besides these, every phase of a run by its name."""
+"""Metrics by name, in addition to every phase of a run."""
 
 DEFAULT_METRIC = "median-iteration"
 OF_ITERATIONS = ("median-iteration", "mean-iteration")

@@ -1,4 +1,4 @@
-"""Which parameters a run has: sizes, machine, and whatever else was given as a number."""
+"""The parameters of a run: sizes, machine, and all other numeric values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NODES_OF_SCHEDULER = ("SLURM_JOB_NUM_NODES", "SLURM_NNODES", "PBS_NUM_NODES")
 
 
 def unknown(run: Run, what: str) -> DataError:
-    """Return the error of a run that does not say a parameter."""
+    """Return the error for a run that does not record a parameter."""
     return DataError(
         f"{run.path} does not record its {what}, so it cannot be a parameter; "
         "use ranks or iterations."
@@ -51,7 +51,7 @@ def cells(run: Run) -> float:
 
 
 def nodes(run: Run) -> float:
-    """Return on how many hosts the run was."""
+    """Return the number of hosts of the run."""
     hosts = run.texts("every_host") if run.reduced else run.hosts
     if hosts:
         return float(len(set(hosts)))
@@ -82,7 +82,7 @@ PARAMETERS: dict[str, Callable[[Run], float]] = {
     "nodes": nodes,
     "threads": threads,
 }
-"""Parameters of any run by name. Besides these, every number of its configuration."""
+"""Parameters of any run by name, in addition to every number of its configuration."""
 
 
 def parameter(run: Run, name: str) -> float:
@@ -91,13 +91,13 @@ def parameter(run: Run, name: str) -> float:
     Parameters
     ----------
     name : str
-        One of `PARAMETERS`, or a part of the configuration that is a number: what a sweep varied,
-        what a recorded loop gave as ``parameters``.
+        One of `PARAMETERS`, or a numeric part of the configuration: a value of a sweep, or of a
+        recorded loop's ``parameters``.
 
     Raises
     ------
     DataError
-        The run does not say it.
+        The run does not record it.
     """
     missing = unknown(run, name)
     if name in PARAMETERS:
@@ -112,7 +112,7 @@ def parameter(run: Run, name: str) -> float:
 
 
 def number(text: str | None) -> float | None:
-    """Return the number that a part of a configuration is; None of other words."""
+    """Return a part of a configuration as a number; None if it is not one."""
     with suppress(ValueError):
         value = float(text or "")
         if math.isfinite(value):

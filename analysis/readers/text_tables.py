@@ -30,7 +30,7 @@ class TextTable:
     rows : list of Row
         At least one. They may be shorter or longer than the header.
     decimal : str
-        What numbers have for a decimal point: a comma if semicolons separate the fields.
+        The decimal point of numbers: a comma if semicolons separate the fields.
     """
 
     path: Path
@@ -80,7 +80,7 @@ def wrong_length(where: str, fields: list[str], header: list[str]) -> tuple[str,
 
 
 def separator_of(line: str) -> str | None:
-    """Return what separates the fields of a header: a tab, a semicolon or a comma."""
+    """Return the separator of a header: a tab, a semicolon or a comma."""
     return next((each for each in ("\t", ";", ",") if each in line), None)
 
 
@@ -99,7 +99,7 @@ def header_and_first_row(head: bytes) -> tuple[list[str], list[str] | None] | No
     Parameters
     ----------
     head : bytes
-        What `head_of` returns.
+        As returned by `head_of`.
     """
     if b"\0" in head:
         return None

@@ -2,7 +2,7 @@
 
 Three sources, the first that knows a timer decides:
 
-1. what the reader says, as that all timers of a run file are parts of the solve;
+1. the reader: all timers of a run file are parts of the solve, for instance;
 2. the hierarchy of the Albany Land-Ice performance tests (the report's figure A.3), by the names
    of the nightly files (``Albany Residual Fill: Evaluate:``) and of the published page (``Residual
    Fill Evaluate``): Total Time, below it Setup, Total Fill, preconditioner and linear solve, below
@@ -49,7 +49,7 @@ def find_parents(timers: Collection[str], stated: Mapping[str, str]) -> dict[str
     Parameters
     ----------
     stated : mapping
-        What the readers state, timer to parent.
+        Timer to parent, as stated by the readers.
     """
     by_plain = {_plain(timer): timer for timer in timers}
     found: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Units of what is measured, and whether less of it is better."""
+"""Units of metrics, and whether smaller values are better."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _RATE = re.compile(
     r"|efficiency|\bops\b|\b(?:[kmgt]?dofs?|mlups?)\b",
     re.IGNORECASE,
 )
-"""Names and units of what should be large."""
+"""Names and units of metrics that should be large."""
 
 
 def unit_of(text: str | None) -> str:
@@ -29,7 +29,7 @@ def unit_of(text: str | None) -> str:
 
 
 def plain_unit(text: str) -> tuple[str, float]:
-    """Return the unit of a series, and what a value in the unit of the file is multiplied by.
+    """Return the unit of a series, and the factor for values in the file's unit.
 
     Every time becomes seconds, so that a benchmark whose unit is changed from one night to the next
     stays one series.
@@ -40,7 +40,7 @@ def plain_unit(text: str) -> tuple[str, float]:
 
 
 def smaller_is_better(timer: str, unit: str) -> bool:
-    """Tell from name and unit whether a metric should be small, as a time, or large, as a rate."""
+    """Tell from name and unit whether a metric should be small (times) or large (rates)."""
     if unit == "s":
         return True
     return _RATE.search(f"{timer} {unit}".replace("_", " ")) is None

@@ -36,7 +36,7 @@ class End(NamedTuple):
 
 
 class _Events:
-    """What expat has found and has not been yielded yet."""
+    """Events that expat has found and that were not yielded yet."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

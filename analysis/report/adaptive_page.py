@@ -13,9 +13,9 @@ from hindmost.analysis.runs.cycles import AdaptiveRun
 from hindmost.analysis.runs.figures.run_figure import FigureChoice, RunFigure
 from hindmost.analysis.runs.finding import OF_CYCLES, Finding, caution_parts
 from hindmost.analysis.runs.summary import load_around
-from hindmost.analysis.show.html_charts import LiveChart, live_chart
+from hindmost.analysis.show.html_charts import live_chart
 from hindmost.analysis.show.matplotlib_charts import picture
-from hindmost.analysis.show.page import Heading, Paragraph, Part, Picture, SideBySide
+from hindmost.analysis.show.page import Heading, Paragraph, Part, Picture, SideBySide, Widget
 from hindmost.analysis.show.table import Column, Table
 from hindmost.errors import UsageError
 from hindmost.models.dynamic.machine import Machine
@@ -83,7 +83,7 @@ def side_by_side(
             chart
             for group in sorted(groups, key=lambda group: group.ranks)
             for chart in figure_parts("predicted", group.middle, machine, numbers)
-            if isinstance(chart, LiveChart)
+            if isinstance(chart, Widget)
         ]
         if charts:
             parts.append(SideBySide(charts))

@@ -21,9 +21,8 @@ from hindmost.analysis.ranks.timelines import timelines_of
 from hindmost.analysis.report.run_figures import figure_named
 from hindmost.analysis.runs.finding import OF_RANKS, caution_parts
 from hindmost.analysis.show.chart import Chart
-from hindmost.analysis.show.html_charts import ChoiceChart, Opens, live_chart
-from hindmost.analysis.show.matplotlib_charts import picture
-from hindmost.analysis.show.page import Heading, Html, Page, Paragraph, Part, Subheading
+from hindmost.analysis.show.html_charts import Opens, choice_chart, live_chart
+from hindmost.analysis.show.page import Heading, Html, Page, Paragraph, Part, Subheading, Widget
 from hindmost.analysis.show.table import Column, Table
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.reader import Run
@@ -204,22 +203,21 @@ def ranks_by(report: RankReport, extreme: Extreme, opens: Opens | None) -> Itera
         yield f"{named(report, int(rank), opens)} ({escape(metric_text(value, extreme.unit))})"
 
 
-def timeline_part(report: RankReport, run: Run, opens: Opens) -> ChoiceChart:
+def timeline_part(report: RankReport, run: Run, opens: Opens) -> Widget:
     """Return the timelines of the ranks to inspect, the most important first."""
     reasons = report.worth_opening()
     columns = np.searchsorted(run.kept_ranks, list(reasons)).tolist()
     made = timeline_charts(timelines_of(run, columns), title=report.title)
     keys = [opens.places[place] for place in reasons]
     figure = figure_named("timeline")
-    return ChoiceChart(
-        number=opens.number,
-        content=made[0],
-        heading=figure.heading,
-        caption=f"{figure.caption} Click a rank above, or its number, to open it.",
-        png=picture(made[0], CHART_INCHES),
-        charts=dict(zip(keys, made, strict=True)),
-        labels=labels_of(dict(zip(keys, reasons.values(), strict=True))),
-        what="rank",
+    return choice_chart(
+        dict(zip(keys, made, strict=True)),
+        labels_of(dict(zip(keys, reasons.values(), strict=True))),
+        "rank",
+        figure.heading,
+        f"{figure.caption} Click a rank above, or its number, to open it.",
+        opens.number,
+        height=CHART_INCHES,
     )
 
 

@@ -23,7 +23,7 @@ from hindmost.analysis.report.run_figures import figure_named
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.cycles import AdaptiveRun
 from hindmost.analysis.runs.efficiency.of_run import efficiencies_of
-from hindmost.analysis.runs.efficiency.page import run_parts, scaling_parts
+from hindmost.analysis.runs.efficiency.page_parts import run_parts, scaling_parts
 from hindmost.analysis.runs.efficiency.scaling import efficiencies_over_ranks
 from hindmost.analysis.runs.figures.compare_runs import COMPARISON_FIGURES
 from hindmost.analysis.runs.figures.run_figure import FigureChoice, RunFigure

@@ -20,7 +20,7 @@ from hindmost.analysis.runs.check_bodies import (
 )
 from hindmost.analysis.runs.check_cycles import look_at_cycles
 from hindmost.analysis.runs.check_machine import look_at_clock, look_at_load, look_at_machine
-from hindmost.analysis.runs.configuration import is_attached, is_own_loop
+from hindmost.analysis.runs.configuration import is_attached, is_own_loop, mixed_values
 from hindmost.analysis.runs.cycles import is_adaptive
 from hindmost.analysis.runs.efficiency.withheld import (
     UNCLASSIFIED_MOST,
@@ -107,7 +107,16 @@ def does_the_same(run: Run) -> bool:
 
 
 def look_at_repeats(group: Group) -> Iterator[Finding]:
-    """Find repeats that do not agree."""
+    """Find repeats that do not agree, and parameters that they give in two ways."""
+    for mixed in mixed_values(group.runs):
+        yield Finding(
+            file=str(mixed.text_in),
+            code="mixed-types",
+            severity="note",
+            text=mixed.explain(),
+            advice="give the parameter in one way; if the runs differ, give it different values",
+            doubts=(Topic.TIMES, Topic.MODELS, Topic.COMPARISON),
+        )
     times = [run.solve_time_s for run in group.runs]
     if min(times) <= 0.0:
         return

@@ -33,7 +33,7 @@ class NotedCycle:
     ----------
     cycle : int
     kind : str
-        A `hindmost.models.dynamic.verdict.Kind`.
+        A `hindmost.models.dynamic.cycle_verdict.CycleKind`.
     words : str
     """
 

@@ -11,7 +11,7 @@ from hindmost.analysis.readers.experiment import KernelSeries
 from hindmost.models.pmnf.expression import HUMAN
 from hindmost.models.pmnf.model import ScalingModel
 from hindmost.models.pmnf.segments.fit import KernelModel, Segment
-from hindmost.models.pmnf.segments.verdict import Change, SegmentVerdict
+from hindmost.models.pmnf.segments.segmentation import Change, SegmentVerdict
 
 OPEN = 2.0
 """Difference in the criterion below which a runner-up is as good as the best."""

@@ -8,7 +8,7 @@ import textwrap
 from hindmost.analysis.scaling.kernel import OPEN, KernelScaling, model_choices
 from hindmost.analysis.scaling.study import KernelAtTarget, MetricStudy
 from hindmost.models.pmnf.noise import LEAST_POOLED, LEAST_REPETITIONS, Noise
-from hindmost.models.pmnf.segments.verdict import SegmentVerdict, where
+from hindmost.models.pmnf.segments.segmentation import SegmentVerdict, where
 from hindmost.text import counted, percent, quantity
 
 HEADS = ["kernel", "predicted", "90 % interval", "share", "growth", "SMAPE", "adj. R2"]
@@ -16,8 +16,6 @@ TO_THE_LEFT = ("kernel", "90 % interval")
 GAP = "  "
 NARROWEST = 40
 LONGEST_NAME = 36
-MANY_SECONDS = 1e4
-"""Seconds from here on have an exponent instead of many digits."""
 MOST_KERNELS = 6
 """Kernels whose segments and open questions are described."""
 

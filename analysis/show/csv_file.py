@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.show.table import Table
 from hindmost.errors import UsageError
 from hindmost.files import replacing
 
@@ -27,11 +26,6 @@ def write_csv(path: Path, columns: Columns) -> Path:
     """
     texts = [list(map(cell, values.tolist())) for values in columns.values()]
     return write_rows(path, list(columns), zip(*texts, strict=True))
-
-
-def write_table(path: Path, table: Table) -> Path:
-    """Write the heads and rows of a table, as they are shown."""
-    return write_rows(path, [column.head for column in table.columns], table.rows)
 
 
 def write_rows(path: Path, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Path:

@@ -6,17 +6,16 @@ import base64
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.show.chart import Chart, Series, x_limits
 from hindmost.analysis.show.heat_map import HeatMap
-from hindmost.analysis.show.html_page import picture_html
+from hindmost.analysis.show.html_renderer import picture_html
 from hindmost.analysis.show.matplotlib_charts import picture
-from hindmost.analysis.show.page import shared_scripts
+from hindmost.analysis.show.page import Widget, shared_scripts
 from hindmost.analysis.show.palette import COLOUR_MAP, DASHES, FILLS, LINES
 from hindmost.printable import escape, page_json
 
@@ -59,60 +58,6 @@ class Opens:
             "places": list(self.places),
             "addresses": [self.address(key) for key in self.places.values()],
         }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LiveChart:
-    """A chart or map that shows its numbers at the pointer.
-
-    Attributes
-    ----------
-    number : int
-        Of the chart on its page; ``#chart-NUMBER@x,y`` in an address points at a place in it.
-    png : bytes
-        The picture for readers without scripts.
-    opens : Opens or None
-        What a click on the chart opens.
-    """
-
-    scripts: ClassVar[tuple[Path, ...]] = SCRIPTS
-    styles: ClassVar[tuple[Path, ...]] = ()
-
-    number: int
-    content: Chart | HeatMap
-    heading: str
-    caption: str
-    png: bytes
-    opens: Opens | None = None
-
-    def html(self) -> str:
-        """Return the figure: legend, canvas, words, picture, caption and numbers."""
-        data, legend = self.data(), self.legend()
-        if self.opens is not None:
-            data["opens"] = self.opens.to_json()
-        content = self.content
-        label = escape(f"{self.heading}: {content.title}")
-        return (
-            f'<figure class="chart" data-kind="{data["kind"]}" id="chart-{self.number}">'
-            f"<h3>{escape(self.heading)}</h3>"
-            f'<div class="answering">{legend}'
-            f'<canvas tabindex="0" role="img" aria-label="{label}" '
-            f'style="height: {height_rem(content):g}rem"></canvas>'
-            f'<p class="hover quiet" role="status">{escape(HINT)}</p></div>'
-            f"{picture_html(self.png, f'{self.heading}: {content.title}')}"
-            f"<figcaption>{escape(self.caption)}</figcaption>"
-            f'<script type="application/json">{embedded(data)}</script></figure>'
-        )
-
-    def data(self) -> dict[str, Any]:
-        """Return what the script needs."""
-        content = self.content
-        return map_data(content) if isinstance(content, HeatMap) else curve_data(content)
-
-    def legend(self) -> str:
-        """Return what stands over the canvas."""
-        content = self.content
-        return map_legend(content) if isinstance(content, HeatMap) else curve_legend(content)
 
 
 def height_rem(content: Chart | HeatMap) -> float:
@@ -292,23 +237,41 @@ def live_chart(
     *,
     height: float,
     opens: Opens | None = None,
-) -> LiveChart:
-    """Return a chart with its picture, for a height of that in inches."""
-    return LiveChart(
-        number=next(numbers),
-        content=content,
-        heading=heading,
-        caption=caption,
-        png=picture(content, height),
-        opens=opens,
-    )
+) -> Widget:
+    """Return a chart or map that shows its numbers at the pointer.
+
+    Parameters
+    ----------
+    numbers : iterator of int
+        Gives the number of the chart on its page; ``#chart-NUMBER@x,y`` in an address points at a
+        place in it.
+    height : float
+        Of the picture for readers without scripts, in inches.
+    opens : Opens, optional
+        What a click on the chart opens.
+    """
+    if isinstance(content, HeatMap):
+        data, legend = map_data(content), map_legend(content)
+    else:
+        data, legend = curve_data(content), curve_legend(content)
+    if opens is not None:
+        data["opens"] = opens.to_json()
+    return figure(next(numbers), content, heading, caption, picture(content, height), data, legend)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChoiceChart(LiveChart):
-    """Charts with the same axes and series, of which one is shown; ``content`` is the first.
+def choice_chart(
+    charts: Mapping[str, Chart],
+    labels: Mapping[str, str],
+    what: str,
+    heading: str,
+    caption: str,
+    number: int,
+    *,
+    height: float,
+) -> Widget:
+    """Return charts with the same axes and series, of which the first is shown.
 
-    Attributes
+    Parameters
     ----------
     charts : mapping of str to Chart
         By a short key, ``#chart-NUMBER=KEY`` in an address.
@@ -317,32 +280,46 @@ class ChoiceChart(LiveChart):
     what : str
         What is chosen.
     """
+    first = next(iter(charts.values()))
+    options = "".join(
+        f'<option value="{escape(key)}">{escape(labels[key])}</option>' for key in charts
+    )
+    legend = f"<label>{escape(what)} <select>{options}</select></label>{curve_legend(first)}"
+    return figure(
+        number, first, heading, caption, picture(first, height), choice_data(charts), legend
+    )
 
-    charts: Mapping[str, Chart]
-    labels: Mapping[str, str]
-    what: str
 
-    def data(self) -> dict[str, Any]:
-        """Return the first chart, and the heights of all: (chart, series, step)."""
-        heights = np.array([heights_of(chart) for chart in self.charts.values()])
-        first = next(iter(self.charts.values()))
-        return {
-            **curve_data(first),
-            "kind": "choice",
-            "keys": list(self.charts),
-            **packed(heights),
-        }
+def figure(
+    number: int,
+    content: Chart | HeatMap,
+    heading: str,
+    caption: str,
+    png: bytes,
+    data: dict[str, Any],
+    legend: str,
+) -> Widget:
+    """Return the figure: legend, canvas, words, picture, caption and the script's numbers."""
+    label = f"{heading}: {content.title}"
+    return Widget(
+        html=f'<figure class="chart" data-kind="{data["kind"]}" id="chart-{number}">'
+        f"<h3>{escape(heading)}</h3>"
+        f'<div class="answering">{legend}'
+        f'<canvas tabindex="0" role="img" aria-label="{escape(label)}" '
+        f'style="height: {height_rem(content):g}rem"></canvas>'
+        f'<p class="hover quiet" role="status">{escape(HINT)}</p></div>'
+        f"{picture_html(png, label)}"
+        f"<figcaption>{escape(caption)}</figcaption>"
+        f'<script type="application/json">{embedded(data)}</script></figure>',
+        scripts=SCRIPTS,
+    )
 
-    def legend(self) -> str:
-        """Return the chooser over the legend that all have in common."""
-        options = "".join(
-            f'<option value="{escape(key)}">{escape(self.labels[key])}</option>'
-            for key in self.charts
-        )
-        return (
-            f"<label>{escape(self.what)} <select>{options}</select></label>"
-            f"{curve_legend(next(iter(self.charts.values())))}"
-        )
+
+def choice_data(charts: Mapping[str, Chart]) -> dict[str, Any]:
+    """Return what the script needs of charts by key: the first, and the heights of all."""
+    first = next(iter(charts.values()))
+    heights = np.array([heights_of(chart) for chart in charts.values()])  # (chart, series, step)
+    return {**curve_data(first), "kind": "choice", "keys": list(charts), **packed(heights)}
 
 
 def heights_of(chart: Chart) -> NDArray[np.float64]:

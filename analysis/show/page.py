@@ -1,11 +1,10 @@
-"""A page and its parts as values; `html_page` renders them."""
+"""A page and its parts as values; `html_renderer` renders them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Protocol, runtime_checkable
 
 from hindmost.analysis.show.table import Table
 
@@ -17,25 +16,20 @@ def shared_scripts(*names: str) -> tuple[Path, ...]:
     return tuple(SHARED / f"{name}.js" for name in names)
 
 
-class Widget(Protocol):
-    """What only a page can show: it gives its HTML itself."""
-
-    def html(self) -> str:
-        """Return the widget's HTML."""
-
-
-@runtime_checkable
-class LiveWidget(Widget, Protocol):
-    """A widget that answers: it needs scripts, and may need a style sheet.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Widget:
+    """What only a page can show: HTML that scripts fill or make interactive.
 
     Attributes
     ----------
+    html : str
     scripts, styles : tuple of Path
-        In the order of the page; the last script starts the others.
+        What it needs, in the order of the page; the last script starts the others.
     """
 
-    scripts: ClassVar[tuple[Path, ...]]
-    styles: ClassVar[tuple[Path, ...]]
+    html: str = ""
+    scripts: tuple[Path, ...] = ()
+    styles: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,24 +72,9 @@ class Folded:
 
 @dataclass(frozen=True, slots=True)
 class SideBySide:
-    """Widgets next to each other where the screen is wide enough; all use the same scripts."""
+    """Widgets next to each other where the screen is wide enough."""
 
-    parts: Sequence[LiveWidget]
-
-    @property
-    def scripts(self) -> tuple[Path, ...]:
-        """Those of the parts."""
-        return self.parts[0].scripts
-
-    @property
-    def styles(self) -> tuple[Path, ...]:
-        """Those of the parts."""
-        return self.parts[0].styles
-
-    def html(self) -> str:
-        """Return them in a grid."""
-        inner = "\n".join(part.html() for part in self.parts)
-        return f'<div class="beside">{inner}</div>'
+    parts: Sequence[Widget]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +86,7 @@ class Picture:
     caption: str
 
 
-Part = Heading | Subheading | Paragraph | Caution | Folded | Picture | Table | Widget
+Part = Heading | Subheading | Paragraph | Caution | Folded | Picture | Table | Widget | SideBySide
 """Anything that can stand on a page."""
 
 

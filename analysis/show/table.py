@@ -26,18 +26,33 @@ class Column:
     kind: Kind = LEFT
 
 
+class Graded(str):
+    """A cell with a grade: a page shows it as a colour, everything else only as a mark."""
+
+    __slots__ = ("grade", "mark")
+    grade: str
+    mark: str
+
+    def __new__(cls, text: str, grade: str, mark: str) -> Graded:
+        """Return the text with its mark; the grade is a class of the page's style sheet."""
+        cell = super().__new__(cls, text + mark)
+        cell.grade, cell.mark = grade, mark
+        return cell
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
     """A table of text.
 
-    ``terminal.print_table`` renders it on a terminal and in a pipe, ``html_page.table_html`` on a
-    page, and ``terminal.plain_lines`` as plain text.
+    ``terminal.print_table`` renders it on a terminal and in a pipe, ``terminal.plain_lines`` as
+    plain text, and ``html_renderer.table_html`` on a page.
 
     Attributes
     ----------
     columns : sequence of Column
     rows : sequence of sequences of str
-        A cell per column. On a page a cell may be `page.Html`.
+        A cell per column. A page indents a cell by its leading spaces, two for each level; there a
+        cell may also be `page.Html`.
     title : tuple of str
         Lines above the heads.
     notes : tuple of str

@@ -17,7 +17,7 @@ from hindmost.analysis.history.acknowledgements import (
     read_acknowledgements,
     remove_acknowledgement,
 )
-from hindmost.analysis.history.judged import JudgedSeries
+from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.name_patterns import ANY, NEAREST, fits, suggested
 from hindmost.analysis.history.study import HistoryStudy, judge_history
 from hindmost.analysis.history.terms import more, named

@@ -103,7 +103,7 @@ def judge_and_report(arguments: argparse.Namespace) -> int:
     if lost is not None:
         raise lost
     if arguments.report:
-        from hindmost.analysis.history.page.page import write_history_page
+        from hindmost.analysis.history.page.history_page import write_history_page
 
         write_history_page(study, arguments.report)
     if arguments.json:

@@ -67,7 +67,7 @@ def perform(arguments: argparse.Namespace) -> int:
     reports = [report for report, _ in looked]
     if arguments.out is not None:
         from hindmost.analysis.report.ranks_page import ranks_page
-        from hindmost.analysis.show.html_page import write_page
+        from hindmost.analysis.show.html_renderer import write_page
 
         write_lines(str(write_page(arguments.out, ranks_page(looked))))
         return 0

@@ -11,7 +11,7 @@ from hindmost.analysis.report.report import report_page
 from hindmost.analysis.runs.cycles import is_adaptive, read_adaptive
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import find_runs
-from hindmost.analysis.show.html_page import write_page
+from hindmost.analysis.show.html_renderer import write_page
 from hindmost.output import write_lines
 
 EXAMPLES = """\

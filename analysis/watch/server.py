@@ -18,10 +18,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from hindmost.analysis.show.html_page import page_html
+from hindmost.analysis.show.html_renderer import page_html
 from hindmost.analysis.watch.feed_history import FeedHistory
 from hindmost.analysis.watch.hub import BehindError, Hub
-from hindmost.analysis.watch.page import watch_page
+from hindmost.analysis.watch.watch_page import watch_page
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.feed import write_control
 

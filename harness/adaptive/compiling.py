@@ -7,12 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from hindmost.harness import mpi
 from hindmost.harness.adaptive.decks.deck import Deck
+from hindmost.harness.adaptive.decks.timing import TIMING_B
 from hindmost.harness.adaptive.initial_state import start_kernel
 from hindmost.harness.adaptive.kernel import Choices
 from hindmost.harness.adaptive.mesh.exchange import pack_loop
 from hindmost.harness.adaptive.mesh.mesh import Mesh
 from hindmost.harness.adaptive.phases import PhaseClock
+from hindmost.harness.adaptive.physics.heat import SUMS
+from hindmost.harness.adaptive.physics.hydro import ORDERS as SCHEMES
+from hindmost.harness.probes import noise, speed
 from hindmost.harness.probes.turns import in_turn
 from hindmost.models.compiled import compiled
 
@@ -40,6 +45,25 @@ def compile_everything(deck: Deck, choices: Choices, communicator: Any, petsc: A
 
     in_turn(communicator, by_itself)
     run_small(small, restless, communicator, petsc)
+
+
+def compile_ahead() -> None:
+    """Compile, or fetch, the loops of any run and of the probes; starts MPI, on this process only.
+
+    Raises
+    ------
+    MissingError
+        mpi4py cannot be imported, or finds no MPI.
+    """
+    mpi.start()
+    from mpi4py import MPI
+
+    compile_mesh(MPI.COMM_SELF)
+    small = replace(TIMING_B, steps=STEPS, heats=1)
+    for scheme, sums in zip(SCHEMES, SUMS, strict=True):
+        run_small(small, Choices(scheme=scheme, sums=sums), MPI.COMM_SELF)
+    noise.compile_loops()
+    speed.warm_up()
 
 
 def run_small(deck: Deck, choices: Choices, communicator: Any, petsc: Any = None) -> None:

@@ -13,10 +13,10 @@ from hindmost.harness.runfile.cycles import Predictions
 from hindmost.harness.runfile.feed_predictions import FeedPrediction
 from hindmost.models.dynamic.checkpoint_rule import CheckpointCost, decide
 from hindmost.models.dynamic.checkpoints import INTERVALS
+from hindmost.models.dynamic.cycle_verdict import CycleKind, CycleVerdict
 from hindmost.models.dynamic.limits import TimeLimit
 from hindmost.models.dynamic.offline import OfflineModel
 from hindmost.models.dynamic.panel import Panel
-from hindmost.models.dynamic.verdict import CycleKind, CycleVerdict
 from hindmost.models.dynamic.work import Spent, Work
 from hindmost.text import choose
 

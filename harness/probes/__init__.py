@@ -1,1 +1,1 @@
-"""What a machine can do: network, grind time, noise and speed."""
+"""Measurements of a machine: network, grind time, noise, speed and checkpoints."""

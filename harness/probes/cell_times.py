@@ -1,6 +1,6 @@
-"""Grind time: seconds per cell of each phase over cells a rank, on one rank and on a busy node.
+"""Grind time: seconds per cell of each phase against cells per rank, on one rank and a busy node.
 
-The kernel is whatever `CellTimer` it is given: the adaptive kernel's is
+The kernel is any `CellTimer`; the adaptive kernel's is
 ``hindmost.harness.adaptive.kernel_times:measure``. Ranks of a busy node share caches and memory, so
 a cell takes longer there; the difference is the memory contention of the SAGE model.
 """
@@ -29,7 +29,7 @@ class CellTimes:
     Attributes
     ----------
     cells : float
-        Cells per rank that it ran on; may differ from the number asked for.
+        Actual cells per rank; may differ from the requested number.
     phases : mapping of str to float
         Seconds per cell of each phase; see `GrindPoint.phase`.
     events : mapping of str to float
@@ -47,8 +47,8 @@ class CellTimer(Protocol):
     def __call__(self, cells: int, communicator: Any) -> CellTimes | dict[str, float]:
         """Compute on about `cells` cells per rank and return the times.
 
-        Seconds per cell of each phase are enough if it ran on exactly the cells asked for.
-        Collective over the communicator, which is of one node. Compile and allocate before the
+        Seconds per cell of each phase suffice if it ran on exactly the requested cells.
+        Collective over the communicator, which is on one node. Compile and allocate before the
         timing begins.
         """
 
@@ -61,14 +61,14 @@ QUICK_REPEATS = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrindTimes:
-    """What was timed at one number of cells.
+    """The times at one number of cells.
 
     Attributes
     ----------
     ranks_per_node, asked : int
-        Ranks at work on the node, and cells of each that the kernel was asked for.
+        Busy ranks of the node, and requested cells per rank.
     cells : float
-        Those that it ran on: median over repeats and ranks.
+        Actual cells: median over repeats and ranks.
     phases : dict
         Phase -> rank -> repeat: seconds per cell.
     events : dict
@@ -96,7 +96,7 @@ class GrindTimes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeTimes:
-    """Times with a number of ranks at work on the node.
+    """The times with a number of busy ranks per node.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class NodeTimes:
 
     @property
     def drift(self) -> float:
-        """How the speed changed meanwhile: relative, of the slowest rank."""
+        """Relative change of the speed in between, of the slowest rank."""
         return slowest_s(self.after) / slowest_s(self.before) - 1.0
 
     @property
@@ -149,12 +149,12 @@ def cell_counts(text: str = "") -> tuple[int, ...]:
     Parameters
     ----------
     text : str
-        Integers with commas between them; empty for the grid.
+        Comma-separated integers; empty for the grid.
 
     Raises
     ------
     UsageError
-        Something else.
+        Not a list of integers.
     """
     if not text:
         grid = np.geomspace(SMALLEST, LARGEST, POINTS)
@@ -206,8 +206,8 @@ def measure_grind(
 ) -> tuple[NodeTimes, ...]:
     """Time the kernel on the first node, between two readings of the speed; collective.
 
-    First on one rank while the others sleep, then on all ranks of the node. Sizes are visited in
-    random order, again in every repeat; one more repeat before does not count.
+    First on one rank while the others sleep, then on all ranks of the node. Every repeat visits the
+    sizes in random order; a warm-up repeat does not count.
 
     Returns
     -------
@@ -263,14 +263,14 @@ def on_ranks(
 
 
 def by_rank(values: list[list[Mapping[str, float]]]) -> dict[str, list[list[float]]]:
-    """Return the values of every name by rank and repeat; of the names that all of them have."""
+    """Return the values of common names by rank and repeat."""
     every = [each for rank in values for each in rank]
     names = [name for name in every[0] if all(name in each for each in every)]
     return {name: [[each[name] for each in rank] for rank in values] for name in names}
 
 
 def called(measure: CellTimer, cells: int, communicator: Any) -> CellTimes | dict[str, float]:
-    """Call a kernel, whose failure is its own and not a defect of hindmost."""
+    """Call a kernel; report its failure as an error of the kernel, not of hindmost."""
     try:
         return measure(cells, communicator)
     except HindmostError:

@@ -1,7 +1,7 @@
-"""How long a checkpoint takes: a file written and flushed to the disk, over its size.
+"""The time of a checkpoint: a file written and flushed to the disk, against its size.
 
-One rank writes, as it does in hindmost's checkpoints: into a new file, fsync, rename over the one
-before, fsync of the folder. The bytes are random, since some file systems compress.
+One rank writes, as in hindmost's checkpoints: into a new file, fsync, rename over the previous one,
+fsync of the folder. The bytes are random, because some file systems compress.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ QUICK_REPEATS = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointTimes:
-    """What was timed.
+    """The measured times.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class CheckpointTimes:
 def measure_checkpoint(
     folder: Path, sizes: Sequence[int] = SIZES, *, repeats: int = REPEATS, seed: int = 0
 ) -> CheckpointTimes:
-    """Write files of every size into a folder, in random order; what was written is removed.
+    """Write files of every size into a folder in random order, and remove them.
 
     Raises
     ------
@@ -93,8 +93,8 @@ def latency_and_bandwidth(sizes: ArrayLike, seconds: ArrayLike) -> tuple[float, 
     Returns
     -------
     (float, float)
-        Seconds, at least 0, and bytes a second. Where larger files take no longer, the bandwidth
-        is that of the largest file alone.
+        Latency in seconds, at least 0, and bytes per second. If larger files take no longer, the
+        bandwidth is that of the largest file.
     """
     size, taken = np.asarray(sizes, float), np.asarray(seconds, float)
     design = np.column_stack([1 / taken, size / taken])

@@ -1,8 +1,8 @@
 """Compiled loops that read the clock themselves; importing this module imports numba.
 
-The clock is the C library's ``clock_gettime``, called from compiled code: some 20 ns a reading,
-where Python's ``time.monotonic_ns`` would itself be a detour. A symbol, unlike the address that
-ctypes gives, can be kept in numba's cache.
+The clock is the C library's ``clock_gettime``, called from compiled code: some 20 ns per reading,
+while Python's ``time.monotonic_ns`` would itself be a detour. Unlike the address from
+ctypes, a symbol can be kept in numba's cache.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ clock_gettime: Any = types.ExternalFunction(
     "clock_gettime", types.int32(types.int32, types.voidptr)
 )
 MONOTONIC = int(getattr(time, "CLOCK_MONOTONIC_RAW", time.CLOCK_MONOTONIC))
-"""Not slewed by the time service, where the system has such a clock."""
+"""A clock that the time service does not slew, if the system has one."""
 GIGA = 1_000_000_000
 
 
@@ -33,7 +33,7 @@ def now(spec: NDArray[np.int64]) -> int:
 
 @part
 def work(units: int, seed: int) -> int:
-    """Do units of work that no compiler can shorten (xorshift)."""
+    """Do units of work that a compiler cannot optimise away (xorshift)."""
     x = np.uint64(seed)
     for _ in range(units):
         x ^= x << np.uint64(13)
@@ -68,13 +68,13 @@ def find_detours(
     threshold, duration : int
         Nanoseconds.
     start, gap : int64 array, shape (room,), nanoseconds
-        Filled: since the begin of the loop, and from reading to reading.
+        Output: time since the start of the loop, and length of the gap.
 
     Returns
     -------
     (int, int, int)
-        Gaps found, how long the loop ran, and the clock when it began; it ends early when there is
-        no room left.
+        Number of gaps, duration of the loop, and clock at its start; the loop ends early if the
+        arrays are full.
     """
     found = 0
     begin = now(spec)
@@ -90,7 +90,7 @@ def find_detours(
 
 
 def fixed_work(spec: NDArray[np.int64], units: int, taken: NDArray[np.int64]) -> int:
-    """Do the same work again and again, and keep how long each took, in nanoseconds."""
+    """Repeat the same work, and record the time of each repeat in nanoseconds."""
     seed = 88172645463325252
     before = now(spec)
     for quantum in range(taken.size):
@@ -102,7 +102,7 @@ def fixed_work(spec: NDArray[np.int64], units: int, taken: NDArray[np.int64]) ->
 
 
 def fixed_time(spec: NDArray[np.int64], units: int, window: int, done: NDArray[np.int64]) -> int:
-    """Count in windows of the same length (nanoseconds) how often the work could be done."""
+    """Count the repeats of work that fit into windows of equal length (nanoseconds)."""
     seed = 88172645463325252
     end = now(spec)
     for quantum in range(done.size):

@@ -1,7 +1,7 @@
-"""The machine file: the models' input, the raw samples, and where each comes from.
+"""The machine file: input of the models, raw samples, and their provenance.
 
 JSON: the fields of `Machine`, then ``samples`` and ``provenance``, each with a key for every probe.
-A probe replaces its own section and leaves the others, whole or not at all: the file is written
+A probe replaces its own section and keeps the others. The file is replaced atomically: written
 under another name, flushed, and renamed.
 """
 
@@ -21,7 +21,7 @@ from hindmost.models.dynamic.machine import Machine
 from hindmost.parsing import parse_json
 
 IDENTITY = ("host", "cpu_model", "cores")
-"""What makes a machine the same one."""
+"""The properties that identify a machine."""
 
 
 def read_document(path: Path) -> dict[str, Any] | None:
@@ -30,7 +30,7 @@ def read_document(path: Path) -> dict[str, Any] | None:
     Raises
     ------
     DataError
-        The file cannot be read, or is not a machine's.
+        The file cannot be read, or is not a machine file.
     """
     try:
         document = parse_json(read_text(path))
@@ -56,7 +56,7 @@ def load_machine(path: Path) -> Machine:
     Raises
     ------
     DataError
-        There is no such file, or it is not a machine's.
+        The file does not exist, or is not a machine file.
     """
     document = read_document(path)
     if document is None:
@@ -65,12 +65,12 @@ def load_machine(path: Path) -> Machine:
 
 
 def check_place(path: Path) -> None:
-    """Refuse a place where no file can be written, before anything is measured.
+    """Refuse a path that cannot be written, before measuring.
 
     Raises
     ------
     UsageError
-        The folder is missing or cannot be written, or the place is a folder.
+        The folder is missing or cannot be written, or the path is a folder.
     """
     folder = path.parent
     if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
@@ -111,16 +111,16 @@ def updated(
     outcomes: Mapping[str, ProbeResult],
     provenance: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return a document with the sections that were measured, the others as they were.
+    """Return a document with the measured sections replaced.
 
-    A reading of the speed alone does not replace the one that belongs to a curve of grind times.
+    A reading of the speed alone does not replace the one that belongs to grind curves.
 
     Parameters
     ----------
     document : mapping or None
-        The file as it is.
+        Contents of the file.
     machine : Machine
-        Name and ranks per node, where there is no file yet.
+        Name and ranks per node, if there is no file yet.
     outcomes : mapping
         Section -> outcome.
     provenance : mapping
@@ -135,7 +135,7 @@ def updated(
             continue
         machine = replace(machine, **outcome.changes)
     kept = dict(document or {})
-    kept.pop("speed_s", None)  # of files of before, which had one speed
+    kept.pop("speed_s", None)  # of older files, which had one speed
     samples = {name: outcome.samples for name, outcome in outcomes.items()}
     return {
         **kept,
@@ -146,12 +146,12 @@ def updated(
 
 
 def write_document(path: Path, document: Mapping[str, Any]) -> None:
-    """Write the file whole, or leave the one that is there.
+    """Write the file completely, or keep the existing one.
 
     Raises
     ------
     DataError
-        The disk does not take it.
+        The file cannot be written.
     """
     try:
         write_whole(path, text_of(document))
@@ -162,7 +162,7 @@ def write_document(path: Path, document: Mapping[str, Any]) -> None:
 
 
 def text_of(document: Mapping[str, Any]) -> str:
-    """Return JSON whose raw samples take one line each, and whose other parts can be read."""
+    """Return JSON with one line for each list of samples, and the other parts indented."""
     lines = []
     for key, value in document.items():
         if key == "samples":
@@ -177,7 +177,7 @@ def text_of(document: Mapping[str, Any]) -> str:
 
 
 def shortened(value: Any) -> Any:
-    """Return samples with six digits of every number that is not whole: no clock gives more."""
+    """Return samples, with non-integers rounded to six digits: no clock is more precise."""
     if isinstance(value, float):
         return float(f"{value:.6g}")
     if isinstance(value, Mapping):

@@ -1,7 +1,7 @@
-"""How long messages take: one way and both ways at once, within a node and across; allreduce.
+"""Times of messages, uni- and bi-directional, within a node and between nodes; allreduce.
 
-Times are those of a program in Python, with the cost of mpi4py's calls: what a loop that is written
-with mpi4py can have. Buffers are used again and again, so they are in cache where they fit.
+Times are those of a Python program and include mpi4py's overhead, as in a loop that uses mpi4py.
+Buffers are reused, so they are in cache if they fit.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ def message_sizes(largest: int = LARGEST_MESSAGE) -> tuple[int, ...]:
 
 
 def reduction_sizes(largest: int = LARGEST_REDUCTION) -> tuple[int, ...]:
-    """Return the powers of two from a double on, in bytes."""
+    """Return the powers of two, from the size of a double, in bytes."""
     return tuple(2**power for power in range(3, largest.bit_length()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sort:
-    """A pair of ranks that stands for others.
+    """A pair of ranks that represents others.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ def pairs(nodes: Sequence[int]) -> tuple[Sort, ...]:
     Parameters
     ----------
     nodes : sequence of int
-        The node of every rank, by any number.
+        Number of the node of every rank.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def pairs(nodes: Sequence[int]) -> tuple[Sort, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairTimes:
-    """What was timed between two ranks."""
+    """The times between two ranks."""
 
     sort: Sort
     one_way: tuple[Timed, ...]
@@ -88,7 +88,7 @@ class PairTimes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReductionTimes:
-    """What was timed of an allreduce on some ranks."""
+    """The times of an allreduce on a number of ranks."""
 
     ranks: int
     timed: tuple[Timed, ...]
@@ -96,7 +96,7 @@ class ReductionTimes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkTimes:
-    """All that was timed.
+    """All measured times.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ def measure_network(
 ) -> NetworkTimes:
     """Time messages and allreduces; collective.
 
-    Ranks that have no part in a measurement sleep.
+    Ranks without a part in a measurement sleep.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def measure_network(
 
 
 def rank_counts(size: int) -> tuple[int, ...]:
-    """Return 2, 4, 8 and so on, and last the number of ranks."""
+    """Return 2, 4, 8 and so on, and finally the number of ranks."""
     powers = {2**power for power in range(1, size.bit_length())}
     return tuple(sorted({each for each in powers if each <= size} | {size} - {1}))
 
@@ -155,7 +155,7 @@ def measure_pair(
     """Time messages between two ranks."""
     from mpi4py import MPI
 
-    # Written to before the first message, or page faults would be timed.
+    # Written before the first message, so that page faults are not timed.
     sent, received = (np.ones(max(sizes, default=0), np.uint8) for _ in range(2))
     peer = 1 - pair.rank
 

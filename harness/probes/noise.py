@@ -1,14 +1,14 @@
-"""What a rank loses to others: detours of a loop that only reads the clock, FWQ and FTQ.
+"""System noise of a rank: detours of a loop that only reads the clock, FWQ and FTQ.
 
-- *Selfish detours*: a gap between two readings of more than 9 times the least gap is a detour; its
-  length is the gap less the least gap. 9 is the usual factor of this benchmark: caches and the
-  clock itself stay below it, an interrupt does not.
-- *FWQ*, fixed work quanta: the same work is timed again and again; the share lost is
-  1 - least / mean.
-- *FTQ*, fixed time quanta: work is counted in windows of equal length; the share lost is
-  1 - mean / most.
+- *Selfish detours*: a gap between two readings of more than 9 times the smallest gap is a detour.
+  Its length is the gap minus the smallest gap. 9 is the usual factor of this benchmark: caches and
+  the clock itself stay below it, an interrupt does not.
+- *FWQ*, fixed work quanta: the same work is timed repeatedly; the lost share is
+  1 - minimum / mean.
+- *FTQ*, fixed time quanta: work is counted in windows of equal length; the lost share is
+  1 - mean / maximum.
 
-FWQ and FTQ also see a core that gets slower, in frequency or by what it shares; detours do not.
+FWQ and FTQ also detect a core that slows down, in frequency or by shared resources; detours do not.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 
 from hindmost.harness.probes.turns import in_turn, sleepy_barrier
 from hindmost.models.compiled import compiled
-from hindmost.models.dynamic.machine import Noise
+from hindmost.models.dynamic.machine import SystemNoise
 
 FACTOR = 9
-"""Of the least gap: above it a gap is a detour."""
+"""Factor over the smallest gap above which a gap is a detour."""
 READINGS = 100_000
-"""Of the clock, to find the least gap."""
+"""Readings of the clock, to find the smallest gap."""
 ROOM = 500_000
-"""Detours that a rank can keep."""
+"""Largest number of detours per rank."""
 QUANTILES = (0.5, 0.9, 0.99, 1.0)
 EDGES_NS = 2.0 ** np.arange(6, 33)
 """Bins of the histogram of detours, 64 ns to 4.3 s."""
@@ -37,12 +37,12 @@ EDGES_NS = 2.0 ** np.arange(6, 33)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoiseEffort:
-    """How long to look.
+    """The duration of the measurement.
 
     Attributes
     ----------
     detours_s, fwq_s, ftq_s : float
-        How long each loop runs, seconds.
+        Duration of each loop.
     quantum_s : float
         Work of FWQ and window of FTQ, seconds.
     """
@@ -63,10 +63,10 @@ class Detours:
     Attributes
     ----------
     begin_ns : int
-        The host's monotonic clock when the loop began: ranks of one host can be laid side by side.
+        The host's monotonic clock at the start of the loop, to compare ranks of one host.
     least_gap_s, threshold_s, elapsed_s : float
     start_s, length_s : float64 array, shape (detour,), seconds
-        Since the begin of the loop; the gap less the least gap.
+        Time since the start of the loop; gap minus the smallest gap.
     """
 
     begin_ns: int
@@ -78,26 +78,26 @@ class Detours:
 
     @property
     def per_s(self) -> float:
-        """Detours a second."""
+        """Detours per second."""
         return self.length_s.size / self.elapsed_s
 
     @property
     def share(self) -> float:
-        """The share of the time that is lost, 0 to 1."""
+        """The lost share of the time, 0 to 1."""
         return float(self.length_s.sum()) / self.elapsed_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankNoise:
-    """What one rank lost.
+    """The noise of one rank.
 
     Attributes
     ----------
     detours : Detours
     fwq_s : float64 array, shape (quantum,), seconds
-        How long the same work took.
+        Times of the same work.
     ftq : int64 array, shape (window,)
-        How often the work could be done in a window.
+        Repeats of work in each window.
     """
 
     detours: Detours
@@ -116,7 +116,7 @@ class RankNoise:
 
 
 def measure_noise(communicator: Any, effort: NoiseEffort) -> RankNoise:
-    """Look at the noise on every rank at once; collective.
+    """Measure the noise on all ranks at once; collective.
 
     Returns
     -------
@@ -144,7 +144,7 @@ def compile_loops() -> None:
 
 
 def find_detours(seconds: float) -> Detours:
-    """Look for detours on this rank."""
+    """Measure detours on this rank."""
     from hindmost.harness.probes import clock_loops as loops
 
     spec = np.zeros(2, np.int64)
@@ -165,7 +165,7 @@ def find_detours(seconds: float) -> Detours:
 
 
 def units_per_second() -> float:
-    """Return how many units of work this rank does in a second, at its best."""
+    """Return the units of work that this rank does per second at most."""
     from hindmost.harness.probes import clock_loops as loops
 
     taken = np.zeros(50, np.int64)
@@ -175,7 +175,7 @@ def units_per_second() -> float:
 
 
 def fixed_work_quanta(effort: NoiseEffort, units: float) -> NDArray[np.float64]:
-    """Time the same work again and again, in seconds."""
+    """Time the same work repeatedly, in seconds."""
     from hindmost.harness.probes import clock_loops as loops
 
     taken = np.ones(max(round(effort.fwq_s / effort.quantum_s), 1), np.int64)
@@ -186,7 +186,7 @@ def fixed_work_quanta(effort: NoiseEffort, units: float) -> NDArray[np.float64]:
 
 
 def fixed_time_quanta(effort: NoiseEffort, units: float) -> NDArray[np.int64]:
-    """Count what can be done in windows; a piece of work takes a thousandth of a window."""
+    """Count the work done in windows; a piece of work takes a thousandth of a window."""
     from hindmost.harness.probes import clock_loops as loops
 
     done = np.ones(max(round(effort.ftq_s / effort.quantum_s), 1), np.int64)
@@ -199,11 +199,11 @@ def fixed_time_quanta(effort: NoiseEffort, units: float) -> NDArray[np.int64]:
     return done
 
 
-def summary(ranks: Sequence[RankNoise]) -> Noise:
+def summary(ranks: Sequence[RankNoise]) -> SystemNoise:
     """Return the noise of the machine: mean rate and share over ranks, quantiles of all detours."""
     lengths = np.concatenate([rank.detours.length_s for rank in ranks])
     quantiles = np.quantile(lengths, QUANTILES, method="higher") if lengths.size else ()
-    return Noise(
+    return SystemNoise(
         detours_per_s=float(np.mean([rank.detours.per_s for rank in ranks])),
         share=float(np.mean([rank.detours.share for rank in ranks])),
         detour_quantiles_s=tuple(float(each) for each in quantiles),

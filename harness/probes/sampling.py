@@ -1,4 +1,4 @@
-"""How often a batch is timed: random order of sizes, block by block, until medians are known."""
+"""Timing of batches: sizes in random order, block by block, until medians are precise."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ QUANTILE_95 = 1.96
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
-    """How long a measurement may take.
+    """The limits of a measurement.
 
     Attributes
     ----------
     cap_s : float
-        No block begins after so long.
+        No block begins after this time.
     least, most : int
-        Blocks: each times one batch of every size that is not known well enough.
+        Number of blocks; each times one batch of every size whose median is not precise yet.
     batch_s : float
-        A batch repeats its message so often that it takes about so long.
+        Approximate duration of a batch, which determines its repeats.
     width : float
-        A size is known once the 95 % interval of its median is so narrow, relative to the median.
+        Relative width of the 95 % interval of a median that is precise.
     """
 
     cap_s: float
@@ -42,16 +42,16 @@ QUICK = Effort(cap_s=0.25, least=5, most=20, batch_s=1e-4, width=0.05)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timed:
-    """What was timed of one size.
+    """The times of one size.
 
     Attributes
     ----------
     size : int
         Bytes.
     repeats : int
-        Messages a batch.
+        Messages per batch.
     seconds : tuple of float
-        A message, mean over its batch; one value a batch, in the order of time.
+        Time per message: the mean of each batch, in chronological order.
     """
 
     size: int
@@ -67,7 +67,7 @@ class Timed:
 def median_interval(values: Sequence[float]) -> tuple[float, float]:
     """Return the 95 % interval of a median, from order statistics (normal approximation).
 
-    With fewer than six values their whole range is less than a 95 % interval, and is returned.
+    For fewer than six values it is their range, which is less than a 95 % interval.
     """
     ordered = sorted(values)
     count = len(ordered)
@@ -78,7 +78,7 @@ def median_interval(values: Sequence[float]) -> tuple[float, float]:
 
 
 def well_known(values: Sequence[float], effort: Effort) -> bool:
-    """Say whether the median of the values is known well enough."""
+    """Say whether the median of the values is precise enough."""
     if len(values) < effort.least:
         return False
     low, high = median_interval(values)
@@ -94,13 +94,13 @@ def sample(
 ) -> tuple[Timed, ...]:
     """Time batches of every size; collective.
 
-    A block visits all sizes in random order, so that a disturbed second falls on all sizes alike.
-    The first rank decides what comes next: clocks and medians of other ranks differ.
+    A block visits all sizes in random order, so that a disturbance affects all sizes alike. The
+    first rank decides on the next step, because clocks and medians of other ranks differ.
 
     Parameters
     ----------
     batch : function of size and repeats
-        Does it on every rank; returns seconds a message, of which the first rank's count.
+        Runs a batch on every rank; returns seconds per message, those of the first rank count.
     sizes : sequence of int
         Bytes.
     seed : int
@@ -134,7 +134,7 @@ def sample(
 def warm_up(
     communicator: Any, batch: Callable[[int, int], float], size: int, effort: Effort
 ) -> int:
-    """Send the first messages, whose time does not count, and say how many make a batch."""
+    """Send warm-up messages, and return the number of messages per batch."""
     batch(size, 2)
     once = max(batch(size, 4), 1e-9)
     count: int = communicator.bcast(max(1, min(1000, round(effort.batch_s / once))))

@@ -1,9 +1,9 @@
-"""How fast a rank computes now: a reference kernel of fixed work, for the state of the machine.
+"""The current speed of a rank: a reference kernel of fixed work.
 
-Time per cell does not carry over from one state of a machine to another (frequency, neighbours in
-its caches), so a curve of grind times is scaled by the ratio of two readings of this kernel. Its
-work is like a finite-volume code's: fluxes over the faces of 5,000 cells, which fit into a core's
-own cache, and one pass over arrays which do not.
+Time per cell depends on the state of the machine (frequency, shared caches), so grind curves are
+scaled by the ratio of two readings of this kernel. Its work resembles a finite-volume code: fluxes
+over the faces of 5,000 cells, which fit into a core's private cache, and one pass over arrays that
+do not.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ CELLS = (100, 50)
 STREAM = 2**20
 """Doubles in each of two arrays: 16 MiB together."""
 SWEEPS = 20
-"""Over all faces, in one reading."""
+"""Passes over all faces in one reading."""
 READINGS = 25
 CAP_S = 0.25
-"""No reading begins after so long."""
+"""No reading begins after this time."""
 
 
 def sweep_and_stream(
@@ -78,12 +78,12 @@ def sweep_and_stream(
 
 @cache
 def arrays() -> tuple[Any, ...]:
-    """Return what the kernel works on, made once a process: the same on every machine."""
+    """Return the kernel's data, the same on every machine; made once per process."""
     columns, rows = CELLS
     cell = np.arange(columns * rows, dtype=np.int32).reshape(rows, columns)
     left = np.concatenate([cell[:, :-1].ravel(), cell[:-1].ravel()])
     right = np.concatenate([cell[:, 1:].ravel(), cell[1:].ravel()])
-    order = np.argsort(left, kind="stable")  # cells one after the other, as a code has it
+    order = np.argsort(left, kind="stable")  # in the order of cells, as in a real code
     random = np.random.default_rng(1)
     state = np.column_stack(
         [random.uniform(0.9, 1.1, cell.size) for _ in range(3)] + [np.full(cell.size, 4.0)]
@@ -93,12 +93,12 @@ def arrays() -> tuple[Any, ...]:
 
 
 def warm_up() -> None:
-    """Compile the kernel and touch its arrays; once a process."""
+    """Compile the kernel and touch its arrays; once per process."""
     compiled(sweep_and_stream)(*arrays())
 
 
 def readings() -> tuple[float, ...]:
-    """Return what the kernel takes on this rank, again and again, in seconds; at most 0.3 s."""
+    """Return repeated times of the kernel on this rank, in seconds; takes at most 0.3 s."""
     kernel, with_what = compiled(sweep_and_stream), arrays()
     warm_up()
     found: list[float] = []
@@ -112,7 +112,7 @@ def readings() -> tuple[float, ...]:
 
 
 def speed(communicator: Any = None) -> float:
-    """Return what the reference kernel takes now, in seconds; less is faster.
+    """Return the current time of the reference kernel, in seconds; less is faster.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def speed(communicator: Any = None) -> float:
 
     Notes
     -----
-    Ranks of a node share caches and memory: compare with a reading of as many ranks per node.
+    Ranks of a node share caches and memory: compare readings with equal numbers of ranks per node.
     """
     if communicator is None:
         return float(np.median(readings()))

@@ -1,4 +1,4 @@
-"""How ranks take turns: they sleep while others are measured, so that they do not disturb."""
+"""Turns of ranks: some sleep while others are measured, in order not to disturb them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 PAUSE_S = 0.01
-"""Between two checks whether the others have arrived."""
+"""Seconds between two checks whether the others have arrived."""
 
 
 def sleepy_barrier(communicator: Any) -> None:
@@ -44,7 +44,7 @@ def among(communicator: Any, members: list[int]) -> Iterator[Any]:
     order = members.index(communicator.rank) if mine else 0
     some = communicator.Split(0 if mine else MPI.UNDEFINED, order)
     yield some if mine else None
-    # Not in a finally: a rank that failed must say so without waiting for the others.
+    # Not in a finally: a failed rank must report its error without waiting for the others.
     sleepy_barrier(communicator)
     if mine:
         some.Free()
@@ -53,7 +53,7 @@ def among(communicator: Any, members: list[int]) -> Iterator[Any]:
 def in_turn(communicator: Any, action: Callable[[], object]) -> None:
     """Let rank 0 act first, then the first rank of every other node, then the rest; collective.
 
-    For compiling: later ranks find on disk what earlier ones compiled.
+    For compilation: later ranks load from disk what earlier ones compiled.
     """
     nodes = nodes_of(communicator)
     rank = communicator.rank

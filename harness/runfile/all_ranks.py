@@ -1,4 +1,4 @@
-"""What all ranks of a run did, whether or not all of them kept full records."""
+"""Data of all ranks of a run, including those without full records."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hindmost.harness.runfile.reader import Run
 
 
 def total_of(run: Run, name: str) -> NDArray[np.int64]:
-    """Return what was counted in each cycle, summed over all ranks: int64, shape (cycle,).
+    """Return a count of each cycle, summed over all ranks: int64, shape (cycle,).
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def total_of(run: Run, name: str) -> NDArray[np.int64]:
 
 
 def most_of(run: Run, name: str) -> NDArray[np.int64]:
-    """Return the same of the rank that has most in each cycle."""
+    """Return the largest count of any rank in each cycle."""
     if run.reduced:
         return counted(run, "count_most", name)
     most: NDArray[np.int64] = run.variable(name).max(axis=1)
@@ -33,7 +33,7 @@ def most_of(run: Run, name: str) -> NDArray[np.int64]:
 
 
 def least_phase(run: Run, name: str) -> NDArray[np.float64]:
-    """Return a phase on the rank that spent least in it: float64, shape (cycle,), seconds."""
+    """Return the least time of a phase over the ranks: float64, shape (cycle,), seconds."""
     if run.reduced:
         return np.asarray(run.variable("phase_least")[:, run.phases.index(name)], np.float64)
     least: NDArray[np.float64] = run.phase(name).min(axis=1)
@@ -56,7 +56,7 @@ def profiles_of(run: Run) -> NDArray[np.float64]:
     Raises
     ------
     DamagedFileError
-        Times that cannot be, or intervals without bodies.
+        Impossible times, or intervals without bodies.
     """
     profile = np.asarray(run.variable("profile_phase"), np.float64)
     check_values(run.path, "profile_phase", profile, LARGE["profile_phase"])
@@ -66,14 +66,14 @@ def profiles_of(run: Run) -> NDArray[np.float64]:
 
 
 def hosts_of_all(run: Run) -> list[str]:
-    """Return the host of every rank; empty where a file does not have it of ranks not kept."""
+    """Return the host of every rank; empty if the file lacks those of ranks that were not kept."""
     return run.texts("every_host") if run.reduced else run.hosts
 
 
 def unclassified_share_of_all(run: Run) -> NDArray[np.float64]:
     """Return the share of each rank's time in unclassified MPI calls: float64, shape (rank,).
 
-    Of bodies, where profiles are all that is left of most ranks.
+    If most ranks have only profiles, it is their share of the time of bodies.
     """
     if not run.reduced or "unclassified" not in run.phases:
         return run.unclassified_share

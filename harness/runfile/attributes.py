@@ -1,6 +1,6 @@
-"""What the attributes of a run file may hold: texts, numbers, and JSON with members of known kinds.
+"""The attributes of a run file: texts, numbers, and JSON with members of known kinds.
 
-Members that nobody reads may be anything; files of later versions have more of them.
+Members that are not read may be anything; files of later versions have more of them.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from hindmost.parsing import (
 MOST_NAME = 1000
 """Characters of a name."""
 UNWRITABLE = ("Cc", "Cs")
-"""Categories of Unicode that names may not have: control characters, halves of surrogates."""
+"""Unicode categories not allowed in names: control characters and surrogates."""
 MOST_TEXT = 10_000
-"""Of any other text."""
+"""Characters of any other text."""
 MOST_RANKS = 1 << 31
 MOST_COUNT = 1 << 53
-"""Whole numbers up to here are exact as float64."""
+"""Integers up to this are exact as float64."""
 YEARS = (1970, 9998)
 
 DURATION = Kind(
     "a number from 0 on", lambda value: type(value) in (int, float) and 0.0 <= value <= math.inf
 )
-"""Of a run without bodies, the shortest body is infinite."""
+"""May be infinite: the shortest body of a run without bodies."""
 ANY = Kind("anything", lambda value: True)
 
 SPEC = Members(
@@ -118,7 +118,7 @@ OBJECTS: dict[str, Kind] = {
     "scheduler": Values(Maybe(TEXT)),
     "git": GIT,
 }
-"""Of the attributes that are JSON."""
+"""The members of attributes that are JSON."""
 SUMMARY = Members(
     {
         "body_s": Members(
@@ -130,16 +130,16 @@ SUMMARY = Members(
     required=True,
 )
 COUNTED = Members(dict.fromkeys(("instructions", "cycles"), AMOUNT))
-"""Of the summary, where the file has it."""
+"""Counters in the summary, if the file has them."""
 
 
 def read_object(name: str, text: Any, kind: Kind) -> dict[str, Any]:
-    """Parse an attribute of JSON and check what is read of it.
+    """Parse an attribute of JSON and check its members.
 
     Raises
     ------
     ValueError
-        It is not what it should be; the message names the path of the member.
+        Invalid; the message names the path of the member.
     """
     if not isinstance(text, str):
         raise ValueError(f"the attribute '{name}' is {shown(text)}; it should be JSON")
@@ -154,12 +154,12 @@ def read_object(name: str, text: Any, kind: Kind) -> dict[str, Any]:
 
 
 def read_summary(text: Any, phases: tuple[str, ...]) -> dict[str, Any]:
-    """Read what a run came to; raises as `read_object`.
+    """Read the totals of a run; raises like `read_object`.
 
     Parameters
     ----------
     phases : tuple of str
-        Those of the file: the summary has each of them.
+        The phases of the file, which the summary must contain.
     """
     summary = read_object("summary", text, SUMMARY)
     COUNTED.check(summary.get("counted", {}), "summary.counted")
@@ -172,7 +172,7 @@ def read_summary(text: Any, phases: tuple[str, ...]) -> dict[str, Any]:
 
 
 def check_value(name: str, value: Any) -> None:
-    """Raise a ValueError if an attribute that is a text or a number cannot be what it should."""
+    """Raise a ValueError if an attribute that is text or a number is invalid."""
     if isinstance(value, str) and len(value) > MOST_TEXT:
         raise ValueError(
             f"'{name}' has {len(value)} characters; it should have {MOST_TEXT} at most"
@@ -188,18 +188,18 @@ def check_value(name: str, value: Any) -> None:
 
 
 def check_length(what: str, name: str) -> None:
-    """Raise a ValueError if a name has no length that a run file may have."""
+    """Raise a ValueError if a name is empty or too long for a run file."""
     if not 0 < len(name) <= MOST_NAME:
         raise ValueError(f"'{what}' has {len(name)} characters; it should have 1 to {MOST_NAME}")
 
 
 def check_new_name(what: str, name: object) -> None:
-    """Raise a ValueError if a name that somebody gives cannot stand in a run file.
+    """Raise a ValueError if a given name is not allowed in a run file.
 
     Parameters
     ----------
     what : str
-        What is called so.
+        What the name is for.
     """
     TEXT.check(name, what)
     text = str(name)
@@ -210,7 +210,7 @@ def check_new_name(what: str, name: object) -> None:
 
 
 def check_time(text: str) -> None:
-    """Raise a ValueError if a text is no time of a run."""
+    """Raise a ValueError if a text is not a valid time of a run."""
     try:
         year = datetime.fromisoformat(text).year
     except ValueError:

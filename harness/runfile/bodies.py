@@ -1,4 +1,4 @@
-"""The bodies of a solve on one rank: what the recorder finds and a run file holds."""
+"""The bodies (iterations) of a solve on one rank, from the recorder to the run file."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ PHASES = ("halo", "wait", "post", "unclassified", "local")
 """
 
 EARLIER_PHASES = ("halo", "wait", "post", "local")
-"""Those of files before version 3, in which unclassified MPI time is part of ``local``."""
+"""Phases of files before version 3, in which unclassified MPI time is part of ``local``."""
 
 WAITING = ("halo", "wait")
 """The phases in which a rank depends on others."""
 
 NOT_WORK = (*WAITING, "unclassified")
-"""The phases that are never a rank's own work: whether unclassified time is, nobody knows."""
+"""The phases that are not a rank's own work. It is unknown whether unclassified time is work."""
 
 NO_MEETING = "collectives with a root were no meetings: ranks went on"
 DIFFERENT = "the ranks did not take part in the same collectives in every iteration"
 
 PART = "some MPI calls were among a part of the ranks"
 WHO_WAITS_IS_NOT_KNOWN = (NO_MEETING, DIFFERENT, PART)
-"""Reasons to leave events out for which ranks may not wait for all others in an iteration."""
+"""Reasons for missing events with which ranks may not wait for all others in an iteration."""
 IN_MPI = (*NOT_WORK, "post")
 """The phases in which a rank is inside MPI."""
 
 
 class BodyKind(IntEnum):
-    """What kind of body an iteration is; the values stand in run files."""
+    """The kinds of bodies; the values are those in run files."""
 
     REGULAR = 0
     FILL = 1
@@ -51,10 +51,10 @@ class RankEvents:
     kind : uint8 array, shape (body, event)
         See `EventKind`.
     work : float32 array, shape (body, event), seconds
-        Own work since the event before it, or since the begin of the body.
+        Own work since the previous event, or since the start of the body.
     duration : float32 array, shape (body, event), seconds
     rooted : bool
-        Whether some reductions may be no meetings of all ranks: broadcasts, and others with a root.
+        Whether some reductions may not synchronise all ranks: broadcasts, and others with a root.
     """
 
     kind: NDArray[np.uint8]
@@ -63,7 +63,7 @@ class RankEvents:
     rooted: bool = False
 
     def first(self, bodies: int) -> RankEvents:
-        """Return those of the first bodies."""
+        """Return the events of the first bodies."""
         return replace(
             self,
             kind=self.kind[:bodies],
@@ -79,7 +79,7 @@ class RankBodies:
     Attributes
     ----------
     start : float64 array, shape (body,)
-        Begin of each body since rank 0 left the barrier before the solve, on the common clock.
+        Start of each body on the common clock, since rank 0 left the barrier before the solve.
     duration : float64 array, shape (body,)
     phase_duration : float32 array, shape (body, phase)
         In the order of ``phases``; sums to the duration.
@@ -91,15 +91,15 @@ class RankBodies:
         Before the first body, after the last, and from the barrier to the end.
         ``lead_in + bodies + restarts + lead_out = solve_time``.
     phases : tuple of str
-        `PHASES`, and those of a user's own.
+        `PHASES`, and phases that the user defined.
     instructions, cycles : float64 array, shape (body,), or None
-        In user mode; None where the machine does not count them, NaN for bodies it did not.
+        In user mode; None if the machine has no counters, NaN for bodies without counts.
     events : RankEvents or None
-        None where they are not known.
+        None if unknown.
     events_left_out : str
-        Why they are not, in words that follow "because"; may be empty.
+        Why events are missing, to follow "because"; may be empty.
     activity_duration : float32 array, shape (body, activity), or None
-        How the local work divides, in the order of ``activities``; None unless it was asked for.
+        Local work by activity, in the order of ``activities``; None unless requested.
     activities : tuple of str
     """
 
@@ -121,7 +121,7 @@ class RankBodies:
     activities: tuple[str, ...] = ()
 
     def first(self, bodies: int) -> RankBodies:
-        """Return the first bodies only; what comes after them becomes part of the lead-out."""
+        """Return the first bodies only; later ones become part of the lead-out."""
         restarts = int(np.count_nonzero(self.position[1:bodies] == 0))
         left_out = self.duration[bodies:].sum() + self.restart_duration[restarts:].sum()
         return replace(

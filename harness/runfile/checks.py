@@ -1,4 +1,4 @@
-"""What a run file must have before it is used: its schema, its variables, its names."""
+"""Checks of a run file before use: its schema, its variables, its names."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ TOGETHER = (
     tuple(variable.name for variable in OF_ALL_BODIES),
     tuple(variable.name for variable in ALL_EVENTS),
 )
-"""Optional variables of which a file has all or none."""
+"""Groups of optional variables that a file has together or not at all."""
 
 
 def texts_of(path: Path, file: h5py.File, name: str) -> list[str]:
@@ -48,7 +48,7 @@ def texts_of(path: Path, file: h5py.File, name: str) -> list[str]:
     Raises
     ------
     DamagedFileError
-        It holds something else.
+        It is not a list of texts.
     """
     if h5py.check_string_dtype(file[name].dtype) is None or file[name].ndim != 1:
         raise DamagedFileError(f"{path}: '{name}' is not a list of texts.")
@@ -59,7 +59,7 @@ def texts_of(path: Path, file: h5py.File, name: str) -> list[str]:
 
 
 def check_names(path: Path, file: h5py.File, phases: list[str], version: int) -> None:
-    """See that phases begin with those of every run, and that no name comes twice."""
+    """Check that phases begin with those of every run, and that names are unique."""
     first = EARLIER_PHASES if version < 3 else PHASES
     if phases[: len(first)] != list(first):
         raise DamagedFileError(
@@ -75,7 +75,7 @@ def check_names(path: Path, file: h5py.File, phases: list[str], version: int) ->
 
 
 def check_schema(path: Path, attributes: Mapping[str, str | int | float]) -> int:
-    """Return the file's version; refuse another schema, and versions after this reader's."""
+    """Return the file's version; refuse other schemas and newer versions."""
     if attributes.get("schema") != SCHEMA:
         raise NotARunFileError(
             f"{path} is HDF5 with hindmost's checksum, but its schema is not '{SCHEMA}'."
@@ -95,7 +95,7 @@ def check_schema(path: Path, attributes: Mapping[str, str | int | float]) -> int
 
 
 def check_variables(path: Path, file: h5py.File, header: Header) -> dict[str, int]:
-    """Check that every variable is there in its type and shape; return the dimensions' sizes."""
+    """Check that every variable exists with its type and shape; return the sizes of dimensions."""
     there = [each for each in VARIABLES if each.name in file or not each.optional]
     names = {name for variable in there for name in variable.dimensions}
     required = {variable.name for variable in VARIABLES if not variable.optional}

@@ -1,10 +1,10 @@
 """The SHA-256 of a run file, appended after HDF5's own end.
 
-HDF5 and every tool on top of it ignore what follows the end that the file's superblock names.
-Damaged files can crash or hang libhdf5, so the sum is verified before libhdf5 sees the file.
+HDF5 and its tools ignore everything after the end that the file's superblock states. Damaged files
+can crash or hang libhdf5, so the checksum is verified before libhdf5 sees the file.
 
-So that all cores can verify a large file, the sum is that of sums: the SHA-256 of the SHA-256 (32
-bytes each) of every 16 MiB of the file.
+All cores can verify a large file, because the checksum is one of checksums: the SHA-256 of the
+SHA-256 (32 bytes each) of every 16 MiB of the file.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MOST_THREADS = 8
 
 
 def append_checksum(path: Path) -> None:
-    """Append the checksum to a file that HDF5 has closed, and see it safe on the disk."""
+    """Append the checksum to a file that HDF5 has closed, and sync it to disk."""
     with path.open("r+b") as file:
         digest = digest_of(file.fileno(), os.fstat(file.fileno()).st_size)
         file.seek(0, os.SEEK_END)
@@ -37,7 +37,7 @@ def append_checksum(path: Path) -> None:
 
 
 def verify_checksum(path: Path) -> str:
-    """Verify that a file is what was written, without HDF5.
+    """Verify that a file is unchanged since it was written, without HDF5.
 
     Returns
     -------
@@ -47,9 +47,9 @@ def verify_checksum(path: Path) -> str:
     Raises
     ------
     NotARunFileError
-        No file of hindmost.
+        Not a file of hindmost.
     DamagedFileError
-        Cut off or altered.
+        Truncated or changed.
     """
     if path.name.endswith(".part") and path.is_file():
         raise DamagedFileError(no_checksum(path))

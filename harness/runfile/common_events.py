@@ -1,9 +1,9 @@
-"""The events of all ranks as one sequence a body, for run files and the models of waiting.
+"""The events of all ranks as one sequence per body, for run files and models of waiting.
 
-Ranks that run the same program mostly do the same in the same order. Where they do not (the ends of
-a chain, one rank that hands out work), a sequence is made that contains that of every rank. Ranks
-meet at collectives; between two of them each receipt stands after the sends that it may need, by
-the times on the common clock. A rank spends no time at an event that is not its own.
+Ranks of one program mostly do the same in the same order. If they do not (the ends of a chain, one
+rank that distributes work), a common sequence is made that contains that of every rank. Ranks
+synchronise at collectives; between two of them, each receive follows the sends that it may need, by
+the times on the common clock. A rank spends no time at events that are not its own.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 MOST_ALIGNED = 400_000
-"""Events of all ranks, in bodies where ranks differ, that are put in order: a second or two."""
+"""Limit of events to put in order, of all ranks in bodies that differ: a second or two."""
 MOST_PENDING = 64
-"""Collectives that may be under way at once, for the models of waiting."""
+"""Limit of pending collectives for the models of waiting."""
 
 MOST_LEFT_EARLY = 0.05
-"""Share of the solve time by which ranks may leave collectives with a root before all have come:
-the models take them for meetings of all ranks."""
+"""Share of the solve time by which ranks may leave collectives with a root before all have arrived:
+the models assume that these synchronise all ranks."""
 
 MESSAGES = (EventKind.SEND, EventKind.RECEIVE)
 
@@ -52,7 +52,7 @@ def common_events(
     edges : Edges
         Who sends to whom; on rank 0 those of all ranks.
     kept : int array, shape (rank,), or None
-        Numbers that the ranks of the communicator have in the edges, on rank 0, if not their own.
+        Numbers of the communicator's ranks in the edges, on rank 0, if they differ from their own.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def common_events(
     if any(communicator.allgather(events.rooted)):
         early_s = left_early_s(bodies, events, communicator)
         if early_s > MOST_LEFT_EARLY * max(communicator.allgather(bodies.solve_time_s)):
-            # Ranks that drift apart leave every collective earlier: their sum is no time of a run.
+            # The mean, because ranks that drift apart leave every collective earlier.
             meetings = np.count_nonzero(events.kind == EventKind.REDUCE)
             mean_ms = 1e3 * early_s / meetings
             return None, f"{NO_MEETING} {mean_ms:.3g} ms (mean) before the last one came"
@@ -83,9 +83,9 @@ def common_events(
 
 
 def left_early_s(bodies: RankBodies, events: RankEvents, communicator: MPI.Intracomm) -> float:
-    """Return how long, in all, ranks had left reductions before the last one came; collective.
+    """Return the time by which ranks left reductions before the last one arrived; collective.
 
-    The longest of any rank at a reduction counts, summed over reductions.
+    The sum over reductions of the largest such time of any rank.
     """
     meets = events.kind == EventKind.REDUCE
     passed = np.cumsum(events.work.astype(float) + events.duration, axis=1)
@@ -102,7 +102,7 @@ def left_early_s(bodies: RankBodies, events: RankEvents, communicator: MPI.Intra
 
 
 def most_pending(kind: NDArray[np.uint8]) -> int:
-    """Return how many collectives were under way at once, from the kinds of all events."""
+    """Return the largest number of pending collectives, from the kinds of all events."""
     steps = (kind == EventKind.POST).astype(np.int64) - (kind == EventKind.COMPLETE)
     pending = np.cumsum(steps.ravel())
     return int((pending - np.minimum(np.minimum.accumulate(pending), 0)).max(initial=0))
@@ -168,14 +168,14 @@ def aligned_events(
 
 
 def widened(values: NDArray[Any], width: int) -> NDArray[Any]:
-    """Return rows of a greater width, filled up with zeros."""
+    """Return rows of a greater width, padded with zeros."""
     wide = np.zeros((len(values), width), values.dtype)
     wide[:, : values.shape[1]] = values
     return wide
 
 
 def rows_that_differ(kind: NDArray[np.uint8], communicator: MPI.Intracomm) -> NDArray[np.intp]:
-    """Return the bodies in which ranks do not have the same sequence; collective."""
+    """Return the bodies in which the ranks' sequences differ; collective."""
     weights = np.random.default_rng(0).integers(1, 1 << 62, kind.shape[1], np.uint64)
     digest = (kind * weights).sum(axis=1, dtype=np.uint64)
     differ = []
@@ -207,15 +207,15 @@ def common_sequence(
 
     Parameters
     ----------
-    kinds, begins, ends : lists, one a rank, of what its events are and when, in seconds
-    sources : lists, one a rank, of the ranks whose messages it receives
+    kinds, begins, ends : lists, one per rank, of its events and their times, in seconds
+    sources : lists, one per rank, of the ranks whose messages it receives
 
     Returns
     -------
     list of int
-        The kinds of the sequence; None where ranks do not have the same collectives.
-    list, one a rank, of lists of int
-        Where in the sequence its events are.
+        The kinds of the sequence; None if the ranks' collectives differ.
+    list, one per rank, of lists of int
+        Places of its events in the sequence.
     """
     meetings = [[kind for kind in row if kind not in MESSAGES] for row in kinds]
     if any(row != meetings[0] for row in meetings):
@@ -245,10 +245,10 @@ def common_sequence(
 def levels_of(
     events: Sequence[tuple[float, int, int]], sources: Sequence[Sequence[int]]
 ) -> list[tuple[int, int]]:
-    """Return ranks and levels of sends and receipts that were given in the order of time.
+    """Return ranks and levels of sends and receives, which are given in the order of time.
 
-    Sends have even levels, receipts odd ones. An event stands above those of its rank before it,
-    and a receipt above the last send before it of each rank that it may come from.
+    Sends have even levels, receives odd ones. An event has a higher level than earlier ones of its
+    rank, and a receive a higher one than the last earlier send of each rank it may come from.
     """
     highest = dict(zip(range(len(sources)), repeat(-1)))
     sent = dict(highest)

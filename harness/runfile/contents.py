@@ -1,4 +1,4 @@
-"""What passes between the ranks and a run file."""
+"""Data that ranks and run files exchange."""
 
 from __future__ import annotations
 
@@ -23,36 +23,36 @@ ALLOWED = {
     "synchronisation": ("blocking", "pipelined"),
     "origin": ("measured", "simulated", "synthetic"),
 }
-"""Attributes that have a choice of values."""
+"""Attributes with a fixed set of values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """What is said of a whole run; the attributes of its file.
+    """Metadata of a run; the attributes of its file.
 
     Attributes
     ----------
     workload, solver : str
     ranks : int
     iterations : int
-        Iterations that the solver was made to do.
+        Iterations that the solver did.
     restart : int
-        Length of a restart cycle, 0 for solvers that do not restart.
+        Length of a restart cycle; 0 for solvers without restarts.
     synchronisation : str
         ``blocking`` or ``pipelined``.
     lag : int
-        Bodies a rank may begin before it needs the reduction that ended a body.
+        Number of bodies that a rank may start before it needs the reduction that ended a body.
     complete : bool
-        False if records were lost: the file then holds the bodies before the first loss.
+        False if records were lost: then the file contains the bodies before the first loss.
     records_lost : int
-        Records of all ranks for which there was no room.
+        Number of records of all ranks that did not fit in memory.
     origin : str
         ``measured``, ``simulated`` or ``synthetic``.
     t0_utc : str
-        When the barrier before the solve was left, ISO 8601.
+        Time when the barrier before the solve was left, ISO 8601.
     mpi_library : str
     spec : dict
-        What was asked for: unknowns, repeat, seed and so on.
+        The configuration: unknowns, repeat, seed and so on.
     environment : dict
         Machine and software.
     petsc_options, scheduler, git : dict
@@ -77,7 +77,7 @@ class Header:
     git: Json
 
     def to_attributes(self) -> dict[str, str | int]:
-        """Return the attributes of the file: text and numbers, JSON for what has parts."""
+        """Return the attributes of the file: text and numbers, and JSON for mappings."""
         attributes: dict[str, str | int] = {}
         for field in fields(self):
             value = getattr(self, field.name)
@@ -88,12 +88,12 @@ class Header:
 
     @classmethod
     def from_attributes(cls, attributes: Mapping[str, Any]) -> Header:
-        """Return the header that attributes make; raises a ValueError where they are not right.
+        """Return the header from attributes; raises a ValueError if they are invalid.
 
         Parameters
         ----------
         attributes : mapping of str to str, int or float
-            As they stand in the file.
+            As in the file.
         """
         values: dict[str, Any] = {}
         for field in fields(cls):

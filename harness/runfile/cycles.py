@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 ADAPTIVE = "adaptive"
-"""The workload whose iterations are cycles on a mesh that changes."""
+"""The workload whose iterations are cycles of an adaptive mesh."""
 COUNTS = (
     "cells",
     "faces",
@@ -22,18 +22,18 @@ COUNTS = (
     "heat_iterations",
     "switches",
 )
-"""What is counted on every rank in every cycle."""
+"""The counts of every rank in every cycle."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Predictions:
-    """What was said of each cycle before it ran; rank 0 knows it.
+    """The predictions of each cycle before it ran; only on rank 0.
 
     Attributes
     ----------
     names : tuple of str
     predicted : float64 array, shape (iteration, predictor), seconds
-        NaN where a predictor had nothing to say yet.
+        NaN if a predictor had no data yet.
     """
 
     names: tuple[str, ...]
@@ -42,7 +42,7 @@ class Predictions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blocks:
-    """Load and owner of the blocks of the mesh, anew whenever the mesh changed.
+    """Load and owner of the blocks of the mesh, for every mesh of the run.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Blocks:
     owner : int32 array, shape (block,)
         Rank of the block's first cell.
     epoch : int32 array, shape (block,)
-        Mesh that the row is of.
+        Number of the mesh of the row.
     """
 
     place: NDArray[np.int64]
@@ -69,11 +69,11 @@ class RankCycles:
     Attributes
     ----------
     counts : dict of str to int64 array, shape (iteration,)
-        Every one of `COUNTS`.
+        All of `COUNTS`.
     phase_cpu : float32 array, shape (iteration, phase), seconds
         Processor time of the phases.
     epoch : int32 array, shape (iteration,)
-        Which mesh a cycle ran on; it rises when the mesh changes.
+        Number of the mesh of a cycle; it increases when the mesh changes.
     predictions : Predictions
         Those of rank 0 are written.
     blocks : Blocks or None
@@ -87,11 +87,11 @@ class RankCycles:
     blocks: Blocks | None = None
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """Return the variables of the file that have a column of every rank."""
+        """Return the variables of the file that have a column for every rank."""
         return {**self.counts, "phase_cpu": self.phase_cpu}
 
     def whole(self) -> dict[str, Any]:
-        """Return the variables of the file that are the same on every rank, or rank 0's."""
+        """Return the variables of the file that are equal on all ranks, or are those of rank 0."""
         values: dict[str, Any] = {"epoch": self.epoch, "predicted": self.predictions.predicted}
         if self.blocks is not None:
             values |= {

@@ -1,7 +1,7 @@
-"""Read what can be read of a damaged run file, in a child process.
+"""Read the intact parts of a damaged run file, in a child process.
 
-Libhdf5 can crash or hang on a damaged file. The child may; its parent says so and goes on. What
-comes back was not verified: it is for looking at, not for conclusions.
+Libhdf5 can crash or hang on a damaged file. Then only the child does, and its parent reports it.
+The result is not verified: inspect it, but do not draw conclusions from it.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from hindmost.files import open_regular
 from hindmost.harness.runfile.checksum import HDF5_SIGNATURE
 
 LONGEST_S = 60.0
-"""After which a child is taken to hang."""
+"""Time after which a child is assumed to hang."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remains:
-    """What could be read of a damaged file; nothing of it is verified.
+    """The readable parts of a damaged file, not verified.
 
     Attributes
     ----------
     path : Path
     attributes : dict of str to str
     arrays : dict of str to array
-        Numeric variables that could be read whole.
+        Numeric variables that could be read completely.
     unreadable : dict of str to str
-        The other variables, with what HDF5 says of them.
+        The other variables, with the message of HDF5.
     """
 
     path: Path
@@ -44,7 +44,7 @@ class Remains:
     unreadable: dict[str, str]
 
     def lines(self) -> list[str]:
-        """Say what is there, with the least and the greatest value of every variable."""
+        """Return lines with the smallest and largest value of every variable."""
         lines = [f"{self.path}  (DAMAGED: what follows is not verified)"]
         known = [f"{name} {value}" for name, value in self.attributes.items()]
         lines.append("  " + (", ".join(known) or "no attribute is readable"))
@@ -60,12 +60,12 @@ class Remains:
 
 
 def read_damaged(path: Path, longest_s: float = LONGEST_S) -> Remains:
-    """Read what can be read of a file whose checksum is wrong or missing.
+    """Read the intact parts of a file whose checksum is wrong or missing.
 
     Raises
     ------
     NotARunFileError
-        It does not even begin like HDF5.
+        The file does not begin like HDF5.
     DataError
         Nothing can be read: HDF5 refuses the file, crashes on it or hangs.
     """

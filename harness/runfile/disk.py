@@ -1,8 +1,8 @@
-"""The file beneath HDF5: a failed write is remembered and reported, but hidden from HDF5.
+"""The file below HDF5: a failed write is recorded and reported, but hidden from HDF5.
 
-libhdf5 does not get over a failed write: what it could not flush it tries again whenever an object
-is released, up to the end of the process, with a traceback each time. So HDF5 writes through this
-object, which keeps in memory what the disk would not take, until `check` raises the first failure.
+libhdf5 does not recover from a failed write: it tries to flush the data again whenever an object is
+released, until the process ends, with a traceback each time. Therefore HDF5 writes through this
+object, which keeps refused data in memory until `check` raises the first failure.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ class Disk:
             raise self.failure
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Move to a place."""
+        """Move to a position."""
         base = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size}[whence]
         self._at = base + offset
         return self._at
 
     def tell(self) -> int:
-        """Return the place."""
+        """Return the position."""
         return self._at
 
     def write(self, data: bytes | memoryview) -> int:
-        """Write everything, to the disk or, once it has refused something, to memory."""
+        """Write all data to the disk or, after a failure, to memory."""
         left = memoryview(data).cast("B")
         size, at = left.nbytes, self._at
         try:
@@ -59,7 +59,7 @@ class Disk:
         return size
 
     def readinto(self, buffer: bytearray | memoryview) -> int:
-        """Read what was written, wherever it is."""
+        """Read written data from the disk and from memory."""
         view = memoryview(buffer).cast("B")
         begin, end = self._at, self._at + view.nbytes
         on_disk = os.pread(self._file, view.nbytes, begin)
@@ -73,7 +73,7 @@ class Disk:
         return view.nbytes
 
     def read(self, size: int) -> bytes:
-        """Read what was written, wherever it is."""
+        """Read written data from the disk and from memory."""
         data = bytearray(size)
         self.readinto(data)
         return bytes(data)

@@ -10,7 +10,7 @@ from typing import Any
 from hindmost.harness.runfile.contents import Header
 
 KEY = "ending"
-"""The part of a header's ``spec`` that says it."""
+"""Its key in a header's ``spec``."""
 
 REACHED = frozenset(
     {
@@ -22,7 +22,7 @@ REACHED = frozenset(
         "CONVERGED_ATOL_NORMAL_EQUATIONS",
     }
 )
-"""PETSc's names of having reached a tolerance; no other reason says so."""
+"""PETSc's converged reasons for a reached tolerance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,20 +32,20 @@ class Ending:
     Attributes
     ----------
     asked : int
-        Iterations that were asked for; with a tolerance, the most that were allowed.
+        Requested iterations; with a tolerance, the maximum.
     done : int
-        Iterations that were finished.
+        Completed iterations.
     reason : str
-        PETSc's name of why the solve ended; empty if unknown.
+        PETSc's converged reason; empty if unknown.
     rtol, atol : float
-        The tolerances that were asked for; 0 if none.
+        Requested tolerances; 0 if none.
     norm : str
-        The norm that the tolerances are about: ``preconditioned``, ``unpreconditioned``, ...
+        The norm of the tolerances: ``preconditioned``, ``unpreconditioned``, ...
     true_residual : float or None
-        Norm of the residual of the solution over that of the right side, computed afterwards.
+        Norm of the true residual relative to the right-hand side, computed after the solve.
     generic : str
-        Why the bodies are those of any solver, from monitor to monitor; empty if they follow the
-        pattern that is known for the solver.
+        Why bodies last from one call of the monitor to the next, as for any solver; empty if they
+        follow the solver's known pattern.
     """
 
     asked: int
@@ -59,17 +59,17 @@ class Ending:
 
     @property
     def to_tolerance(self) -> bool:
-        """Whether the solve was to end at a tolerance."""
+        """Whether the solve had a tolerance."""
         return self.rtol > 0.0 or self.atol > 0.0
 
     @property
     def reached(self) -> bool:
-        """Whether it was, and did."""
+        """Whether the solve reached its tolerance."""
         return self.to_tolerance and self.reason in REACHED
 
     @property
     def as_asked(self) -> bool:
-        """Whether the solve did what it was asked to: its iterations, or to reach its tolerance."""
+        """Whether the solve did all iterations, or reached its tolerance."""
         if self.to_tolerance:
             return self.reached
         return self.done == self.asked or self.reason == "CONVERGED_ITS"
@@ -82,7 +82,7 @@ class Ending:
 
     @property
     def shortfall(self) -> str:
-        """What the solve did not do, or may not have done, of what it was asked; else empty."""
+        """What the solve did not achieve, or may not have; empty if it did."""
         if self.as_asked:
             return ""
         if not self.reason:
@@ -94,14 +94,14 @@ class Ending:
         return f"stopped after {self.done} of {self.asked} iterations ({self.reason})"
 
     def to_json(self) -> dict[str, Any]:
-        """Return what stands in the header."""
+        """Return the JSON in the header."""
         return asdict(self)
 
     @classmethod
     def of(cls, header: Header) -> Ending | None:
-        """Return how the solve of a run file ended; None where that does not say.
+        """Return how the solve of a run file ended; None if the file does not say.
 
-        Earlier files do not: their solves did what they were asked to, or were not kept.
+        Earlier files do not: only solves that ended as requested were kept.
         """
         said = header.spec.get(KEY)
         if not isinstance(said, Mapping):

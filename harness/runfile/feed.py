@@ -1,8 +1,8 @@
 """The live feed of a run: an append-only file of JSON lines, read while it is written.
 
-The first line is the head; then, for every solve or loop, a ``solve`` line, ``frame`` lines and a
-``done`` line; an ``end`` line is the last. Times are whole nanoseconds. The writer holds a lock on
-the file as long as it lives, so that a reader can tell a run that was killed from a slow one.
+The first line is the head. For every solve or loop follow a ``solve`` line, ``frame`` lines and a
+``done`` line; the last line is ``end``. Times are integer nanoseconds. The writer locks the file
+until its process ends, so that a reader can distinguish a killed run from a slow one.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from hindmost.harness.runfile.feed_lines import SCHEMA, VERSION, parsed
 SUFFIX = ".live.jsonl"
 CONTROL_SUFFIX = ".control"
 PERIODS_S = (0.0, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
-"""Seconds between frames that a viewer may choose; 0: chosen by how long the solve has gone on."""
+"""Seconds between frames that a viewer may choose; 0 depends on the duration of the solve."""
 EXTREMA = ("most-work", "least-wait", "most-wait", "most-halo", "longest-iteration")
-"""What ranks are extreme in, in the order of a frame's ``extrema``."""
+"""The criteria of extreme ranks, in the order of a frame's ``extrema``."""
 WORK = "work"
-"""The metric that is all time but halo, wait and post: a rank that has most of it is waited for."""
+"""The metric of all time but halo, wait and post; other ranks wait for the rank with most."""
 MOST_LINE = 1 << 16
 MOST_READ = 1 << 22
 LEAST_NS = 256
@@ -35,15 +35,15 @@ BINS_AN_OCTAVE = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedHead:
-    """What the first line of a feed says.
+    """The first line of a feed.
 
     Attributes
     ----------
     workload : str
     ranks, columns : int
-        Ranks, and columns of the heat row that they share.
+        Ranks, and columns of the heat map row that they share.
     runs : int
-        Solves or loops that the run is to have.
+        Number of solves or loops of the run.
     phases, metrics : tuple of str
         In the order of frames and of control.
     began_utc, host : str
@@ -76,7 +76,7 @@ class FeedHead:
 
 
 def bin_edges_ns(first: int, count: int) -> list[float]:
-    """Return the edges of bins of times: four an octave, equal parts of it."""
+    """Return the edges of bins of times: four equal parts per octave."""
     edges = []
     for number in range(first, first + count + 1):
         octave, part = divmod(number, BINS_AN_OCTAVE)
@@ -85,12 +85,12 @@ def bin_edges_ns(first: int, count: int) -> list[float]:
 
 
 class FeedReader:
-    """Reads a feed from its begin, and what is added whenever it is asked.
+    """Reads a feed from its start, and new lines at every call.
 
     Attributes
     ----------
     skipped : int
-        Lines that were no JSON of a feed: torn ones of a disk that was full.
+        Number of invalid lines, as a full disk leaves them.
 
     Parameters
     ----------
@@ -99,9 +99,9 @@ class FeedReader:
     Raises
     ------
     NotARunFileError
-        It is no feed.
+        It is not a feed.
     UnknownSchemaError
-        A newer hindmost wrote it.
+        It was written by a newer hindmost.
     """
 
     def __init__(self, path: Path) -> None:
@@ -151,7 +151,7 @@ class FeedReader:
                 self.skipped += 1
 
     def is_written(self) -> bool | None:
-        """Tell whether a process holds the feed open for writing; None where locks tell nothing."""
+        """Tell whether a process is writing the feed; None if the file system has no locks."""
         try:
             fcntl.flock(self._file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -175,12 +175,12 @@ class FeedReader:
 
 
 def find_feed(path: Path) -> Path:
-    """Return the feed that a path means: itself, the newest of a folder, or that of a run file.
+    """Return the feed for a path: itself, the newest of a folder, or that of a run file.
 
     Raises
     ------
     DataError
-        There is none.
+        No feed was found.
     """
     if path.name.endswith(SUFFIX):
         return path
@@ -190,14 +190,12 @@ def find_feed(path: Path) -> Path:
     if not path.is_dir():
         feeds = [each for each in feeds if names(each, path.name.removesuffix(".part"))]
     if not feeds:
-        raise DataError(
-            f"{path}: there is no live feed (*{SUFFIX}) of it; start the run with --live."
-        )
+        raise DataError(f"{path}: no live feed (*{SUFFIX}) found; start the run with --live.")
     return feeds[-1]
 
 
 def names(feed: Path, run: str) -> bool:
-    """Tell whether a feed tells of a run file."""
+    """Tell whether a feed mentions a run file."""
     try:
         lines = read_text(feed, errors="replace").splitlines()
     except OSError:
@@ -210,22 +208,22 @@ def names(feed: Path, run: str) -> bool:
 
 
 def control_file(feed: Path) -> Path:
-    """Return the file in which a viewer says what it wants of a run."""
+    """Return the file by which a viewer controls a run."""
     return feed.with_name(feed.name + CONTROL_SUFFIX)
 
 
 def write_control(feed: Path, head: dict[str, Any], period_s: float, metric: str) -> None:
-    """Ask the run for another rate and metric, whole or not at all.
+    """Request another frame rate and metric from the run, atomically.
 
     Parameters
     ----------
     head : dict
-        The feed's first line, which has the lists to choose from.
+        The feed's first line, which contains the choices.
 
     Raises
     ------
     DataError
-        The value is not in the lists, or the file cannot be written.
+        The value is not a choice, or the file cannot be written.
     """
     periods: Sequence[float] = head["periods_s"]
     metrics: Sequence[str] = head["metrics"]

@@ -1,7 +1,7 @@
-"""The lines of a live feed: what each kind has, and whether a line that was read is one.
+"""The lines of a live feed: the fields of each kind, and checks of lines that were read.
 
-A feed is read while it is written, from disks that fill and by whoever was given it: a line that is
-none, or whose values cannot be, is passed over, and nothing of it reaches who looks at the run.
+A feed is read while it is written, possibly from a full disk, and it may come from someone else.
+Lines that are invalid, or have impossible values, are skipped and never shown.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hindmost.parsing import check_depth
 from hindmost.printable import one_line
 
 Check = Callable[[Any, Mapping[str, Any]], bool]
-"""Of a value, with the feed's head."""
+"""A check of a value, given the feed's head."""
 
 SCHEMA = "hindmost-live"
 VERSION = 1
@@ -26,19 +26,19 @@ LEAST_PHASES = 3
 
 
 def number(value: Any, head: Mapping[str, Any]) -> bool:
-    """Tell whether a value is a number that can be reckoned with."""
+    """Tell whether a value is a finite number of moderate size."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return -LARGEST < value < LARGEST and math.isfinite(value)
 
 
 def natural(value: Any, head: Mapping[str, Any]) -> bool:
-    """Tell whether a value is a whole number, not below zero."""
+    """Tell whether a value is an integer of at least 0."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LARGEST
 
 
 def some(value: Any, head: Mapping[str, Any]) -> bool:
-    """Tell whether a value is a number of ranks or of what they share: 1 or more."""
+    """Tell whether a value is a number of ranks, hosts or columns: 1 or more."""
     return natural(value, head) and 1 <= value <= MOST_RANKS
 
 
@@ -48,7 +48,7 @@ def word(value: Any, head: Mapping[str, Any]) -> bool:
 
 
 def each(check: Check, *, of: str = "", least: int = 0) -> Check:
-    """Return the check of a list, with an entry for each of a list of the head, or for a number."""
+    """Return the check of a list; its length may be given by a list or number of the head."""
 
     def checked(value: Any, head: Mapping[str, Any]) -> bool:
         if not isinstance(value, list) or len(value) < least:
@@ -63,12 +63,12 @@ def each(check: Check, *, of: str = "", least: int = 0) -> Check:
 
 
 def place(of: str) -> Check:
-    """Return the check of a place in a list of the head."""
+    """Return the check of an index into a list of the head."""
     return lambda value, head: natural(value, head) and value < len(head[of])
 
 
 def extreme(value: Any, head: Mapping[str, Any]) -> bool:
-    """Tell whether a value is a rank and what it is extreme by."""
+    """Tell whether a value is a rank and its extreme value."""
     if not isinstance(value, list) or len(value) != 2:
         return False
     return natural(value[0], head) and value[0] < head["ranks"] and number(value[1], head)
@@ -107,9 +107,9 @@ LINES: dict[str, dict[str, Check]] = {
     "done": {"number": natural},
     "end": {"status": word},
 }
-"""The kinds of lines, and what every one of them has."""
+"""The kinds of lines, and their required fields."""
 MAY: dict[str, Check] = {"done": natural, "file": word, "failure": word, "stopped": word}
-"""Optional keys of lines."""
+"""Optional fields of lines."""
 
 
 def parsed(text: bytes, head: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
@@ -119,8 +119,7 @@ def parsed(text: bytes, head: Mapping[str, Any] | None = None) -> dict[str, Any]
     ----------
     text : bytes
     head : mapping or None
-        The feed's first line; None while it is not known, when a line is taken by the names of what
-        it has.
+        The feed's first line; while it is unknown (None), only the names of fields are checked.
     """
     try:
         line = json.loads(text, parse_constant=refuse)
@@ -137,7 +136,7 @@ def parsed(text: bytes, head: Mapping[str, Any] | None = None) -> dict[str, Any]
     if line["kind"] == "head":
         head = line
         if line.get("schema") != SCHEMA or line.get("version") != VERSION:
-            return line  # who reads it says so
+            return line  # the reader reports it
     if head is None:
         return line
     whole = all(name in line and check(line[name], head) for name, check in fields.items())
@@ -146,12 +145,12 @@ def parsed(text: bytes, head: Mapping[str, Any] | None = None) -> dict[str, Any]
 
 
 def cleaned(value: Any) -> Any:
-    """Return a value of a line as it may be shown anywhere."""
+    """Return a value of a line that is safe to show."""
     if isinstance(value, str):
         return one_line(value)
     return [cleaned(entry) for entry in value] if isinstance(value, list) else value
 
 
 def refuse(said: str) -> float:
-    """Refuse what Python's JSON knows and JSON does not."""
+    """Refuse the constants that Python accepts in addition to JSON."""
     raise ValueError(f"{said} is not a JSON number")

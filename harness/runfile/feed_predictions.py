@@ -12,22 +12,22 @@ from typing import Any
 class FeedPrediction:
     """The predictions of the next cycle; part of a frame.
 
-    The names of its predictors are in the line of the loop, ``predictors``.
+    The names of the predictors are in the ``solve`` line, ``predictors``.
 
     Attributes
     ----------
     cycle : int
         The next cycle of this run, from 1.
     next_s : tuple of (float or None)
-        Prediction of each predictor in seconds; None if it knows nothing yet.
+        Prediction of each predictor in seconds; None if it has no data yet.
     error_percent : tuple of (float or None)
-        Mean absolute error of each over the last cycles that it predicted.
+        Mean absolute error of each over its last predictions.
     decides : int
-        Place of the predictor that decisions are taken by.
+        Index of the predictor for decisions.
     interval_s : (float, float) or None
-        Where its cycle lies with 90 %.
+        90 % prediction interval of that predictor.
     rest_s : float or None
-        What it takes all cycles from this one on to last, their work being that of this one.
+        Predicted time of all remaining cycles, assuming the work of this one.
     """
 
     cycle: int
@@ -58,7 +58,7 @@ class FeedPrediction:
 
     @classmethod
     def of(cls, frame: dict[str, Any]) -> FeedPrediction | None:
-        """Return what a frame says; None where it says nothing, or nothing that is understood."""
+        """Return the predictions of a frame; None if it has none, or invalid ones."""
         try:
             told = frame["foreseen"]
             interval = told["interval_ns"]
@@ -79,10 +79,10 @@ class FeedPrediction:
 
 
 def whole_ns(value_s: float | None) -> int | None:
-    """Return a time as a feed has it; None for what is not known."""
+    """Return a time in nanoseconds; None if unknown."""
     return None if value_s is None or not math.isfinite(value_s) else round(value_s * 1e9)
 
 
 def seconds_of(value_ns: int | None) -> float | None:
-    """Return the seconds of a time of a feed."""
+    """Return a time of a feed in seconds."""
     return None if value_ns is None else value_ns * 1e-9

@@ -1,4 +1,4 @@
-"""Gather what the ranks recorded on rank 0, in blocks of a bounded size."""
+"""Gather the records of all ranks on rank 0, in blocks of bounded size."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 BLOCK_BYTES = 64 << 20
-"""The most that rank 0 gathers at once."""
+"""Largest block that rank 0 gathers at once."""
 
 
 def with_counts_everywhere(bodies: RankBodies, communicator: MPI.Intracomm) -> RankBodies:
-    """Give a rank that counted nothing NaN for every body, if another rank did count."""
+    """Fill the counters of a rank without them with NaN, if another rank has some."""
     counted = bodies.instructions is not None
     if not any(communicator.allgather(counted)) or counted:
         return bodies
@@ -31,7 +31,7 @@ def with_counts_everywhere(bodies: RankBodies, communicator: MPI.Intracomm) -> R
 def gathered_blocks(
     mine: Any, communicator: MPI.Intracomm
 ) -> Iterator[tuple[int, NDArray[Any] | None]]:
-    """Gather rows of all ranks in steps, so that the block on rank 0 is bounded.
+    """Gather rows of all ranks in steps, to bound the block on rank 0.
 
     Yields
     ------
@@ -54,7 +54,7 @@ def gathered_blocks(
 
 
 def gather_edges(incoming: Edges, communicator: MPI.Intracomm) -> Edges:
-    """Gather the edges of all ranks; on other ranks than 0 the rank's own are returned."""
+    """Gather the edges of all ranks on rank 0; other ranks get their own back."""
     parts = communicator.gather(incoming)
     if parts is None:
         return incoming

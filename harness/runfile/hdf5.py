@@ -1,14 +1,14 @@
-"""The one door to HDF5 files that are read: a file is what it holds itself.
+"""The only access to HDF5 files for reading: a file may not refer to anything outside itself.
 
-HDF5 lets a file name others: links to objects of other files, datasets whose values are in other
+HDF5 files can refer to others: links to objects of other files, datasets whose values are in other
 files (external storage, virtual datasets), and filters that load a plugin. No checksum covers
-those, and a file that somebody sent could show what its reader's machine holds. So `Sealed` accepts
-only what hindmost writes: plain datasets in the root group, each under one name, without filters,
-and with as many bytes in the file as their shape asks for. This also bounds what reading can cost:
-all datasets together are no larger than the file.
+those, and a foreign file could expose data of its reader's machine. Therefore `Sealed` accepts only
+what hindmost writes: plain datasets in the root group, each with one name, without filters, and
+with the number of bytes that their shape requires. This also bounds the cost of reading: all
+datasets together are no larger than the file.
 
-What libhdf5 makes of bytes that it would not write itself is another matter; a file is read only
-once its checksum was verified, or in a child process.
+Damaged bytes can still crash libhdf5. A file is therefore read only after its checksum was
+verified, or in a child process.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from hindmost.errors import DamagedFileError
 from hindmost.files import open_regular
 
 TEXT_REFERENCE = np.dtype([("length", "<u4"), ("heap", "<u8"), ("index", "<u4")])
-"""What a file holds for a text of variable length, where addresses have 8 bytes."""
+"""The reference to a text of variable length in a file, for addresses of 8 bytes."""
 LAYOUTS = {
     h5py.h5d.COMPACT: "compact",
     h5py.h5d.CONTIGUOUS: "contiguous",
@@ -40,7 +40,7 @@ MOST_DIMENSIONS = 8
 
 @dataclass(frozen=True, slots=True)
 class Sealed:
-    """A file of HDF5 that was examined; it is opened only as long as it is the same file.
+    """An HDF5 file that was checked; it can be opened as long as it is unchanged.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Sealed:
 
     @classmethod
     def of(cls, path: Path) -> Sealed:
-        """Return a file as it is now; raises an OSError if it is no regular one."""
+        """Return the file in its current state; raises an OSError if it is not regular."""
         with open_regular(path) as file:
             return cls(path, identity_of(file.fileno()))
 
@@ -70,7 +70,7 @@ class Sealed:
         Raises
         ------
         DamagedFileError
-            It is no longer the same file.
+            The file has changed.
         OSError
             It cannot be opened.
         """
@@ -82,7 +82,7 @@ class Sealed:
             yield file
 
     def check_objects(self, file: h5py.File) -> None:
-        """Raise a DamagedFileError if the open file holds what hindmost does not write."""
+        """Raise a DamagedFileError if the file contains objects that hindmost does not write."""
         if file.userblock_size:
             raise DamagedFileError(f"{self.path} has a user block; hindmost's files have none.")
         total = 0
@@ -98,30 +98,30 @@ class Sealed:
 
 
 def identity_of(file: Path | int) -> tuple[int, ...]:
-    """Return what tells a file from another, or from itself after a change."""
+    """Return values that identify a file in its current state."""
     found = os.stat(file)  # noqa: PTH116 - also of open files
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def names_in(file: h5py.File) -> list[str]:
-    """Return the names in the root group, without opening what they name.
+    """Return the names in the root group, without opening the objects.
 
     Raises
     ------
     DamagedFileError
-        There are more than any of our files has.
+        There are more than in any file of hindmost.
     """
     if len(file.id) > MOST_OBJECTS:
         raise DamagedFileError(
-            f"{file.filename} holds {len(file.id):,} objects; hindmost's files contain fewer."
+            f"{file.filename} contains {len(file.id):,} objects; hindmost's files have fewer."
         )
     return list(file)
 
 
 def refusal(file: h5py.File, name: str, file_size: int) -> str:
-    """Say why hindmost would not have written an object of the root group; empty if it may be read.
+    """Say why an object of the root group is refused; empty if it may be read.
 
-    Nothing outside of the file is touched to find out.
+    Nothing outside the file is accessed.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def refusal(file: h5py.File, name: str, file_size: int) -> str:
 
 
 def refusal_of_dataset(dataset: Any, file: h5py.File, file_size: int) -> str:
-    """Say why hindmost would not have written a dataset; see `refusal`.
+    """Say why a dataset is refused; see `refusal`.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def refusal_of_dataset(dataset: Any, file: h5py.File, file_size: int) -> str:
     """
     plan = dataset.get_create_plist()
     if plan.get_layout() not in LAYOUTS:
-        return "is a virtual dataset, made up of parts of other files."
+        return "is a virtual dataset, made of parts of other files."
     if plan.get_layout() != h5py.h5d.CHUNKED and plan.get_external_count():
         return "has its values in another file (external storage)."
     if plan.get_nfilters():
@@ -183,7 +183,7 @@ def refusal_of_dataset(dataset: Any, file: h5py.File, file_size: int) -> str:
 
 
 def refusal_of_texts(dataset: Any, elements: int, file: h5py.File, file_size: int) -> str:
-    """Say why texts of variable length cannot be read: many can name one long text."""
+    """Say why texts of variable length are refused: many may refer to one long text."""
     sizes = file.id.get_create_plist().get_sizes()
     start = dataset.get_offset()
     if sizes != (8, 8) or start is None:
@@ -200,12 +200,12 @@ def refusal_of_texts(dataset: Any, elements: int, file: h5py.File, file_size: in
 
 
 def scalar_attributes(file: h5py.File, names: tuple[str, ...]) -> dict[str, str | int | float]:
-    """Read those of some attributes of the root group that are there: one text or number each.
+    """Read the existing ones of some attributes of the root group: a text or number each.
 
     Raises
     ------
     ValueError
-        An attribute is of another kind; the message names it.
+        An attribute is not a text or number; the message names it.
     """
     found: dict[str, str | int | float] = {}
     for name in names:
@@ -230,14 +230,14 @@ def scalar_attributes(file: h5py.File, names: tuple[str, ...]) -> dict[str, str 
 
 
 def integers_attribute(file: h5py.File, name: str) -> tuple[int, ...]:
-    """Read an attribute that is a list of whole numbers.
+    """Read an attribute that is a list of integers.
 
     Raises
     ------
     KeyError
-        There is none.
+        It does not exist.
     ValueError
-        It is something else.
+        It is not a list of integers.
     """
     attribute = file.attrs.get_id(name)
     integers = isinstance(attribute.get_type(), h5py.h5t.TypeIntegerID)

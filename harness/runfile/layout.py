@@ -29,16 +29,16 @@ def make_variables(
     names: dict[str, tuple[str, ...]],
     absent: set[str],
 ) -> None:
-    """Make the dimensions, with their coordinates, and every variable, still empty.
+    """Make the dimensions with their coordinates, and all variables, still empty.
 
     Parameters
     ----------
     sizes : dict of str to int
-        Of the dimensions whose coordinate is a number.
+        Sizes of the dimensions with numeric coordinates.
     names : dict of str to tuple of str
-        Coordinates of the others: phases, and predictors where there are any.
+        Coordinates of the others: phases, and predictors if there are any.
     absent : set of str
-        Variables that this run does not have.
+        Variables that this run lacks.
     """
     sizes = {**sizes, **{name: len(texts) for name, texts in names.items()}}
     for name, size in sizes.items():
@@ -96,7 +96,7 @@ def make_variable(file: h5py.File, variable: Variable, sizes: dict[str, int]) ->
 
 
 def write_attributes(file: h5py.File, header: Header) -> None:
-    """Write what is said of the whole run."""
+    """Write the metadata of the run."""
     file.attrs["Conventions"] = "CF-1.11"
     file.attrs["schema"] = SCHEMA
     file.attrs["schema_version"] = VERSION

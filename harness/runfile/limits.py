@@ -1,7 +1,7 @@
-"""Between which values the variables of a run file lie; nothing is computed from others.
+"""The ranges of the variables of a run file; values outside them are refused.
 
-What is small is checked when a file is opened, so that every number of a rank, a mesh or a place
-may be used as an index. What is as large as the bodies is checked by `Run.verify`.
+Small variables are checked when a file is opened, so that numbers of ranks, meshes and places can
+be used as indices. Variables as large as the bodies are checked by `Run.verify`.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from hindmost.harness.runfile.reduced_variables import ALL_EVENTS, OF_ALL_BODIES
 from hindmost.models.events import EventKind
 
 BLOCK_BYTES = 64 << 20
-"""Of rows that are read at once."""
+"""Size of rows that are read at once."""
 ROUNDING_S = 1e-9
-"""How far below zero rounding may take a time that is nothing."""
+"""Rounding may make a time of zero negative by this much."""
 MOST_S = 1e11
-"""Three thousand years: sums of times and their squares are finite."""
+"""Three thousand years; sums of such times and their squares are finite."""
 SHORTEST_S = 1e-12
-"""Of a solve: no clock tells less."""
+"""Shortest solve: no clock resolves less."""
 
 
 class Range(NamedTuple):
-    """The least and the largest value of a variable, and whether there may be none (NaN)."""
+    """The smallest and largest value of a variable, and whether values may be missing (NaN)."""
 
     least: float
     most: float
@@ -87,7 +87,7 @@ SMALL = {
     "interval_bodies": COUNT,
     "predicted": Range(-MOST_S, MOST_S, may_lack=True),
 }
-"""Of variables that have no column of every rank."""
+"""Ranges of small variables, without a column for every rank."""
 LARGE = {
     "start": Range(-MOST_S, MOST_S),
     "duration": TIME,
@@ -103,11 +103,11 @@ LARGE = {
     **dict.fromkeys((variable.name for variable in ALL_EVENTS), TIME),
     **dict.fromkeys((*COUNTS, "count_total", "count_most", "profile_count"), COUNT),
 }
-"""Of those that have, or that are as large."""
+"""Ranges of variables with a column for every rank, or of that size."""
 
 
 def ranges_of(ranks: int, bodies: int) -> dict[str, Range]:
-    """Return the ranges of the small variables of a run, numbers of ranks and places with them."""
+    """Return the ranges of the small variables of a run, including indices."""
     rank, place, mesh = Range(0, ranks - 1), Range(0, max(bodies, 1) - 1), Range(0, bodies)
     return {
         **SMALL,
@@ -118,7 +118,7 @@ def ranges_of(ranks: int, bodies: int) -> dict[str, Range]:
 
 
 def check_variables_in(file: h5py.File, ranges: dict[str, Range]) -> None:
-    """Read those variables that the file has, block by block, and check them.
+    """Read the existing ones of these variables block by block, and check them.
 
     Raises
     ------
@@ -139,7 +139,7 @@ def blocks_of(dataset: Any) -> Iterator[NDArray[Any]]:
 
 
 def check_values(path: Any, name: str, values: NDArray[Any], allowed: Range) -> None:
-    """Raise a DamagedFileError if one of some values of a variable is out of range."""
+    """Raise a DamagedFileError if a value of a variable is out of range."""
     if not values.size:
         return
     least, most = values.min(), values.max()
@@ -151,6 +151,6 @@ def check_values(path: Any, name: str, values: NDArray[Any], allowed: Range) -> 
         raise DamagedFileError(f"{path}: a value of '{name}' is negative: {least:g}.")
     if least < allowed.least or most > allowed.most:
         raise DamagedFileError(
-            f"{path}: '{name}' holds {least:g} to {most:g}; it must range from {allowed.least:g} "
-            f"to {allowed.most:.16g}."
+            f"{path}: '{name}' ranges from {least:g} to {most:g}; it must lie between "
+            f"{allowed.least:g} and {allowed.most:.16g}."
         )

@@ -1,4 +1,4 @@
-"""The name of a run file: reserved before it is written, given when it is whole."""
+"""The name of a run file: reserved before writing, given to the complete file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hindmost.harness.runfile.schema import SUFFIX
 
 @dataclass(frozen=True, slots=True)
 class RunName:
-    """Where a run is to be written: the first free ``STEM-N.h5`` of a folder, or one path."""
+    """The name of a new run: the first free ``STEM-N.h5`` of a folder, or one path."""
 
     folder: Path
     stem: str
@@ -27,18 +27,18 @@ class RunName:
         return cls(folder, f"{header.workload}-{header.solver}-p{header.ranks}")
 
     def candidates(self) -> Iterator[Path]:
-        """Yield the names that may be taken, in order."""
+        """Yield the possible names, in order."""
         numbers: Iterable[str] = (f"-{n}" for n in count()) if self.numbered else ("",)
         for number in numbers:
             yield self.folder / f"{self.stem}{number}{SUFFIX}"
 
     def refuse_taken(self) -> None:
-        """Raise a UsageError if no name is free, before there is anything to lose."""
+        """Raise a UsageError if no name is free, before the run."""
         if not self.numbered and next(self.candidates()).exists():
             raise UsageError(f"{next(self.candidates())} exists; hindmost never overwrites a run.")
 
     def reserve(self) -> Path:
-        """Make the preliminary file of the first name that is free."""
+        """Create the preliminary file of the first free name."""
         for path in self.candidates():
             part = path.with_name(path.name + ".part")
             if path.exists():
@@ -53,7 +53,7 @@ class RunName:
         raise UsageError(f"{path} exists, or is being written; hindmost never overwrites a run.")
 
     def publish(self, part: Path) -> Path:
-        """Give a finished file the first free name, and never one that is taken."""
+        """Give a finished file the first free name; never replace a file."""
         for path in self.candidates():
             try:
                 os.link(part, path)

@@ -1,4 +1,4 @@
-"""Where a run was made: machine, software, scheduler, repository."""
+"""The provenance of a run: machine, software, scheduler, repository."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ SCHEDULER_VARIABLES = (
     "PBS_NUM_NODES",
     "PBS_NUM_PPN",
     "PBS_ARRAY_INDEX",
-    # What the driver of a study says: which of its runs this is, and in which job.
+    # Set by the driver of a study: its run and its job.
     "HINDMOST_STUDY",
     "HINDMOST_STUDY_SHA256",
     "HINDMOST_SCRIPT_SHA256",
@@ -60,7 +60,7 @@ SCHEDULER_VARIABLES = (
     "HINDMOST_JOB_ID",
     "HINDMOST_NODES",
 )
-"""Variables of the batch system to keep: never all of them, for some contain credentials."""
+"""Variables of the batch system to record: a fixed list, because others may contain credentials."""
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 PROGRESS_VARIABLES = (
     "MPIR_CVAR_ASYNC_PROGRESS",
@@ -73,7 +73,7 @@ OPTION_VARIABLES = ("PETSC_OPTIONS",)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origins:
-    """Where runs are made, found once before the first."""
+    """The provenance of runs, determined once before the first."""
 
     environment: Json
     scheduler: Json
@@ -95,7 +95,7 @@ class Origins:
         records_lost: int = 0,
         petsc_options: Json | None = None,
     ) -> Header:
-        """Return the header of a run that was measured in this process; see `Header`."""
+        """Return the header of a run measured in this process; see `Header`."""
         return Header(
             workload=workload,
             solver=solver,
@@ -118,16 +118,16 @@ class Origins:
 
 
 def origins(petsc_version: str, ranks: int, folder: Path) -> Origins:
-    """Find out where runs are made, on one rank."""
+    """Determine the provenance of runs, on one rank."""
     return Origins(
         environment=environment(petsc_version, ranks), scheduler=scheduler(), git=git(folder)
     )
 
 
 def environment(petsc_version: str, ranks: int) -> Json:
-    """Describe machine and software as this rank sees them.
+    """Describe machine and software, as seen by this rank.
 
-    What the system does not say is null, never guessed.
+    Unknown values are null, never guessed.
     """
     return {
         "machine": {
@@ -190,7 +190,7 @@ def scheduler() -> dict[str, str]:
 
 
 def git(folder: Path) -> Json:
-    """Return commit and state of the repository around a folder; empty outside any."""
+    """Return commit and state of the repository that contains a folder; empty if none does."""
     commit = ask_git(folder, "rev-parse", "HEAD")
     if commit is None:
         return {}
@@ -201,7 +201,7 @@ def git(folder: Path) -> Json:
 
 
 def ask_git(folder: Path, *question: str) -> str | None:
-    """Return git's answer, None where it has none."""
+    """Return git's output; None if it fails."""
     try:
         answer = subprocess.run(
             ["git", "-C", str(folder), *question],
@@ -216,7 +216,7 @@ def ask_git(folder: Path, *question: str) -> str | None:
 
 
 def mpi_library() -> str:
-    """Return MPI's description of itself, on one line; empty where MPI is not in the process."""
+    """Return the version text of the MPI library on one line; empty without MPI."""
     mpi = sys.modules.get("mpi4py.MPI")
     if mpi is None:
         return ""

@@ -1,4 +1,4 @@
-"""Read run files: verified first, then from disk as they are asked for."""
+"""Read run files: verified first, then on demand from disk."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from hindmost.harness.runfile.limits import (
 from hindmost.text import choose
 
 TOLERANCE_S = 1e-6
-"""To which the phases of a body sum to its duration."""
+"""Tolerance of the sum of phases against the duration of a body."""
 ATTRIBUTES = ("schema", "schema_version", "summary", *(field.name for field in fields(Header)))
-"""Those that are read."""
+"""The attributes that are read."""
 
 
 class Run:
-    """A run file that was verified and can be read; made by `open_run`.
+    """A verified run file; made by `open_run`.
 
-    Arrays are read from disk whenever they are asked for; nothing is kept.
+    Arrays are read from disk at every access; nothing is cached.
 
     Attributes
     ----------
@@ -48,11 +48,11 @@ class Run:
     bodies, restarts : int
         Numbers of bodies and restarts.
     columns : int
-        Ranks that the file has full records of: all of them, unless it is `reduced`.
+        Number of ranks with full records: all of them, unless the file is `reduced`.
     phases : tuple of str
-        Parts of a body: `PHASES`, and a user's own; `EARLIER_PHASES` in files before version 3.
+        `PHASES`, and phases that the user defined; `EARLIER_PHASES` before version 3.
     summary : dict
-        Totals of the run, counted while it was written; see `RunTotals.result`.
+        Totals of the run, computed during writing; see `RunTotals.result`.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Run:
         self.phases = tuple(phases)
 
     def __repr__(self) -> str:
-        """Say what the run is."""
+        """Describe the run."""
         header = self.header
         return (
             f"<Run {self.path.name}: {header.workload}, {header.solver}, {header.ranks} ranks, "
@@ -84,12 +84,12 @@ class Run:
 
     @property
     def reduced(self) -> bool:
-        """Whether full records of some ranks only were kept (``hindmost run --keep``)."""
+        """Whether only some ranks have full records (``hindmost run --keep``)."""
         return self.has("kept_rank")
 
     @property
     def kept_ranks(self) -> NDArray[np.int64]:
-        """Numbers of the ranks that the columns are of: int64, shape (rank,)."""
+        """Numbers of the ranks of the columns: int64, shape (rank,)."""
         if not self.reduced:
             return np.arange(self.columns, dtype=np.int64)
         return np.asarray(self.variable("kept_rank"), np.int64)
@@ -110,16 +110,16 @@ class Run:
             return name in file
 
     def blocks(self) -> Iterator[slice]:
-        """Yield slices of rows whose blocks of float64 (iteration, rank) fit.
+        """Yield slices of rows whose float64 blocks (iteration, rank) have a bounded size.
 
-        With `variable`, `phase` and `work`, which take rows, a file larger than memory is read.
+        `variable`, `phase` and `work_in` accept rows, to read files larger than memory.
         """
         rows = max(1, BLOCK_BYTES // (8 * self.columns))
         for first in range(0, self.bodies, rows):
             yield slice(first, min(first + rows, self.bodies))
 
     def variable(self, name: str, rows: slice = slice(None)) -> NDArray[Any]:
-        """Read a variable, or some rows of it; raise a DataError if this run has none."""
+        """Read a variable, or some of its rows; raise a DataError if the run lacks it."""
         with self.reading() as file:
             if name not in file:
                 raise DataError(
@@ -136,7 +136,7 @@ class Run:
 
     @property
     def starts(self) -> NDArray[np.float64]:
-        """Begin of every body since the barrier: float64, shape (iteration, rank), seconds."""
+        """Start of every body since the barrier: float64, shape (iteration, rank), seconds."""
         return self.variable("start")
 
     def phase(self, name: str, rows: slice = slice(None)) -> NDArray[np.float64]:
@@ -150,12 +150,12 @@ class Run:
     def work_in(self, rows: slice) -> NDArray[np.float64]:
         """Own work of the ranks in some bodies: float64, shape (row, rank), seconds.
 
-        All phases but `NOT_WORK`.
+        The sum of all phases but `NOT_WORK`.
         """
         return self.own_work(self.variable("phase_duration", rows))
 
     def own_work(self, phases: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
-        """Return what ranks did by themselves in bodies whose phases were read.
+        """Return the own work of ranks in bodies whose phases were read.
 
         Parameters
         ----------
@@ -221,12 +221,12 @@ class Run:
 
     @property
     def predictors(self) -> list[str]:
-        """Names of what predicted every cycle; empty where nothing did."""
+        """Names of the predictors of cycles; empty if there were none."""
         return self.texts("predictor")
 
     @property
     def activities(self) -> list[str]:
-        """Names of the parts of local work; empty where it was not split."""
+        """Names of the parts of local work; empty if it was not split."""
         return self.texts("activity")
 
     def activity(self, name: str) -> NDArray[np.float64]:
@@ -250,12 +250,12 @@ class Run:
         )
 
     def verify(self) -> None:
-        """Read every time in the file and see that it can be.
+        """Read and check all times in the file.
 
         Raises
         ------
         DamagedFileError
-            A time that is not a number or is negative, or parts that do not sum to their whole.
+            A time is NaN or negative, or parts do not sum to their whole.
         """
         for rows in self.blocks():
             self.verify_bodies(
@@ -275,7 +275,7 @@ class Run:
         durations: NDArray[np.float64],
         phases: NDArray[np.floating[Any]],
     ) -> None:
-        """See that bodies that were read can be; raise as `verify` does.
+        """Check bodies that were read; raises like `verify`.
 
         Parameters
         ----------
@@ -295,7 +295,7 @@ class Run:
             )
 
     def texts(self, name: str) -> list[str]:
-        """Read texts, of every rank for instance; empty where the file does not have them."""
+        """Read texts, of every rank for instance; empty if the file lacks them."""
         with self.reading() as file:
             if name not in file:
                 return []
@@ -310,8 +310,8 @@ class Run:
 def open_run(path: str | Path) -> Run:
     """Open a run file.
 
-    The checksum is verified before HDF5 sees the file, and every variable's shape and type before
-    a number is returned.
+    The checksum is verified before HDF5 sees the file, and shapes and types of all variables are
+    checked before any number is returned.
 
     Raises
     ------
@@ -340,6 +340,6 @@ def open_run(path: str | Path) -> Run:
         if isinstance(error, DataError):
             raise
         raise DamagedFileError(
-            f"{path} has a valid checksum but not the contents of a run file: {error}."
+            f"{path} has a valid checksum, but invalid contents: {error}."
         ) from error
     return Run(sealed, header, checksum, sizes, phases, summary)

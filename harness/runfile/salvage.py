@@ -21,11 +21,11 @@ LEAST_MEMORY_BYTES = 8 << 30
 SHOWN = ("workload", "solver", "ranks", "iterations", "t0_utc")
 """Attributes to show."""
 MEMORY_FACTOR = 3
-"""Of address space, times the size of the file: a damaged size must not take all memory."""
+"""Limit of address space, in sizes of the file: a damaged size must not use up all memory."""
 
 
 def main(path: str, target: str) -> None:
-    """Read every variable of a file by itself and save those that can be read."""
+    """Read the variables of a file one by one, and save the readable ones."""
     room = max(LEAST_MEMORY_BYTES, MEMORY_FACTOR * Path(path).stat().st_size)
     resource.setrlimit(resource.RLIMIT_AS, (room, room))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -1,4 +1,4 @@
-"""What stands in a run file: dimensions, variables, attributes and their version."""
+"""The contents of a run file: dimensions, variables, attributes and their version."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from hindmost.models.events import EventKind
 
 SCHEMA = "hindmost-run"
 VERSION = 3
-"""Raised when a reader of the old version would misread the new one: from 2 on, a file may have
-columns of some ranks only; from 3 on, ``unclassified`` is a phase of its own."""
+"""Increased if a reader of the old version would misread new files. Since 2, a file may have
+columns of some ranks only; since 3, ``unclassified`` is a separate phase."""
 
 SUFFIX = ".h5"
 
@@ -28,14 +28,14 @@ VARIABLES = (
         dimensions=("iteration", "rank"),
         type="f8",
         units="s",
-        long_name="time of one body, begin to end",
+        long_name="time of one body",
     ),
     Variable(
         name="start",
         dimensions=("iteration", "rank"),
         type="f8",
         units="s",
-        long_name="begin of a body since rank 0 left the barrier before the solve, on its clock",
+        long_name="start of a body since rank 0 left the barrier before the solve, on its clock",
     ),
     Variable(
         name="phase_duration",
@@ -78,7 +78,7 @@ VARIABLES = (
         dimensions=("iteration",),
         type="f8",
         units="1",
-        long_name="norm of the residual that the solver knew after the body",
+        long_name="norm of the residual that the solver reported after the body",
     ),
     Variable(
         name="restart_duration",
@@ -127,14 +127,14 @@ VARIABLES = (
         dimensions=("rank",),
         type="f8",
         units="s",
-        long_name="what was added to the rank's clock to read rank 0's, at the begin",
+        long_name="offset added to the rank's clock to get rank 0's, at the start",
     ),
     Variable(
         name="clock_uncertainty",
         dimensions=("rank",),
         type="f8",
         units="s",
-        long_name="half the quickest round trip to rank 0",
+        long_name="half the fastest round trip to rank 0",
     ),
     Variable(name="cpu", dimensions=("rank",), type="i4", units="1", long_name="core of the rank"),
     Variable(
@@ -142,7 +142,7 @@ VARIABLES = (
         dimensions=("rank",),
         type="f8",
         units="1",
-        long_name="load of the rank's host before the solve, the mean of a minute",
+        long_name="load of the rank's host before the solve, one-minute mean",
         optional=True,
     ),
     Variable(
@@ -150,7 +150,7 @@ VARIABLES = (
         dimensions=("rank",),
         type="f8",
         units="1",
-        long_name="load of the rank's host after the solve, the mean of a minute",
+        long_name="load of the rank's host after the solve, one-minute mean",
         optional=True,
     ),
     Variable(
@@ -174,7 +174,7 @@ VARIABLES = (
         dimensions=("iteration", "event"),
         type="u1",
         units="",
-        long_name="what ranks do at an event of a body",
+        long_name="kind of an event of a body",
         optional=True,
     ),
     Variable(
@@ -182,7 +182,7 @@ VARIABLES = (
         dimensions=("iteration", "rank", "event"),
         type="f4",
         units="s",
-        long_name="own work before an event, since the event before it or the begin of the body",
+        long_name="own work before an event, since the previous event or the start of the body",
         optional=True,
     ),
     Variable(
@@ -213,7 +213,7 @@ VARIABLES = (
         dimensions=("edge",),
         type="i4",
         units="1",
-        long_name="rank that receives it",
+        long_name="rank that receives the halo",
     ),
     Variable(
         name="edge_bytes",
@@ -258,7 +258,7 @@ VARIABLES = (
         dimensions=("iteration",),
         type="i4",
         units="1",
-        long_name="which mesh the cycle ran on, from 0",
+        long_name="number of the mesh of the cycle, from 0",
         optional=True,
     ),
     Variable(
@@ -266,7 +266,7 @@ VARIABLES = (
         dimensions=("iteration", "predictor"),
         type="f8",
         units="s",
-        long_name="time of the cycle as it was predicted before the cycle ran",
+        long_name="time of the cycle, predicted before it ran",
         optional=True,
     ),
     Variable(
@@ -274,7 +274,7 @@ VARIABLES = (
         dimensions=("edge",),
         type="i4",
         units="1",
-        long_name="mesh that the edge belongs to",
+        long_name="number of the mesh of the edge",
         optional=True,
     ),
     Variable(
@@ -290,7 +290,7 @@ VARIABLES = (
         dimensions=("block",),
         type="i8",
         units="1",
-        long_name="which block: row by row over the domain, in cells of the base mesh",
+        long_name="number of the block, row by row over the domain, in cells of the base mesh",
         optional=True,
     ),
     Variable(
@@ -314,22 +314,22 @@ VARIABLES = (
         dimensions=("block",),
         type="i4",
         units="1",
-        long_name="mesh that the row is of",
+        long_name="number of the mesh of the row",
         optional=True,
     ),
 )
-"""Every numeric variable of a run. Those that are optional are absent from older files and
-where the machine does not tell them."""
+"""All numeric variables of a run. Optional ones are absent from older files, and if the machine
+does not provide them."""
 
 TEXTS = {
     "host": ("rank", "host of the rank"),
     "cpuset": ("rank", "cores that the rank may use"),
-    "every_host": ("every_rank", "host of every rank, where not every rank has a column"),
+    "every_host": ("every_rank", "host of every rank, in files with columns of some ranks only"),
 }
 """Variables of text, by name: dimension and meaning; all but ``host`` are optional."""
 
 FLAGS: dict[str, type[BodyKind | EventKind]] = {"body": BodyKind, "event_kind": EventKind}
-"""Variables whose values are those of a list of kinds."""
+"""Variables whose values are enumerated kinds."""
 
 OPTIONAL = frozenset(variable.name for variable in VARIABLES if variable.optional)
 

@@ -1,4 +1,4 @@
-"""Totals of a run, counted while it is written, so that readers need not read everything."""
+"""Totals of a run, computed while it is written, so that readers need not read all of it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hindmost.errors import DataError
 
 DECADES = (-10.0, 6.0)
 BINS = 1 << 18
-"""Bins of the histogram of log10 of the seconds: quantiles are right to 0.01 %."""
+"""Bins of the histogram of log10(seconds): quantiles are exact to 0.01 %."""
 QUANTILES = {"median": 0.5, "quantile_99": 0.99}
 
 
@@ -33,11 +33,11 @@ class RunTotals:
         self.counted = {"instructions": 0.0, "cycles": 0.0}
 
     def add_durations(self, block: NDArray[np.float64]) -> None:
-        """Count bodies, shape (iteration, rank), seconds; raise a DataError if one cannot be."""
+        """Add bodies, shape (iteration, rank), seconds; raise a DataError unless positive."""
         if not (np.isfinite(block).all() and (block > 0.0).all()):
             raise DataError(
-                "The time of an iteration is not above zero, so the run cannot be written; the "
-                "clock or the recorder is wrong."
+                "The time of an iteration is not above 0, so the run cannot be written; the clock "
+                "or the recorder is faulty."
             )
         self._rank_s += block.sum(axis=0)
         self._least = min(self._least, float(block.min()))
@@ -48,11 +48,11 @@ class RunTotals:
         self._histogram += np.bincount(index, minlength=BINS)
 
     def add_phases(self, block: NDArray[np.float32]) -> None:
-        """Count phases, shape (iteration, rank, phase), seconds."""
+        """Add phases, shape (iteration, rank, phase), seconds."""
         self._phase_s += block.sum(axis=(0, 1), dtype=np.float64)
 
     def add_counts(self, name: str, block: NDArray[np.float64]) -> None:
-        """Count instructions or cycles, shape (iteration, rank); NaN if not counted."""
+        """Add instructions or cycles, shape (iteration, rank); NaN if not counted."""
         self.counted[name] += float(np.nansum(block))
 
     def result(
@@ -69,8 +69,8 @@ class RunTotals:
         -------
         dict
             ``body_s``: minimum, median, quantile_99 and maximum; ``phase_s``: by name, all ranks
-            together; ``counted``: instructions and cycles, 0 where they were not counted;
-            ``balance_s``: the most that the parts of a solve miss its time by.
+            together; ``counted``: instructions and cycles, 0 if they were not counted;
+            ``balance_s``: largest difference of a solve's time and the sum of its parts.
         """
         cumulative = np.cumsum(self._histogram)
         first, last = DECADES

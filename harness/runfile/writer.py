@@ -1,4 +1,4 @@
-"""Write a run file: gathered from the ranks in blocks, written by rank 0, whole or not at all."""
+"""Write a run file: gathered from the ranks in blocks, written by rank 0, or left out entirely."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ BY_ROW = (
     *COUNTS,
     "phase_cpu",
 )
-"""Variables that every rank has a column of."""
+"""Variables with a column for every rank."""
 
 
 def write_run(folder: Path, header: Header, run: RankRun, communicator: MPI.Intracomm) -> Path:
@@ -71,13 +71,13 @@ def write_run_as(
     Parameters
     ----------
     every : mapping of str to array, optional
-        On rank 0, if the ranks of the communicator are only those that were kept of a run: the
-        variables that are of every rank, and ``kept_rank``.
+        On rank 0, if the communicator contains only the kept ranks of a run: the variables of all
+        ranks, and ``kept_rank``.
 
     Returns
     -------
     Path
-        The file, on every rank.
+        The file; returned on every rank.
 
     Raises
     ------
@@ -114,23 +114,23 @@ def write_run_as(
 
 
 def carried(error: Exception) -> HindmostError:
-    """Return an error that all ranks can raise, whatever rank 0 failed with."""
+    """Return an error that all ranks can raise, for any failure of rank 0."""
     if isinstance(error, HindmostError):
         return error
     return DataError(f"The run file cannot be written: {type(error).__name__}: {error}")
 
 
 class Attempts:
-    """Steps of writing on rank 0: after one that fails the others are left out, but counted.
+    """Steps of writing on rank 0; after a failed one, later steps are skipped.
 
-    The ranks gather block after block, so rank 0 must not leave before the last one.
+    The ranks gather block by block, so rank 0 must not leave before the last block.
     """
 
     def __init__(self) -> None:
         self._error: Exception | None = None
 
     def do(self, step: Callable[[], None]) -> None:
-        """Take a step, unless one before it has failed."""
+        """Do a step, unless an earlier one failed."""
         if self._error is None:
             try:
                 step()
@@ -138,16 +138,16 @@ class Attempts:
                 self._error = error
 
     def raise_first(self) -> None:
-        """Raise what the first step that failed raised."""
+        """Raise the error of the first failed step."""
         if self._error is not None:
             raise self._error
 
 
 class PartFile:
-    """An HDF5 file under its preliminary name; it gets its own name only by `finish`.
+    """An HDF5 file with a preliminary name; `finish` gives it the final one.
 
-    `hindmost.files.replacing` cannot serve: HDF5 writes the file, the ranks gather it in steps that
-    rank 0 may not leave early, and its name is the first that is free at the end.
+    `hindmost.files.replacing` does not fit: HDF5 writes the file, the ranks gather it in steps that
+    rank 0 may not leave early, and its name is the first free one at the end.
     """
 
     def __init__(
@@ -187,11 +187,11 @@ class PartFile:
         self._disk.check()
 
     def note(self, name: str, value: Any) -> None:
-        """Say something of the run that came out while it was gathered."""
+        """Add a value to the run's ``spec`` that was found while gathering."""
         self._header = replace(self._header, spec={**self._header.spec, name: value})
 
     def finish(self) -> Path:
-        """Close the file, append its checksum, give it its name and return that."""
+        """Close the file, append its checksum, and return its final name."""
         file = self.file
         between = file["lead_in"][:] + file["lead_out"][:] + file["restart_duration"][:].sum(axis=0)
         write_attributes(file, self._header)
@@ -211,7 +211,7 @@ class PartFile:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: object
     ) -> None:
-        """Leave nothing behind of a file that was not finished, and say why in one sentence."""
+        """Remove an unfinished file, and explain why in one sentence."""
         if error is None:
             return
         try:
@@ -228,7 +228,7 @@ def gather_into(
     communicator: MPI.Intracomm,
     every: Mapping[str, Any] | None = None,
 ) -> Attempts:
-    """Gather a run from all ranks and write it where the file is, on rank 0; collective."""
+    """Gather a run from all ranks and write it on rank 0; collective."""
     attempts = Attempts()
     bodies = with_counts_everywhere(run.bodies, communicator)
     edges = gather_edges(run.incoming, communicator)
@@ -274,14 +274,14 @@ def write_head(
     columns: KeysView[str],
     every: Mapping[str, Any] | None,
 ) -> None:
-    """Make the variables of a run file, and fill those that rank 0 holds whole.
+    """Make the variables of a run file, and fill those that rank 0 has completely.
 
     Parameters
     ----------
     why_not : str
         Why there are no events; empty if there are.
     per_rank : list of dict
-        The numbers of every rank.
+        The scalar values of every rank.
     columns : keys of a dict
         The variables that are gathered later.
     """
@@ -336,7 +336,7 @@ def write_head(
 def columns_of(
     run: RankRun, bodies: RankBodies, events: RankEvents | None
 ) -> dict[str, NDArray[Any]]:
-    """Return the variables of which every rank brings a column."""
+    """Return the variables with a column of this rank."""
     columns = {name: getattr(bodies, name, None) for name in BY_ROW}
     if events is not None:
         columns |= {"event_work": events.work, "event_duration": events.duration}
@@ -353,19 +353,19 @@ def write_whole(
     predictors: tuple[str, ...] = (),
     activities: tuple[str, ...] = (),
 ) -> Path:
-    """Write a run that one process holds whole: simulated and synthetic ones.
+    """Write a run that is in one process: simulated and synthetic ones.
 
     Parameters
     ----------
     values : mapping of str to array
-        Every variable of the schema that is not optional in its shape, and ``host``, a name for
-        each rank.
+        All variables of the schema that are not optional, with their shapes, and ``host``, a name
+        for each rank.
     phases : tuple of str
-        `PHASES`, followed by the user's own.
+        `PHASES`, followed by phases that the user defined.
     predictors : tuple of str
-        Of ``predicted``.
+        Names for ``predicted``.
     activities : tuple of str
-        Of ``activity_duration``.
+        Names for ``activity_duration``.
     """
     optional = {"predictor": predictors, "activity": activities}
     names = {"phase": phases, **{name: texts for name, texts in optional.items() if texts}}

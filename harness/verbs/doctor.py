@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import importlib.util
 import os
 import pkgutil
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -17,7 +19,7 @@ from hindmost.files import cache_folder, user_folder
 from hindmost.harness.runfile.provenance import cpu_model, installed, read_text
 from hindmost.harness.stack import current_stack
 from hindmost.models.compiled import compile_ahead
-from hindmost.output import write_json, write_lines
+from hindmost.output import warn, write_json, write_lines
 from hindmost.profiles import profile_names, profiles_path
 from hindmost.registry import GROUPS, Named, Registry
 
@@ -26,6 +28,12 @@ examples:
   hindmost doctor
   hindmost doctor --json
   hindmost doctor --compile
+"""
+KERNEL = """\
+from hindmost.harness.adaptive.compiling import compile_ahead
+from hindmost.models.compiled import LOOPS
+compile_ahead()
+print(*LOOPS, sep="\\n")
 """
 QUIET_LOAD = 0.3
 """Load a core above which timings are disturbed."""
@@ -61,7 +69,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def perform(arguments: argparse.Namespace) -> int:
     """Look and tell; exit status 4 if solvers cannot be run here."""
     if arguments.compile:
-        write_lines(*compile_models())
+        write_lines(*compile_models(), flush=True)
+        write_lines(*compile_kernel())
         return 0
     findings = []
     for look in LOOKS:
@@ -76,11 +85,28 @@ def perform(arguments: argparse.Namespace) -> int:
 
 
 def compile_models() -> list[str]:
-    """Compile the declared loops of all models, and say where they are kept."""
+    """Compile the declared loops of all models, and say which they are."""
     for module in pkgutil.walk_packages(hindmost.models.__path__, "hindmost.models."):
         importlib.import_module(module.name)
     loops = compile_ahead()
     return [f"{len(loops)} loops are compiled:", *(f"  {name}" for name in loops)]
+
+
+def compile_kernel() -> list[str]:
+    """Compile the loops of the adaptive kernel and the probes, and say which they are.
+
+    A process of its own does it: where MPI may not start, such as on some login nodes, MPI ends it.
+    """
+    if importlib.util.find_spec("mpi4py") is None:
+        return []
+    done = subprocess.run(
+        [sys.executable, "-c", KERNEL], capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        warn("the loops of 'run adaptive' and 'probe' are compiled when they are first needed")
+        return []
+    loops = done.stdout.splitlines()
+    return [f"{len(loops)} loops of the ranks are compiled:", *(f"  {name}" for name in loops)]
 
 
 def look_at_package() -> Diagnosis:

@@ -16,7 +16,7 @@ from hindmost.models.changepoint.detect import (
 )
 from hindmost.models.changepoint.detection import Detection
 from hindmost.models.changepoint.revisions import Event
-from hindmost.models.changepoint.watch import Watch
+from hindmost.models.changepoint.sequential import Watch
 
 __all__ = [
     "METHODS",

@@ -1,4 +1,4 @@
-"""What a deck makes an adaptive code do: counts, bytes and shares, the same on every machine."""
+"""The work of a deck in an adaptive code: counts, bytes and shares, the same on every machine."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from hindmost.records import RecordError, from_document, to_document
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Count:
-    """How often something happens: in a cycle, in each of its steps, in each heat iteration."""
+    """How often something happens: per cycle, per step and per heat iteration."""
 
     per_cycle: float = 0.0
     per_step: float = 0.0
     per_iteration: float = 0.0
 
     def of(self, steps: float, iterations: float) -> float:
-        """Return how often in a cycle of so many steps and iterations."""
+        """Return how often it happens in a cycle with these steps and iterations."""
         return self.per_cycle + steps * self.per_step + iterations * self.per_iteration
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """Gathers or scatters of so many bytes a cell.
+    """Gathers or scatters.
 
     Attributes
     ----------
     count : Count
     bytes_per_cell : float
     directions : int or None
-        How many directions of the pattern one of them serves; None for all. A gather of SAGE is of
-        one direction, a halo exchange of all.
+        Directions of the pattern that one of them covers; None for all. A gather of SAGE covers
+        one direction, a halo exchange all.
     """
 
     count: Count
@@ -44,7 +44,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Application:
-    """A deck as the offline model sees it.
+    """A deck, as the offline model uses it.
 
     Attributes
     ----------
@@ -53,27 +53,27 @@ class Application:
     reductions : Count
     reduction_bytes : float
     steps, iterations, adapts_every : int, float, int
-        A usual cycle: hydro steps, heat iterations, and a look at the mesh every so many cycles, 0
-        for never. `OfflineModel` takes them from each `Work`; choices are made with these, and a
-        first cycle, whose iterations nobody knows yet, is foreseen with them.
+        A typical cycle: hydro steps, heat iterations, and cycles between adaptions, 0 for none.
+        `OfflineModel` takes them from each `Work`; `choose` uses these, and so does the prediction
+        of a first cycle, whose iterations are not known yet.
     solves : float
-        Of heat in a usual cycle; 0 without heat, or where solves cost nothing but iterations.
+        Heat solves in a typical cycle; 0 without heat, or if solves cost nothing but iterations.
     divided_share, combined_share, moved_share : float
-        Of the cells of a rank, expected in an adaption.
+        Expected shares of the cells of a rank, per adaption.
     changed_share : float
-        Of the looks at the mesh, those that change it on some rank: its cells are then connected
-        anew on all.
+        Share of the adaptions that change the mesh on some rank; then all ranks reconnect their
+        cells.
     divide_s, combine_s : float
-        For a cell that is divided or combined, beside the look at it; seconds. 0 for what the
-        machine's probe found.
+        Seconds per cell that is divided or combined, in addition to its share of the adaption. 0
+        for the value of the machine's probe.
     balance_s : float
-        Of a look at the balance without moves, seconds. 0 for what the machine's probe found.
+        Seconds of a balance check without moves. 0 for the value of the machine's probe.
     bytes_moved : float
-        Of a cell that goes to another rank.
+        Bytes of a cell that moves to another rank.
     bytes_kept : float
-        Of a cell in a checkpoint.
+        Bytes of a cell in a checkpoint.
     imbalance : float
-        What an adaption adds to max / mean - 1 of cells a rank.
+        Increase of max / mean - 1 of the cells per rank by an adaption.
     """
 
     name: str
@@ -96,7 +96,7 @@ class Application:
     imbalance: float = 0.0
 
     def work(self, cells: float, ranks: int = 1, *, cycle: int = 0) -> Work:
-        """Return a usual cycle with so many cells on the rank that has most."""
+        """Return a typical cycle; ``cells`` are those of the rank with most."""
         every = self.adapts_every
         return Work(
             cells=cells,
@@ -108,7 +108,7 @@ class Application:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return all of it as JSON, as it stands in run files."""
+        """Return the JSON of run files."""
         document: dict[str, Any] = to_document(self)
         return document
 
@@ -127,26 +127,4 @@ class Application:
                     raise RecordError("an application has its counts", key)
             return from_document(cls, content)
         except RecordError as error:
-            raise DataError(
-                f"The counts of an application are not what they should be: {error}"
-            ) from None
-
-
-def sage(*, real: float, integer: float, reductions: float) -> Application:
-    """Return SAGE's form: T_GScomm of reals (8 B) and integers (4 B), T_allreduce.
-
-    Parameters
-    ----------
-    real, integer : float
-        Gathers and scatters in a cycle; some hundreds.
-    reductions : float
-        Allreduces in a cycle.
-    """
-    return Application(
-        name="sage",
-        exchanges=(
-            Exchange(count=Count(per_cycle=real), bytes_per_cell=8.0, directions=1),
-            Exchange(count=Count(per_cycle=integer), bytes_per_cell=4.0, directions=1),
-        ),
-        reductions=Count(per_cycle=reductions),
-    )
+            raise DataError(f"The counts of an application are invalid: {error}") from None

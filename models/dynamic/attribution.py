@@ -1,4 +1,4 @@
-"""Machine or work: which phases moved tells them apart."""
+"""Attribution of a change to the machine or to the work, by the phases that changed."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ HYDRO, HEAT, ADAPTION = (PHASES.index(name) for name in ("hydro", "heat", "adapt
 
 
 def moved_phases(rows: Iterable[tuple[float, ...]], keep: int) -> tuple[float, ...]:
-    """Return by how much each phase is off beyond what it was before the last ``keep`` cycles.
+    """Return by how much each phase changed in the last ``keep`` cycles.
 
     Parameters
     ----------
     rows : iterable of tuples, one a cycle
-        Logarithms of measured over baseline, phase by phase; NaN where a phase did not run.
+        Logarithms of measured over baseline for each phase; NaN if a phase did not run.
 
     Returns
     -------
     tuple of float
-        Logarithms, NaN where a phase cannot be compared; empty where phases are not known.
+        Logarithms; NaN if a phase cannot be compared, empty if phases are unknown.
     """
     known = list(rows)
     if not known or not all(known):
@@ -37,36 +37,36 @@ def moved_phases(rows: Iterable[tuple[float, ...]], keep: int) -> tuple[float, .
 
 
 def work_behind(phases: tuple[float, ...], size: float) -> str:
-    """Return which work the baseline misses; nothing where hydro is off as well.
+    """Return the work that the baseline misses; empty if hydro changed as well.
 
-    Hydro does the same for every cell and step: if that is as fast as ever, so is the machine.
+    Hydro does the same work for every cell and step: if its time is unchanged, so is the machine.
 
     Parameters
     ----------
     phases : tuple of float
         See `moved_phases`.
     size : float
-        By how much the whole moved, a logarithm.
+        Change of the whole cycle, a logarithm.
     """
     if len(phases) <= ADAPTION or not abs(phases[HYDRO]) <= 0.3 * abs(size):
         return ""
     moved = [
-        f"{PHASES[phase]} takes {math.exp(phases[phase]):.2f} times what it should"
+        f"{PHASES[phase]} takes {math.exp(phases[phase]):.2f}x its baseline time"
         for phase in (HEAT, ADAPTION)
         if abs(phases[phase]) > 0.7 * abs(size)
     ]
-    return " and ".join(moved) + ", hydro as much as ever for its cells" if moved else ""
+    return " and ".join(moved) + ", hydro is unchanged for its cells" if moved else ""
 
 
 def where(phases: tuple[float, ...]) -> str:
-    """Return where a slower machine loses its time."""
+    """Return where a slower machine spends more time."""
     if phases and abs(phases[HYDRO]) < math.log(1.05):
-        return "not in computation: in communication, or waiting for other ranks"
+        return "in communication or in waiting for other ranks, not in computation"
     return "for the same work"
 
 
 def moved_work(before: Work, before_iterations: float, now: Work, iterations: float) -> str:
-    """Return which counts of the work moved by more than a tenth, or nothing."""
+    """Return the counts of the work that changed by more than a tenth; empty if none did."""
     counts = (
         ("cells", before.cells, now.cells),
         ("steps", before.steps, now.steps),

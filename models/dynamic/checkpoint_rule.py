@@ -1,4 +1,4 @@
-"""Whether to checkpoint now or after the next cycle, and what it will cost."""
+"""The decision to checkpoint now or after the next cycle, and the cost of a checkpoint."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ def due(since_s: float, next_s: float, tau_s: float, *, rounding: str = "nearest
     Parameters
     ----------
     since_s : float
-        Computed since the last checkpoint, seconds.
+        Computed since the last checkpoint.
     next_s : float
-        What the next cycle is predicted to take, seconds.
+        Predicted time of the next cycle.
     tau_s : float
-        What should lie between checkpoints, seconds.
+        Interval between checkpoints.
     rounding : {"nearest", "down"}
-        ``nearest``: if now is at least as near to tau as the end of the next cycle,
-        abs(t - tau) <= abs(t + p - tau). ``down``, the paper's: if the next cycle would exceed tau
-        (section 4, figure 4); its intervals are half a cycle too short on average.
+        ``nearest``: due if now is at least as close to tau as the end of the next cycle,
+        abs(t - tau) <= abs(t + p - tau). ``down``, the paper's: due if the next cycle would exceed
+        tau (section 4, figure 4); its intervals are half a cycle too short on average.
     """
     if rounding == "nearest":
         return bool(since_s > 0.0 and abs(since_s - tau_s) <= abs(since_s + next_s - tau_s))
@@ -44,13 +44,13 @@ class CheckpointCost:
     Parameters
     ----------
     latency_s, per_cell_s : float, optional
-        Known before: of a machine's probe, or of another run. What is seen scales them.
+        Known in advance, from a machine's probe or another run; observed checkpoints scale them.
 
     Notes
     -----
-    The model is delta(N) = d0 + N bytes_per_cell / bandwidth. From checkpoints of about as many
-    cells the two cannot be told apart: then the known time per cell stays, or the whole is taken to
-    grow with the cells, and the median of what was seen sets the scale.
+    The model is delta(N) = d0 + N bytes_per_cell / bandwidth. Checkpoints of similar numbers of
+    cells do not determine both terms. Then the ratio of the known terms is kept, or d0 = 0 is
+    assumed, and the median of the observed times sets the scale.
     """
 
     def __init__(self, latency_s: float | None = None, per_cell_s: float | None = None) -> None:
@@ -61,12 +61,12 @@ class CheckpointCost:
 
     @classmethod
     def of_machine(cls, machine: Machine, bytes_per_cell: float) -> CheckpointCost:
-        """Return the cost on a probed machine; nothing is known where checkpoints were not."""
+        """Return the cost on a probed machine; unknown if checkpoints were not probed."""
         rate = machine.checkpoint_bytes_per_s
         return cls(machine.checkpoint_latency_s, bytes_per_cell / rate if rate else None)
 
     def observe(self, seconds: float, cells: float) -> None:
-        """Take a checkpoint that was written."""
+        """Observe a checkpoint that was written."""
         if not (math.isfinite(seconds) and seconds >= 0.0):
             raise UsageError(f"A checkpoint took {seconds:g} s; it must be a finite time.")
         self._seen.append((cells, seconds))
@@ -82,14 +82,14 @@ class CheckpointCost:
             self._per_cell_s = median(took / max(1.0, size) for size, took in self._seen)
 
     def predict_s(self, cells: float, *, default_s: float = 0.0) -> float:
-        """Return the time of a checkpoint of so many cells; the default where nothing is known."""
+        """Return the time of a checkpoint of these cells; the default if nothing is known."""
         return self._of(cells) if self._known or self._seen else default_s
 
     def _of(self, cells: float) -> float:
         return self._latency_s + cells * self._per_cell_s
 
     def _fit(self) -> None:
-        # Theil and Sen: the median of slopes is not moved by one slow write.
+        # Theil-Sen estimator: one slow write does not change the median of slopes.
         seen = list(self._seen)
         slopes = [
             (after - before) / (more - less)
@@ -104,14 +104,14 @@ class CheckpointCost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointDecision:
-    """Whether a checkpoint is due, and why; true in an ``if`` when it is.
+    """Whether a checkpoint is due, and why; true in an ``if`` if it is.
 
     Attributes
     ----------
     due : bool
     tau_s, since_s, next_s, checkpoint_s : float
-        What should lie between checkpoints, what was computed since the last, the next cycle, and
-        the checkpoint itself.
+        Interval between checkpoints, time computed since the last one, predicted time of the next
+        cycle, and time of a checkpoint.
     """
 
     due: bool
@@ -126,9 +126,9 @@ class CheckpointDecision:
     def explain(self) -> str:
         """Say it in a sentence."""
         return (
-            f"{'Checkpoint now' if self.due else 'No checkpoint yet'}: {self.since_s:.3g} s were "
-            f"computed since the last one, {self.tau_s:.3g} s should be, and the next cycle takes "
-            f"{self.next_s:.3g} s (a checkpoint {self.checkpoint_s:.3g} s)."
+            f"{'Checkpoint now' if self.due else 'No checkpoint yet'}: {self.since_s:.3g} s "
+            f"computed since the last one (interval {self.tau_s:.3g} s); the next cycle takes "
+            f"{self.next_s:.3g} s, a checkpoint {self.checkpoint_s:.3g} s."
         )
 
 
@@ -142,12 +142,12 @@ def decide(
     interval: str = "optimum",
     rounding: str = "nearest",
 ) -> CheckpointDecision:
-    """Decide before a cycle, with the time of a checkpoint as it is now.
+    """Decide before a cycle, with the current time of a checkpoint.
 
     Raises
     ------
     UsageError
-        An interval or a rounding that is not known, or a time that cannot be.
+        Unknown interval or rounding, or an invalid time.
     """
     if interval not in INTERVALS:
         raise UsageError(f"Unknown interval '{interval}'; {choose(INTERVALS)}.")

@@ -1,7 +1,7 @@
-"""How long to compute between checkpoints, and what is lost by it.
+"""The interval between checkpoints, and the time that checkpoints and failures waste.
 
-delta is the time of a checkpoint, M the mean time between failures, R that of a restart, tau the
-time computed between two checkpoints; all in seconds. Failures come at random (exponential).
+delta is the time of a checkpoint, M the mean time between failures, R the time of a restart, tau
+the time computed between two checkpoints, all in seconds. Times between failures are exponential.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from hindmost.errors import UsageError
 
 
 def young_s(checkpoint_s: float, mtbf_s: float, restart_s: float = 0.0) -> float:
-    """Return tau = sqrt(2 delta M): the paper's equation (1); a restart does not enter."""
+    """Return tau = sqrt(2 delta M): the paper's equation (1), independent of R."""
     check(checkpoint_s, mtbf_s, restart_s)
     return math.sqrt(2.0 * checkpoint_s * mtbf_s)
 
@@ -25,7 +25,7 @@ def daly_first_s(checkpoint_s: float, mtbf_s: float, restart_s: float = 0.0) -> 
 
 
 def daly_s(checkpoint_s: float, mtbf_s: float, restart_s: float = 0.0) -> float:
-    """Return Daly's higher order; M for delta >= 2 M. A restart does not enter.
+    """Return Daly's higher order, independent of R; M for delta >= 2 M.
 
     tau = sqrt(2 delta M) (1 + sqrt(delta / 2 M) / 3 + (delta / 2 M) / 9) - delta.
     """
@@ -40,8 +40,8 @@ def daly_s(checkpoint_s: float, mtbf_s: float, restart_s: float = 0.0) -> float:
 def optimum_s(checkpoint_s: float, mtbf_s: float, restart_s: float = 0.0) -> float:
     """Return the tau of least waste: tau / M = 1 + W(-exp(-1 - delta / M)), W Lambert's.
 
-    It solves exp((tau + delta) / M) (1 - tau / M) = 1, whatever a restart takes: by Newton's
-    method, because it is asked for in every cycle.
+    It solves exp((tau + delta) / M) (1 - tau / M) = 1, independent of R. Newton's method is used
+    because this runs in every cycle.
     """
     check(checkpoint_s, mtbf_s, restart_s)
     delta = checkpoint_s / mtbf_s
@@ -74,12 +74,12 @@ def waste(tau_s: float, checkpoint_s: float, mtbf_s: float, restart_s: float = 0
 
 
 def segment_s(length_s: float, mtbf_s: float, restart_s: float = 0.0) -> float:
-    """Return the expected wall time of what is lost when a failure falls into it."""
+    """Return the expected wall time of a segment that a failure throws back to its begin."""
     return mtbf_s * math.exp(restart_s / mtbf_s) * math.expm1(length_s / mtbf_s)
 
 
 def check(checkpoint_s: float, mtbf_s: float, restart_s: float) -> None:
-    """Refuse times that cannot be."""
+    """Refuse invalid times."""
     if not (math.isfinite(mtbf_s) and mtbf_s > 0.0):
         raise UsageError(f"A mean time between failures of {mtbf_s:g} s; it must be above 0.")
     for name, value in (("checkpoint", checkpoint_s), ("restart", restart_s)):

@@ -1,4 +1,4 @@
-"""For a time budget: the order of cells, the balance threshold and the cells a rank to take."""
+"""The order of cells, the balance threshold and the cells per rank for a time budget."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ CELLS = (1000, 2000, 4000, 8000, 16_000, 40_000, 80_000, 160_000)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """One way to run, and what it takes.
+    """A configuration and its predicted time.
 
     Attributes
     ----------
     order : str
         ``curve`` or ``slab``.
     threshold : float
-        The mesh is balanced again when max / mean - 1 of cells a rank exceeds it.
+        The mesh is rebalanced if max / mean - 1 of the cells per rank exceeds it.
     cells : float
-        A rank, on average over the run.
+        Cells per rank, on average over the run.
     seconds : float
-        The whole run.
+        Time of the whole run.
     cycle : PhaseTimes
-        A cycle on average.
+        An average cycle.
     fits : bool
-        Within the budget.
+        Whether the time is within the budget.
     """
 
     order: str
@@ -48,7 +48,7 @@ class Choice:
         """Say it in a sentence."""
         return (
             f"{self.order} order, balanced above {percent(self.threshold, None)}, "
-            f"{self.cells:,.0f} cells a rank: {self.seconds:,.1f} s, "
+            f"{self.cells:,.0f} cells per rank: {self.seconds:,.1f} s, "
             f"{'within' if self.fits else 'beyond'} the budget."
         )
 
@@ -68,25 +68,25 @@ def choose(
 ) -> tuple[Choice, ...]:
     """Rank all choices by the offline model.
 
-    Those within the budget come first: most cells, then least time; then the others, least time
-    first.
+    Choices within the budget come first, by most cells and then least time; the others follow by
+    least time.
 
     Parameters
     ----------
     budget_s : float
-        For the whole run.
+        Time of the whole run.
     ranks, cycles : int
     orders : sequence of str
         Of `hindmost.models.dynamic.geometry.PATTERNS`.
     thresholds, cells : sequences of float
-        To choose from.
+        Values to choose from.
     speed_s : float, optional
-        What the reference kernel takes now.
+        Current time of the reference kernel.
 
     Raises
     ------
     UsageError
-        A budget, a number or an order that cannot be.
+        An invalid budget, number or order.
     """
     if not (math.isfinite(budget_s) and budget_s > 0.0) or cycles < 1:
         raise UsageError(
@@ -96,7 +96,7 @@ def choose(
         if order not in PATTERNS:
             raise UsageError(f"Unknown order '{order}'; choose {either(PATTERNS)}.")
     if any(value < 0 for value in thresholds) or any(value <= 0 for value in cells):
-        raise UsageError("Balance thresholds must be at least 0, and cells a rank above 0.")
+        raise UsageError("Balance thresholds must be at least 0, and cells per rank above 0.")
     found = []
     for order in orders:
         model = OfflineModel(
@@ -129,11 +129,11 @@ def choose(
 
 
 def mean_cycle(model: OfflineModel, cells: float, threshold: float) -> PhaseTimes:
-    """Return a cycle on average, with the imbalance that a threshold lets come.
+    """Return an average cycle, with the imbalance that a threshold permits.
 
-    Each adaption adds the application's imbalance g; after n = floor(threshold / g) + 1 of them
-    the threshold is exceeded and balance restored, moving what was gathered. Until then the rank
-    that has most has g (n - 1) / 2 too much on average, and all wait for it.
+    Each adaption adds the application's imbalance g. After n = floor(threshold / g) + 1 adaptions
+    the threshold is exceeded, and moving the surplus restores balance. Until then the slowest rank
+    has a surplus of g (n - 1) / 2 on average, and all others wait for it.
     """
     application, ranks = model.application, model.ranks
     every = application.adapts_every

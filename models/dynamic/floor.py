@@ -1,4 +1,4 @@
-"""What no prediction can better: how far replays of the same cycles differ."""
+"""The error floor of predictions: how much replays of the same cycles differ."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def error_floor_percent(replays: ArrayLike) -> float:
     Parameters
     ----------
     replays : array, shape (replay, cycle), seconds
-        The same cycles, run again and again; at least two replays.
+        At least two replays of the same cycles.
     """
     times = check_replays(replays)
     middle = np.median(times, axis=0)
@@ -24,7 +24,7 @@ def error_floor_percent(replays: ArrayLike) -> float:
 def denoised(replays: ArrayLike) -> NDArray[np.float64]:
     """Return the minimum over replays, float64 array, shape (cycle,), seconds.
 
-    Figures from it are never to be mixed with those from single replays.
+    Never mix errors of these with errors of single replays.
     """
     fastest: NDArray[np.float64] = check_replays(replays).min(axis=0)
     return fastest
@@ -42,22 +42,22 @@ def mean_error_percent(predicted: ArrayLike, measured: ArrayLike) -> float:
     guess, truth = np.asarray(predicted, float), np.asarray(measured, float)
     if guess.shape != truth.shape:
         raise DataError(
-            f"{guess.shape} predictions and {truth.shape} measured cycles; there must be as many."
+            f"{guess.shape} predictions for {truth.shape} measured cycles; there must be as many."
         )
     if truth.size == 0 or not (np.isfinite(truth).all() and (truth > 0).all()):
-        raise DataError("Measured cycles must be there, and take finite times above 0.")
+        raise DataError("There must be measured cycles, with finite times above 0.")
     known = np.isfinite(guess)
     if not known.any():
-        raise DataError("No cycle was predicted, so there is no error of predictions.")
+        raise DataError("No cycle was predicted, so there is no prediction error.")
     return float(100.0 * np.mean(np.abs(guess[known] - truth[known]) / truth[known]))
 
 
 def check_replays(replays: ArrayLike) -> NDArray[np.float64]:
-    """Return replays as an array that can be worked with."""
+    """Return replays as an array, after checks."""
     times = np.asarray(replays, float)
     if times.ndim != 2 or times.shape[0] < 2 or times.shape[1] < 1:
         raise DataError(
-            f"Replays have shape {times.shape}; needed are (replay, cycle) with at least 2 replays."
+            f"Replays have shape {times.shape}; required: (replay, cycle), at least 2 replays."
         )
     if not (np.isfinite(times).all() and (times > 0).all()):
         raise DataError("Replayed cycles must take finite times above 0.")

@@ -1,8 +1,8 @@
-"""Patterns: which cells a rank shares with others, and how far away those are.
+"""Patterns: the cells that a rank exchanges with others, and the distance of those ranks.
 
-With E cells a rank on P ranks the domain is a cube of side L = (E P)^(1/3), or a square of side
-(E P)^(1/2). In row order a rank owns a slab of it, one cell's thickness after another, in blocks of
-2 x 2 x 2 (2 x 2) cells; along a space-filling curve it owns a lump.
+With E cells per rank on P ranks the domain is a cube of side L = (E P)^(1/3), or a square of side
+(E P)^(1/2). In row order a rank owns a slab, layer by layer, in blocks of 2 x 2 x 2 (2 x 2) cells;
+along a space-filling curve it owns a compact piece.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Surface:
-    """What a rank receives in one exchange, in one direction.
+    """The cells that a rank receives in one exchange, from one direction.
 
     Attributes
     ----------
     cells : float
     messages : float
-        Ranks that they come from.
+        Number of ranks that they come from.
     distance : int
-        How many ranks away, in the order of ranks, the farthest of them lies.
+        Largest difference of rank numbers: PED, the PE distance.
     directions : int
-        How many such directions an inner rank has: lower and upper, or all at once.
+        Such directions of an inner rank: 2, lower and upper, or 1 for all at once.
     """
 
     cells: float
@@ -35,14 +35,14 @@ class Surface:
 
 
 class Pattern(Protocol):
-    """An order of cells, and what follows from it for the exchanges."""
+    """An order of cells, which determines the exchanges."""
 
     @property
     def name(self) -> str:
         """The name, as on the command line."""
 
     def surface(self, cells: float, ranks: int) -> Surface:
-        """Return what is exchanged with so many cells a rank."""
+        """Return the exchanged surface; ``cells`` are those per rank."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,13 +71,9 @@ class Slab:
         return Surface(self.surface_cells(cells, ranks), float(distance), distance, directions)
 
     def surface_cells(self, cells: float, ranks: int) -> float:
-        """Return the cells on one side of a slab; all of its lower or upper halves at most."""
+        """Return the cells on one side of a slab; at most half of its cells."""
         face: float = (cells * ranks) ** (1.0 - 1.0 / self.dimensions)
         return min(face, cells / 2.0)
-
-    def crossover(self, cells: float) -> float:
-        """Return P*: from here on a slab is thinner than a block of two: sqrt(E / 8), or E / 4."""
-        return math.sqrt(cells / 8.0) if self.dimensions == 3 else cells / 4.0
 
     def distance(self, cells: float, ranks: int) -> int:
         """Return PED, 2 / thickness rounded up: ceil((8 P^2 / E)^(1/3)), or ceil(2 sqrt(P / E))."""
@@ -90,7 +86,7 @@ class Slab:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curve:
-    """Order along a space-filling curve (Morton): a rank owns a lump, whatever the ranks.
+    """Order along a space-filling curve (Morton): a rank owns a compact piece of the domain.
 
     Attributes
     ----------
@@ -106,9 +102,9 @@ class Curve:
         return "curve"
 
     def surface(self, cells: float, ranks: int) -> Surface:
-        """Return S = 4 sqrt(E), or 6 E^(2/3): all sides at once, fewer where few ranks are.
+        """Return S = 4 sqrt(E), or 6 E^(2/3), for all sides at once; less on few ranks.
 
-        On two and four ranks (eight in 3-D) the lumps have outer sides: a half has one inner side
+        On two and four ranks (eight in 3-D) pieces also have outer sides: a half has one inner side
         as long as the domain, a quarter two of its own length.
         """
         if ranks < 2:
@@ -122,9 +118,9 @@ class Curve:
 
 
 def contention(surface: Surface, ranks: int, ranks_per_node: int) -> float:
-    """Return C(P, E): messages that one node's NIC carries at once; 1 where no one leaves a node.
+    """Return C(P, E): messages that share a node's NIC; 1 if no message leaves the node.
 
-    min(PED, PPN) ranks of a node send off it in each direction.
+    min(PED, PPN) ranks of a node send messages off it in each direction.
     """
     if ranks <= ranks_per_node:
         return 1.0
@@ -135,4 +131,4 @@ PATTERNS: dict[str, Callable[[int], Pattern]] = {
     "slab": lambda dimensions: Slab(dimensions=dimensions),
     "curve": lambda dimensions: Curve(dimensions=dimensions),
 }
-"""How cells may be ordered, by name."""
+"""The orders of cells, by name."""

@@ -13,12 +13,12 @@ from hindmost.models.dynamic.machine import GrindPoint, Machine
 
 @dataclass(frozen=True, slots=True)
 class GrindCurve:
-    """Linear in the logarithm of cells between points; beyond the ends it stays as it is there.
+    """Time per cell, linear in the logarithm of cells between points, and constant beyond them.
 
     Attributes
     ----------
     log_cells : tuple of float
-        Rising.
+        Ascending.
     seconds : tuple of float
         Per cell.
     """
@@ -27,7 +27,7 @@ class GrindCurve:
     seconds: tuple[float, ...]
 
     def seconds_per_cell(self, cells: float) -> float:
-        """Return the time per cell at so many cells a rank."""
+        """Return the time per cell at a number of cells per rank."""
         points, times = self.log_cells, self.seconds
         if cells <= 0.0:
             return times[0]
@@ -43,16 +43,16 @@ class GrindCurve:
 
 
 def curve(points: tuple[GrindPoint, ...], phase: str, ranks_per_node: int) -> GrindCurve | None:
-    """Return the curve of a phase with so many ranks at work on a node.
+    """Return the curve of a phase for a number of busy ranks per node.
 
-    Points of the same cells are repeats, of which the median is taken. Between numbers of ranks
-    that were measured the curves are interpolated, beyond them the nearest stands: more ranks a
-    node slow each other down by their use of memory, T_memcon.
+    Points at equal cells are repeats, and their median counts. Between measured numbers of ranks
+    curves are interpolated; beyond them the nearest one is used. More ranks per node slow each
+    other down, because they share the memory bandwidth: T_memcon.
 
     Returns
     -------
     GrindCurve or None
-        None where the phase was not measured.
+        None if the phase was not measured.
     """
     counts = sorted({point.ranks_per_node for point in points if point.phase == phase})
     if not counts:
@@ -74,7 +74,7 @@ def curve(points: tuple[GrindPoint, ...], phase: str, ranks_per_node: int) -> Gr
 
 
 def measured(points: tuple[GrindPoint, ...], phase: str, ranks_per_node: int) -> GrindCurve:
-    """Return the curve through the medians at this number of ranks a node."""
+    """Return the curve through the medians at this number of ranks per node."""
     at: dict[float, list[float]] = {}
     for point in points:
         if point.phase == phase and point.ranks_per_node == ranks_per_node:
@@ -104,9 +104,9 @@ def curve_of(machine: Machine, phase: str, ranks_per_node: int) -> GrindCurve:
 
 
 def event_s(machine: Machine, event: str, ranks_per_node: int) -> float:
-    """Return the time of an event with so many ranks at work on a node, in seconds.
+    """Return the time of an event with this number of busy ranks per node, in seconds.
 
-    That of the nearest number of ranks that was measured; 0 where none was.
+    It is that of the nearest measured number of ranks; 0 if none was measured.
     """
     at = {each.ranks_per_node: each.seconds for each in machine.events if each.event == event}
     if not at:

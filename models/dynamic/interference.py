@@ -1,8 +1,8 @@
-"""A sequential test, cycle by cycle: a slower machine, other work, or noise.
+"""A sequential test of each cycle: a slower machine, other work, or noise.
 
-The test runs on x = log(measured / baseline). The baseline must not follow the change: the offline
-model, by which the paper recognizes a machine below its usual performance (section 4), or any other
-that learns from undisturbed cycles only.
+The test runs on x = log(measured / baseline). The baseline must not follow the change. It is the
+offline model, by which the paper recognizes a machine below its usual performance (section 4), or
+any other model that learns from undisturbed cycles only.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from statistics import median
 
 from hindmost.errors import UsageError
 from hindmost.models.dynamic.attribution import moved_phases, moved_work, where, work_behind
+from hindmost.models.dynamic.cycle_verdict import CycleKind, CycleVerdict
 from hindmost.models.dynamic.spread import DeviationSpread
 from hindmost.models.dynamic.states import change_of_machine
-from hindmost.models.dynamic.verdict import CycleKind, CycleVerdict
 from hindmost.models.dynamic.work import Work
 
 REFINED = 9
-"""Cycles by which a new state is known well."""
-AGAIN = "the work is again what the baseline takes it for."
+"""Cycles after which the level of a new state is known well."""
+AGAIN = "the work matches the baseline again."
 
 
 class Interference:
@@ -30,22 +30,22 @@ class Interference:
     Parameters
     ----------
     scale : float, optional
-        Robust standard deviation of x in an undisturbed run; learnt from its begin if not given.
+        Robust standard deviation of x in an undisturbed run; by default learnt from first cycles.
     start : int
-        Cycles that are taken for undisturbed at the begin, and in which nothing is found.
+        First cycles, which are assumed to be undisturbed; no change is detected in them.
     smallest : float
-        Slowdowns below this factor are not looked for.
+        Smallest slowdown to detect, a factor.
     usual : float, optional
-        Measured over baseline on an undisturbed machine, where that is known: then the first cycles
-        are judged as well, and a run that begins on a slow machine says so. Learnt if not given.
+        Measured over baseline on an undisturbed machine, if known. Then the first cycles are
+        tested as well, which detects a machine that is slow from the start. Learnt by default.
 
     Notes
     -----
-    With z the deviation of x from its running level, clipped at c, the sums
-    g = max(0, g + z - k), and alike for -z, are held against h = 1.8 (c - k): one cycle alone never
-    reaches h, however slow, and two do if they come near c. k and c grow with the scale, which is
-    taken larger where neighbouring cycles are correlated, and with the tail of undisturbed
-    cycles; c stays below log 1.8, so that a twofold slowdown takes two cycles.
+    Let z be the deviation of x from its running level, clipped at c. The sums
+    g = max(0, g + z - k), and the same for -z, are compared with h = 1.8 (c - k): one cycle never
+    reaches h, however slow, and two do if they are close to c. k and c grow with the scale, which
+    is enlarged if neighbouring cycles are correlated, and with the tail of undisturbed cycles. c
+    stays below log 1.8, so that a twofold slowdown is detected in two cycles.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Interference:
         self._spread = DeviationSpread(scale)
         self._centre = 0.0 if usual is None else math.log(usual)
         self.learns = False
-        """Whether the baseline is taught the work that it missed, see `to_learn`."""
+        """Whether the baseline learns the work that it missed; see `to_learn`."""
         self._of_work = False
         self._missed: float | None = None
         self._shift = self._from = 0.0
@@ -85,28 +85,28 @@ class Interference:
 
     @property
     def slower(self) -> bool:
-        """Whether the machine is held to be slower than it was."""
+        """Whether the machine is assumed to be slower than its baseline."""
         return self._shift > 0.0
 
     @property
     def usual(self) -> float:
-        """Measured over baseline on the undisturbed machine, as it is held to be now."""
+        """Current estimate of measured over baseline on the undisturbed machine."""
         return math.exp(self._centre)
 
     @property
     def suspicious(self) -> bool:
-        """Whether this cycle is not to be learnt from as undisturbed."""
+        """Whether a baseline should not learn from this cycle."""
         unsettled = self._shift != 0.0 or (self.learns and self._missed is not None)
         return unsettled or self._since_up > 0 or self._since_down > 0
 
     @property
     def to_learn(self) -> int:
-        """How many of the last cycles show work that the baseline missed and that lasts."""
+        """Number of last cycles that show lasting work that the baseline misses."""
         lasts = self.learns and self._missed is not None and self._seen >= REFINED
         return REFINED if lasts and self._shift == 0.0 and self._up == self._down == 0.0 else 0
 
     def learnt(self) -> None:
-        """Take the baseline to know that work from now on."""
+        """Note that the baseline has learnt that work."""
         if self._missed is not None:
             self._centre, self._missed = self._missed, None
 
@@ -120,18 +120,19 @@ class Interference:
         phases_s: Sequence[float] = (),
         baseline_phases_s: Sequence[float] = (),
     ) -> CycleVerdict:
-        """Take a cycle and judge.
+        """Observe a cycle and return the verdict.
 
         Parameters
         ----------
         measured_s, baseline_s : float
-            Of the cycle; the baseline with the iterations that were done.
+            Times of the cycle; the baseline for the number of iterations that were done.
         work : Work, optional
-            What it did; without it changes of the work are not named.
+            Work of the cycle; without it no verdict names a change of the work.
         iterations : float
-            Of the heat solver.
+            Iterations of the heat solver.
         phases_s, baseline_phases_s : sequences of float
-            In the order of `PHASES`; they tell a slower machine from work the baseline misses.
+            In the order of `PHASES`; they distinguish a slower machine from work that the baseline
+            misses.
         """
         self.cycle += 1
         adapts = work is not None and work.adapts
@@ -147,6 +148,7 @@ class Interference:
             self._spread.observe(place - self._centre)
             self._remember(work, iterations, measured_s)
             return self._verdict(CycleKind.STEADY, place, "too early to judge.")
+        # Two one-sided CUSUM sums of the clipped deviation z, with reference value k.
         reference, clip = self._bounds()
         off = place - self._centre - self._shift
         clipped = min(clip, max(-clip, off))
@@ -169,15 +171,16 @@ class Interference:
         return verdict
 
     def pass_over(self, why: str) -> CycleVerdict:
-        """Take a cycle for which there is no baseline, and judge nothing."""
+        """Observe a cycle without a baseline; it is not tested."""
         self.cycle += 1
         return self._verdict(CycleKind.STEADY, self._centre + self._shift, why)
 
     def _placed(self, place: float, adapts: bool) -> float:
-        """Return the logarithm as if the baseline were as right with adaption as without.
+        """Return the logarithm, corrected for a baseline that fits adaption cycles differently.
 
-        Cycles of the kind that most of the first are of, with adaption or without, carry the level
-        and are taken as they are; the others are set off by how far they usually lie from it.
+        Cycles with and without adaption may have different levels. Those of the kind that is more
+        frequent at the start carry the level and are unchanged; the others are shifted by their
+        usual distance from it.
         """
         if self.cycle < self._start:
             self._early[adapts].append(place)
@@ -204,7 +207,7 @@ class Interference:
         return min(reference, 0.5 * clip), clip
 
     def _settle(self, off: float, reference: float, *, carries: bool) -> None:
-        """Let the level follow what is not suspicious, and refine a new state."""
+        """Update the level by undisturbed cycles, and refine the level of a new state."""
         if self._seen < REFINED:
             self._seen += 1
             level = median(list(self._places)[-self._seen :])
@@ -219,7 +222,7 @@ class Interference:
         if self._shift != 0.0:
             self._shift += step
             return
-        self._pending.append(off)  # what may be the begin of a change is not yet undisturbed
+        self._pending.append(off)  # kept back: it may be the begin of a change
         if quiet:
             for each in self._pending:
                 self._spread.observe(each)
@@ -227,7 +230,7 @@ class Interference:
             self._centre += step
 
     def _passed(self, place: float) -> CycleVerdict | None:
-        """Tell that a state turned out to be an earlier one, once enough of it is seen."""
+        """Return a verdict if a new state, with enough cycles, turns out to be an earlier one."""
         few = 0.5 * max(self._reference, self._spread.scale)
         if self._seen < REFINED:
             return None
@@ -243,17 +246,17 @@ class Interference:
         )
         self._shift = 0.0
         if self._seen == REFINED and self._from != 0.0:
-            return None  # the way back was told already, and only its end was misjudged
-        words = "the machine is as it was before: what stood out has passed."
+            return None  # the return was reported already; only its level was inexact
+        words = "the machine is back at its baseline: the disturbance has passed."
         return self._verdict(kind, place, words, keep=REFINED, step=step)
 
     def _changed(self, place: float, since: int) -> CycleVerdict:
-        """Begin a new state: how large, since when, and whether machine or work made it."""
+        """Begin a new state: its level, its first cycle, and its cause, machine or work."""
         near = max(3.0 * self._spread.scale, math.log(1.07))
         keep = 1
         for before in list(self._places)[-2 : -max(1, since) - 1 : -1]:
             if abs(before - place) > near:
-                break  # the change came in the midst of that cycle
+                break  # the change happened within that cycle
             keep += 1
         level, old = median(list(self._places)[-keep:]), self._shift
         new = level - self._centre
@@ -296,7 +299,7 @@ class Interference:
             return self._verdict(
                 CycleKind.NOISE,
                 place,
-                f"this cycle alone took {math.exp(off):.2f} times the usual time.",
+                f"this cycle alone took {math.exp(off):.2f}x its baseline time.",
             )
         if work is not None and work.adapts in self._works:
             before, before_iterations, before_s = self._works[work.adapts]
@@ -308,7 +311,7 @@ class Interference:
                     return self._verdict(CycleKind.WORK, place, words)
         if self.slower:
             return self._verdict(
-                CycleKind.STEADY, place, f"still {math.exp(self._shift):.2f} times as slow."
+                CycleKind.STEADY, place, f"still {math.exp(self._shift):.2f}x its baseline time."
             )
         return self._verdict(CycleKind.STEADY, place, "as expected.")
 

@@ -1,4 +1,4 @@
-"""How many iterations the heat solver will need: from how many it needed."""
+"""Forecast of the heat solver's iterations."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ TREND = 0.06
 
 
 class IterationForecast:
-    """A level with a slow trend (double exponential smoothing): counts drift as the data spread.
+    """A level with a slow trend (double exponential smoothing), because counts drift.
 
     Parameters
     ----------
     usual : float
-        Of a usual cycle of the application: what a first cycle is taken to need of which nothing
+        Iterations of a typical cycle of the application: the forecast of a first cycle if nothing
         else is known.
     """
 
@@ -28,12 +28,12 @@ class IterationForecast:
         self._usual = usual
 
     def take(self, spent: Spent, work: Work) -> None:
-        """Take a cycle, if its iterations were counted and it had something to solve."""
+        """Observe a cycle, if its iterations were counted and it had a system to solve."""
         if spent.iterations is not None and (spent.iterations > 0.0 or work.iterations > 0.0):
             self.observe(spent.iterations)
 
     def observe(self, iterations: float) -> None:
-        """Take what a cycle needed."""
+        """Observe the iterations of a cycle."""
         if not self._known:
             self._level, self._known = iterations, True
             return
@@ -43,10 +43,10 @@ class IterationForecast:
         self._trend += TREND * off
 
     def predict(self, expected: float) -> float:
-        """Return what the next cycle needs; ``expected`` before anything was observed.
+        """Return the iterations of the next cycle; ``expected`` before any observation.
 
-        A cycle that is to solve nothing (``expected`` is 0) needs none. Where nothing is expected
-        either (NaN), a first cycle is as the usual one.
+        A cycle without a solve (``expected`` is 0) needs none. If ``expected`` is unknown (NaN), a
+        first cycle needs those of a typical one.
         """
         if expected <= 0.0:
             return expected

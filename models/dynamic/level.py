@@ -1,4 +1,4 @@
-"""A running level that spikes do not move: of measured over expected times, in logarithms."""
+"""A running level of log(measured / expected) that is robust against outliers."""
 
 from __future__ import annotations
 
@@ -7,33 +7,33 @@ from collections import deque
 from statistics import median
 
 GAIN, LEAST_GAIN, MOST_GAIN = 0.2, 0.08, 0.8
-"""At the begin, and between what bounds it adapts."""
+"""Gain at the start, and its bounds."""
 ADAPTS = 0.1
-"""How fast the gain follows the product of neighbouring deviations."""
+"""Rate at which the gain follows the product of neighbouring deviations."""
 TREND, LASTS = 0.03, 0.98
-"""Share of a step of the level that goes into the trend, and what is left of a trend a cycle on."""
+"""Share of a step of the level that enters the trend, and the trend's decay per cycle."""
 CLIP = 2.0
 RUN = 3
 LIGHT = 0.25
 KEPT = 16
-"""Chosen on drawn ratios, steady, drifting, correlated, wandering, with spikes and with a step
-(seeds below 1000): a fixed gain lags behind a drift, and medians of the last 5, 9 or 15 do too."""
+"""All chosen on simulated ratios: steady, drifting, correlated, wandering, with spikes and with a
+step (seeds below 1000). A fixed gain lags behind a drift, as do medians of the last 5, 9 or 15."""
 
 
 class Level:
     """An exponential mean with a slow trend, whose steps are clipped and whose gain adapts.
 
-    A ratio further off than ``CLIP`` times the usual deviation counts as if it were that far; three
-    in a row on one side are a step, and the level is then their median. Deviations of a level that
-    follows well are not correlated: where neighbours agree the level lags and its gain grows, where
-    they alternate it follows noise and the gain falls. Disturbed cycles weigh a quarter, unless
-    most are: then the mark says nothing.
+    A deviation is clipped at ``CLIP`` times the mean deviation. Three clipped ones in a row on one
+    side are a step: the level becomes their median. The deviations from a good level are not
+    correlated. If neighbours have equal signs, the level lags and its gain grows; if signs
+    alternate, it follows noise and the gain falls. Disturbed cycles have a quarter of the weight,
+    unless most cycles are disturbed.
 
     Parameters
     ----------
     calm : bool
-        Whether the gain stays as it is and there is no trend: for a baseline, which is to follow
-        neither a slow change nor noise that lasts.
+        Fixed gain and no trend: for a baseline, which should follow neither a slow change nor
+        lasting noise.
     """
 
     __slots__ = (
@@ -53,7 +53,7 @@ class Level:
     def __init__(self, *, calm: bool = False) -> None:
         self._calm = calm
         self.value = 0.0
-        """What the next ratio is taken to be, a logarithm."""
+        """The predicted logarithm of the next ratio."""
         self._place = self._trend = 0.0
         self._gain, self._before = GAIN, 0.0
         self._count = 0
@@ -68,7 +68,7 @@ class Level:
         return self._count > 0
 
     def observe(self, ratio: float, disturbed: bool = False) -> None:
-        """Take measured over expected, above 0."""
+        """Observe measured over expected, above 0."""
         place = math.log(ratio)
         self._recent.append(place)
         self._count += 1
@@ -85,9 +85,10 @@ class Level:
         self._deviation = max(
             1e-4, self._deviation + 0.1 * (min(size, 3.0 * self._deviation) - self._deviation)
         )
+        # A clipped step towards the ratio; the gain follows the correlation of such steps.
         clipped = off if size < reach else math.copysign(reach, off)
         if not (light or self._calm):
-            variance = 0.5 * math.pi * self._deviation**2  # of normal deviates of that mean size
+            variance = 0.5 * math.pi * self._deviation**2  # of a normal law with it
             grown = self._gain * math.exp(ADAPTS * clipped * self._before / variance)
             self._gain = min(MOST_GAIN, max(LEAST_GAIN, grown))
             self._before = clipped
@@ -101,7 +102,7 @@ class Level:
         self.value = self._place + LASTS * self._trend
 
     def restart(self, keep: int) -> None:
-        """Forget all but the last so many observations."""
+        """Forget all but the last ``keep`` observations."""
         if self._count:
             last = list(self._recent)[-max(1, keep) :]
             self._recent = deque(last, KEPT)
@@ -109,12 +110,12 @@ class Level:
             self._gain = GAIN
 
     def shift(self, factor: float) -> None:
-        """Take all that was observed to be so many times as much."""
+        """Scale all observations by a factor."""
         self._place += math.log(factor)
         self.value += math.log(factor)
 
     def _stepped(self, place: float, off: float, reach: float) -> bool:
-        """Jump where so many in a row lie apart on one side."""
+        """Jump if ``RUN`` observations in a row are far off on one side."""
         apart = self._apart
         if abs(off) <= reach:
             apart.clear()

@@ -1,4 +1,4 @@
-"""Stopping before a time limit: start a cycle only if it will end in time, at a stated risk."""
+"""Stopping before a time limit: a cycle starts only if it ends in time, at a given risk."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from hindmost.text import probability, seconds
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitDecision:
-    """Whether there is time for a cycle; true in an ``if`` when there is.
+    """Whether there is time for a cycle; true in an ``if`` if there is.
 
     Attributes
     ----------
     start : bool
     left_s : float
-        Until the limit.
+        Time until the limit.
     needed_s : float
-        The next cycle at the risk that is left to take, what comes before it, the checkpoint after
-        it, and the margin; infinite where no risk is left to take.
+        Time of the next cycle at the remaining risk, of what precedes it, of the checkpoint after
+        it, and the margin; infinite if no risk remains.
     risk : float
-        That this cycle, once started, overruns the limit; 1, the bound, where nothing is known.
+        Probability that this cycle overruns the limit; 1, the bound, if nothing is known.
     known : bool
-        Whether there was a prediction to decide by.
+        Whether there was a prediction.
     """
 
     start: bool
@@ -39,15 +39,15 @@ class LimitDecision:
 
     def explain(self) -> str:
         """Say it in a sentence."""
-        begin = f"{'Go on' if self.start else 'Stop'}: {seconds(self.left_s)} are left, and"
+        begin = f"{'Go on' if self.start else 'Stop'}: {seconds(self.left_s)} left;"
         if not self.known:
             return (
-                f"{begin} what a cycle takes is not known yet; one starts only if more than "
-                f"{seconds(self.needed_s)} are left."
+                f"{begin} the time of a cycle is not known yet, so one starts only with more than "
+                f"{seconds(self.needed_s)} left."
             )
         risk = f"risk of an overrun {probability(self.risk)}"
         if self.needed_s == math.inf:
-            return f"{begin} no risk is left to take for the next cycle ({risk})."
+            return f"{begin} the accepted risk is used up ({risk} for the next cycle)."
         return (
             f"{begin} the next cycle with its checkpoint needs up to {seconds(self.needed_s)} "
             f"({risk})."
@@ -55,29 +55,29 @@ class LimitDecision:
 
 
 FAR = 100.0
-"""Predicted cycles that fit before the limit, from which on none is a risk."""
+"""If so many predicted cycles fit before the limit, the next one is no risk."""
 
 
 class TimeLimit:
-    """Keeps the risk of an overrun over the whole run at what was stated.
+    """Keeps the risk of an overrun over the whole run within a given bound.
 
     Parameters
     ----------
     limit_s : float
-        From the begin of the run.
+        Measured from the start of the run.
     risk : float
-        That the run overruns, in all its cycles together.
+        Accepted probability that the run overruns, in all its cycles together.
     margin_s : float
-        What is to be left in any case, for the end of the job.
+        Time to keep free for the end of the job.
 
     Notes
     -----
-    The risk that a started cycle adds is that its ratio of actual to predicted exceeds the ratio of
-    what is left to what was predicted, by the one-step-ahead ratios so far (`Ratios.exceedance`).
-    A cycle is started while the sum of these risks stays within the stated one: however the run
-    goes, the probability of any overrun is at most that sum. Nearly all is spent on the last cycle
-    or two. With room for `FAR` cycles nothing is: a cycle that takes so many times what it should
-    has met a machine that stands still, which no past cycle tells of.
+    The risk of a cycle is the probability that its ratio of measured to predicted time exceeds the
+    ratio of remaining to predicted time, estimated from the one-step-ahead ratios so far
+    (`Ratios.exceedance`). A cycle starts while the sum of these risks stays within the bound, so
+    that the probability of any overrun is at most the bound. Nearly all risk is spent on the last
+    cycle or two. With time for `FAR` cycles a cycle has no risk: only a machine that hangs takes so
+    long, and past cycles do not predict that.
     """
 
     def __init__(self, limit_s: float, *, risk: float = 0.01, margin_s: float = 0.0) -> None:
@@ -98,24 +98,22 @@ class TimeLimit:
         before_s: float = 0.0,
         unknown_s: float = 0.0,
     ) -> LimitDecision:
-        """Decide on a cycle before it starts; if it is let go its risk counts as taken.
+        """Decide on a cycle before it starts; if it may start, its risk is spent.
 
         Parameters
         ----------
         elapsed_s : float
-            Since the begin of the run.
+            Time since the start of the run.
         predicted_s : float
-            Of the cycle; where nothing is known yet (NaN) it may start if more than ``unknown_s``
-            is left for it.
+            Of the cycle; if unknown (NaN), it may start if more than ``unknown_s`` remains.
         ratios : Ratios
-            One step ahead, of all cycles so far.
+            One-step-ahead ratios of all cycles so far.
         checkpoint_s : float
-            The checkpoint that has to be written after it.
+            Time of the checkpoint that follows it.
         before_s : float
-            What comes before it, as a checkpoint that is due.
+            Time of what precedes it, as a checkpoint that is due.
         unknown_s : float
-            What a cycle of which nothing is known may be thought to take; 0 lets it start while
-            there is any time.
+            Assumed time of a cycle without a prediction; 0 lets it start while any time remains.
         """
         left_s = self.limit_s - float(elapsed_s)  # a numpy number would make numpy booleans
         beside_s = float(before_s) + float(checkpoint_s) + self.margin_s

@@ -1,4 +1,4 @@
-"""A machine as the models of run time see it: what the probes measured, as one file of JSON."""
+"""A machine for the models of run time: the measurements of the probes, stored as a JSON file."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ QUANTILES = 4
 
 
 def begin_at_zero(pieces: tuple[Piece, ...]) -> bool:
-    """Tell whether the sizes of pieces begin at 0 and rise."""
+    """Tell whether the sizes of pieces begin at 0 and ascend."""
     sizes = [piece.from_bytes for piece in pieces]
     return sizes[:1] == [0] and sizes == sorted(set(sizes))
 
 
 def are_of_different_ranks(speeds: tuple[SpeedPoint, ...]) -> bool:
-    """Tell whether no number of ranks a node has two speeds."""
+    """Tell whether each number of ranks per node occurs once."""
     return len({each.ranks_per_node for each in speeds}) == len(speeds)
 
 
 def are_all_or_none(quantiles: tuple[float, ...]) -> bool:
-    """Tell whether all quantiles of durations are there, or none."""
+    """Tell whether all quantiles of durations are given, or none."""
     return len(quantiles) in (0, QUANTILES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """Messages from a size on: latency and time per byte.
+    """Messages above a size: latency and time per byte.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """How long a message takes: pieces in the order of their sizes, the first from 0.
+    """The time of a message: pieces in ascending order of their sizes, the first from 0.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Link:
     ]
 
     def time_s(self, bytes: float) -> float:
-        """Return what a message of so many bytes takes: T_comm(m) = L(m) + m B(m), section 3."""
+        """Return the time of a message: T_comm(m) = L(m) + m B(m), section 3."""
         piece = self.pieces[
             max(0, bisect_right(self.pieces, bytes, key=lambda piece: piece.from_bytes) - 1)
         ]
@@ -75,7 +75,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllreduceTime:
-    """An allreduce: ranks, bytes and the median of its time."""
+    """The median time of an allreduce, for ranks and bytes."""
 
     ranks: Count
     bytes: Size
@@ -84,9 +84,9 @@ class AllreduceTime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Network:
-    """Messages within a node and across nodes, one way and both ways at once.
+    """Messages within a node and between nodes, uni-directional and bi-directional.
 
-    ``across`` is None where only one node was measured.
+    ``across`` is None if only one node was measured.
     """
 
     within: Link
@@ -98,18 +98,18 @@ class Network:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrindPoint:
-    """The time per cell of a phase at a number of cells a rank.
+    """The time per cell of a phase at a number of cells per rank.
 
     Attributes
     ----------
     phase : str
         ``hydro`` (per cell and step), ``heat`` (per cell and iteration of the heat solver),
-        ``heat-solve`` (per cell and solve, beside its iterations), ``adaption`` (per cell and look
-        at the mesh), ``connection`` (per cell, beside the look, where the mesh changed).
+        ``heat-solve`` (per cell and solve, in addition to its iterations), ``adaption`` (per cell
+        and adaption), ``connection`` (per cell, in addition, if the mesh changed).
     ranks_per_node : int
-        How many ranks computed at once on the node.
+        Ranks that computed at the same time on the node.
     cells : float
-        Cells a rank: those that were computed on.
+        Cells per rank.
     seconds_per_cell : float
         Median over repeats.
     """
@@ -122,17 +122,17 @@ class GrindPoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventCost:
-    """The time of something that happens to few cells, or once.
+    """The time of an event that affects few cells, or happens once.
 
     Attributes
     ----------
     event : str
-        ``divide`` and ``combine`` (per cell, beside what every cell of a changed mesh takes),
-        ``move`` (per cell that goes to another rank of the node), ``balance`` (a look at the
-        balance); and what calls take on one rank, with nobody to wait for: ``exchange``,
-        ``reduce``, and ``loop`` (per step, all that is in no phase).
+        ``divide`` and ``combine`` (per cell, in addition to the time of a changed mesh), ``move``
+        (per cell that moves to another rank of the node), ``balance`` (a balance check); and calls
+        on a single rank, without waiting: ``exchange``, ``reduce``, and ``loop`` (per step, all
+        that belongs to no phase).
     ranks_per_node : int
-        How many ranks computed at once on the node.
+        Ranks that computed at the same time on the node.
     seconds : float
     """
 
@@ -143,7 +143,7 @@ class EventCost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpeedPoint:
-    """What the reference kernel takes on so many ranks of a node at once.
+    """The time of the reference kernel on a number of ranks of a node at once.
 
     Attributes
     ----------
@@ -157,16 +157,16 @@ class SpeedPoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Noise:
-    """What a rank loses to others on an idle machine.
+class SystemNoise:
+    """System noise: detours of a rank on an idle machine.
 
     Attributes
     ----------
     detours_per_s : float
     share : float
-        Of the time that is lost, 0 to 1.
+        Share of the time that detours take, 0 to 1.
     detour_quantiles_s : tuple of float
-        Durations of detours: quantiles 0.5, 0.9, 0.99 and 1.
+        Quantiles 0.5, 0.9, 0.99 and 1 of the durations of detours.
     """
 
     detours_per_s: Amount
@@ -182,20 +182,20 @@ class Noise:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """All that the probes measured; what was not probed is None or empty.
+    """All measurements of the probes; None or empty if not probed.
 
     Attributes
     ----------
     name : str
     ranks_per_node : int
-        Cores of a node that ranks may use.
+        Cores of a node that ranks can use.
     network : Network or None
     grind : tuple of GrindPoint
     events : tuple of EventCost
-    noise : Noise or None
+    noise : SystemNoise or None
     speed : tuple of SpeedPoint
-        What the reference kernel takes in the state in which grind was measured: a reading for
-        every number of ranks a node, since ranks that share memory slow each other down.
+        Time of the reference kernel when grind was measured: one reading for each number of ranks
+        per node, because ranks that share memory slow each other down.
     checkpoint_latency_s, checkpoint_bytes_per_s : float or None
     """
 
@@ -204,7 +204,7 @@ class Machine:
     network: Network | None = None
     grind: tuple[GrindPoint, ...] = ()
     events: tuple[EventCost, ...] = ()
-    noise: Noise | None = None
+    noise: SystemNoise | None = None
     speed: Annotated[
         tuple[SpeedPoint, ...],
         Rule(holds=are_of_different_ranks, words="one speed for each number of ranks_per_node"),
@@ -214,11 +214,11 @@ class Machine:
 
     @property
     def speed_s(self) -> float | None:
-        """What the reference kernel takes on one rank alone, None where that was not read."""
+        """Time of the reference kernel on a single rank; None if not measured."""
         return self.speed_of(1)
 
     def speed_of(self, ranks_per_node: int) -> float | None:
-        """Return what the reference kernel takes on so many ranks a node, None if not read."""
+        """Return the time of the reference kernel on these ranks per node; None if not measured."""
         for point in self.speed:
             if point.ranks_per_node == ranks_per_node:
                 return point.seconds
@@ -230,26 +230,26 @@ class Machine:
 
     @classmethod
     def from_json(cls, content: Any) -> Machine:
-        """Return the machine that a file describes; keys of its own beside ours are left alone.
+        """Return the machine that a file describes; unknown keys are ignored.
 
         Raises
         ------
         UnknownSchemaError
             Written by a newer version.
         DataError
-            Not a description of a machine, or a field that is missing or not what is allowed.
+            Not a description of a machine, or a field that is missing or invalid.
         """
         if not isinstance(content, dict) or content.get("schema") != SCHEMA:
             found = content.get("schema") if isinstance(content, dict) else type(content).__name__
             raise DataError(
-                f"This does not describe a machine: its schema is {found!r}; allowed is "
-                f"'{SCHEMA}', which `hindmost probe` writes."
+                f"This is not a machine file: its schema is {found!r}, not '{SCHEMA}'. "
+                "`hindmost probe` writes machine files."
             )
         version = content.get("version")
         if isinstance(version, int) and version > VERSION:
             raise UnknownSchemaError(
-                f"The description of the machine has version {version}; this hindmost reads up to "
-                f"{VERSION}. Take a newer hindmost, or probe again."
+                f"The machine file has version {version}; this hindmost reads versions up to "
+                f"{VERSION}. Update hindmost, or probe the machine again."
             )
         try:
             if version != VERSION or isinstance(version, bool):
@@ -260,11 +260,11 @@ class Machine:
                 content = {**content, "speed": [alone]}
             return from_document(cls, content, "machine", ignore_unknown=True)
         except RecordError as error:
-            raise DataError(f"In the machine's description {error}") from None
+            raise DataError(f"In the machine file, {error}") from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Early:
-    """What early descriptions have: one speed, of one rank alone."""
+    """Early machine files: one speed, of a single rank."""
 
     speed_s: Positive | None = None

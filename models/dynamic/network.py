@@ -1,4 +1,4 @@
-"""What messages and reductions take: fits to ping-pongs, and times for any size and ranks."""
+"""Times of messages and reductions: fits to ping-pongs, and times for any size and ranks."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from hindmost.models.dynamic.machine import Link, Machine, Network, Piece
 
 MOST_PIECES = 4
 FEWEST_SIZES = 3
-"""A piece has two numbers, so it must be seen at three sizes at least."""
+"""A piece has two parameters, so it needs at least three sizes."""
 FLOOR = 1e-3
-"""Relative error below which a better fit is not worth a further piece."""
+"""Relative error below which a better fit does not justify another piece."""
 
 
 def fit_link(bytes: ArrayLike, seconds: ArrayLike, *, most_pieces: int = MOST_PIECES) -> Link:
     """Fit latency and time per byte, piece by piece (section 3, table 2).
 
-    The median of each size is taken; the pieces are those of least squared relative error, as many
-    as Schwarz' criterion allows. They need not meet: protocols change with a jump.
+    The pieces minimise the squared relative error of the medians of all sizes; Schwarz's criterion
+    (BIC) chooses their number. They need not meet, because protocols change abruptly.
 
     Parameters
     ----------
     bytes : array, shape (message,)
     seconds : array, shape (message,), seconds
-        Of a message, one way.
+        Time of a message in one direction.
 
     Raises
     ------
@@ -40,8 +40,9 @@ def fit_link(bytes: ArrayLike, seconds: ArrayLike, *, most_pieces: int = MOST_PI
     n = sizes.size
     if n < FEWEST_SIZES:
         raise DataError(
-            f"A link was measured at {n} sizes of message; at least {FEWEST_SIZES} are needed."
+            f"A link was measured at {n} message sizes; at least {FEWEST_SIZES} are needed."
         )
+    # Cost of one piece for sizes first to last - 1; then the best partition into 1, 2, ... pieces.
     cost = np.full((n, n + 1), np.inf)
     for first in range(n):
         for last in range(first + FEWEST_SIZES, n + 1):
@@ -51,7 +52,7 @@ def fit_link(bytes: ArrayLike, seconds: ArrayLike, *, most_pieces: int = MOST_PI
         score = n * math.log(total / n + FLOOR**2) + 3 * pieces * math.log(n)
         if best is None or score < best[0]:
             best = (score, starts)
-    assert best is not None  # one piece fits always
+    assert best is not None  # one piece always fits
     ends = [*best[1][1:], n]
     found = []
     for first, last in zip(best[1], ends, strict=True):
@@ -64,12 +65,12 @@ def fit_link(bytes: ArrayLike, seconds: ArrayLike, *, most_pieces: int = MOST_PI
 def medians(
     bytes: ArrayLike, seconds: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the sizes in their order, and the median time of each."""
+    """Return the distinct sizes in ascending order, and the median time of each."""
     sizes, times = np.asarray(bytes, float), np.asarray(seconds, float)
     if sizes.shape != times.shape or sizes.ndim != 1:
         raise DataError(
             f"Sizes and times of messages have shapes {sizes.shape} and {times.shape}; they must "
-            "be two rows of one length."
+            "be one-dimensional and equally long."
         )
     if not (np.isfinite(times).all() and (times > 0).all() and (sizes >= 0).all()):
         raise DataError("Times of messages must be finite and positive, and sizes at least 0.")
@@ -78,12 +79,12 @@ def medians(
 
 
 def line(sizes: NDArray[np.float64], times: NDArray[np.float64]) -> tuple[float, float, float]:
-    """Return latency, time per byte, both at least 0, and the sum of squared relative errors."""
+    """Return latency and time per byte, at least 0, and the sum of squared relative errors."""
     inverse = 1.0 / times
     design = np.stack([inverse, sizes * inverse], axis=1)
     scale = np.maximum(np.linalg.norm(design, axis=0), 1e-300)
     found = np.linalg.lstsq(design / scale, np.ones(times.size), rcond=None)[0] / scale
-    if found.min() < 0:  # one of the two is then 0, and the other fits alone
+    if found.min() < 0:  # then one of the two is 0, and the other is fitted alone
         alone = design.sum(axis=0) / np.maximum((design**2).sum(axis=0), 1e-300)
         options = [np.array([alone[0], 0.0]), np.array([0.0, alone[1]])]
         found = min(options, key=lambda option: float(np.sum((design @ option - 1.0) ** 2)))
@@ -92,7 +93,7 @@ def line(sizes: NDArray[np.float64], times: NDArray[np.float64]) -> tuple[float,
 
 
 def partitions(cost: NDArray[np.float64], most: int) -> list[tuple[float, list[int]]]:
-    """Return for 1, 2, ... pieces the least cost and where the pieces begin, while there is one."""
+    """Return least cost and begins of 1, 2, ... pieces, by dynamic programming."""
     n = cost.shape[0]
     least, begins = cost[0].copy(), [[0] for _ in range(n + 1)]
     found = [(float(least[n]), begins[n])]
@@ -108,7 +109,7 @@ def partitions(cost: NDArray[np.float64], most: int) -> list[tuple[float, list[i
 
 
 def link_between(network: Network, *, across: bool, both_ways: bool) -> Link:
-    """Return the link; where nodes were not measured, the one within a node stands for it."""
+    """Return the link; the one within a node if links between nodes were not measured."""
     if across and network.across is not None:
         return network.across_both_ways or network.across if both_ways else network.across
     return network.within_both_ways if both_ways else network.within
@@ -117,14 +118,14 @@ def link_between(network: Network, *, across: bool, both_ways: bool) -> Link:
 def allreduce_s(machine: Machine, ranks: int, bytes: float = 8.0) -> float:
     """Return the time of an allreduce.
 
-    Between numbers of ranks that were measured it is interpolated over their logarithm; beyond the
-    largest, and where none was measured, 2 ceil(log2 P) messages make it (reduce and broadcast
-    trees). A machine without a network takes no time.
+    Between measured numbers of ranks it is interpolated over their logarithm. Beyond the largest,
+    and if none was measured, it takes 2 ceil(log2 P) messages (reduce and broadcast trees). Without
+    a network it takes no time.
 
     Parameters
     ----------
     bytes : float
-        Of the reduced numbers.
+        Size of the reduced numbers.
     """
     network = machine.network
     if network is None or ranks < 1:
@@ -148,7 +149,7 @@ def allreduce_s(machine: Machine, ranks: int, bytes: float = 8.0) -> float:
 
 
 def over_bytes(points: list[tuple[float, float]], bytes: float) -> float:
-    """Return the time between sizes that were measured; beyond them, the last slope goes on."""
+    """Interpolate between measured sizes; beyond them, extrapolate the last slope."""
     sizes, times = (np.array(column) for column in zip(*sorted(points), strict=True))
     if bytes > sizes[-1] and sizes.size > 1:
         slope = max(0.0, (times[-1] - times[-2]) / (sizes[-1] - sizes[-2]))

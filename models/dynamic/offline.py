@@ -1,7 +1,7 @@
-"""The offline model: machine, application and pattern, measured apart, make the time of a cycle.
+"""The offline model: the time of a cycle from a machine, an application and a pattern.
 
 T_cycle = T_comp + T_memcon + T_GScomm + T_allreduce + T_divide + T_combine + T_load (section 2, and
-the model of SAGE that it refers to). T_memcon is in the grind curve of the ranks that share a node.
+the model of SAGE that it cites). T_memcon is part of the grind curve for several ranks per node.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class PhaseTimes:
     adaption: float = 0.0
     balance: float = 0.0
     loop: float = 0.0
-    """What is in no phase: the calls between them."""
+    """Time outside all phases: the calls between them."""
 
     @property
     def phases_s(self) -> tuple[float, ...]:
-        """All, in the order of `PHASES`."""
+        """Times in the order of `PHASES`."""
         return tuple(getattr(self, phase) for phase in PHASES)
 
     @property
@@ -44,32 +44,32 @@ class PhaseTimes:
 
 
 class OfflineModel:
-    """The time of a cycle from what was measured before the run.
+    """The time of a cycle, from measurements made before the run.
 
     Parameters
     ----------
     machine : Machine
-        The only one of the three that changes with the machine.
+        The only part that depends on the machine.
     application : Application
     pattern : Pattern
     ranks : int
     speed_s : float, optional
-        What the reference kernel takes now on all ranks at once. Computation is scaled by its ratio
-        to what it took when the grind curves were measured: curves do not transfer between states
-        of a machine's load. Both are of the same number of ranks a node, for contention is in the
-        curves already.
+        Current time of the reference kernel on all ranks at once. Computation is scaled by its
+        ratio to the time when the grind curves were measured, because curves depend on the load of
+        the machine. Both are for the same number of ranks per node, because the curves already
+        include contention.
 
     Attributes
     ----------
     pace : float
-        That ratio; 1 where it is not known.
+        That ratio; 1 if unknown.
     remarks : tuple of str
-        What the model has to do without.
+        Limitations of the model, as sentences.
 
     Raises
     ------
     DataError
-        The machine lacks a grind curve that the application needs.
+        The machine has no grind curve that the application needs.
     UsageError
         Fewer than one rank, or several on a machine without a network.
     """
@@ -88,7 +88,7 @@ class OfflineModel:
         if ranks > 1 and machine.network is None:
             raise UsageError(
                 f"{ranks} ranks, but the machine '{machine.name}' has no network; measure it with "
-                "`hindmost probe network`, or take 1 rank."
+                "`hindmost probe network`, or use 1 rank."
             )
         self.machine, self.application, self.ranks = machine, application, ranks
         self.pattern: Pattern = Curve() if pattern is None else pattern
@@ -117,16 +117,16 @@ class OfflineModel:
             self._one_way = link_between(network, across=across, both_ways=False)
 
     def _pace(self, speed_s: float | None) -> float:
-        """Compare the speed with that of the same number of ranks a node."""
+        """Compare the speed with that of the same number of ranks per node."""
         then_s = self.machine.speed_of(self.on_node)
         if speed_s is None:
             return 1.0
         if then_s is None:
             self.remarks = (
-                f"The machine's speed was not read with {self.on_node} "
-                f"{plural(self.on_node, 'rank')} a node, so that computation is taken to be as "
+                f"The machine's speed was not measured with {self.on_node} "
+                f"{plural(self.on_node, 'rank')} per node, so computation is assumed to be as "
                 f"fast as when it was probed; `mpiexec -n {self.on_node} hindmost probe grind` "
-                "reads it.",
+                "measures it.",
             )
             return 1.0
         return speed_s / then_s
@@ -151,9 +151,9 @@ class OfflineModel:
         Parameters
         ----------
         iterations : float, optional
-            Of the heat solver, where more is known than ``work`` says.
+            Iterations of the heat solver, if known better than in ``work``.
         divided, combined, moved : float, optional
-            Cells, once they are known; the application's shares stand for them before.
+            Numbers of cells, if known; by default the application's shares.
         """
         cells = work.cells
         hydro, halo, heat, reduction, adaption, balance = self.phases_s(
@@ -185,14 +185,14 @@ class OfflineModel:
         return sum(self.phases_s(work, iterations)) + self.loop_s(work)
 
     def loop_s(self, work: Work) -> float:
-        """Return the time that is in no phase."""
+        """Return the time outside all phases."""
         return self.pace * work.steps * self._loop_s
 
     def phases_s(self, work: Work, iterations: float) -> tuple[float, ...]:
-        """Return the times in the order of `PHASES`, quickly: this runs inside the cycle loop.
+        """Return the times in the order of `PHASES`; fast, because it runs in the cycle loop.
 
-        Iterations that are not known (NaN) are the application's. Several predictors ask for the
-        same cycle, one after the other: the last answer is kept.
+        Unknown iterations (NaN) are those of the application. The last result is cached, because
+        several predictors ask for the same cycle.
         """
         if self._last[0] is work and self._last[1] == iterations:
             return self._last[2]
@@ -202,7 +202,7 @@ class OfflineModel:
 
     def _phases_s(self, work: Work, iterations: float) -> tuple[float, ...]:
         cells, steps, app, pace = work.cells, work.steps, self.application, self.pace
-        if iterations != iterations:  # quicker than math.isnan
+        if iterations != iterations:  # faster than math.isnan
             iterations = app.iterations
         solves = work.solves
         if solves is None:
@@ -227,26 +227,26 @@ class OfflineModel:
         return hydro, self._halo_s(work, iterations), heat, reduction, adaption, balance
 
     def explain(self, work: Work | None = None) -> str:
-        """Say in words what a cycle consists of, and with ``work`` how long each part takes."""
+        """Describe a cycle in words, with the time of each part."""
         work = self.application.work(1.0, self.ranks) if work is None else work
         times = self.phase_times(work)
         surface = self._surface(work)
         scaled = "" if self.pace == 1.0 else f", {self.pace:.2f} times the time of the probe"
         words = [
             f"{self.application.name} on {counted(self.ranks, 'rank')} of "
-            f"{self.machine.name}, {self.on_node} a node: a cycle of {work.cells:,.0f} cells, "
+            f"{self.machine.name}, {self.on_node} per node: a cycle of {work.cells:,.0f} cells, "
             f"{work.steps} steps and {self._expected(work):.0f} heat iterations takes "
             f"{seconds(times.seconds)}.",
-            f"Computation follows the grind curve with {self.on_node} at work on a node{scaled}: "
+            f"Computation: grind curve of {counted(self.on_node, 'rank')} per node{scaled}: "
             f"hydro {seconds(times.hydro)}, heat {seconds(times.heat)}.",
         ]
         if self.ranks > 1:
             factor = contention(surface, self.ranks, self.machine.ranks_per_node)
             words.append(
                 f"In the {self.pattern.name} order {surface.cells:,.0f} cells come from "
-                f"{surface.messages:.0f} ranks in each of {surface.directions} directions, from up "
-                f"to {surface.distance} ranks away, and {factor:.0f} messages share a node's way "
-                f"out: halo {seconds(times.halo)}, reductions {seconds(times.reduction)}."
+                f"{surface.messages:.0f} ranks in each of {surface.directions} directions, up to "
+                f"{surface.distance} ranks away, and {factor:.0f} messages share a node's "
+                f"NIC: halo {seconds(times.halo)}, reductions {seconds(times.reduction)}."
             )
         if work.adapts:
             words.append(
@@ -256,11 +256,11 @@ class OfflineModel:
         return " ".join([*words, *self.remarks])
 
     def _expected(self, work: Work) -> float:
-        """Return the iterations of a cycle; those of a usual one where nothing is known."""
+        """Return the iterations of a cycle; those of a typical one if unknown."""
         return self.application.iterations if math.isnan(work.iterations) else work.iterations
 
     def _surface(self, work: Work) -> Surface:
-        if work.ghosts > 0.0:  # counted in the mesh: better than any formula
+        if work.ghosts > 0.0:  # counted in the mesh, which is exact
             known = max(1.0, work.messages)
             return Surface(work.ghosts, known, min(self.ranks - 1, round(known)), 1)
         return self.pattern.surface(work.cells, self.ranks)
@@ -285,9 +285,9 @@ class OfflineModel:
         return calls_s + contention(surface, self.ranks, self.machine.ranks_per_node) * total
 
     def _load_s(self, moved: float) -> float:
-        """T_load: one message with all cells that move, and taking them out and in.
+        """T_load: one message with all cells that move, and packing and unpacking them.
 
-        What the probe found of a cell that moves holds the message within a node.
+        Within a node, the probed time of a moved cell includes the message.
         """
         if self._one_way is None or self.ranks == 1 or moved <= 0.0:
             return 0.0

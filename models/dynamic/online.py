@@ -11,24 +11,24 @@ from hindmost.models.dynamic.offline import OfflineModel
 from hindmost.models.dynamic.work import Spent, Work
 
 UNKNOWN = float("nan")
-"""What is predicted before there is anything to predict from."""
+"""The prediction without any data."""
 
 
 class CyclePredictor(Protocol):
-    """Predicts the next cycle, and learns from it."""
+    """Predicts the next cycle, and learns from observed ones."""
 
     @property
     def name(self) -> str:
         """The name in tables and run files."""
 
     def predict_s(self, work: Work) -> float:
-        """Return the time of the next cycle in seconds, NaN where nothing is known."""
+        """Return the time of the next cycle in seconds; NaN if unknown."""
 
     def observe(self, spent: Spent, work: Work) -> None:
-        """Take what the cycle took."""
+        """Observe the time of a cycle."""
 
     def restart(self, keep: int, factor: float) -> None:
-        """Forget all but the last so many cycles: since them all takes ``factor`` times as long."""
+        """Forget all but the last ``keep`` cycles; times since then have grown by ``factor``."""
 
 
 class Online:
@@ -37,9 +37,9 @@ class Online:
     Parameters
     ----------
     window : int or None
-        Cycles that are looked back on; None for all.
+        Number of past cycles used; None for all.
     forgets : bool
-        Whether the window begins anew when the machine has changed, as the paper's does not.
+        Whether the window restarts if the machine changes; the paper's does not.
     """
 
     __slots__ = ("_cells", "_forgets", "_past", "_seconds", "name", "window")
@@ -54,11 +54,11 @@ class Online:
         self._seconds = self._cells = 0.0
 
     def predict_s(self, work: Work) -> float:
-        """Return the time per cell so far times the cells of the next cycle."""
+        """Return the mean time per cell times the cells of the next cycle."""
         return self._seconds / self._cells * work.cells if self._cells > 0.0 else UNKNOWN
 
     def observe(self, spent: Spent, work: Work) -> None:
-        """Take a cycle into the window."""
+        """Add a cycle to the window."""
         past = self._past
         if self.window is None:
             self._seconds += spent.seconds
@@ -69,7 +69,7 @@ class Online:
         self._sum()
 
     def restart(self, keep: int, factor: float) -> None:
-        """Begin the window anew with the last cycles, if this predictor forgets."""
+        """Restart the window with the last cycles, if this predictor forgets."""
         if not self._forgets:
             return
         last = list(self._past)[-max(1, keep) :]
@@ -78,7 +78,7 @@ class Online:
         self._sum()
 
     def _sum(self) -> None:
-        # Summed afresh: a running sum would carry what a huge outlier rounded off.
+        # Summed again: a running sum would keep the rounding error of a huge outlier.
         seconds = cells = 0.0
         for each_s, each in self._past:
             seconds += each_s
@@ -87,7 +87,7 @@ class Online:
 
 
 class Offline:
-    """The offline model as a predictor: it learns nothing but how many iterations heat needs."""
+    """The offline model as a predictor; it learns only the number of heat iterations."""
 
     __slots__ = ("_iterations", "model", "name")
 
@@ -101,8 +101,8 @@ class Offline:
         return self.model.cycle_s(work, self._iterations.predict(work.iterations))
 
     def observe(self, spent: Spent, work: Work) -> None:
-        """Take the iterations that were needed."""
+        """Observe the number of iterations."""
         self._iterations.take(spent, work)
 
     def restart(self, keep: int, factor: float) -> None:
-        """Change nothing: this is the baseline that shows the change (section 4)."""
+        """Do nothing: this model is the baseline that reveals the change (section 4)."""

@@ -1,4 +1,4 @@
-"""All predictors side by side: each row is filled before its cycle is observed."""
+"""Several predictors side by side: each row is predicted before its cycle is observed."""
 
 from __future__ import annotations
 
@@ -8,38 +8,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
+from hindmost.models.dynamic.cycle_judge import CycleJudge
+from hindmost.models.dynamic.cycle_verdict import CycleVerdict
 from hindmost.models.dynamic.interference import Interference
-from hindmost.models.dynamic.judge import Judge
 from hindmost.models.dynamic.offline import OfflineModel
 from hindmost.models.dynamic.predictors import all_names, make
 from hindmost.models.dynamic.ratios import Ratios
-from hindmost.models.dynamic.verdict import CycleVerdict
 from hindmost.models.dynamic.work import Spent, Work
 from hindmost.models.results import LEVEL, Prediction
 from hindmost.text import choose
 
 
 class Panel:
-    """Predictions of every cycle by every predictor, and what the cycles then took.
+    """Predictions of every cycle by every predictor, and the measured times.
 
     Parameters
     ----------
     names : sequence of str, optional
-        Of `PREDICTORS`; all that can be made, if not given.
+        Names in `PREDICTORS`; by default all that are available.
     model : OfflineModel, optional
-        Where the machine was probed.
+        Of a probed machine.
     restarts : bool
-        Whether ``online-since`` and ``shape-level`` forget what was before a change that the test
-        for interference finds. The paper's predictors never do.
+        Whether ``online-since`` and ``shape-level`` forget the cycles before a change that the
+        interference test detects. The paper's predictors never do.
     interference : Interference, optional
-        The test; one with its defaults if not given.
+        The test; by default one with default settings.
     decides : str, optional
-        The predictor that decisions are taken by; ``shape-level`` if it is there, else the first.
+        The predictor for decisions; by default ``shape-level`` if present, else the first.
 
     Notes
     -----
-    A row holds what was known before its cycle ran: `predict` adds row k, and `observe` takes cycle
-    k; neither can come twice.
+    A row contains what was predicted before its cycle ran: `predict` adds row k, and `observe`
+    cycle k. They must alternate.
     """
 
     def __init__(
@@ -54,16 +54,16 @@ class Panel:
         self.names = tuple(all_names(model) if names is None else names)
         self._predictors = [make(name, model) for name in self.names]
         if not self.names:
-            raise UsageError("A panel needs at least one predictor; it was given none.")
+            raise UsageError("A panel needs at least one predictor, but none was given.")
         usual = "shape-level" if "shape-level" in self.names else self.names[0]
         self.decides = usual if decides is None else decides
         if self.decides not in self.names:
             raise UsageError(f"No predictor '{self.decides}' to decide by; {choose(self.names)}.")
         self._column = self.names.index(self.decides)
         self.ratios = Ratios()
-        """Of the predictor that decisions are taken by, one step ahead: for `TimeLimit`."""
+        """One-step-ahead ratios of the predictor for decisions, for `TimeLimit`."""
         self._restarts = restarts
-        self._judge = Judge(model, interference)
+        self._judge = CycleJudge(model, interference)
         self._rows: list[tuple[float, ...]] = []
         self._works: list[Work] = []
         self._measured: list[float] = []
@@ -71,12 +71,12 @@ class Panel:
 
     @property
     def predicted(self) -> NDArray[np.float64]:
-        """What was predicted, float64 array, shape (cycle, predictor), seconds; NaN for nothing."""
+        """Predictions, float64 array, shape (cycle, predictor), seconds; NaN if there was none."""
         return np.array(self._rows, float).reshape(len(self._rows), len(self.names))
 
     @property
     def measured(self) -> NDArray[np.float64]:
-        """What cycles took, float64 array, shape (cycle,), seconds."""
+        """Measured times, float64 array, shape (cycle,), seconds."""
         return np.array(self._measured, float)
 
     def predict(self, work: Work) -> tuple[float, ...]:
@@ -85,11 +85,11 @@ class Panel:
         Raises
         ------
         UsageError
-            The row before has not been observed yet.
+            The previous row has not been observed yet.
         """
         if len(self._rows) != len(self._measured):
             raise UsageError(
-                f"Cycle {len(self._measured)} is predicted already and was not observed yet; "
+                f"Cycle {len(self._measured)} is predicted already, but not observed yet; "
                 "call observe before the next predict."
             )
         row = tuple([predictor.predict_s(work) for predictor in self._predictors])
@@ -103,36 +103,36 @@ class Panel:
         return self._rows[-1] if self._rows else ()
 
     def forecast(self, level: float = LEVEL) -> Prediction:
-        """Return the last row's prediction to decide by, with its interval.
+        """Return the last prediction for decisions, with its interval.
 
         Raises
         ------
         UsageError
-            No row was predicted yet.
+            Nothing was predicted yet.
         """
         if not self._rows:
             raise UsageError("Nothing was predicted yet; call predict first.")
         return self.ratios.predict(self._rows[-1][self._column], level)
 
     def rest_s(self, cycles: int) -> float:
-        """Return what the predictor to decide by takes so many cycles to last, NaN for unknown.
+        """Return the predicted time of a number of cycles, NaN if unknown.
 
-        Each is taken to do the work of the last row: what adaption will change is not known.
+        Each is assumed to do the work of the last row, because later adaption is unknown.
 
         Raises
         ------
         UsageError
-            No row was predicted yet.
+            Nothing was predicted yet.
         """
         return cycles * self.forecast().seconds
 
     def observe(self, spent: Spent) -> CycleVerdict:
-        """Take the cycle that was predicted last, and judge it.
+        """Observe the cycle that was predicted last, and return the verdict.
 
         Raises
         ------
         UsageError
-            No row stands open: a prediction must come before its cycle.
+            The cycle was not predicted first.
         """
         k = len(self._measured)
         if len(self._rows) != k + 1:
@@ -140,7 +140,7 @@ class Panel:
         work = self._works[k]
         self._measured.append(spent.seconds)
         predicted_s = self._rows[k][self._column]
-        if predicted_s > 0.0:  # not where nothing was known
+        if predicted_s > 0.0:  # not NaN: something was predicted
             self.ratios.observe(spent.seconds / predicted_s)
         verdict = self._judge.observe(spent, work)
         self.verdicts.append(verdict)
@@ -152,14 +152,14 @@ class Panel:
         return verdict
 
     def errors_percent(self, skip: int = 1, last: int | None = None) -> dict[str, float]:
-        """Return the mean absolute error of each predictor, over cycles that it predicted.
+        """Return the mean absolute error of each predictor over the cycles that it predicted.
 
         Parameters
         ----------
         skip : int
-            Cycles at the begin that are left out; the first has nothing to be predicted from.
+            Number of first cycles to leave out; the first cannot be predicted from data.
         last : int, optional
-            So many cycles at most, the last ones; all if not given.
+            Number of last cycles to use at most; by default all.
         """
         done = len(self._measured)
         if last is not None:

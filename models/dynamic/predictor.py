@@ -1,4 +1,4 @@
-"""Predict the next pass of any loop, and decide by it: for codes of your own."""
+"""Predictions and decisions for any loop of your own code."""
 
 from __future__ import annotations
 
@@ -7,37 +7,37 @@ from typing import SupportsFloat
 
 from hindmost.errors import UsageError
 from hindmost.models.dynamic.checkpoint_rule import CheckpointCost, CheckpointDecision, decide
-from hindmost.models.dynamic.judge import Judge
+from hindmost.models.dynamic.cycle_judge import CycleJudge
+from hindmost.models.dynamic.cycle_verdict import CycleVerdict
 from hindmost.models.dynamic.limits import LimitDecision, TimeLimit
 from hindmost.models.dynamic.offline import OfflineModel
 from hindmost.models.dynamic.predictors import make
 from hindmost.models.dynamic.ratios import Ratios
-from hindmost.models.dynamic.verdict import CycleVerdict
 from hindmost.models.dynamic.work import Spent, Work
 from hindmost.models.results import LEVEL, Prediction
 
 
 class Predictor:
-    """Watches a loop: what a pass took, what the next will take, and what to do before it.
+    """Predicts the next iteration of a loop, and decides what to do before it.
 
     Parameters
     ----------
     method : str
         One of `hindmost.models.dynamic.predictors.PREDICTORS`, or ``online-N``.
     level : float
-        Of the intervals, between 0 and 1.
+        Probability of the intervals, between 0 and 1.
     model : OfflineModel, optional
         Of a probed machine.
     time_limit_s : float, optional
-        Of the run, from the making of this object, by the times that are observed.
+        Limit of the run since this object was made, by the observed times.
     risk : float
-        That the run overruns its limit.
+        Accepted probability that the run overruns its limit.
     mtbf_s : float, optional
-        Mean time between failures; checkpoints are due by it.
+        Mean time between failures, which determines when checkpoints are due.
     checkpoint : CheckpointCost, optional
-        What is known of the time of a checkpoint; it is learnt from those that are observed.
+        Known cost of a checkpoint; observed checkpoints refine it.
     restarts : bool
-        Whether to forget what was before a change of the machine.
+        Whether to forget the cycles before a change of the machine.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class Predictor:
         if mtbf_s is not None and not mtbf_s > 0.0:
             raise UsageError(f"A mean time between failures of {mtbf_s:g} s; it must be above 0.")
         self._predictor = make(method, model)
-        self._judge = Judge(model)
+        self._judge = CycleJudge(model)
         self._restarts = restarts
         self._level, self._mtbf_s = level, mtbf_s
         self._ratios = Ratios()
@@ -77,16 +77,16 @@ class Predictor:
         if time_limit_s is not None:
             self._limit = TimeLimit(time_limit_s, risk=risk, margin_s=margin_s)
         self.elapsed_s = 0.0
-        """Of all cycles and checkpoints that were observed."""
+        """Total time of all observed cycles and checkpoints."""
         self.since_checkpoint_s = 0.0
-        """Computed since the last checkpoint."""
+        """Time computed since the last checkpoint."""
 
     def predict(self, work: Work | SupportsFloat) -> Prediction:
-        """Return what a cycle with this work will take; a number is a number of cells."""
+        """Predict the time of a cycle with this work; a number is a number of cells."""
         return self._ratios.predict(self._predictor.predict_s(as_work(work)), self._level)
 
     def observe(self, spent: Spent | SupportsFloat, work: Work | SupportsFloat) -> CycleVerdict:
-        """Take what a cycle took, in seconds or as `Spent`, and judge it.
+        """Observe the time of a cycle, in seconds or as `Spent`, and return the verdict.
 
         Raises
         ------
@@ -110,7 +110,7 @@ class Predictor:
         return verdict
 
     def observe_checkpoint(self, seconds: float, work: Work | SupportsFloat) -> None:
-        """Take what a checkpoint took; the time since the last one begins anew."""
+        """Observe the time of a checkpoint; the time since the last one restarts."""
         self._checkpoint.observe(seconds, as_work(work).cells)
         self.elapsed_s += seconds
         self.since_checkpoint_s = 0.0
@@ -128,7 +128,7 @@ class Predictor:
         Parameters
         ----------
         checkpoint_s : float, optional
-            What it would take, until one was observed.
+            Its assumed time until one was observed.
         interval : str
             One of `hindmost.models.dynamic.checkpoints.INTERVALS`.
         rounding : str
@@ -141,8 +141,8 @@ class Predictor:
         """
         if self._mtbf_s is None:
             raise UsageError(
-                "Checkpoints are due by the mean time between failures, and none was given; make "
-                "the Predictor with mtbf_s."
+                "When a checkpoint is due depends on the mean time between failures, which was not "
+                "given; pass mtbf_s to Predictor."
             )
         done = as_work(work)
         return decide(
@@ -163,20 +163,20 @@ class Predictor:
         before_s: float = 0.0,
         unknown_s: float = 0.0,
     ) -> LimitDecision:
-        """Decide whether a cycle with this work, and a checkpoint after it, ends before the limit.
+        """Decide whether a cycle with this work, and a checkpoint after it, end before the limit.
 
-        Ask once before each cycle: a cycle that may start adds its risk to what is taken already.
+        Ask once before each cycle: if the cycle may start, its risk is spent.
 
         Parameters
         ----------
         elapsed_s : float, optional
-            Since the begin of the run, where more time passed than was observed.
+            Time since the start of the run, if more passed than was observed.
         checkpoint_s : float, optional
-            What a checkpoint takes, until one was observed; 0 for none.
+            Assumed time of a checkpoint until one was observed; 0 for none.
         before_s : float
-            What comes before the cycle, as a checkpoint that is due.
+            Time of what precedes the cycle, as a checkpoint that is due.
         unknown_s : float
-            What has to be left for a cycle of which nothing is known yet.
+            Time that must remain for a cycle without a prediction.
 
         Raises
         ------
@@ -184,9 +184,7 @@ class Predictor:
             No time limit was given to this object.
         """
         if self._limit is None:
-            raise UsageError(
-                "There is no time limit to keep; make the Predictor with time_limit_s."
-            )
+            raise UsageError("There is no time limit to keep; pass time_limit_s to Predictor.")
         done = as_work(work)
         return self._limit.decide(
             elapsed_s=self.elapsed_s if elapsed_s is None else elapsed_s,
@@ -199,5 +197,5 @@ class Predictor:
 
 
 def as_work(work: Work | SupportsFloat) -> Work:
-    """Return a plain number as the work of that many cells."""
+    """Return a number as the work of that number of cells."""
     return work if isinstance(work, Work) else Work(cells=float(work))

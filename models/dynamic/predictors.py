@@ -1,4 +1,4 @@
-"""The predictors by name, as they stand in run files and tables."""
+"""The predictors by name, as in run files and tables."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def make_offline(model: OfflineModel | None) -> CyclePredictor:
     """Return the offline predictor, which needs its model."""
     if model is None:
         raise UsageError(
-            "The predictor 'offline' needs a machine: probe it with `hindmost probe`, and give its "
-            "file; or choose another predictor."
+            "The predictor 'offline' needs a machine: probe it with `hindmost probe` and pass the "
+            "machine file, or choose another predictor."
         )
     return Offline(model)
 
@@ -32,8 +32,8 @@ PREDICTORS: dict[str, Maker] = {
     "offline": make_offline,
     "shape-level": ShapeLevel,
 }
-"""What makes each predictor; ``online-N`` is made for any N as well. The paper's are online-all,
-online-1 and offline; online-since begins its window anew when the machine has changed."""
+"""The factories of predictors; ``online-N`` exists for any N. The paper's are online-all, online-1
+and offline; online-since restarts its window if the machine changes."""
 
 
 def make(name: str, model: OfflineModel | None = None) -> CyclePredictor:
@@ -44,12 +44,12 @@ def make(name: str, model: OfflineModel | None = None) -> CyclePredictor:
     name : str
         One of `PREDICTORS`, or ``online-N`` for a window of N cycles.
     model : OfflineModel, optional
-        Where the machine was probed.
+        Of a probed machine.
 
     Raises
     ------
     UsageError
-        No predictor has that name, or it needs a model.
+        The name is unknown, or the predictor needs a model.
     """
     if name in PREDICTORS:
         return PREDICTORS[name](model)
@@ -60,5 +60,5 @@ def make(name: str, model: OfflineModel | None = None) -> CyclePredictor:
 
 
 def all_names(model: OfflineModel | None) -> tuple[str, ...]:
-    """Return the predictors that can be made: all, but ``offline`` only with a model."""
+    """Return the available predictors: all, but ``offline`` only with a model."""
     return tuple(name for name in PREDICTORS if name != "offline" or model is not None)

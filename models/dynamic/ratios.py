@@ -1,4 +1,4 @@
-"""One-step-ahead ratios, actual over predicted: intervals, and the risk beyond any bound."""
+"""One-step-ahead ratios, measured over predicted: intervals, and the risk beyond a bound."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from hindmost.models.results import LEVEL, Prediction
 
 WINDOW = 400
 PRIOR = 0.12
-"""Mean excess of a logarithm of a ratio over its median, assumed before any is known."""
+"""Assumed mean excess of log ratios over their median, without data."""
 PRIOR_WEIGHT = 4.0
 TAIL = 0.1
-"""Share of the ratios, the largest, that the tail beyond the sample is drawn from."""
+"""Share of the largest ratios, to which the tail beyond the sample is fitted."""
 
 
 class Ratios:
-    """The last ratios of measured over predicted times, in order.
+    """The last ratios of measured over predicted times.
 
     Parameters
     ----------
     window : int
-        How many are kept.
+        Number of ratios kept.
     prior : float
-        Expected mean excess of log ratios, in the weight of four observations.
+        Expected mean excess of log ratios, with the weight of four observations.
     """
 
     __slots__ = ("_order", "_prior", "_recent", "_window")
@@ -38,7 +38,7 @@ class Ratios:
         return len(self._order)
 
     def observe(self, ratio: float) -> None:
-        """Take actual over predicted, above 0; what is not finite is left out."""
+        """Observe measured over predicted, above 0; others are ignored."""
         if not 0.0 < ratio < math.inf:
             return
         place = math.log(ratio)
@@ -48,21 +48,21 @@ class Ratios:
             del self._order[bisect_left(self._order, self._recent.popleft())]
 
     def interval(self, level: float) -> tuple[float, float]:
-        """Return the ratios between which the next one lies with that probability.
+        """Return the interval in which the next ratio lies with this probability.
 
-        Conformal: of n past ratios that are exchangeable with the next, the k-th lies above it with
-        probability k / (n + 1). Where n is too small for that, the tail of `quantile` is taken.
+        A conformal interval: if n past ratios are exchangeable with the next one, the next is below
+        the k-th smallest with probability k / (n + 1). If n is too small, the fitted tail is used.
         """
         beyond = 0.5 * (1.0 - level)
         return 1.0 / self._bound(beyond, lower=True), self._bound(beyond, lower=False)
 
     def predict(self, seconds: float, level: float = LEVEL) -> Prediction:
-        """Return a predicted time with the interval that these ratios give it.
+        """Return a predicted time with its interval from these ratios.
 
         Parameters
         ----------
         seconds : float
-            NaN if nothing is known yet.
+            NaN if unknown.
         level : float
         """
         low, high = 0.0, math.inf
@@ -71,11 +71,11 @@ class Ratios:
         return Prediction(seconds=seconds, low_s=low, high_s=high, level=level)
 
     def quantile(self, risk: float) -> float:
-        """Return the ratio that the next one exceeds with at most this risk."""
+        """Return the ratio that the next one exceeds with at most this probability."""
         return self._bound(risk, lower=False)
 
     def exceedance(self, ratio: float) -> float:
-        """Return the risk that the next ratio exceeds this one."""
+        """Return the probability that the next ratio exceeds this one."""
         if ratio <= 0.0:
             return 1.0
         if ratio == math.inf:
@@ -86,15 +86,16 @@ class Ratios:
         begin = order[n - count] if n else 0.0
         if n and place < order[-1]:
             return (n - bisect_right(order, place) + 1) / (n + 1)
+        # Beyond the sample: an exponential tail of log ratios, fitted to the largest ones.
         share = min(1.0, (count + 1) / (n + 1)) if n else 1.0
         beyond = share * math.exp(-max(0.0, place - begin) / self._scale(begin, count))
         return min(beyond, 1.0 / (n + 1))
 
     def _bound(self, risk: float, *, lower: bool) -> float:
-        """Return the bound of the larger ratios, or of the inverse of the smaller."""
+        """Return the upper bound of the ratios, or of their inverses."""
         order = self._order
         n = len(order)
-        rank = math.floor(risk * (n + 1))  # so many of the largest may be exceeded
+        rank = math.floor(risk * (n + 1))  # the number of largest ratios that may be exceeded
         if rank >= 1:
             return math.exp(-order[rank - 1] if lower else order[n - rank])
         count = max(1, math.ceil(TAIL * n))
@@ -109,7 +110,7 @@ class Ratios:
         return math.exp(beyond)
 
     def _scale(self, begin: float, count: int, *, lower: bool = False) -> float:
-        """Mean excess beyond where the tail begins, the prior taken as four observations of it."""
+        """Return the mean excess over the begin of the tail; the prior weighs four observations."""
         order = self._order
         n = len(order)
         excess = 0.0

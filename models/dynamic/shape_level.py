@@ -1,8 +1,8 @@
-"""Shape times level: what each phase should take, times a robust level of what it does take.
+"""Shape times level: the expected time of each phase, times a robust level of the measured ones.
 
-It betters the paper's online model in three ways: phases have a cost of their own, so that cycles
-with adaption stand apart from those without; what heat takes follows its iterations; and one
-disturbed cycle does not move the level.
+It improves on the paper's online model in three ways: each phase has its own cost, which separates
+cycles with adaption from those without; the time of heat follows its iterations; and one disturbed
+cycle does not change the level.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from hindmost.models.dynamic.online import UNKNOWN
 from hindmost.models.dynamic.work import PHASES, Spent, Work, iterations_done
 
 Shape = Callable[[Work, float], tuple[float, ...]]
-"""What each phase of a cycle should take, in the order of `PHASES`, in any unit of its own."""
+"""The expected time of each phase, in the order of `PHASES`; each phase may have its own unit."""
 
 HYDRO, ADAPTION = PHASES.index("hydro"), PHASES.index("adaption")
 SOME_S = 1e-9
-"""Stands for a phase that took no time at all: a logarithm must exist."""
+"""Replaces a time of 0, which has no logarithm."""
 
 
 def learnt_shape(work: Work, iterations: float) -> tuple[float, ...]:
-    """Return the shape without probes: a cost per cell, step, iteration and message each."""
+    """Return the shape without probes: costs proportional to cells, steps, iterations, messages."""
     cells, steps = work.cells, work.steps
     if work.adapts:
         return cells * steps, steps + iterations, cells * iterations, steps + iterations, cells, 1.0
@@ -33,20 +33,20 @@ def learnt_shape(work: Work, iterations: float) -> tuple[float, ...]:
 
 
 class ShapeLevel:
-    """Sums over phases the shape of the next cycle times the level of measured over shape.
+    """Predicts the sum over phases of shape times level, the level of measured over shape.
 
     Parameters
     ----------
     model : OfflineModel, optional
-        Gives the shape; without it a phase costs so much per cell and step, per cell and iteration
-        or per message, which the level learns.
+        Gives the shape. Without it, costs are proportional to cells and steps, cells and
+        iterations, or messages, and the level learns their scale.
     calm : bool
-        Whether the levels are; see `Level`.
+        Whether the levels are calm; see `Level`.
 
     Notes
     -----
-    Where only the whole of a cycle is known, cycles with adaption have one level and those without
-    another, over the sum of the shape (without probes: cells times steps).
+    If only whole cycles are timed, cycles with and without adaption have separate levels, relative
+    to the sum of the shape (without probes: cells times steps).
     """
 
     __slots__ = ("_iterations", "_levels", "_model", "_phases", "_shape", "_whole", "name")
@@ -68,18 +68,18 @@ class ShapeLevel:
         return self.expected_s(work, self._iterations.predict(work.iterations))
 
     def knows(self, work: Work) -> bool:
-        """Return whether a cycle like this one was observed: with adaption, or without."""
+        """Return whether a cycle of this kind, with or without adaption, was observed."""
         if self._phases:
             return self._levels[ADAPTION if work.adapts else HYDRO].known
         return self._whole[work.adapts].known
 
     def expected_s(self, work: Work, iterations: float) -> float:
-        """Return what a cycle with so many iterations would take at the present level."""
+        """Return the time of a cycle with these iterations at the current level."""
         parts = self.expected_phases_s(work, iterations)
         return sum(parts) if parts else UNKNOWN
 
     def expected_phases_s(self, work: Work, iterations: float) -> tuple[float, ...]:
-        """Return that phase by phase; the whole alone where phases are not known, or nothing."""
+        """Return that time by phase; only the whole if phases are unknown, empty if all is."""
         if not self._phases:
             whole = self._whole_s(work, iterations)
             return () if whole is None else (whole,)
@@ -92,7 +92,7 @@ class ShapeLevel:
                 found.append(0.0)
             elif level.known:
                 found.append(part * exp(level.value))
-            else:  # not seen yet: as fast as hydro, where the shape is in seconds
+            else:  # not observed yet: assume the level of hydro if the shape is in seconds
                 found.append(part * pace)
         other = levels[-1]
         if other.known:
@@ -100,7 +100,7 @@ class ShapeLevel:
         return tuple(found)
 
     def observe(self, spent: Spent, work: Work) -> None:
-        """Take what the cycle took, phase by phase where that is known."""
+        """Observe a cycle, by phase if phases were timed."""
         iterations = iterations_done(spent, work)
         self._iterations.take(spent, work)
         shape = self._shape(work, iterations)
@@ -119,7 +119,7 @@ class ShapeLevel:
             self._levels[-1].observe(rest / work.steps, disturbed)
 
     def renew(self, cycles: Sequence[tuple[Spent, Work]]) -> None:
-        """Take cycles after which nothing before them counts, for the phases that they had."""
+        """Observe cycles, and forget earlier ones for the phases that these had."""
         for spent, work in cycles:
             self.observe(spent, work)
         for phase, level in zip((*PHASES, "other"), self._levels, strict=True):
@@ -130,7 +130,7 @@ class ShapeLevel:
                 level.restart(len(cycles))
 
     def restart(self, keep: int, factor: float) -> None:
-        """Begin the levels anew with the last cycles; rare phases are scaled by the factor."""
+        """Restart the levels with the last cycles; scale those of rare phases by the factor."""
         for level, phase in zip(self._levels, (*PHASES, "other"), strict=True):
             if phase in ("adaption", "balance"):
                 level.shift(factor)

@@ -1,4 +1,4 @@
-"""Runs with failures: what a rule for checkpoints wastes, and the least that any could."""
+"""Checkpoint plans of runs with failures: their expected waste, and the optimal plan."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from hindmost.models.dynamic.checkpoint_rule import due
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointPlan:
-    """Where a run writes checkpoints.
+    """The checkpoints of a run.
 
     Attributes
     ----------
     after : tuple of int
-        Cycles that were done when each was written.
+        Number of cycles done before each checkpoint.
     segments_s : float64 array, shape (segment,), seconds
-        What is lost at most by a failure: computation and the checkpoint at its end; the last ends
-        with the run, which is kept as well.
+        Time that a failure can waste at most: the computation and the checkpoint at its end. The
+        last segment ends with the run, which is saved as well.
     compute_s : float
-        All cycles.
+        Time of all cycles.
     """
 
     after: tuple[int, ...]
@@ -42,23 +42,23 @@ class CheckpointPlan:
 
 
 def plan(cycles_s: ArrayLike, checkpoint_s: ArrayLike, after: tuple[int, ...]) -> CheckpointPlan:
-    """Return the plan of a run with checkpoints after these cycles, and one at its end.
+    """Return the plan with checkpoints after these cycles, and one at the end.
 
     Parameters
     ----------
     cycles_s : array, shape (cycle,), seconds
     checkpoint_s : float or array, shape (cycle,), seconds
-        Of a checkpoint after each cycle.
+        Time of a checkpoint after each cycle.
     after : tuple of int
-        Rising, from 1.
+        Ascending, from 1.
     """
     cycles = np.asarray(cycles_s, float)
     cost = np.broadcast_to(np.asarray(checkpoint_s, float), cycles.shape)
     n = cycles.size
     if n == 0 or not (np.isfinite(cycles).all() and (cycles > 0).all()):
-        raise DataError("Cycles must be there, and take finite times above 0.")
+        raise DataError("There must be cycles, with finite times above 0.")
     if list(after) != sorted(set(after)) or any(not 0 < cycle <= n for cycle in after):
-        raise DataError(f"Checkpoints after {after}; those must rise and lie in 1 to {n}.")
+        raise DataError(f"Checkpoints after {after}; these must ascend and lie in 1 to {n}.")
     ends = [*(cycle for cycle in after if cycle < n), n]
     clock = np.concatenate([[0.0], np.cumsum(cycles)])
     starts = [0, *ends[:-1]]
@@ -74,14 +74,14 @@ def plan_by_rule(
     *,
     rounding: str = "nearest",
 ) -> CheckpointPlan:
-    """Return the plan that a rule makes as the run goes on.
+    """Return the plan that a rule makes during the run.
 
     Parameters
     ----------
     predicted_s : array, shape (cycle,), seconds
-        What was predicted before each cycle.
+        Predictions before each cycle.
     tau_s : function
-        The interval for the time of a checkpoint.
+        Interval as a function of the time of a checkpoint.
     """
     cycles, predicted = np.asarray(cycles_s, float), np.asarray(predicted_s, float)
     cost = np.broadcast_to(np.asarray(checkpoint_s, float), cycles.shape)
@@ -98,52 +98,24 @@ def plan_by_rule(
 def best_plan(
     cycles_s: ArrayLike, checkpoint_s: ArrayLike, mtbf_s: float, restart_s: float = 0.0
 ) -> CheckpointPlan:
-    """Return the plan of least expected wall time, by dynamic programming over all there are."""
+    """Return the plan of least expected wall time, by dynamic programming over all plans."""
     cycles = np.asarray(cycles_s, float)
     n = cycles.size
     cost = np.broadcast_to(np.asarray(checkpoint_s, float), cycles.shape)
     clock = np.concatenate([[0.0], np.cumsum(cycles)])
     least, before = np.zeros(n + 1), np.zeros(n + 1, np.int64)
     scale = mtbf_s * np.exp(restart_s / mtbf_s)
+    # least[end]: minimal expected time to reach a checkpoint after `end` cycles, over the position
+    # of the checkpoint before it; a segment of length s takes M e^(R / M) (e^(s / M) - 1).
     for end in range(1, n + 1):
         with np.errstate(over="ignore"):
             length = clock[end] - clock[:end] + cost[end - 1]
             total = least[:end] + scale * np.expm1(length / mtbf_s)
         before[end] = int(np.argmin(total))
         least[end] = total[before[end]]
+    # Back along the optimal predecessors.
     after, end = [], n
     while before[end] > 0:
         end = int(before[end])
         after.append(end)
     return plan(cycles, checkpoint_s, tuple(reversed(after)))
-
-
-def failing_runs(
-    plan: CheckpointPlan, mtbf_s: float, *, restart_s: float = 0.0, runs: int = 1000, seed: int = 0
-) -> NDArray[np.float64]:
-    """Draw runs with exponential failures and return their wall times.
-
-    A failure throws the run back to the begin of its segment; each further attempt begins with a
-    restart, into which a failure can fall as well.
-
-    Returns
-    -------
-    float64 array, shape (run,), seconds
-    """
-    random = np.random.default_rng(seed)
-    shape = (runs, plan.segments_s.size)
-    first = np.broadcast_to(plan.segments_s, shape)
-    wall = np.zeros(shape)
-    start = random.exponential(mtbf_s, shape)
-    failed = start < first
-    wall += np.where(failed, start, first)
-    place = np.nonzero(failed)
-    again = first[place] + restart_s
-    while again.size:
-        lasts = random.exponential(mtbf_s, again.size)
-        fails = lasts < again
-        wall[place] += np.where(fails, lasts, again)
-        place = tuple(axis[fails] for axis in place)
-        again = again[fails]
-    total: NDArray[np.float64] = wall.sum(axis=1)
-    return total

@@ -1,4 +1,4 @@
-"""How undisturbed cycles spread: a robust scale, their tail, and how much neighbours share."""
+"""The spread of undisturbed cycles: a robust scale, its tail, and serial correlation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import deque
 
 WINDOW = 200
 LEAST = 0.01
-"""No machine repeats a cycle better than this; smaller scales come from few cycles."""
+"""Smallest scale: no machine repeats a cycle better; smaller values result from few cycles."""
 
 
 class DeviationSpread:
@@ -17,7 +17,7 @@ class DeviationSpread:
     Parameters
     ----------
     scale : float, optional
-        Known standard deviation; learnt from the median of absolute deviations if not given.
+        Known standard deviation; by default estimated from the median absolute deviation.
     """
 
     __slots__ = ("_known", "_last", "_product", "_recent", "_sizes", "_square")
@@ -31,7 +31,7 @@ class DeviationSpread:
         self._square = 1e-8
 
     def observe(self, off: float) -> None:
-        """Take a deviation."""
+        """Observe a deviation."""
         size = abs(off)
         self._recent.append(size)
         insort(self._sizes, size)
@@ -45,17 +45,17 @@ class DeviationSpread:
 
     @property
     def correlation(self) -> float:
-        """Of neighbouring deviations, 0 to 0.8."""
+        """Lag-1 correlation of the deviations, limited to 0 to 0.8."""
         return min(0.8, max(0.0, self._product / self._square))
 
     @property
     def scale(self) -> float:
-        """Standard deviation that sums of deviations behave by: larger where neighbours agree."""
+        """Effective standard deviation of sums of deviations: larger if they are correlated."""
         shared = self.correlation
         return self._raw() * math.sqrt((1.0 + shared) / (1.0 - shared))
 
     def tail(self, share: float) -> float:
-        """Return the size that this share of deviations stays below; 0 below 20 of them."""
+        """Return the quantile of the sizes of deviations; 0 for fewer than 20."""
         sizes = self._sizes
         if len(sizes) < 20:
             return 0.0

@@ -1,4 +1,4 @@
-"""What a cycle of an adaptive code has to do: known before it runs."""
+"""The work of a cycle, known before it runs, and the time that it took."""
 
 from __future__ import annotations
 
@@ -13,23 +13,22 @@ class Work:
     Attributes
     ----------
     cells : float
-        Cells of the rank that has most; E in the SAGE model.
+        Cells of the rank with most; E in the SAGE model.
     total : float
-        Cells of all ranks; as many as ``cells`` on one rank.
+        Cells of all ranks.
     steps : int
         Hydro steps in the cycle, each with a halo exchange and a reduction.
     iterations : float
-        Expected iterations of the heat solver in all its solves: 0 without heat, NaN where nothing
-        is known of them.
+        Expected iterations of the heat solver in all its solves: 0 without heat, NaN if unknown.
     solves : float or None
-        How often heat is solved for; None for as often as usual (`Application.solves`), or never
-        where there are no iterations.
+        Number of heat solves; None for the typical number (`Application.solves`), or 0 without
+        iterations.
     adapts : bool
-        Whether the mesh is looked at for adaption at the end of the cycle.
+        Whether the mesh adapts at the end of the cycle.
     ghosts : float
-        Cells that the rank receives in one exchange, 0 where that is not known.
+        Cells that the rank receives in one exchange; 0 if unknown.
     messages : float
-        Neighbours that the rank exchanges with.
+        Number of neighbours of the rank.
     """
 
     cells: float
@@ -43,25 +42,25 @@ class Work:
 
 
 PHASES = ("hydro", "halo", "heat", "reduction", "adaption", "balance")
-"""The phases of a cycle, exclusive; halo and reduction are those of all other phases together."""
+"""The phases of a cycle, exclusive; halo and reduction contain those of all other phases."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
-    """What a cycle took on one rank.
+    """The time of a cycle on one rank.
 
     Attributes
     ----------
     seconds : float
-        The whole cycle.
+        Time of the whole cycle.
     phases_s : tuple of float
-        In the order of `PHASES`; empty where only the whole is known.
+        In the order of `PHASES`; empty if only the whole is known.
     iterations : float or None
-        Iterations of the heat solver that were done; None where they were not counted.
+        Iterations of the heat solver; None if not counted.
     divided, combined, moved : int
         Cells that were divided, combined and moved to another rank at the end of the cycle.
     disturbed : bool
-        The rank was switched out against its will.
+        Whether the rank had an involuntary context switch.
     """
 
     seconds: float
@@ -74,7 +73,7 @@ class Spent:
 
 
 def iterations_done(spent: Spent, work: Work) -> float:
-    """Return the heat iterations of a cycle: those counted, else those expected, else none."""
+    """Return the heat iterations of a cycle: counted, else expected, else 0."""
     if spent.iterations is not None:
         return spent.iterations
     return 0.0 if math.isnan(work.iterations) else work.iterations

@@ -1,7 +1,8 @@
-"""Log-linear bins, found from the bits of a number instead of its logarithm.
+"""Log-linear bins, computed from the bits of a number instead of its logarithm.
 
-With d the distance from the centre in units of the floor, the leading bits of 1 + d count bins that
-are equally wide up to d = 1 and twice as wide from octave to octave beyond.
+Let d be the distance from the centre in units of the floor. The leading bits of 1 + d are the
+number of the bin: bins are equally wide up to d = 1, and double their width with every octave
+beyond.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 BITS = 12
-"""Of the mantissa: 4096 bins an octave."""
+"""Leading bits of the mantissa: 4096 bins per octave."""
 OCTAVES = 40
-"""What lies 2^40 floors away shares the last bin of its side."""
+"""Values 2^40 floors away and beyond share the last bin of their side."""
 SHIFT = 52 - BITS
 BATCH = 1024
 KEPT = ~((1 << SHIFT) - 1)
@@ -29,18 +30,18 @@ def bin_values(
     centre: float,
     inverse: float,
 ) -> None:
-    """Add values to the table of their bins; to be compiled.
+    """Add values to the table of their bins; compiled by the caller.
 
     Parameters
     ----------
     x : float64 array, shape (value,)
     table : float64 array, shape (bin, 3)
-        Number, sum and sum of squares of the distances from the bin's inner edge, in floors. The
-        bins below the centre come first, so that bins ascend.
+        Number of values, and sum and sum of squares of their distances from the bin's inner edge,
+        in floors. Bins ascend: those below the centre come first.
     ends : float64 array, shape (2,)
         The smallest and the largest value so far.
     centre, inverse : float
-        Where bins are narrow, and 1 over the floor.
+        The centre, where bins are narrow, and 1 / floor.
     """
     stretched = np.empty(BATCH)
     bits = stretched.view(np.int64)
@@ -48,20 +49,22 @@ def bin_values(
     edge_bits = edge.view(np.int64)
     target = np.empty(BATCH, np.int64)
     smallest, largest = ends[0], ends[1]
-    # In batches, the first loop runs in vectors; the second one scatters.
     for begin in range(0, x.size, BATCH):
         count = min(BATCH, x.size - begin)
+        # First loop, vectorised: the bin of each value, and the inner edge of that bin.
         for i in range(count):
             value = x[begin + i]
             smallest, largest = min(smallest, value), max(largest, value)
             distance = (value - centre) * inverse
             stretched[i] = abs(distance) + 1.0
+            # 1 + d without its trailing bits is the inner edge; its leading bits count the bins.
             edge_bits[i] = bits[i] & KEPT
             bin_ = (bits[i] >> SHIFT) - ORIGIN
             if bin_ >= LAST:
                 bin_ = LAST
                 edge[i] = LAST_EDGE
             target[i] = LAST + 1 + bin_ if distance >= 0.0 else LAST - bin_
+        # Second loop, which scatters: number, sum and sum of squares of each bin.
         for i in range(count):
             inside = stretched[i] - edge[i]
             table[target[i], 0] += 1.0

@@ -1,8 +1,9 @@
-"""Which of scipy's continuous families describes a sample best.
+"""The best of scipy's continuous families for a sample.
 
 Every family is fitted by maximum likelihood to a few hundred weighted points, whatever the size of
-the sample; Johnson SU, the non-central t and the uniform law by their own fits. The best are ranked
-twice: by the squared error against the histogram, as in the paper (section 5), and by likelihood.
+the sample. Johnson SU, the non-central t and the uniform law have fits of their own. Families are
+ranked twice: by squared error against the histogram, as in the paper (section 5), and by
+likelihood.
 """
 
 from __future__ import annotations
@@ -29,38 +30,38 @@ OWN: dict[str, Callable[[Sample], Law]] = {
     "nct": fit_nct,
     "uniform": fit_uniform,
 }
-"""Fitted here by their own ways; always among the candidates if the sample allows them."""
+"""Families with fits of their own; always candidates if the sample allows them."""
 SKIPPED = {
-    "erlang": "is gamma with a whole shape",
-    "reciprocal": "is loguniform",
-    "irwinhall": "its shape is a whole number, and scipy has no fit for it",
-    "kstwo": "its shape is a whole number: the law of a test's statistic",
-    "ksone": "its shape is a whole number: the law of a test's statistic",
-    "levy_stable": "its density is an integral a value: minutes a fit",
-    "studentized_range": "its density is an integral a value: minutes a fit",
-    "recipinvgauss": "7 ms an evaluation at 300 values: 100 times as long as others",
-    "gausshyper": "with six parameters, it does not converge in hundreds of evaluations",
-    "kappa4": "ten times as long as others, and seldom converges",
-    "tukeylambda": "ten times as long as others, and its far tails are wrong in scipy",
-    "jf_skew_t": "its far tails are wrong in scipy: probabilities of 1e200",
-    "vonmises": "a law on a circle",
-    "vonmises_line": "a law on a circle, cut open",
-    "wrapcauchy": "a law on a circle",
+    "erlang": "gamma with an integer shape parameter",
+    "reciprocal": "the same as loguniform",
+    "irwinhall": "its shape parameter is an integer, which scipy cannot fit",
+    "kstwo": "its shape parameter is an integer: it is the law of a test statistic",
+    "ksone": "its shape parameter is an integer: it is the law of a test statistic",
+    "levy_stable": "its density is an integral for each value: minutes per fit",
+    "studentized_range": "its density is an integral for each value: minutes per fit",
+    "recipinvgauss": "7 ms per evaluation at 300 values: 100 times as slow as others",
+    "gausshyper": "six parameters: does not converge in hundreds of evaluations",
+    "kappa4": "ten times as slow as others, and seldom converges",
+    "tukeylambda": "ten times as slow as others, and scipy computes its far tails incorrectly",
+    "jf_skew_t": "scipy computes its far tails incorrectly: probabilities of 1e200",
+    "vonmises": "a circular distribution",
+    "vonmises_line": "a circular distribution, restricted to a line",
+    "wrapcauchy": "a circular distribution",
 }
 """Families that are not tried, and why."""
 POINTS = 150
-"""Bins to which scipy's families are fitted."""
+"""Bins that scipy's families are fitted to."""
 JUDGED = 2000
 """Bins on which likelihoods are compared."""
 BINS = 100
 SHOWN = 0.995
-"""Quantile at which the histogram ends; beyond it, a detour in a thousand would leave one bin for
-all the rest."""
+"""Quantile at which the histogram ends. Without it, one detour in a thousand bodies would squeeze
+all other values into one bin."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A law that was fitted, and how well it does.
+    """A fitted law and its scores.
 
     Attributes
     ----------
@@ -69,7 +70,7 @@ class Candidate:
         Mean over the bins of a histogram of the squared difference between its density and the
         law's, times the square of the interquartile range.
     log_likelihood : float
-        Mean of the logarithm of the density, in nats a value.
+        Mean of the logarithm of the density, in nats per value.
     """
 
     law: Law
@@ -95,7 +96,7 @@ class BestLaws:
 
 
 def fit_families(sample: NDArray[np.float64] | Sample) -> BestLaws:
-    """Fit every family that can be, and rank them.
+    """Fit all families that the sample allows, and rank them.
 
     Parameters
     ----------
@@ -104,7 +105,7 @@ def fit_families(sample: NDArray[np.float64] | Sample) -> BestLaws:
     Raises
     ------
     DataError
-        Fewer than 5 values, or all but equal ones.
+        Fewer than 5 values, or values that are nearly all equal.
     """
     values = Sample.of(sample)
     spread = spread_of(values, "a choice of families", at_least=5)
@@ -132,7 +133,7 @@ def scipys_families() -> list[str]:
 
 
 def fit_one(name: str, few: Sample, spread: Spread) -> ScipyLaw:
-    """Fit a family in units of the spread, and return it in the unit of the data."""
+    """Fit a family in units of the spread; return it in the unit of the data."""
     law = fit_family(name, few)
     return ScipyLaw(
         name=name,
@@ -144,14 +145,14 @@ def fit_one(name: str, few: Sample, spread: Spread) -> ScipyLaw:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heights:
-    """The histogram that laws are held against.
+    """The histogram that laws are compared with.
 
     Attributes
     ----------
     middle : float64 array, shape (bin,)
     density : float64 array, shape (bin,)
     unit : float
-        What makes densities free of units.
+        Multiplied with densities, it makes them dimensionless.
     """
 
     middle: NDArray[np.float64]
@@ -178,12 +179,12 @@ class Heights:
 
 
 def judge(law: Law, judged: Sample, heights: Heights) -> Candidate:
-    """Hold a law against the sample.
+    """Score a law against the sample.
 
     Raises
     ------
     DataError
-        The law makes some value impossible, or infinitely dense.
+        The law's density is zero or infinite at some value.
     """
     candidate = Candidate(
         law=law,

@@ -1,9 +1,9 @@
 """Johnson's SU law, fitted by maximum likelihood.
 
 X = loc + scale sinh((Z - a) / b) with Z standard normal. Given loc and scale, the best a and b are
-in closed form: with z = asinh((x - loc) / scale), b = 1 / sd(z) and a = -b mean(z). What is left is
-a search in two dimensions, with an analytic gradient: from several starts on coarse bins, and from
-the best of the ends on the whole sample.
+in closed form: with z = asinh((x - loc) / scale), b = 1 / sd(z) and a = -b mean(z). The remaining
+search has two dimensions and an analytic gradient. It begins from several starts on coarse bins,
+and continues from the best result on the whole sample.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, special
+from scipy import optimize
 
 from hindmost.errors import DataError
 from hindmost.models.laws.sample import Sample
 from hindmost.models.laws.units import Spread, spread_of
 
 STARTS = ((0.5, 0.0), (0.5, -2.0), (0.2, -1.0), (0.05, -2.0), (0.8, 0.0))
-"""Where the search begins: quantile of the data for loc, log of scale in interquartile ranges."""
+"""Starts of the search: quantile of the data for loc, and log of scale in interquartile ranges."""
 COARSE = 2048
 """Bins on which the search begins."""
 LARGEST_LOG_SCALE = 9.0
-"""In interquartile ranges; beyond it the law is a normal or lognormal one to all digits."""
+"""In interquartile ranges; beyond it the law equals a normal or lognormal one to all digits."""
 MEAN_TOLERANCE = 0.5
-"""How far the law's mean may lie from the sample's, in standard deviations of the sample."""
+"""Largest difference between the means of law and sample, in standard deviations of the sample."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ class JohnsonSU:
         return "johnsonsu"
 
     def at_normal(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the quantiles that belong to standard normal ones."""
+        """Return the quantiles at standard normal quantiles: F^-1(Phi(z))."""
         quantiles: NDArray[np.float64] = self.loc + self.scale * np.sinh((z - self.a) / self.b)
         return quantiles
 
@@ -61,7 +61,7 @@ class JohnsonSU:
         y = (x - self.loc) / self.scale
         z = self.a + self.b * np.arcsinh(y)
         factor = np.log(self.b / self.scale) - 0.5 * np.log(2.0 * np.pi)
-        # Hypot instead of 1 + y^2, which overflows first.
+        # Hypot, because 1 + y^2 overflows earlier.
         logarithm: NDArray[np.float64] = factor - 0.5 * z**2 - np.log(np.hypot(1.0, y))
         return logarithm
 
@@ -69,13 +69,6 @@ class JohnsonSU:
         """Return the density."""
         density: NDArray[np.float64] = np.exp(self.log_pdf(x))
         return density
-
-    def cdf(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the probability of no more than x."""
-        share: NDArray[np.float64] = special.ndtr(
-            self.a + self.b * np.arcsinh((x - self.loc) / self.scale)
-        )
-        return share
 
     @property
     def mean(self) -> float:
@@ -87,11 +80,6 @@ class JohnsonSU:
         """The variance, in closed form."""
         w, omega = np.exp(self.b**-2), self.a / self.b
         return float(0.5 * self.scale**2 * (w - 1.0) * (w * np.cosh(2.0 * omega) + 1.0))
-
-    @classmethod
-    def from_json(cls, values: dict[str, Any]) -> JohnsonSU:
-        """Return the law that gave this JSON."""
-        return cls(**{name: float(values[name]) for name in ("a", "b", "loc", "scale")})
 
     def to_json(self) -> dict[str, Any]:
         """Return scipy's parameters with all their digits."""
@@ -109,8 +97,8 @@ def fit_johnsonsu(sample: NDArray[np.float64] | Sample) -> JohnsonSU:
     Raises
     ------
     DataError
-        Fewer than 5 values, all but equal ones, or so many equal ones that the law of greatest
-        likelihood is none of them.
+        Fewer than 5 values, values that are nearly all equal, or so many equal values that the law
+        of maximum likelihood does not describe them.
     """
     values = Sample.of(sample)
     spread = spread_of(values, "a Johnson SU law", at_least=5)
@@ -118,7 +106,7 @@ def fit_johnsonsu(sample: NDArray[np.float64] | Sample) -> JohnsonSU:
     coarse = unit_values.coarser(COARSE)
     starts = [(float(coarse.quantile(share)), log_scale) for share, log_scale in STARTS]
     found = min((search(coarse, start, spread) for start in starts), key=lambda end: end.fun)
-    # The coarse bins may have chosen among hollows; how deep they are, only the whole sample says.
+    # Coarse bins choose between local minima; only the whole sample gives their exact depth.
     best = found if coarse is unit_values else search(unit_values, found.x, spread)
     point, weight = unit_values.nodes()
     loc, scale = float(best.x[0]), float(np.exp(best.x[1]))
@@ -158,7 +146,9 @@ def search(sample: Sample, start: Any, spread: Spread) -> Any:
 def profile(
     place: NDArray[np.float64], x: NDArray[np.float64], weight: NDArray[np.float64]
 ) -> tuple[float, NDArray[np.float64]]:
-    """Return the negative log-likelihood a value at (loc, log scale), the shape at its best.
+    """Return the profile log-likelihood per value at (loc, log scale), negative.
+
+    The shape a, b has its maximum-likelihood values given loc and scale.
 
     Parameters
     ----------
@@ -169,19 +159,20 @@ def profile(
     Returns
     -------
     float
-        Constants left out.
+        Without constants.
     float64 array, shape (2,)
         Its gradient.
     """
     scale = np.exp(place[1])
     y = (x - place[0]) / scale
     z = np.arcsinh(y)
+    # L = log sd(z) + log scale + mean(log(1 + y^2)) / 2, with b = 1 / sd(z).
     square = 1.0 + y * y
     slope = 1.0 / np.sqrt(square)
     centred = z - np.dot(weight, z)
     variance = float(np.dot(weight, centred * centred))
     value = 0.5 * np.log(variance) + place[1] + 0.5 * float(np.dot(weight, np.log(square)))
-    # y falls by 1/scale with loc and by y with the log of the scale.
+    # dy/dloc = -1 / scale and dy/dlog(scale) = -y, by the chain rule.
     inner = weight * (centred * slope / variance + y / square)
     gradient = np.array([-np.sum(inner) / scale, 1.0 - np.dot(inner, y)])
     return float(value), gradient

@@ -1,4 +1,4 @@
-"""What every law of body times can do, and how well it describes a sample."""
+"""The interface of laws of body times, and their likelihood."""
 
 from __future__ import annotations
 
@@ -23,28 +23,25 @@ class Law(Protocol):
     def pdf(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the density."""
 
-    def cdf(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the probability of no more than x."""
-
     def at_normal(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the quantiles that belong to standard normal ones, F^-1(Phi(z))."""
+        """Return the quantiles at standard normal quantiles: F^-1(Phi(z))."""
 
     @property
     def mean(self) -> float:
-        """The mean; infinite where the tail is that heavy."""
+        """The mean; infinite if the tail is too heavy."""
 
     @property
     def variance(self) -> float:
-        """The variance; infinite where the tail is that heavy."""
+        """The variance; infinite if the tail is too heavy."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the family and scipy's parameters with all their digits."""
 
 
 def log_likelihood(law: Law, values: NDArray[np.float64] | Sample) -> float:
-    """Return the mean of the logarithm of a law's density over a sample, in nats a value.
+    """Return the mean of the logarithm of a law's density over a sample, in nats per value.
 
-    Minus infinity where some value lies outside what the law allows.
+    Minus infinity if a value lies outside the law's support.
     """
     point, weight = Sample.of(values).nodes()
     return float(np.dot(weight, law.log_pdf(point)))

@@ -1,9 +1,9 @@
 """The non-central Student t law, fitted by maximum likelihood.
 
-A search in four dimensions with an analytic gradient: from several starts on coarse bins, and from
-the best of the ends on finer ones. It takes log df, asinh nc, loc + scale nc and the logarithm of
-the width scale sqrt(1 + nc^2 / (2 df)): location and scale alone run away along a narrow ridge as
-nc grows, and with them the search.
+The search has four dimensions and an analytic gradient. It begins from several starts on coarse
+bins, and continues from the best result on finer ones. Its variables are log df, asinh nc,
+loc + scale nc and the logarithm of the width scale sqrt(1 + nc^2 / (2 df)): with loc and scale
+instead, the likelihood has a narrow ridge along which the search would diverge as nc grows.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from hindmost.models.laws.sample import Sample
 from hindmost.models.laws.units import Spread, spread_of
 
 STARTS = ((3.0, 0.0), (3.0, 1.5), (1.0, 1.0), (2.0, 5.0), (20.0, 4.0), (3.0, -1.5))
-"""Where the search begins: degrees of freedom and non-centrality; location and scale are those that
-give the law the quartiles of the data."""
+"""Starts of the search: degrees of freedom and non-centrality; location and scale follow from the
+quartiles of the data."""
 COARSE = 400
 FINE = 4096
-"""Bins of the final search; on so many, the likelihood is that of all values to 1e-11 a value."""
+"""Bins of the final search; their likelihood equals that of all values to 1e-11 per value."""
 DF = (0.05, 1e5)
-"""With more degrees of freedom, the law is a normal one to all digits that a sample can tell."""
+"""Bounds of df; above them, no sample distinguishes the law from a normal one."""
 LARGEST_NC = 60.0
-"""The law hardly changes beyond it: on gamma, exponential and lognormal samples, 240 instead of 60
-gave 2e-5 to 4e-5 in log-likelihood a value."""
+"""Beyond it the law hardly changes: on gamma, exponential and lognormal samples, 240 instead of 60
+gained 2e-5 to 4e-5 in log-likelihood per value."""
 LARGEST_LOG_WIDTH = 12.0
 """In interquartile ranges."""
 
@@ -71,25 +71,20 @@ class NonCentralT:
         density: NDArray[np.float64] = np.exp(self.log_pdf(x))
         return density
 
-    def cdf(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the probability of no more than x."""
-        share: NDArray[np.float64] = special.ndtr(table_of(self).normal_at(x))
-        return share
-
     def at_normal(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the quantiles that belong to standard normal ones."""
+        """Return the quantiles at standard normal quantiles: F^-1(Phi(z))."""
         return table_of(self).at_normal(z)
 
     @property
     def mean(self) -> float:
-        """The mean, in closed form; infinite for one degree of freedom and fewer."""
+        """The mean, in closed form; infinite for df <= 1."""
         if self.df <= 1.0:
             return float("inf")
         return float(self.loc + self.scale * self.nc * self._ratio)
 
     @property
     def variance(self) -> float:
-        """The variance, in closed form; infinite for two degrees of freedom and fewer."""
+        """The variance, in closed form; infinite for df <= 2."""
         if self.df <= 2.0:
             return float("inf")
         square = self.df * (1.0 + self.nc**2) / (self.df - 2.0)
@@ -109,7 +104,7 @@ class NonCentralT:
 
 @lru_cache(maxsize=64)
 def table_of(law: NonCentralT) -> QuantileTable:
-    """Integrate the law's density, once."""
+    """Integrate the law's density; cached."""
     return tabulate(
         law.log_pdf,
         support=(-np.inf, np.inf),
@@ -128,8 +123,8 @@ def fit_nct(sample: NDArray[np.float64] | Sample) -> NonCentralT:
     Raises
     ------
     DataError
-        Fewer than 5 values, all but equal ones, or so many equal ones that the likelihood grows
-        without bound as the law shrinks around them.
+        Fewer than 5 values, values that are nearly all equal, or so many equal values that the
+        likelihood grows without bound as the law shrinks around them.
     """
     values = Sample.of(sample)
     spread = spread_of(values, "a non-central t law", at_least=5)
@@ -143,7 +138,7 @@ def fit_nct(sample: NDArray[np.float64] | Sample) -> NonCentralT:
     if best.x[3] <= 1e-3 + np.log(spread.smallest_scale):
         raise DataError(
             "No non-central t law describes these times: the likelihood grows without bound as it "
-            f"shrinks around equal ones ({values.size} values, {np.unique(values.point).size} "
+            f"shrinks around equal values ({values.size} values, {np.unique(values.point).size} "
             "different)."
         )
     law = law_at(best.x)
@@ -156,7 +151,7 @@ def fit_nct(sample: NDArray[np.float64] | Sample) -> NonCentralT:
 
 
 def start_at(df: float, nc: float, sample: Sample) -> NDArray[np.float64]:
-    """Return a start: a shape, with the middle and the width that fit the quartiles."""
+    """Return a start: a shape, with the location and width that fit the quartiles."""
     law = law_at(np.array([np.log(df), np.arcsinh(nc), 0.0, 0.0]))
     low, middle, high = law.at_normal(special.ndtri(np.array([0.25, 0.5, 0.75])))
     quartiles = sample.quantile(np.array([0.25, 0.5, 0.75]))
@@ -165,7 +160,7 @@ def start_at(df: float, nc: float, sample: Sample) -> NDArray[np.float64]:
 
 
 def law_at(place: NDArray[np.float64]) -> NonCentralT:
-    """Return the law at a place of the search."""
+    """Return the law at a point of the search."""
     df, nc = float(np.exp(place[0])), float(np.sinh(place[1]))
     scale = float(np.exp(place[3]) / np.sqrt(1.0 + 0.5 * nc**2 / df))
     return NonCentralT(df=df, nc=nc, loc=float(place[2]) - scale * nc, scale=scale)
@@ -194,7 +189,7 @@ def search(sample: Sample, start: NDArray[np.float64], spread: Spread, *, steps:
 def negative_log_likelihood(
     place: NDArray[np.float64], x: NDArray[np.float64], weight: NDArray[np.float64]
 ) -> tuple[float, NDArray[np.float64]]:
-    """Return it a value, and its gradient, at a place of the search.
+    """Return the negative log-likelihood per value, and its gradient, at a point of the search.
 
     Parameters
     ----------
@@ -214,7 +209,7 @@ def negative_log_likelihood(
     value, (with_y, with_df, with_nc) = log_density(y, df, nc)
     rise = weight * with_y
     with_loc = float(np.sum(rise)) / scale
-    # The width changes the scale, and through it the location.
+    # Chain rule: the width changes the scale, and the scale the location loc = middle - scale nc.
     with_width = float(np.dot(rise, y)) + 1.0 - scale * nc * with_loc
     square = 0.5 * nc**2 / df
     scale_with_log_df = 0.5 * square / (1.0 + square)

@@ -1,4 +1,4 @@
-"""The logarithm of the non-central t density and its gradient, fast and in both far tails.
+"""The logarithm of the non-central t density and its gradient, fast and accurate in both tails.
 
 With T = (Z + nc) / sqrt(V / df), V chi-squared, the density of T is an integral over sqrt(V), and
 
@@ -6,9 +6,9 @@ With T = (Z + nc) / sqrt(V / df), V chi-squared, the density of T is an integral
 
     J(m) = integral over v > 0 of v^df exp(-(v - m)^2 / 2),    m = nc y / sqrt(df + y^2)
 
-J depends on y through m alone, which lies between -nc and nc, and log J is smooth: it is integrated
-on a few dozen m and interpolated. No term cancels or overflows, which cannot be said of the usual
-sums of hypergeometric functions.
+J depends on y only through m, which lies between -nc and nc, and log J is smooth. It is therefore
+integrated at a few dozen m and interpolated. No term cancels or overflows, unlike in the usual sums
+of hypergeometric functions.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from scipy import interpolate, special
 
 NODES = 256
-"""Of the trapezoidal rule in log v; it converges exponentially."""
+"""Nodes of the trapezoidal rule in log v, which converges exponentially."""
 NEGLIGIBLE = 40.0
-"""Fall of the logarithm of the integrand below its top where the integral is cut."""
+"""The integral is cut where the logarithm of the integrand is so far below its maximum."""
 STEP = 0.3
-"""Between the m on which log J is integrated."""
+"""Distance between the m at which log J is integrated."""
 DEGREE = 7
 
 
@@ -41,7 +41,7 @@ def log_density(
     -------
     float64 array, shape (value,)
     float64 array, shape (3, value)
-        Derivatives with y, df and nc.
+        Derivatives by y, df and nc.
     """
     radius = np.hypot(np.sqrt(df), y)
     slant = y / radius
@@ -52,7 +52,7 @@ def log_density(
     )
     stretch = np.log(radius / np.sqrt(df))
     value = constant - (df + 1.0) * stretch - 0.5 * df * nc**2 * inverse + log_j
-    rate = nc * inverse / radius  # of m with y, but for a factor df
+    rate = nc * inverse / radius  # dm/dy, without a factor df
     with_y = (df * nc**2 * inverse - (df + 1.0)) * slant / radius + excess * df * rate
     with_df = (
         -0.5 / df
@@ -80,7 +80,7 @@ def interpolated_moments(df: float, m: NDArray[np.float64]) -> NDArray[np.float6
 def moments(df: float, m: NDArray[np.float64]) -> NDArray[np.float64]:
     """Integrate log J, E[v] - m and E[log v], shape (3, value), by the trapezoidal rule."""
     root = np.sqrt(m * m + 4.0 * (df + 1.0))
-    # The top of the integrand in log v; of its two forms, the one that does not cancel.
+    # The maximum of the integrand in log v: of two equal forms, the one that does not cancel.
     top = np.where(m > 0.0, 0.5 * (m + root), 2.0 * (df + 1.0) / (root - m))
 
     def integrand(log_v: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -89,12 +89,13 @@ def moments(df: float, m: NDArray[np.float64]) -> NDArray[np.float64]:
 
     high = np.log(top)
     peak = integrand(high)
-    # Where the integrand is negligible to the left of its top, by bisection.
+    # The lower limit, where the integrand becomes negligible, by bisection.
     low = high - 2.0 * NEGLIGIBLE / (df + 1.0) - 12.0 / np.sqrt(df + 1.0)
     for _ in range(16):
         middle = 0.5 * (low + high)
         far = integrand(middle) < peak - NEGLIGIBLE
         low, high = np.where(far, middle, low), np.where(far, high, middle)
+    # The upper limit: to the right of the maximum the integrand falls at least like a Gaussian.
     right = np.log(top + np.sqrt(2.0 * NEGLIGIBLE))
     log_v = low + (right - low) * np.linspace(0.0, 1.0, NODES)[:, None]
     share = np.exp(integrand(log_v) - peak)

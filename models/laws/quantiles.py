@@ -1,8 +1,8 @@
-"""Quantiles and probabilities of a law that is known by the logarithm of its density alone.
+"""Quantiles of a law, computed from the logarithm of its density.
 
 The density is integrated from both ends, panel by panel, in logarithms, so that the far tails keep
-their digits: a maximum over many ranks is made of values whose probability to be exceeded is far
-below what 1 - F can tell from 0.
+their digits: the maximum over many ranks depends on values whose exceedance probability is too
+small for 1 - F in float64.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from hindmost.errors import DataError
 
 FINE, FINE_TO = 0.02, 9.0
 COARSE, COARSE_TO = 0.25, 680.0
-"""Width and reach of the panels, in asinh of the distance from the centre."""
+"""Width and limit of the panels, in asinh of the distance from the centre."""
 TOWARDS_BOUND = 2.0 ** -np.arange(0.0, 44.0, 0.125)
-"""Distances from a bound, in units, where further panels end: densities may be singular there."""
+"""Ends of more panels, as distances from a bound: densities may be singular there."""
 NODES = 10
 HEAVY_FROM = 40.0
-"""Only tails that fall about like a power are not yet 0 so far out."""
+"""So far out, only tails that fall like a power are above 0."""
 UNDERFLOW = -650.0
-"""Below it, the logarithm of a density may be that of a number without all its digits."""
+"""Below it, a density may be subnormal, and its logarithm inexact."""
 MASS_TOLERANCE = 1e-5
 LARGEST_Z = 40.0
 """Beyond it, exp(-z^2 / 2) is 0 in float64."""
@@ -34,7 +34,7 @@ SMALLEST_SLOPE = 1e-200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuantileTable:
-    """Standard normal quantiles z, and the law's own in asinh((x - centre) / unit).
+    """Standard normal quantiles z, and those of the law as asinh((x - centre) / unit).
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class QuantileTable:
         Ascending; slope is d place / d z.
     centre, unit : float
     tail_index : float
-        The heavier tail falls like distance^-index; infinite where it falls faster.
+        The heavier tail falls like distance^-index; infinite if it falls faster.
     """
 
     z: NDArray[np.float64]
@@ -53,20 +53,11 @@ class QuantileTable:
     tail_index: float
 
     def at_normal(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the law's quantiles at standard normal ones."""
+        """Return the law's quantiles at standard normal quantiles."""
         curve = interpolate.CubicHermiteSpline(self.z, self.place, self.slope)
         place = curve(np.clip(z, self.z[0], self.z[-1]))
         x: NDArray[np.float64] = self.centre + self.unit * np.sinh(place)
         return x
-
-    def normal_at(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the standard normal quantiles at those of the law."""
-        curve = interpolate.CubicHermiteSpline(self.place, self.z, 1.0 / self.slope)
-        place = np.arcsinh((np.asarray(x) - self.centre) / self.unit)
-        z = curve(np.clip(place, self.place[0], self.place[-1]))
-        z = np.where(place < self.place[0], -np.inf, z)
-        found: NDArray[np.float64] = np.where(place > self.place[-1], np.inf, z)
-        return found
 
 
 def tabulate(
@@ -85,7 +76,7 @@ def tabulate(
     support : tuple of float
         Bounds of the law, infinite for none.
     centre, unit : float
-        Where the law is, and how wide, roughly.
+        Approximate location and width of the law.
 
     Raises
     ------
@@ -104,21 +95,24 @@ def tabulate(
         finite: NDArray[np.float64] = np.where(np.isfinite(found), found, -np.inf)
         return finite
 
+    # Probability of each panel by Gauss-Legendre quadrature, then sums from either end.
     with np.errstate(divide="ignore"):
         panel = special.logsumexp(log_density(place) + np.log(half * weight), axis=1)
     below = np.concatenate([[-np.inf], np.logaddexp.accumulate(panel)])
     above = np.concatenate([np.logaddexp.accumulate(panel[::-1])[::-1], [-np.inf]])
     if not abs(below[-1]) < MASS_TOLERANCE:
         raise DataError(f"A density integrates to {np.exp(below[-1]):.6g}; it must be 1.")
+    # z = Phi^-1(F) from the lower tail, or -Phi^-1(1 - F) from the upper: whichever is smaller.
     z = np.where(
         below < above,
         special.ndtri_exp(np.minimum(below - below[-1], 0.0)),
         -special.ndtri_exp(np.minimum(above - above[0], 0.0)),
     )
     at_edges = log_density(edges)
+    # dplace/dz = phi(z) / f, the slope for cubic Hermite interpolation.
     with np.errstate(all="ignore"):
         slope = np.exp(-0.5 * z**2 - 0.5 * np.log(2.0 * np.pi) - at_edges)
-    # Where the density is 0, z stands still: such edges carry no quantile.
+    # Where the density is 0, z is constant: such edges define no quantile.
     usable = (np.abs(z) < LARGEST_Z) & (slope > SMALLEST_SLOPE) & (slope < 1.0 / SMALLEST_SLOPE)
     usable[usable] = np.diff(z[usable], prepend=-np.inf) > 1e-12
     return QuantileTable(
@@ -134,7 +128,7 @@ def tabulate(
 def panel_edges(support: tuple[float, float], centre: float, unit: float) -> NDArray[np.float64]:
     """Return the ends of the panels, inside the bounds and close to them."""
     fine = np.arange(-FINE_TO, FINE_TO, FINE)
-    # No x beyond 1e290: its square root of sums must not overflow.
+    # No x beyond 1e290: sums of it must not overflow.
     reach = min(COARSE_TO, float(np.arcsinh(1e290 / max(unit, abs(centre), 1.0))))
     coarse = np.arange(FINE_TO, reach, COARSE)
     edges = [-coarse, fine, coarse]
@@ -149,7 +143,7 @@ def panel_edges(support: tuple[float, float], centre: float, unit: float) -> NDA
 
 
 def tail_index(place: NDArray[np.float64], log_density: NDArray[np.float64]) -> float:
-    """Return the power with which the tail falls, as far out as the density can tell."""
+    """Return the exponent of the tail, as far out as the density is exact."""
     # The density of the place is that of x times about exp(place).
     far = np.flatnonzero((place > HEAVY_FROM) & (log_density - place > UNDERFLOW))
     if far.size < 8:

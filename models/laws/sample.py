@@ -1,10 +1,10 @@
-"""What a law is fitted to: all values when they are few, narrow bins of them when they are many.
+"""The sample that a law is fitted to: all values if there are few, narrow bins if there are many.
 
-A bin keeps the count, the mean and the variance of its values, so that the mean of a smooth g over
-all values is, to the fourth order in the width of the bin, the mean of g over two points, one
-standard deviation left and right of the bin's mean. Bins are narrow (1/65,536 of the interquartile
-range around the median, 1/4096 of the distance from it further out), so that a law's likelihood is
-that of all values to 1e-9 a value and better, unless the law is narrower than a bin.
+A bin keeps the count, the mean and the variance of its values. The mean of a smooth function g over
+all values then equals, to fourth order in the width of the bin, the mean of g at two points: one
+standard deviation to the left and right of the bin's mean. Bins are narrow (1/65,536 of the
+interquartile range around the median, 1/4096 of the distance from it further out), so that a law's
+likelihood agrees with that of all values to 1e-9 per value, unless the law is narrower than a bin.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from hindmost.models.compiled import compiled
 from hindmost.models.laws.binning import BITS, OCTAVES, bin_values, left_edges
 
 EXACT = 65_536
-"""So many values are kept as they are."""
+"""Up to this number, all values are kept."""
 WORKERS = min(4, os.cpu_count() or 1)
-"""Two or three cores read memory as fast as it delivers."""
+"""Two or three cores use up the memory bandwidth."""
 FLOOR = 1.0 / 16.0
 """Distance from the median, in interquartile ranges, up to which all bins are equally wide."""
 
@@ -40,7 +40,7 @@ class Sample:
     count : float64 array, shape (bin,)
         Number of values.
     variance : float64 array, shape (bin,)
-        Of the values of a bin; 0 for a value that is kept as it is.
+        Of the values of a bin; 0 for a single value.
     smallest, largest : float
         Of all values.
     """
@@ -53,41 +53,41 @@ class Sample:
 
     @classmethod
     def of(cls, values: NDArray[np.float64] | Sample) -> Sample:
-        """Make a sample of an array of any shape; a sample is returned as it is.
+        """Make a sample of an array of any shape; a sample is returned unchanged.
 
         Raises
         ------
         DataError
-            No value, or one that is not a number.
+            No values, or one that is infinite or NaN.
         """
         if isinstance(values, Sample):
             return values
         flat = np.asarray(values, dtype=np.float64).ravel(order="K")
         if flat.size <= EXACT:
             return exact_sample(flat)
-        # A stride that shares no factor with the usual numbers of ranks meets all of them.
+        # An odd stride visits all ranks if their number is a power of two.
         return binned_sample([flat], flat[:: flat.size // EXACT | 1])
 
     @classmethod
     def from_blocks(cls, blocks: Iterable[NDArray[np.float64]]) -> Sample:
-        """Make a sample of blocks that are read once, one after the other.
+        """Make a sample of blocks, each of which is read once, in order.
 
         Parameters
         ----------
         blocks : iterable of float64 arrays, any shapes
-            The next one is asked for when the last one is done with. The median and the spread of
-            the first 65,536 values decide where bins are narrow.
+            A block is requested after the one before was processed. Median and spread of the
+            first 65,536 values decide where bins are narrow.
 
         Raises
         ------
         DataError
-            No value, or one that is not a number.
+            No values, or one that is infinite or NaN.
         """
         first: list[NDArray[np.float64]] = []
         size = 0
         stream = iter(blocks)
         for block in stream:
-            # The producer may fill the same array again.
+            # A copy, because the producer may reuse its array.
             first.append(np.array(block, dtype=np.float64).ravel())
             size += first[-1].size
             if size > EXACT:
@@ -121,7 +121,7 @@ class Sample:
 
     @property
     def smallest_gap(self) -> float:
-        """Smallest difference between two neighbouring points; 0 where all are equal."""
+        """Smallest difference between two neighbouring points; 0 if all are equal."""
         gaps = np.diff(self.point)
         return float(gaps[gaps > 0.0].min(initial=self.largest - self.smallest))
 
@@ -149,16 +149,15 @@ class Sample:
             [self.point[~wide], self.point[wide] - deviation, self.point[wide] + deviation]
         )
         half = 0.5 * weight[wide]
-        # A skewed bin at the edge may reach beyond it, where a bounded law has no density.
+        # A skewed bin at the end may reach beyond it, where a bounded law has density 0.
         inside = np.clip(point, self.smallest, self.largest)
         return inside, np.concatenate([weight[~wide], half, half])
 
     def coarser(self, bins: int) -> Sample:
-        """Return a sample of at most so many bins, narrow where values are dense, and in tails.
+        """Return a sample of fewer bins, narrow where values are dense, and in tails.
 
-        Half of the bins are spent on equal numbers of values, half on equal steps of the inverse
-        hyperbolic sine of the distance from the median, so that neither a narrow group nor a long
-        tail falls into a single bin.
+        Half of the resolution follows the ranks of the values, half the asinh of their distance
+        from the median, so that neither a narrow group nor a long tail falls into a single bin.
         """
         if self.point.size <= bins:
             return self
@@ -169,6 +168,7 @@ class Sample:
         risen = (np.cumsum(self.count) - 0.5 * self.count) / self.count.sum()
         place = 0.5 * (risen + (stretched - stretched[0]) / reach)
         group = np.minimum((place * bins).astype(np.int64), bins - 1)
+        # Count, mean and variance of each group, relative to its first point to keep digits.
         begin = np.flatnonzero(np.diff(group, prepend=-1))
         count = np.add.reduceat(self.count, begin)
         reference = self.point[begin]
@@ -198,7 +198,7 @@ class Sample:
 def exact_sample(values: NDArray[np.float64]) -> Sample:
     """Keep all values."""
     if values.size == 0:
-        raise DataError("There is not one value to fit a law to; record at least one body.")
+        raise DataError("There are no values to fit a law to; record a body (iteration).")
     refuse_what_is_no_number(values)
     point = np.sort(values)
     return Sample(
@@ -221,11 +221,12 @@ def binned_sample(blocks: Iterable[NDArray[np.float64]], some: NDArray[np.float6
     with ThreadPoolExecutor(WORKERS) as pool:
         for block in blocks:
             pieces = np.array_split(block, WORKERS)
-            # The list waits for all of them: the producer may fill the block again.
+            # The list waits for all pieces, because the producer may reuse the block.
             list(pool.map(lambda *given: kernel(*given, centre, 1.0 / floor), pieces, tables, ends))
     table = tables[0]
     for other in tables[1:]:
         table += other
+    # A bin's mean and variance from its sums; its point is the inner edge plus the mean.
     used = np.flatnonzero(table[:, 0])
     count, sums, squares = table[used].T
     refuse_what_is_no_number(sums)
@@ -242,6 +243,6 @@ def binned_sample(blocks: Iterable[NDArray[np.float64]], some: NDArray[np.float6
 
 
 def refuse_what_is_no_number(values: NDArray[np.float64]) -> None:
-    """Refuse infinite values and such as are not numbers."""
+    """Refuse infinite values and NaN."""
     if not np.isfinite(values).all():
-        raise DataError("A value is infinite or not a number; leave such out before fitting a law.")
+        raise DataError("A value is infinite or NaN; remove such values before fitting a law.")

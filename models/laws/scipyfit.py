@@ -1,8 +1,8 @@
 """Maximum likelihood for any of scipy's continuous families, on weighted points, in bounded time.
 
-Scipy's own fit takes neither weights nor a limit, and prints what goes wrong. Here, a family starts
-where scipy would start, and a simplex searches from there until it stands still, for so many
-evaluations at most.
+Scipy's own fit accepts neither weights nor a limit, and prints warnings. Here, a search begins
+where scipy's would; simplex and gradient searches alternate until they gain nothing, for a limited
+number of evaluations.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hindmost.models.laws.sample import Sample
 from hindmost.models.laws.scipylaw import ScipyLaw
 
 START_VALUES = 200
-"""Equally probable quantiles that scipy derives its start from."""
+"""Equally probable quantiles from which scipy derives its start."""
 SEARCHES: tuple[tuple[str, dict[str, float]], ...] = (
     ("Nelder-Mead", {"maxfev": 120, "fatol": 1e-6, "xatol": 1e-3}),
     ("BFGS", {"maxiter": 15, "gtol": 1e-5}),
@@ -29,22 +29,22 @@ SEARCHES: tuple[tuple[str, dict[str, float]], ...] = (
     ("BFGS", {"maxiter": 15, "gtol": 1e-5}),
     ("Nelder-Mead", {"maxfev": 160, "fatol": 1e-6, "xatol": 1e-3}),
 )
-"""One after the other: a simplex finds its way along the edges of what a law allows, where
-differences fail; these are quicker once far from them."""
+"""Searches in this order: a simplex also works along the bounds of a law's support, where finite
+differences fail; BFGS is faster away from them."""
 STILL = 1e-5
-"""In log-likelihood a value: a simplex that gains less has found the end."""
+"""In log-likelihood per value: a simplex that gains less has converged."""
 TOLERANCE = 1e-2
-"""In log-likelihood a value: a last simplex that gained more has not."""
+"""In log-likelihood per value: if the last simplex gains more, the search did not converge."""
 IMPOSSIBLE = 1e8
-"""Negative log-likelihood of a value that the law has no place for."""
+"""Negative log-likelihood of a value outside the law's support."""
 DENSEST = 20.0
-"""Largest logarithm of a density, in units of the spread: poles earn no more."""
+"""Largest logarithm of a density, in units of the spread: poles must not attract the search."""
 EXTREME = 1e-6
-"""Weight of the smallest and of the largest value, that no law may leave outside."""
+"""Weight of the smallest and the largest value, which must lie within the law's support."""
 MASS_TOLERANCE = 0.25
-"""What is meant are densities that go wrong, by powers of ten; a pole alone costs a tenth."""
+"""Rejects densities that are wrong by orders of magnitude; a pole alone costs a tenth."""
 PATIENCE_S = 3.0
-"""Most families take a fiftieth of it; with some parameters, some are a thousand times slower."""
+"""Most families take a fiftieth of it; some are a thousand times slower for certain parameters."""
 
 
 def fit_family(name: str, sample: Sample) -> ScipyLaw:
@@ -55,22 +55,22 @@ def fit_family(name: str, sample: Sample) -> ScipyLaw:
     name : str
         As in scipy.stats.
     sample : Sample
-        With median 0 and interquartile range 1, of few bins: some hundred evaluations of the
-        density of all its points are made.
+        With median 0, interquartile range 1 and few bins: the density of all its points is
+        evaluated some hundred times.
 
     Raises
     ------
     DataError
-        The family cannot be fitted; with the reason.
+        The family cannot be fitted; the message gives the reason.
     """
-    # Scipy reports overflows that its own callers make, as warnings of several kinds.
+    # Scipy warns of overflows inside its own functions, in several ways.
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
             return searched(name, sample)
         except DataError:
             raise
-        except Exception as error:  # families raise what they like: OverflowError, IndexError, ...
+        except Exception as error:  # families raise anything: OverflowError, IndexError, ...
             raise DataError(f"Scipy fails: {type(error).__name__}: {error}") from error
 
 
@@ -85,7 +85,7 @@ def searched(name: str, sample: Sample) -> ScipyLaw:
 
     def unlikelihood(place: NDArray[np.float64]) -> float:
         if time.monotonic() > until:
-            raise DataError(f"Took longer than {PATIENCE_S} s.")
+            raise DataError(f"The fit took longer than {PATIENCE_S} s.")
         scale = np.exp(place[-1])
         density = family.logpdf((point - place[-2]) / scale, *place[:-2]) - place[-1]
         cost = np.where(np.isfinite(density), -density, IMPOSSIBLE)
@@ -101,7 +101,9 @@ def searched(name: str, sample: Sample) -> ScipyLaw:
         if method == "Nelder-Mead" and gain < STILL:
             break
     if gain > TOLERANCE:
-        raise DataError(f"Did not converge: the last search still gained {gain:.1e} a value.")
+        raise DataError(
+            f"No convergence: the last search still gained {gain:.1e} in log-likelihood per value."
+        )
     refuse_what_is_no_density(family, place)
     return ScipyLaw(
         name=name,
@@ -112,7 +114,7 @@ def searched(name: str, sample: Sample) -> ScipyLaw:
 
 
 def start_of(family: Any, sample: Sample) -> NDArray[np.float64]:
-    """Return where scipy's own fit would start, or end if it needs no search.
+    """Return the start of scipy's own fit, or its result if it needs no search.
 
     Returns
     -------
@@ -126,10 +128,10 @@ def start_of(family: Any, sample: Sample) -> NDArray[np.float64]:
     values = sample.quantile((np.arange(START_VALUES) + 0.5) / START_VALUES)
     given = np.array(family.fit(values, optimizer=stay), dtype=np.float64)
     if not (np.isfinite(given).all() and given[-1] > 0.0):
-        raise DataError("Scipy knows no start for it.")
+        raise DataError("Scipy has no starting point for it.")
     *shape, _, _ = given
     low, high = family.support(*shape)
-    # A start that leaves values outside gives a simplex no slope to follow.
+    # With values outside its support, the start would give the simplex no slope.
     if np.isfinite(low) and np.isfinite(high):
         width = 1.02 * (sample.largest - sample.smallest)
         given[-1] = max(given[-1], width / (high - low))
@@ -142,7 +144,7 @@ def start_of(family: Any, sample: Sample) -> NDArray[np.float64]:
 
 
 def refuse_what_is_no_density(family: Any, place: NDArray[np.float64]) -> None:
-    """Refuse a density with more than one unit of probability, by a quick quadrature."""
+    """Refuse a density that integrates to more than 1, by a quick quadrature."""
     node, weight = special.roots_legendre(8)
     far = np.linspace(32.0, 600.0, 285)
     scale = np.exp(place[-1])
@@ -154,4 +156,6 @@ def refuse_what_is_no_density(family: Any, place: NDArray[np.float64]) -> None:
     density = family.pdf((np.sinh(at) - place[-2]) / scale, *place[:-2]) / scale
     mass = float(np.nansum(half * weight * density * np.cosh(at)))
     if not mass < 1.0 + MASS_TOLERANCE:
-        raise DataError(f"Its density integrates to {mass:.3g}; scipy computes it wrongly there.")
+        raise DataError(
+            f"Its density integrates to {mass:.3g}; scipy computes it incorrectly there."
+        )

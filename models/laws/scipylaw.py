@@ -1,7 +1,7 @@
-"""A law of one of scipy's continuous families, with what scipy leaves to the unlucky.
+"""A law of one of scipy's continuous families, with exact quantiles in the far tails.
 
-Densities are scipy's. Quantiles and moments come from the density by quadrature, because scipy's
-own inverse of most families ends where 1 - F rounds to 0, or searches value by value.
+Densities are scipy's. Quantiles and moments are computed from the density by quadrature: for most
+families, scipy's own inverse fails where 1 - F rounds to 0, or searches value by value.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special, stats
+from scipy import stats
 
 from hindmost.models.laws.maximum import maximum_moments
 from hindmost.models.laws.quantiles import QuantileTable, tabulate
@@ -52,13 +52,8 @@ class ScipyLaw:
             density: NDArray[np.float64] = np.asarray(self._frozen().pdf(x), np.float64)
         return density
 
-    def cdf(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the probability of no more than x."""
-        share: NDArray[np.float64] = special.ndtr(table_of(self).normal_at(x))
-        return share
-
     def at_normal(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the quantiles that belong to standard normal ones.
+        """Return the quantiles at standard normal quantiles: F^-1(Phi(z)).
 
         Raises
         ------
@@ -69,14 +64,14 @@ class ScipyLaw:
 
     @property
     def mean(self) -> float:
-        """The mean, by quadrature; infinite where a tail is that heavy."""
+        """The mean, by quadrature; infinite if a tail is too heavy."""
         if table_of(self).tail_index <= 1.0:
             return float("inf")
         return maximum_moments(self.at_normal, 1)[0]
 
     @property
     def variance(self) -> float:
-        """The variance, by quadrature; infinite where a tail is that heavy."""
+        """The variance, by quadrature; infinite if a tail is too heavy."""
         if table_of(self).tail_index <= 2.0:
             return float("inf")
         return maximum_moments(self.at_normal, 1)[1]
@@ -90,7 +85,7 @@ class ScipyLaw:
 
 @lru_cache(maxsize=64)
 def table_of(law: ScipyLaw) -> QuantileTable:
-    """Integrate the law's density, once."""
+    """Integrate the law's density; cached."""
     frozen = law._frozen()
     with np.errstate(all="ignore"):
         low, middle, high = (float(value) for value in frozen.ppf([0.25, 0.5, 0.75]))

@@ -1,8 +1,8 @@
-"""How far what a fitted law says may be off because it was fitted: the delta method.
+"""The uncertainty of a number computed from a fitted law: the delta method.
 
-The parameters of greatest likelihood scatter with the inverse of the Fisher information, here the
-mean of the products of scores over the sample; a number that is computed from them scatters with
-their covariance between its two gradients.
+The covariance of maximum-likelihood parameters is the inverse of the Fisher information, which is
+estimated as the mean product of scores over the sample. The variance of a number computed from the
+parameters is g^T C g, with its gradient g and their covariance C.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from hindmost.models.laws.nct import NonCentralT
 from hindmost.models.laws.sample import Sample
 
 STEP = 1e-4
-"""Of the finite differences, in units of each parameter."""
+"""Step of the finite differences, in units of each parameter."""
 SMALLEST_SHARE = 1e-12
-"""Directions of parameters of which the sample says less than this are left out: the law hardly
-changes along them."""
+"""Smallest eigenvalue of the information, as a share of the largest. Directions with less are left
+out: the law hardly changes along them."""
 
 Parametric = TypeVar("Parametric", JohnsonSU, NonCentralT)
 
@@ -29,14 +29,14 @@ Parametric = TypeVar("Parametric", JohnsonSU, NonCentralT)
 def fitted_variance(
     law: Parametric, sample: Sample, number: Callable[[Parametric], float]
 ) -> float:
-    """Return the variance of a number that is computed from a law fitted to a sample.
+    """Return the variance of a number computed from a law that was fitted to a sample.
 
     Parameters
     ----------
     law : JohnsonSU or NonCentralT
-        Of greatest likelihood.
+        Of maximum likelihood.
     sample : Sample
-        What it was fitted to; its values are taken to be independent.
+        That the law was fitted to; its values are assumed to be independent.
     number : callable
         From a law.
     """
@@ -50,6 +50,7 @@ def fitted_variance(
         )
         scores.append((more.log_pdf(point) - less.log_pdf(point)) / (2.0 * STEP))
         slopes.append((number(more) - number(less)) / (2.0 * STEP))
+    # g^T C g in the eigenvectors of the information, which may be singular.
     score, slope = np.array(scores), np.array(slopes)
     information = (weight * score) @ score.T
     eigenvalue, direction = np.linalg.eigh(information)

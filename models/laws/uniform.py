@@ -1,4 +1,4 @@
-"""The uniform law: of greatest likelihood between the smallest and the largest value."""
+"""The uniform law; the one of maximum likelihood spans the smallest to the largest value."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Uniform:
 
     def log_pdf(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the logarithm of the density, minus infinity outside."""
-        # Compared to both ends as they are: (x - loc) / scale may round to more than 1.
+        # Compared with both ends, because (x - loc) / scale may round to more than 1.
         inside = (x >= self.loc) & (x <= self.loc + self.scale)
         return np.where(inside, -np.log(self.scale), -np.inf)
 
@@ -42,13 +42,8 @@ class Uniform:
         density: NDArray[np.float64] = np.exp(self.log_pdf(x))
         return density
 
-    def cdf(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the probability of no more than x."""
-        share: NDArray[np.float64] = np.clip((np.asarray(x) - self.loc) / self.scale, 0.0, 1.0)
-        return share
-
     def at_normal(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the quantiles that belong to standard normal ones."""
+        """Return the quantiles at standard normal quantiles: F^-1(Phi(z))."""
         quantiles: NDArray[np.float64] = self.loc + self.scale * special.ndtr(z)
         return quantiles
 
@@ -77,7 +72,7 @@ def fit_uniform(sample: NDArray[np.float64] | Sample) -> Uniform:
     Raises
     ------
     DataError
-        Fewer than 2 values, or all but equal ones.
+        Fewer than 2 values, or values that are nearly all equal.
     """
     values = Sample.of(sample)
     spread_of(values, "a uniform law", at_least=2)

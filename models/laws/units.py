@@ -1,4 +1,4 @@
-"""Centre and spread of a sample: the units in which laws are searched for."""
+"""Centre and spread of a sample: the units of a search for a law."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from hindmost.errors import DataError
 from hindmost.models.laws.sample import Sample
 
 SMALLEST_SCALE = 1e-3
-"""In interquartile ranges, or the smallest gap between two values if that is larger: the likelihood
-grows without bound when the scale shrinks around a value that occurs twice."""
+"""In interquartile ranges; the smallest gap between two values counts if that is larger. The
+likelihood grows without bound as the scale shrinks around a value that occurs twice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,9 +23,9 @@ class Spread:
     centre : float
         The median.
     unit : float
-        The interquartile range; the standard deviation where half of the values are equal.
+        The interquartile range; the standard deviation if half of the values are equal.
     smallest_scale : float
-        Of a law that is no mere spike, in units.
+        Smallest scale of a law, in units; a narrower law is a spike at equal values.
     """
 
     centre: float
@@ -34,19 +34,19 @@ class Spread:
 
 
 def spread_of(sample: Sample, law: str, *, at_least: int) -> Spread:
-    """Find the units for a sample.
+    """Return the units for a sample.
 
     Parameters
     ----------
     law : str
-        For the message, with its article.
+        Name of the law with its article, for the message.
     at_least : int
-        Values that the law needs.
+        Number of values that the law needs.
 
     Raises
     ------
     DataError
-        Fewer values, or all but equal ones.
+        Fewer values, or values that are nearly all equal.
     """
     if sample.size < at_least:
         raise DataError(f"{sample.size} values are too few for {law}; it needs {at_least}.")

@@ -26,7 +26,7 @@ from hindmost.models.noise.event_costs import estimate_costs, given_costs
 from hindmost.models.noise.replay import Replay
 from hindmost.models.noise.times import SolveTimes
 from hindmost.models.results import ModelKind, Prediction
-from hindmost.models.simulation.blocks import EventBlock, whole_bodies
+from hindmost.models.simulation.blocks import EventBlock
 from hindmost.models.simulation.walker import Latencies
 from hindmost.text import seconds, signed_percent
 
@@ -123,11 +123,6 @@ class MaxPlus:
             "second_half_measured_s": self.later_measured_s,
             "second_half_error_percent": self.later_error_percent,
         }
-
-
-def fit_max_plus(times: SolveTimes) -> MaxPlus:
-    """Run the recursion with halos; see `fit_both`."""
-    return fit_both(times)[0]
 
 
 def fit_both(times: SolveTimes, latency_s: float | None = None) -> tuple[MaxPlus, MaxPlus]:
@@ -306,42 +301,3 @@ def new_replay(times: SolveTimes, latencies: Latencies, *, with_halo: bool) -> R
         lag=0 if times.events else times.lag,
         pending_s=float(latencies.latency.max(initial=0.0)) if times.events is None else 0.0,
     )
-
-
-def max_plus_time(
-    work: NDArray[np.float64],
-    latency_s: float,
-    *,
-    lag: int,
-    cycle_starts: NDArray[np.intp],
-    edge_source: NDArray[np.int32],
-    edge_target: NDArray[np.int32],
-) -> float:
-    """Walk from body to body over a matrix of work.
-
-    Parameters
-    ----------
-    work : float64 array, shape (iteration, rank), seconds
-    latency_s : float
-        Of a reduction, in seconds.
-    lag : int
-        0 for blocking reductions.
-    cycle_starts : int array, shape (cycle,)
-        Iterations before which all ranks meet; the first is 0.
-    edge_source, edge_target : int32 array, shape (edge,)
-        The target waits for the source's halo; empty for none.
-
-    Returns
-    -------
-    float
-        The time of all bodies, in seconds.
-    """
-    begins = np.zeros(len(work), np.bool_)
-    begins[cycle_starts] = True
-    block = whole_bodies(work, lag, begins)
-    latencies = Latencies.of_reductions(block.kind.shape[1], latency_s)
-    replay = Replay(
-        work.shape[1], latencies, edge_source, edge_target, lag=lag, pending_s=latency_s
-    )
-    replay.advance(block)
-    return replay.elapsed_s

@@ -130,10 +130,7 @@ def spread_over_nodes(durations: NDArray[np.float64], node: NDArray[np.integer[A
     order, first, sizes = group_by_node(durations, node)
     ranks, nodes = int(sizes.sum()), int(sizes.size)
     if nodes < 2:
-        raise DataError(
-            "All ranks are on one node; the variance between nodes needs two. "
-            "`variance_on_node` gives the one within it."
-        )
+        raise DataError("All ranks are on one node; the variance between nodes needs two.")
     if ranks == nodes:
         raise DataError("Every rank is alone on its node, so P is the number of ranks.")
     iterations = durations.shape[0]
@@ -155,40 +152,6 @@ def spread_over_nodes(durations: NDArray[np.float64], node: NDArray[np.integer[A
         sizes=sizes,
         independent_draws=independent_draws(sizes, share),
     )
-
-
-def variance_on_node(
-    durations: NDArray[np.float64], node: NDArray[np.integer[Any]], which: int | None = None
-) -> NDArray[np.float64]:
-    """Return the paper's "variance of the iteration times on node 0" (section 3.1), per iteration.
-
-    Parameters
-    ----------
-    durations : float64 array, shape (iteration, rank), seconds
-    node : int array, shape (rank,)
-    which : int, optional
-        The node; that of rank 0 if not given.
-
-    Returns
-    -------
-    float64 array, shape (iteration,), seconds squared
-        Unbiased: over the node's ranks less one.
-
-    Raises
-    ------
-    DataError
-        Shapes that do not fit, times that are not finite, or a node with fewer than 2 ranks.
-    """
-    group_by_node(durations, node)
-    chosen = int(node[0]) if which is None else which
-    here = np.flatnonzero(node == chosen)
-    if here.size < 2:
-        raise DataError(
-            f"Node {chosen} has {here.size} ranks; a variance needs 2. "
-            f"Nodes are {np.unique(node)[:10].tolist()}..."
-        )
-    variance: NDArray[np.float64] = durations[:, here].var(axis=1, ddof=1)
-    return variance
 
 
 def group_by_node(

@@ -65,15 +65,6 @@ class RedrawnUniform:
         body_s = self.laws.least.mean + self.share * self.laws.span.mean
         return self.fill_s + self.bodies * body_s
 
-    def simulate(self) -> NDArray[np.float64]:
-        """Simulate the solve as section 6 does.
-
-        Returns
-        -------
-        float64 array, shape (repetition,), seconds
-        """
-        return self.fill_s + self.redraw(np.random.default_rng(self.seed))[0]
-
     def redraw(
         self, random: np.random.Generator
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -136,19 +127,6 @@ class RedrawnUniform:
             "simulated_interval_s": [prediction.low_s, prediction.high_s],
             "expected_s": self.expected_s,
         }
-
-    @classmethod
-    def from_parameters(cls, values: dict[str, Any]) -> RedrawnUniform:
-        """Return the model with these parameters; its result is simulated anew."""
-        return cls(
-            bodies=values["bodies"],
-            ranks=values["ranks"],
-            blocking=values["blocking"],
-            laws=UniformLaws.from_json(values["laws"]),
-            fill_s=values["fill_s"],
-            repetitions=values["repetitions"],
-            seed=values["seed"],
-        )
 
 
 def fit_redrawn_uniform(

@@ -85,15 +85,6 @@ def fit_stationary_nct(times: SolveTimes, digest: Digest | None = None) -> Stati
     return stationary("stationary-nct", fit_nct(sample), times, sample)
 
 
-def fit_stationary_best(times: SolveTimes, digest: Digest | None = None) -> Stationary:
-    """Use the best of scipy's families; see `stationary_of_best`."""
-    # Scipy's families take half a second to import; the other models do without.
-    from hindmost.models.laws.families import fit_families
-
-    digest = digest or Digest.of(times)
-    return stationary_of_best(fit_families(digest.sample), times, digest)
-
-
 def stationary_of_best(laws: BestLaws, times: SolveTimes, digest: Digest) -> Stationary:
     """Use the family with the least squared error against the histogram, of the usable ones.
 

@@ -51,15 +51,6 @@ class UniformLaws:
             "fitted_iterations": self.fitted,
         }
 
-    @classmethod
-    def from_json(cls, values: dict[str, Any]) -> UniformLaws:
-        """Return the laws that `to_json` wrote."""
-        return cls(
-            least=JohnsonSU.from_json(values["least"]),
-            span=JohnsonSU.from_json(values["span"]),
-            fitted=values["fitted_iterations"],
-        )
-
 
 def fit_uniforms(
     fastest: NDArray[np.float64], slowest: NDArray[np.float64], ranks: int

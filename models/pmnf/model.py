@@ -13,16 +13,16 @@ from hindmost.models.pmnf.noise import Noise
 from hindmost.models.pmnf.term import ABSENT, Exponents, Term
 
 LEAST_STEPS = 4
-"""Steps from point to point in one direction that chance seldom makes: once in 60 cases."""
+"""Steps in one direction that count as a trend; chance makes as many once in 60 cases."""
 APART = 2.0
-"""Largest value over the least, from which a constant is no model."""
+"""Ratio of largest to smallest value from which a constant describes nothing."""
 ALIKE = 0.05
-"""Spread of values over the difference of the last from them, below which no term of the search
-spaces makes that difference, on points that double or lie closer."""
+"""Spread of all values but the last, over the difference of the last from them. Below it, growth is
+more abrupt than any term of the search spaces on points that double or lie closer."""
 
 
 class Intervals(Protocol):
-    """What gives a model its prediction intervals."""
+    """The prediction intervals of a model."""
 
     def __call__(
         self, at: NDArray[np.float64], level: float
@@ -40,7 +40,7 @@ class Form:
         In the metric's unit, as are the coefficients.
     coefficients : tuple of float
     terms : tuple of Term
-        The one that grows fastest last.
+        The term that grows fastest is the last.
     """
 
     constant: float
@@ -56,7 +56,7 @@ class Form:
 
     @property
     def leading(self) -> tuple[Exponents, ...]:
-        """Per parameter the exponents of its fastest growth; (0, 0) where it does not occur."""
+        """The exponents of each parameter's fastest growth; (0, 0) if it does not occur."""
         if not self.terms:
             return ()
         grown = [term.exponents for term in self.terms]
@@ -71,8 +71,7 @@ class Alternative:
     ----------
     form : Form
     behind : float
-        By how much its criterion is worse than the best one's; above 10, the data speak against
-        it.
+        By how much its criterion exceeds the best one's; above 10 the data contradict it.
     """
 
     form: Form
@@ -81,21 +80,20 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScalingModel:
-    """How a metric of a kernel grows: a function, how far to trust it, and what else it may be.
+    """How a metric of a kernel grows: a function, its uncertainty and its runners-up.
 
     Attributes
     ----------
     parameters : tuple of str
     points : float64 array, shape (point, parameter)
     values : float64 array, shape (point,)
-        What the function was fitted to, in the metric's unit.
+        Values that the function was fitted to, in the metric's unit.
     form : Form
     noise : Noise
     runners_up : tuple of Alternative
     intervals : Intervals
     steepest : bool
-        Whether the leading term is the steepest of the search space, so that the truth may be
-        steeper.
+        Whether the leading term is the steepest of the search space; the metric may grow faster.
     """
 
     parameters: tuple[str, ...]
@@ -123,7 +121,7 @@ class ScalingModel:
     def interval(
         self, at: NDArray[np.float64] | float, *, level: float = 0.9
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return where a new measurement lies with the given probability.
+        """Return the interval in which a new measurement lies with the given probability.
 
         Parameters
         ----------
@@ -142,7 +140,7 @@ class ScalingModel:
 
     @property
     def range(self) -> tuple[tuple[float, float], ...]:
-        """Of each parameter, the least and the largest measured value."""
+        """The smallest and the largest measured value of each parameter."""
         return tuple(
             (float(low), float(high))
             for low, high in zip(self.points.min(axis=0), self.points.max(axis=0), strict=True)
@@ -150,7 +148,7 @@ class ScalingModel:
 
     @property
     def smape(self) -> float:
-        """Symmetric mean absolute error of the fit, in percent, as Extra-P gives it."""
+        """Symmetric mean absolute percentage error (SMAPE) of the fit, as in Extra-P."""
         fitted = self.form(self.points)
         size = np.abs(fitted) + np.abs(self.values)
         off = np.divide(np.abs(fitted - self.values), size, out=np.zeros_like(size), where=size > 0)
@@ -158,7 +156,7 @@ class ScalingModel:
 
     @property
     def adjusted_r2(self) -> float:
-        """Share of the variance that the function explains, corrected for its terms."""
+        """Share of the variance that the function explains, adjusted for its number of terms."""
         count = self.values.size
         rest = float(((self.form(self.points) - self.values) ** 2).sum())
         all_of_it = float(((self.values - self.values.mean()) ** 2).sum())
@@ -168,27 +166,27 @@ class ScalingModel:
         return 1.0 - rest / all_of_it * (count - 1) / free
 
     def expression(self, hand: str = "human") -> str:
-        """Write the function: for ``human``, ``latex`` or ``python`` readers."""
+        """Write the function for ``human``, ``latex`` or ``python`` readers."""
         form = self.form
         return HANDS[hand].model(form.constant, form.coefficients, form.terms, self.parameters)
 
     def doubts(self) -> list[str]:
-        """Say what the points do not settle, beside what the runners-up say."""
+        """Say what the points leave open; runners-up are reported separately."""
         found = []
         if not self.form.terms and (direction := self._direction()):
-            found.append(f"{direction} from point to point, but like no term of the search space")
+            found.append(f"{direction} from point to point, but no term of the search space fits")
         elif self._scattered():
-            found.append("the values are far apart, and their mean foretells little")
+            found.append("the values differ widely, so that their mean is a poor prediction")
         if self.steepest:
-            found.append("no term of the search space is steeper: it may grow faster")
+            found.append("the search space has no steeper term: it may grow faster")
         if self.form.terms and self._rests_on_last():
             found.append(
-                "only the largest point differs from a constant: measure it again, and one beyond"
+                "only the largest point differs from a constant: repeat it, and add a larger one"
             )
         return found
 
     def _direction(self) -> str:
-        """Say how each value compares to the one before; empty unless all do alike."""
+        """Say whether all values grow or all fall from point to point; empty otherwise."""
         steps = np.diff(self.values)
         if len(self.parameters) > 1 or steps.size < LEAST_STEPS:
             return ""
@@ -197,12 +195,12 @@ class ScalingModel:
         return "grows" if steps[0] > 0.0 else "falls"
 
     def _scattered(self) -> bool:
-        """Whether a constant stands for values of which one is a multiple of another."""
+        """Whether the model is a constant although the values differ by a factor."""
         low, high = float(self.values.min()), float(self.values.max())
         return not self.form.terms and low > 0.0 and high > APART * low
 
     def _rests_on_last(self) -> bool:
-        """Whether all values but the last are alike, beside what the last differs by."""
+        """Whether only the last value differs from a constant."""
         if len(self.parameters) > 1 or self.values.size <= LEAST_STEPS:
             return False
         others = self.values[:-1]
@@ -236,7 +234,7 @@ class ScalingModel:
         return f"{text}; {other} fits as well"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the function as JSON, under the keys of the ``scale`` contract."""
+        """Return the function as JSON, with the keys of ``hindmost scale --json``."""
         return {
             "range": [list(each) for each in self.range]
             if len(self.parameters) > 1

@@ -35,7 +35,7 @@ def run(tmp_path: Path) -> Run:
             capture_output=True,
             text=True,
             check=False,
-            timeout=180,
+            timeout=600,
             cwd=tmp_path,
         )
         assert done.returncode == 0, done.stderr

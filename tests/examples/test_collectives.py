@@ -106,7 +106,7 @@ def test_the_library_says_what_ompi_info_says(run: Run, example: Example, tmp_pa
     if ompi_info is None or "Open MPI" not in heads["library"]:
         pytest.skip("the library is not Open MPI with its ompi_info")
     printed = subprocess.run(
-        [ompi_info, "--all", "--parsable"], capture_output=True, text=True, check=True, timeout=60
+        [ompi_info, "--all", "--parsable"], capture_output=True, text=True, check=True, timeout=600
     ).stdout
     other = example("control_variables").told_by_ompi_info(printed)
     name, value = heads["control variables"].split(", ")[0].split(" = ")
@@ -141,7 +141,7 @@ def test_the_study_over_ranks_runs(tmp_path: Path) -> None:
             ["sh", str(CASES / "collectives-over-ranks.sh"), what, str(tmp_path / "some")],
             check=True,
             capture_output=True,
-            timeout=120,
+            timeout=600,
             env=environment,
             cwd=ROOT,
         )
@@ -163,7 +163,7 @@ def test_the_study_asks_a_scheduler(
     subprocess.run(
         ["sh", str(CASES / "collectives-over-ranks.sh"), "submit", str(tmp_path / "some")],
         check=True,
-        timeout=60,
+        timeout=600,
         env={**os.environ, "PATH": path, "RANKS": "16 128", "SCHEDULER": scheduler},
     )
     lines = (tmp_path / "asked").read_text().splitlines()

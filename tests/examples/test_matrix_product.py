@@ -10,7 +10,7 @@ import numpy as np
 from tests.examples.conftest import DATA, Run
 
 from hindmost.analysis.readers.read import read_experiment
-from hindmost.models.pmnf.segments.verdict import SegmentVerdict
+from hindmost.models.pmnf.segments.segmentation import SegmentVerdict
 
 Example = Callable[[str], ModuleType]
 CACHES = {

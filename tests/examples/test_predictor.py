@@ -15,7 +15,7 @@ def loop(*words: str, folder: Path) -> str:
         capture_output=True,
         text=True,
         check=True,
-        timeout=120,
+        timeout=600,
         cwd=folder,
     )
     return done.stdout

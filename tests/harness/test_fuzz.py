@@ -167,7 +167,7 @@ def test_the_command_survives_noise(run_file: Path, seed: int) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "survived"

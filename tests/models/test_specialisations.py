@@ -1,7 +1,7 @@
 """How much a first `scale` and a first `history` compile, and that set-up leaves nothing to them.
 
 Counts, not times: numba's own events say what is compiled, parts of loops and numpy's functions
-included.
+included. How many functions numba makes of numpy's differs from version to version.
 """
 
 from __future__ import annotations
@@ -10,22 +10,32 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 
+OWN = {"scale": 14, "history": 38}
+"""Loops of hindmost and their parts that are compiled at most, whatever the version of numba."""
 COMPILED = {"scale": 29, "history": 94}
-"""Functions that are compiled at most. They were 92 and 97, with 33 more wrappers for Python."""
+"""What is compiled at most in all. It was 92 and 97, with 33 more wrappers for Python."""
+COUNTED_WITH = "0.68."
+"""The versions of numba for which the counts of all are known."""
 
 COUNT = """\
 import json, sys
 from numba.core import event
 
 class Count(event.Listener):
-    starts = 0
+    starts, own = 0, set()
     def on_start(self, event):
         self.starts += 1
+        function = getattr(event.data["dispatcher"], "py_func", None)
+        module = getattr(function, "__module__", "")
+        if module.startswith("hindmost."):
+            self.own.add(module + "." + function.__qualname__)
     def on_end(self, event):
         pass
 
@@ -36,12 +46,23 @@ main(sys.argv[2:])
 from hindmost.models.compiled import DECLARED, LOOPS
 specialised = {name: len(LOOPS[name].signatures) for name in DECLARED if name in LOOPS}
 with open(sys.argv[1], "w") as file:
-    json.dump({"compiled": count.starts, "declared": specialised}, file)
+    told = {"compiled": count.starts, "own": sorted(count.own), "declared": specialised}
+    json.dump(told, file)
 """
 
 
-def use(folder: Path, *words: str) -> tuple[int, dict[str, int], str]:
-    """Run the command with loops kept in a folder: compilations, specialisations and stderr."""
+@dataclass(frozen=True)
+class Told:
+    """What a command compiled: all, hindmost's own, types of each declared loop; and its stderr."""
+
+    compiled: int
+    own: list[str]
+    declared: dict[str, int]
+    said: str
+
+
+def use(folder: Path, *words: str) -> Told:
+    """Run the command with loops kept in a folder."""
     told = folder / "told.json"
     environment = {
         **os.environ,
@@ -56,8 +77,7 @@ def use(folder: Path, *words: str) -> tuple[int, dict[str, int], str]:
         text=True,
         check=True,
     )
-    found = json.loads(told.read_text())
-    return found["compiled"], found["declared"], ran.stderr
+    return Told(**json.loads(told.read_text()), said=ran.stderr)
 
 
 def write_experiment(folder: Path) -> Path:
@@ -86,10 +106,12 @@ def write_nights(folder: Path) -> Path:
 @pytest.mark.parametrize("verb", COMPILED)
 def test_a_first_command_compiles_little_and_says_so_once(verb: str, tmp_path: Path) -> None:
     path = write_experiment(tmp_path) if verb == "scale" else write_nights(tmp_path)
-    compiled, declared, said = use(tmp_path, verb, str(path), "--json")
-    assert 0 < compiled <= COMPILED[verb]
-    assert set(declared.values()) == {1}, declared
-    assert said.count("Compiling numerical loops") == 1
-    compiled, declared, said = use(tmp_path, verb, str(path), "--json")
-    assert compiled == 0
-    assert "Compiling" not in said
+    first = use(tmp_path, verb, str(path), "--json")
+    assert 0 < len(first.own) <= OWN[verb], first.own
+    if numba.__version__.startswith(COUNTED_WITH):
+        assert 0 < first.compiled <= COMPILED[verb]
+    assert set(first.declared.values()) == {1}, first.declared
+    assert first.said.count("Compiling numerical loops") == 1
+    second = use(tmp_path, verb, str(path), "--json")
+    assert second.compiled == 0
+    assert "Compiling" not in second.said

@@ -3,10 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import special
+from tests.models.noise.test_maxplus import max_plus_time
 
 from hindmost.errors import UsageError
 from hindmost.models.laws.maximum import maximum_moments
-from hindmost.models.noise.maxplus import fit_max_plus, max_plus_time
+from hindmost.models.noise.maxplus import fit_both
 from hindmost.models.synthetic.solves import draw_work, line_of_ranks, synthetic_solve
 
 
@@ -51,7 +52,7 @@ def test_a_latency_of_its_own_for_every_body() -> None:
     work = np.ones((4, 2))
     times = synthetic_solve(work, latency_s=np.array([0.0, 3.0, 0.0, 3.0]))
     np.testing.assert_allclose(times.durations[:][:, 1], [1.0, 4.0, 1.0, 4.0])
-    assert fit_max_plus(times).predict().seconds == pytest.approx(4 * 1.0 + 4 * 1.5)
+    assert fit_both(times)[0].predict().seconds == pytest.approx(4 * 1.0 + 4 * 1.5)
 
 
 @pytest.mark.parametrize("wrong", [{"lag": -1}, {"restart": 0}])

@@ -121,7 +121,7 @@ def test_singletons_are_refused(ranks: Ranks, tmp_path: Path) -> None:
         text=True,
         check=False,
         env=environment,
-        timeout=60,
+        timeout=600,
     )
     assert launched.returncode == 4, launched.stderr
     assert "started 2 processes, but MPI sees 1" in launched.stderr

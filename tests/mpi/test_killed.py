@@ -18,7 +18,7 @@ from hindmost.errors import DamagedFileError, NotARunFileError
 pytestmark = pytest.mark.mpi
 
 ROUNDS = 3
-LONGEST_WAIT_S = 60
+LONGEST_WAIT_S = 600
 
 
 def ranks_of(launcher: int) -> list[int]:

@@ -21,7 +21,7 @@ from hindmost.harness.runfile.feed_lines import parsed
 
 pytestmark = pytest.mark.mpi
 
-PATIENCE_S = 60.0
+PATIENCE_S = 600.0
 
 
 def lines_of(feed: Path) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ from hindmost.analysis.runs.groups import Group
 from hindmost.analysis.runs.model_input import solve_times
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.events import EventKind
-from hindmost.models.noise.maxplus import fit_max_plus
+from hindmost.models.noise.maxplus import fit_both
 
 pytestmark = pytest.mark.mpi
 
@@ -195,7 +195,7 @@ def test_efficiencies_and_models_see_who_comes_last(loops: dict[str, Run], name:
     assert path.seconds[1] > 0.5 * path.length_s
     times = solve_times(run)
     assert times.events is not None
-    bodies_s = fit_max_plus(times).bodies_s
+    bodies_s = fit_both(times)[0].bodies_s
     assert 0.9 * ITERATIONS * WORK_S < bodies_s < 1.5 * run.solve_time_s
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.conftest import Ranks
+from tests.conftest import Ranks, starter
 from tests.mpi.test_recording import assert_books_close
 
 import hindmost
@@ -29,9 +30,7 @@ comm = MPI.COMM_WORLD
 box = np.zeros(1)
 """
 
-UNKNOWN = (
-    START
-    + """
+UNKNOWN = """
 with hindmost.record("unknown.h5", comm) as recorder:
     for _ in range(4):
         with recorder.iteration():
@@ -44,19 +43,32 @@ with hindmost.record("unknown.h5", comm) as recorder:
             comm.Barrier()
 unknown = comm.gather(int(State(load())["unknown_requests"]))
 if unknown:
-    print(json.dumps(unknown))
+    with open("unknown.json", "w") as file:
+        json.dump(unknown, file)
 """
-)
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """The folder with the files of all loops, and what was printed."""
+
+    folder: Path
+    printed: str
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    """Record the loops on two ranks, one after the other in one program."""
+    folder = tmp_path_factory.mktemp("loops")
+    done = starter(folder)(2, script=START + UNKNOWN + MARKED + AHEAD + NESTED + PIECES)
+    assert done.returncode == 0, done.stderr
+    return Recorded(folder, done.stdout)
 
 
 @pytest.mark.mpi
-def test_files_and_unknown_requests_are_unclassified_and_no_work(
-    ranks: Ranks, tmp_path: Path
-) -> None:
-    done = ranks(2, script=UNKNOWN)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == [4, 4]
-    run = hindmost.open(tmp_path / "unknown.h5")
+def test_files_and_unknown_requests_are_unclassified_and_no_work(recorded: Recorded) -> None:
+    assert json.loads((recorded.folder / "unknown.json").read_text()) == [4, 4]
+    run = hindmost.open(recorded.folder / "unknown.h5")
     assert_books_close(run)
     spent = run.phase("unclassified")
     assert (spent > 0.0).all()
@@ -98,9 +110,7 @@ def test_more_requests_than_the_table_holds(ranks: Ranks, tmp_path: Path) -> Non
     assert run.phase("wait")[1, 0] > 0.0
 
 
-PIECES = (
-    START
-    + """
+PIECES = """
 loop_records.PIECE = 64
 for name, most, calls in (
     ("grown", 1 << 20, lambda step: 10 + 5 * step),
@@ -114,26 +124,21 @@ for name, most, calls in (
                 for _ in range(calls(step)):
                     comm.Allreduce(MPI.IN_PLACE, box)
 """
-)
 
 
 @pytest.mark.mpi
-def test_memory_for_records_grows_between_iterations(ranks: Ranks, tmp_path: Path) -> None:
-    done = ranks(2, script=PIECES)
-    assert done.returncode == 0, done.stderr
-    grown = hindmost.open(tmp_path / "grown.h5").variable("event_kind")
+def test_memory_for_records_grows_between_iterations(recorded: Recorded) -> None:
+    grown = hindmost.open(recorded.folder / "grown.h5").variable("event_kind")
     counts = np.count_nonzero(grown == EventKind.REDUCE, axis=1)
     assert counts.tolist() == [10 + 5 * step for step in range(40)]
     for name in ("full", "sudden"):
-        run = hindmost.open(tmp_path / f"{name}.h5")
+        run = hindmost.open(recorded.folder / f"{name}.h5")
         assert not run.has("event_kind")
         assert "records found no room in memory" in run.header.spec["events_left_out"]
         assert_books_close(run)
 
 
-MARKED = (
-    START
-    + """
+MARKED = """
 with hindmost.record("marked.h5", comm) as recorder:
     for _ in range(4):
         with recorder.iteration():
@@ -145,14 +150,11 @@ with hindmost.record("marked.h5", comm) as recorder:
             with recorder.phase("own"):
                 comm.Allreduce(MPI.IN_PLACE, box)
 """
-)
 
 
 @pytest.mark.mpi
-def test_a_phase_that_takes_all_is_no_work_in_events_either(ranks: Ranks, tmp_path: Path) -> None:
-    done = ranks(2, script=MARKED)
-    assert done.returncode == 0, done.stderr
-    run = hindmost.open(tmp_path / "marked.h5")
+def test_a_phase_that_takes_all_is_no_work_in_events_either(recorded: Recorded) -> None:
+    run = hindmost.open(recorded.folder / "marked.h5")
     assert_books_close(run)
     assert (run.phase("halo") >= 5e-3).all()
     marked = run.variable("event_duration")
@@ -166,31 +168,24 @@ def test_a_phase_that_takes_all_is_no_work_in_events_either(ranks: Ranks, tmp_pa
     np.testing.assert_allclose(read_block(run, slice(None)).local[:-1], run.work[:-1], atol=1e-6)
 
 
-AHEAD = (
-    START
-    + """
+AHEAD = """
 with hindmost.record("ahead.h5", comm) as recorder:
     for _ in range(6):
         with recorder.iteration():
             time.sleep(10e-3 * comm.rank)
             comm.Bcast(box, 0)
 """
-)
 
 
 @pytest.mark.mpi
-def test_a_broadcast_that_is_no_meeting_is_none(ranks: Ranks, tmp_path: Path) -> None:
-    done = ranks(2, script=AHEAD)
-    assert done.returncode == 0, done.stderr
-    run = hindmost.open(tmp_path / "ahead.h5")
+def test_a_broadcast_that_is_no_meeting_is_none(recorded: Recorded) -> None:
+    run = hindmost.open(recorded.folder / "ahead.h5")
     assert np.median(run.phase("wait")[:, 0]) < 5e-3  # the root does not wait
     assert not run.has("event_kind")
     assert "collectives with a root were no meetings" in run.header.spec["events_left_out"]
 
 
-NESTED = (
-    START
-    + """
+NESTED = """
 from hindmost.errors import UsageError
 with hindmost.record("outer.h5", comm) as recorder:
     for _ in range(3):
@@ -205,17 +200,14 @@ with hindmost.record("outer.h5", comm) as recorder:
         with recorder.iteration():
             comm.Barrier()
 """
-)
 
 
 @pytest.mark.mpi
-def test_one_recording_at_a_time(ranks: Ranks, tmp_path: Path) -> None:
-    done = ranks(2, script=NESTED)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("can record one at a time: end that recording first") == 2
-    run = hindmost.open(tmp_path / "outer.h5")
+def test_one_recording_at_a_time(recorded: Recorded) -> None:
+    assert recorded.printed.count("can record one at a time: end that recording first") == 2
+    run = hindmost.open(recorded.folder / "outer.h5")
     assert run.variable("event_kind").tolist() == [[EventKind.REDUCE]] * 6
-    assert not (tmp_path / "inner.h5").exists()
+    assert not (recorded.folder / "inner.h5").exists()
 
 
 SOLVE_INSIDE = """

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.conftest import Ranks
+from tests.conftest import Ranks, starter
 from tests.mpi.test_recording import assert_books_close
 
 import hindmost
@@ -187,25 +189,27 @@ def test_a_loop_that_fails_leaves_no_file(tmp_path: Path) -> None:
 
 
 TOGETHER = """
-import sys
+import json, os
 import hindmost
 import hindmost.errors
 hindmost.listen()
 from mpi4py import MPI
+from hindmost.harness.runfile import writer
 comm = MPI.COMM_WORLD
-case = sys.argv[1]
-given = {"solver": "cg", "x": (1 if comm.rank == 0 else True) if case == "differ" else 1}
-name = f"mine{comm.rank}" if case == "names" else "mine"
-if case == "unwritable" and comm.rank == 0:
-    from hindmost.harness.runfile import writer
-    def refuse(*_): raise RuntimeError("no such kind")
-    writer.make_variables = refuse
-if case == "unfinished" and comm.rank == 0:
-    from hindmost.harness.runfile import writer
-    def refuse(*_): raise ValueError("embedded NULLs")
-    writer.write_attributes = refuse
-try:
-    with hindmost.record(sys.argv[2], comm, name=name, parameters=given) as recorder:
+real = writer.make_variables, writer.write_attributes
+
+def refuse_kind(*_): raise RuntimeError("no such kind")
+def refuse_attributes(*_): raise ValueError("embedded NULLs")
+
+def together(case):
+    given = {"solver": "cg", "x": (1 if comm.rank == 0 else True) if case == "differ" else 1}
+    name = f"mine{comm.rank}" if case == "names" else "mine"
+    writer.make_variables, writer.write_attributes = real
+    if case == "unwritable" and comm.rank == 0:
+        writer.make_variables = refuse_kind
+    if case == "unfinished" and comm.rank == 0:
+        writer.write_attributes = refuse_attributes
+    with hindmost.record(f"{case}/mine.h5", comm, name=name, parameters=given) as recorder:
         for step in range(0 if case == "idle" and comm.rank == 1 else 3):
             try:
                 with recorder.iteration(), recorder.phase("work"):
@@ -215,57 +219,74 @@ try:
                         raise RuntimeError("mine")
             except RuntimeError:
                 pass
-except hindmost.errors.HindmostError as error:
-    # In one piece, so that ranks do not speak at once.
-    print(f"{comm.rank} {type(error).__name__} {error}", flush=True)
+
+said = {}
+for case in sorted(os.listdir()):
+    if os.path.isdir(case):
+        told = ""
+        try:
+            together(case)
+        except hindmost.errors.HindmostError as error:
+            told = f"{type(error).__name__} {error}"
+        said[case] = comm.gather(told)
+if comm.rank == 0:
+    print(json.dumps(said))
 """
+REFUSED = {
+    "taken": "hindmost never overwrites a run",
+    "idle": "No iteration was recorded",
+    "differ": "UsageError parameters: x is 1 on rank 0 and True on rank 1",
+    "names": "UsageError name is 'mine0' on rank 0 and 'mine1' on rank 1",
+    "unwritable": "DataError The run file cannot be written: RuntimeError: no such kind",
+    "unfinished": "DataError The run file cannot be written: ValueError: embedded NULLs",
+}
+
+
+@dataclass(frozen=True)
+class Together:
+    """The folder with a folder for each case, what each said on each rank, and stderr."""
+
+    folder: Path
+    said: dict[str, list[str]]
+    stderr: str
+
+
+@pytest.fixture(scope="module")
+def together(tmp_path_factory: pytest.TempPathFactory) -> Together:
+    folder = tmp_path_factory.mktemp("together")
+    for case in (*REFUSED, "broken", "apart"):
+        (folder / case).mkdir()
+    (folder / "taken" / "mine.h5").write_text("something else")
+    done = starter(folder)(2, script=TOGETHER)
+    assert done.returncode == 0, done.stderr
+    return Together(folder, json.loads(done.stdout), done.stderr)
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize(
-    ("case", "said"),
-    [
-        ("taken", "hindmost never overwrites a run"),
-        ("idle", "No iteration was recorded"),
-        ("differ", "UsageError parameters: x is 1 on rank 0 and True on rank 1"),
-        ("names", "UsageError name is 'mine0' on rank 0 and 'mine1' on rank 1"),
-        ("unwritable", "DataError The run file cannot be written: RuntimeError: no such kind"),
-        ("unfinished", "DataError The run file cannot be written: ValueError: embedded NULLs"),
-    ],
-)
-def test_ranks_fail_together(ranks: Ranks, tmp_path: Path, case: str, said: str) -> None:
-    target = tmp_path / "mine.h5"
-    if case == "taken":
-        target.write_text("something else")
-    done = ranks(2, case, target, script=TOGETHER)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count(said) == 2
-    assert [path.name for path in tmp_path.iterdir() if path.suffix != ".py"] == (
-        ["mine.h5"] if case == "taken" else []
-    )
+@pytest.mark.parametrize("case", REFUSED)
+def test_ranks_fail_together(together: Together, case: str) -> None:
+    assert [REFUSED[case] in said for said in together.said[case]] == [True, True]
+    left = [path.name for path in (together.folder / case).iterdir()]
+    assert left == (["mine.h5"] if case == "taken" else [])
 
 
 @pytest.mark.mpi
-def test_a_broken_body_is_left_out(ranks: Ranks, tmp_path: Path) -> None:
-    done = ranks(2, "broken", tmp_path / "mine.h5", script=TOGETHER)
-    assert done.returncode == 0, done.stderr
-    run = hindmost.open(tmp_path / "mine.h5")
+def test_a_broken_body_is_left_out(together: Together) -> None:
+    assert together.said["broken"] == ["", ""]
+    run = hindmost.open(together.folder / "broken" / "mine.h5")
     assert run.bodies == 2
     assert_books_close(run)
     assert not run.header.complete
     assert run.header.spec["raised"] == [
         {"iteration": 1, "ranks": [0, 1], "errors": ["RuntimeError"]}
     ]
-    assert done.stderr.count("iteration 1 raised RuntimeError on all ranks") == 1
+    assert together.stderr.count("iteration 1 raised RuntimeError on all ranks") == 1
 
 
 @pytest.mark.mpi
-def test_an_iteration_that_raised_on_one_rank_is_left_out_on_all(
-    ranks: Ranks, tmp_path: Path
-) -> None:
-    done = ranks(2, "apart", tmp_path / "mine.h5", script=TOGETHER)
-    assert done.returncode == 0, done.stderr
-    run = hindmost.open(tmp_path / "mine.h5")
+def test_an_iteration_that_raised_on_one_rank_is_left_out_on_all(together: Together) -> None:
+    assert together.said["apart"] == ["", ""]
+    run = hindmost.open(together.folder / "apart" / "mine.h5")
     assert (run.bodies, run.header.iterations) == (1, 1)  # the second is the only one of both
     assert_books_close(run)
     run.verify()
@@ -276,7 +297,7 @@ def test_an_iteration_that_raised_on_one_rank_is_left_out_on_all(
     assert not run.header.complete
     said = "iteration 0 raised RuntimeError on rank 0; iteration 2 raised RuntimeError on rank 1"
     assert said in run.header.spec["failure"]
-    assert done.stderr.count(said) == 1
+    assert together.stderr.count(said) == 1
     assert said in "\n".join(summarise_run(run).lines())
 
 

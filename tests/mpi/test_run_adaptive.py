@@ -6,6 +6,7 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from shutil import copy2
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from hindmost.harness.runfile.reader import Run
 pytestmark = pytest.mark.mpi
 
 SMALL = ("--base", "24x16", "--steps", "4")
+CALM = ("--deck", "timing-a", "--base", "24x16", "--steps", "60", "--cycles", "150")
 LIVELY = replace(
     TIMING_B, name="lively", heats=1, columns=12, rows=16, spacing=1 / 24, steps=3, divide=0.3,
     combine=0.1, buffer=0, growth=16.0,
@@ -106,17 +108,42 @@ def test_predictions_stand_before_their_cycles(recorded: Run) -> None:
         assert predicted[cycle, recorded.predictors.index("online-1")] == pytest.approx(last)
 
 
+LATE = """
+import sys, time
+from types import SimpleNamespace
+from hindmost.harness.adaptive import run as room
+from hindmost.harness.adaptive.kernel import Kernel
+from hindmost.harness.launch import process_age_s
+from hindmost.__main__ import main
+late_s, cycle = [0.0], Kernel.cycle
+room.time = SimpleNamespace(monotonic=lambda: time.monotonic() + late_s[0])
+count = [0]
+def counted(self):
+    done = cycle(self)
+    count[0] += 1
+    if count[0] == AT:
+        late_s[0] = LIMIT_S - 0.5 - process_age_s()
+    return done
+Kernel.cycle = counted
+sys.argv = ["hindmost", *WORDS]
+sys.exit(main())
+"""
+"""The clock by which the run decides jumps after a cycle: half a second is left of the limit."""
+COMPILING = 6
+"""Cycles of the small meshes that compile, before those of the run."""
+
+
 def test_a_time_limit_stops_with_a_checkpoint_that_goes_on(ranks: Ranks, tmp_path: Path) -> None:
-    state = tmp_path / "state.h5"
-    words = ("run", "adaptive", "--checkpoint", state, "--time-limit", "8s")
-    done = ranks(
-        2, *words, "--deck", "timing-a", *SMALL, "--cycles", "1000000", "--out", tmp_path / "first"
-    )
+    state, limit_s = tmp_path / "state.h5", 10**6
+    words = ["run", "adaptive", "--checkpoint", str(state), "--time-limit", f"{limit_s}s"]
+    words += ["--deck", "timing-a", *SMALL, "--cycles", "1000000", "--out", str(tmp_path / "first")]
+    head = f"LIMIT_S, AT, WORDS = {limit_s}, {COMPILING + 9}, {words!r}\n"
+    done = ranks(2, script=head + LATE)
     assert done.returncode == 75, done.stderr
     assert "Stop: " in done.stderr
     run = only_run(tmp_path / "first")
     assert run.header.complete
-    assert 1 < run.bodies < 10**6
+    assert run.bodies == 9
     setting = read_setting(state)
     assert setting.cycle == run.bodies
     cycles = str(setting.cycle + 3)
@@ -132,20 +159,26 @@ def test_a_time_limit_stops_with_a_checkpoint_that_goes_on(ranks: Ranks, tmp_pat
     assert now == before + 3 * changed
 
 
-def test_checkpoints_come_by_the_time_between_failures(ranks: Ranks, tmp_path: Path) -> None:
-    done = ranks(
-        1, "run", "adaptive", "--deck", "timing-a", "--base", "24x16", "--steps", "60",
-        "--cycles", "150", "--mtbf", "0.2s", "--checkpoint", tmp_path / "state.h5",
-        "--out", tmp_path / "runs",
+@pytest.fixture(scope="module")
+def saved(module_ranks: Ranks, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a run that writes checkpoints, and of its last one."""
+    folder = tmp_path_factory.mktemp("saved")
+    done = module_ranks(
+        1, "run", "adaptive", *CALM, "--mtbf", "0.2s", "--checkpoint", folder / "state.h5",
+        "--out", folder / "runs",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    run = only_run(tmp_path / "runs")
+    return folder
+
+
+def test_checkpoints_come_by_the_time_between_failures(saved: Path) -> None:
+    run = only_run(saved / "runs")
     written = run.header.spec["checkpoints"]
     assert written
     assert all(each["bytes"] > 0 and each["seconds"] > 0 for each in written)
     spent = run.phase("checkpoint")[:, 0]
     assert [int(each["cycle"]) for each in written] == np.flatnonzero(spent > 0).tolist()
-    assert read_setting(tmp_path / "state.h5").cycle == written[-1]["cycle"]
+    assert read_setting(saved / "state.h5").cycle == written[-1]["cycle"]
 
 
 POISONED = """
@@ -260,7 +293,8 @@ def test_nothing_is_compiled_in_the_run_cold_or_warm(
 ) -> None:
     words = ["run", "adaptive", "--deck", deck, *SMALL, "--cycles", "8", "--out", str(tmp_path)]
     script = f"WORDS = {words!r}\n" + COUNTED
-    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    # What is compiled counts, not how fast it is.
+    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "NUMBA_OPT": "0"}
     for start in ("cold", "warm"):
         done = ranks(2, script=script, environment=cache)
         assert done.returncode == 0, done.stderr
@@ -310,12 +344,11 @@ def test_a_run_that_is_asked_to_end_keeps_what_it_has(
     assert set(run.edges.epoch.tolist()) == epochs
 
 
-def test_going_on_refuses_what_the_checkpoint_has_otherwise(ranks: Ranks, tmp_path: Path) -> None:
+def test_going_on_refuses_what_the_checkpoint_has_otherwise(
+    ranks: Ranks, saved: Path, tmp_path: Path
+) -> None:
     state, out = tmp_path / "state.h5", tmp_path / "runs"
-    first = ("--deck", "timing-a", "--base", "24x16", "--steps", "60", "--cycles", "150")
-    saving = ("--mtbf", "0.2s", "--checkpoint", state)
-    done = ranks(1, "run", "adaptive", *first, *saving, "--out", out)
-    assert done.returncode == 0, done.stderr
+    copy2(saved / "state.h5", state)
     again = ("run", "adaptive", "--restart", state, "--out", out)
     done = ranks(1, *again, "--cycles", "200000", "--scheme", "2", "--steps", "7")
     assert done.returncode == 2
@@ -329,18 +362,8 @@ def test_going_on_refuses_what_the_checkpoint_has_otherwise(ranks: Ranks, tmp_pa
     )
     assert done.returncode == 2
     assert "a checkpoint of timing-a exists" in done.stderr
-    done = ranks(
-        1,
-        "run",
-        "adaptive",
-        *first,
-        "--time-limit",
-        "1s",
-        "--checkpoint",
-        state,
-        "--out",
-        tmp_path / "none",
-    )
+    limited = ("--time-limit", "1s", "--checkpoint", state, "--out", tmp_path / "none")
+    done = ranks(1, "run", "adaptive", *CALM, *limited)
     assert done.returncode == 75, done.stderr
     assert state.read_bytes() == before
     assert not list((tmp_path / "none").glob("*.h5"))

@@ -37,10 +37,11 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if (ROOT / name).is_symlink() or (ROOT / name).exists():
             shutil.copy2(ROOT / name, target, follow_symlinks=False)
     environment = folder / "environment"
-    subprocess.run([sys.executable, "-m", "venv", environment], check=True)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
     constraints = ROOT / "setup" / "constraints" / "source.txt"
+    pip = (sys.executable, "-m", "pip", "--python", environment / "bin" / "python")
     subprocess.run(
-        [environment / "bin" / "pip", "install", "--quiet", "-c", constraints, folder / "source"],
+        [*pip, "install", "--quiet", "--no-compile", "-c", constraints, folder / "source"],
         check=True,
         env={**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"},
     )

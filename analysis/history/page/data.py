@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import base64
 import json
+import math
+import sys
 import zlib
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from hindmost.analysis.history.judged import JudgedSeries
+from hindmost.analysis.history.judged_series import JudgedSeries
+from hindmost.analysis.history.page.badges import change_badge, interval_level, series_badge
 from hindmost.analysis.history.page.ratios import pair_data
 from hindmost.analysis.history.page.regime_statistics import regime_statistics
-from hindmost.analysis.history.page.verdicts import change_badge, interval_level, series_badge
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.show.html_charts import rounded
 from hindmost.models.changepoint import ChangePoint
@@ -132,7 +134,24 @@ def short(values: Sequence[float]) -> list[float]:
     return rounded(np.array(values))
 
 
+def finite(value: Any) -> Any:
+    """Return JSON without the numbers that it lacks: infinity is the largest float, NaN is null.
+
+    Ratios of values that differ by 1e300 and more overflow.
+    """
+    if isinstance(value, dict):
+        return {key: finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(each) for each in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else math.copysign(sys.float_info.max, value)
+    return value
+
+
 def packed(data: dict[str, Any]) -> str:
     """Deflate data into text for a page."""
-    text = page_json(data, allow_nan=False)
+    try:
+        text = page_json(data, allow_nan=False)
+    except ValueError:
+        text = page_json(finite(data), allow_nan=False)
     return base64.b64encode(zlib.compress(text.encode(), 9)).decode()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hindmost.analysis.history.dates import SECONDS_A_DAY
-from hindmost.analysis.history.judged import JudgedSeries
+from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.page.regime_statistics import five
 from hindmost.analysis.history.pairing import FEWEST, Pairs, means
 from hindmost.analysis.history.ratio_history import RatioHistory, ratio_history
@@ -46,7 +46,11 @@ def pair_data(judged: Sequence[JudgedSeries]) -> list[dict[str, Any]]:
 
     def found(pair: tuple[int, int]) -> dict[str, Any] | None:
         pairs = paired(nights[pair[1]], nights[pair[0]])
-        return record_of(pair, ratio_history(pairs)) if pairs.first.size >= FEWEST else None
+        with np.errstate(over="ignore", under="ignore"):
+            ratio = pairs.second / pairs.first
+        if ratio.size < FEWEST or not (np.isfinite(ratio) & (ratio > 0.0)).all():
+            return None  # too few nights, or a ratio that no float holds
+        return record_of(pair, ratio_history(pairs))
 
     if not wanted:
         return []

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.history.judged import JudgedSeries
+from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.models.changepoint import Regime
 
 FEWEST = 8
@@ -56,9 +56,9 @@ def mean_interval(regime: Regime, level: float, shown: float) -> list[float]:
 
     ends = stdtrit(regime.freedom, [0.5 + 0.5 * shown, 0.5 + 0.5 * level])
     wider = float(ends[0] / ends[1])
-    reach = wider * 0.5 * math.log(regime.interval[1] / regime.interval[0])
-    middle = 0.5 * math.log(regime.interval[1] * regime.interval[0])
-    return [five(math.exp(middle - reach)), five(math.exp(middle + reach))]
+    low, high = (math.log(end) for end in regime.interval)  # their product may overflow
+    middle, reach = 0.5 * (low + high), wider * 0.5 * (high - low)
+    return [five(float(np.exp(end))) for end in (middle - reach, middle + reach)]
 
 
 def normality(

@@ -20,7 +20,7 @@ from hindmost.analysis.history.headline import (
     insignificant_line,
     silence_lines,
 )
-from hindmost.analysis.history.page.verdicts import (
+from hindmost.analysis.history.page.badges import (
     BADGES,
     badge_html,
     change_badge,

@@ -1,1 +1,1 @@
-"""One file a format: how a file of it is recognised, and what is read from it."""
+"""One module per format: how a file is recognised, and what is read from it."""

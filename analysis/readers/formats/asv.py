@@ -9,7 +9,7 @@
 The second version of the format lists columns as above, the first has an object a benchmark, or a
 number. The time is the commit's, in milliseconds, as asv itself plots it: older commits are often
 measured later. A case is a benchmark with its parameters, as asv writes it, and the environment;
-the timer is what it measures: time, memory, peakmemory, or track. null is a failure of these
+the timer is the measured quantity: time, memory, peakmemory, or track. null is a failure of these
 parameters, NaN was skipped. ``benchmarks.json`` next to the machines gives units; without it they
 follow from the benchmarks' names. It also says the version of each benchmark: results of another
 version measured something else and are left out, as asv does. The standard error is that of asv's
@@ -55,7 +55,7 @@ Described = dict[str, JsonObject]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ResultFile:
-    """What is common to all results of a file."""
+    """The data common to all results of a file."""
 
     path: Path
     machine: str
@@ -65,7 +65,7 @@ class _ResultFile:
 
 
 def _described(path: Path, remarks: Remarks) -> Described:
-    """Return what ``benchmarks.json`` says, nothing if it is not there."""
+    """Return the contents of ``benchmarks.json``; empty if it does not exist."""
     for folder in (path.absolute().parent.parent, path.absolute().parent):
         description = folder / BENCHMARKS
         if description.is_file():

@@ -1,6 +1,6 @@
 """Tables of measurements: CSV, also with semicolons or tabs.
 
-The header says what the columns are. Either a row is one measurement (or several: ``value`` may be
+The header declares the columns. Either a row is one measurement (or several: ``value`` may be
 there more than once), with a column ``value``; all columns but those named below are parameters::
 
     p,n,kernel,metric,value
@@ -48,7 +48,7 @@ ROLES = {
     "value": "value",
     "repetition": "repetition",
 }
-"""What columns of a name are for; all others are parameters or metrics."""
+"""Roles of columns by name; all others are parameters or metrics."""
 
 SHOULD_BE = (
     "a table has columns for the parameters and 'value' (with 'kernel' and 'metric' if there are "
@@ -58,7 +58,7 @@ SHOULD_BE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ExperimentColumns:
-    """The role of every column; None where no column has it."""
+    """The column of every role; None if there is none."""
 
     parameters: list[tuple[int, str]]
     metrics: list[tuple[int, str, str]]
@@ -72,7 +72,7 @@ class _ExperimentColumns:
 
 
 def _columns(fields: Sequence[str], wanted: Sequence[str], where: str) -> _ExperimentColumns:
-    """Say what the columns are."""
+    """Determine the roles of the columns."""
     named = names_and_units(fields)
     names = [name for name, _ in named]
     for name in wanted:

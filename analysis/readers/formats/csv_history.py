@@ -1,6 +1,6 @@
 """Tables of nightly results: CSV as Apache Otava reads it, also with semicolons or tabs.
 
-Every row is a run. Either every metric has a column, with a unit if one likes::
+Every row is a run. Either every metric has a column, with an optional unit::
 
     time,commit,solve [s],memory [bytes]
     2021-01-24T05:34:11Z,6177ebf,172.1,571432960
@@ -44,7 +44,7 @@ ROLES = {
     "value": ("value",),
     "unit": ("unit",),
 }
-"""What columns of a name are for, the most telling name first; all others may be metrics."""
+"""Roles of columns by name, the clearest name first; all others may be metrics."""
 
 FAILED = ("false", "no", "fail", "failed", "0")
 
@@ -65,7 +65,7 @@ class _HistoryColumns:
 
 
 def _columns(header: list[str]) -> _HistoryColumns | None:
-    """Say what the columns are; None without a time or anything else."""
+    """Determine the roles of the columns; None without a time, or without anything else."""
     named = names_and_units(header)
     names = [name.lower() for name, _ in named]
     roles = {
@@ -74,7 +74,7 @@ def _columns(header: list[str]) -> _HistoryColumns | None:
         if any(name in names for name in known)
     }
     if "value" not in roles or "metric" not in roles:
-        # Without both a value is a metric like others.
+        # Without both, ``value`` is a metric like any other.
         roles = {role: at for role, at in roles.items() if role not in ("metric", "value", "unit")}
     commits = {
         header[at]: at
@@ -127,7 +127,7 @@ class _HistoryTable:
         return "" if at is None else fields[at]
 
     def cells(self, fields: list[str]) -> list[tuple[str, str, str]]:
-        """Return metric, unit and text of what a row measured."""
+        """Return metric, unit and text of the value in a row."""
         if "value" in self.columns.roles:
             found = [(self.get("metric", fields), self.get("unit", fields))]
             cells = [(name or "value", unit, self.get("value", fields)) for name, unit in found]

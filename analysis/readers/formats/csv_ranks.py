@@ -1,6 +1,6 @@
 """Tables of metrics per rank: CSV, also with semicolons or tabs.
 
-A row for every rank and a column for every metric, as ``rank,host,compute [s],bytes [byte]``;
+A row for every rank and a column for every metric, such as ``rank,host,compute [s],bytes [byte]``;
 ``rank`` and ``host`` (or ``node``) may be left out, and so may units.
 """
 

@@ -138,7 +138,7 @@ def _found(tests: list[_CTest], machine: str, time: float, path: Path) -> Iterat
 
 
 def refuse_listing(path: Path) -> None:
-    """Refuse what ``ctest --show-only=json-v1`` prints.
+    """Refuse the output of ``ctest --show-only=json-v1``.
 
     Raises
     ------

@@ -3,7 +3,7 @@
 ``runs/PREFIX.p4.n10.r1/profile.cubex``: the parameters are in the names of the inner folders, see
 `folder_names`; those that are the same in all are left out, as in Extra-P. Repetitions are folders
 of the same parameters. A kernel is a call path, and its value is that of the call path alone, or
-with what it calls where ``inclusive`` is asked for. The values of all locations (ranks and threads)
+with its callees if ``inclusive`` is requested. The values of all locations (ranks and threads)
 are combined by their mean, as Extra-P does for weak scaling, or by their maximum or sum; Extra-P
 uses the sum for strong scaling. Call paths that are missing at some points stay separate series;
 Extra-P adds them to their callers.
@@ -75,7 +75,7 @@ def _profile(
 def _values(
     profile: Any, request: ExperimentRequest
 ) -> tuple[dict[tuple[str, str], tuple[float, str]], list[str]]:
-    """Return what `_profile` does of an open profile."""
+    """Return the result of `_profile` for an open profile."""
     over_ranks = OVER_RANKS[request.over_ranks]
     found: dict[tuple[str, str], tuple[float, str]] = {}
     empty: list[str] = []

@@ -65,7 +65,7 @@ def _by_id(data: JsonObject, sort: str, path: Path) -> dict[int, JsonObject]:
         where = f"{path}: {sort}[{at}]"
         number = _id(entry, "id", where)
         if number in found:
-            raise DataError(f"{where}: id {number} comes twice in {sort}; every id stands once.")
+            raise DataError(f"{where}: id {number} occurs twice in {sort}; ids must be unique.")
         found[number] = entry
     return dict(sorted(found.items()))
 

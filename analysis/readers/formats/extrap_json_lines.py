@@ -1,6 +1,6 @@
 """Extra-P's JSON lines, and TaLPas lines, which differ in a key and in their separators.
 
-One measurement a line, or several at the same point::
+One measurement per line, or several at the same point::
 
     {"params": {"p": 4, "n": 1000}, "callpath": "main->compute", "metric": "time", "value": 6.0}
     {"params": {"p": 4, "n": 1000}, "value": [6.0, 6.1]}

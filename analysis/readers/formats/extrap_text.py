@@ -11,7 +11,7 @@
 
 A point that was not measured keeps its place by a line ``DATA`` without numbers. A point that
 POINTS names twice is one point: with a DATA line for each mention the values are repetitions; with
-one for each different point they are what Extra-P reads.
+with one for each distinct point, files are as Extra-P reads them.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def _not_a_number(words: list[str], at: str) -> str:
 
 
 def _points(text: str, parameters: int, at: str) -> list[Point]:
-    """Read points: in parentheses, which may be nested, or bare where there is one parameter."""
+    """Read points: in parentheses, which may be nested, or without, for one parameter."""
     points: list[Point] = []
     inner: list[float] = []
     depth = 0

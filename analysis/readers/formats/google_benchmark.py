@@ -1,4 +1,4 @@
-"""JSON of Google Benchmark (``--benchmark_out``), one file a run of a program.
+"""JSON of Google Benchmark (``--benchmark_out``), one file per run of a program.
 
 ::
 
@@ -8,8 +8,8 @@
 
 A case is a benchmark of a program, and the timers are ``real_time``, ``cpu_time`` and all counters;
 rates, as ``items_per_second``, should be large. Repetitions are one value, their median. Aggregates
-are left out, except where only these were written: then it is their mean, with their standard
-deviation. The commit is what the context has under a name like ``git_commit``
+are left out, unless only these were written: then it is their mean, with their standard
+deviation. The commit is a value of the context with a name like ``git_commit``
 (``--benchmark_context=git_commit=...``).
 """
 
@@ -40,16 +40,16 @@ NO_COUNTERS = (
     *("repetition_index", "threads", "iterations", "time_unit", "aggregate_name", "aggregate_unit"),
     *("label", "error_occurred", "error_message", "skipped", "skip_message"),
 )
-"""What every result says besides its times and counters."""
+"""Keys of every result other than its times and counters."""
 
 AGGREGATES = ("mean", "median", "stddev", "cv", "BigO", "RMS")
 
 
 def _aggregate(entry: JsonObject) -> str:
-    """Return what of repetitions a result is, empty for a repetition."""
+    """Return the kind of aggregate of a result; empty for a repetition."""
     if "run_type" in entry:
         return str(entry.get("aggregate_name", "")) if entry["run_type"] == "aggregate" else ""
-    # Versions before 1.5 tell it by the name alone.
+    # Before version 1.5, only the name shows it.
     ending = str(entry["name"]).rpartition("_")[2]
     return ending if ending in AGGREGATES else ""
 
@@ -71,7 +71,7 @@ def _timers(entry: JsonObject) -> list[str]:
 
 
 def _of_repetitions(entries: list[JsonObject]) -> tuple[JsonObject, dict[str, StandardError]]:
-    """Return values and standard errors; a single value as it is, even if it is not a number."""
+    """Return values and standard errors; a single value unchanged, even if not a number."""
     values: JsonObject = {}
     errors: dict[str, StandardError] = {}
     for timer in _timers(entries[0]):

@@ -12,11 +12,10 @@ Version 2::
          {"time_wall_clock": {"value": 0.1, "unit": "second"}, "exit_code": 0}]}]}
 
 A case is a command, or its name, with those of its parameters that it does not show. The timers are
-``time`` (the clock on the wall) and ``memory`` (the peak, where it was measured); runs are one
+``time`` (wall clock) and ``memory`` (the peak, if measured); runs are one
 value, their median. A command of which a run ended with another status than 0 failed. Version 1 has
 no date: the name of the file or of its folder gives it, or else the file's modification time, with
 a warning. Of files with the same contents the oldest counts.
-# Versions before 1.5 tell it by the name alone.@@# Versions before 1.5 show it in the name alone.
 """
 
 from __future__ import annotations

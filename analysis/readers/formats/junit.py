@@ -11,7 +11,7 @@
 
 The case is the class and the name of a test (the name alone where both are the same, as ctest has
 them), and its only timer is ``time``. A test that failed is a failed run and gives no time; one
-that was skipped or disabled gives neither. The machine is what the folder says, else the host of
+that was skipped or disabled gives neither. The machine is that of the folder, else the host of
 the suite. Times of day have no offset in most files and count as UTC; for a file without a time,
 see `path_names.dated`. Properties of a suite that are named like commits are its commits.
 """
@@ -40,13 +40,13 @@ BAD = {
     "flakyFailure": "failed at first",
     "flakyError": "ended with an error at first",
 }
-"""Elements within a test that failed, and what became of it."""
+"""Elements of a failed test, and the outcome that they mean."""
 SKIPPED_BY = "SKIP_"
-"""What ctest's message begins with where a test skipped itself."""
+"""The begin of ctest's message if a test skipped itself."""
 NOT_RUN = {"disabled", "notrun", "suppressed", "skipped"}
 
 NO_MACHINES = {"test", "tests", "junit", "ctest", "pytest", "unit", "surefire"}
-"""What folders of results are called by tools, as ``test-results``."""
+"""Names that tools give to folders of results, such as ``test-results``."""
 
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d*)?")
 

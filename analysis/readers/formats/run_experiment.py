@@ -1,6 +1,6 @@
 """Run files of hindmost as an experiment: a folder of runs over ranks, unknowns or both.
 
-A kernel is a solver on a workload, and whatever differs between the runs besides the parameters:
+A kernel is a solver on a workload, and all other differences between runs except parameters:
 restart, options, software, machine. Its size is the one that changes least often: over ranks, the
 unknowns of a strong scaling study and the unknowns per rank of a weak one. Host names do not
 separate kernels, since a study over ranks goes over hosts. Repeats of a configuration are
@@ -21,7 +21,13 @@ from hindmost.analysis.readers.run_parameters import (
     number,
     parameter,
 )
-from hindmost.analysis.runs.configuration import GROWS, LONGEST_WORD, apart, configuration
+from hindmost.analysis.runs.configuration import (
+    GROWS,
+    LONGEST_WORD,
+    apart,
+    configuration,
+    mixed_values,
+)
 from hindmost.analysis.runs.read import incomplete
 from hindmost.errors import DamagedFileError, DataError, NotARunFileError
 from hindmost.harness.runfile.provenance import THREAD_VARIABLES
@@ -43,7 +49,7 @@ FOLLOWS = {
 
 
 def _complete(paths: tuple[Path, ...], into: ExperimentGathering) -> list[Run]:
-    """Open what can be of use, and remark on the rest."""
+    """Open the usable files, and remark on the others."""
     runs: list[Run] = []
     unreadable: list[DataError] = []
     for path in paths:
@@ -75,7 +81,7 @@ def _size(run: Run, name: str) -> str | None:
 
 
 def _separating_sizes(runs: list[Run], chosen: tuple[str, ...]) -> list[str]:
-    """Return the sizes besides the parameters that can separate runs into kernels."""
+    """Return the sizes other than parameters that can separate runs into kernels."""
     sizes = SIZES_OF_CELLS if set(chosen) & {"cells", "cells-per-rank"} else SIZES
     taken = {*chosen, *(part for name in chosen for part in FOLLOWS.get(name, ()))}
     known = [name for name in sizes if name not in taken]
@@ -142,25 +148,6 @@ def _kernels(runs: list[Run], chosen: tuple[str, ...]) -> tuple[list[str], list[
     return titles, list(numbers)
 
 
-def _remark_on_texts(runs: list[Run], into: ExperimentGathering) -> None:
-    """Remark on values that some runs give as a number and others as text, and that count alike."""
-    first: dict[tuple[str, str], dict[bool, Path]] = {}
-    for run in runs:
-        given = run.header.spec.get("parameters")
-        for name, value in given.items() if isinstance(given, dict) else ():
-            if number(str(value)) is not None:
-                first.setdefault((name, str(value)), {}).setdefault(
-                    isinstance(value, str), run.path
-                )
-    for (name, value), places in first.items():
-        if len(places) == 2:
-            into.remarks.add(
-                "values given as text and as a number",
-                f"{name} is the text '{value}' in {places[True]} and the number {value} in "
-                f"{places[False]}; both count as {value}. Give it in one way.",
-            )
-
-
 def read_runs(
     paths: tuple[Path, ...], request: ExperimentRequest, into: ExperimentGathering
 ) -> None:
@@ -169,7 +156,9 @@ def read_runs(
     runs = _complete(paths, into)
     check_names(chosen, runs)
     into.declare(chosen, "run files")
-    _remark_on_texts(runs, into)
+    for mixed in mixed_values(runs):
+        remark = f"{mixed.explain()}. Give it in one way."
+        into.remarks.add("values given as text and as a number", remark)
     kernels, others = _kernels(runs, chosen)
     if others and not request.parameters:
         into.remarks.add(

@@ -3,8 +3,8 @@
 A case is a solver on a workload with its configuration, and a machine is the cluster that the
 scheduler names, or the host. The timers are the solve (the slowest rank's), the median iteration
 and the mean of every phase in an iteration; those are parts of the solve. The median iteration and
-the phases are of the rank where they are largest; the median iteration of a run that kept full
-records of some ranks is of these only, and a remark says so. What was measured is the commit of the
+the phases are those of the rank with most; for a run with full records of some ranks, the median
+iteration is of these only, and a remark says so. The measured software is the commit of the
 repository around the run, and the version of PETSc. An incomplete run is a failed one.
 """
 
@@ -55,7 +55,7 @@ def _commits(run: Run) -> dict[str, str]:
 
 
 def _error_of_median(run: Run) -> float:
-    """Return the standard error of the median iteration of the rank where it is largest.
+    """Return the standard error of the median iteration, of the rank with the largest median.
 
     The deviation is that of a normal law with the same quartiles, so that detours do not count;
     iterations are assumed to be independent.

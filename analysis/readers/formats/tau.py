@@ -35,7 +35,7 @@ def read_tau(path: Path) -> RankColumns:
     Raises
     ------
     DataError
-        A file is not what TAU writes, or files measure different metrics.
+        A file is not from TAU, or files contain different metrics.
     """
     found: dict[int, dict[str, float]] = {}
     units: set[str] = set()
@@ -84,7 +84,7 @@ def read_profile(file: Path) -> tuple[str, dict[str, float]]:
             value = float("nan")
         if function is None or not np.isfinite(value):
             raise DataError(f"{file}, line {number}: not a function's line of TAU.")
-        if " => " not in function[1]:  # call paths repeat what the functions have
+        if " => " not in function[1]:  # call paths repeat the times of functions
             values[function[1].strip()] = values.get(function[1].strip(), 0.0) + value
     if len(lines) < 2 + int(head[1]):
         raise DataError(f"{file} ends before its {head[1]} functions do; copy it again.")

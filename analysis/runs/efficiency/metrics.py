@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from hindmost.analysis.show.table import Graded
 from hindmost.text import percent
 
 GOOD, FAIR = 0.9, 0.8
@@ -75,4 +76,7 @@ OF_SCALING = (
 
 def share(value: float | None) -> str:
     """Write an efficiency in percent with its mark; unknown ones are left empty."""
-    return "" if value is None else f"{percent(value)}{Grade.of(value).mark}"
+    if value is None:
+        return ""
+    grade = Grade.of(value)
+    return Graded(percent(value), grade, grade.mark)

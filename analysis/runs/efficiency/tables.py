@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from hindmost.analysis.runs.efficiency.metrics import METRICS, OF_RUN, Metric, share
 from hindmost.analysis.runs.efficiency.of_run import RunEfficiencies
@@ -36,15 +36,28 @@ def times_of(kernel: KernelEfficiencies) -> list[str]:
     return [f"{seconds(column.of.whole.run_time_s)} " for column in kernel.columns]
 
 
-def parts_table(title: str, head: str, parts: Iterable[tuple[str, Efficiencies]]) -> Table:
+def parts_table(head: str, parts: Iterable[tuple[str, Efficiencies]], *title: str) -> Table:
     """Make the table of the parts of a run: windows, nodes or places."""
+    rows = (
+        (name, each.run_time_s, {metric.name: getattr(each, metric.name) for metric in OF_RUN})
+        for name, each in parts
+    )
+    return shares_table(head, rows, *title)
+
+
+def shares_table(
+    head: str, rows: Iterable[tuple[str, float, Mapping[str, float | None]]], *title: str
+) -> Table:
+    """Make a table of names, run times in seconds and efficiencies by name."""
     names = ("run time", *(metric.name.replace("_", " ") for metric in OF_RUN))
-    rows = []
-    for name, each in parts:
-        cells = (share(getattr(each, metric.name)) for metric in OF_RUN)
-        rows.append((name, seconds(each.run_time_s), *cells))
-    columns = (Column(head), *(Column(name, RIGHT) for name in names))
-    return Table(title=(title,), columns=columns, rows=rows)
+    return Table(
+        title=title,
+        columns=(Column(head), *(Column(name, RIGHT) for name in names)),
+        rows=[
+            (name, seconds(run_time_s), *(share(shares[metric.name]) for metric in OF_RUN))
+            for name, run_time_s, shares in rows
+        ],
+    )
 
 
 def part_tables(of: RunEfficiencies, *, windows: bool, places: bool) -> list[Table]:
@@ -54,11 +67,11 @@ def part_tables(of: RunEfficiencies, *, windows: bool, places: bool) -> list[Tab
         return tables
     if len(of.nodes) > 1:
         parts = [(f"{node} ({each.ranks})", each) for node, each in of.nodes.items()]
-        tables.append(parts_table(f"{name} by node", "node (ranks)", parts))
+        tables.append(parts_table("node (ranks)", parts, f"{name} by node"))
     if windows:
         parts = [(f"{each.first} to {each.last - 1}", each.efficiencies) for each in of.windows]
-        tables.append(parts_table(f"{name} over time", "bodies", parts))
+        tables.append(parts_table("bodies", parts, f"{name} over time"))
     if places and of.places:
         parts = [(str(place), each) for place, each in of.places.items()]
-        tables.append(parts_table(f"{name} through the restart cycle", "place", parts))
+        tables.append(parts_table("place", parts, f"{name} through the restart cycle"))
     return tables

@@ -1,4 +1,4 @@
-"""Dividing and combining cells, as far as neighbours allow."""
+"""Division and combination of cells, within the limits set by neighbours."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from hindmost.harness.adaptive.mesh.target_levels import settle_loop, wish_loop
 from hindmost.models.compiled import compiled
 
 RAISED, DIVIDED, COMBINED, OWNED = range(4)
-"""Places of what is counted on the way."""
+"""Indices of the counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adapted:
-    """What one call of `Mesh.adapt` did on this rank.
+    """The result of a call of `Mesh.adapt` on this rank.
 
     Attributes
     ----------
     divided : int
-        Cells that were divided.
+        Number of cells that were divided.
     combined : int
-        Cells that came to be by combining four.
+        Number of cells that result from combining four.
     sweeps : int
         Rounds of exchange and reduction until neighbours differed by at most one level.
     held : bool
-        Nothing divided, on any rank, because of `most_cells`.
+        Whether `most_cells` prevented division, on all ranks.
     """
 
     divided: int
@@ -41,7 +41,7 @@ class Adapted:
 
 
 class Adaption:
-    """Memory for the levels that cells are to have, and for what is counted."""
+    """Memory for the target levels of cells, and for the counts."""
 
     def __init__(self) -> None:
         self._target = np.empty((0, 1), np.int8)
@@ -56,7 +56,7 @@ class Adaption:
         state: NDArray[np.float64],
         most_cells: int | None,
     ) -> tuple[NDArray[np.float64], Adapted]:
-        """Adapt the cells of a part, and say on all ranks alike whether any changed. Collective."""
+        """Adapt the cells of a part; return on all ranks whether any changed. Collective."""
         rows = connection.patch.owned + connection.patch.ghosts
         if self._target.shape[0] < rows:
             self._target = np.empty((roomy(rows), 1), np.int8)
@@ -87,7 +87,7 @@ class Adaption:
     def _settle(
         self, part: MeshPart, connection: Connection, flags: NDArray[np.int8], *, most: int
     ) -> int:
-        """Fill the target levels and the counts of this rank and of all; return the sweeps."""
+        """Fill target levels, and counts of this rank and of all; return the sweeps."""
         cells, patch = part.store.cells, connection.patch
         target = self._target.reshape(-1)
         compiled(wish_loop)(part.owned, part.levels, most, flags, cells.level, cells.key, target)
@@ -102,6 +102,6 @@ class Adaption:
             )  # fmt: skip
             part.communicator.Allreduce(self._here, self._total)
             sweeps += 1
-            # What one rank raised is settled; what it raised may concern another.
+            # Levels raised on one rank may require changes on another.
             if self._total[RAISED] == 0 or part.communicator.size == 1:
                 return sweeps

@@ -1,4 +1,4 @@
-"""Cells as they cross a wall: to a checkpoint and back."""
+"""Cells in checkpoints, and their number in blocks of the domain."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Cells:
     Attributes
     ----------
     i, j : int32 arrays, shape (cell,)
-        In cells of their own level.
+        Indices at the level of each cell.
     level : int8 array, shape (cell,)
         0 for cells of the base mesh.
     """
@@ -27,18 +27,18 @@ class Cells:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockLoads:
-    """How many cells a rank has in each block of the domain.
+    """The number of cells of a rank in each block of the domain.
 
-    A block that is cut by the border of two ranks is given by both.
+    A block that two ranks share appears on both.
 
     Attributes
     ----------
     block : int64 array, shape (block of this rank,)
-        Row by row over the domain.
+        Block number, row by row over the domain.
     owner : int32 array, shape (block of this rank,)
         This rank.
     load : int64 array, shape (block of this rank,)
-        Cells.
+        Number of cells.
     """
 
     block: NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""What connects the cells of a rank: runs, ghosts, faces, walls and their exchange."""
+"""The connection of a rank's cells: ghosts, faces, walls and the exchange."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hindmost.models.compiled import compiled
 
 
 class Connection:
-    """Memory for what connects cells, filled anew after every change.
+    """Memory for the connection of cells, filled again after every change.
 
     Attributes
     ----------
@@ -39,12 +39,12 @@ class Connection:
         self._wall_side = np.empty(0, np.int8)
 
     def renew(self, part: MeshPart) -> None:
-        """Connect the cells anew. Collective among neighbours.
+        """Connect the cells. Collective among neighbours.
 
         Raises
         ------
         DataError
-            Neighbours differ by more than one level, as only given cells can.
+            Neighbours differ by more than one level, which only given cells can.
         """
         if hasattr(self, "exchange"):
             self.exchange.close()
@@ -112,6 +112,6 @@ class Connection:
         self.exchange = self._way.make(communicator, mirrors)
 
     def incoming(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return the ranks that ghosts come from, and how many come from each."""
+        """Return the ranks that ghosts come from, and the number from each."""
         mirrors = self.exchange.mirrors
         return mirrors.peers, np.diff(mirrors.received)

@@ -1,7 +1,7 @@
-"""Exchange of ghosts: rows that others need are packed and sent, ghosts arrive in one piece each.
+"""Exchange of ghosts: rows that others need are packed and sent; ghosts arrive contiguously.
 
-Two ways, which move the same bytes: persistent requests, made at the first exchange of so many
-columns after the mesh changed, and nonblocking messages made every time.
+There are two methods, which move the same bytes: persistent requests, created at the first exchange
+of a number of columns after the mesh changed, and nonblocking messages.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ TAG = 71
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mirrors:
-    """Which rows go where.
+    """The rows that each peer needs.
 
     Attributes
     ----------
     peers : int32 array, shape (peer,)
-        Ranks; what goes to one and what comes from it may differ in number.
+        Ranks; numbers of rows sent and received may differ.
     row : int32 array, shape (mirror,)
-        Owned rows that peers need, one peer after the other.
+        Owned rows that peers need, peer by peer.
     sent, received : int64 arrays, shape (peer + 1,)
-        Where the mirrors of each peer begin in `row`, and its ghosts after the owned rows.
+        Begin of each peer's mirrors in `row`, and of its ghosts after the owned rows.
     owned : int
     """
 
@@ -43,7 +43,7 @@ class Mirrors:
 
 
 class Packing:
-    """What both ways share: the mirrors, packed."""
+    """The packed mirrors, which both methods share."""
 
     def __init__(self, communicator: Any, mirrors: Mirrors) -> None:
         self.communicator = communicator
@@ -52,7 +52,7 @@ class Packing:
 
     @property
     def messages(self) -> int:
-        """Messages that this rank sends in one exchange."""
+        """Number of messages that this rank sends in one exchange."""
         return int(self.mirrors.peers.size)
 
     def bytes_sent(self, columns: int) -> int:
@@ -60,7 +60,7 @@ class Packing:
         return 8 * columns * int(self.mirrors.row.size)
 
     def _packed(self, field: NDArray[Any]) -> NDArray[Any]:
-        """Return the buffer of the mirrors, filled."""
+        """Fill and return the buffer of the mirrors."""
         kind = (field.dtype.char, field.shape[1])
         if kind not in self._buffers:
             self._buffers[kind] = np.empty((self.mirrors.row.size, field.shape[1]), field.dtype)
@@ -70,7 +70,7 @@ class Packing:
 
 
 class NonblockingExchange(Packing):
-    """Isend from the packed mirrors, Irecv straight into the ghost rows."""
+    """Isend from the packed mirrors, Irecv directly into the ghost rows."""
 
     def fill(self, field: NDArray[Any]) -> None:
         """Fill the ghost rows of a field, shape (at least owned + ghosts, columns), contiguous."""
@@ -92,7 +92,7 @@ class NonblockingExchange(Packing):
         MPI.Request.Waitall(requests)
 
     def close(self) -> None:
-        """Give nothing back: no request outlives an exchange."""
+        """Do nothing: no request outlives an exchange."""
 
 
 class PersistentExchange(Packing):
@@ -116,7 +116,7 @@ class PersistentExchange(Packing):
             self._prepare(kind, buffer)
         MPI.Prequest.Startall(self._requests[kind])
         MPI.Request.Waitall(self._requests[kind])
-        # Requests are bound to their memory, and fields are many: so one copy of the ghosts.
+        # Requests are bound to memory, but fields vary: therefore the ghosts are copied once.
         arrivals = self._arrivals[kind]
         field[mirrors.owned : mirrors.owned + arrivals.shape[0]] = arrivals
 
@@ -132,7 +132,7 @@ class PersistentExchange(Packing):
         self._arrivals[kind], self._requests[kind] = arrivals, requests
 
     def close(self) -> None:
-        """Give the requests back to MPI."""
+        """Free the requests."""
         for requests in self._requests.values():
             for request in requests:
                 request.Free()
@@ -140,7 +140,7 @@ class PersistentExchange(Packing):
 
 
 class ClosableExchange(HaloExchange, Protocol):
-    """An exchange as the mesh holds it, which fills int8 fields as well."""
+    """An exchange of the mesh, which also fills int8 fields."""
 
     mirrors: Mirrors
 
@@ -148,18 +148,18 @@ class ClosableExchange(HaloExchange, Protocol):
         """Fill the ghost rows of a field."""
 
     def close(self) -> None:
-        """Give back what it holds of MPI."""
+        """Free its resources of MPI."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExchangeWay:
-    """A way to exchange ghosts, by name.
+    """A method to exchange ghosts.
 
     Attributes
     ----------
     name : str
     make : function
-        Of a communicator and mirrors.
+        Makes it from a communicator and mirrors.
     """
 
     name: str
@@ -173,7 +173,7 @@ EXCHANGES: Registry[ExchangeWay] = Registry(
         ExchangeWay(name="nonblocking", make=NonblockingExchange),
     ),
 )
-"""Ways to exchange ghosts that ``--exchange`` knows."""
+"""The methods of ``--exchange``."""
 
 
 def pack_loop(row: NDArray[np.int32], field: NDArray[Any], buffer: NDArray[Any]) -> None:

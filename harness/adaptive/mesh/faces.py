@@ -1,8 +1,8 @@
 """Faces and walls of a rank's cells, found from their keys.
 
-Where the upper neighbour of a cell begins follows from the cell's key alone: one more in the bits
-of the axis. If they run over, the neighbour is in the base cell ahead, else in the same one; there
-the last cell that does not begin later is found by halving, in a run of a few cells.
+The position of a cell's upper neighbour follows from the cell's key: add one in the bits of the
+axis. If they overflow, the neighbour is in the base cell ahead, else in the same one. There a
+binary search over a few cells finds the last one that does not begin later.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ def face_loop(
 ) -> int:
     """Fill the faces across an axis, by the keys of their lower, then of their upper cells.
 
-    Base cells ("roots") are in the order of the whole mesh, ghosts among them, so the faces of a
-    cell follow each other alike on any number of ranks. A face has an owned cell: one whose root is
-    from `first_root` to before `last_root`.
+    Base cells ("roots") are in the order of the whole mesh, including ghosts, so that the faces of
+    a cell have the same order on any number of ranks. At least one cell of a face is owned: its
+    root is in `first_root` to `last_root` - 1.
 
     Parameters
     ----------
@@ -42,14 +42,14 @@ def face_loop(
     begin, end : int32 arrays, shape (root,)
         Rows of the cells of a root.
     ahead : int32 array, shape (root,)
-        The root ahead along the axis; -1 for none, and from ghosts to ghosts.
+        The root ahead along the axis; -1 if there is none, or both are ghosts.
     lower, upper, finer
-        To be filled; see `Faces`.
+        Output; see `Faces`.
 
     Returns
     -------
     int
-        How many; below 0 if a neighbour of row -1 - that is finer by two levels or more.
+        Number of faces; if a neighbour of row r is finer by two levels or more, -1 - r.
     """
     inside = along | across
     second = np.int64(2 >> axis)
@@ -120,12 +120,12 @@ def wall_loop(
     cell: NDArray[np.int32],
     side: NDArray[np.int8],
 ) -> int:
-    """Fill the walls, by the keys of their cells; return how many.
+    """Fill the walls, by the keys of their cells; return their number.
 
     Parameters
     ----------
     roots, sides : arrays, shape (root on the border,)
-        Base cells, and bit by bit which of their `SIDES` are walls.
+        Base cells, and a bit for each of their `SIDES` that is a wall.
     """
     n = 0
     for at in range(len(roots)):

@@ -1,7 +1,7 @@
 """Ghosts: the cells of other ranks that share a face with an owned one.
 
-Who touches a neighbour's region must be known to its owner, and the other way round, so each rank
-finds by itself what to send; no rank asks, and none holds the whole mesh.
+If a rank's region touches another's, both know it. Therefore each rank determines what to send
+without a request, and no rank stores the whole mesh.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ def find_mirrors(
     end: NDArray[np.int32],
     room: NDArray[np.int32],
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return the owned rows that each peer needs, and where each peer's begin.
+    """Return the owned rows that each peer needs, and the begin of each peer's rows.
 
     Parameters
     ----------
     begin, end : int32 arrays, shape (root,)
         Rows of the cells of a root.
     room : int32 array
-        Memory for the rows, if it suffices.
+        Memory for the rows, used if large enough.
     """
     x_bits, y_bits = masks(levels)
     start = np.zeros(roots.peers.size + 1, np.int64)
@@ -46,8 +46,8 @@ def find_mirrors(
         if filling:
             np.cumsum(start, out=start)
             room = longer(room, int(start[-1]))
-        # Counts go one place up, so that the running sum is where each peer begins; filling then
-        # goes through the beginnings.
+        # Counts are shifted by one, so that their running sum is the begin of each peer's rows;
+        # filling then advances these begins.
         place = start[:-1].copy() if filling else start[1:]
         loop(
             filling, levels, x_bits, y_bits, roots.border, roots.border_peer, begin, end,
@@ -71,7 +71,7 @@ def mirror_loop(
     place: NDArray[np.int64],
     rows: NDArray[np.int32],
 ) -> None:
-    """Count the mirrors of each peer in `place`, or put them there and count on."""
+    """Count the mirrors of each peer in `place`, or store them at these places."""
     for at in range(len(border)):
         root = border[at]
         for c in range(begin[root], end[root]):
@@ -98,12 +98,12 @@ def fetch_ghosts(
     cells: Columns,
     owned: int,
 ) -> tuple[NDArray[np.int32], Mirrors]:
-    """Send mirrors to their peers and return what comes: ghosts, and what exchanges them.
+    """Send mirrors to their peers; return the ghosts and the data for their exchange.
 
     Returns
     -------
     int32 array, shape (ghost, 3)
-        i, j and level, by the rank of their owner, then in its order.
+        i, j and level, by owner, then in the owner's order.
     Mirrors
     """
     total = int(start[-1])

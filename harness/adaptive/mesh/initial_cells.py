@@ -1,4 +1,4 @@
-"""The cells that a mesh begins with: the base mesh, or given ones, which are checked."""
+"""The initial cells of a mesh: the base mesh, or given cells, which are checked."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def base_part(tables: Tables, rank: int, ranks: int) -> Cells:
 
 
 def check_cells(communicator: Any, cells: Cells, base: tuple[int, int], levels: int) -> None:
-    """Raise a DataError unless the cells lie in the domain and are as large as it. Collective."""
+    """Raise a DataError unless the cells lie in the domain and have its area. Collective."""
     level = cells.level.astype(np.int64)
     outside = (level < 0) | (level > levels)
     level = np.clip(level, 0, levels)
@@ -49,9 +49,9 @@ def check_cells(communicator: Any, cells: Cells, base: tuple[int, int], levels: 
 def check_order(
     communicator: Any, key: NDArray[np.int64], level: NDArray[np.int8], levels: int, order: str
 ) -> None:
-    """Raise a DataError unless cells begin one after the other, on all ranks. Collective.
+    """Raise a DataError unless the keys of cells ascend over all ranks. Collective.
 
-    With `check_cells` that means that they tile the domain.
+    Together with `check_cells` this means that the cells tile the domain.
     """
     after = key + (np.int64(1) << 2 * (levels - level.astype(np.int64)))
     ends = np.full(3, -1, np.int64)

@@ -1,7 +1,7 @@
-"""Keys of cells: where they stand in the order.
+"""Keys of cells: their positions in the order.
 
-A key is at the finest level: that of the base cell in the high bits, Morton's index within it in
-the low ones, x in the even and y in the odd. A cell of level l takes up 4^(levels - l) keys.
+A key refers to the finest level: the base cell's key in the high bits, and Morton's index within it
+in the low bits, x in even and y in odd ones. A cell of level l covers 4^(levels - l) keys.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Where the order is cut into the parts of the ranks: only between base cells.
+"""The split of the order into the parts of the ranks, only between base cells.
 
-So siblings are on one rank at all levels, and which cells combine does not depend on the ranks.
+Therefore siblings are on one rank at all levels, and combining does not depend on the ranks.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ def check_ranks(ranks: int, base: tuple[int, int]) -> None:
 
 
 def even_splits(communicator: Any, counts: NDArray[np.int64], begin: NDArray[np.int64]) -> Any:
-    """Return the cell at which each part would begin, all of nearly equal size. Collective.
+    """Return the first cell of each part, for parts of nearly equal size. Collective.
 
-    The place of an even split is moved to the nearest beginning of a base cell.
+    An even split is moved to the nearest begin of a base cell.
 
     Parameters
     ----------
     counts : int64 array, shape (rank,)
         Cells of all ranks.
     begin : int64 array, shape (root,)
-        Where this rank's base cells begin, from 0.
+        First cells of this rank's base cells, from 0.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def even_splits(communicator: Any, counts: NDArray[np.int64], begin: NDArray[np.
 
 
 def nearest(edges: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return for each place the nearest edge, the lower of two that are as near."""
+    """Return the nearest edge of each place, the lower of two equally near ones."""
     above = np.clip(np.searchsorted(edges, wanted, side="left"), 1, edges.size - 1)
     low, high = edges[above - 1], edges[above]
     chosen: NDArray[np.int64] = np.where(wanted - low <= high - wanted, low, high)
@@ -70,7 +70,7 @@ def gathered_splits(
 ) -> NDArray[np.int64]:
     """Return splits as `even_splits`, from the base cells of all ranks. Collective.
 
-    For where a base cell holds more than a rank's share, or the parts do not begin with base cells.
+    Needed if a base cell exceeds a rank's share, or if parts do not begin with base cells.
     """
     ranks = counts.size
     many = np.empty(ranks, np.int64)
@@ -95,14 +95,14 @@ def gathered_splits(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Balanced:
-    """What one call of `Mesh.balance` did.
+    """The result of a call of `Mesh.balance`.
 
     Attributes
     ----------
     moved : int
-        Cells that this rank sent away.
+        Number of cells that this rank sent away.
     imbalance_before, imbalance_after : float
-        Most cells of a rank over the mean of all, at least 1.
+        Load imbalance: maximum over mean of the cells per rank.
     """
 
     moved: int
@@ -113,7 +113,7 @@ class Balanced:
 def balance(
     part: MeshPart, state: NDArray[np.float64], threshold: float
 ) -> tuple[NDArray[np.float64], Balanced]:
-    """Split the order anew if a rank has more cells than the threshold allows. Collective."""
+    """Split the order again if the load imbalance exceeds the threshold. Collective."""
     counts = part.counts()
     mean = counts.sum() / counts.size
     before = after = float(counts.max() / mean)

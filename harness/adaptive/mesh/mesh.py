@@ -1,4 +1,4 @@
-"""The adaptive mesh of a rank: divide and combine, balance, connect."""
+"""The adaptive mesh of a rank: adapt, balance, connect."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ State = NDArray[np.float64]
 
 
 class Mesh:
-    """Square cells on ranks, each rank with a run of cells along an order.
+    """A mesh of square cells; each rank owns consecutive cells of an order.
 
-    A cycle calls `adapt`, `balance` and `connect`, in this order; in between, `patch` and
-    `exchange` are those of before. States handed in are given up: what comes back may lie in
-    their memory. So may a new `patch` in that of an old one.
+    A cycle calls `adapt`, `balance` and `connect`, in this order; until `connect`, `patch` and
+    `exchange` are the old ones. Do not use a state after passing it in: the returned one may share
+    its memory. A new `patch` may share that of the old one.
 
     Parameters
     ----------
@@ -40,20 +40,20 @@ class Mesh:
     base : (int, int)
         Columns and rows of the base mesh.
     levels : int
-        How often a base cell may divide; 0 for a mesh that stays.
+        Largest level of a cell; 0 for a fixed mesh.
     order : str
         See `ORDERS`.
     threshold : float
-        Cells are moved when the most of a rank over the mean of all is above it.
+        Cells move if the load imbalance, maximum over mean of cells, exceeds it.
     exchange : str
         See `EXCHANGES`.
     most_cells : int or None
-        Nothing divides if all ranks would come to have more cells than this.
+        No cell divides if all ranks together would exceed this number.
 
     Attributes
     ----------
     epoch : int
-        Raised by every `connect` to a changed mesh.
+        Number of the mesh; every `connect` to a changed mesh increases it.
 
     Raises
     ------
@@ -94,15 +94,15 @@ class Mesh:
         most_cells: int | None = None,
         keep: bool = False,
     ) -> tuple[Mesh, State]:
-        """Return a mesh of given cells, and the state with room for ghosts. Collective.
+        """Return a mesh of given cells, and the state with space for ghosts. Collective.
 
         Parameters
         ----------
         cells : Cells
-            Those that this rank has read: any number, the ranks' one after the other in order.
+            Cells that this rank has read: any number, in order over the ranks.
         state : float64 array, shape (cell, column)
         keep : bool
-            Every rank keeps the cells that it has read, which begin with a base cell.
+            Whether ranks keep the cells they read; these must begin with a base cell.
 
         Raises
         ------
@@ -158,25 +158,25 @@ class Mesh:
 
     @property
     def exchange(self) -> HaloExchange:
-        """What fills ghosts, as of the last `connect`."""
+        """The exchange of ghosts, as of the last `connect`."""
         return self._connection.exchange
 
     @property
     def owned(self) -> int:
-        """Cells of this rank now, also before they are connected."""
+        """Current number of cells of this rank, also before they are connected."""
         return self._part.owned
 
     def adapt(self, flags: NDArray[np.int8], state: State) -> tuple[State, Adapted]:
-        """Divide and combine cells as flagged, as far as neighbours allow. Collective.
+        """Divide and combine cells as flagged, within the limits set by neighbours. Collective.
 
-        Neighbours across a face differ by at most one level: cells are divided beyond the flags,
-        and not combined, until they do. Four siblings combine if all are flagged. What results
-        depends neither on the number of ranks nor on the order.
+        Neighbours across a face may differ by at most one level. More cells are divided, and fewer
+        combined, until that holds. Four siblings combine if all are flagged. The result depends
+        neither on the number of ranks nor on the order.
 
         Parameters
         ----------
         flags : int8 array, shape (owned,)
-            -1: may combine, 0: stays, 1: divides.
+            -1: may combine, 0: unchanged, 1: divides.
         state : float64 array, shape (at least owned, column), densities
 
         Returns
@@ -187,7 +187,7 @@ class Mesh:
         Raises
         ------
         DataError
-            Flags or a state of another mesh, or the mesh was adapted and not connected since.
+            Flags or state of another mesh, or the mesh was adapted but not connected.
         """
         owned = self._part.owned
         flags = np.ascontiguousarray(flags, np.int8)
@@ -198,11 +198,11 @@ class Mesh:
                 "cells; flags are (owned,) and a state is (at least owned, columns)."
             )
         if self._part.changed:
-            raise DataError("The mesh changed and its faces are not known; call connect first.")
+            raise DataError("The mesh has changed and its faces are unknown; call connect first.")
         return self._adaption.run(self._part, self._connection, flags, state, self.most_cells)
 
     def balance(self, state: State) -> tuple[State, Balanced]:
-        """Move runs of cells if the ranks' numbers of cells differ too much. Collective.
+        """Move cells between ranks if their numbers of cells differ too much. Collective.
 
         Parameters
         ----------
@@ -245,7 +245,7 @@ class Mesh:
         return Edges(source=source, target=target, bytes=8 * columns * many)
 
     def blocks(self, side: int = 1) -> BlockLoads:
-        """Return how many of this rank's cells are in each block of side x side base cells.
+        """Return the number of this rank's cells in each block of side x side base cells.
 
         Raises
         ------
@@ -253,11 +253,11 @@ class Mesh:
             A side below 1.
         """
         if side < 1:
-            raise UsageError(f"Blocks have at least 1 base cell a side, not {side}.")
+            raise UsageError(f"Blocks have at least 1 base cell per side, not {side}.")
         return self._part.blocks(side)
 
     def locate(self, i: int, j: int, level: int) -> int:
-        """Return the owned row of the cell that covers a place, -1 if it is not here.
+        """Return the owned row of the cell that covers a square, -1 if another rank owns it.
 
         Parameters
         ----------
@@ -267,7 +267,7 @@ class Mesh:
         return self._part.locate(i, j, level)
 
     def _renew(self) -> None:
-        """Connect the cells anew."""
+        """Connect the cells."""
         self._connection.renew(self._part)
         self._part.changed = False
         self.epoch += 1

@@ -1,4 +1,4 @@
-"""Runs of cells go to the ranks that are to own them."""
+"""Move cells to their new owners."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ def move_cells(
     counts: NDArray[np.int64],
     splits: NDArray[np.int64],
 ) -> tuple[NDArray[np.float64], int]:
-    """Send and receive what lies between the old splits and the new ones. Collective.
+    """Send and receive the cells between old and new splits. Collective.
 
-    Every rank knows both, so nobody needs to be asked.
+    Every rank knows both splits, so that no requests are needed.
 
     Parameters
     ----------
     counts : int64 array, shape (rank,)
-        Cells of all ranks, before.
+        Previous number of cells of all ranks.
     splits : int64 array, shape (rank + 1,)
-        The cell at which each rank's part is to begin, and the number of all.
+        First cell of each rank's new part, and the number of all cells.
 
     Returns
     -------
     float64 array, shape (owned cell, column)
-        The state after.
+        The new state.
     int
-        Cells that this rank sent away.
+        Number of cells that this rank sent away.
     """
     rank = communicator.rank
     old = np.concatenate([[0], np.cumsum(counts)])
@@ -73,7 +73,7 @@ def move_cells(
 
 
 def overlaps(part: NDArray[np.int64], splits: NDArray[np.int64]) -> list[tuple[int, int, int]]:
-    """Return which parts a run of cells overlaps, and from which cell to before which.
+    """Return the parts that a range of cells overlaps, and the overlaps.
 
     Parameters
     ----------

@@ -1,8 +1,9 @@
-"""Orders of the base mesh: along them cells are numbered, and cut into the parts of the ranks.
+"""Orders of the base mesh: cells are numbered along them, and split into the parts of the ranks.
 
-The key of a cell is that of its base cell, then Morton's within it, at the finest level. So the
-cells into which a cell divides follow each other in every order, and nothing is ever sorted again.
-A base cell's key is the sum of what its column and what its row give; an order is two tables.
+The key of a cell consists of the key of its base cell and Morton's index within it, at the finest
+level. Therefore the children of a cell are consecutive in every order, and cells never need sorting
+again. A base cell's key is the sum of a term of its column and one of its row: an order is two
+tables.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Tables = tuple[NDArray[np.int64], NDArray[np.int64]]
 INDEX_BITS = 31
 """Indices of cells are int32."""
 KEY_BITS = 62
-"""Keys are int64, and one beyond the last is needed."""
+"""Keys are int64, including one beyond the last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +32,8 @@ class CellOrder:
     ----------
     name : str
     tables : function
-        Of the numbers of columns and rows; returns what each column, shape (nx,), and each row,
-        shape (ny,), adds to the key of a base cell.
+        From the numbers of columns and rows; returns the terms of each column, shape (nx,), and
+        each row, shape (ny,), in the key of a base cell.
     """
 
     name: str
@@ -40,11 +41,11 @@ class CellOrder:
 
 
 def along_curve(nx: int, ny: int) -> Tables:
-    """Return the tables of Morton's curve, over squares side by side where the mesh is long."""
+    """Return the tables of Morton's curve; a long mesh consists of adjacent squares."""
     bits = min((nx - 1).bit_length(), (ny - 1).bit_length())
     columns, rows = np.arange(nx, dtype=np.int64), np.arange(ny, dtype=np.int64)
     within = (1 << bits) - 1
-    # Only the longer side has indices beyond the square; they count the squares.
+    # Only the longer side has bits beyond the square: the number of the square.
     return (
         spread(columns & within, bits) + (columns >> bits << 2 * bits),
         (spread(rows & within, bits) << 1) + (rows >> bits << 2 * bits),
@@ -52,7 +53,7 @@ def along_curve(nx: int, ny: int) -> Tables:
 
 
 def along_rows(nx: int, ny: int) -> Tables:
-    """Return the tables of SAGE's order: row after row, so that a part is a slab."""
+    """Return the tables of SAGE's order: row by row, so that a part is a slab."""
     return np.arange(nx, dtype=np.int64), np.arange(ny, dtype=np.int64) * nx
 
 
@@ -68,7 +69,7 @@ ORDERS: Registry[CellOrder] = Registry(
     "order",
     (CellOrder(name="curve", tables=along_curve), CellOrder(name="slab", tables=along_rows)),
 )
-"""Orders that ``--order`` knows."""
+"""The orders of ``--order``."""
 
 
 def tables_of(name: str, base: tuple[int, int], levels: int) -> Tables:
@@ -81,12 +82,12 @@ def tables_of(name: str, base: tuple[int, int], levels: int) -> Tables:
     base : (int, int)
         Columns and rows of the base mesh.
     levels : int
-        How often a base cell may divide.
+        Largest level of a cell.
 
     Raises
     ------
     UsageError
-        An unknown order, no cells, or so many cells that indices or keys overflow.
+        An unknown order, no cells, or too many cells for indices or keys.
     """
     nx, ny = base
     if nx < 1 or ny < 1 or levels < 0:

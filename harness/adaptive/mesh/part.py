@@ -1,4 +1,4 @@
-"""A rank's part of the order: its cells, and the base cells that they make up."""
+"""A rank's part of the order: its cells, and their base cells."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class MeshPart:
     ----------
     communicator : MPI communicator
     tables : (int64 array, shape (nx,), int64 array, shape (ny,))
-        Of the order.
+        Tables of the order.
     levels : int
     owned : int
-        Cells now, also before they are connected.
+        Current number of cells, also before they are connected.
     store : Store
     changed : bool
-        The mesh is not as it was connected, on some rank.
+        Whether the mesh changed on some rank since it was connected.
     roots : Roots
         As of the last `link`.
     """
@@ -68,7 +68,7 @@ class MeshPart:
     def move(
         self, state: NDArray[np.float64], counts: NDArray[np.int64], splits: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], int]:
-        """Let the ranks' parts begin elsewhere; return the state and the cells sent. Collective.
+        """Change the splits; return the state and the number of cells sent. Collective.
 
         See `move_cells`.
         """
@@ -78,7 +78,7 @@ class MeshPart:
         return state, sent
 
     def link(self) -> None:
-        """Find the base cells and those next to them. Collective."""
+        """Find the base cells and their neighbours. Collective."""
         cells, begin = self.store.cells, self.begins()
         level = cells.level[begin]
         key = cells.key[begin] >> 2 * self.levels
@@ -90,7 +90,7 @@ class MeshPart:
         self.changed = True
 
     def blocks(self, side: int) -> BlockLoads:
-        """Return how many cells are in each block of side x side base cells."""
+        """Return the number of cells in each block of side x side base cells."""
         cells, begin = self.store.cells, self.begins()
         across = -(-self.tables[0].size // side)
         level = cells.level[begin]
@@ -102,7 +102,7 @@ class MeshPart:
         return BlockLoads(block=block, owner=owner, load=load)
 
     def locate(self, i: int, j: int, level: int) -> int:
-        """Return the row of the cell that covers a place, -1 if it is not here."""
+        """Return the row of the cell that covers a square, -1 if another rank owns it."""
         key = np.empty(1, np.int64)
         columns, rows = self.tables
         compiled(key_loop)(

@@ -1,4 +1,4 @@
-"""A rank's part of the mesh between two adaptions: what physics computes on."""
+"""A rank's part of the mesh between two adaptions, on which physics computes."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ SIDES = ("x low", "x high", "y low", "y high")
 class Faces:
     """Faces between two cells across one axis, each once.
 
-    They are ordered so that the faces of a cell follow each other alike on any number of ranks;
-    sums over a cell's faces are then the same to the bit.
+    The faces of a cell have the same order on any number of ranks, so that sums over them are
+    bitwise identical.
 
     Attributes
     ----------
     lower, upper : int32 array, shape (face,)
         Rows of the cells on the lower and the upper side; at least one is owned.
     level : int8 array, shape (face,)
-        Of the finer cell: the face is ``spacing / 2**level`` long.
+        Level of the finer cell; the length of the face is ``spacing / 2**level``.
     """
 
     lower: NDArray[np.int32]
@@ -51,7 +51,8 @@ class Walls:
 class Patch:
     """Owned cells in the order of the curve, then ghosts; faces and walls.
 
-    A cell of level l at (i, j) is the square from ``(i, j) * spacing / 2**l``, that much wide.
+    A cell of level l at (i, j) is the square at ``(i, j) * spacing / 2**l`` of width
+    ``spacing / 2**l``.
 
     Attributes
     ----------
@@ -78,7 +79,7 @@ class HaloExchange(Protocol):
 
     @property
     def messages(self) -> int:
-        """Messages that this rank sends in one exchange."""
+        """Number of messages that this rank sends in one exchange."""
 
     def bytes_sent(self, columns: int) -> int:
         """Return the bytes that this rank sends in one exchange of `columns` numbers per cell."""

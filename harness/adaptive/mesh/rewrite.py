@@ -1,4 +1,4 @@
-"""The cells written anew, in order: four in place of one that divides, one in place of four."""
+"""Rewriting the cells in order: four for one that divides, one for four that combine."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def rewrite_loop(
     new_key: NDArray[np.int64],
     new_state: NDArray[np.float64],
 ) -> None:
-    """Write the cells anew: four in place of one that divides, one in place of four.
+    """Rewrite the cells: four for one that divides, one for four that combine.
 
-    Children have their parent's state, a parent the mean of its children's. Those are densities,
-    and the mean is summed in one order, so that sums stay and every rank would find the same.
+    Children get their parent's state, a parent the mean of its children's. States are densities, so
+    that sums are conserved; the order of summation is fixed, so that all ranks get the same result.
     """
     columns = state.shape[1]
     n = 0

@@ -1,7 +1,7 @@
-"""Base cells of a rank and those next to it, which change only when cells are moved.
+"""Base cells of a rank and their neighbours, which change only if cells are moved.
 
-All cells within a base cell are on one rank. So which base cells touch, and which rank owns those
-beyond the border, stays as it is while cells divide and combine.
+All cells within a base cell are on one rank. Therefore the neighbours of base cells, and their
+owners, do not change when cells divide and combine.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hindmost.harness.adaptive.mesh.order import Tables
 from hindmost.models.compiled import compiled
 
 STEP = ((-1, 0), (1, 0), (0, -1), (0, 1))
-"""To the neighbour on each of the `SIDES`."""
+"""Offsets to the neighbour on each of the `SIDES`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,16 +25,16 @@ class Roots:
     Attributes
     ----------
     first, last : int
-        Owned are those from first to before last.
+        Range of the owned ones, without last.
     key : int64 array, shape (root,)
     ahead : int32 array, shape (2, root)
-        The root ahead along x and y; -1 for none, and from ghosts to ghosts.
+        The root ahead along x and y; -1 if there is none, or both are ghosts.
     walls, wall_sides : int32 and int8 arrays, shape (root on the border of the domain,)
-        Owned ones, and bit by bit which of their `SIDES` are walls.
+        Owned ones, and a bit for each of their `SIDES` that is a wall.
     border : int32 array, shape (root on the border of the rank,)
         Owned ones with neighbours on other ranks.
     border_peer : int32 array, shape (root on the border of the rank, side)
-        Place of the neighbour's rank in `peers`; -1 where the neighbour is here, or none.
+        Index of the neighbour's owner in `peers`; -1 if it is this rank, or no neighbour.
     peers : int32 array, shape (peer,)
         Ranks with which ghosts are exchanged, ascending.
     """
@@ -62,7 +62,7 @@ def link_roots(
     Parameters
     ----------
     tables : (int64 array, shape (nx,), int64 array, shape (ny,))
-        Of the order.
+        Tables of the order.
     key, i, j : arrays, shape (owned root,)
     first_key : int64 array, shape (rank,)
         Key of every rank's first base cell.
@@ -129,9 +129,9 @@ def link_loop(
     bits: int,
     beside: NDArray[np.int32],
 ) -> None:
-    """Fill which base cells of a rank are beside each other, on each of the `SIDES`; -1: not here.
+    """Fill the neighbours of a rank's base cells on each of the `SIDES`; -1 if on another rank.
 
-    An open-addressing hash of 2^bits slots; Fibonacci hashing spreads neighbouring keys.
+    Uses an open-addressing hash table of 2^bits slots; Fibonacci hashing spreads adjacent keys.
     """
     odd = np.int64(-7046029254386353131)
     within = (1 << bits) - 1
@@ -167,9 +167,9 @@ def run_loop(
     begin: NDArray[np.int32],
     end: NDArray[np.int32],
 ) -> int:
-    """Fill where the cells of base cells begin and end, from the first root on; return the end.
+    """Fill the begin and end of the cells of base cells, from the first root on; return the end.
 
-    Rows first to before last hold the cells of one root after the other.
+    Rows first to last - 1 contain the cells, root by root.
     """
     root = first_root - 1
     base = np.int64(-1)

@@ -1,6 +1,6 @@
-"""The cells of a rank in memory that is taken once: page faults cost a third of a cycle.
+"""The cells of a rank in memory that is allocated once: page faults cost a third of a cycle.
 
-Every array there is twice. What changes the mesh reads one and writes the other.
+Every array exists twice: changes of the mesh read one copy and write the other.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 Number = TypeVar("Number", bound=np.generic)
 GROWTH = 1.3
-"""Room for more than is asked for, so that a growing mesh rarely takes new memory."""
+"""Spare memory, so that a growing mesh rarely allocates."""
 
 
 def roomy(size: int) -> int:
@@ -21,7 +21,7 @@ def roomy(size: int) -> int:
 
 
 class Columns:
-    """Level, indices and key of every cell, in rows with room to spare.
+    """Level, indices and key of every cell, with spare rows.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Columns:
 
     @property
     def room(self) -> int:
-        """Rows."""
+        """Number of allocated rows."""
         return self.key.size
 
     def fill_from(self, other: Columns, rows: int) -> None:
@@ -50,12 +50,12 @@ class Columns:
 
 
 class Store:
-    """Cells and their states, each in two places that take turns.
+    """Cells and their states, each in two alternating copies.
 
     Attributes
     ----------
     cells : Columns
-        The present ones.
+        The current ones.
     """
 
     def __init__(self, rows: int) -> None:
@@ -70,18 +70,18 @@ class Store:
         return self._other
 
     def turn(self) -> None:
-        """Let the other place be the present one."""
+        """Make the other copy the current one."""
         self.cells, self._other = self._other, self.cells
 
     def widen(self, owned: int, rows: int) -> None:
-        """Make room for more rows after the owned ones."""
+        """Allocate more rows after the owned ones."""
         if self.cells.room < rows:
             wider = Columns(roomy(rows))
             wider.fill_from(self.cells, owned)
             self.cells = wider
 
     def next_state(self, state: NDArray[np.float64], rows: int) -> NDArray[np.float64]:
-        """Return memory for a state, other than that of the given one."""
+        """Return memory for a state, not that of the given one."""
         places = self._places(state)
         at = 0 if not shares(state, places[0]) else 1
         if places[at].shape[0] < rows:
@@ -89,7 +89,7 @@ class Store:
         return places[at][:rows]
 
     def widen_state(self, state: NDArray[np.float64], owned: int, rows: int) -> NDArray[np.float64]:
-        """Return a state with enough room, copied only if necessary."""
+        """Return a state with enough rows, copied only if necessary."""
         for place in self._places(state):
             if shares(state, place) and place.shape[0] >= rows:
                 return place[:rows]
@@ -105,7 +105,7 @@ class Store:
 
 
 def shares(state: NDArray[np.float64], place: NDArray[np.float64]) -> bool:
-    """Tell whether a state is the beginning of a place."""
+    """Tell whether a state is the beginning of a copy."""
     return state is place or state.base is place
 
 

@@ -1,4 +1,4 @@
-"""Levels that cells are to have: what is wished, and what neighbours allow."""
+"""Target levels of cells: by flags, then limited by neighbours."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def wish_loop(
     key: NDArray[np.int64],
     target: NDArray[np.int8],
 ) -> None:
-    """Fill the levels that cells would have: by their flags, four siblings combining or none.
+    """Fill the target levels by flags; siblings combine only if all four do.
 
-    Flags above `most` count as that: 0 if no cell may divide.
+    Flags are limited to `most`, which is 0 if no cell may divide.
     """
     c = 0
     while c < owned:
@@ -49,9 +49,8 @@ def settle_loop(
 ) -> None:
     """Raise the levels of owned cells until neighbours differ by at most one.
 
-    What is raised is the least that will do, so it does not depend on the order of the faces, nor
-    on which rank raises first. Adds to `counts`: cells raised; and sets: cells that divide, cells
-    that come to be by combining, owned cells.
+    The result is minimal, so it does not depend on the order of faces or ranks. Adds to `counts`
+    the cells raised, and sets the cells that divide, result from combining, and are owned.
     """
     raising = True
     while raising:

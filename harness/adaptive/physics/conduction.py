@@ -1,13 +1,13 @@
-"""Implicit heat conduction on a patch, as what passes the faces.
+"""Implicit heat conduction on a patch, by the fluxes across faces.
 
-A step of backward Euler with frozen coefficients: for the new temperatures T of the cells c
+A step of backward Euler with frozen coefficients. For the new temperatures T of the cells c,
 
     C_c (T_c - T_c old) = sum over faces f of w_f (T_neighbour - T_c),
 
 with the heat capacity C = density x specific heat x area and the weight w = time step x
-conductivity x length of the face / distance of the centres. Walls let no heat pass. The matrix is
-symmetric and positive definite. Whatever solves it, energy moves as the temperatures say across the
-faces, so none is lost for a loose tolerance.
+conductivity x length of the face / distance of the centres. Walls are adiabatic. The matrix is
+symmetric and positive definite. For any solver, energy is then moved across the faces according to
+the temperatures, so that a loose tolerance loses no energy.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from hindmost.harness.adaptive.physics.hydro import LEVELS, State
 from hindmost.harness.adaptive.physics.scratch import Scratch
 
 AllSum = Callable[[NDArray[Any]], NDArray[Any]]
-"""Adds float64 or int64 arrays of all ranks, in place."""
+"""Sums float64 or int64 arrays over all ranks, in place."""
 
 
 class Heat(Protocol):
-    """What advances heat by a time step."""
+    """A solver that advances heat by a time step."""
 
     def step(self, state: State, dt: float) -> int:
-        """Move energy between owned rows; return the iterations that it took."""
+        """Move energy between owned rows; return the number of iterations."""
 
 
 class Conduction:
-    """The equations of heat on one patch; made anew when the mesh changes.
+    """The heat equations on one patch; a changed mesh needs a new object.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Conduction:
     conductivity, specific_heat : float
     exchange : HaloExchange
     scratch : Scratch, optional
-        Work arrays of the patch before.
+        Work arrays of the previous patch.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class Conduction:
         return self.scratch.take(name, self.patch.owned + self.patch.ghosts, 1)
 
     def freeze(self, state: State, dt: float) -> None:
-        """Take temperatures and coefficients from a state, and fill the temperatures' ghosts."""
+        """Set temperatures and coefficients from a state, and fill the ghosts of temperatures."""
         scale = dt * self.conductivity
         np.multiply(self._x_ratio, scale, out=self.faces[2])
         np.multiply(self._y_ratio, scale, out=self.faces[5])
@@ -99,7 +99,7 @@ class Conduction:
         self.exchange.fill(self.temperature)
 
     def deposit(self, state: State) -> None:
-        """Move energy as the temperatures, whose ghosts are old, say; fills them first."""
+        """Move energy according to the temperatures, after filling their ghosts."""
         self.exchange.fill(self.temperature)
         self._loops.deposit(
             state, self.patch.owned, self.patch.level, self._per_area, *self.faces,

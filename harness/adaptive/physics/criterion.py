@@ -1,4 +1,4 @@
-"""Which cells are to divide and which may combine: relative jumps to their neighbours."""
+"""The refinement criterion: relative jumps of a cell to its neighbours."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ DIVIDE, KEEP, COMBINE = 1, 0, -1
 class RefinementCriterion:
     """Jumps of density, pressure and, if heat is conducted, temperature.
 
-    The jump of a and b is ``|a - b| / min(a, b)``. Between the thresholds a cell stays as it is, so
-    that it does not divide and combine in turns.
+    The jump of a and b is ``|a - b| / min(a, b)``. Between the thresholds a cell is unchanged, so
+    that it does not divide and combine alternately.
 
     Attributes
     ----------
     divide, combine : float
-        A cell divides above the one, and may combine below the other.
+        A cell divides above the first, and may combine below the second.
     levels : int
         Cells of this level do not divide.
     buffer : int
-        So many rings of neighbours of a cell that divides, or stays for a jump, stay or divide as
-        well: what moves does not leave them at once.
+        Number of rings of neighbours that divide or stay with a cell, so that moving features do
+        not leave the refined region immediately.
     temperature : bool
 
     Raises
@@ -61,7 +61,7 @@ class RefinementCriterion:
         exchange: HaloExchange,
         scratch: Scratch | None = None,
     ) -> NDArray[np.int8]:
-        """Return what is to become of the owned cells.
+        """Return flags for the owned cells.
 
         Parameters
         ----------
@@ -76,7 +76,7 @@ class RefinementCriterion:
         Returns
         -------
         int8 array, shape (owned,)
-            1: divide; 0: keep; -1: combine, if the siblings say so too.
+            1: divide; 0: keep; -1: combine, if all siblings have -1.
         """
         from hindmost.harness.adaptive.physics.loops.jumps import largest_jumps, spread
 

@@ -1,4 +1,4 @@
-"""Heat by conjugate gradients on the face lists, with one reduction an iteration."""
+"""Heat by conjugate gradients on the face lists, with one reduction per iteration."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from hindmost.harness.adaptive.physics.hydro import State
 from hindmost.text import choose
 
 SUMS = ("plain", "fixed")
-"""Sums of floats; exact sums, the same to the bit for any number of ranks."""
+"""Plain sums of floats; fixed sums are exact, and bitwise identical on any number of ranks."""
 MOST_ITERATIONS = 10_000
 
 
 class FaceHeat:
     """Solves by conjugate gradients in Chronopoulos and Gear's form, preconditioned by Jacobi.
 
-    It begins at the old temperatures and ends when the natural norm of the residual,
-    ``sqrt(r . r / diagonal)``, is below the tolerance times that of the right side.
+    It starts from the old temperatures and ends when the natural norm of the residual,
+    ``sqrt(r . r / diagonal)``, is below the tolerance times that of the right-hand side.
 
     Parameters
     ----------
     conduction : Conduction
     allsum : callable
-        Adds arrays of all ranks, in place: float64 of shape (2,), or int64 for fixed sums.
+        Sums arrays over all ranks, in place: float64 of shape (2,), or int64 for fixed sums.
     tolerance : float
     sums : str
         See `SUMS`.
@@ -33,7 +33,7 @@ class FaceHeat:
     Raises
     ------
     UsageError
-        There are no such sums.
+        Unknown sums.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class FaceHeat:
         Raises
         ------
         DataError
-            The iteration does not converge, on all ranks alike.
+            The iteration does not converge; raised on all ranks.
         """
         self.conduction.freeze(state, dt)
         iterations = self.solve()

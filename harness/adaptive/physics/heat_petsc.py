@@ -16,16 +16,16 @@ MOST_ITERATIONS = 10_000
 
 
 class PetscHeat:
-    """Solves with the KSP that PETSc's options name; by default conjugate gradients with Jacobi.
+    """Solves with the KSP of PETSc's options; by default conjugate gradients with Jacobi.
 
-    It begins at the old temperatures, and takes the natural norm, as `heat.FaceHeat` does. The
-    pattern of the matrix is found once a mesh, its values once a step.
+    It starts from the old temperatures, and uses the natural norm, as `heat.FaceHeat` does. The
+    sparsity pattern is computed once per mesh, the values once per step.
 
     Parameters
     ----------
     conduction : Conduction
     PETSc : module
-        ``petsc4py.PETSc``, started.
+        ``petsc4py.PETSc``, initialised.
     communicator : MPI communicator
         The ranks of the mesh, in their order.
     tolerance : float
@@ -95,7 +95,7 @@ class PetscHeat:
         return str(names.get(reason, reason))
 
     def destroy(self) -> None:
-        """Give PETSc's objects back, before the next mesh; collective."""
+        """Destroy PETSc's objects before the next mesh; collective."""
         for thing in (self._solver, self._matrix, self._solution, self._right_side):
             thing.destroy()
 
@@ -103,7 +103,7 @@ class PetscHeat:
 def global_rows(patch: Patch, first: int, exchange: HaloExchange) -> NDArray[np.int64]:
     """Return the numbers of a patch's rows over all ranks, shape (owned + ghosts,).
 
-    Ghosts learn their numbers as a field; doubles hold them exactly up to 2**53.
+    Numbers are exchanged as a field of doubles, which are exact up to 2**53.
     """
     field = np.zeros((patch.owned + patch.ghosts, 1))
     field[: patch.owned, 0] = np.arange(first, first + patch.owned)
@@ -114,7 +114,7 @@ def global_rows(patch: Patch, first: int, exchange: HaloExchange) -> NDArray[np.
 def pattern(
     patch: Patch, rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the compressed rows of the owned cells, and where each value comes from.
+    """Return the compressed sparse rows of the owned cells, and the source of each value.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def pattern(
     columns : int64 array, shape (entry,)
         Global, ascending in a row.
     source : int64 array, shape (entry,)
-        Place in the diagonal of the owned cells, then the x faces, then the y faces.
+        Index into the diagonal of the owned cells, then the x faces, then the y faces.
     """
     lower = np.concatenate([patch.x_faces.lower, patch.y_faces.lower])
     upper = np.concatenate([patch.x_faces.upper, patch.y_faces.upper])

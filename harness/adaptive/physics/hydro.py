@@ -1,7 +1,7 @@
 """The Euler equations of an ideal gas on a patch: HLLC fluxes, first or second order.
 
-A state is a float64 array, shape (at least owned + ghosts, 4): density, x and y momentum, energy in
-total, all per area. The walls reflect.
+A state is a float64 array, shape (at least owned + ghosts, 4): density, x and y momentum, and total
+energy, all per area. Walls reflect.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from hindmost.harness.adaptive.mesh.patch import Faces, HaloExchange, Patch
 from hindmost.harness.adaptive.physics.scratch import Scratch
 
 COLUMNS = ("density", "x momentum", "y momentum", "energy")
-"""What the columns of a state hold."""
+"""The columns of a state."""
 ORDERS = (1, 2)
 LEVELS = 32
-"""More levels than int32 can number the cells of."""
+"""More levels than int32 indices allow."""
 State = NDArray[np.float64]
 
 
 class Hydro:
-    """What steps of flow need on one patch; made anew when the mesh changes.
+    """Steps of flow on one patch; a changed mesh needs a new object.
 
-    Every cell's sum over its faces is taken in the order of the face lists: results are the same to
-    the bit on any number of ranks.
+    Sums over a cell's faces follow the order of the face lists, so that results are bitwise
+    identical on any number of ranks.
 
     Parameters
     ----------
@@ -35,14 +35,14 @@ class Hydro:
     gamma : float
         Ratio of specific heats.
     order : int
-        1; or 2: MUSCL-Hancock with van Leer's limiter, and one more exchange a step.
+        1; or 2: MUSCL-Hancock with van Leer's limiter, and one more exchange per step.
     scratch : Scratch, optional
-        Work arrays of the patch before.
+        Work arrays of the previous patch.
 
     Raises
     ------
     UsageError
-        There is no scheme of this order.
+        Unknown order.
     """
 
     def __init__(
@@ -76,8 +76,8 @@ class Hydro:
     def largest_rate(self, state: State) -> float:
         """Return the largest (|u| + |v| + 2 c) / width of the owned cells, per unit of time.
 
-        The time step is the CFL number over the largest rate of all ranks. The rate is infinite
-        where a cell is flawed, so that a maximum over ranks tells it to all of them; see `flaw`.
+        The time step is the CFL number over the largest rate of all ranks. The rate is infinite if
+        a cell is invalid, so that the maximum over ranks informs all of them; see `flaw`.
         """
         rate: float = self._first.largest_rate(
             state, self.patch.owned, self.patch.level, self._per_width, self.gamma
@@ -85,9 +85,9 @@ class Hydro:
         return rate
 
     def flaw(self, state: State) -> int:
-        """Return the first owned row that is no state of a gas, or -1.
+        """Return the first owned row with an invalid state, or -1.
 
-        Flawed are NaNs, infinities, and densities and pressures that are not positive.
+        Invalid are NaN, infinity, and density or pressure that is not positive.
         """
         rho, mx, my, energy = state[: self.patch.owned].T
         with np.errstate(all="ignore"):
@@ -134,9 +134,9 @@ class Hydro:
 def shifts(
     faces: Faces, level: NDArray[np.int8], place: NDArray[np.int32]
 ) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-    """Return how far faces lie from the middle of the lower and the upper cell's side.
+    """Return the offset of faces from the middle of the lower and the upper cell's side.
 
-    In quarters of the cell's width: beside a finer cell the face is one half of the side.
+    In quarters of the cell's width: next to a finer cell, the face is half of the side.
 
     Parameters
     ----------

@@ -11,4 +11,4 @@ from hindmost.harness.probes.sections.speed import SPEED
 from hindmost.registry import Registry
 
 SECTIONS: Registry[ProbeSection] = Registry("probe", (SPEED, NOISE, NETWORK, GRIND, CHECKPOINT))
-"""Every probe that ``hindmost probe`` knows."""
+"""The probes of ``hindmost probe``."""

@@ -18,11 +18,11 @@ from hindmost.models.dynamic.machine import EventCost
 from hindmost.text import counted, seconds, signed_percent
 
 DRIFT = 0.05
-"""A change of speed above which the curve's points are not of one state of the machine."""
+"""Change of speed above which the points of a curve belong to different states of the machine."""
 
 
 def check(setting: ProbeSetting) -> None:
-    """Raise what is wrong with the kernel."""
+    """Raise the error of the kernel, if there is one."""
     load_kernel(setting.kernel)
 
 
@@ -42,7 +42,7 @@ def take(setting: ProbeSetting) -> ProbeResult | None:
 
 
 def described(times: Sequence[NodeTimes], kernel: str) -> ProbeResult:
-    """Put the points together and tell."""
+    """Combine the points and report."""
     sizes = [size for each in times for size in each.sizes]
     points = tuple(point for size in sizes for point in size.points())
     events = tuple(event for each in times for event in each.events)
@@ -91,7 +91,7 @@ def described(times: Sequence[NodeTimes], kernel: str) -> ProbeResult:
 
 
 def event_told(cost: EventCost) -> str:
-    """Say what an event takes."""
+    """Return the time of an event in words."""
     return seconds(cost.seconds) + (" a look" if cost.event == "balance" else " a cell")
 
 

@@ -1,4 +1,4 @@
-"""A probe and its section of the machine file: how to measure, keep and show it."""
+"""A probe and its section of the machine file: measurement, storage and display."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeSetting:
-    """Where and how probes measure.
+    """The settings of probes.
 
     Attributes
     ----------
@@ -19,13 +19,13 @@ class ProbeSetting:
     nodes : tuple of int
         The node of every rank, by its lowest rank.
     quick : bool
-        Take a few seconds in all, for a first look; results are coarse.
+        Measure for a few seconds only, with coarse results.
     seed : int
         For every random order.
     folder : Path
         Where the checkpoint probe writes.
     cells : tuple of int
-        Cells a rank, for the grind probe.
+        Cells per rank, for the grind probe.
     kernel : str
         ``MODULE:FUNCTION`` whose grind time is measured.
     """
@@ -46,16 +46,16 @@ class ProbeSetting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeResult:
-    """What a probe found.
+    """The result of a probe.
 
     Attributes
     ----------
     changes : mapping
         Fields of `Machine` and their values.
     samples : mapping
-        Raw values, as JSON can hold them.
+        Raw values for JSON.
     rows : tuple of (str, str)
-        What is printed: a name, and a value with its unit.
+        Printed rows: a name, and a value with its unit.
     warnings : tuple of str
     """
 
@@ -67,7 +67,7 @@ class ProbeResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeSection:
-    """A probe that can be asked for by name.
+    """A probe with its name.
 
     Attributes
     ----------

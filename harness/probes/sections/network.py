@@ -19,7 +19,7 @@ from hindmost.text import bandwidth, byte_count, seconds
 
 
 def check(setting: ProbeSetting) -> None:
-    """Raise a UsageError where no two ranks share a node."""
+    """Raise a UsageError if no two ranks share a node."""
     pairs(setting.nodes)
 
 
@@ -29,7 +29,7 @@ def take(setting: ProbeSetting) -> ProbeResult | None:
         setting.communicator,
         QUICK if setting.quick else THOROUGH,
         seed=setting.seed,
-        # Powers of two alone, when there is little time.
+        # Only powers of two if time is short.
         messages=message_sizes()[::2] if setting.quick else message_sizes(),
         reductions=reduction_sizes()[::3] if setting.quick else reduction_sizes(),
     )
@@ -37,7 +37,7 @@ def take(setting: ProbeSetting) -> ProbeResult | None:
 
 
 def described(times: NetworkTimes) -> ProbeResult:
-    """Fit the links and tell."""
+    """Fit the links and report."""
     links: dict[str, Link] = {}
     samples: dict[str, object] = {}
     for pair in times.pairs:
@@ -72,7 +72,7 @@ def link(timed: Sequence[Timed]) -> Link:
 
 
 def raw(timed: Sequence[Timed]) -> list[dict[str, object]]:
-    """Return every batch, as JSON can hold it."""
+    """Return all batches for JSON."""
     return [
         {"bytes": each.size, "messages_a_batch": each.repeats, "seconds": list(each.seconds)}
         for each in timed
@@ -80,7 +80,7 @@ def raw(timed: Sequence[Timed]) -> list[dict[str, object]]:
 
 
 def link_rows(key: str, fitted: Link) -> list[tuple[str, str]]:
-    """Tell the pieces of a link."""
+    """Report the pieces of a link."""
     name = key.replace("_", " ")
     if not key.endswith("both_ways"):
         name += " one way"
@@ -95,7 +95,7 @@ def link_rows(key: str, fitted: Link) -> list[tuple[str, str]]:
 
 
 def reduction_row(times: ReductionTimes) -> tuple[str, str]:
-    """Tell the shortest and the longest allreduce."""
+    """Report the shortest and the longest allreduce."""
     first, last = times.timed[0], times.timed[-1]
     return (
         f"allreduce on {times.ranks} ranks",

@@ -1,4 +1,4 @@
-"""The section ``noise``: what ranks lose to others."""
+"""The section ``noise``: system noise of the ranks."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from hindmost.harness.probes.sections.contract import ProbeResult, ProbeSection,
 from hindmost.text import percent, seconds
 
 MOST_RANKS = 64
-"""Ranks whose raw values are kept, evenly over all; summaries are kept of every rank."""
+"""Number of ranks with raw values, evenly spaced; all ranks have summaries."""
 
 
 def take(setting: ProbeSetting) -> ProbeResult | None:
-    """Look at the noise on every rank; collective."""
+    """Measure the noise on every rank; collective."""
     effort = QUICK if setting.quick else NoiseEffort()
     mine = measure_noise(setting.communicator, effort)
     everybody = setting.communicator.gather(mine)
@@ -32,7 +32,7 @@ def take(setting: ProbeSetting) -> ProbeResult | None:
 
 
 def described(ranks: Sequence[RankNoise], effort: NoiseEffort) -> ProbeResult:
-    """Sum up and tell."""
+    """Summarise and report."""
     noise = summary(ranks)
     kept = {int(each) for each in np.linspace(0, len(ranks) - 1, min(len(ranks), MOST_RANKS))}
     samples = {
@@ -55,7 +55,7 @@ def described(ranks: Sequence[RankNoise], effort: NoiseEffort) -> ProbeResult:
 
 
 def rank_samples(rank: int, noise: RankNoise, raw: bool) -> dict[str, Any]:
-    """Return what is kept of a rank; raw values are whole nanoseconds."""
+    """Return the stored values of a rank; raw values are integer nanoseconds."""
     detours = noise.detours
     kept: dict[str, Any] = {
         "rank": rank,
@@ -77,7 +77,7 @@ def rank_samples(rank: int, noise: RankNoise, raw: bool) -> dict[str, Any]:
 
 
 def nanoseconds(values_s: Any) -> list[int]:
-    """Return times as whole nanoseconds."""
+    """Return times as integer nanoseconds."""
     return [int(each) for each in np.rint(np.asarray(values_s) * 1e9)]
 
 

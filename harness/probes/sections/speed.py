@@ -16,7 +16,7 @@ from hindmost.text import seconds
 def take(setting: ProbeSetting) -> ProbeResult | None:
     """Read the speed; collective.
 
-    Kept are the first node's readings: of one rank alone, and of all its ranks at once.
+    The first node's readings are stored: of a single rank, and of all its ranks at once.
     """
     communicator = setting.communicator
     alone = readings_alone(communicator)

@@ -1,4 +1,4 @@
-"""Which further measurement would settle a verdict."""
+"""Which measurements to add where a verdict is open."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.pmnf.observations import LEAST_POINTS
-from hindmost.models.pmnf.segments.verdict import LEAST_TOLD, Segmentation, SegmentVerdict
+from hindmost.models.pmnf.segments.segmentation import LEAST_TOLD, Segmentation, SegmentVerdict
 from hindmost.text import plural
 
 
 def advise(segmentation: Segmentation, parameter: str = "p") -> str:
-    """Say what to measure next, in a sentence; empty if nothing is open.
+    """Say what to measure next; empty if nothing is open.
 
     Parameters
     ----------
     segmentation : Segmentation
     parameter : str
-        The name of what was varied.
+        The name of the parameter that was varied.
     """
     points = segmentation.points
     if segmentation.verdict is SegmentVerdict.TOO_FEW:
         return f"measure {listed(beyond(points, LEAST_TOLD - points.size), parameter)}"
     if segmentation.verdict is SegmentVerdict.OPEN:
         return (
-            f"measure {listed(beyond(points, 2), parameter)}, or each point three times: there is "
-            "some evidence for a change, not enough"
+            f"measure {listed(beyond(points, 2), parameter)}, or repeat each point three times: "
+            "there is some evidence for a change, but not enough"
         )
     if not segmentation.segmented:
         return ""
@@ -46,27 +46,27 @@ def advise(segmentation: Segmentation, parameter: str = "p") -> str:
         else:
             low, high = points[stretch.start], points[stretch.stop - 1]
             more = f"{more_points(lacking)} between {parameter} = {low:g} and {high:g}"
-        asked.append(f"{more} for a model of that side")
+        asked.append(f"{more} for a model on that side")
     return "measure " + "; ".join(asked) if asked else ""
 
 
 def more_points(count: int) -> str:
-    """Say how many points."""
+    """Write a number of further points."""
     return f"{count} more {plural(count, 'point')}"
 
 
 def listed(values: NDArray[np.float64], parameter: str) -> str:
-    """Write values of the parameter."""
+    """List values of the parameter."""
     return f"{parameter} = " + ", ".join(f"{value:g}" for value in values)
 
 
 def geometric(points: NDArray[np.float64]) -> bool:
-    """Say whether points grow by a factor rather than by a step."""
+    """Say whether points grow by a factor, not by a step."""
     return bool(np.ptp(np.diff(np.log(points))) < np.ptp(np.diff(points) / points[-1]))
 
 
 def beyond(points: NDArray[np.float64], count: int) -> NDArray[np.float64]:
-    """Return the next points of a series, as it goes on at its end."""
+    """Return the next points of a series, continuing the steps at its end."""
     if points.size < 2:
         return np.asarray(points[-1] * 2.0 ** np.arange(1, count + 1))
     ahead = np.arange(1, count + 1)
@@ -76,7 +76,7 @@ def beyond(points: NDArray[np.float64], count: int) -> NDArray[np.float64]:
 
 
 def middle(points: NDArray[np.float64], low: float, high: float) -> float | None:
-    """Return a point between two others; None if no whole number lies there."""
+    """Return a new point between two others; None if none is free."""
     between = np.sqrt(low * high) if geometric(points) else 0.5 * (low + high)
     whole = bool((points == np.rint(points)).all())
     value = float(np.rint(between)) if whole else float(f"{between:.3g}")

@@ -18,7 +18,7 @@ from hindmost.models.pmnf.search import MOST_TERMS
 from hindmost.models.pmnf.segments.advice import advise
 from hindmost.models.pmnf.segments.likelihood import Segmentations, segment
 from hindmost.models.pmnf.segments.paper import PaperSegmentations, segment_by_paper
-from hindmost.models.pmnf.segments.verdict import Segmentation
+from hindmost.models.pmnf.segments.segmentation import Segmentation
 
 METHODS = ("likelihood", "paper")
 FEWEST = 2

@@ -15,8 +15,13 @@ from numpy.typing import NDArray
 from hindmost.models.pmnf.evidence import LEAST
 from hindmost.models.pmnf.hypotheses import patterns
 from hindmost.models.pmnf.observations import Observations
-from hindmost.models.pmnf.segments.judging import judge, place_change
-from hindmost.models.pmnf.segments.verdict import LEAST_TOLD, Change, Segmentation, SegmentVerdict
+from hindmost.models.pmnf.segments.change_evidence import judge, place_change
+from hindmost.models.pmnf.segments.segmentation import (
+    LEAST_TOLD,
+    Change,
+    Segmentation,
+    SegmentVerdict,
+)
 
 NEAR = 2.0
 """Log likelihood short of the threshold from which a verdict is left open."""

@@ -16,7 +16,12 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DataError
 from hindmost.models.pmnf.search import search
-from hindmost.models.pmnf.segments.verdict import LEAST_TOLD, Change, Segmentation, SegmentVerdict
+from hindmost.models.pmnf.segments.segmentation import (
+    LEAST_TOLD,
+    Change,
+    Segmentation,
+    SegmentVerdict,
+)
 from hindmost.models.pmnf.space import PAPER
 from hindmost.models.pmnf.term import columns
 

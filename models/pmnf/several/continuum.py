@@ -1,4 +1,9 @@
-"""Functions with any exponents near those of a hypothesis, by importance sampling: compiled."""
+"""Functions whose exponents are real numbers near those of a hypothesis, by importance sampling.
+
+The search space has a grid of exponents; the truth need not lie on it. Around a hypothesis the
+posterior of real exponents is approximated by a normal law (`likeliest`), exponents are drawn from
+it (`wander`), and each draw joins the mixture of predictions with its importance weight.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +23,9 @@ from hindmost.models.pmnf.several.hypothesis import (
 POWERS = (-2.0, 3.0)
 LOGARITHMS = (0.0, 2.0)
 WIDER = 1.3
-"""Draws are wider than the law that they stand for, lest its tails be missed."""
+"""Draws are wider than the normal approximation, so that they cover its tails."""
 DRAWN = 1
-"""Kind of a component that was drawn, beside 0 of a hypothesis."""
+"""Kind of a component that was drawn; a hypothesis has kind 0."""
 
 Mixture = tuple[
     NDArray[np.float64],
@@ -30,7 +35,7 @@ Mixture = tuple[
     NDArray[np.float64],
     NDArray[np.float64],
 ]
-"""Of each component its log share, terms, kind, residual variance, predictions and leverages."""
+"""Log weight, number of terms, kind, residual variance, predictions and leverages of components."""
 
 
 @part
@@ -41,11 +46,11 @@ def predict(
     centre: NDArray[np.float64],
     lever: NDArray[np.float64],
 ) -> tuple[float, float]:
-    """Fit columns at the points, in front, and predict at the targets, behind.
+    """Fit the columns at the points (their first entries) and predict at the targets (the others).
 
-    Leaves the predictions and what they vary by, for residuals of variance 1 at a point of weight
-    1. Returns the weighted RSS, infinite where columns depend on each other, and the least
-    coefficient.
+    Writes the predictions to ``centre`` and to ``lever`` their variance, for residuals of variance
+    1 at a point of weight 1. Returns the weighted RSS, infinite if columns are linearly dependent,
+    and the smallest coefficient.
     """
     count = target[2].size
     factors = np.empty(MOST_PRODUCTS + 1)
@@ -58,6 +63,8 @@ def predict(
     for q in range(used):
         least = min(least, factors[q + 1])
     apart = np.empty(MOST_PRODUCTS)
+    # At each target x: the prediction c_0 + sum_q c_q x_q, and the leverage 1 + |R^-T x|^2, where
+    # R is the triangle of the fit (forward substitution).
     for t in range(centre.size):
         centre[t] = factors[0]
         lever[t] = 1.0
@@ -83,18 +90,18 @@ def wander(
     own: int,
     filled: int,
 ) -> int:
-    """Add functions near a hypothesis to the mixture; return how many components it has then.
+    """Add functions near a hypothesis to the mixture; return its new number of components.
 
     Parameters
     ----------
     axes : float64 array, shape (parameter, 1 + exponents, point and target)
     logarithms : float64 array, shape (parameter, 2, point and target)
-        Of the parameter, and of its binary logarithm.
+        Logarithms of the parameter, and of its binary logarithm.
     powers : float64 array, shape (1 + exponents, 2)
     draws : float64 array, shape (draw, at least twice the pairs of exponents)
         Standard normal.
     own : int
-        The hypothesis's own component.
+        The component of the hypothesis itself.
     """
     share, used, kind, error, centre, lever = mixture
     many, base, places = axes.shape
@@ -102,12 +109,16 @@ def wander(
     columns = np.empty((MOST_PRODUCTS, places))
     present = np.empty(MOST_PRODUCTS, np.int64)
     width = 0
+    # The columns of the hypothesis's terms, at points and targets.
     for one in range(MOST_PRODUCTS):
         if terms[one] != NO_TERM:
             fill_column(terms[one], axes, columns[width])
             present[width] = terms[one]
             width += 1
-    # Each direction: which parameter's which exponents, and the power or the logarithm's power.
+    # The directions in which exponents move: for each pair of exponents that occurs, its power of
+    # the parameter (0), and its power of the logarithm (1) if the parameter exceeds 1 everywhere.
+    # The prior of real exponents is uniform over their ranges, 1 / area; that of a pair on the grid
+    # is one over the number of pairs, of which a third have the same power of the parameter.
     direction = np.empty((2 * MOST_PRODUCTS * many, 3), np.int64)
     free = 0
     prior = 0.0
@@ -127,6 +138,7 @@ def wander(
                 prior += np.log((base - 1) / area)
             else:
                 prior += np.log((base - 1) / 3.0 / (POWERS[1] - POWERS[0]))
+    # d log(term) / d exponent, for each direction: log(x) or log(log2(x)) where the pair occurs.
     slopes = np.zeros((free, width, places))
     for v in range(free):
         axis, number, which = direction[v]
@@ -138,14 +150,17 @@ def wander(
     apart = np.empty(free)
     begin = filled
     total = 0.0
+    # Importance sampling: draw exponents from N(step, WIDER^2 precision^-1), fit their function,
+    # and weight it by likelihood times prior over the density of the draw.
     for draw in range(draws.shape[0]):
         proposal = -free * np.log(WIDER) - 0.5 * free * np.log(2.0 * np.pi) + scale
-        for v in range(free - 1, -1, -1):  # lower^T apart = draw
+        for v in range(free - 1, -1, -1):  # solves lower^T apart = WIDER draw
             value = WIDER * draws[draw, v]
             proposal -= 0.5 * draws[draw, v] ** 2
             for u in range(v + 1, free):
                 value -= lower[u, v] * apart[u]
             apart[v] = value / lower[v, v]
+        # Exponents outside the ranges of the prior have no weight.
         inside = True
         for v in range(free):
             low, high = POWERS if direction[v, 2] == 0 else LOGARITHMS
@@ -153,6 +168,7 @@ def wander(
             inside = inside and low <= exponent <= high
         if not inside:
             continue
+        # The terms with the drawn exponents: each column times exp(change of its exponents).
         for one in range(width):
             for a in range(places):
                 exponent = 0.0
@@ -162,6 +178,7 @@ def wander(
         rss, least = predict(trial, width, target, centre[filled], lever[filled])
         if rss == np.inf or least <= 0.0:
             continue
+        # Log weight relative to the hypothesis: prior plus likelihood ratio, less the proposal.
         left = count - width - 1
         error[filled] = (rss + target[4]) / left
         used[filled] = width
@@ -171,7 +188,7 @@ def wander(
         filled += 1
     if filled == begin:
         return filled
-    # No draw may stand for more than chance can have missed (Ionides 2008).
+    # Truncate the weights at sum / sqrt(draws), which bounds their variance (Ionides 2008).
     most = share[begin:filled].max()
     for c in range(begin, filled):
         total += np.exp(share[c] - most)
@@ -189,9 +206,9 @@ def likeliest(
     width: int,
     target: Target,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-    """Return a Gauss-Newton step of the exponents, the root of its precision, and that's log det.
+    """Return a Gauss-Newton step of the exponents, the root of its precision, and log det of that.
 
-    Coefficients follow the exponents (variable projection; Kaufman 1975).
+    The coefficients are functions of the exponents (variable projection; Kaufman 1975).
     """
     weight, root, wanted, _, tiny = target
     count = wanted.size
@@ -201,9 +218,12 @@ def likeliest(
     triangle = np.empty((MOST_PRODUCTS, MOST_PRODUCTS + 1))
     rss = fit_columns(columns, width, target, factors, basis, triangle)
     variance = (rss + tiny) / (count - width - 1)
+    # Residuals: what is wanted, without its projection on the basis of the columns.
     rest = wanted.copy()
     for q in range(width):
         rest -= (basis[q] * wanted).sum() * basis[q]
+    # Gradient of the fitted values by each exponent, projected out of the columns as well: the
+    # coefficients adapt to that part (Kaufman's approximation).
     gradient = np.zeros((free, count))
     for v in range(free):
         for one in range(width):
@@ -215,7 +235,8 @@ def likeliest(
             gradient[v] -= (basis[q] * gradient[v]).sum() * basis[q]
     precision = gradient @ gradient.T / variance
     for v in range(free):
-        precision[v, v] += 1.0  # exponents differ by about 1 before anything is measured
+        precision[v, v] += 1.0  # prior: exponents vary by about 1
+    # Step and precision of the normal approximation; steps are limited to half a power.
     lower = np.linalg.cholesky(precision)
     scale = 0.0
     for v in range(free):

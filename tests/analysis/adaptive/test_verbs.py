@@ -26,7 +26,7 @@ from hindmost.harness.runfile.writer import write_whole
 from hindmost.models.synthetic.cycles import CycleLaw, Cycles, draw_cycles
 
 LAW = CycleLaw(cycles=60, adapts_every=1, iterations=(17.0, 40.0), growth=1.5, noise=0.005)
-WORDS = "The machine is 2.00 times as slow as it was, for the same work."
+WORDS = "The machine is slower: 2.00x its baseline time, for the same work."
 NEIGHBOUR = {
     "interfere": {"spans": [[30, None]], "cores": []},
     "verdicts": [{"cycle": 31, "kind": "machine slower", "words": WORDS}],
@@ -195,7 +195,7 @@ def test_charts_beside_each_other_are_drawn_in_a_browser(folder: Path, tmp_path:
             browser, *QUIET, "--virtual-time-budget=5000", "--dump-dom",
             f"--user-data-dir={tmp_path / 'profile'}", page.as_uri(),
         ],
-        capture_output=True, text=True, check=True, timeout=60,
+        capture_output=True, text=True, check=True, timeout=600,
     )  # fmt: skip
     charts = page.read_text().count('<figure class="chart"')
     assert f'data-charts="{charts}"' in done.stdout

@@ -26,7 +26,7 @@ from hindmost.analysis.history.history_json import to_json
 from hindmost.analysis.history.mail_message import compose
 from hindmost.analysis.history.page.tables import still_open, summary
 from hindmost.analysis.history.study import PASS, UNKNOWN, WARN, HistoryStudy, judge_history
-from hindmost.analysis.show.html_page import part_html
+from hindmost.analysis.show.html_renderer import part_html
 from hindmost.cli import main
 from hindmost.errors import UsageError
 

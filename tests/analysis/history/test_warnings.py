@@ -22,7 +22,7 @@ from hindmost.analysis.history.study import (
     select_series,
 )
 from hindmost.analysis.readers.history import FailedRun
-from hindmost.analysis.show.html_page import part_html
+from hindmost.analysis.show.html_renderer import part_html
 from hindmost.models.changepoint import Trend
 from hindmost.models.changepoint.verdicts import DRIFT
 

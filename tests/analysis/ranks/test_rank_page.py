@@ -23,7 +23,7 @@ from hindmost.analysis.ranks.study import report_run
 from hindmost.analysis.ranks.timelines import timelines_of
 from hindmost.analysis.runs.figures.one_run import make_map, make_rank_histograms
 from hindmost.analysis.runs.figures.run_figure import FigureChoice, column_of
-from hindmost.analysis.show.html_charts import ChoiceChart
+from hindmost.analysis.show.html_charts import choice_data
 from hindmost.cli import main
 from hindmost.errors import UsageError
 from hindmost.harness.runfile import reader
@@ -150,11 +150,7 @@ def test_timelines_are_means_and_the_longest(
 
 def test_timelines_travel_to_a_tenth_of_a_percent(run_path: Path) -> None:
     charts = timeline_charts(timelines_of(hindmost.open(run_path), [3, SLOW]), title="")
-    part = ChoiceChart(
-        number=1, content=charts[0], heading="", caption="", png=b"", what="rank",
-        charts={"3": charts[0], "17": charts[1]}, labels={"3": "3", "17": "17"},
-    )  # fmt: skip
-    data = part.data()
+    data = choice_data({"3": charts[0], "17": charts[1]})
     codes = np.frombuffer(zlib.decompress(base64.b64decode(data["times"])), "<u2").astype(float)
     heights = np.where(codes, data["least"] * np.exp((codes - 1) * data["log_step"]), 0.0)
     tops = heights.reshape(2, len(PHASES), 60).cumsum(axis=1)

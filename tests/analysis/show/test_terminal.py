@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
 
 from hindmost.analysis.show import terminal
-from hindmost.analysis.show.csv_file import write_table
 from hindmost.analysis.show.table import NAME, RIGHT, Column, Table
 from hindmost.analysis.show.terminal import cut_middle, plain_lines, print_table
 
@@ -63,14 +60,3 @@ def test_a_text_is_cut_to_its_room(text: str, room: int) -> None:
     assert text.startswith(begin)
     assert text.endswith(end)
     assert cut_middle(text[:5], room) == text[:5]
-
-
-def test_a_table_is_a_csv_file_as_it_is_shown(tmp_path: Path) -> None:
-    path = write_table(tmp_path / "table.csv", table())
-    with path.open(newline="") as lines:
-        rows = list(csv.reader(lines))
-    assert rows == [
-        ["series", "nights", "words"],
-        [LONG, "7", "1.17x slower"],
-        ["short", "7", "the same"],
-    ]

@@ -163,6 +163,7 @@ def test_plot_writes_two_figures(folder: Path, tmp_path: Path) -> None:
             assert figure.read_bytes().startswith(magic)
 
 
+@pytest.mark.usefixtures("rendered_pictures")
 def test_report_is_one_page_without_requests(folder: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     assert main(["report", "--quick", str(folder), "--out", str(page)]) == 0

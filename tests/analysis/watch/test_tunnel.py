@@ -21,7 +21,7 @@ from tests.analysis.watch.feeds import Feed
 
 from hindmost.analysis.watch.server import WatchServer
 
-PATIENCE_S = 10.0
+PATIENCE_S = 120.0
 PLACES = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"])
 
 

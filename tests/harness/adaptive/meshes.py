@@ -148,7 +148,7 @@ class Team:
         self.parts = [share(mesh, owner, rank) for rank in range(self.ranks)]
         self.whole: dict[int, NDArray[np.float64]] = {}
         self.cells = mesh.owned
-        self.barrier = threading.Barrier(self.ranks, timeout=60)
+        self.barrier = threading.Barrier(self.ranks, timeout=600)
         self.given: list[NDArray[Any]] = [np.empty(0)] * self.ranks
 
     def run(self, task: Callable[[Patch, NDArray[np.int32], TeamMate], Any]) -> list[Any]:

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.harness.adaptive.meshes import uniform
+from tests.harness.adaptive.physics.riemann import Gas, exact_solution
 
 from hindmost.errors import UsageError
 from hindmost.harness.adaptive.decks import DECKS, Deck, find_deck, parse_base, parse_deck
-from hindmost.harness.adaptive.physics.riemann import Gas, exact_solution
 
 LEAST = """\
 name = "mine"

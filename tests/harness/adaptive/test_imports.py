@@ -11,7 +11,6 @@ ROOMS = (
     "physics.heat",
     "physics.heat_petsc",
     "physics.criterion",
-    "physics.riemann",
 )
 
 

@@ -52,7 +52,7 @@ def test_a_deck_is_chosen_for_by_what_the_machine_does_with_it(
     assert sum(best["cycle_s"].values()) == pytest.approx(best["seconds"] / 100)
     assert main([*words[:-7], *words[-6:], "--budget", "1s"]) == 0
     printed = capsys.readouterr().out
-    assert "cells a rank" in printed
+    assert "cells per rank" in printed
     assert "Without an earlier run (--run) the mesh is assumed not to grow" in printed
 
 
@@ -125,5 +125,5 @@ def test_counts_of_a_deck_come_back_from_json(name: str) -> None:
     application = application_of(DECKS[name], Choices(scheme=2))
     assert Application.from_json(json.loads(json.dumps(application.to_json()))) == application
     assert Application.from_json(APPLICATION.to_json()) == APPLICATION
-    with pytest.raises(DataError, match="not what they should be"):
+    with pytest.raises(DataError, match="are invalid"):
         Application.from_json({"name": "timing-a"})

@@ -18,11 +18,11 @@ from hindmost.harness.probes.machine_file import (
     write_document,
 )
 from hindmost.harness.probes.sections.contract import ProbeResult
-from hindmost.models.dynamic.machine import GrindPoint, Machine, Noise, SpeedPoint
+from hindmost.models.dynamic.machine import GrindPoint, Machine, SpeedPoint, SystemNoise
 
 HERE = {"host": "büro", "cpu_model": "fast", "cores": 4}
 NEW = Machine(name="büro", ranks_per_node=2)
-NOISE = Noise(detours_per_s=10.0, share=0.01, detour_quantiles_s=(1e-6, 2e-6, 3e-6, 4e-6))
+NOISE = SystemNoise(detours_per_s=10.0, share=0.01, detour_quantiles_s=(1e-6, 2e-6, 3e-6, 4e-6))
 POINT = GrindPoint(phase="hydro", ranks_per_node=1, cells=1400.0, seconds_per_cell=3e-8)
 
 

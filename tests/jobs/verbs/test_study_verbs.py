@@ -31,7 +31,7 @@ from hindmost.jobs.state import RunState, state_of
 from hindmost.jobs.verbs import cancel, resume, status, submit
 from hindmost.registry import Registry
 
-LIMIT_S = 120.0
+LIMIT_S = 600.0
 
 
 @pytest.fixture

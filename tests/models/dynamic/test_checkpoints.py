@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy.special import lambertw
 
 from hindmost.errors import DataError, UsageError
@@ -17,7 +18,7 @@ from hindmost.models.dynamic.checkpoints import (
     young_s,
 )
 from hindmost.models.dynamic.machine import Machine
-from hindmost.models.dynamic.simulate import best_plan, failing_runs, plan, plan_by_rule
+from hindmost.models.dynamic.simulate import CheckpointPlan, best_plan, plan, plan_by_rule
 from hindmost.models.synthetic.cycles import CycleLaw, draw_cycles
 
 DAY = 86_400.0
@@ -117,6 +118,33 @@ def test_the_best_plan_is_that_of_brute_force() -> None:
     assert found.after == min(every, key=lambda one: one.expected_s(200.0, 20.0)).after
 
 
+def failing_runs(
+    made: CheckpointPlan, mtbf_s: float, *, restart_s: float = 0.0, runs: int = 1000, seed: int = 0
+) -> NDArray[np.float64]:
+    """Draw runs with exponential failures and return their wall times.
+
+    A failure throws the run back to the begin of its segment; each further attempt begins with a
+    restart, into which a failure can fall as well.
+    """
+    random = np.random.default_rng(seed)
+    shape = (runs, made.segments_s.size)
+    first = np.broadcast_to(made.segments_s, shape)
+    wall = np.zeros(shape)
+    start = random.exponential(mtbf_s, shape)
+    failed = start < first
+    wall += np.where(failed, start, first)
+    place = np.nonzero(failed)
+    again = first[place] + restart_s
+    while again.size:
+        lasts = random.exponential(mtbf_s, again.size)
+        fails = lasts < again
+        wall[place] += np.where(fails, lasts, again)
+        place = tuple(axis[fails] for axis in place)
+        again = again[fails]
+    total: NDArray[np.float64] = wall.sum(axis=1)
+    return total
+
+
 @pytest.mark.parametrize("restart", [0.0, 30.0])
 def test_drawn_failures_cost_what_the_formula_says(restart: float) -> None:
     made = plan(np.full(40, 25.0), 10.0, tuple(range(4, 40, 4)))
@@ -179,5 +207,5 @@ def test_a_decision_says_why() -> None:
 def test_plans_refuse_nonsense() -> None:
     with pytest.raises(DataError, match="above 0"):
         plan([1.0, 0.0], 1.0, ())
-    with pytest.raises(DataError, match="rise and lie in 1 to 2"):
+    with pytest.raises(DataError, match="ascend and lie in 1 to 2"):
         plan([1.0, 1.0], 1.0, (2, 1))

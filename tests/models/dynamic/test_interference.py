@@ -9,11 +9,11 @@ import pytest
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
+from hindmost.models.dynamic.cycle_verdict import CycleKind, CycleVerdict, periods
 from hindmost.models.dynamic.interference import Interference
 from hindmost.models.dynamic.offline import OfflineModel
 from hindmost.models.dynamic.panel import Panel
 from hindmost.models.dynamic.states import change_of_machine
-from hindmost.models.dynamic.verdict import CycleKind, CycleVerdict, periods
 from hindmost.models.dynamic.work import Spent, Work
 from hindmost.models.synthetic.cycles import CycleLaw, draw_cycles
 
@@ -146,28 +146,16 @@ def test_two_spikes_are_told_to_have_passed() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "usual", "kind", "words"),
     [
-        (0.0, 2.0, False, CycleKind.SLOWER, "2.00 times as slow as it was"),
-        (2.0, 3.0, False, CycleKind.SLOWER, "slower still: 3.00 times the time, after 2.00"),
-        (
-            0.3,
-            0.5,
-            False,
-            CycleKind.SLOWER,
-            "slower than it was: 0.50 times the usual time, after 0.30",
-        ),
-        (0.5, 2.0, False, CycleKind.SLOWER, "at 2.00 times the usual time, after 0.50"),
-        (0.5, 1.01, True, CycleKind.SLOWER, "as slow as before, after 0.50 times the time"),
-        (0.0, 0.5, False, CycleKind.FASTER, "faster than it was: 0.50 times the usual time"),
-        (0.5, 0.3, False, CycleKind.FASTER, "faster than it was: 0.30 times the usual time"),
-        (3.0, 2.0, False, CycleKind.FASTER, "at 2.00 times the time, after 3.00"),
-        (
-            2.0,
-            0.5,
-            False,
-            CycleKind.FASTER,
-            "faster than ever: 0.50 times the usual time, after 2.00",
-        ),
-        (2.0, 1.01, True, CycleKind.FASTER, "as fast as before, after 2.00 times the time"),
+        (0.0, 2.0, False, CycleKind.SLOWER, "slower: 2.00x its baseline time, for the same work"),
+        (2.0, 3.0, False, CycleKind.SLOWER, "slower: 3.00x its baseline time (before: 2.00x), for"),
+        (0.3, 0.5, False, CycleKind.SLOWER, "slower: 0.50x its baseline time (before: 0.30x)."),
+        (0.5, 2.0, False, CycleKind.SLOWER, "slower: 2.00x its baseline time (before: 0.50x), for"),
+        (0.5, 1.01, True, CycleKind.SLOWER, "back at its baseline (before: 0.50x)."),
+        (0.0, 0.5, False, CycleKind.FASTER, "faster: 0.50x its baseline time."),
+        (0.5, 0.3, False, CycleKind.FASTER, "faster: 0.30x its baseline time (before: 0.50x)."),
+        (3.0, 2.0, False, CycleKind.FASTER, "faster: 2.00x its baseline time (before: 3.00x)."),
+        (2.0, 0.5, False, CycleKind.FASTER, "faster: 0.50x its baseline time (before: 2.00x)."),
+        (2.0, 1.01, True, CycleKind.FASTER, "back at its baseline (before: 2.00x)."),
     ],
 )
 def test_words_are_right_wherever_the_levels_lie(

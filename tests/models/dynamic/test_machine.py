@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.models.dynamic.paper import ALPHASERVER_ES40, ITANIUM_2
 
 from hindmost.errors import DataError, UnknownSchemaError
 from hindmost.models.dynamic.grind import curve, curve_of, event_s
@@ -16,11 +17,10 @@ from hindmost.models.dynamic.machine import (
     Link,
     Machine,
     Network,
-    Noise,
     Piece,
     SpeedPoint,
+    SystemNoise,
 )
-from hindmost.models.dynamic.machines import ALPHASERVER_ES40, ITANIUM_2
 from hindmost.models.dynamic.network import allreduce_s, fit_link
 
 
@@ -43,7 +43,7 @@ FULL = Machine(
         allreduce=(AllreduceTime(ranks=2, bytes=8, seconds=2e-6),),
     ),
     grind=(GrindPoint(phase="hydro", ranks_per_node=1, cells=1e3, seconds_per_cell=3e-8),),
-    noise=Noise(detours_per_s=10.0, share=0.01, detour_quantiles_s=(1e-6, 1e-5, 1e-4, 1e-3)),
+    noise=SystemNoise(detours_per_s=10.0, share=0.01, detour_quantiles_s=(1e-6, 1e-5, 1e-4, 1e-3)),
     events=(EventCost(event="move", ranks_per_node=2, seconds=2e-7),),
     speed=(
         SpeedPoint(ranks_per_node=1, seconds=0.01),
@@ -67,7 +67,7 @@ def test_keys_of_others_at_the_top_are_left_alone() -> None:
 @pytest.mark.parametrize(
     ("path", "value", "words"),
     [
-        (("schema",), "other", "allowed is 'hindmost-machine'"),
+        (("schema",), "other", "not 'hindmost-machine'"),
         (("version",), "1", 'machine.version is "1"'),
         (("name",), "", 'machine.name is ""'),
         (
@@ -186,7 +186,7 @@ def test_one_straight_line_stays_one_piece() -> None:
 @pytest.mark.parametrize(
     ("sizes", "times", "words"),
     [
-        ([1, 2], [1.0, 1.0], "2 sizes of message"),
+        ([1, 2], [1.0, 1.0], "2 message sizes"),
         ([1, 2, 3], [1.0, 1.0], "shapes"),
         ([1, 2, 3], [1.0, 0.0, 1.0], "finite and positive"),
     ],

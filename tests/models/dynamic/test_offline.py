@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.models.dynamic.paper import ALPHASERVER_ES40, ITANIUM_2, sage
 
 from hindmost.errors import DataError, UsageError
-from hindmost.models.dynamic.application import Application, Count, Exchange, sage
+from hindmost.models.dynamic.application import Application, Count, Exchange
 from hindmost.models.dynamic.choose import THRESHOLDS, choose
 from hindmost.models.dynamic.geometry import Curve, Slab
 from hindmost.models.dynamic.machine import (
@@ -19,7 +20,6 @@ from hindmost.models.dynamic.machine import (
     Piece,
     SpeedPoint,
 )
-from hindmost.models.dynamic.machines import ALPHASERVER_ES40, ITANIUM_2
 from hindmost.models.dynamic.offline import OfflineModel
 from hindmost.models.dynamic.panel import Panel
 from hindmost.models.dynamic.work import PHASES, Work
@@ -132,7 +132,7 @@ def test_contention_is_in_the_curve_and_not_in_the_pace() -> None:
     only = replace(PLAIN, speed=(SpeedPoint(ranks_per_node=1, seconds=0.01),))
     unknown = OfflineModel(machine=only, application=DECK, ranks=2, speed_s=0.0125)
     assert unknown.pace == 1.0
-    assert "not read with 2 ranks a node" in unknown.explain(work)
+    assert "not measured with 2 ranks per node" in unknown.explain(work)
 
 
 def heat(phase: str, seconds: float) -> GrindPoint:

@@ -34,9 +34,6 @@ def test_quantiles_are_those_of_scipy_in_both_far_tails(name: str) -> None:
     # In units of the law, which may be far from 0.
     ours_far, far = (ours - middle) / (high - low), (expected - middle) / (high - low)
     np.testing.assert_allclose(ours_far, far, rtol=1e-6, atol=1e-7)
-    # So close to a pole, x itself has only three digits left.
-    atol = 1e-3 if name == "gamma with a pole" else 1e-5
-    np.testing.assert_allclose(table.normal_at(ours)[:6], z[:6], atol=atol)
 
 
 def test_tail_index_tells_power_laws_from_the_rest() -> None:

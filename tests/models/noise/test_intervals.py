@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from hindmost.models.laws.johnsonsu import JohnsonSU
-from hindmost.models.noise.maxplus import fit_max_plus
+from hindmost.models.noise.maxplus import fit_both
 from hindmost.models.noise.nonstationary import fit_nonstationary
 from hindmost.models.noise.redraw import fit_redrawn_uniform
 from hindmost.models.noise.stationary import fit_stationary
@@ -98,7 +98,7 @@ def test_max_plus_holds_its_share_of_its_own_runs(lag: int) -> None:
     count = 0
     for run in range(2 * RUNS):
         times = skewed_latency(run, lag)
-        prediction = fit_max_plus(times).predict()
+        prediction = fit_both(times)[0].predict()
         count += prediction.low_s <= times.solve_time_s <= prediction.high_s
     interval = stats.binomtest(count, 2 * RUNS).proportion_ci(0.95)
     assert interval.high > 0.85

@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DataError
 from hindmost.models.events import EventKind
-from hindmost.models.noise.maxplus import max_plus_time
 from hindmost.models.noise.replay import Replay
-from hindmost.models.simulation.blocks import EventBlock
+from hindmost.models.simulation.blocks import EventBlock, whole_bodies
 from hindmost.models.simulation.walker import Latencies
 
 NO_EDGES = np.empty(0, np.int32)
@@ -45,6 +44,27 @@ def brute_force(
                 ended[k, p] = max(waits_for) + work[first + k, p]
         total += ended[-1].max() + latency
     return total
+
+
+def max_plus_time(
+    work: NDArray[np.float64],
+    latency_s: float,
+    *,
+    lag: int,
+    cycle_starts: NDArray[np.intp],
+    edge_source: NDArray[np.int32],
+    edge_target: NDArray[np.int32],
+) -> float:
+    """Walk from body to body over a matrix of work."""
+    begins = np.zeros(len(work), np.bool_)
+    begins[cycle_starts] = True
+    block = whole_bodies(work, lag, begins)
+    latencies = Latencies.of_reductions(block.kind.shape[1], latency_s)
+    replay = Replay(
+        work.shape[1], latencies, edge_source, edge_target, lag=lag, pending_s=latency_s
+    )
+    replay.advance(block)
+    return replay.elapsed_s
 
 
 @pytest.mark.parametrize("lag", [0, 1, 2, 5])

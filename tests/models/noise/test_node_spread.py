@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from hindmost.errors import DataError
-from hindmost.models.noise.node_spread import independent_draws, spread_over_nodes, variance_on_node
+from hindmost.models.noise.node_spread import independent_draws, spread_over_nodes
 
 
 def layout(
@@ -74,15 +74,6 @@ def test_nodes_are_recommended_where_iterates_are_nearly_constant_on_a_node() ->
     assert figures["intraclass"] == pytest.approx(0.5, abs=0.1)
 
 
-def test_the_variance_on_node_0_is_numpys() -> None:
-    times, node = layout([4, 6], between=1e-6, within=1e-6, iterations=5, seed=5)
-    first = variance_on_node(times, node)
-    np.testing.assert_allclose(first, np.var(times[:, node == node[0]], axis=1, ddof=1))
-    np.testing.assert_allclose(
-        variance_on_node(times, node, which=1), np.var(times[:, node == 1], axis=1, ddof=1)
-    )
-
-
 def test_times_without_spread_are_answered() -> None:
     spread = spread_over_nodes(np.full((3, 4), 1e-4), np.array([0, 0, 1, 1]))
     assert spread.intraclass == 0.0
@@ -103,8 +94,3 @@ def test_what_cannot_be_split_is_refused(
 ) -> None:
     with pytest.raises(DataError, match=word):
         spread_over_nodes(times, node)
-
-
-def test_a_node_of_one_rank_has_no_variance() -> None:
-    with pytest.raises(DataError, match="Node 7 has 1 ranks"):
-        variance_on_node(np.ones((3, 3)), np.array([7, 2, 2]))

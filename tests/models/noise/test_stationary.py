@@ -9,10 +9,23 @@ from scipy import stats
 from tests.models.noise.test_fit import solve_times
 
 from hindmost.errors import DataError
+from hindmost.models.laws import families
 from hindmost.models.laws.families import BestLaws, Candidate
 from hindmost.models.laws.scipylaw import ScipyLaw
-from hindmost.models.noise.stationary import fit_stationary, fit_stationary_best, fit_stationary_nct
+from hindmost.models.noise.digest import Digest
+from hindmost.models.noise.stationary import (
+    Stationary,
+    fit_stationary,
+    fit_stationary_nct,
+    stationary_of_best,
+)
 from hindmost.models.noise.times import SolveTimes
+
+
+def fit_stationary_best(times: SolveTimes) -> Stationary:
+    digest = Digest.of(times)
+    return stationary_of_best(families.fit_families(digest.sample), times, digest)
+
 
 FITS = {
     "stationary-johnsonsu": fit_stationary,

@@ -40,7 +40,7 @@ class Spread:
 
 class _Meeting:
     def __init__(self, processes: int) -> None:
-        self.barrier = threading.Barrier(processes, timeout=60)
+        self.barrier = threading.Barrier(processes, timeout=600)
         self.values: list[Any] = [None] * processes
 
 

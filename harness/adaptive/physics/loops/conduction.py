@@ -1,6 +1,6 @@
 """Loops of heat conduction: the operator on face lists, and the steps of conjugate gradients.
 
-The weight of a face is the heat that passes it in a time step at a difference of one.
+The weight of a face is its heat flux per time step and unit difference of temperature.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ def freeze(
     x_lower: Rows, x_upper: Rows, x_weight: Array, y_lower: Rows, y_upper: Rows, y_weight: Array,
     temperature: Array, capacity: Array, inverse: Array,
 ) -> None:  # fmt: skip
-    """Find temperatures, heat capacities and the inverse diagonal of the operator.
+    """Compute temperatures, heat capacities and the inverse diagonal of the operator.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def add_weights(lower: Rows, upper: Rows, weight: Array, diagonal: Array) -> Non
 def add_passing(
     lower: Rows, upper: Rows, weight: Array, values: Array, sign: float, result: Array
 ) -> None:
-    """Add what passes the faces across one axis: with sign 1 to the cell that receives it."""
+    """Add the fluxes of the faces across one axis; with sign 1, the receiving cell gains."""
     for face in range(lower.size):
         low = np.uint64(lower[face])
         high = np.uint64(upper[face])
@@ -68,7 +68,7 @@ def residual(
     x_lower: Rows, x_upper: Rows, x_weight: Array, y_lower: Rows, y_upper: Rows, y_weight: Array,
     temperature: Array, r: Array,
 ) -> None:  # fmt: skip
-    """Find the residual of the old temperatures: what passes the faces.
+    """Compute the residual of the old temperatures: the fluxes across faces.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def product(
     x_lower: Rows, x_upper: Rows, x_weight: Array, y_lower: Rows, y_upper: Rows, y_weight: Array,
     capacity: Array, u: Array, w: Array,
 ) -> None:  # fmt: skip
-    """Apply the operator: w = (capacity + conduction) u; only owned rows are right."""
+    """Apply the operator: w = (capacity + conduction) u; only owned rows are valid."""
     for row in range(w.size):
         w[row] = capacity[row] * u[row]
     add_passing(x_lower, x_upper, x_weight, u, -1.0, w)
@@ -108,7 +108,7 @@ def advance(
 
 @vectors
 def two_dots(a: Array, b: Array, c: Array, owned: int, sums: Array) -> None:
-    """Sum a c and b c over the owned rows; four partial sums each, side by side."""
+    """Sum a c and b c over the owned rows, in four partial sums each, for vectorisation."""
     a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = 0.0
     whole = owned - owned % 4
     for row in range(0, whole, 4):
@@ -134,14 +134,14 @@ def deposit(
     x_lower: Rows, x_upper: Rows, x_weight: Array, y_lower: Rows, y_upper: Rows, y_weight: Array,
     temperature: Array, heat: Array,
 ) -> None:  # fmt: skip
-    """Move energy over the faces as the new temperatures say.
+    """Move energy across the faces according to the new temperatures.
 
     Parameters
     ----------
     per_area : float64 array, shape (levels,)
         One over the area of a cell of a level.
     heat : float64 array, shape (row,)
-        Work.
+        Work array.
     """
     residual(x_lower, x_upper, x_weight, y_lower, y_upper, y_weight, temperature, heat)
     for row in range(owned):

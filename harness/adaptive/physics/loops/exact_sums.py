@@ -1,8 +1,8 @@
-"""Sums that no order changes: every term is added exactly, to integers.
+"""Sums that do not depend on the order: every term is added exactly, to integers.
 
 A small superaccumulator (Neal, Fast exact summation using small and large superaccumulators, 2015):
-a double's mantissa is added, where its exponent says, to 64-bit bins that stand for 32 bits each.
-Bins of several ranks are added as integers.
+a double's mantissa is added, at the position of its exponent, to 64-bit bins of 32 bits each. Bins
+of several ranks are added as integers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Bins = NDArray[np.int64]
 BINS = 68
 """64 for exponents, three for carries, the last counts infinities and NaNs."""
 TERMS = 1024
-"""Terms between two carries: a bin takes 2048 of them."""
+"""Terms between two carries, which a bin can hold."""
 
 
 @vectors
@@ -53,7 +53,7 @@ def add_terms(bits: Any, size: int, bins: Bins) -> None:
 
 @vectors
 def carry(bins: Bins) -> None:
-    """Bring all bins but the uppermost into 0 .. 2**32 - 1."""
+    """Propagate carries, so that all bins but the uppermost lie in 0 .. 2**32 - 1."""
     for place in range(BINS - 2):
         over = bins[place] >> 32
         bins[place] -= over << 32
@@ -69,7 +69,7 @@ def exact_dots(
     Parameters
     ----------
     terms : float64 array, shape (TERMS,)
-        Work, with `bits` as its view.
+        Work array, with `bits` as its view.
     bits : int64 array, shape (TERMS,)
     bins : int64 array, shape (2, BINS)
     """
@@ -88,7 +88,7 @@ def exact_dots(
 
 @vectors
 def rounded(bins: Bins) -> float:
-    """Return the number that bins stand for, after a sum over ranks.
+    """Return the value of bins, after a sum over ranks.
 
     Parameters
     ----------

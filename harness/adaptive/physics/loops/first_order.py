@@ -1,7 +1,7 @@
 """Loops of the first-order scheme: rates, primitive variables, fluxes, update.
 
-Fluxes are computed in blocks: gather, compute on vectors, scatter. Each cell's sum is taken in the
-order of the face lists, so a block's size changes no bit.
+Fluxes are computed in blocks: gather, compute on vectors, scatter. Sums of cells follow the
+order of the face lists, so that the size of blocks does not change results.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ vectors = partial(compiled, division="numpy")
 
 @vectors
 def largest_rate(state: Array, owned: int, level: Levels, per_width: Array, gamma: float) -> float:
-    """Return the largest (|u| + |v| + 2 c) / width of the first rows; infinite for a flaw.
+    """Return the largest (|u| + |v| + 2 c) / width of the first rows; infinite if one is invalid.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def largest_rate(state: Array, owned: int, level: Levels, per_width: Array, gamm
 
 @vectors
 def primitive(state: Array, rows: int, gamma: float, gas: Array, change: Array) -> None:
-    """Find velocities and pressures of the first rows, and clear the changes.
+    """Compute velocities and pressures of the first rows, and clear the changes.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def primitive(state: Array, rows: int, gamma: float, gas: Array, change: Array) 
 
 @vectors
 def flux_block(work: Array, size: int, gamma: float) -> None:
-    """Turn gathered sides and lengths of faces into fluxes, in the first four parts of `work`."""
+    """Compute fluxes from gathered sides and lengths of faces, into the first parts of `work`."""
     for k in range(size):
         a, b, c, d = contact_flux(
             gamma,
@@ -98,7 +98,7 @@ def flux_block(work: Array, size: int, gamma: float) -> None:
 
 @vectors
 def scatter(work: Array, lower: Rows, upper: Rows, normal: int, change: Array) -> None:
-    """Take a block's fluxes from the cells below and give them to those above."""
+    """Subtract a block's fluxes from the lower cells and add them to the upper ones."""
     across = 3 - normal
     for k in range(lower.size):
         a = work[k]
@@ -129,7 +129,7 @@ def add_fluxes(
     gas : float64 array, shape (row, 4)
     lower, upper, level : int32, int32 and int8 array, shape (face,)
     length : float64 array, shape (levels,)
-        Of faces of a level.
+        Length of faces of a level.
     normal : int
         Column of the normal velocity.
     work : float64 array, shape (9 * BLOCK,)
@@ -159,7 +159,7 @@ def add_fluxes(
 def add_walls(
     gas: Array, cell: Rows, side: Levels, level: Levels, length: Array, gamma: float, change: Array
 ) -> None:
-    """Add the pressure of reflecting walls; nothing else passes them.
+    """Add the pressure of reflecting walls, their only flux.
 
     Parameters
     ----------

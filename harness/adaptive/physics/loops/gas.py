@@ -1,4 +1,4 @@
-"""The flux of an ideal gas across a face, and what one row of a state says."""
+"""The flux of an ideal gas across a face, and the primitive variables of a state."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def contact_flux(
     """Return the HLLC flux of density, normal momentum, transverse momentum and energy.
 
     Wave speeds are Davis's bounds, the contact's speed is Batten's (Toro, Riemann Solvers, 10.4 and
-    10.5). The side is chosen and its speed is cut without a branch, so that loops use vectors.
+    10.5). The side is selected and its speed is clipped without branches, so that loops vectorise.
 
     Parameters
     ----------

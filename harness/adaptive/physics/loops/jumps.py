@@ -33,7 +33,7 @@ def largest_jumps(lower: Rows, upper: Rows, values: Array, jump: Array) -> None:
 
 @vectors
 def spread(lower: Rows, upper: Rows, before: Array, jump: Array) -> None:
-    """Raise each cell's jump to the largest that its neighbours across one axis had before."""
+    """Raise each cell's jump to the largest previous jump of its neighbours across one axis."""
     for face in range(lower.size):
         low = np.uint64(lower[face])
         high = np.uint64(upper[face])

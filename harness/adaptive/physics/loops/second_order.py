@@ -24,8 +24,8 @@ def add_differences(
 ) -> None:
     """Add the differences over faces across one axis to the sides of their cells.
 
-    A difference is per width of the cell: over a face between cells of two levels, half a side
-    long, it is counted by 2/3, the face's length over the distance of the centres.
+    A difference is per width of the cell. At a face between cells of two levels, which is half a
+    side long, its weight is 2/3, the face's length over the distance of the centres.
 
     Parameters
     ----------
@@ -44,12 +44,12 @@ def add_differences(
 
 @vectors
 def limit(sides: Array, rows: int, first: int, slopes: Array) -> None:
-    """Turn differences into slopes by van Leer's limiter, and clear them.
+    """Compute slopes from differences by van Leer's limiter, and clear the differences.
 
     Parameters
     ----------
     first : int
-        The first of four columns of `slopes`.
+        First of four columns of `slopes`.
     slopes : float64 array, shape (row, 8)
     """
     for row in range(rows):
@@ -71,7 +71,7 @@ def find_slopes(
     y_lower: Rows, y_upper: Rows, y_level: Levels,
     gamma: float, gas: Array, change: Array, sides: Array, slopes: Array,
 ) -> None:  # fmt: skip
-    """Find the primitive variables of all rows and the slopes of owned ones.
+    """Compute the primitive variables of all rows and the slopes of owned ones.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def find_slopes(
 
 @vectors
 def predict(gas: Array, slopes: Array, level: Levels, gamma: float, half: Array) -> None:
-    """Advance primitive variables by half a step; what would be no gas keeps still and flat.
+    """Advance primitive variables by half a step; invalid ones are kept, with zero slopes.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def predict(gas: Array, slopes: Array, level: Levels, gamma: float, half: Array)
         spread = u_x + v_y
         new_rho = rho - t * (u * rho_x + v * rho_y + rho * spread)
         new_p = p - t * (u * p_x + v * p_y + gamma * p * spread)
-        # The least that is found at a side or, beside a finer cell, near a corner.
+        # The minimum over sides and, next to a finer cell, corners.
         least_rho = min(rho, new_rho) - 0.5 * (abs(rho_x) + abs(rho_y))
         least_p = min(p, new_p) - 0.5 * (abs(p_x) + abs(p_y))
         sound = (least_rho > 0.0) & (least_p > 0.0)
@@ -125,7 +125,7 @@ def add_limited_fluxes(
     lower_shift: Levels, upper_shift: Levels, length: Array, normal: int, gamma: float,
     work: Array, change: Array,
 ) -> None:  # fmt: skip
-    """Add the fluxes between values at the faces; see `first_order.add_fluxes`.
+    """Add the fluxes of extrapolated values at the faces; see `first_order.add_fluxes`.
 
     Parameters
     ----------

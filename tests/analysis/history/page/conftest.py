@@ -12,7 +12,7 @@ from tests.analysis.history.page.planted import (
     synthetic,
 )
 
-from hindmost.analysis.history.page.page import write_history_page
+from hindmost.analysis.history.page.history_page import write_history_page
 from hindmost.analysis.history.study import HistoryStudy, judge_history
 
 

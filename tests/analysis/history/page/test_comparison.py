@@ -20,7 +20,7 @@ from tests.analysis.history.page.planted import (
 
 from hindmost.analysis.history.compare import compare_histories
 from hindmost.analysis.history.page import ratios as history_ratios
-from hindmost.analysis.history.page.page import write_history_page
+from hindmost.analysis.history.page.history_page import write_history_page
 from hindmost.analysis.history.page.ratios import pairs_to_find
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.readers.history import History, NightlySeries

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import math
+import zlib
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
+from tests.analysis.history.page.planted import series_of
 
+from hindmost.analysis.history.page.data import history_data, packed
 from hindmost.analysis.history.page.regime_statistics import SHOWN_LEVELS, mean_interval
+from hindmost.analysis.history.study import judge_history
+from hindmost.analysis.readers.history import History
 from hindmost.models.changepoint import Regime, detect
 from hindmost.models.changepoint.robust.describe import SEGMENT
 from hindmost.models.changepoint.robust.method import LEVEL, freedom_of_means
@@ -63,3 +70,22 @@ def test_no_level_is_known_better_than_all_nights_tell() -> None:
     assert freedom_of_means(segments(10, 12), 0.0).tolist() == [20.0, 20.0]
     assert freedom_of_means(segments(10, 200), 0.0).tolist() == [49.0, 208.0]
     assert freedom_of_means(segments(10, 200), 0.5) == pytest.approx([29.4, 124.8])
+
+
+def test_changes_by_1e200_have_a_page() -> None:
+    noise = np.exp(0.01 * np.random.default_rng(3).standard_normal((3, 60)))
+    steps = np.repeat([[1.0, 1e200], [1.0, 1e-200], [1.0, 1.0]], 30, axis=1)
+    series = [
+        series_of("blake", case, "Total", values)
+        for case, values in zip(("up", "down", "level"), noise * steps, strict=True)
+    ]
+    history = History(source="x", series=tuple(series), failures=(), parents={}, warnings=())
+    text = zlib.decompress(base64.b64decode(packed(history_data(judge_history(history)))))
+    data = json.loads(text, parse_constant=pytest.fail)
+    for each in data["series"]:
+        for regime in each["regimes"]:
+            for low, high in regime["intervals"]:
+                assert 0.0 < low < regime["mean"] < high < math.inf
+    assert [len(each["changes"]) for each in data["series"]] == [1, 1, 0]
+    # The ratio of the first two, 1e400, is no number.
+    assert [each["of"] for each in data["pairs"]] == [[0, 2], [1, 2]]

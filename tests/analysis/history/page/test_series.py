@@ -24,7 +24,7 @@ from tests.analysis.history.page.planted import (
 )
 
 from hindmost.analysis.history.page.data import history_data
-from hindmost.analysis.history.page.page import write_history_page
+from hindmost.analysis.history.page.history_page import write_history_page
 from hindmost.analysis.history.page.regime_statistics import mean_interval
 from hindmost.analysis.history.study import HistoryStudy
 
@@ -271,3 +271,14 @@ def test_503_series_of_400_nights_are_under_4_mb(study: HistoryStudy, tmp_path: 
     assert sum(len(each["values"]) for each in history_data(large)["series"]) == 503 * nights
     write_history_page(large, tmp_path / "page.html")
     assert 200_000 < (tmp_path / "page.html").stat().st_size < 4_000_000
+
+
+def test_no_column_of_the_changes_is_cut_off_at_1200_pixels(browser: Browser, page: Path) -> None:
+    browser.window(1200, 900)
+    try:
+        show(browser, page)
+        boxes = "[...document.querySelectorAll('details[open] .scroll')]"
+        cut = browser.evaluate(f"{boxes}.map((each) => each.scrollWidth - each.clientWidth)")
+        assert cut == [0]
+    finally:
+        browser.window(1400, 1000)

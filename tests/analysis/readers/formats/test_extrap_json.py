@@ -104,7 +104,7 @@ def older(change: Any) -> str:
         (lambda d: d["measurements"][3].update(metric_id=7), "no metric has the id 7"),
         (lambda d: d["measurements"][3].update(metric_id=None), "metric_id is 'None'; it should"),
         (lambda d: d["measurements"][3].update(callpath_id=[]), "callpath_id is "),
-        (lambda d: d["metrics"].append({"id": 1, "name": "b"}), r"metrics\[1\]: id 1 comes twice"),
+        (lambda d: d["metrics"].append({"id": 1, "name": "b"}), r"metrics\[1\]: id 1 occurs twice"),
         (lambda d: d["callpaths"][0].pop("name"), "callpaths with id 1 lacks 'name'"),
         (lambda d: d["coordinates"][0]["parameter_value_pairs"].pop(), "coordinates with id 1 has"),
         (lambda d: d.pop("coordinates"), "lacks 'coordinates'"),

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.harness.adaptive.meshes import NoExchange, areas, centres, two_levels, uniform
+from tests.harness.adaptive.physics.riemann import Gas, exact_solution
 
 from hindmost.errors import UsageError
 from hindmost.harness.adaptive.mesh.patch import Faces, Patch
 from hindmost.harness.adaptive.physics.hydro import Hydro
-from hindmost.harness.adaptive.physics.riemann import Gas, exact_solution
 
 GAMMA = 1.4
 HIGH = Gas(density=1.0, velocity=0.0, pressure=1.0)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.harness.adaptive.physics.riemann import Gas, exact_solution
 
 from hindmost.errors import UsageError
-from hindmost.harness.adaptive.physics.riemann import Gas, exact_solution
 
 # Toro, Riemann Solvers (3rd edition), tables 4.1 and 4.2: left, right, p*, u*, rho*L, rho*R
 TABLE = [

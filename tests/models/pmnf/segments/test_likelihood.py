@@ -9,8 +9,8 @@ from hindmost.models.pmnf import detect_segments, fit_segments
 from hindmost.models.pmnf.evidence import LEAST, evidence, smooth_columns
 from hindmost.models.pmnf.noise import NoiseKind
 from hindmost.models.pmnf.segments.one_behaviour import FAMILIES, inside, measured, outside, strong
+from hindmost.models.pmnf.segments.segmentation import SegmentVerdict
 from hindmost.models.pmnf.segments.thresholds import thresholds
-from hindmost.models.pmnf.segments.verdict import SegmentVerdict
 from hindmost.models.pmnf.space import FINE, PAPER
 from hindmost.models.pmnf.term import columns
 from hindmost.models.synthetic.scaling import two_functions
@@ -199,7 +199,7 @@ def test_short_sides_are_provisional_and_the_advice_says_what_they_lack() -> Non
     model = fit_segments(points, values, noise="multiplicative")[0]
     assert [part.points for part in model.segments] == [3, 3]
     assert all(part.provisional for part in model.segments)
-    assert "p = 1024, 2048 for a model of that side" in model.advice()
+    assert "p = 1024, 2048 for a model on that side" in model.advice()
     assert "at or below p = 64" in model.advice()
     assert "p = 91 to narrow" in model.advice()
 

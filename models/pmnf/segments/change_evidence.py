@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from hindmost.models.pmnf.evidence import Evidence, evidence
 from hindmost.models.pmnf.observations import Observations
+from hindmost.models.pmnf.segments.segmentation import LEAST_TOLD
 from hindmost.models.pmnf.segments.thresholds import thresholds
-from hindmost.models.pmnf.segments.verdict import LEAST_TOLD
 
 LEAST_WINDOWED = 2 * LEAST_TOLD
 """Points from which parts of a stretch are judged as well."""

@@ -12,15 +12,16 @@ from hindmost.analysis.show.page import (
     Folded,
     Heading,
     Html,
-    LiveWidget,
     Page,
     Paragraph,
     Part,
     Picture,
+    SideBySide,
     Subheading,
+    Widget,
 )
 from hindmost.analysis.show.palette import DARK_FILLS, DARK_LINES, FILLS, LINES
-from hindmost.analysis.show.table import Table
+from hindmost.analysis.show.table import Graded, Table
 from hindmost.errors import UsageError
 from hindmost.files import write_output
 from hindmost.printable import escape
@@ -38,9 +39,9 @@ def page_html(page: Page) -> str:
     title = escape(page.title)
     body = "\n".join(part_html(part) for part in page.parts)
     script, policy = "", ""
-    live = [part for part in page.parts if isinstance(part, LiveWidget)]
-    if live:
-        code = live_script(dict.fromkeys(path for part in live for path in part.scripts))
+    widgets = [widget for part in page.parts for widget in widgets_of(part)]
+    if scripts := dict.fromkeys(path for each in widgets for path in each.scripts):
+        code = live_script(scripts)
         digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
         script, policy = f"<script>{code}</script>", f"; script-src 'sha256-{digest}'"
         policy += "; connect-src 'self'" if page.served else ""
@@ -53,7 +54,7 @@ def page_html(page: Page) -> str:
  content="default-src 'none'; img-src data:; style-src 'unsafe-inline'{policy}">
 <title>{title}</title>
 <style>
-{colours()}{STYLE.read_text(encoding="utf-8")}{styles(live)}</style>
+{colours()}{STYLE.read_text(encoding="utf-8")}{styles(widgets)}</style>
 </head>
 <body>
 <h1>{title}</h1>
@@ -71,9 +72,20 @@ def live_script(paths: Iterable[Path]) -> str:
     return f'"use strict";\n(() => {{\n{code}}})();\n'
 
 
-def styles(parts: Iterable[LiveWidget]) -> str:
-    """Return the style sheets that parts ask for."""
-    paths = dict.fromkeys(path for part in parts for path in part.styles)
+def widgets_of(part: Part) -> Sequence[Widget]:
+    """Return the widgets that a part is or contains."""
+    match part:
+        case Widget():
+            return [part]
+        case SideBySide(parts):
+            return parts
+        case _:
+            return []
+
+
+def styles(widgets: Iterable[Widget]) -> str:
+    """Return the style sheets that widgets ask for."""
+    paths = dict.fromkeys(path for each in widgets for path in each.styles)
     return "".join(path.read_text(encoding="utf-8") for path in paths)
 
 
@@ -100,8 +112,11 @@ def part_html(part: Part) -> str:
             )
         case Table():
             return table_html(part)
-        case _:
-            return part.html()
+        case SideBySide(parts):
+            inner = "\n".join(map(part_html, parts))
+            return f'<div class="beside">{inner}</div>'
+        case Widget():
+            return part.html
 
 
 def as_html(text: str) -> str:
@@ -127,8 +142,20 @@ def table_html(table: Table) -> str:
 def row_html(table: Table, row: Sequence[str]) -> str:
     """Return the cells of a row."""
     return "".join(
-        f'<td class="{column.kind}">{as_html(cell)}</td>'
+        f'<td class="{column.kind}">{cell_html(cell)}</td>'
         for column, cell in zip(table.columns, row, strict=True)
+    )
+
+
+def cell_html(cell: str) -> str:
+    """Return a cell: a grade as a colour with its mark, leading spaces as a level."""
+    if isinstance(cell, Graded):
+        mark = f'<span class="mark">{escape(cell.mark)}</span>' if cell.mark.strip() else ""
+        value = escape(cell.removesuffix(cell.mark))
+        return f'<span class="grade {cell.grade}">{value}{mark}</span>'
+    level = (len(cell) - len(cell.lstrip(" "))) // 2
+    return (
+        f'<span class="level-{level}">{as_html(cell.lstrip())}</span>' if level else as_html(cell)
     )
 
 

@@ -1,15 +1,16 @@
-"""Machines of the paper, as far as it gives them: table 2, QSnet-1, uni-directional."""
+"""SAGE, and the machines of the paper as far as it describes them: table 2, QSnet-1."""
 
 from __future__ import annotations
 
+from hindmost.models.dynamic.application import Application, Count, Exchange
 from hindmost.models.dynamic.machine import Link, Machine, Network, Piece
 
 
 def qsnet(small_us: float, middle: tuple[float, float], large: tuple[float, float]) -> Network:
     """Return a network of table 2: latencies in microseconds, times per byte in nanoseconds.
 
-    The table is uni-directional and between nodes; the paper's model uses figures of both
-    directions that it does not print, so these stand for all of them.
+    The table is uni-directional, between nodes. The paper's model uses bi-directional values that
+    it does not print; those of the table are used in their place.
     """
     link = Link(
         pieces=(
@@ -35,5 +36,22 @@ ITANIUM_2 = Machine(
 )
 """32 nodes of two 1.3 GHz processors; its grind curve is a figure, not a table."""
 
-MACHINES = {machine.name: machine for machine in (ALPHASERVER_ES40, ITANIUM_2)}
-"""The examples, by name."""
+
+def sage(*, real: float, integer: float, reductions: float) -> Application:
+    """Return SAGE's form: T_GScomm of reals (8 B) and integers (4 B), T_allreduce.
+
+    Parameters
+    ----------
+    real, integer : float
+        Gathers and scatters per cycle: some hundreds.
+    reductions : float
+        Allreduces per cycle.
+    """
+    return Application(
+        name="sage",
+        exchanges=(
+            Exchange(count=Count(per_cycle=real), bytes_per_cell=8.0, directions=1),
+            Exchange(count=Count(per_cycle=integer), bytes_per_cell=4.0, directions=1),
+        ),
+        reductions=Count(per_cycle=reductions),
+    )

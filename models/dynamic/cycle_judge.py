@@ -1,25 +1,25 @@
-"""The test for interference with a baseline under it: the offline model, or levels kept apart."""
+"""The interference test with its baseline: the offline model, or levels of undisturbed cycles."""
 
 from __future__ import annotations
 
 from collections import deque
 
+from hindmost.models.dynamic.cycle_verdict import CycleKind, CycleVerdict
 from hindmost.models.dynamic.interference import Interference
 from hindmost.models.dynamic.offline import OfflineModel
 from hindmost.models.dynamic.shape_level import ShapeLevel
-from hindmost.models.dynamic.verdict import CycleKind, CycleVerdict
 from hindmost.models.dynamic.work import Spent, Work, iterations_done
 
 
-class Judge:
-    """Judges every cycle.
+class CycleJudge:
+    """Judges every cycle against a baseline.
 
     Parameters
     ----------
     model : OfflineModel, optional
-        The baseline; without it the levels of undisturbed cycles are.
+        The baseline; by default the levels of undisturbed cycles.
     test : Interference, optional
-        One with its defaults if not given.
+        By default one with default settings.
     """
 
     def __init__(self, model: OfflineModel | None = None, test: Interference | None = None) -> None:
@@ -30,7 +30,7 @@ class Judge:
         self._unlearnt: deque[tuple[Spent, Work]] = deque(maxlen=16)
 
     def observe(self, spent: Spent, work: Work) -> CycleVerdict:
-        """Take a cycle and return the verdict."""
+        """Observe a cycle and return the verdict."""
         iterations = iterations_done(spent, work)
         levels = self._levels
         parts: tuple[float, ...] = ()
@@ -40,7 +40,7 @@ class Judge:
             parts = levels.expected_phases_s(work, iterations)
         if levels is not None and not levels.knows(work):
             levels.observe(spent, work)
-            return self._test.pass_over("the first of its kind: nothing to judge it by.")
+            return self._test.pass_over("the first cycle of its kind: no baseline yet.")
         verdict = self._test.observe(
             spent.seconds,
             sum(parts) or spent.seconds,
@@ -49,7 +49,7 @@ class Judge:
             phases_s=spent.phases_s,
             baseline_phases_s=parts,
         )
-        # What stands out must not become what is usual.
+        # The baseline learns from undisturbed cycles only.
         if levels is not None:
             self._unlearnt.append((spent, work))
             if self._test.to_learn:

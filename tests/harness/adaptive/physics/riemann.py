@@ -16,7 +16,7 @@ MOST_STEPS = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gas:
-    """A gas at rest or moving along x.
+    """The state of a gas that moves along x.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class Gas:
 def exact_solution(
     left: Gas, right: Gas, *, gamma: float, ray: Array
 ) -> tuple[Array, Array, Array]:
-    """Return density, velocity and pressure on rays x/t from the place of the jump.
+    """Return density, velocity and pressure on rays x/t from the initial jump.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def exact_solution(
     Raises
     ------
     UsageError
-        The gases part so fast that a vacuum is left between them (Toro, eq. 4.40).
+        The gases separate so fast that a vacuum forms between them (Toro, eq. 4.40).
     """
     ray = np.asarray(ray, np.float64)
     gap = 2 / (gamma - 1) * (sound(left, gamma) + sound(right, gamma))
@@ -59,7 +59,7 @@ def exact_solution(
     change_l, change_r = velocity_change(left, p, gamma)[0], velocity_change(right, p, gamma)[0]
     u = 0.5 * (left.velocity + right.velocity + change_r - change_l)
     lower = side_solution(left, u, p, gamma, ray)
-    # The right side is the left one in a mirror.
+    # The right side is the mirror image of the left one.
     mirrored = Gas(density=right.density, velocity=-right.velocity, pressure=right.pressure)
     upper = side_solution(mirrored, -u, p, gamma, -ray)
     return (
@@ -93,7 +93,7 @@ def middle_pressure(left: Gas, right: Gas, gamma: float) -> float:
     for _ in range(MOST_STEPS):
         (f_l, slope_l), (f_r, slope_r) = (velocity_change(gas, p, gamma) for gas in (left, right))
         step = (f_l + f_r + right.velocity - left.velocity) / (slope_l + slope_r)
-        # The function is concave: from below Newton's steps do not pass the root.
+        # The function is concave: from below, Newton's steps do not overshoot the root.
         new = p - step if step < p else 0.1 * p
         if abs(new - p) <= TOLERANCE * p:
             return new

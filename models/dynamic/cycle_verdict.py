@@ -1,4 +1,4 @@
-"""What a cycle shows of the machine and of the work."""
+"""The verdict on a cycle: steady, noise, another state of the machine, or other work."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ class CycleKind(StrEnum):
 
     STEADY = "steady"
     NOISE = "noise"
-    """One cycle stands out, and none after it."""
+    """A single outlier."""
     SLOWER = "machine slower"
     FASTER = "machine faster"
-    """The machine is as it was before, or better."""
+    """The machine is back at its baseline, or faster."""
     WORK = "work changed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CycleVerdict:
-    """What the cycles up to this one show.
+    """The verdict on the cycles up to this one.
 
     Attributes
     ----------
@@ -29,13 +29,13 @@ class CycleVerdict:
     cycle : int
         From 0.
     factor : float
-        Measured over baseline, the usual level being 1: now, in this cycle.
+        Measured over baseline time of this cycle; 1 at the usual level.
     level : float
-        The same of the state that the machine is held to be in: 1 when undisturbed.
+        The same for the assumed state of the machine: 1 if undisturbed.
     keep : int
-        Cycles that belong to a new state, this one included; 0 where none begins.
+        Cycles of a new state, including this one; 0 if none begins.
     step : float
-        New level over the one before.
+        New level over the old one.
     words : str
     """
 
@@ -49,24 +49,24 @@ class CycleVerdict:
 
     @property
     def change(self) -> bool:
-        """Whether a new state begins, so that predictors should forget what was before."""
+        """Whether a new state begins, so that predictors should forget earlier cycles."""
         return self.keep > 0
 
     def explain(self) -> str:
-        """Say it in a sentence."""
+        """Return the verdict in a sentence."""
         return f"Cycle {self.cycle}: {self.words}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Period:
-    """Cycles in a row for which the machine is held to be in one state.
+    """Consecutive cycles in one assumed state of the machine.
 
     Attributes
     ----------
     begin, end : int
         First cycle, and one past the last.
     level : float
-        1 when undisturbed, 2 when everything takes twice as long.
+        1 if undisturbed, 2 if everything takes twice as long.
     """
 
     begin: int
@@ -75,10 +75,10 @@ class Period:
 
 
 def periods(verdicts: Sequence[CycleVerdict]) -> tuple[Period, ...]:
-    """Return the states of the machine that the verdicts of a run tell apart, in order.
+    """Return the states of the machine that the verdicts of a run distinguish, in order.
 
-    A change that was found some cycles after it came is put where it came; changes of the work
-    begin no period.
+    A change begins at its first cycle, not where it was detected; changes of the work begin no
+    period.
     """
     if not verdicts:
         return ()

@@ -1,0 +1,85 @@
+"""The page on a running solve; its numbers come from its server."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from hindmost.analysis.show.page import Heading, Page, Paragraph, Part, Widget, shared_scripts
+from hindmost.printable import escape
+from hindmost.text import counted
+
+HERE = Path(__file__).parent
+
+
+def watch_page(head: dict[str, Any], *, controls: bool) -> Page:
+    """Return the page.
+
+    Parameters
+    ----------
+    head : dict
+        The first line of the feed.
+    controls : bool
+        Whether the viewer may change rate and metric.
+    """
+    ranks, hosts = head["ranks"], head["hosts"]
+    shared = (
+        ""
+        if ranks <= head["columns"]
+        else (f" {ranks:,} ranks share {head['columns']} rows; each row shows its largest share.")
+    )
+    parts: list[Part] = [
+        PROGRESS,
+        *([controls_of(head["periods_s"], head["metrics"])] if controls else []),
+        Heading("Where the time goes"),
+        canvas("profile", "Shares of the phases in the time of all ranks", "14rem"),
+        Heading("Ranks"),
+        canvas("ranks", "Share of a metric by rank and time", "16rem"),
+        Paragraph(
+            "Each column is a frame. Old frames are merged and keep the largest share." + shared,
+            quiet=True,
+        ),
+        Heading("Slowest ranks (stragglers)"),
+        Widget(html='<div id="hindmost"></div>'),
+        Heading("Iteration times in the last frame"),
+        canvas("times", "Counts of iteration times of all ranks", "10rem"),
+    ]
+    where = head["host"] if hosts == 1 else f"{hosts} hosts"
+    subtitle = f"{counted(ranks, 'rank')} on {where}, begun {head['began_utc']}"
+    title = f"{head['workload']}, live"
+    return Page(title=title, subtitle=subtitle, parts=parts, served=True)
+
+
+PROGRESS = Widget(
+    html='<p id="ending" role="alert" hidden></p><p id="progress" role="status">no data yet</p>'
+    '<div class="bar"><div id="bar"></div></div><p id="next"></p>'
+    '<div id="predictions"></div><p id="link" class="quiet"></p>',
+    scripts=(*shared_scripts("chart", "elements"), HERE / "charts.js", HERE / "watch.js"),
+    styles=(HERE / "watch.css",),
+)
+"""How far the run is, and whether it is still running; the script fills all parts of the page."""
+
+
+def controls_of(periods_s: Sequence[float], metrics: Sequence[str]) -> Widget:
+    """Return the lists from which a viewer may choose."""
+    words = {period: f"every {period:g} s" if period else "auto" for period in periods_s}
+    periods = "".join(
+        f'<option value="{period:g}">{word}</option>' for period, word in words.items()
+    )
+    shown = "".join(f"<option>{escape(metric)}</option>" for metric in metrics)
+    return Widget(
+        html='<p class="chooser"><label>frames <select id="period">'
+        f'{periods}</select></label> <label>shown of ranks <select id="metric">{shown}'
+        '</select></label> <span id="asked" class="quiet" role="status"></span></p>'
+    )
+
+
+def canvas(name: str, description: str, height: str) -> Widget:
+    """Return the place of a chart that the script draws."""
+    return Widget(
+        html=f'<figure class="chart live" id="{name}"><ul class="legend"></ul>'
+        f'<canvas role="img" aria-label="{escape(description)}" '
+        f'style="height: {height}"></canvas>'
+        '<p class="hover quiet" role="status"></p></figure>'
+    )
