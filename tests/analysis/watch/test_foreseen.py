@@ -29,7 +29,7 @@ TOLD = {
 
 
 def history(*frames: dict[str, Any], predictors: tuple[str, ...] = ("a", "b", "c")) -> FeedHistory:
-    told = FeedHistory(head().line())
+    told = FeedHistory(head())
     told.add(
         {"kind": "solve", "solver": "mesh", "number": 1, "iterations": 2500, "done": 0,
          "predictors": predictors}
