@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from hindmost.errors import MissingError, UsageError
 from hindmost.harness.rank_failures import end_together
 from hindmost.harness.recorder.library import load
@@ -31,6 +33,19 @@ class Parallel:
 
     PETSc: Any
     communicator: Any
+
+
+def is_complex(PETSc: Any) -> bool:
+    """Tell whether PETSc was configured with complex numbers."""
+    return np.dtype(PETSc.ScalarType).kind == "c"
+
+
+def scalar_spec(PETSc: Any) -> dict[str, str]:
+    """Return what a run file says of PETSc's numbers: nothing where they are real.
+
+    So runs of a complex PETSc are no repeats of those of a real one.
+    """
+    return {"scalar": "complex"} if is_complex(PETSc) else {}
 
 
 def start(options: Sequence[str] = ()) -> Parallel:

@@ -196,6 +196,15 @@ def look_at_ending(run: Run) -> Iterator[Remark]:
             advice="compare times per iteration, not solve times; or ask for fewer --iterations",
             doubts=(Topic.TIMES, Topic.COMPARISON),
         )
+    if ending.flaw:
+        yield Remark(
+            code="not-finite",
+            severity="error",
+            text=ending.flaw,
+            advice="times per iteration stand, but no solution was found: choose another solver, "
+            "preconditioner or matrix",
+            doubts=(Topic.COMPARISON,),
+        )
     if ending.generic:
         yield Remark(
             code="generic-bodies",

@@ -154,7 +154,9 @@ class RunSummary:
             return []
         short = "FELL SHORT" if ending.reason else "ending    "
         lines = [f"  {short}  {ending.shortfall}"] if ending.shortfall else []
-        if ending.to_tolerance and self.iterations:
+        if ending.doubt:
+            lines.append(f"  NOT SOLVED  {ending.doubt}")
+        if ending.to_tolerance and ending.iterations:
             true = (
                 ""
                 if ending.true_residual is None
@@ -162,7 +164,7 @@ class RunSummary:
             )
             norm = f", {ending.norm} norm" if ending.norm else ""
             lines.append(
-                f"  iterations  {seconds(self.solve_time_s / self.iterations)} each; "
+                f"  iterations  {seconds(self.solve_time_s / ending.iterations)} each; "
                 f"{ending.reason or 'reason unknown'}{norm}{true}"
             )
         if ending.generic:

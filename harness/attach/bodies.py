@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from hindmost.errors import UnknownPatternError
 from hindmost.harness.attach.raw import Frame, RawRank, RawSection
-from hindmost.harness.krylov.solve import bodies_of_all, residual_norms
-from hindmost.harness.krylov.solvers import SOLVERS
-from hindmost.harness.krylov.solvers.solver import MONITORED, Solver
+from hindmost.harness.krylov.recorded import bodies_of_all, residual_norms
+from hindmost.harness.krylov.solvers import solver_named
 from hindmost.harness.recorder.bodies import Recording, phases_of_bodies
 from hindmost.harness.recorder.clock import ClockReading, CommonClock, significant
 from hindmost.harness.recorder.events import MOST_CELLS, events_of_bodies
@@ -118,14 +117,6 @@ def recording_of(each: RawSection, raw: RawRank, clock: CommonClock, *, seen: bo
     )
 
 
-def solver_of(name: str) -> tuple[Solver, str]:
-    """Return a solver by its name, and why its pattern is unknown; empty if it is known."""
-    if name in SOLVERS:
-        return SOLVERS[name], ""
-    unknown = Solver(name=name, synchronisation="blocking", lag=0, pattern=MONITORED)
-    return unknown, f"hindmost knows no pattern for {name or 'a solver without a name'}"
-
-
 def solve_bodies(each: RawSection, recording: Recording, communicator: Any, *, cut: bool) -> Found:
     """Find the bodies of a solve; collective.
 
@@ -139,10 +130,10 @@ def solve_bodies(each: RawSection, recording: Recording, communicator: Any, *, c
     none = Found(bodies=None, norms=np.empty(0), generic="", seconds=facts.seconds)
     if not cut and not any(communicator.allgather(iterations)):
         return none
-    solver, unknown = solver_of(facts.type)
+    solver = solver_named(facts.type)
     try:
         bodies, generic = bodies_of_all(
-            recording, solver, communicator, iterations=iterations, lost=cut, unknown=unknown
+            recording, solver, communicator, iterations=iterations, lost=cut
         )
     except UnknownPatternError:
         return replace(none, why_none="no iteration of it is whole on all ranks")

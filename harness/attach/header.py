@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from hindmost.harness.attach.bodies import WORK, solver_of
+from hindmost.harness.attach.bodies import WORK
 from hindmost.harness.attach.raw import Frame, Inner, RawProgram, Section
 from hindmost.harness.attach.sections import Matched
+from hindmost.harness.krylov.solvers import solver_named
 from hindmost.harness.runfile.attributes import OBJECTS
 from hindmost.harness.runfile.bodies import PHASES, BodyKind, RankBodies
 from hindmost.harness.runfile.contents import Header, Json
@@ -160,7 +161,7 @@ def header_of(
     """
     facts = group[0].parts[0].facts
     raw = program.ranks[group[0].ranks[0]]
-    solver, unknown = solver_of(facts.type)
+    solver = solver_named(facts.type)
     is_solve = facts.what == "solve"
     posts = bool(bodies.phase_duration[:, PHASES.index("post")].any())
     lost = sum(part.facts.lost for each in group for part in each.parts)
@@ -195,7 +196,9 @@ def header_of(
         began=datetime.fromtimestamp(facts.begin_utc_ns * 1e-9, UTC),
         spec=spec,
         restart=facts.restart if solver.restart_option and not generic else 0,
-        synchronisation="pipelined" if unknown and posts and is_solve else solver.synchronisation,
+        synchronisation="pipelined"
+        if is_solve and posts and not solver.known
+        else solver.synchronisation,
         lag=solver.lag,
         complete=not failure,
         records_lost=lost,

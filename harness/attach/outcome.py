@@ -25,6 +25,8 @@ class Outcome:
         Why nothing could be written; empty if it could.
     folders : list of Path
         Raw folders of which this process's program was rank 0.
+    others : list of Path
+        Those of which it was another rank, and which rank 0 converts: all ranks ended MPI.
     started : bool
         Whether a program began MPI.
     ended : bool
@@ -42,6 +44,7 @@ class Outcome:
     foreign: tuple[str, ...] = ()
     failed: str = ""
     folders: list[Path] = field(default_factory=list)
+    others: list[Path] = field(default_factory=list)
     started: bool = False
     ended: bool = False
     sections: int = 0
@@ -60,6 +63,7 @@ def read_outcome(status: Path) -> Outcome:
         lines = status.read_text(errors="replace").splitlines()
     except OSError:
         return found
+    folder = ""
     for line in lines:
         match line.split("\t"):
             case ["loaded", _]:
@@ -72,8 +76,10 @@ def read_outcome(status: Path) -> Outcome:
                 found.started = True
                 if rank == "0":
                     found.folders.append(Path(folder))
-            case ["finished" | "ended", _, *numbers, petsc, lost]:
+            case ["finished" | "ended" as how, rank, *numbers, petsc, lost]:
                 found.ended = True
+                if rank != "0" and how == "finished":
+                    found.others.append(Path(folder))
                 sections, solves, skipped, passed, marks = (int(number) for number in numbers)
                 found.sections += sections
                 found.solves += solves

@@ -23,7 +23,8 @@ from hindmost.harness.campaign import (
 from hindmost.harness.krylov.problems import PROBLEMS
 from hindmost.harness.krylov.problems.problem import SystemRequest
 from hindmost.harness.krylov.solve import RecordedSolver, Tolerance
-from hindmost.harness.krylov.solvers import SOLVERS
+from hindmost.harness.krylov.solvers import SOLVERS, paired, solver_named
+from hindmost.harness.krylov.solvers.registered import check_types
 from hindmost.harness.live.feed import LiveFeed
 from hindmost.harness.petsc import Parallel
 from hindmost.harness.recorder.attach import option_used
@@ -49,6 +50,9 @@ class KrylovExperiment(MeasuredExperiment[str]):
     workload : str
         Name of a problem.
     solvers : tuple of str
+        Any types of KSP that PETSc has; nothing for the one that the problem stands for.
+    pair : bool
+        Run the pipelined variants of each solver as well.
     system : SystemRequest
         Size, case or file of the linear system.
     iterations : int
@@ -72,6 +76,7 @@ class KrylovExperiment(MeasuredExperiment[str]):
     rtol: float | None = None
     atol: float | None = None
     activities: bool = False
+    pair: bool = False
 
     @property
     def workload_name(self) -> str:
@@ -87,15 +92,16 @@ class KrylovExperiment(MeasuredExperiment[str]):
 
     def cases(self) -> tuple[str, ...]:
         """Return the solvers."""
-        return self.solvers
+        own = PROBLEMS[self.workload].solver
+        named = self.solvers or ((own,) if own else ())
+        return paired(named) if self.pair else named
 
     def check_own(self) -> None:
         """Raise a UsageError for a setting that cannot be used."""
         PROBLEMS[self.workload].check_request(self.system)
-        for solver in self.solvers:
-            _ = SOLVERS[solver]
-        if not self.solvers:
-            raise UsageError(f"No solver; {choose(SOLVERS.names)}.")
+        if not self.cases():
+            known = choose(each.name for each in SOLVERS.built_in)
+            raise UsageError(f"No --solver; {known}, or any other solver of PETSc.")
         if len(set(self.solvers)) < len(self.solvers):
             raise UsageError("A solver is named twice; use --repeats for more runs of each.")
         if self.system.unknowns is not None:
@@ -117,7 +123,8 @@ class KrylovExperiment(MeasuredExperiment[str]):
                 raise UsageError(f"{option} after '--': use {RESERVED[option]} instead.")
 
     def check_ranks(self, communicator: Any) -> None:
-        """Raise a UsageError if there are fewer unknowns than ranks."""
+        """Raise a UsageError for fewer unknowns than ranks, or a solver that PETSc lacks."""
+        check_types(self.cases())
         asked = self.system.unknowns or math.prod(self.system.grid)
         if (self.system.unknowns or self.system.grid) and asked < communicator.size:
             option = "--grid" if self.system.grid else "--unknowns"
@@ -150,10 +157,10 @@ class KrylovSolves:
         counting = use_counters(experiment.counters)
         with petsc_errors(parallel):
             system = problem.build(experiment.system, parallel.PETSc, parallel.PETSc.COMM_WORLD)
-            self._spec = system.spec
+            self._spec = {**system.spec, **petsc.scalar_spec(parallel.PETSc)}
             self._solvers = {
                 name: RecordedSolver(
-                    SOLVERS[name],
+                    solver_named(name),
                     system,
                     iterations=experiment.iterations,
                     preconditioner=problem.preconditioner,
@@ -161,8 +168,9 @@ class KrylovSolves:
                     counting=counting,
                     tolerance=experiment.tolerance,
                     activities=experiment.activities,
+                    options=problem.options_for(name),
                 )
-                for name in experiment.solvers
+                for name in experiment.cases()
             }
             for name, solver in self._solvers.items():
                 for _ in range(experiment.warmup):
@@ -195,11 +203,11 @@ class KrylovSolves:
             began=datetime.fromtimestamp(solve.begin_utc_ns * 1e-9, UTC),
             iterations=ending.done,
             restart=0 if ending.generic else solver.restart,
-            synchronisation=solver.solver.synchronisation,
+            synchronisation=solve.synchronisation,
             lag=solver.solver.lag,
             records_lost=solve.records_lost,
-            petsc_options=dict(self._parallel.PETSc.Options().getAll()),
-            warnings=tuple(filter(None, (lost, ending.shortfall, generic))),
+            petsc_options=dict(solver.petsc_options),
+            warnings=tuple(filter(None, (lost, ending.shortfall, ending.doubt, generic))),
             spec={
                 **self._spec,
                 "petsc_options": list(experiment.petsc_options),

@@ -22,15 +22,16 @@ from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.harness.krylov.edges import incoming_edges
-from hindmost.harness.krylov.solve import (
+from hindmost.harness.krylov.outcome import converged_reason, norm_type
+from hindmost.harness.krylov.recorded import (
     bodies_of_all,
-    converged_reason,
-    norm_type,
+    counted_apart,
     residual_norms,
     run_of_rank,
+    synchronisation_of,
 )
-from hindmost.harness.krylov.solvers import SOLVERS
-from hindmost.harness.krylov.solvers.solver import MONITORED, Solver
+from hindmost.harness.krylov.solvers import solver_named
+from hindmost.harness.petsc import scalar_spec
 from hindmost.harness.rank_failures import first_failed, on_all, on_root
 from hindmost.harness.recorder.arguments import (
     checked_name,
@@ -42,7 +43,7 @@ from hindmost.harness.recorder.attach import Recorder, add_monitor, libpetsc
 from hindmost.harness.recorder.bodies import Recording
 from hindmost.harness.recorder.library import loaded, refuse_second_recording
 from hindmost.harness.runfile import provenance
-from hindmost.harness.runfile.bodies import PHASES, BodyKind, RankBodies
+from hindmost.harness.runfile.bodies import BodyKind, RankBodies
 from hindmost.harness.runfile.contents import Edges, Header
 from hindmost.harness.runfile.ending import KEY, Ending
 from hindmost.harness.runfile.naming import RunName
@@ -189,13 +190,7 @@ class KSPRecorder:
     def _make_recorder(self) -> Recorder:
         """Make room for the records of a solve of unknown length."""
         refuse_second_recording()
-        kind = self._ksp.getType()
-        self._known = kind in SOLVERS
-        self._solver = (
-            SOLVERS[kind]
-            if self._known
-            else Solver(name=kind, synchronisation="blocking", lag=0, pattern=MONITORED)
-        )
+        self._solver = solver_named(self._ksp.getType())
         add_monitor(self._ksp, np.dtype(self._petsc.RealType).itemsize)
         return Recorder(
             self._ksp,
@@ -254,11 +249,13 @@ class KSPRecorder:
             comm,
             iterations=iterations,
             lost=lost > 0,
-            unknown="" if self._known else f"hindmost knows no pattern for {self._solver.name}",
         )
-        norms = residual_norms(bodies, end.history)
+        norms = residual_norms(bodies, end.history, iterations)
         run = run_of_rank(recording, bodies, norms, self._incoming(), self._load_before)
-        ending = ending_of(end, bodies, generic)
+        ending = replace(
+            ending_of(end, bodies, generic),
+            counted=counted_apart(bodies, generic, iterations, lost=lost > 0),
+        )
         header = self._header(recording, bodies, ending, lost, solves)
         write_run_as(self._name, header, run, comm)
 
@@ -276,10 +273,6 @@ class KSPRecorder:
     ) -> Header:
         """Say everything of the run but its times; collective."""
         comm, ksp = self._communicator, self._ksp
-        posts = bodies.phase_duration[:, PHASES.index("post")].any()
-        synchronisation = self._solver.synchronisation
-        if not self._known and any(comm.allgather(bool(posts))):
-            synchronisation = "pipelined"
         options = {str(name): str(text) for name, text in self._petsc.Options().getAll().items()}
         restarts = self._solver.restart_option and not ending.generic
         return self._origins.header(
@@ -289,7 +282,7 @@ class KSPRecorder:
             iterations=ending.done,
             began=datetime.fromtimestamp(recording.begin_utc_ns * 1e-9, UTC),
             restart=restart_length(ksp) if restarts else 0,
-            synchronisation=synchronisation,
+            synchronisation=synchronisation_of(self._solver, bodies, comm),
             lag=self._solver.lag,
             complete=lost == 0,
             records_lost=lost,
@@ -340,6 +333,7 @@ def of_operator(ksp: Any, petsc: Any) -> dict[str, Any]:
     said: dict[str, Any] = {
         "unknowns": int(matrix.getSize()[0]),
         "mat_type": str(matrix.getType()),
+        **scalar_spec(petsc),
     }
     with suppress(petsc.Error):
         said["nonzeros"] = int(matrix.getInfo(petsc.Mat.InfoType.GLOBAL_SUM)["nz_used"])

@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
-import socket
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hindmost.errors import UnknownPatternError, UsageError
+from hindmost.errors import UsageError
 from hindmost.harness.krylov.edges import incoming_edges
+from hindmost.harness.krylov.memory import refuse_large_restart
+from hindmost.harness.krylov.outcome import (
+    NOT_FINITE,
+    converged_reason,
+    norm_type,
+    true_residual,
+    why_nothing,
+)
 from hindmost.harness.krylov.problems.problem import LinearSystem
+from hindmost.harness.krylov.recorded import (
+    bodies_of_all,
+    counted_apart,
+    residual_norms,
+    run_of_rank,
+    synchronisation_of,
+)
 from hindmost.harness.krylov.solvers.solver import Solver
 from hindmost.harness.petsc import Parallel
 from hindmost.harness.recorder.attach import Recorder, add_monitor
-from hindmost.harness.recorder.bodies import Recording, find_bodies, generic_bodies
-from hindmost.harness.runfile.bodies import BodyKind, RankBodies
-from hindmost.harness.runfile.contents import Edges, RankRun
+from hindmost.harness.recorder.bodies import Recording
+from hindmost.harness.runfile.bodies import BodyKind
+from hindmost.harness.runfile.contents import RankRun
 from hindmost.harness.runfile.ending import Ending
-from hindmost.harness.runfile.provenance import cpuset, current_cpu, load_of_host
+from hindmost.harness.runfile.provenance import load_of_host
 
 FORCED = {
     "ksp_rtol": "0",
@@ -63,12 +77,15 @@ class RecordedSolve:
     begin_utc_ns : int
         When the barrier before the solve was left, since 1970.
     ending : Ending
+    synchronisation : str
+        ``blocking`` or ``pipelined``.
     """
 
     rank: RankRun
     records_lost: int
     begin_utc_ns: int
     ending: Ending
+    synchronisation: Literal["blocking", "pipelined"]
 
 
 class RecordedSolver:
@@ -92,6 +109,8 @@ class RecordedSolver:
         None: the solve goes on until its iterations are done.
     activities : bool
         Whether the local work is divided into activities.
+    options : mapping of str to str, optional
+        PETSc options of this solver without a tolerance, besides its own.
     """
 
     def __init__(
@@ -105,6 +124,7 @@ class RecordedSolver:
         counting: bool = False,
         tolerance: Tolerance | None = None,
         activities: bool = False,
+        options: Mapping[str, str] | None = None,
     ) -> None:
         self.solver = solver
         self._counting = counting
@@ -113,8 +133,8 @@ class RecordedSolver:
         self._system = system
         self._parallel = parallel
         self.records_needed = 0
-        forced = {} if tolerance else {**FORCED, **solver.options}
-        set_defaults(parallel.PETSc.Options(), {**forced, "pc_type": preconditioner})
+        database = parallel.PETSc.Options()
+        set_defaults(database, {**({} if tolerance else FORCED), "pc_type": preconditioner})
         ksp = parallel.PETSc.KSP().create(comm=system.matrix.getComm())
         ksp.setOperators(system.matrix)
         ksp.setType(solver.name)
@@ -122,15 +142,29 @@ class RecordedSolver:
         ksp.setTolerances(rtol=wanted.rtol, atol=wanted.atol, max_it=iterations)
         real_bytes = np.dtype(parallel.PETSc.RealType).itemsize
         add_monitor(ksp, real_bytes, first=True)  # before those of options
+        self._own_options = {} if tolerance else {**solver.options, **(options or {})}
+        # Other solvers of the same database are to know nothing of them.
+        self._own_options = set_defaults(database, self._own_options)
         ksp.setFromOptions()
+        for name in self._own_options:
+            database.delValue(name)
         self._refuse_other(ksp, wanted)
+        scalar_bytes = np.dtype(parallel.PETSc.ScalarType).itemsize
+        if self.restart:
+            rows = system.matrix.getLocalSize()[0]
+            refuse_large_restart(
+                solver.restart_option,
+                self.restart,
+                iterations,
+                rows,
+                scalar_bytes,
+                parallel.communicator,
+            )
         ksp.setConvergenceHistory(length=2 * iterations + 100, reset=True)
         ksp.setUp()
         add_monitor(ksp, real_bytes)
         self.ksp = ksp
-        self._incoming = incoming_edges(
-            system.matrix, parallel.communicator.rank, np.dtype(parallel.PETSc.ScalarType).itemsize
-        )
+        self._incoming = incoming_edges(system.matrix, parallel.communicator.rank, scalar_bytes)
 
     def _refuse_other(self, ksp: Any, wanted: Tolerance) -> None:
         """Raise a UsageError if PETSc's options changed the solver."""
@@ -151,6 +185,11 @@ class RecordedSolver:
             )
         skipped = self._parallel.PETSc.Options().getString("ksp_convergence_test", "") == "skip"
         self._tolerance = Tolerance() if skipped else Tolerance(rtol=rtol, atol=atol)
+
+    @property
+    def petsc_options(self) -> dict[str, str]:
+        """PETSc's options as this solver found them."""
+        return {**self._parallel.PETSc.Options().getAll(), **self._own_options}
 
     @property
     def restart(self) -> int:
@@ -187,7 +226,10 @@ class RecordedSolver:
             iterations=self.ksp.getIterationNumber(),
             lost=lost > 0,
         )
-        norms = residual_norms(bodies, self.ksp.getConvergenceHistory())
+        iterations = self.ksp.getIterationNumber()
+        norms = residual_norms(bodies, self.ksp.getConvergenceHistory(), iterations)
+        residual = true_residual(self._system)
+        finite = residual is None or bool(np.isfinite(residual))
         run = run_of_rank(recording, bodies, norms, self._incoming, load_before)
         ending = Ending(
             asked=self.iterations,
@@ -196,20 +238,25 @@ class RecordedSolver:
             rtol=self._tolerance.rtol,
             atol=self._tolerance.atol,
             norm=norm_type(self.ksp),
-            true_residual=true_residual(self._system),
+            true_residual=residual if finite else None,
             generic=generic,
+            flaw="" if finite else NOT_FINITE,
+            counted=counted_apart(bodies, generic, iterations, lost=lost > 0),
         )
         return RecordedSolve(
-            rank=run, records_lost=lost, begin_utc_ns=recording.begin_utc_ns, ending=ending
+            rank=run,
+            records_lost=lost,
+            begin_utc_ns=recording.begin_utc_ns,
+            ending=ending,
+            synchronisation=synchronisation_of(self.solver, bodies, communicator),
         )
 
     def _refuse_nothing(self) -> None:
         """Refuse a solve without an iteration."""
         if self.ksp.getIterationNumber() == 0:
             raise UsageError(
-                f"{self.solver.name} ended before its first iteration "
-                f"({converged_reason(self.ksp)}), so there is nothing to record. Choose a smaller "
-                "--rtol, a harder problem or another preconditioner."
+                f"{self.solver.name} ended before its first iteration, so there is nothing to "
+                f"record {why_nothing(self.ksp)}"
             )
 
     def _solve(self, capacity: int) -> Recording:
@@ -229,150 +276,9 @@ class RecordedSolver:
         )
 
 
-def run_of_rank(
-    recording: Recording,
-    bodies: RankBodies,
-    norms: NDArray[np.float64],
-    incoming: Edges,
-    load_before: float,
-) -> RankRun:
-    """Return what this rank brings to the run file.
-
-    Parameters
-    ----------
-    norms : float64 array, shape (body,)
-    incoming : Edges
-        The halos that this rank receives.
-    load_before : float
-        Load of the host before the solve.
-    """
-    unclassified_s = sum(recording.other_s.values())
-    return RankRun(
-        bodies=bodies,
-        residual_norm=norms,
-        incoming=incoming,
-        mpi_other_s=unclassified_s if recording.mpi_seen else bodies.solve_time_s,
-        context_switches=recording.switches,
-        foreign_calls=recording.foreign_calls,
-        cpu=current_cpu(),
-        cpuset=cpuset(),
-        load_before=load_before,
-        load_after=load_of_host(),
-        host=socket.gethostname(),
-        clock_offset_s=recording.clock.offset_s,
-        clock_uncertainty_s=recording.clock.uncertainty_s,
-    )
-
-
-def bodies_of_all(
-    recording: Recording,
-    solver: Solver,
-    communicator: Any,
-    *,
-    iterations: int,
-    lost: bool,
-    unknown: str = "",
-) -> tuple[RankBodies, str]:
-    """Find the bodies of a solve, in the same way on all ranks; collective.
-
-    A solve that does not leave its pattern is not thrown away: its bodies are then those of any
-    solver. Where any rank lost records, those bodies are kept that every rank has whole.
-
-    Parameters
-    ----------
-    iterations : int
-        As PETSc counts them.
-    lost : bool
-        Whether any rank lost records.
-    unknown : str
-        Why the solver's pattern is not known; empty if it is.
-
-    Returns
-    -------
-    RankBodies
-    str
-        Why the bodies are those of any solver; empty if they follow the pattern.
-
-    Raises
-    ------
-    UnknownPatternError
-        Records were lost before one body was whole.
-    """
-    bodies, why = None, unknown
-    if not unknown:
-        try:
-            bodies, why = find_bodies(recording, solver.pattern, solver.name, cut=lost), ""
-        except UnknownPatternError as error:
-            why = str(error)
-    if bodies is not None and not lost:
-        counted = int(np.count_nonzero(bodies.kind != BodyKind.FILL))
-        # An iteration that finds that nothing is left to do counts for PETSc, though it ends
-        # nowhere; the last one of a cycle of GMRES is not always reported to monitors.
-        if counted not in (recording.iterations, iterations):
-            why = (
-                f"{solver.name}: the records contain {counted} iterations, PETSc counts "
-                f"{iterations}"
-            )
-    why = next(filter(None, communicator.allgather(why)), "")
-    if why or bodies is None:
-        bodies = generic_bodies(recording)
-    if lost:
-        whole = min(communicator.allgather(bodies.duration.size))
-        if whole == 0:
-            raise UnknownPatternError(
-                f"{solver.name}: records were lost before the first iteration was complete, so "
-                "nothing is left of the solve; run with --warmup 1, which measures how much "
-                "memory records need."
-            )
-        bodies = bodies.first(whole)
-    return bodies, why
-
-
-def residual_norms(bodies: RankBodies, history: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give every body the norm that the solver knew after it, NaN to bodies that only fill.
-
-    Parameters
-    ----------
-    history : float64 array, shape (iteration + 1,)
-        PETSc's residual history, that before the first iteration included.
-    """
-    norms = np.full(bodies.kind.size, np.nan)
-    counted = np.flatnonzero(bodies.kind != BodyKind.FILL)
-    known = history[1 : counted.size + 1]
-    norms[counted[: known.size]] = known
-    return norms
-
-
-def true_residual(system: LinearSystem) -> float | None:
-    """Return the norm of b - A x over that of b; None if b is zero; collective."""
-    residual = system.right_side.duplicate()
-    system.matrix.mult(system.solution, residual)
-    residual.aypx(-1.0, system.right_side)
-    # PETSc keeps norms that it has computed, and the next solve would leave its first one out.
-    squares = [abs(vector.dot(vector)) for vector in (residual, system.right_side)]
-    residual.destroy()
-    return float(np.sqrt(squares[0] / squares[1])) if squares[1] > 0.0 else None
-
-
-def norm_type(ksp: Any) -> str:
-    """Return PETSc's name of the norm that a solver's convergence test sees, in lower case."""
-    kind = ksp.getNormType()
-    names = [name for name, value in vars(type(ksp).NormType).items() if value == kind]
-    known = ("PRECONDITIONED", "UNPRECONDITIONED", "NATURAL", "NONE")
-    return next((name.lower() for name in known if name in names), str(kind))
-
-
-def set_defaults(options: Any, defaults: dict[str, str]) -> None:
-    """Put options into PETSc's database where the user gave none."""
-    for name, value in defaults.items():
-        if not options.hasName(name):
-            options.setValue(name, value)
-
-
-def converged_reason(ksp: Any) -> str:
-    """Return PETSc's name of why a solver stopped."""
-    reason = ksp.getConvergedReason()
-    names = {
-        value: name for name, value in vars(type(ksp).ConvergedReason).items() if name[0].isupper()
-    }
-    return str(names.get(reason, reason))
+def set_defaults(options: Any, defaults: Mapping[str, str]) -> dict[str, str]:
+    """Put options into PETSc's database where the user gave none; return those."""
+    added = {name: value for name, value in defaults.items() if not options.hasName(name)}
+    for name, value in added.items():
+        options.setValue(name, value)
+    return added

@@ -41,6 +41,8 @@ SOURCES = tuple(
         "activities.h",
         "attached.h",
         "attached_loops.h",
+        "attached_petsc.h",
+        "attached_rank.h",
         "attached_solves.h",
         "calls.h",
         "clock.h",
@@ -56,7 +58,7 @@ SOURCES = tuple(
     )
 )
 """The file that is compiled, and what it includes."""
-FLAGS = ("-O2", "-fPIC", "-shared", "-std=gnu11", "-Wl,-z,lazy")
+FLAGS = ("-O2", "-fPIC", "-shared", "-std=gnu11", "-fno-optimize-sibling-calls", "-Wl,-z,lazy")
 
 
 DIGITS = 16

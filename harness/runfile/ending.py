@@ -24,6 +24,23 @@ REACHED = frozenset(
 )
 """PETSc's converged reasons for a reached tolerance."""
 
+WORSE_THAN_ZERO = 1.001
+"""A true residual from here on is larger than that of x = 0."""
+
+CAUSES = {
+    "DIVERGED_BREAKDOWN": "the method broke down: it would have divided by zero",
+    "DIVERGED_BREAKDOWN_BICG": "the method broke down: residuals became orthogonal",
+    "DIVERGED_DTOL": "the residual grew too much",
+    "DIVERGED_INDEFINITE_MAT": "the matrix is not positive definite",
+    "DIVERGED_INDEFINITE_PC": "the preconditioner is not positive definite",
+    "DIVERGED_NANORINF": "NaN or infinity in the residual; is the matrix singular?",
+    "DIVERGED_NONSYMMETRIC": "the matrix or the preconditioner is not symmetric",
+    "DIVERGED_PCSETUP_FAILED": "the preconditioner failed; is the matrix singular?",
+    "DIVERGED_PC_FAILED": "the preconditioner failed; is the matrix singular?",
+    "DIVERGED_NULL": "PETSc gives no reason",
+}
+"""What PETSc's reasons mean where the solver could not go on."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
@@ -46,6 +63,10 @@ class Ending:
     generic : str
         Why bodies last from one call of the monitor to the next, as for any solver; empty if they
         follow the solver's known pattern.
+    flaw : str
+        What is wrong with the solution, whatever PETSc's reason; empty if nothing is known.
+    counted : int
+        PETSc's count of iterations where generic bodies are not one each; else 0.
     """
 
     asked: int
@@ -56,6 +77,8 @@ class Ending:
     norm: str = ""
     true_residual: float | None = None
     generic: str = ""
+    flaw: str = ""
+    counted: int = 0
 
     @property
     def to_tolerance(self) -> bool:
@@ -68,11 +91,16 @@ class Ending:
         return self.to_tolerance and self.reason in REACHED
 
     @property
+    def iterations(self) -> int:
+        """Iterations that were finished, as PETSc counts them."""
+        return self.counted or self.done
+
+    @property
     def as_asked(self) -> bool:
         """Whether the solve did all iterations, or reached its tolerance."""
         if self.to_tolerance:
             return self.reached
-        return self.done == self.asked or self.reason == "CONVERGED_ITS"
+        return self.iterations == self.asked or self.reason == "CONVERGED_ITS"
 
     @property
     def tolerance(self) -> str:
@@ -87,11 +115,26 @@ class Ending:
             return ""
         if not self.reason:
             if self.to_tolerance:
-                return f"unknown whether {self.done} iterations reached {self.tolerance}"
-            return f"stopped after {self.done} of {self.asked} iterations (reason unknown)"
+                return f"unknown whether {self.iterations} iterations reached {self.tolerance}"
+            return f"stopped after {self.iterations} of {self.asked} iterations (reason unknown)"
         if self.to_tolerance:
-            return f"{self.tolerance} not reached in {self.done} iterations ({self.reason})"
-        return f"stopped after {self.done} of {self.asked} iterations ({self.reason})"
+            return f"{self.tolerance} not reached in {self.iterations} iterations ({self.cause})"
+        return f"stopped after {self.iterations} of {self.asked} iterations ({self.cause})"
+
+    @property
+    def doubt(self) -> str:
+        """What speaks against the solution; else empty."""
+        if self.flaw or self.true_residual is None or self.true_residual <= WORSE_THAN_ZERO:
+            return self.flaw
+        return (
+            f"the residual is {self.true_residual:.1e} of the right side: the solution is worse "
+            "than zero; is the matrix singular, or the solver not made for it?"
+        )
+
+    @property
+    def cause(self) -> str:
+        """PETSc's name of why the solve ended, with what it means if the solver failed."""
+        return with_cause(self.reason)
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON in the header."""
@@ -116,7 +159,14 @@ class Ending:
             norm=text(said.get("norm")),
             true_residual=None if residual is None else number(residual),
             generic=text(said.get("generic")),
+            flaw=text(said.get("flaw")),
+            counted=whole(said.get("counted")),
         )
+
+
+def with_cause(reason: str) -> str:
+    """Return PETSc's name of a reason, with what it means if the solver failed."""
+    return f"{reason}: {CAUSES[reason]}" if reason in CAUSES else reason
 
 
 def number(value: object) -> float:

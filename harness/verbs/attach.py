@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import importlib
 import os
 import shutil
 import tempfile
+import time
 from pathlib import Path
 
 from hindmost.errors import HindmostError, MissingError, UsageError
@@ -20,6 +20,8 @@ from hindmost.harness.recorder.build import recorder_library
 from hindmost.output import warn, warn_lines, write_lines
 
 SETTINGS_SUFFIX = ".settings"
+LONGEST_CONVERSION_S = 120.0
+"""After which a rank whose program failed does not wait for rank 0 any longer."""
 
 EXAMPLES = """\
 examples:
@@ -174,8 +176,20 @@ def record(arguments: argparse.Namespace, program: list[str]) -> int:
     finally:
         shutil.rmtree(private, ignore_errors=True)
         release_signals(blocked)
+    if status:
+        wait_for_first(found)
     failed = finish(found, arguments, Path(program[0]).name)
     return end_as(status) if status else failed
+
+
+def wait_for_first(found: Outcome) -> None:
+    """Wait until rank 0 has converted what was recorded.
+
+    A launcher ends all ranks when one has ended with an error, rank 0 in the middle of it.
+    """
+    deadline = time.monotonic() + LONGEST_CONVERSION_S
+    while any(folder.exists() for folder in found.others) and time.monotonic() < deadline:
+        time.sleep(0.05)
 
 
 def finish(found: Outcome, arguments: argparse.Namespace, program: str) -> int:
@@ -203,14 +217,16 @@ def finish(found: Outcome, arguments: argparse.Namespace, program: str) -> int:
 
 def report(folder: Path, out: Path) -> None:
     """Convert a raw folder and name the run files."""
-    convert = importlib.import_module("hindmost.harness.attach.convert").convert
+    from hindmost.harness.attach.convert import convert
+
     files = convert(folder, out, report=warn)
     warn_lines(*(f"hindmost: recorded {file}" for file in files))
 
 
 def convert_left(folder: Path, out: Path | None) -> int:
     """Convert what programs left in a folder, also those that ended early."""
-    convert_all = importlib.import_module("hindmost.harness.attach.pending").convert_all
+    from hindmost.harness.attach.pending import convert_all
+
     for file in convert_all(folder, out or folder, warn):
         write_lines(str(file))
     return 0

@@ -9,6 +9,7 @@ from hindmost.harness.krylov.experiment import KrylovExperiment
 from hindmost.harness.krylov.problems import PROBLEMS
 from hindmost.harness.krylov.problems.problem import UNKNOWNS, SystemRequest
 from hindmost.harness.krylov.solvers import SOLVERS
+from hindmost.harness.krylov.solvers.generic import OTHERS
 from hindmost.harness.recorder.attach import ACTIVITIES
 from hindmost.harness.recorder.counters import CounterUse
 from hindmost.harness.verbs.campaign import (
@@ -22,9 +23,12 @@ from hindmost.text import read_share
 EXAMPLES = """\
 examples:
   mpiexec -n 2 hindmost run laplacian-1d --solver gmres --solver pgmres --out runs
+  mpiexec -n 2 hindmost run laplacian-2d --solver cg --solver gmres --pair --out runs
   mpiexec -n 2 hindmost run diagonal --unknowns 1000 --solver pgmres --iterations 5000 --out runs
   mpiexec -n 2 hindmost run laplacian-1d --solver gmres --out runs -- -ksp_gmres_restart 50
   mpiexec -n 2 hindmost run matrix bcsstk18.mtx.gz --solver cg --rtol 1e-6 --out runs
+  mpiexec -n 2 hindmost run convection-diffusion-2d --solver tfqmr --solver bcgsl --out runs
+  mpiexec -n 8 hindmost run jacobi-3d --grid 256x256x192 --iterations 200 --out runs
   mpiexec -n 2 hindmost run ice-flow --grid 100x100x10 --solver gmres --solver pgmres --out runs
   mpiexec -n 2 hindmost run laplacian-1d --solver cg --rtol 1e-8 --out runs -- -pc_type gamg
   mpiexec -n 2 hindmost run laplacian-1d --solver cg --iterations 200000 --live --out runs
@@ -41,6 +45,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = "Run every solver --repeats times, in shuffled order, on all ranks."
     workloads = "; ".join(f"{problem.name}: {problem.summary}" for problem in PROBLEMS.built_in)
     solvers = ", ".join(solver.name for solver in SOLVERS.built_in)
+    variants = ", ".join(
+        "/".join((each.name, *each.pipelined))
+        for each in (*SOLVERS.built_in, *OTHERS.values())
+        if each.pipelined
+    )
     parser.add_argument(
         "workload",
         help=f"the linear system: {workloads}. Or 'adaptive', the adaptive-mesh kernel: see "
@@ -53,9 +62,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--solver",
         action="append",
-        required=True,
+        default=[],
         metavar="NAME",
-        help=f"solver to record; repeat for several: {solvers}",
+        help=f"solver to record; repeat for several: {solvers}, or any other KSP type of PETSc, "
+        "whose iterations are generic: each from one call of its monitors to the next",
+    )
+    parser.add_argument(
+        "--pair",
+        action="store_true",
+        help=f"also run the pipelined variants of each solver: {variants}",
     )
     parser.add_argument(
         "--unknowns",
@@ -136,6 +151,7 @@ def experiment_of(arguments: argparse.Namespace) -> KrylovExperiment:
     return KrylovExperiment(
         workload=arguments.workload,
         solvers=tuple(arguments.solver),
+        pair=arguments.pair,
         system=SystemRequest(
             unknowns=arguments.unknowns,
             grid=arguments.grid,

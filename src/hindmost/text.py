@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 HUGE = 1e6
 """From here on percents have an exponent."""
 SECONDS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
-BYTES = (("MiB", 2.0**20), ("KiB", 2.0**10), ("B", 1.0))
+BYTES = (("TiB", 2.0**40), ("GiB", 2.0**30), ("MiB", 2.0**20), ("KiB", 2.0**10), ("B", 1.0))
 BYTES_PER_S = (("GB/s", 1e9), ("MB/s", 1e6), ("kB/s", 1e3))
 MOST_DIGITS = 1e12
 """From here on values with units have one."""

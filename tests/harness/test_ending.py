@@ -31,6 +31,12 @@ TO_TOLERANCE = Ending(asked=400, done=90, reason="CONVERGED_RTOL", rtol=1e-8)
             False,
             "rtol 1e-08 not reached in 400 iterations (DIVERGED_MAX_IT)",
         ),
+        (
+            replace(FORCED, done=7, reason="DIVERGED_INDEFINITE_MAT"),
+            False,
+            "stopped after 7 of 400 iterations (DIVERGED_INDEFINITE_MAT: the matrix is not "
+            "positive definite)",
+        ),
         # What PETSc calls converged for another reason did not reach the tolerance.
         (
             replace(TO_TOLERANCE, reason="CONVERGED_ITS", atol=0.5),
@@ -52,7 +58,9 @@ def test_only_a_tolerance_that_was_reached_is_reached(
 
 
 def test_what_the_header_says_is_read_back(header: Header) -> None:
-    said = replace(TO_TOLERANCE, done=40, true_residual=1e-7, norm="natural", generic="why")
+    said = replace(
+        TO_TOLERANCE, done=40, true_residual=1e-7, norm="natural", generic="why", flaw="NaN"
+    )
     kept = replace(header, spec={**header.spec, "ending": said.to_json()})
     assert Ending.of(kept) == said
     assert Ending.of(header) is None

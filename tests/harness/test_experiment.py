@@ -10,9 +10,10 @@ from scipy import sparse
 
 from hindmost.errors import UsageError
 from hindmost.harness.krylov.experiment import KrylovExperiment
-from hindmost.harness.krylov.problems import diagonal, laplacian_1d
+from hindmost.harness.krylov.problems import PROBLEMS, diagonal, laplacian_1d
 from hindmost.harness.krylov.problems.problem import SystemRequest
-from hindmost.harness.krylov.solvers import SOLVERS
+from hindmost.harness.krylov.solvers import SOLVERS, solver_named
+from hindmost.harness.krylov.solvers.generic import OTHERS
 from hindmost.harness.launch import assigned_rank, check_size, crowding_warning
 from hindmost.harness.runfile import provenance
 
@@ -40,8 +41,13 @@ def test_each_block_of_the_order_holds_each_solver_once() -> None:
     ("change", "word"),
     [
         ({"workload": "ice"}, "Unknown workload 'ice'; choose laplacian-1d, laplacian-2d"),
-        ({"solvers": ("gmres", "lgmres")}, "Unknown solver 'lgmres'; did you mean gmres"),
-        ({"solvers": ()}, "No solver"),
+        ({"solvers": ()}, "No --solver; choose gmres, pgmres"),
+        ({"solvers": ("cg", "cg")}, "A solver is named twice"),
+        (
+            {"solvers": ("cg", "tfqmr"), "pair": True},
+            "--pair: 'tfqmr' has no pipelined variant; choose bcgs, cg, cr, fcg, fgmres, gcr or",
+        ),
+        ({"solvers": ("pgmres",), "pair": True}, "did you mean (gmres or fgmres|fgmres or gmres)"),
         ({"system": SystemRequest(unknowns=-1)}, "--unknowns -1: it must be at least 1"),
         ({"iterations": 0}, "--iterations 0"),
         ({"warmup": -1}, "--warmup -1: it must be at least 0"),
@@ -54,6 +60,27 @@ def test_what_cannot_be_run_is_said(change: dict[str, object], word: str) -> Non
     PLAN.check()
     with pytest.raises(UsageError, match=word):
         replace(PLAN, **change).check()  # type: ignore[arg-type]
+
+
+def test_pairs_are_a_solver_and_its_pipelined_variants() -> None:
+    assert replace(PLAN, solvers=("cg", "gcr"), pair=True).cases() == (
+        "cg", "pipecg", "groppcg", "gcr", "pipegcr",
+    )  # fmt: skip
+    assert replace(PLAN, pair=True).cases() == ("gmres", "pgmres")  # each once
+    assert replace(PLAN, solvers=("tfqmr",)).cases() == ("tfqmr",)
+    for solver in (*SOLVERS, *OTHERS.values()):
+        for variant in map(solver_named, solver.pipelined):
+            assert variant.synchronisation == "pipelined"
+            assert not variant.pipelined
+
+
+def test_a_problem_may_stand_for_a_solver() -> None:
+    relaxation = replace(PLAN, workload="jacobi-3d", solvers=())
+    assert relaxation.cases() == ("richardson",)
+    assert replace(relaxation, solvers=("cg",)).cases() == ("cg",)
+    problem = PROBLEMS["jacobi-3d"]
+    assert problem.options_for("richardson") == {"ksp_norm_type": "none"}
+    assert not problem.options_for("cg")
 
 
 ROWS = {"laplacian-1d": laplacian_1d.rows, "diagonal": diagonal.rows}

@@ -54,9 +54,9 @@ parallel = petsc.start(["-ksp_convergence_test", "skip"])
 PETSc, comm = parallel.PETSc, parallel.PETSc.COMM_WORLD
 import numpy as np
 from pathlib import Path
-from hindmost.harness.krylov.problems import PROBLEMS
+from hindmost.harness.krylov.problems import PROBLEMS, market
 from hindmost.harness.krylov.problems.ice_flow import IceFlow
-from hindmost.harness.krylov.problems.problem import SystemRequest
+from hindmost.harness.krylov.problems.problem import SystemRequest, own_rows
 
 def gathered(matrix):
     starts, columns, values = matrix.getValuesCSR()
@@ -88,7 +88,8 @@ for case in "ACXYZ":
         steps.append([residual.norm(), *solver.getConvergenceHistory()[:2].tolist()])
         state.axpy(-1.0, change)
     found[case] = {"rows": matrix.getSize()[0], "nonzeros": nonzeros, "steps": steps}
-grids = {"laplacian-2d": (7, 5), "laplacian-3d": (5, 4, 6), "convection-diffusion-2d": (6, 9)}
+grids = {"laplacian-2d": (7, 5), "laplacian-3d": (5, 4, 6), "convection-diffusion-2d": (6, 9),
+         "jacobi-3d": (4, 4, 4)}
 for name, shape in grids.items():
     system = PROBLEMS[name].build(SystemRequest(grid=shape), PETSc, comm)
     mesh = PETSc.DMDA().create(dim=len(shape), dof=1, sizes=shape, stencil_width=1, comm=comm)
@@ -104,11 +105,26 @@ for path in sorted(Path("matrices").iterdir()):
     dense = gathered(system.matrix)
     if comm.rank == 0:
         found[path.name] = dense.tolist()
+header = market.read_header(Path("hermitian.mtx"), complex_numbers=True)
+own = own_rows(header.rows, PETSc, comm)
+starts, columns, values = market.read_rows(Path("hermitian.mtx"), header, own, comm.tompi4py())
+rows = np.repeat(np.arange(*own), np.diff(starts))
+parts = comm.tompi4py().gather((rows, columns, values))
+if comm.rank == 0:
+    dense = np.zeros((header.rows, header.rows), complex)
+    for rows, columns, values in parts:
+        dense[rows, columns] = values
+    found["hermitian.mtx"] = [dense.real.tolist(), dense.imag.tolist()]
 if comm.rank == 0:
     Path("found.json").write_text(json.dumps(found))
 """
 
-SHAPES = {"laplacian-2d": (7, 5), "laplacian-3d": (5, 4, 6), "convection-diffusion-2d": (6, 9)}
+SHAPES = {
+    "laplacian-2d": (7, 5),
+    "laplacian-3d": (5, 4, 6),
+    "convection-diffusion-2d": (6, 9),
+    "jacobi-3d": (4, 4, 4),
+}
 
 
 @pytest.fixture(scope="module")
@@ -130,6 +146,10 @@ def matrices(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (inside / "twice.mtx").write_text(twice + entries)
     (inside / "general.petsc").write_bytes(petsc_binary(sparse.csr_array(whole)))
     np.save(folder / "whole.npy", whole.toarray())
+    turned = whole + 1j * sparse.random_array((37, 37), density=0.1, rng=random)
+    hermitian = (turned + turned.conj().T).toarray()
+    io.mmwrite(folder / "hermitian.mtx", sparse.coo_array(hermitian), symmetry="hermitian")
+    np.save(folder / "hermitian.npy", hermitian)
     return folder
 
 
@@ -192,6 +212,9 @@ def test_matrices_are_those_of_the_files(found: dict[str, Any], matrices: Path) 
     expected = np.eye(4)
     expected[0, 3] = 1.0
     np.testing.assert_array_equal(found["pattern.mtx"], expected)
+    real, imaginary = np.array(found["hermitian.mtx"])
+    expected = np.load(matrices / "hermitian.npy")
+    np.testing.assert_allclose(real + 1j * imaginary, expected, rtol=1e-12)
     np.testing.assert_array_equal(
         found["twice.mtx"], [[1, 0, 0, 0], [0, 3, 0, 0], [0, 0, 3, 0], [-1, 0, 0, 4]]
     )
@@ -256,6 +279,24 @@ BAD = {
         np.array([1211216, 1, 1, 1, 1, 0], ">i4").tobytes() + bytes(16),
         "a complex matrix for a real PETSc?",
     ),
+    "wide.petsc": (
+        np.array([1211216, 2, 3, 2, 1, 1, 0, 2], ">i4").tobytes() + np.ones(2, ">f8").tobytes(),
+        "2 rows and 3 columns",
+    ),
+    "beyond.petsc": (
+        np.array([1211216, 2, 2, 2, 1, 1, 0, 1 << 30], ">i4").tobytes()
+        + np.ones(2, ">f8").tobytes(),
+        "columns must be from 0 to 1",
+    ),
+    "rows.petsc": (
+        np.array([1211216, 2, 2, 2, 1 << 30, 1, 0, 1], ">i4").tobytes()
+        + np.ones(2, ">f8").tobytes(),
+        "do not add up to its 2 nonzeros",
+    ),
+    "zeros.mtx": (REAL + b"2 2 2\n1 1 1\n2 2 0\n", "row 2 (the first is 1) has only zeros"),
+    "empty.mtx": (REAL + b"2 2 2\n1 1 1\n1 2 1\n", "row 2 (the first is 1) has only zeros"),
+    "hdf5.mtx": (b"\x89HDF\r\n\x1a\n" + bytes(99), "though its name says so. It is an HDF5 file"),
+    "vector.petsc": (np.array([1211214, 2], ">i4").tobytes() + bytes(16), "a vector of PETSc's"),
 }
 
 
@@ -263,7 +304,13 @@ BAD_SIDES = {
     "longer.mtx": (DENSE + b"3 1\n1\n2\n3\n", "3 numbers for a matrix with 2 rows"),
     "shorter.mtx": (DENSE + b"2 1\n1\n", "1 numbers where 2 are announced"),
     "nan.mtx": (DENSE + b"2 1\n1\nnan\n", "not a finite number"),
-    "sparse.mtx": (REAL + b"2 1 1\n1 1 1\n", "not a real dense column"),
+    "sparse.mtx": (REAL + b"2 1 1\n1 1 1\n", "not a dense column"),
+    "complex.mtx": (DENSE.replace(b"real", b"complex") + b"2 1\n1 1\n2 2\n", "complex numbers"),
+    "matrix.petsc": (np.array([1211216, 2, 2, 0, 0, 0], ">i4").tobytes(), "a right side is a vec"),
+    "nan.petsc": (
+        np.array([1211214, 2], ">i4").tobytes() + np.array([1.0, np.nan], ">f8").tobytes(),
+        "not a finite number",
+    ),
     "huge.petsc": (np.array([1211214, 1 << 30], ">i4").tobytes(), "1,073,741,824 numbers in 8"),
     "cut.petsc": (np.array([1211214, 2], ">i4").tobytes() + bytes(8), "2 numbers in 16 bytes"),
 }

@@ -3,7 +3,7 @@
  * It declares the functions it needs, because a system's package may have no headers. Its KSPs have
  * the prefixes "ice_", "sea_" and "ice_" again; "-deep_ksp_type fgmres" adds one whose preconditioner
  * is a KSP. Its first argument says how it ends: "well", with a status as "status7", "abort" inside a
- * solve, "exit" inside a solve, "kill" (by a signal) inside one. Rank 0 prints a line for each solve:
+ * solve, "exit" inside a solve, "kill" or "term" (by a signal) inside one. Rank 0 prints a line for each solve:
  * prefix and iterations. */
 #include <mpi.h>
 #include <signal.h>
@@ -36,6 +36,7 @@ static int break_off(Object ksp, int iteration, double norm, void *context) {
   if (!strcmp(end, "abort") && rank == 0) MPI_Abort(MPI_COMM_WORLD, 5);
   if (!strcmp(end, "exit")) exit(6);
   if (!strcmp(end, "kill")) raise(SIGKILL);
+  if (!strcmp(end, "term")) kill(getpid(), SIGTERM);
   return 0;
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hindmost.harness.krylov.problems.diagonal import DIAGONAL
 from hindmost.harness.krylov.problems.grid import (
     CONVECTION_DIFFUSION_2D,
+    JACOBI_3D,
     LAPLACIAN_2D,
     LAPLACIAN_3D,
 )
@@ -21,6 +22,7 @@ PROBLEMS: Registry[Problem] = Registry(
         LAPLACIAN_2D,
         LAPLACIAN_3D,
         CONVECTION_DIFFUSION_2D,
+        JACOBI_3D,
         DIAGONAL,
         ICE_FLOW,
         MATRIX,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -135,8 +135,15 @@ LAPLACE_3D = Stencil(offsets=star(3), values=laplacian)
 CONVECT_2D = Stencil(offsets=star(2), values=convection_diffusion)
 
 
-def on_grid(name: str, summary: str, stencil: Stencil) -> Problem:
-    """Return the problem of a stencil, on a grid or of about so many unknowns."""
+def on_grid(
+    name: str,
+    summary: str,
+    stencil: Stencil,
+    *,
+    solver: str = "",
+    options: Mapping[str, str] | None = None,
+) -> Problem:
+    """Return the problem of a stencil, on a grid or of about so many unknowns; see `Problem`."""
     directions = len(stencil.offsets[0])
 
     def shape_of(request: SystemRequest) -> tuple[int, ...]:
@@ -164,6 +171,8 @@ def on_grid(name: str, summary: str, stencil: Stencil) -> Problem:
         build=build,
         settings=("--unknowns", "--grid"),
         check=check,
+        solver=solver,
+        options=options or {},
     )
 
 
@@ -172,3 +181,17 @@ LAPLACIAN_3D = on_grid("laplacian-3d", "7-point Laplacian on a cube", LAPLACE_3D
 CONVECTION_DIFFUSION_2D = on_grid(
     "convection-diffusion-2d", "upwind 5-point stencil, nonsymmetric, rotating flow", CONVECT_2D
 )
+JACOBI_3D = on_grid(
+    "jacobi-3d",
+    "7-point Jacobi relaxation on a cube, by default with 'richardson' and without reductions",
+    LAPLACE_3D,
+    solver="richardson",
+    options={"ksp_norm_type": "none"},
+)
+"""The stencil computation of C. W. Lee, "Techniques in Scalable and Effective Performance
+Analysis", 2009, whose Jacobi 3d has 256 x 256 x 192 points on 48 ranks.
+
+Its iterations exchange the faces of the boxes with the neighbours and replace each value by the
+Jacobi update, x + D^-1 (b - A x), with no reduction over all ranks. That is PETSc's Richardson with
+Jacobi's preconditioner and no norm.
+"""

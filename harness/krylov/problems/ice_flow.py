@@ -96,7 +96,7 @@ class IceFlow:
         if state is not None:
             local = mesh.createLocalVec()
             mesh.globalToLocal(state, local)
-            ghosted = local.getArray().reshape(ghost_shape(mesh), order="F")
+            ghosted = local.getArray().real.reshape(ghost_shape(mesh), order="F")
             velocity[...] = np.moveaxis(ghosted, 0, -1)
             local.destroy()
         # Elements that touch an own node, by their lower corners. The surface falls throughout and

@@ -10,6 +10,7 @@ import gzip
 import io
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DataError
 from hindmost.files import open_regular
+from hindmost.harness.krylov.problems.file_kind import GZIP_BEGIN, content_of
 from hindmost.harness.krylov.problems.problem import Rows
 from hindmost.harness.rank_failures import on_all
 from hindmost.text import counted
@@ -34,10 +36,12 @@ LEAST_ENTRY_BYTES = 4
 MOST_PACKED = 1100
 """Bytes that gzip can make of one, at most."""
 UNREADABLE = (OSError, EOFError, zlib.error)
-FIELDS = ("real", "double", "integer", "pattern")
-SYMMETRIES = {"general": 0.0, "symmetric": 1.0, "skew-symmetric": -1.0}
-"""What an entry is multiplied by at its mirrored place."""
-Entries = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
+FIELDS = {"real": 1, "double": 1, "integer": 1, "complex": 2, "pattern": 0}
+"""Numbers that give the value of an entry; those of a pattern are 1."""
+SYMMETRIES = {"general": 0.0, "symmetric": 1.0, "skew-symmetric": -1.0, "hermitian": 1.0}
+"""What an entry is multiplied by at its mirrored place, where Hermitian ones are conjugated."""
+Values = NDArray[np.float64] | NDArray[np.complex128]
+Entries = tuple[NDArray[np.int64], NDArray[np.int64], Values]
 """Rows, columns, values, each of shape (entry,)."""
 
 
@@ -49,9 +53,11 @@ class MarketHeader:
     ----------
     rows, columns, entries : int
     field : str
-        ``real``, ``double``, ``integer`` or ``pattern``, whose entries are 1.
+        See `FIELDS`.
     mirrored : float
         0 for general matrices; else the factor of the entry at the mirrored place.
+    conjugated : bool
+        Whether that entry is the conjugate.
     begin : int
         Where the entries begin, bytes of the uncompressed text.
     """
@@ -61,21 +67,27 @@ class MarketHeader:
     entries: int
     field: str
     mirrored: float
+    conjugated: bool
     begin: int
 
 
-def open_text(file: Path) -> BinaryIO:
+@contextmanager
+def open_text(file: Path) -> Iterator[BinaryIO]:
     """Open a file, or what a gzip file holds, for reading bytes."""
-    opened = open_regular(file)
-    magic = opened.read(2)
-    opened.seek(0)
-    return gzip.GzipFile(fileobj=opened) if magic == b"\x1f\x8b" else opened  # type: ignore[return-value]
+    with open_regular(file) as opened:
+        magic = opened.read(2)
+        opened.seek(0)
+        if magic == GZIP_BEGIN:
+            with gzip.GzipFile(fileobj=opened) as unpacked:
+                yield cast("BinaryIO", unpacked)
+        else:
+            yield opened
 
 
 def is_compressed(file: Path) -> bool:
     """Tell whether a file is compressed with gzip."""
     with open_regular(file) as opened:
-        return opened.read(2) == b"\x1f\x8b"
+        return opened.read(2) == GZIP_BEGIN
 
 
 def read_head(file: Path) -> tuple[list[str], list[int], int]:
@@ -96,8 +108,10 @@ def read_head(file: Path) -> tuple[list[str], list[int], int]:
         if not banner:
             banner = line.lower().split()
             if len(banner) != 5 or banner[:2] != ["%%matrixmarket", "matrix"]:
+                found = content_of(text)
                 raise DataError(
                     f"{file}: its first line is not '%%MatrixMarket matrix FORMAT FIELD SYMMETRY'."
+                    f"{f' It is {found}.' if found else ''}"
                 )
         elif line and not line.startswith("%"):
             try:
@@ -107,13 +121,27 @@ def read_head(file: Path) -> tuple[list[str], list[int], int]:
     raise DataError(f"{file}: no line with the sizes within its first {len(text):,} bytes.")
 
 
-def read_header(file: Path) -> MarketHeader:
+def refuse_complex(file: Path, field: str, symmetry: str, complex_numbers: bool) -> None:
+    """Raise a DataError for complex numbers where PETSc has real ones."""
+    if not complex_numbers and (field == "complex" or symmetry == "hermitian"):
+        raise DataError(
+            f"{file}: complex numbers ('{field} {symmetry}'), but this PETSc has real ones; use a "
+            "PETSc that is configured with complex numbers."
+        )
+
+
+def read_header(file: Path, *, complex_numbers: bool = False) -> MarketHeader:
     """Read banner and sizes of a sparse matrix.
+
+    Parameters
+    ----------
+    complex_numbers : bool
+        Whether PETSc's numbers are complex.
 
     Raises
     ------
     DataError
-        Not a real sparse matrix in Matrix Market's format.
+        Not a sparse matrix of PETSc's numbers in Matrix Market's format.
     """
     (_, _, layout, field, symmetry), numbers, begin = read_head(file)
     if layout != "coordinate":
@@ -121,8 +149,9 @@ def read_header(file: Path) -> MarketHeader:
     if field not in FIELDS or symmetry not in SYMMETRIES:
         raise DataError(
             f"{file}: '{field} {symmetry}'; read are {', '.join(FIELDS)} and "
-            f"{', '.join(SYMMETRIES)} (complex matrices need another solver stack)."
+            f"{', '.join(SYMMETRIES)}."
         )
+    refuse_complex(file, field, symmetry, complex_numbers)
     if len(numbers) != 3 or min(numbers) < 0:
         raise DataError(f"{file}: the line with the sizes needs rows, columns and entries.")
     rows, columns, entries = numbers
@@ -146,39 +175,43 @@ def read_header(file: Path) -> MarketHeader:
         entries=entries,
         field=field,
         mirrored=mirrored,
+        conjugated=symmetry == "hermitian",
         begin=begin,
     )
 
 
-def read_column(file: Path, rows: int) -> NDArray[np.float64]:
+def read_column(file: Path, rows: int, *, complex_numbers: bool = False) -> Values:
     """Read a dense file of one column.
 
     Parameters
     ----------
     rows : int
         How many numbers there have to be.
+    complex_numbers : bool
+        Whether PETSc's numbers are complex.
 
     Returns
     -------
-    float64 array, shape (row,)
+    float64 or complex128 array, shape (row,)
 
     Raises
     ------
     DataError
         There are others, or more or fewer.
     """
-    (_, _, layout, field, _), numbers, begin = read_head(file)
-    if layout != "array" or field not in FIELDS[:3] or len(numbers) != 2 or numbers[1] != 1:
-        raise DataError(f"{file}: not a real dense column ('array', rows, 1).")
+    (_, _, layout, field, symmetry), numbers, begin = read_head(file)
+    if layout != "array" or not FIELDS.get(field) or len(numbers) != 2 or numbers[1] != 1:
+        raise DataError(f"{file}: not a dense column of numbers ('array', rows, 1).")
+    refuse_complex(file, field, symmetry, complex_numbers)
     if numbers[0] != rows:
         raise DataError(f"{file}: {numbers[0]:,} numbers for a matrix with {rows:,} rows.")
     try:
         with open_text(file) as opened:
             opened.seek(begin)
-            text = opened.read(rows * LONGEST_NUMBER)
+            text = opened.read(rows * FIELDS[field] * LONGEST_NUMBER)
     except UNREADABLE as error:
         raise DataError(f"{file} cannot be read: {error}.") from error
-    values = parse(file, text, 1)[:, 0]
+    values = values_of(parse(file, text, FIELDS[field]))
     if values.size != rows:
         raise DataError(f"{file}: {values.size:,} numbers where {rows:,} are announced.")
     return values
@@ -204,11 +237,11 @@ def read_rows(file: Path, header: MarketHeader, own: tuple[int, int], communicat
         raise DataError(f"{file}: {found:,} entries where {header.entries:,} are announced.")
     rows, columns, values = mine
     if header.mirrored:
-        off = rows != columns
+        off, mirror = rows != columns, np.conj if header.conjugated else np.asarray
         rows, columns, values = (
             np.concatenate([rows, columns[off]]),
             np.concatenate([columns, rows[off]]),
-            np.concatenate([values, header.mirrored * values[off]]),
+            np.concatenate([values, header.mirrored * mirror(values[off])]),
         )
     rows, columns, values = to_owners((rows, columns, values), own, communicator)
     order = np.lexsort((columns, rows))
@@ -223,7 +256,7 @@ def read_rows(file: Path, header: MarketHeader, own: tuple[int, int], communicat
 
 def read_part(file: Path, header: MarketHeader, communicator: Any) -> Entries:
     """Parse this rank's share of a file."""
-    width = 2 if header.field == "pattern" else 3
+    width = 2 + FIELDS[header.field]
     parts = [np.empty((0, width))]
     try:
         parts += [parse(file, text, width) for text in share(file, header.begin, communicator)]
@@ -235,8 +268,20 @@ def read_part(file: Path, header: MarketHeader, communicator: Any) -> Entries:
         (place == np.floor(place)).all() and place.min() >= 1 and (place <= header.rows).all()
     ):
         raise DataError(f"{file}: rows and columns must be whole numbers from 1 to {header.rows}.")
-    values = np.ones(len(table)) if width == 2 else table[:, 2]
-    return place[:, 0].astype(np.int64) - 1, place[:, 1].astype(np.int64) - 1, values.copy()
+    values = values_of(table[:, 2:])
+    return place[:, 0].astype(np.int64) - 1, place[:, 1].astype(np.int64) - 1, values
+
+
+def values_of(table: NDArray[np.float64]) -> Values:
+    """Return the values that lines give by no number (they are 1), one, or two.
+
+    Parameters
+    ----------
+    table : float64 array, shape (entry, number)
+    """
+    if table.shape[1] == 0:
+        return np.ones(len(table))
+    return table[:, 0].copy() if table.shape[1] == 1 else table[:, 0] + 1j * table[:, 1]
 
 
 def share(file: Path, begin: int, communicator: Any) -> Iterator[bytes]:

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from hindmost.errors import DataError, UsageError
 from hindmost.files import open_regular
 from hindmost.harness.krylov.problems import market
+from hindmost.harness.krylov.problems.file_kind import kind_of
+from hindmost.harness.krylov.problems.petsc_binary import check_matrix, is_vector
 from hindmost.harness.krylov.problems.problem import (
     LinearSystem,
     Problem,
@@ -19,11 +21,9 @@ from hindmost.harness.krylov.problems.problem import (
     matrix_of_csr,
     own_rows,
 )
+from hindmost.harness.petsc import is_complex
 from hindmost.harness.rank_failures import on_root
 from hindmost.harness.runfile.contents import Json
-
-MATRIX_ID, VECTOR_ID = 1211216, 1211214
-"""Numbers that begin PETSc's binary files."""
 
 
 def check(request: SystemRequest) -> None:
@@ -44,10 +44,11 @@ def build(request: SystemRequest, PETSc: Any, communicator: Any) -> LinearSystem
     assert file is not None  # as `check` saw
     comm = communicator.tompi4py()
     facts = on_root(comm, lambda: facts_of(file, request.right_side, PETSc))
-    if facts["format"] == "petsc":
+    if facts["kind"] == "matrix":
         matrix = load(PETSc.Mat().create(comm=communicator), file, PETSc, communicator)
     else:
-        header = on_root(comm, lambda: market.read_header(file))
+        numbers = is_complex(PETSc)
+        header = on_root(comm, lambda: market.read_header(file, complex_numbers=numbers))
         first, last = own_rows(header.rows, PETSc, communicator)
         rows = market.read_rows(file, header, (first, last), comm)
         matrix = matrix_of_csr(rows, header.rows, PETSc, communicator)
@@ -58,7 +59,7 @@ def build(request: SystemRequest, PETSc: Any, communicator: Any) -> LinearSystem
         raise UsageError(
             f"{file}: {count:,} rows on {comm.size} ranks: every rank needs at least one."
         )
-    check_finite(file, matrix.getValuesCSR()[2], comm)
+    check_entries(file, matrix, comm)
     spec: Json = {
         "matrix": {
             "file": file.name,
@@ -79,74 +80,16 @@ def build(request: SystemRequest, PETSc: Any, communicator: Any) -> LinearSystem
 
 
 def facts_of(file: Path, right_side: Path | None, PETSc: Any) -> Json:
-    """Return format and checksums of the files, after a look at what PETSc would not refuse."""
-    kind = format_of(file)
-    if kind == "petsc":
-        check_petsc(file, PETSc)
-    facts: Json = {"format": kind, "sha256": sha256_of(file)}
+    """Return kind and checksums of the files, after a look at what PETSc would not refuse."""
+    kind = kind_of(file)
+    if kind == "vector":
+        raise DataError(f"{file}: a vector of PETSc's binary format, not a matrix.")
+    if kind == "matrix":
+        check_matrix(file, PETSc)
+    facts: Json = {"kind": kind, "sha256": sha256_of(file)}
     if right_side is not None:
         facts["right_side_sha256"] = sha256_of(right_side)
     return facts
-
-
-def format_of(file: Path) -> str:
-    """Return ``petsc`` or ``market``.
-
-    Raises
-    ------
-    DataError
-        The file is neither.
-    """
-    try:
-        with open_regular(file) as opened:
-            head = opened.read(16)
-    except OSError as error:
-        raise DataError(f"{file} cannot be read: {error.strerror or error}.") from error
-    if head.startswith((b"%%MatrixMarket", b"\x1f\x8b")):
-        return "market"
-    if int.from_bytes(head[:4], "big") == MATRIX_ID or int.from_bytes(head[:8], "big") == MATRIX_ID:
-        return "petsc"
-    raise DataError(
-        f"{file}: neither a matrix in PETSc's binary format nor a Matrix Market file (which begins "
-        "with %%MatrixMarket)."
-    )
-
-
-def check_petsc(file: Path, PETSc: Any) -> None:
-    """Refuse a binary matrix whose integers or numbers are not those of this PETSc.
-
-    The length of the file shows it: after the identifier, rows, columns and nonzeros come the
-    length of every row, the columns, and the values.
-    """
-    size = file.stat().st_size
-    index, scalar = np.dtype(PETSc.IntType).itemsize, np.dtype(PETSc.ScalarType).itemsize
-    found = []
-    with open_regular(file) as opened:
-        head = opened.read(32)
-    for width in (4, 8):
-        kind, rows, _, nonzeros = (
-            int.from_bytes(head[width * n : width * (n + 1)], "big", signed=True) for n in range(4)
-        )
-        if kind == MATRIX_ID and rows >= 0 and nonzeros >= 0:
-            found += [
-                (width, number)
-                for number in (4, 8, 16, 32)
-                if size == width * (4 + rows + nonzeros) + number * nonzeros
-            ]
-    if (index, scalar) in found:
-        return
-    if not found:
-        raise DataError(
-            f"{file}: its length of {size:,} bytes does not fit the matrix that it announces; the "
-            "file is damaged, or the matrix is not sparse AIJ."
-        )
-    width, number = found[0]
-    raise DataError(
-        f"{file}: written with integers of {width} and numbers of {number} bytes, but this PETSc "
-        f"has {index} and {scalar}"
-        f"{' (a complex matrix for a real PETSc?)' if number == 2 * scalar else ''}; use a PETSc "
-        "of the same configuration, or write the matrix as Matrix Market."
-    )
 
 
 def sha256_of(file: Path) -> str:
@@ -174,31 +117,30 @@ def load_vector(file: Path, matrix: Any, PETSc: Any, communicator: Any) -> Any:
     comm = communicator.tompi4py()
     rows = int(matrix.getSize()[0])
     vector = matrix.createVecLeft()
-    if on_root(comm, lambda: is_petsc_vector(file, rows, PETSc)):
+    if on_root(comm, lambda: is_vector(file, rows, PETSc)):
         load(vector, file, PETSc, communicator)
     else:
-        values = on_root(comm, lambda: market.read_column(file, rows))
+        numbers = is_complex(PETSc)
+        values = on_root(comm, lambda: market.read_column(file, rows, complex_numbers=numbers))
         first, last = vector.getOwnershipRange()
         vector.setArray(values[first:last])
     check_finite(file, vector.getArray(readonly=True), comm)
     return vector
 
 
-def is_petsc_vector(file: Path, rows: int, PETSc: Any) -> bool:
-    """Tell whether a file is in PETSc's binary format, and refuse vectors of another length."""
-    width = np.dtype(PETSc.IntType).itemsize
-    with open_regular(file) as opened:
-        head = opened.read(2 * width)
-    if int.from_bytes(head[:width], "big") != VECTOR_ID:
-        return False
-    length = int.from_bytes(head[width:], "big", signed=True)
-    expected = 2 * width + np.dtype(PETSc.ScalarType).itemsize * rows
-    if length != rows or file.stat().st_size != expected:
+def check_entries(file: Path, matrix: Any, communicator: Any) -> None:
+    """Raise a DataError on all ranks for a NaN, an infinity or a row of zeros; collective."""
+    starts, _, values = matrix.getValuesCSR()
+    check_finite(file, values, communicator)
+    row = np.repeat(np.arange(starts.size - 1), np.diff(starts))
+    zero = np.flatnonzero(np.bincount(row, np.abs(values), starts.size - 1) == 0.0)
+    first = int(matrix.getOwnershipRange()[0] + zero[0]) if zero.size else None
+    found = [each for each in communicator.allgather(first) if each is not None]
+    if found:
         raise DataError(
-            f"{file}: {length:,} numbers in {file.stat().st_size:,} bytes; a matrix with {rows:,} "
-            f"rows needs as many numbers, in {expected:,} bytes."
+            f"{file}: row {min(found) + 1} (the first is 1) has only zeros, so the matrix is "
+            "singular."
         )
-    return True
 
 
 def check_finite(file: Path, values: NDArray[Any], communicator: Any) -> None:

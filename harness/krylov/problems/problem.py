@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.contents import Json
 
-Rows = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]
-"""Compressed rows: row starts, global columns, values."""
+Rows = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+"""Compressed rows: row starts, global columns, values, which may be complex."""
 
 UNKNOWNS = 100_000
 """Size of a system where none is asked for."""
@@ -104,6 +103,11 @@ class Problem:
         The options that it uses, of `SystemRequest.given`.
     check : callable
         Raises a UsageError for a request that cannot be met; needs neither MPI nor PETSc.
+    solver : str
+        PETSc's name of the solver that the problem stands for, which runs if none is named; empty
+        if one has to be named.
+    options : mapping of str to str
+        PETSc options of that solver when it does a given number of iterations.
     """
 
     name: str
@@ -112,6 +116,12 @@ class Problem:
     build: Callable[[SystemRequest, Any, Any], LinearSystem]
     settings: tuple[str, ...] = ("--unknowns",)
     check: Callable[[SystemRequest], None] = lambda request: None
+    solver: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def options_for(self, solver: str) -> Mapping[str, str]:
+        """Return the PETSc options of a solver on this problem; see `options`."""
+        return self.options if solver == self.solver else {}
 
     @classmethod
     def of_rows(

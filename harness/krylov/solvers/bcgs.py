@@ -2,4 +2,6 @@
 
 from hindmost.harness.krylov.solvers.solver import MONITORED, Solver
 
-BCGS = Solver(name="bcgs", synchronisation="blocking", lag=0, pattern=MONITORED)
+BCGS = Solver(
+    name="bcgs", synchronisation="blocking", lag=0, pattern=MONITORED, pipelined=("pipebcgs",)
+)

@@ -2,4 +2,6 @@
 
 from hindmost.harness.krylov.solvers.solver import MONITORED, Solver
 
-CG = Solver(name="cg", synchronisation="blocking", lag=0, pattern=MONITORED)
+CG = Solver(
+    name="cg", synchronisation="blocking", lag=0, pattern=MONITORED, pipelined=("pipecg", "groppcg")
+)

@@ -2,4 +2,4 @@
 
 from hindmost.harness.krylov.solvers.solver import MONITORED, Solver
 
-CR = Solver(name="cr", synchronisation="blocking", lag=0, pattern=MONITORED)
+CR = Solver(name="cr", synchronisation="blocking", lag=0, pattern=MONITORED, pipelined=("pipecr",))

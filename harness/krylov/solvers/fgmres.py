@@ -9,6 +9,7 @@ from hindmost.harness.runfile.bodies import BodyKind
 FGMRES = replace(
     GMRES,
     name="fgmres",
+    pipelined=("pipefgmres",),
     pattern=MarkPattern(
         marks=(ORTHOGONALISED, Mark("N", "end", ("VecNorm",)), Mark(MONITOR, "monitor", ())),
         # A cycle begins with the norm of its first vector; each body calls the monitor,

@@ -14,6 +14,7 @@ GMRES = Solver(
     options=GMRES_GOES_ON,
     restart_option="ksp_gmres_restart",
     restart_default=30,
+    pipelined=("pgmres",),
     pattern=MarkPattern(
         marks=(
             ORTHOGONALISED,

@@ -32,6 +32,13 @@ class Solver:
         An upper bound, for the memory of a solve without a warm-up.
     options : mapping of str to str
         PETSc options that force a number of iterations, besides those that all solvers need.
+    pipelined : tuple of str
+        PETSc's names of the pipelined variants of this method, which ``--pair`` runs as well.
+    known : bool
+        Whether `pattern` is that of this solver. If not, iterations are *generic*: each lasts from
+        one call of the monitors to the next.
+    unusable : str
+        Why ``hindmost run`` cannot run this type; empty if it can.
     """
 
     name: str
@@ -42,6 +49,9 @@ class Solver:
     restart_default: int = 0
     records_per_body: int = 64
     options: Mapping[str, str] = field(default_factory=dict)
+    pipelined: tuple[str, ...] = ()
+    known: bool = True
+    unusable: str = ""
 
 
 MONITORED = MarkPattern(

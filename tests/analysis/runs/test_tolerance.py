@@ -145,6 +145,14 @@ def test_generic_bodies_are_said_to_be_so(write: Write) -> None:
     assert "generic-bodies" in {finding.code for finding in check_group(group)}
 
 
+def test_a_solution_that_is_not_finite_is_an_error(write: Write) -> None:
+    run = write(replace(STOPPED, done=400, reason="CONVERGED_ITS", flaw="its residual is NaN"))
+    assert "NOT SOLVED  its residual is NaN" in text_of(run)
+    (group,) = group_runs([run])
+    found = {finding.code: finding.severity for finding in check_group(group)}
+    assert found["not-finite"] == "error"
+
+
 ACTIVITIES = ("MatMult", "PCApply", "other")
 
 

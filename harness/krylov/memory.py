@@ -1,0 +1,69 @@
+"""Whether a restart cycle fits into memory, asked before PETSc sets the solver up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from hindmost.errors import UsageError
+from hindmost.text import byte_count, counted
+
+MEMINFO = Path("/proc/meminfo")
+GROUP_LIMITS = (
+    (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")),
+    (
+        Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+        Path("/sys/fs/cgroup/memory/memory.usage_in_bytes"),
+    ),
+)
+"""Limits of this process's group and what it uses of them, in both versions of cgroups."""
+
+
+def refuse_large_restart(
+    option: str, restart: int, iterations: int, rows: int, scalar_bytes: int, communicator: Any
+) -> None:
+    """Raise a UsageError, on all ranks, if a restart cycle does not fit into memory; collective.
+
+    A method of the GMRES family keeps a vector for each iteration of a cycle, made as they are
+    needed, and two square matrices of the length of the cycle, made at once.
+
+    Parameters
+    ----------
+    option : str
+        PETSc's option for the length of a cycle.
+    rows : int
+        That this rank owns.
+    communicator : MPI.Intracomm
+    """
+    from mpi4py import MPI
+
+    needed = scalar_bytes * (2 * (restart + 2) ** 2 + (min(restart, iterations) + 2) * rows)
+    here = communicator.Split_type(MPI.COMM_TYPE_SHARED)
+    ranks, of_host = here.size, sum(here.allgather(needed))
+    here.Free()
+    free = available_bytes()
+    short = (of_host, ranks, free) if free is not None and of_host > free else None
+    worst = next(filter(None, communicator.allgather(short)), None)
+    if worst is not None:
+        of_host, ranks, left = worst
+        raise UsageError(
+            f"-{option} {restart}: a cycle of {restart:,} iterations needs {byte_count(of_host)} "
+            f"on a host with {counted(ranks, 'rank')}, where {byte_count(left)} are free. Choose a "
+            "smaller restart, or run on more hosts."
+        )
+
+
+def available_bytes() -> int | None:
+    """Return the memory that this host, or this process's group, has left; None if unknown."""
+    left = []
+    try:
+        lines = MEMINFO.read_text().splitlines()
+        left += [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")]
+    except (OSError, ValueError, IndexError):
+        pass
+    for most, used in GROUP_LIMITS:
+        try:
+            left.append(max(int(most.read_text()) - int(used.read_text()), 0))
+        except (OSError, ValueError):  # no such group, or no limit
+            continue
+    return min(left, default=None)

@@ -1,0 +1,159 @@
+"""What a recorded solve comes to on a rank: its bodies, its norms, and how it reduced."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.errors import UnknownPatternError
+from hindmost.harness.krylov.solvers.solver import Solver
+from hindmost.harness.recorder.bodies import Recording, find_bodies, generic_bodies
+from hindmost.harness.runfile.bodies import PHASES, BodyKind, RankBodies
+from hindmost.harness.runfile.contents import Edges, RankRun
+from hindmost.harness.runfile.provenance import cpuset, current_cpu, load_of_host
+from hindmost.text import counted as counted_words
+
+
+def run_of_rank(
+    recording: Recording,
+    bodies: RankBodies,
+    norms: NDArray[np.float64],
+    incoming: Edges,
+    load_before: float,
+) -> RankRun:
+    """Return what this rank brings to the run file.
+
+    Parameters
+    ----------
+    norms : float64 array, shape (body,)
+    incoming : Edges
+        The halos that this rank receives.
+    load_before : float
+        Load of the host before the solve.
+    """
+    unclassified_s = sum(recording.other_s.values())
+    return RankRun(
+        bodies=bodies,
+        residual_norm=norms,
+        incoming=incoming,
+        mpi_other_s=unclassified_s if recording.mpi_seen else bodies.solve_time_s,
+        context_switches=recording.switches,
+        foreign_calls=recording.foreign_calls,
+        cpu=current_cpu(),
+        cpuset=cpuset(),
+        load_before=load_before,
+        load_after=load_of_host(),
+        host=socket.gethostname(),
+        clock_offset_s=recording.clock.offset_s,
+        clock_uncertainty_s=recording.clock.uncertainty_s,
+    )
+
+
+def bodies_of_all(
+    recording: Recording,
+    solver: Solver,
+    communicator: Any,
+    *,
+    iterations: int,
+    lost: bool,
+) -> tuple[RankBodies, str]:
+    """Find the bodies of a solve, in the same way on all ranks; collective.
+
+    A solve that does not leave its pattern is not thrown away: its bodies are then those of any
+    solver. Where any rank lost records, those bodies are kept that every rank has whole.
+
+    Parameters
+    ----------
+    iterations : int
+        As PETSc counts them.
+    lost : bool
+        Whether any rank lost records.
+
+    Returns
+    -------
+    RankBodies
+    str
+        Why the bodies are those of any solver; empty if they follow the pattern.
+
+    Raises
+    ------
+    UnknownPatternError
+        Records were lost before one body was whole.
+    """
+    bodies, why = None, f"hindmost knows no pattern for {solver.name or 'a solver without a name'}"
+    if solver.known:
+        try:
+            bodies, why = find_bodies(recording, solver.pattern, solver.name, cut=lost), ""
+        except UnknownPatternError as error:
+            why = str(error)
+    if bodies is not None and not lost:
+        counted = int(np.count_nonzero(bodies.kind != BodyKind.FILL))
+        # An iteration that finds that nothing is left to do counts for PETSc, though it ends
+        # nowhere; the last one of a cycle of GMRES is not always reported to monitors.
+        if counted not in (recording.iterations, iterations):
+            why = (
+                f"{solver.name}: the records contain {counted} iterations, PETSc counts "
+                f"{iterations}"
+            )
+    why = next(filter(None, communicator.allgather(why)), "")
+    if why or bodies is None:
+        bodies = generic_bodies(recording)
+        count = bodies.duration.size
+        if not lost and not solver.known and count != iterations:
+            why += f" ({counted_words(count, 'body')} for {counted_words(iterations, 'iteration')})"
+    if lost:
+        whole = min(communicator.allgather(bodies.duration.size))
+        if whole == 0:
+            raise UnknownPatternError(
+                f"{solver.name}: records were lost before the first iteration was complete, so "
+                "nothing is left of the solve; run with --warmup 1, which measures how much "
+                "memory records need."
+            )
+        bodies = bodies.first(whole)
+    return bodies, why
+
+
+def synchronisation_of(
+    solver: Solver, bodies: RankBodies, communicator: Any
+) -> Literal["blocking", "pipelined"]:
+    """Return how a solver reduces; one that is not known, as it was seen to; collective."""
+    posts = bool(bodies.phase_duration[:, PHASES.index("post")].any())
+    if not solver.known and any(communicator.allgather(posts)):
+        return "pipelined"
+    return solver.synchronisation
+
+
+def counted_apart(bodies: RankBodies, generic: str, iterations: int, *, lost: bool) -> int:
+    """Return PETSc's count of iterations if generic bodies are more or fewer; else 0."""
+    apart = bool(generic) and not lost and bodies.duration.size != iterations
+    return iterations if apart else 0
+
+
+def residual_norms(
+    bodies: RankBodies, history: NDArray[np.float64], iterations: int | None = None
+) -> NDArray[np.float64]:
+    """Give every body the norm that the solver knew after it, NaN to bodies that only fill.
+
+    Parameters
+    ----------
+    history : float64 array, shape (iteration + 1,)
+        PETSc's residual history, that before the first iteration included. Some solvers tell a norm
+        once more when a cycle begins. Where there are more norms than that, as two an iteration,
+        none can be given to a body.
+    iterations : int, optional
+        As PETSc counts them; without it the history has one norm for each.
+    """
+    norms = np.full(bodies.kind.size, np.nan)
+    counted = np.flatnonzero(bodies.kind != BodyKind.FILL)
+    place = np.arange(1, counted.size + 1)
+    told = 0 if iterations is None else history.size - iterations - 1
+    if told > 0 and told == bodies.restart_duration.size:
+        place += np.cumsum(bodies.position[counted] == 0) - 1
+    elif told > 0:
+        return norms
+    place = place[place < history.size]
+    norms[counted[: place.size]] = history[place]
+    return norms

@@ -1,0 +1,257 @@
+/* The raw file of an attached rank, from MPI_Init on, and the sections in it. Included once, by attached.h. */
+/* ---- the raw file of this rank ---- */
+
+static void name_of_program(char *name, size_t room, char words[], size_t size) {
+  const char *chosen = words, *slash;
+  if ((slash = strrchr(words, '/'))) chosen = slash + 1;
+  if (!strncmp(chosen, "python", 6)) { /* the script, or the module after -m */
+    for (char *word = words + strlen(words) + 1; word < words + size && strcmp(word, "-c"); word += strlen(word) + 1) {
+      if (*word == '-') continue;
+      chosen = (slash = strrchr(word, '/')) ? slash + 1 : word;
+      break;
+    }
+  }
+  copy_text(name, room < 64 ? room : 64, *chosen ? chosen : "program");
+  char *dot = strrchr(name, '.');
+  if (dot && dot > name && !strcmp(dot, ".py")) *dot = 0;
+  for (char *at = name; *at; at++)
+    if (!((*at >= '0' && *at <= '9') || (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || strchr("._-", *at)) ||
+        (at == name && (*at == '.' || *at == '-')))
+      *at = '_';
+}
+
+static size_t read_command(char *words, size_t room) {
+  int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+  ssize_t size = fd < 0 ? 0 : read(fd, words, room - 1);
+  if (fd >= 0) close(fd);
+  if (size < 0) size = 0;
+  words[size] = 0;
+  return (size_t)size;
+}
+
+static char command[1 << 16];
+static size_t command_size;
+
+/* On rank 0: a new folder with the first free number. */
+static int make_folder(void) {
+  char name[80];
+  command_size = read_command(command, sizeof command);
+  name_of_program(name, sizeof name, command, command_size);
+  for (int number = 0; number < 1000000; number++) {
+    int size = snprintf(attached.folder, sizeof attached.folder, "%s/%s-%d.raw", attached.out, name, number);
+    if (size < 0 || size >= (int)sizeof attached.folder - 32) return ENAMETOOLONG;
+    if (!mkdir(attached.folder, 0777)) return 0;
+    if (errno != EEXIST) return errno;
+  }
+  return EEXIST;
+}
+
+/* The cores that this process may use, as in "0-3,8". */
+static void add_cpuset(struct text *text) {
+  cpu_set_t cores;
+  char list[4096] = "";
+  size_t size = 0;
+  CPU_ZERO(&cores);
+  sched_getaffinity(0, sizeof cores, &cores);
+  for (int first = 0; first < CPU_SETSIZE && size < sizeof list - 32; first++) {
+    if (!CPU_ISSET(first, &cores)) continue;
+    int last = first;
+    while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, &cores)) last++;
+    size += (size_t)sprintf(list + size, last > first ? "%s%d-%d" : "%s%d", size ? "," : "", first, last);
+    first = last;
+  }
+  text_string(text, "cpuset", list);
+}
+
+/* The frame that says what runs; written again when PETSc has begun: the last one holds. */
+static void write_program(void) {
+  struct text text = {0};
+  char host[256] = "", began[64], library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int size = 0, version = 0, subversion = 0;
+  struct timespec calendar;
+  struct tm utc;
+  PMPI_Get_library_version(library, &size);
+  PMPI_Get_version(&version, &subversion);
+  gethostname(host, sizeof host - 1);
+  clock_gettime(CLOCK_REALTIME, &calendar);
+  int64_t clock_ns = now();
+  gmtime_r(&calendar.tv_sec, &utc);
+  strftime(began, sizeof began, "%Y-%m-%dT%H:%M:%S", &utc);
+  if (!command_size) command_size = read_command(command, sizeof command);
+  text_add(&text, "{\"version\":1");
+  text_number(&text, "rank", attached.rank);
+  text_number(&text, "size", attached.size);
+  text_number(&text, "pid", attached.pid);
+  text_string(&text, "host", host);
+  text_add(&text, ",\"program\":[");
+  for (char *word = command; word < command + command_size; word += strlen(word) + 1) {
+    text_add(&text, word == command ? "" : ",");
+    text_quoted(&text, word);
+  }
+  text_add(&text, "]");
+  text_string(&text, "mpi_library", library);
+  text_add(&text, ",\"mpi_version\":\"%d.%d\"", version, subversion);
+  text_string(&text, "petsc_version", attached.petsc_version);
+  text_string(&text, "scalar", attached.scalar);
+  text_number(&text, "real_bytes", attached.real_bytes);
+  text_add(&text, ",\"call_names\":[");
+  for (int i = 0; i < CALL_COUNT; i++) text_add(&text, "%s\"%s\"", i ? "," : "", hindmost_call_names[i]);
+  text_add(&text, "],\"call_classes\":[");
+  for (int i = 0; i < CALL_COUNT; i++)
+    text_add(&text, "%s\"%s\"", i ? "," : "", hindmost_class_names[hindmost_call_classes[i]]);
+  text_add(&text, "]");
+  text_number(&text, "cpu", sched_getcpu());
+  add_cpuset(&text);
+  text_number(&text, "utc_ns", (int64_t)calendar.tv_sec * 1000000000 + calendar.tv_nsec);
+  text_number(&text, "clock_ns", clock_ns);
+  text_add(&text, ",\"began_utc\":\"%s.%06ld+00:00\"", began, calendar.tv_nsec / 1000);
+  if (attached.origins && attached.rank == 0) text_add(&text, ",\"origins\":%s", attached.origins);
+  text_frame(&text, RAW_PROGRAM);
+}
+
+static void write_clock(void) {
+  struct {
+    int64_t own_ns, root_ns, round_trip_ns;
+  } clock;
+  int64_t offset, uncertainty;
+  hindmost_clock_offset(PMPI_Comm_c2f(attached.own), CLOCK_TRIPS, &offset, &uncertainty, &clock.own_ns);
+  clock.root_ns = clock.own_ns + offset;
+  clock.round_trip_ns = 2 * uncertainty;
+  raw_frame(RAW_CLOCK, &clock, sizeof clock);
+}
+
+static void attach_arm(int size);
+static void catch_signals(void);
+
+static int get_memory(void) {
+  int64_t capacity = attached.memory_bytes / (int64_t)sizeof(struct record);
+  if (capacity < 1 << 12) capacity = 1 << 12;
+  int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  void *memory = mmap(NULL, (size_t)capacity * sizeof(struct record), PROT_READ | PROT_WRITE, flags, -1, 0);
+  void *norms = mmap(NULL, MOST_NORMS * sizeof(double), PROT_READ | PROT_WRITE, flags, -1, 0);
+  if (memory == MAP_FAILED || norms == MAP_FAILED) return ENOMEM;
+  norm_memory = norms;
+  hindmost_memory_for(memory, capacity, capacity < RECORDS_TOUCHED ? capacity : RECORDS_TOUCHED);
+  attached.records = memory;
+  attached.capacity = capacity;
+  return 0;
+}
+
+/* After MPI_Init: a folder from rank 0, a file in it from each. Where one rank fails, none records. */
+static void attach_begin(void) {
+  if (!attached.on || attached.begun || getpid() != attached.pid) return;
+  attached.begun = 1;
+  leave_environment();
+  refuse_another_mpi();
+  make_crc_tables();
+  PMPI_Comm_dup(MPI_COMM_WORLD, &attached.own);
+  PMPI_Comm_rank(attached.own, &attached.rank);
+  PMPI_Comm_size(attached.own, &attached.size);
+  int failed = attached.rank == 0 ? make_folder() : 0, any = 0;
+  PMPI_Bcast(&failed, 1, MPI_INT, 0, attached.own);
+  PMPI_Bcast(attached.folder, sizeof attached.folder, MPI_CHAR, 0, attached.own);
+  if (!failed) {
+    char path[PATH_MAX + 32];
+    snprintf(path, sizeof path, "%s/rank-%07d.raw", attached.folder, attached.rank);
+    raw.fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    failed = raw.fd < 0 ? errno : get_memory();
+  }
+  PMPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_MAX, attached.own);
+  if (any) {
+    tell("failed\t%d\t%s\t%s", attached.rank, *attached.folder ? attached.folder : attached.out, strerror(any));
+    attached.on = 0;
+    raw_close();
+    return;
+  }
+  tell("started\t%d\t%d\t%s", attached.rank, attached.size, attached.folder);
+  write_program();
+  write_clock();
+  peers_in_solves = 1;
+  catch_signals();
+  if (marking_call >= 0) attach_arm(attached.size); /* to see the first call at which to mark */
+}
+
+/* ---- sections: solves and loops ---- */
+
+static double load_of_host(void) {
+  int64_t t = now();
+  if (!attached.load_ns || t - attached.load_ns > 1000000000) {
+    if (getloadavg(&attached.load, 1) != 1) attached.load = 0.0;
+    attached.load_ns = t;
+  }
+  return attached.load;
+}
+
+/* Starts to record on this thread, without meeting the other ranks. */
+static void attach_arm(int size) {
+  records = attached.records;
+  state->capacity = attached.capacity;
+  state->seen = marks_seen = 0;
+  state->foreign_calls = state->unknown_requests = 0;
+  idle_record = -1;
+  forget_peers();
+  halo_depth = mpi_depth = 0;
+  for (int i = 0; i < PHASES; i++) state->phase_ns[i] = 0;
+  for (int i = 0; i < CALL_COUNT; i++) state->call_count[i] = state->other_ns[i] = 0;
+  recorded_size = size;
+  norms_seen = 0;
+  state->switches = -involuntary_switches();
+  state->iteration = 0;
+  state->residual_norm = 0.0;
+  prepare_clock();
+  begin_events();
+  struct timespec calendar;
+  clock_gettime(CLOCK_REALTIME, &calendar);
+  state->begin_utc_ns = (int64_t)calendar.tv_sec * 1000000000 + calendar.tv_nsec;
+  state->begin_ns = state->end_ns = now();
+  state->armed = 1;
+  stretch = own_stretch = ++stretches;
+}
+
+static void begin_section(struct text *text, const char *what, double load_before) {
+  text_add(text, "{\"section\":%lld,\"what\":\"%s\"", (long long)attached.sections, what);
+  text_real(text, "load_before", load_before);
+  text_real(text, "load_after", load_of_host());
+}
+
+/* What the recorder has counted, then the frames of the section. */
+static void end_section(struct text *text, MPI_Comm communicator, int complete) {
+  int64_t kept = state->seen < state->capacity ? state->seen : state->capacity, polls = 0;
+  text_number(text, "begin_ns", state->begin_ns);
+  text_number(text, "end_ns", state->end_ns);
+  text_number(text, "begin_utc_ns", state->begin_utc_ns);
+  text_number(text, "seen", state->seen);
+  text_number(text, "kept", kept);
+  text_number(text, "switches", state->switches);
+  text_number(text, "foreign_calls", state->foreign_calls);
+  text_number(text, "unknown_requests", state->unknown_requests);
+  text_add(text, ",\"other_ns\":{");
+  for (int i = 0; i < CALL_COUNT; i++) {
+    int32_t class = hindmost_call_classes[i];
+    attached.calls += state->call_count[i];
+    if (class == LOOKS || class == LOOKS_AT_WINDOW || class == ASKS || class == TESTS_ONE || class == TESTS_ALL ||
+        class == TESTS_ANY || class == TESTS_SOME)
+      polls += state->call_count[i];
+    if (state->other_ns[i] > 0) text_number(text, hindmost_call_names[i], state->other_ns[i]);
+  }
+  text_add(text, "}");
+  text_number(text, "polls", polls);
+  text_add(text, ",\"complete\":%s", complete ? "true" : "false");
+  text_frame(text, RAW_SECTION);
+  raw_frame(RAW_RECORDS, records, (size_t)kept * sizeof(struct record));
+  if (norms_seen) raw_frame(RAW_NORMS, norm_memory, (size_t)(norms_seen < MOST_NORMS ? norms_seen : MOST_NORMS) * sizeof(double));
+  static int32_t ranks[PEERS];
+  static int64_t messages[PEERS], bytes[PEERS];
+  static struct {
+    int32_t peer, pad;
+    int64_t messages, bytes;
+  } edges[PEERS];
+  int count = complete ? hindmost_peers(PMPI_Comm_c2f(communicator), PEERS, ranks, messages, bytes) : -1;
+  for (int i = 0; i < count; i++) {
+    edges[i].peer = ranks[i];
+    edges[i].messages = messages[i];
+    edges[i].bytes = bytes[i];
+  }
+  if (count >= 0) raw_frame(RAW_EDGES, edges, (size_t)count * sizeof edges[0]);
+  attached.sections++;
+}

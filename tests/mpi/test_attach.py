@@ -1,0 +1,246 @@
+"""Programs that know nothing of hindmost, under `hindmost attach`."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.conftest import ROOT, Ranks
+
+import hindmost
+from hindmost.harness.attach import outcome
+from hindmost.harness.runfile.reader import Run
+from hindmost.harness.stack import current_stack
+
+pytestmark = pytest.mark.mpi
+
+PROGRAMS = ROOT / "tests" / "programs"
+FIND_PETSC = (
+    "import petsc4py; petsc4py.init(); import petsc4py.PETSc;"
+    "from hindmost.harness.recorder.attach import libpetsc_path; print(libpetsc_path())"
+)
+DEEP = (
+    *("-deep_ksp_type", "fgmres", "-deep_pc_type", "ksp"),
+    *("-deep_ksp_ksp_type", "cg", "-deep_ksp_pc_type", "jacobi", "-deep_ksp_ksp_max_it", "3"),
+)
+
+
+def compiled(folder: Path, name: str, *words: str | Path) -> Path:
+    """Compile one of the programs with the stack's mpicc."""
+    program = folder / name
+    command = [current_stack().mpicc, "-o", program, PROGRAMS / f"{name}.c", *words]
+    subprocess.run(command, check=True, timeout=120)
+    return program
+
+
+@pytest.fixture(scope="module")
+def solves(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a program that solves with PETSc."""
+    asked = subprocess.run(
+        [sys.executable, "-c", FIND_PETSC], capture_output=True, text=True, check=True
+    )
+    petsc = Path(asked.stdout.split()[-1])
+    folder = tmp_path_factory.mktemp("petsc")
+    return compiled(folder, "solves", petsc, f"-Wl,-rpath,{petsc.parent}")
+
+
+@pytest.fixture(scope="module")
+def loop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a program that knows MPI only."""
+    include = ROOT / "harness" / "attach"
+    # As old compilers do: then weak symbols are hardest to find at run time.
+    fixed = ("-fno-pie", "-no-pie")
+    return compiled(tmp_path_factory.mktemp("mpi"), "loop", f"-I{include}", *fixed)
+
+
+@pytest.fixture(scope="module", params=["", "-DF08"], ids=["mpi", "mpi_f08"])
+def fortran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a program in Fortran."""
+    compiler = shutil.which("mpifort", path=str(Path(current_stack().mpicc).parent))
+    if compiler is None or shutil.which("gfortran") is None:
+        pytest.skip("no Fortran compiler, or none of this MPI")
+    program = tmp_path_factory.mktemp("fortran") / "loop_fortran"
+    words = [compiler, "-cpp", *filter(None, [request.param]), "-o", program]
+    subprocess.run([*words, PROGRAMS / "loop_fortran.F90"], check=True, timeout=120)
+    return program
+
+
+def attached(run: Run) -> dict[str, Any]:
+    """Return what a run says of the program."""
+    said: dict[str, Any] = run.header.spec["attached"]
+    return said
+
+
+def close_books(run: Run) -> None:
+    parts = run.lead_in + run.durations.sum(axis=0) + run.restart_durations.sum(axis=0)
+    np.testing.assert_allclose(parts + run.lead_out, run.solve_time, atol=1e-6, rtol=0)
+
+
+def test_solves_of_a_petsc_program(solves: Path, ranks: Ranks, tmp_path: Path) -> None:
+    done = ranks(2, "attach", "--out", "runs", "--", solves, "status7", *DEEP)
+    assert done.returncode == 7, done.stderr
+    printed = re.findall(r"^(\w+_) (\d+)$", done.stdout, re.M)
+    assert [prefix for prefix, _ in printed] == ["ice_", "sea_", "ice_", "deep_"]
+    assert "child_sees_recorder" not in done.stdout
+    runs = {path.stem: hindmost.open(path) for path in sorted((tmp_path / "runs").glob("*"))}
+    by_prefix = {attached(run)["prefix"]: run for run in runs.values()}
+    assert len(runs) == 3, list(runs)
+    for prefix, run in by_prefix.items():
+        counts = [int(count) for each, count in printed if each == prefix]
+        solve = run.variable("solve")
+        assert [np.count_nonzero(solve == each) for each in np.unique(solve)] == counts
+        assert run.header.complete
+        close_books(run)
+        assert (run.phase("wait").sum(axis=0) > 0).all()
+        assert (run.phase("halo").sum(axis=0) > 0).all()
+        assert sorted(zip(run.edges.source, run.edges.target, strict=True)) == [(0, 1), (1, 0)]
+        assert run.header.spec["unknowns"] == 300
+        assert run.header.spec["nonzeros"] == 898
+    ice, deep = by_prefix["ice_"], by_prefix["deep_"]
+    assert (ice.header.solver, ice.header.restart, attached(ice)["solves"]) == ("gmres", 10, 2)
+    assert ice.header.spec["petsc_options"][0] == "deep_ksp_ksp_max_it"
+    (inner,) = attached(deep)["inner"]
+    assert (inner["prefix"], inner["type"], inner["count"]) == ("deep_ksp_", "cg", 4)
+
+
+def test_a_petsc4py_program(ranks: Ranks, tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(
+        "from petsc4py import PETSc\n"
+        "A = PETSc.Mat().createAIJ([200, 200], nnz=3)\n"
+        "for i in range(*A.getOwnershipRange()):\n"
+        "    for j in range(max(i - 1, 0), min(i + 2, 200)): A[i, j] = 2.0 if i == j else -1.0\n"
+        "A.assemble()\n"
+        "x, b = A.createVecs(); b.set(1.0)\n"
+        "for n in range(4):\n"
+        "    ksp = PETSc.KSP().create(); ksp.setOperators(A); ksp.setType('pgmres')\n"
+        "    ksp.setTolerances(rtol=0, max_it=20); x.set(0); ksp.solve(b, x)\n"
+    )
+    words = ("attach", "--out", "runs", "--every", "2", "--most", "2", "--")
+    done = ranks(2, *words, sys.executable, "app.py")
+    assert done.returncode == 0, done.stderr
+    (path,) = (tmp_path / "runs").glob("*")
+    run = hindmost.open(path)
+    assert attached(run)["name"] == "app"
+    assert (run.header.solver, attached(run)["solves"]) == ("pgmres", 2)
+    assert np.unique(run.variable("solve")).tolist() == [0, 2]
+    assert attached(run)["solves_skipped"] == 2
+    assert run.phase("post").sum() > 0
+    close_books(run)
+
+
+@pytest.mark.parametrize(
+    ("marks", "words", "iterations"),
+    [
+        ("header", (), 19),
+        ("pcontrol", (), 19),
+        ("none", ("--iterate-at", "MPI_Allreduce:2"), 9),
+    ],
+)
+def test_a_loop_with_marks(
+    marks: str, words: tuple[str, ...], iterations: int, loop: Path, ranks: Ranks, tmp_path: Path
+) -> None:
+    done = ranks(2, "attach", "--out", "runs", *words, "--", loop, marks)
+    assert done.returncode == 0, done.stderr
+    (path,) = (tmp_path / "runs").glob("*")
+    run = hindmost.open(path)
+    assert run.durations.shape == (iterations, 2)
+    assert (run.header.solver, attached(run)["name"]) == ("loop", "loop")
+    assert (run.phase("halo") > 0).all()
+    assert (run.phase("wait") > 0).all()
+    assert (run.phase("stencil") > 0).all()
+    close_books(run)
+    if marks == "header":
+        assert attached(run)["work"] == 2 * sum(1000 + step for step in range(19))
+        bare = subprocess.run([loop, marks], capture_output=True, text=True, check=True)
+        assert bare.stderr == ""
+
+
+def test_a_loop_in_fortran(fortran: Path, ranks: Ranks, tmp_path: Path) -> None:
+    done = ranks(2, "attach", "--out", "runs", "--", fortran)
+    assert done.returncode == 0, done.stderr
+    (path,) = (tmp_path / "runs").glob("*")
+    run = hindmost.open(path)
+    assert run.durations.shape == (19, 2)
+    assert run.header.complete
+    assert (run.phase("halo") > 0).all()
+    assert (run.phase("wait") > 0).all()
+    assert run.phase("unclassified").sum() == 0
+    assert sorted(zip(run.edges.source, run.edges.target, strict=True)) == [(0, 1), (1, 0)]
+    close_books(run)
+
+
+def alone(*words: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run the verb without a launcher."""
+    command = [Path(sys.prefix) / "bin" / "hindmost", "attach", *words]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=120, cwd=folder
+    )
+
+
+@pytest.mark.parametrize(
+    # PETSc may take SIGTERM and abort.
+    ("end", "status"),
+    [("abort", None), ("exit", 6), ("kill", -9), ("term", None)],
+)
+def test_what_a_program_left_that_ended_early(
+    end: str, status: int | None, solves: Path, tmp_path: Path
+) -> None:
+    done = alone("--out", "runs", "--", solves, end, folder=tmp_path)
+    assert done.returncode == status if status is not None else done.returncode != 0
+    runs = [hindmost.open(path) for path in sorted((tmp_path / "runs").glob("*.h5"))]
+    whole = {run.header.solver: run for run in runs if run.header.complete}
+    assert {solver: len(run.durations) for solver, run in whole.items()} == {"gmres": 25, "cg": 40}
+    broken = [run for run in runs if not run.header.complete]
+    if end == "kill":  # nobody can write after that
+        assert not broken
+        return
+    assert [len(run.durations) for run in broken] == [10]  # the cycle that is whole
+    assert "the program ended inside this solve" in broken[0].header.spec["failure"]
+
+
+def test_what_cannot_be_recorded_is_said(loop: Path, tmp_path: Path) -> None:
+    no_marks = alone("--out", "runs", "--", loop, "none", folder=tmp_path)
+    assert no_marks.returncode == 4
+    assert "no marks of iterations were seen" in no_marks.stderr
+    assert "--iterate-at" in no_marks.stderr
+    no_mpi = alone("--out", "runs", "--", "sh", "-c", "exit 3", folder=tmp_path)
+    assert no_mpi.returncode == 3
+    assert "no call of MPI_Init" in no_mpi.stderr
+    nothing = alone("--out", "runs", "--", "./nothing", folder=tmp_path)
+    assert nothing.returncode == 2
+    assert "./nothing cannot be started: No such file or directory." in nothing.stderr
+    assert not list((tmp_path / "runs").iterdir())
+
+
+def test_a_script_of_ones_own(loop: Path, tmp_path: Path) -> None:
+    printed = alone("--print-env", "--out", "runs", "--iterate-at", "MPI_Sendrecv", folder=tmp_path)
+    assert printed.returncode == 0, printed.stderr
+    script = f"{printed.stdout}\n{loop} none"
+    subprocess.run(["sh", "-ec", script], check=True, cwd=tmp_path, timeout=60)
+    (raw,) = (tmp_path / "runs").glob("*.raw")
+    converted = alone("--convert", "runs", folder=tmp_path)
+    (path,) = (tmp_path / "runs").glob("*.h5")
+    assert converted.stdout == f"runs/{path.name}\n"
+    assert not raw.exists()
+    assert len(hindmost.open(path).durations) == 19
+
+
+def test_messages_name_the_cause() -> None:
+    said = outcome.problem(outcome.Outcome(), "app", None)
+    assert "statically linked" in said
+    foreign = outcome.Outcome(loaded=True, foreign=("/a/libmpi.so.12", "/b/libmpi.so.40"))
+    assert "/a/libmpi.so.12 and /b/libmpi.so.40" in outcome.problem(foreign, "app", None)
+    passed = outcome.Outcome(loaded=True, started=True, ended=True, passed=3)
+    assert "none of 3 solves of app has the options prefix 'ice_'" in outcome.problem(
+        passed, "app", "ice_"
+    )
+    petsc = outcome.Outcome(loaded=True, started=True, ended=True, petsc="3.18.5")
+    assert "no KSPSolve was seen" in outcome.problem(petsc, "app", None)
+    failed = outcome.Outcome(loaded=True, failed="/full: No space left on device")
+    assert "/full: No space left on device" in outcome.problem(failed, "app", None)
