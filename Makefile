@@ -6,6 +6,7 @@
 #   make test-recorder     only the tests of set-up, of the recorder and of the kernel on ranks
 #   make test-oldest       the models' tests with the oldest dependencies that pyproject.toml allows
 #   make test-slurm        what takes minutes of a private Slurm: time limits, nodes that die, accounts
+#   make test-programs     record PETSc's examples, LAMMPS and FEniCSx from the distribution (system stack)
 #   make bench-recorder    measure what recording costs a solve (about 3 min, wants an idle machine)
 #   make bench-live        measure what a live feed costs a solve (about 10 min, wants an idle machine)
 #   make bench-show        time 'hindmost show' on a file of 41 million bodies (1.3 GB of disk)
@@ -14,6 +15,7 @@
 #   make bench-5-million   the experiment of the paper on segments: 5.2 million data sets (minutes)
 #   make bench-changepoints  hold change points against known truth (some min)
 #   make bench-adaptive    hold the adaptive kernel's loops against C and numpy (some min, idle machine)
+#   make bench-reduced     noise models of reduced runs against those of complete ones (some min)
 #   make bench-ranks       100,000 ranks streamed, k-means on ranks, culprits kept (some min, 5 GB of disk)
 #   make scaling-cases     measure the case studies of docs/scaling-cases.md again (idle machine)
 #   make study-adaptive    predict the adaptive kernel on this machine: the paper's tables and figures
@@ -34,9 +36,9 @@ ON_STACKS = $(addprefix tests/setup/test_, choice.py clones.py) \
     $(addprefix tests/mpi/test_, adaptive_kernel.py counters.py failures.py killed.py left_loops.py own_loops.py record.py record_ksp.py recording.py \
     solvers.py systems.py totals.py)
 
-.PHONY: test-oldest bench-adaptive bench-ranks bench-live bench-recorder bench-scaling bench-5-million bench-changepoints bench-show bench-stochastic demo test test-recorder test-slow test-slurm validate check \
+.PHONY: test-oldest test-programs bench-adaptive bench-ranks bench-reduced bench-live bench-recorder bench-scaling bench-5-million bench-changepoints bench-show bench-stochastic demo test test-recorder test-slow test-slurm validate check \
     scaling-cases study-adaptive \
-    lint types contracts clean setup-demo setup-test setup-slurm
+    lint types contracts clean setup-demo setup-test setup-slurm setup-programs
 
 setup-demo:
 	@$(PYTHON) setup --stack $(STACK) --extras plot
@@ -46,6 +48,9 @@ setup-test:
 
 setup-slurm:
 	@$(PYTHON) setup --stack $(STACK) --extras dev --slurm accounts
+
+setup-programs:
+	@$(PYTHON) setup --stack $(STACK) --extras dev --programs
 
 demo: setup-demo
 	@rm -f demo/*.h5 demo/*.part demo/*.png demo/*.html
@@ -67,6 +72,9 @@ test-recorder: setup-test
 
 test-slurm: setup-slurm
 	@$(BIN)/python -m pytest tests/jobs/slurm -m slurm_slow
+
+test-programs: setup-programs
+	@$(BIN)/python -m pytest tests/programs -m programs
 
 test-oldest:
 	@$(PYTHON) -m venv .venvs/oldest
@@ -107,6 +115,9 @@ bench-changepoints: setup-demo
 bench-adaptive: setup-demo
 	@$(BIN)/python -m benchmarks.adaptive
 
+bench-reduced: setup-demo
+	@$(BIN)/python benchmarks/reduced_models.py
+
 bench-ranks: setup-demo
 	@$(BIN)/python benchmarks/ranks_culprits.py
 	@$(BIN)/python -m benchmarks.ranks
@@ -128,11 +139,10 @@ lint:
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 
+# One run, which reads each stub once. Examples and set-up import their modules by bare names.
 types:
-	@$(BIN)/mypy
-	@$(BIN)/mypy benchmarks/*.py benchmarks/peers/*.py
-	@cd examples/scaling && MYPYPATH=../../src ../../$(BIN)/mypy --config-file ../../pyproject.toml *.py
-	@cd setup && ../$(BIN)/mypy --config-file= --strict *.py
+	@MYPYPATH=src:examples/scaling:setup $(BIN)/mypy -p hindmost -p tests -p benchmarks -m setup.__main__ \
+	    $(addprefix -m ,$(filter-out __main__,$(notdir $(basename $(wildcard examples/scaling/*.py setup/*.py)))))
 
 contracts:
 	@$(BIN)/lint-imports

@@ -34,6 +34,9 @@ def main() -> int:
         default="no",
         help="a Slurm for tests: no, if-possible, or with all that keeps accounts",
     )
+    parser.add_argument(
+        "--programs", action="store_true", help="programs of others that tests record"
+    )
     arguments = parser.parse_args()
     try:
         choice = choose(arguments.stack or "auto", established())
@@ -43,6 +46,8 @@ def main() -> int:
         environment.make_current()
         install_hindmost(environment, arguments.extras)
         slurm.prepare(environment, arguments.slurm)
+        if arguments.programs:
+            system.install_programs(environment)
     except SetupError as error:
         print(f"set-up: {error}", file=sys.stderr)
         return 4

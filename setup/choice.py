@@ -27,6 +27,7 @@ SLURM_PACKAGES = (
     "slurm-wlm-basic-plugins",
 )
 SLURM_ACCOUNT_PACKAGES = ("slurmdbd", "mariadb-server")
+PROGRAM_PACKAGES = ("gfortran", "lammps", "lammps-examples", "python3-dolfinx")
 SOURCE_PACKAGES = ("build-essential", "libopenblas-dev")
 
 

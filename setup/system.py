@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from choice import SYSTEM_PACKAGES, SetupError, install_line, missing, sudo
+from choice import PROGRAM_PACKAGES, SYSTEM_PACKAGES, SetupError, install_line, missing, sudo
 from environment import Environment
 from progress import run, say
 
@@ -17,6 +17,19 @@ def prepare(environment: Environment) -> None:
     install_packages(environment, SYSTEM_PACKAGES, expected="about 20 s")
     environment.create(PYTHON, "--system-site-packages")
     environment.step("stack", lambda: connect(environment))
+
+
+def install_programs(environment: Environment) -> None:
+    """Install programs for tests that record them: PETSc's examples, LAMMPS, FEniCSx."""
+    if environment.stack != "system":
+        raise SetupError(
+            "The distribution's programs use the distribution's MPI, so only the system stack "
+            "records them: make test-programs STACK=system"
+        )
+    version = find_petsc().parent.name.removeprefix("petsc")
+    examples = f"libpetsc{version}-dev-examples"
+    headers = f"libpetsc-real{version}-dev"
+    install_packages(environment, (*PROGRAM_PACKAGES, examples, headers), expected="about 2 min")
 
 
 def install_packages(environment: Environment, packages: tuple[str, ...], *, expected: str) -> None:

@@ -145,7 +145,7 @@ def test_version() -> None:
     [
         (["walk"], "invalid choice: 'walk'"),
         (["fit"], "required: file"),
-        (["show", "x.h5", "--", "-pc_type", "none"], "PETSc options"),
+        (["show", "x.h5", "--", "-pc_type", "none"], "'--' is for 'run' and 'attach' only"),
     ],
 )
 def test_usage_errors(words: list[str], word: str) -> None:

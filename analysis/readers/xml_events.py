@@ -21,14 +21,14 @@ LONGEST_TEXT = 1 << 16
 PIECE = 1 << 16
 
 
-class Begin(NamedTuple):
+class ElementBegin(NamedTuple):
     """The begin of an element."""
 
     name: str
     attributes: Mapping[str, str]
 
 
-class End(NamedTuple):
+class ElementEnd(NamedTuple):
     """The end of an element, and its own text without that of the elements in it."""
 
     name: str
@@ -40,7 +40,7 @@ class _Events:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.found: list[Begin | End] = []
+        self.found: list[ElementBegin | ElementEnd] = []
         self.texts: list[list[str]] = []
         self.lengths: list[int] = []
         parser = expat.ParserCreate()
@@ -67,7 +67,7 @@ class _Events:
             )
         self.texts.append([])
         self.lengths.append(0)
-        self.found.append(Begin(name, attributes))
+        self.found.append(ElementBegin(name, attributes))
 
     def text(self, text: str) -> None:
         if self.lengths[-1] < LONGEST_TEXT:
@@ -76,10 +76,10 @@ class _Events:
 
     def end(self, name: str) -> None:
         self.lengths.pop()
-        self.found.append(End(name, "".join(self.texts.pop())))
+        self.found.append(ElementEnd(name, "".join(self.texts.pop())))
 
 
-def xml_events(path: Path) -> Iterator[Begin | End]:
+def xml_events(path: Path) -> Iterator[ElementBegin | ElementEnd]:
     """Yield the begins and ends of all elements of a file.
 
     Raises

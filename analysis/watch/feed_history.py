@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from hindmost.harness.runfile.feed import FeedHead
 from hindmost.harness.runfile.feed_predictions import FeedPrediction
 
 MOST_FRAMES = 1200
@@ -91,11 +92,10 @@ class FeedHistory:
 
     Parameters
     ----------
-    head : dict
-        The first line.
+    head : FeedHead
     """
 
-    def __init__(self, head: dict[str, Any]) -> None:
+    def __init__(self, head: FeedHead) -> None:
         self.head = head
         self.solve: dict[str, Any] | None = None
         self.frames: list[dict[str, Any]] = []
@@ -130,9 +130,9 @@ class FeedHistory:
 
     def _add_frame(self, frame: dict[str, Any]) -> None:
         self.frames.append(frame)
-        window_ns = frame["window_ns"] / self.head["ranks"]
+        window_ns = frame["window_ns"] / self.head.ranks
         rank, work_ns = frame["extrema"][0]
-        mean_ns = (frame["window_ns"] - sum(frame["phase_ns"][:3])) / self.head["ranks"]
+        mean_ns = (frame["window_ns"] - sum(frame["phase_ns"][:3])) / self.head.ranks
         known = self._behind.setdefault(int(rank), [0.0, 0.0])
         known[0] += window_ns
         known[1] += max(work_ns - mean_ns, 0.0)
@@ -220,7 +220,7 @@ class FeedHistory:
         window_ns = sum(frame["window_ns"] for frame in chosen) or 1
         return {
             name: sum(frame["phase_ns"][place] for frame in chosen) / window_ns
-            for place, name in enumerate(self.head["phases"])
+            for place, name in enumerate(self.head.phases)
         }
 
     def state(self) -> dict[str, Any]:

@@ -100,7 +100,11 @@ class Hub:
         """Return all until now as one event, and the number of the next one."""
         with self._news:
             history = self.history
-            content = {"head": history.head, "frames": history.frames, "state": history.state()}
+            content = {
+                "head": history.head.line(),
+                "frames": history.frames,
+                "state": history.state(),
+            }
             return encoded("history", content), self._count
 
     def after(self, number: int, timeout_s: float) -> tuple[list[bytes], int]:

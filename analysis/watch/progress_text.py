@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from hindmost.analysis.watch.feed_history import FeedHistory
+from hindmost.harness.runfile.feed import FeedHead
 from hindmost.text import counted, duration, percent
 
 SHARE_SHOWN = 0.005
 
 
-def title(head: dict[str, Any]) -> str:
+def title(head: FeedHead) -> str:
     """Return the workload, its ranks and its host."""
-    ranks, hosts = head["ranks"], head["hosts"]
-    where = head["host"] if hosts == 1 else f"{hosts} hosts"
-    return f"{head['workload']}, {counted(ranks, 'rank')} on {where}"
+    ranks, hosts = head.ranks, head.hosts
+    where = head.host if hosts == 1 else f"{hosts} hosts"
+    return f"{head.workload}, {counted(ranks, 'rank')} on {where}"
 
 
 def progress(history: FeedHistory) -> str:
@@ -22,7 +21,7 @@ def progress(history: FeedHistory) -> str:
     if history.solve is None:
         return "setting up"
     solve, total = history.solve, history.total
-    words = f"{solve['solver']}, run {solve['number']} of {history.head['runs']}"
+    words = f"{solve['solver']}, run {solve['number']} of {history.head.runs}"
     if not history.frames:
         return f"{words}: no data yet"
     frame = history.frames[-1]
@@ -64,7 +63,7 @@ def next_cycle(history: FeedHistory) -> str:
 def hindmost_words(history: FeedHistory) -> str:
     """Return the rank that had most work for the largest share of the time."""
     found = history.hindmost(1)
-    if not found or history.head["ranks"] == 1:
+    if not found or history.head.ranks == 1:
         return ""
     first = found[0]
     return f"slowest: rank {first.rank}, most work in {first.share:.0%} of the time"
@@ -76,7 +75,7 @@ def ending(history: FeedHistory) -> str:
     if end is None:
         return ""
     if end["status"] == "done":
-        written = f"The run has ended; {len(history.done)} of {history.head['runs']} runs written."
+        written = f"The run has ended; {len(history.done)} of {history.head.runs} runs written."
         stopped = [line["stopped"] for line in history.done if line.get("stopped")]
         return written + (f" Stopped early: {stopped[-1]}" if stopped else "")
     if end["status"] == "died":

@@ -84,7 +84,7 @@ def profile(history: FeedHistory, width: int) -> list[Text]:
 
 def heat_title(history: FeedHistory, width: int) -> str:
     """Return the title of the heat map."""
-    metric = history.head["metrics"][history.frames[-1]["metric"]]
+    metric = history.head.metrics[history.frames[-1]["metric"]]
     most = hottest(history.frames[-width:])
     return f"share of {metric} by rank, from 0 (low, dark) to {most / 1000:.1%} (high, bright)"
 
@@ -99,7 +99,7 @@ def heat_map(history: FeedHistory, width: int, rows: int) -> list[Text]:
     """Return ranks downwards, frames to the right; what shares a letter: its maximum."""
     frames = history.frames[-width:]
     full, metric = hottest(frames), frames[-1]["metric"]
-    columns, ranks = history.head["columns"], history.head["ranks"]
+    columns, ranks = history.head.columns, history.head.ranks
     rows = min(rows, columns)
     drawn = []
     for row in range(rows):
@@ -132,7 +132,7 @@ def histogram(frame: dict[str, Any], width: int) -> list[Text]:
 
 def extremes(history: FeedHistory) -> str:
     """Return the extreme ranks of the last frame."""
-    names, found = history.head["extrema"], history.frames[-1]["extrema"]
+    names, found = history.head.extrema, history.frames[-1]["extrema"]
     words = (
         f"{name.replace('-', ' ')} {rank} ({seconds(value * 1e-9)})"
         for name, (rank, value) in zip(names, found, strict=True)

@@ -4,34 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from hindmost.analysis.show.page import Heading, Page, Paragraph, Part, Widget, shared_scripts
+from hindmost.harness.runfile.feed import FeedHead
 from hindmost.printable import escape
 from hindmost.text import counted
 
 HERE = Path(__file__).parent
 
 
-def watch_page(head: dict[str, Any], *, controls: bool) -> Page:
+def watch_page(head: FeedHead, *, controls: bool) -> Page:
     """Return the page.
 
     Parameters
     ----------
-    head : dict
+    head : FeedHead
         The first line of the feed.
     controls : bool
         Whether the viewer may change rate and metric.
     """
-    ranks, hosts = head["ranks"], head["hosts"]
+    ranks, hosts = head.ranks, head.hosts
     shared = (
         ""
-        if ranks <= head["columns"]
-        else (f" {ranks:,} ranks share {head['columns']} rows; each row shows its largest share.")
+        if ranks <= head.columns
+        else (f" {ranks:,} ranks share {head.columns} rows; each row shows its largest share.")
     )
     parts: list[Part] = [
         PROGRESS,
-        *([controls_of(head["periods_s"], head["metrics"])] if controls else []),
+        *([controls_of(head.periods_s, head.metrics)] if controls else []),
         Heading("Where the time goes"),
         canvas("profile", "Shares of the phases in the time of all ranks", "14rem"),
         Heading("Ranks"),
@@ -45,9 +45,9 @@ def watch_page(head: dict[str, Any], *, controls: bool) -> Page:
         Heading("Iteration times in the last frame"),
         canvas("times", "Counts of iteration times of all ranks", "10rem"),
     ]
-    where = head["host"] if hosts == 1 else f"{hosts} hosts"
-    subtitle = f"{counted(ranks, 'rank')} on {where}, begun {head['began_utc']}"
-    title = f"{head['workload']}, live"
+    where = head.host if hosts == 1 else f"{hosts} hosts"
+    subtitle = f"{counted(ranks, 'rank')} on {where}, begun {head.began_utc}"
+    title = f"{head.workload}, live"
     return Page(title=title, subtitle=subtitle, parts=parts, served=True)
 
 

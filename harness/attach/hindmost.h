@@ -14,14 +14,23 @@
 #ifndef HINDMOST_H
 #define HINDMOST_H
 
+/* noplt: a program that is not position-independent then asks for the address at run time, too. */
+#define HINDMOST_WEAK __attribute__((weak))
+#ifdef __has_attribute
+#if __has_attribute(noplt)
+#undef HINDMOST_WEAK
+#define HINDMOST_WEAK __attribute__((weak, noplt))
+#endif
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-extern void hindmost_iteration(void) __attribute__((weak));
-extern void hindmost_phase_begin(const char *name) __attribute__((weak));
-extern void hindmost_phase_end(void) __attribute__((weak));
-extern void hindmost_work(double amount) __attribute__((weak));
+extern void hindmost_iteration(void) HINDMOST_WEAK;
+extern void hindmost_phase_begin(const char *name) HINDMOST_WEAK;
+extern void hindmost_phase_end(void) HINDMOST_WEAK;
+extern void hindmost_work(double amount) HINDMOST_WEAK;
 
 static inline int hindmost_begin_(const char *name) {
   if (hindmost_phase_begin) hindmost_phase_begin(name);

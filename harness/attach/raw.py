@@ -9,11 +9,12 @@ mapped into memory.
 from __future__ import annotations
 
 import mmap
+import re
 import resource
 import struct
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -126,6 +127,13 @@ class Inner:
     prefix: Text = ""
     count: Count = 0
     ns: Count = 0
+
+
+ADDRESS = re.compile(r"_*\d{6,}")
+"""Part of an options prefix: the address of an object, which differs between ranks and runs.
+
+DOLFINx names its solvers so: ``dolfinx_solve_140230483910``.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -323,6 +331,7 @@ def read_rank(path: Path) -> RawRank:
                 clocks.append(np.frombuffer(data, CLOCK, 1, at.offset))
             elif kind is Frame.SECTION:
                 facts = from_document(Section, json_at(data, at), ignore_unknown=True)
+                facts = replace(facts, prefix=ADDRESS.sub("", facts.prefix))
                 sections.append(RawSection(facts=facts, at={}, data=data))
             elif kind in ARRAYS and sections:
                 if kind in sections[-1].at:

@@ -10,14 +10,14 @@ from __future__ import annotations
 import fcntl
 import json
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hindmost.errors import DataError, NotARunFileError, UnknownSchemaError
 from hindmost.files import open_regular, read_text, write_whole
-from hindmost.harness.runfile.feed_lines import SCHEMA, VERSION, parsed
+from hindmost.harness.runfile.feed_lines import LINES, SCHEMA, VERSION, parsed
 
 SUFFIX = ".live.jsonl"
 CONTROL_SUFFIX = ".control"
@@ -49,6 +49,12 @@ class FeedHead:
     began_utc, host : str
         Of rank 0.
     hosts : int
+    extrema : tuple of str
+        Criteria of extreme ranks.
+    periods_s : tuple of float
+        Seconds between frames that a viewer may choose.
+    least_ns, bins_an_octave : int
+        Bins of times: the first edge, and bins per octave; see `bin_edges_ns`.
     """
 
     workload: str
@@ -60,19 +66,25 @@ class FeedHead:
     began_utc: str
     host: str
     hosts: int
+    extrema: tuple[str, ...] = EXTREMA
+    periods_s: tuple[float, ...] = PERIODS_S
+    least_ns: int = LEAST_NS
+    bins_an_octave: int = BINS_AN_OCTAVE
+
+    @classmethod
+    def of(cls, line: Mapping[str, Any]) -> FeedHead:
+        """Return the head that a valid line gives."""
+        given = {name: line[name] for name in cls.__slots__ if name in LINES["head"]}
+        values: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in given.items()
+        }
+        return cls(**values)
 
     def line(self) -> dict[str, Any]:
         """Return the line of the feed."""
-        return {
-            "kind": "head",
-            "schema": SCHEMA,
-            "version": VERSION,
-            **{name: getattr(self, name) for name in self.__slots__},
-            "extrema": EXTREMA,
-            "periods_s": PERIODS_S,
-            "least_ns": LEAST_NS,
-            "bins_an_octave": BINS_AN_OCTAVE,
-        }
+        fields = {name: getattr(self, name) for name in self.__slots__}
+        return {"kind": "head", "schema": SCHEMA, "version": VERSION, **fields}
 
 
 def bin_edges_ns(first: int, count: int) -> list[float]:
@@ -120,13 +132,14 @@ class FeedReader:
             raise NotARunFileError(
                 f"{path} is not a live feed; 'hindmost run --live' writes one, NAME{SUFFIX}."
             )
-        self.head = self._known = lines[0]
-        if self.head.get("version") != VERSION:
+        self._known = lines[0]
+        if lines[0].get("version") != VERSION:
             self.close()
             raise UnknownSchemaError(
-                f"{path} is a live feed of version {self.head.get('version')}; this hindmost "
+                f"{path} is a live feed of version {lines[0].get('version')}; this hindmost "
                 f"reads {VERSION}. Update hindmost."
             )
+        self.head = FeedHead.of(lines[0])
 
     def read_lines(self, most: int = 0) -> list[dict[str, Any]]:
         """Return lines completed since the last call, up to a maximum."""
@@ -212,12 +225,12 @@ def control_file(feed: Path) -> Path:
     return feed.with_name(feed.name + CONTROL_SUFFIX)
 
 
-def write_control(feed: Path, head: dict[str, Any], period_s: float, metric: str) -> None:
+def write_control(feed: Path, head: FeedHead, period_s: float, metric: str) -> None:
     """Request another frame rate and metric from the run, atomically.
 
     Parameters
     ----------
-    head : dict
+    head : FeedHead
         The feed's first line, which contains the choices.
 
     Raises
@@ -225,11 +238,11 @@ def write_control(feed: Path, head: dict[str, Any], period_s: float, metric: str
     DataError
         The value is not a choice, or the file cannot be written.
     """
-    periods: Sequence[float] = head["periods_s"]
-    metrics: Sequence[str] = head["metrics"]
+    periods, metrics = head.periods_s, head.metrics
     if period_s not in periods or metric not in metrics:
         raise DataError(
-            f"Period {period_s!r}, metric {metric!r}: choose from {periods} and {metrics}."
+            f"Period {period_s!r}, metric {metric!r}: choose from {list(periods)} and "
+            f"{list(metrics)}."
         )
     path = control_file(feed)
     try:

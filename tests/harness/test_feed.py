@@ -24,7 +24,7 @@ from hindmost.harness.runfile.feed import (
 def test_lines_come_once_and_whole(tmp_path: Path) -> None:
     feed = Feed(tmp_path)
     with FeedReader(feed.path) as reader:
-        assert reader.head["ranks"] == 4
+        assert reader.head.ranks == 4
         assert reader.read_lines() == []
         feed.solve()
         assert [line["kind"] for line in reader.read_lines()] == ["solve"]
@@ -95,7 +95,7 @@ def test_names_of_a_feed_move_no_cursor(tmp_path: Path) -> None:
     feed = Feed(tmp_path, replace(head(), workload="a", host="\x1b]0;title\x07"))
     feed.end("failed", "no \x1b[2Jmemory")
     with FeedReader(feed.path) as reader:
-        assert reader.head["host"] == "\\x1b]0;title\\x07"
+        assert reader.head.host == "\\x1b]0;title\\x07"
         assert reader.read_lines()[0]["failure"] == "no \\x1b[2Jmemory"
 
 
@@ -162,7 +162,7 @@ def test_a_feed_is_found_by_its_folder_and_by_its_run_files(tmp_path: Path) -> N
 
 def test_only_what_the_lists_hold_can_be_asked(tmp_path: Path) -> None:
     feed = Feed(tmp_path)
-    lists = head().line()
+    lists = head()
     write_control(feed.path, lists, 2.0, "wait")
     asked = control_file(feed.path)
     assert asked.read_text() == "4 2\n"

@@ -252,7 +252,7 @@ def test_times_that_cannot_be_are_not_written(
 ) -> None:
     duration = np.array(values["duration"])
     duration[3, 1] = wrong
-    with pytest.raises(DataError, match="is not above zero"):
+    with pytest.raises(DataError, match="is not above 0"):
         write_whole(tmp_path, header, {**values, "duration": duration})
     assert not list(tmp_path.iterdir())
 

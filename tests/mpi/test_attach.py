@@ -54,7 +54,9 @@ def solves(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def loop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a program that knows MPI only."""
     include = ROOT / "harness" / "attach"
-    return compiled(tmp_path_factory.mktemp("mpi"), "loop", f"-I{include}")
+    # As old compilers do: then weak symbols are hardest to find at run time.
+    fixed = ("-fno-pie", "-no-pie")
+    return compiled(tmp_path_factory.mktemp("mpi"), "loop", f"-I{include}", *fixed)
 
 
 @pytest.fixture(scope="module", params=["", "-DF08"], ids=["mpi", "mpi_f08"])
@@ -182,13 +184,15 @@ def alone(*words: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    ("end", "status"), [("abort", None), ("exit", 6), ("kill", -9), ("term", -15)]
+    # PETSc may take SIGTERM and abort.
+    ("end", "status"),
+    [("abort", None), ("exit", 6), ("kill", -9), ("term", None)],
 )
 def test_what_a_program_left_that_ended_early(
     end: str, status: int | None, solves: Path, tmp_path: Path
 ) -> None:
     done = alone("--out", "runs", "--", solves, end, folder=tmp_path)
-    assert done.returncode == status if status is not None else done.returncode > 0
+    assert done.returncode == status if status is not None else done.returncode != 0
     runs = [hindmost.open(path) for path in sorted((tmp_path / "runs").glob("*.h5"))]
     whole = {run.header.solver: run for run in runs if run.header.complete}
     assert {solver: len(run.durations) for solver, run in whole.items()} == {"gmres": 25, "cg": 40}

@@ -30,7 +30,7 @@ from hindmost.analysis.readers.formats.junit import SKIPPED_BY, TIMER, number
 from hindmost.analysis.readers.history import FailedRun
 from hindmost.analysis.readers.path_names import dated
 from hindmost.analysis.readers.remarks import Remarks
-from hindmost.analysis.readers.xml_events import Begin, xml_events
+from hindmost.analysis.readers.xml_events import ElementBegin, xml_events
 from hindmost.errors import DataError
 
 EXECUTION = "Execution Time"
@@ -74,7 +74,7 @@ def read_dashboard(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEnt
     inside: list[str] = []
     measurement: dict[str, str] = {}
     for event in xml_events(path):
-        if isinstance(event, Begin):
+        if isinstance(event, ElementBegin):
             inside.append(event.name)
             if event.name == "Site":
                 site = dict(event.attributes)

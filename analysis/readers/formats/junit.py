@@ -29,7 +29,7 @@ from hindmost.analysis.readers.format import CaseResult, HistoryEntry, HistoryFi
 from hindmost.analysis.readers.history import FailedRun
 from hindmost.analysis.readers.path_names import dated, machine_in
 from hindmost.analysis.readers.remarks import Remarks
-from hindmost.analysis.readers.xml_events import Begin, xml_events
+from hindmost.analysis.readers.xml_events import ElementBegin, xml_events
 from hindmost.errors import DataError
 
 TIMER = "time"
@@ -63,7 +63,7 @@ class _JUnitTest:
         if attributes.get("status") == "fail":
             self.failed = "failed"
 
-    def child(self, begin: Begin) -> None:
+    def child(self, begin: ElementBegin) -> None:
         """Take in an element within the test."""
         if begin.name in BAD:
             self.failed = BAD[begin.name]
@@ -97,7 +97,7 @@ def read_junit(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
     inside: list[str] = []
     test: _JUnitTest | None = None
     for event in xml_events(path):
-        if isinstance(event, Begin):
+        if isinstance(event, ElementBegin):
             if event.name in (SUITES, SUITE):
                 suites.append(dict(event.attributes))
                 properties.append({})

@@ -12,7 +12,7 @@ from hindmost.analysis.watch.feed_history import MOST_FRAMES, FeedHistory, merge
 
 
 def history(frames: list[dict[str, Any]], iterations: int = 100_000) -> FeedHistory:
-    told = FeedHistory(head().line())
+    told = FeedHistory(head())
     told.add({"kind": "solve", "solver": "cg", "number": 1, "iterations": iterations, "done": 0})
     for each in frames:
         told.add(each)

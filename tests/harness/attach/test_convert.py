@@ -170,6 +170,20 @@ def test_unlike_solves_are_runs_of_their_own(folder: Path, tmp_path: Path) -> No
     assert sorted(set(run.variable("solve").tolist())) == [0, 2]
 
 
+def test_addresses_in_prefixes_do_not_separate_ranks_and_solves(
+    folder: Path, tmp_path: Path
+) -> None:
+    ranks = two_ranks()
+    for number, each in enumerate(ranks):
+        first = gmres(0, 5, work=5 * US, step=9 * US)
+        again = gmres(first.at, 5, work=5 * US, step=9 * US)
+        each.section(first, prefix=f"dolfinx_solve_{140230483910 + number}")
+        each.section(again, prefix=f"dolfinx_solve_{140230487777 + number}")
+    (path,) = convert(write_all(ranks, folder), tmp_path)
+    assert path.name == "app-dolfinx_solve-gmres-p2-0.h5"
+    assert hindmost.open(path).header.spec["attached"]["solves"] == 2
+
+
 def test_a_solve_that_leaves_its_pattern_spoils_no_other(folder: Path, tmp_path: Path) -> None:
     ranks = two_ranks()
     for each in ranks:

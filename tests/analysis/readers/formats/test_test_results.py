@@ -269,7 +269,9 @@ def test_long_output_is_not_kept(tmp_path: Path) -> None:
     text = JUNIT.replace("<failure", f"<system-out>{'x' * 300_000}</system-out><failure")
     path = write(tmp_path, text)
     longest = max(
-        len(each.text) for each in xml_events.xml_events(path) if isinstance(each, xml_events.End)
+        len(each.text)
+        for each in xml_events.xml_events(path)
+        if isinstance(each, xml_events.ElementEnd)
     )
     assert longest <= 2 * xml_events.LONGEST_TEXT
     assert len(read_history(path).series) == 1
