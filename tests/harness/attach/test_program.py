@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 
 import pytest
 
@@ -19,14 +20,17 @@ sys.exit(end_as(status))
 """
 
 
-def start(script: str, **how: object) -> subprocess.Popen[str]:
+def start(
+    script: str, *, stdin: int | None = None, pass_fds: Sequence[int] = ()
+) -> subprocess.Popen[str]:
     """Start a shell script as hindmost starts a program."""
     return subprocess.Popen(
         [sys.executable, "-c", RUN, "sh", "-c", script],
+        stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        **how,  # type: ignore[call-overload]
+        pass_fds=pass_fds,
     )
 
 
