@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from hindmost.models.dynamic.cycle_verdict import CycleKind
+from hindmost.models.adaptive.cycle_verdict import CycleKind
 
 
 def change_of_machine(old: float, new: float, *, usual: bool, place: str) -> tuple[CycleKind, str]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from statistics import median
 
-from hindmost.models.dynamic.work import PHASES, Work
+from hindmost.models.adaptive.work import PHASES, Work
 
 HYDRO, HEAT, ADAPTION = (PHASES.index(name) for name in ("hydro", "heat", "adaption"))
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hindmost.errors import DataError
-from hindmost.models.dynamic.machine import Link, Machine, Network, Piece
+from hindmost.models.adaptive.machine import Link, Machine, Network, Piece
 
 MOST_PIECES = 4
 FEWEST_SIZES = 3

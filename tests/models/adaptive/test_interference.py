@@ -9,12 +9,12 @@ import pytest
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
-from hindmost.models.dynamic.cycle_verdict import CycleKind, CycleVerdict, periods
-from hindmost.models.dynamic.interference import Interference
-from hindmost.models.dynamic.offline import OfflineModel
-from hindmost.models.dynamic.panel import Panel
-from hindmost.models.dynamic.states import change_of_machine
-from hindmost.models.dynamic.work import Spent, Work
+from hindmost.models.adaptive.cycle_verdict import CycleKind, CycleVerdict, periods
+from hindmost.models.adaptive.interference import Interference
+from hindmost.models.adaptive.offline import OfflineModel
+from hindmost.models.adaptive.panel import Panel
+from hindmost.models.adaptive.states import change_of_machine
+from hindmost.models.adaptive.work import Spent, Work
 from hindmost.models.synthetic.cycles import CycleLaw, draw_cycles
 
 LAWS = {

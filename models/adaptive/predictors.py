@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable
 
 from hindmost.errors import UsageError
-from hindmost.models.dynamic.offline import OfflineModel
-from hindmost.models.dynamic.online import CyclePredictor, Offline, Online
-from hindmost.models.dynamic.shape_level import ShapeLevel
+from hindmost.models.adaptive.offline import OfflineModel
+from hindmost.models.adaptive.online import CyclePredictor, Offline, Online
+from hindmost.models.adaptive.shape_level import ShapeLevel
 from hindmost.text import choose
 
 Maker = Callable[[OfflineModel | None], CyclePredictor]

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from hindmost.errors import UsageError
-from hindmost.models.dynamic.ratios import Ratios
+from hindmost.models.adaptive.ratios import Ratios
 from hindmost.text import probability, seconds
 
 

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from statistics import median
 
 from hindmost.errors import UsageError
-from hindmost.models.dynamic.attribution import moved_phases, moved_work, where, work_behind
-from hindmost.models.dynamic.cycle_verdict import CycleKind, CycleVerdict
-from hindmost.models.dynamic.spread import DeviationSpread
-from hindmost.models.dynamic.states import change_of_machine
-from hindmost.models.dynamic.work import Work
+from hindmost.models.adaptive.attribution import moved_phases, moved_work, where, work_behind
+from hindmost.models.adaptive.cycle_verdict import CycleKind, CycleVerdict
+from hindmost.models.adaptive.spread import DeviationSpread
+from hindmost.models.adaptive.states import change_of_machine
+from hindmost.models.adaptive.work import Work
 
 REFINED = 9
 """Cycles after which the level of a new state is known well."""

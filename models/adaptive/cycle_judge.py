@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 
-from hindmost.models.dynamic.cycle_verdict import CycleKind, CycleVerdict
-from hindmost.models.dynamic.interference import Interference
-from hindmost.models.dynamic.offline import OfflineModel
-from hindmost.models.dynamic.shape_level import ShapeLevel
-from hindmost.models.dynamic.work import Spent, Work, iterations_done
+from hindmost.models.adaptive.cycle_verdict import CycleKind, CycleVerdict
+from hindmost.models.adaptive.interference import Interference
+from hindmost.models.adaptive.offline import OfflineModel
+from hindmost.models.adaptive.shape_level import ShapeLevel
+from hindmost.models.adaptive.work import Spent, Work, iterations_done
 
 
 class CycleJudge:

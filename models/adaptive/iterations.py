@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from hindmost.models.dynamic.work import Spent, Work
+from hindmost.models.adaptive.work import Spent, Work
 
 GAIN = 0.6
 TREND = 0.06

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.models.dynamic.paper import ALPHASERVER_ES40, ITANIUM_2, sage
+from tests.models.adaptive.paper import ALPHASERVER_ES40, ITANIUM_2, sage
 
 from hindmost.errors import DataError, UsageError
-from hindmost.models.dynamic.application import Application, Count, Exchange
-from hindmost.models.dynamic.choose import THRESHOLDS, choose
-from hindmost.models.dynamic.geometry import Curve, Slab
-from hindmost.models.dynamic.machine import (
+from hindmost.models.adaptive.application import Application, Count, Exchange
+from hindmost.models.adaptive.choose import THRESHOLDS, choose
+from hindmost.models.adaptive.geometry import Curve, Slab
+from hindmost.models.adaptive.machine import (
     EventCost,
     GrindPoint,
     Link,
@@ -20,9 +20,9 @@ from hindmost.models.dynamic.machine import (
     Piece,
     SpeedPoint,
 )
-from hindmost.models.dynamic.offline import OfflineModel
-from hindmost.models.dynamic.panel import Panel
-from hindmost.models.dynamic.work import PHASES, Work
+from hindmost.models.adaptive.offline import OfflineModel
+from hindmost.models.adaptive.panel import Panel
+from hindmost.models.adaptive.work import PHASES, Work
 
 
 def link(latency_s: float, per_byte_s: float) -> Link:

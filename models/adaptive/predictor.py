@@ -6,14 +6,14 @@ import math
 from typing import SupportsFloat
 
 from hindmost.errors import UsageError
-from hindmost.models.dynamic.checkpoint_rule import CheckpointCost, CheckpointDecision, decide
-from hindmost.models.dynamic.cycle_judge import CycleJudge
-from hindmost.models.dynamic.cycle_verdict import CycleVerdict
-from hindmost.models.dynamic.limits import LimitDecision, TimeLimit
-from hindmost.models.dynamic.offline import OfflineModel
-from hindmost.models.dynamic.predictors import make
-from hindmost.models.dynamic.ratios import Ratios
-from hindmost.models.dynamic.work import Spent, Work
+from hindmost.models.adaptive.checkpoint_rule import CheckpointCost, CheckpointDecision, decide
+from hindmost.models.adaptive.cycle_judge import CycleJudge
+from hindmost.models.adaptive.cycle_verdict import CycleVerdict
+from hindmost.models.adaptive.limits import LimitDecision, TimeLimit
+from hindmost.models.adaptive.offline import OfflineModel
+from hindmost.models.adaptive.predictors import make
+from hindmost.models.adaptive.ratios import Ratios
+from hindmost.models.adaptive.work import Spent, Work
 from hindmost.models.results import LEVEL, Prediction
 
 
@@ -23,7 +23,7 @@ class Predictor:
     Parameters
     ----------
     method : str
-        One of `hindmost.models.dynamic.predictors.PREDICTORS`, or ``online-N``.
+        One of `hindmost.models.adaptive.predictors.PREDICTORS`, or ``online-N``.
     level : float
         Probability of the intervals, between 0 and 1.
     model : OfflineModel, optional
@@ -130,7 +130,7 @@ class Predictor:
         checkpoint_s : float, optional
             Its assumed time until one was observed.
         interval : str
-            One of `hindmost.models.dynamic.checkpoints.INTERVALS`.
+            One of `hindmost.models.adaptive.checkpoints.INTERVALS`.
         rounding : str
             ``nearest``, or ``down`` as in the paper.
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from hindmost.models.dynamic.application import Application, Count, Exchange
-from hindmost.models.dynamic.machine import GrindPoint, Link, Machine, Network, Piece
-from hindmost.models.dynamic.offline import OfflineModel
+from hindmost.models.adaptive.application import Application, Count, Exchange
+from hindmost.models.adaptive.machine import GrindPoint, Link, Machine, Network, Piece
+from hindmost.models.adaptive.offline import OfflineModel
 from hindmost.models.synthetic.cycles import CycleLaw
 
 

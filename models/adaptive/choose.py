@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hindmost.errors import UsageError
-from hindmost.models.dynamic.application import Application
-from hindmost.models.dynamic.geometry import PATTERNS
-from hindmost.models.dynamic.machine import Machine
-from hindmost.models.dynamic.offline import OfflineModel, PhaseTimes
+from hindmost.models.adaptive.application import Application
+from hindmost.models.adaptive.geometry import PATTERNS
+from hindmost.models.adaptive.machine import Machine
+from hindmost.models.adaptive.offline import OfflineModel, PhaseTimes
 from hindmost.text import either, percent
 
 THRESHOLDS = (0.02, 0.05, 0.1, 0.2, 0.5)
@@ -77,7 +77,7 @@ def choose(
         Time of the whole run.
     ranks, cycles : int
     orders : sequence of str
-        Of `hindmost.models.dynamic.geometry.PATTERNS`.
+        Of `hindmost.models.adaptive.geometry.PATTERNS`.
     thresholds, cells : sequences of float
         Values to choose from.
     speed_s : float, optional

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from statistics import median
 
 from hindmost.errors import UsageError
-from hindmost.models.dynamic.checkpoints import INTERVALS
-from hindmost.models.dynamic.machine import Machine
+from hindmost.models.adaptive.checkpoints import INTERVALS
+from hindmost.models.adaptive.machine import Machine
 from hindmost.text import choose
 
 ROUNDINGS = ("nearest", "down")

@@ -6,9 +6,9 @@ from collections import deque
 from typing import Protocol
 
 from hindmost.errors import UsageError
-from hindmost.models.dynamic.iterations import IterationForecast
-from hindmost.models.dynamic.offline import OfflineModel
-from hindmost.models.dynamic.work import Spent, Work
+from hindmost.models.adaptive.iterations import IterationForecast
+from hindmost.models.adaptive.offline import OfflineModel
+from hindmost.models.adaptive.work import Spent, Work
 
 UNKNOWN = float("nan")
 """The prediction without any data."""

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from hindmost.models.dynamic.limits import TimeLimit
-from hindmost.models.dynamic.ratios import Ratios
+from hindmost.models.adaptive.limits import TimeLimit
+from hindmost.models.adaptive.ratios import Ratios
 
 
 def test_many_short_noisy_cycles_do_not_use_up_the_risk() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from hindmost.errors import DataError
-from hindmost.models.dynamic.machine import GrindPoint, Machine
+from hindmost.models.adaptive.machine import GrindPoint, Machine
 
 
 @dataclass(frozen=True, slots=True)

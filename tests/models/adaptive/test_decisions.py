@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from hindmost.errors import DataError, UsageError
-from hindmost.models.dynamic.checkpoint_rule import CheckpointCost
-from hindmost.models.dynamic.floor import denoised, error_floor_percent, mean_error_percent
-from hindmost.models.dynamic.limits import TimeLimit
-from hindmost.models.dynamic.offline import OfflineModel
-from hindmost.models.dynamic.predictor import Predictor
-from hindmost.models.dynamic.ratios import Ratios
-from hindmost.models.dynamic.work import Spent
+from hindmost.models.adaptive.checkpoint_rule import CheckpointCost
+from hindmost.models.adaptive.floor import denoised, error_floor_percent, mean_error_percent
+from hindmost.models.adaptive.limits import TimeLimit
+from hindmost.models.adaptive.offline import OfflineModel
+from hindmost.models.adaptive.predictor import Predictor
+from hindmost.models.adaptive.ratios import Ratios
+from hindmost.models.adaptive.work import Spent
 from hindmost.models.synthetic.cycles import CycleLaw, draw_cycles
 from hindmost.text import probability
 

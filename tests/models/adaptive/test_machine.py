@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.models.dynamic.paper import ALPHASERVER_ES40, ITANIUM_2
+from tests.models.adaptive.paper import ALPHASERVER_ES40, ITANIUM_2
 
 from hindmost.errors import DataError, UnknownSchemaError
-from hindmost.models.dynamic.grind import curve, curve_of, event_s
-from hindmost.models.dynamic.machine import (
+from hindmost.models.adaptive.grind import curve, curve_of, event_s
+from hindmost.models.adaptive.machine import (
     AllreduceTime,
     EventCost,
     GrindPoint,
@@ -21,7 +21,7 @@ from hindmost.models.dynamic.machine import (
     SpeedPoint,
     SystemNoise,
 )
-from hindmost.models.dynamic.network import allreduce_s, fit_link
+from hindmost.models.adaptive.network import allreduce_s, fit_link
 
 
 def way(*pieces: tuple[int, float, float]) -> Link:

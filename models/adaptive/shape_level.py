@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import exp
 
-from hindmost.models.dynamic.iterations import IterationForecast
-from hindmost.models.dynamic.level import Level
-from hindmost.models.dynamic.offline import OfflineModel
-from hindmost.models.dynamic.online import UNKNOWN
-from hindmost.models.dynamic.work import PHASES, Spent, Work, iterations_done
+from hindmost.models.adaptive.iterations import IterationForecast
+from hindmost.models.adaptive.level import Level
+from hindmost.models.adaptive.offline import OfflineModel
+from hindmost.models.adaptive.online import UNKNOWN
+from hindmost.models.adaptive.work import PHASES, Spent, Work, iterations_done
 
 Shape = Callable[[Work, float], tuple[float, ...]]
 """The expected time of each phase, in the order of `PHASES`; each phase may have its own unit."""

@@ -10,12 +10,12 @@ import math
 from dataclasses import dataclass
 
 from hindmost.errors import UsageError
-from hindmost.models.dynamic.application import Application
-from hindmost.models.dynamic.geometry import Curve, Pattern, Surface, contention
-from hindmost.models.dynamic.grind import GrindCurve, curve_of, event_s
-from hindmost.models.dynamic.machine import Machine
-from hindmost.models.dynamic.network import allreduce_s, link_between
-from hindmost.models.dynamic.work import PHASES, Work
+from hindmost.models.adaptive.application import Application
+from hindmost.models.adaptive.geometry import Curve, Pattern, Surface, contention
+from hindmost.models.adaptive.grind import GrindCurve, curve_of, event_s
+from hindmost.models.adaptive.machine import Machine
+from hindmost.models.adaptive.network import allreduce_s, link_between
+from hindmost.models.adaptive.work import PHASES, Work
 from hindmost.text import counted, plural, seconds
 
 

@@ -9,13 +9,13 @@ import pytest
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
-from hindmost.models.dynamic.iterations import IterationForecast
-from hindmost.models.dynamic.level import Level
-from hindmost.models.dynamic.offline import OfflineModel
-from hindmost.models.dynamic.online import Online
-from hindmost.models.dynamic.panel import Panel
-from hindmost.models.dynamic.predictors import PREDICTORS, make
-from hindmost.models.dynamic.work import Spent, Work, iterations_done
+from hindmost.models.adaptive.iterations import IterationForecast
+from hindmost.models.adaptive.level import Level
+from hindmost.models.adaptive.offline import OfflineModel
+from hindmost.models.adaptive.online import Online
+from hindmost.models.adaptive.panel import Panel
+from hindmost.models.adaptive.predictors import PREDICTORS, make
+from hindmost.models.adaptive.work import Spent, Work, iterations_done
 from hindmost.models.synthetic.cycles import CycleLaw, Cycles, draw_cycles
 
 Model = Callable[..., OfflineModel]

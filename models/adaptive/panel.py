@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
-from hindmost.models.dynamic.cycle_judge import CycleJudge
-from hindmost.models.dynamic.cycle_verdict import CycleVerdict
-from hindmost.models.dynamic.interference import Interference
-from hindmost.models.dynamic.offline import OfflineModel
-from hindmost.models.dynamic.predictors import all_names, make
-from hindmost.models.dynamic.ratios import Ratios
-from hindmost.models.dynamic.work import Spent, Work
+from hindmost.models.adaptive.cycle_judge import CycleJudge
+from hindmost.models.adaptive.cycle_verdict import CycleVerdict
+from hindmost.models.adaptive.interference import Interference
+from hindmost.models.adaptive.offline import OfflineModel
+from hindmost.models.adaptive.predictors import all_names, make
+from hindmost.models.adaptive.ratios import Ratios
+from hindmost.models.adaptive.work import Spent, Work
 from hindmost.models.results import LEVEL, Prediction
 from hindmost.text import choose
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hindmost.errors import DataError
-from hindmost.models.dynamic.checkpoint_rule import due
+from hindmost.models.adaptive.checkpoint_rule import due
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

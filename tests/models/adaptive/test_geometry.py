@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hindmost.models.dynamic.geometry import Curve, Slab, contention
+from hindmost.models.adaptive.geometry import Curve, Slab, contention
 
 
 def slab_by_counting(side: int, thickness_cells: int, dimensions: int) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hindmost.errors import DataError
-from hindmost.models.dynamic.work import Work
+from hindmost.models.adaptive.work import Work
 from hindmost.records import RecordError, from_document, to_document
 
 

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from scipy.special import lambertw
 
 from hindmost.errors import DataError, UsageError
-from hindmost.models.dynamic.checkpoint_rule import CheckpointCost, decide, due
-from hindmost.models.dynamic.checkpoints import (
+from hindmost.models.adaptive.checkpoint_rule import CheckpointCost, decide, due
+from hindmost.models.adaptive.checkpoints import (
     INTERVALS,
     daly_first_s,
     daly_s,
@@ -17,8 +17,8 @@ from hindmost.models.dynamic.checkpoints import (
     waste,
     young_s,
 )
-from hindmost.models.dynamic.machine import Machine
-from hindmost.models.dynamic.simulate import CheckpointPlan, best_plan, plan, plan_by_rule
+from hindmost.models.adaptive.machine import Machine
+from hindmost.models.adaptive.simulate import CheckpointPlan, best_plan, plan, plan_by_rule
 from hindmost.models.synthetic.cycles import CycleLaw, draw_cycles
 
 DAY = 86_400.0
