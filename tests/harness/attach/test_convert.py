@@ -135,6 +135,7 @@ def test_solves_of_one_kind_share_a_file(folder: Path, tmp_path: Path) -> None:
     attached = run.header.spec["attached"]
     assert (attached["solves"], attached["snes_steps"]) == (5, [0, 4])
     assert attached["reasons"] == {"CONVERGED_RTOL": 5}
+    assert attached["pipelined"] == ["pgmres"]
     assert attached["finished"] is True
     assert attached["program_s"] == 1.0
 
