@@ -204,6 +204,28 @@ def test_what_a_program_left_that_ended_early(
     assert "the program ended inside this solve" in broken[0].header.spec["failure"]
 
 
+def test_solves_inside_others_by_their_prefix(solves: Path, tmp_path: Path) -> None:
+    words = ("--out", "runs", "--only", "deep_ksp", "--", solves, "well", *DEEP)
+    done = alone(*words, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (path,) = (tmp_path / "runs").glob("*.h5")
+    run = hindmost.open(path)
+    assert (run.header.solver, attached(run)["solves"], len(run.durations)) == ("cg", 4, 12)
+
+
+def test_calls_of_other_threads_are_not_recorded(tmp_path: Path) -> None:
+    program = compiled(tmp_path, "threads", "-pthread")
+    done = alone("--out", "runs", "--", program, folder=tmp_path)
+    if done.returncode == 77:
+        pytest.skip("this MPI has no MPI_THREAD_MULTIPLE")
+    assert done.returncode == 0, done.stderr
+    (path,) = (tmp_path / "runs").glob("*.h5")
+    run = hindmost.open(path)
+    assert run.durations.shape == (30, 1)
+    assert (run.phase("halo") == 0).all()
+    close_books(run)
+
+
 def test_what_cannot_be_recorded_is_said(loop: Path, tmp_path: Path) -> None:
     no_marks = alone("--out", "runs", "--", loop, "none", folder=tmp_path)
     assert no_marks.returncode == 4
