@@ -15,6 +15,7 @@
 #   make bench-5-million   the experiment of the paper on segments: 5.2 million data sets (minutes)
 #   make bench-changepoints  hold change points against known truth (some min)
 #   make bench-adaptive    hold the adaptive kernel's loops against C and numpy (some min, idle machine)
+#   make bench-reduced     noise models of reduced runs against those of complete ones (some min)
 #   make bench-ranks       100,000 ranks streamed, k-means on ranks, culprits kept (some min, 5 GB of disk)
 #   make scaling-cases     measure the case studies of docs/scaling-cases.md again (idle machine)
 #   make study-adaptive    predict the adaptive kernel on this machine: the paper's tables and figures
@@ -35,7 +36,7 @@ ON_STACKS = $(addprefix tests/setup/test_, choice.py clones.py) \
     $(addprefix tests/mpi/test_, adaptive_kernel.py counters.py failures.py killed.py left_loops.py own_loops.py record.py record_ksp.py recording.py \
     solvers.py systems.py totals.py)
 
-.PHONY: test-oldest test-programs bench-adaptive bench-ranks bench-live bench-recorder bench-scaling bench-5-million bench-changepoints bench-show bench-stochastic demo test test-recorder test-slow test-slurm validate check \
+.PHONY: test-oldest test-programs bench-adaptive bench-ranks bench-reduced bench-live bench-recorder bench-scaling bench-5-million bench-changepoints bench-show bench-stochastic demo test test-recorder test-slow test-slurm validate check \
     scaling-cases study-adaptive \
     lint types contracts clean setup-demo setup-test setup-slurm setup-programs
 
@@ -114,6 +115,9 @@ bench-changepoints: setup-demo
 bench-adaptive: setup-demo
 	@$(BIN)/python -m benchmarks.adaptive
 
+bench-reduced: setup-demo
+	@$(BIN)/python benchmarks/reduced_models.py
+
 bench-ranks: setup-demo
 	@$(BIN)/python benchmarks/ranks_culprits.py
 	@$(BIN)/python -m benchmarks.ranks
@@ -135,11 +139,10 @@ lint:
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 
+# One run, which reads each stub once. Examples and set-up import their modules by bare names.
 types:
-	@$(BIN)/mypy
-	@$(BIN)/mypy benchmarks/*.py benchmarks/peers/*.py
-	@cd examples/scaling && MYPYPATH=../../src ../../$(BIN)/mypy --config-file ../../pyproject.toml *.py
-	@cd setup && ../$(BIN)/mypy --config-file= --strict *.py
+	@MYPYPATH=src:examples/scaling:setup $(BIN)/mypy -p hindmost -p tests -p benchmarks -m setup.__main__ \
+	    $(addprefix -m ,$(filter-out __main__,$(notdir $(basename $(wildcard examples/scaling/*.py setup/*.py)))))
 
 contracts:
 	@$(BIN)/lint-imports

@@ -35,7 +35,7 @@ from hindmost.analysis.show.matplotlib_charts import draw
 from hindmost.analysis.show.table import Table
 from hindmost.analysis.show.terminal import print_table
 from hindmost.analysis.verbs.plot import made
-from hindmost.models.dynamic.machine import Machine
+from hindmost.models.adaptive.machine import Machine
 
 BIN = Path(sys.prefix) / "bin"
 MTBF = "10m"

@@ -11,9 +11,9 @@ from hindmost.analysis.adaptive.checkpoints import CheckpointStudy, study_checkp
 from hindmost.analysis.runs.cycles import AdaptiveRun
 from hindmost.analysis.show.chart import Chart, Quantity, Series, worth_showing
 from hindmost.errors import UsageError
-from hindmost.models.dynamic.grind import curve
-from hindmost.models.dynamic.machine import Machine
-from hindmost.models.dynamic.work import PHASES
+from hindmost.models.adaptive.grind import curve
+from hindmost.models.adaptive.machine import Machine
+from hindmost.models.adaptive.work import PHASES
 from hindmost.text import unit_for
 
 ROOM, GRIND_ROOM, COUNT_ROOM = 1.08, 1.15, 1.05

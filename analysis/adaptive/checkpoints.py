@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.runs.cycles import DECIDES, AdaptiveRun
-from hindmost.models.dynamic.application import Application
-from hindmost.models.dynamic.checkpoints import INTERVALS
-from hindmost.models.dynamic.machine import Machine
-from hindmost.models.dynamic.simulate import CheckpointPlan, best_plan, plan_by_rule
+from hindmost.models.adaptive.application import Application
+from hindmost.models.adaptive.checkpoints import INTERVALS
+from hindmost.models.adaptive.machine import Machine
+from hindmost.models.adaptive.simulate import CheckpointPlan, best_plan, plan_by_rule
 
 MTBF_S = 600.0
 """Mean time between failures where none is given, as in the figure of Mathis and Kerbyson."""

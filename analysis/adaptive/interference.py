@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from hindmost.analysis.adaptive.replays import FIRST
 from hindmost.analysis.runs.cycles import DECIDES, AdaptiveRun
 from hindmost.errors import DataError
-from hindmost.models.dynamic.cycle_verdict import CycleKind
-from hindmost.models.dynamic.interference import Interference
-from hindmost.models.dynamic.offline import OfflineModel
-from hindmost.models.dynamic.shape_level import ShapeLevel
+from hindmost.models.adaptive.cycle_verdict import CycleKind
+from hindmost.models.adaptive.interference import Interference
+from hindmost.models.adaptive.offline import OfflineModel
+from hindmost.models.adaptive.shape_level import ShapeLevel
 
 BLOCK = 10
 LENGTH = 200

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from hindmost.analysis.runs.cycles import AdaptiveRun
 from hindmost.errors import DataError
 from hindmost.files import read_text
-from hindmost.models.dynamic.application import Application
-from hindmost.models.dynamic.geometry import PATTERNS
-from hindmost.models.dynamic.machine import Machine
-from hindmost.models.dynamic.offline import OfflineModel
-from hindmost.models.dynamic.work import PHASES
+from hindmost.models.adaptive.application import Application
+from hindmost.models.adaptive.geometry import PATTERNS
+from hindmost.models.adaptive.machine import Machine
+from hindmost.models.adaptive.offline import OfflineModel
+from hindmost.models.adaptive.work import PHASES
 from hindmost.parsing import parse_json
 
 DIMENSIONS = 2

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from hindmost.analysis.runs.configuration import configuration
 from hindmost.analysis.runs.cycles import AdaptiveRun
 from hindmost.errors import DataError
-from hindmost.models.dynamic.floor import denoised, error_floor_percent, mean_error_percent
-from hindmost.models.dynamic.offline import OfflineModel
-from hindmost.models.dynamic.panel import Panel
-from hindmost.models.dynamic.work import Spent
+from hindmost.models.adaptive.floor import denoised, error_floor_percent, mean_error_percent
+from hindmost.models.adaptive.offline import OfflineModel
+from hindmost.models.adaptive.panel import Panel
+from hindmost.models.adaptive.work import Spent
 from hindmost.text import counted
 
 FIRST = 1
@@ -162,7 +162,7 @@ def replayed(
     spents : sequence of Spent, optional
         One per cycle; by default those of the run.
     names, model, restarts
-        See `hindmost.models.dynamic.panel.Panel`.
+        See `hindmost.models.adaptive.panel.Panel`.
     """
     if spents is not None and len(spents) != len(run.works):
         raise DataError(f"{len(spents)} times for {len(run.works)} cycles; give one per cycle.")

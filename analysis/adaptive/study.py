@@ -15,8 +15,8 @@ from hindmost.analysis.adaptive.replays import Replays, group_replays, undisturb
 from hindmost.analysis.runs.cycles import DECIDES, AdaptiveRun
 from hindmost.analysis.runs.summary import load_around
 from hindmost.errors import DataError
-from hindmost.models.dynamic.machine import Machine
-from hindmost.models.dynamic.offline import OfflineModel
+from hindmost.models.adaptive.machine import Machine
+from hindmost.models.adaptive.offline import OfflineModel
 from hindmost.text import percent
 
 PROMPT = 2

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.fits.results import AssumptionTest
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
+from hindmost.analysis.runs.read import reduced
 from hindmost.errors import DataError
 from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.reader import Run
@@ -39,6 +40,7 @@ def refuse_all(why: str) -> tuple[AssumptionTest, ...]:
 
 def compare(what: str, run: Run) -> tuple[str, dict[str, Any]]:
     """Compare rank 0 with all others, and all pairs."""
+    refuse_reduced(run)
     times, ranks = some_ranks(run, what)
     reference, every = compare_with_reference(times), compare_all(times)
     figures = {
@@ -47,6 +49,12 @@ def compare(what: str, run: Run) -> tuple[str, dict[str, Any]]:
         "rank_0_with_others": reference.to_json(),
     }
     return every.explain(), figures
+
+
+def refuse_reduced(run: Run) -> None:
+    """Raise a DataError for a run whose bodies of every rank are not known."""
+    if run.reduced:
+        raise DataError(reduced(run))
 
 
 def some_ranks(run: Run, what: str) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
@@ -74,6 +82,7 @@ def some_ranks(run: Run, what: str) -> tuple[NDArray[np.float64], NDArray[np.int
 
 def over_nodes(run: Run) -> tuple[str, dict[str, Any]]:
     """Compare the spread within nodes with that between them."""
+    refuse_reduced(run)
     hosts = run.hosts
     names = list(dict.fromkeys(hosts))
     node = np.array([names.index(host) for host in hosts])
@@ -84,7 +93,11 @@ def over_nodes(run: Run) -> tuple[str, dict[str, Any]]:
 
 def slow_groups(run: Run) -> tuple[str, dict[str, Any]]:
     """Find groups of slow bodies."""
-    slowest = np.concatenate([run.variable("duration", rows).max(axis=1) for rows in run.blocks()])
+    if run.reduced:
+        slowest = run.variable("all_most")
+    else:
+        blocks = [run.variable("duration", rows).max(axis=1) for rows in run.blocks()]
+        slowest = np.concatenate(blocks)
     kept = run.kind != BodyKind.FILL
     groups = find_slow_groups(slowest[kept], run.position[kept])
     return groups.explain(), groups.to_json()

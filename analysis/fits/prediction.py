@@ -10,6 +10,7 @@ from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.finding import OF_MODELS, Finding, cautions, findings_json, folded
 from hindmost.analysis.runs.groups import Group
 from hindmost.analysis.runs.model_input import solve_times
+from hindmost.analysis.runs.read import of_how_many
 from hindmost.models.noise.cycle_places import PlaceInCycle, fit_places
 from hindmost.models.results import Prediction
 from hindmost.text import counted, seconds
@@ -51,7 +52,19 @@ class SolvePrediction:
             f"{later}: predicted {seconds(self.prediction.seconds)} ({self._interval()})",
             *([f"error: {self.model.own_miss}"] if self.model.own_miss else []),
             *self.model.explain().splitlines(),
+            *self._of_ranks(),
             *folded(cautions(self.findings, OF_MODELS)),
+        ]
+
+    def _of_ranks(self) -> list[str]:
+        """Say of how many ranks the times of reduced runs are."""
+        first = self.group.runs[0]
+        if not first.reduced:
+            return []
+        ranks = counted(first.header.ranks, "rank")
+        of = "of the slowest rank" if self.model.slowest_alone else f"means of all {ranks}"
+        return [
+            f"full records of {of_how_many(first)}: body times are {of}, restarts of kept ranks"
         ]
 
     def _interval(self) -> str:
@@ -70,6 +83,7 @@ class SolvePrediction:
             "workload": header.workload,
             "solver": header.solver,
             "ranks": header.ranks,
+            "kept_ranks": self.group.runs[0].columns if self.group.runs[0].reduced else None,
             "iterations": self.iterations or header.iterations,
             "restart": self.restart or header.restart,
             "name": self.model.name,
@@ -94,7 +108,7 @@ def predict_solves(
     """
     predicted = []
     for group in groups:
-        model = fit_places([solve_times(run) for run in group.runs])
+        model = fit_places([solve_times(run, some_ranks=True) for run in group.runs])
         predicted.append(
             SolvePrediction(
                 group=group,

@@ -21,6 +21,7 @@ from hindmost.analysis.runs.finding import Finding, findings_json, of_file
 from hindmost.analysis.runs.groups import Group
 from hindmost.analysis.runs.model_input import ranks_meet, solve_times
 from hindmost.analysis.runs.read import reduced
+from hindmost.analysis.runs.reduced_input import bodies_s, has_bodies_of_all
 from hindmost.errors import DataError
 from hindmost.harness.runfile.reader import Run, open_run
 from hindmost.models.noise.fit import MODELS, fit_models
@@ -89,13 +90,16 @@ class FittedRun:
 
     def contradicted(self, model: FittedResult) -> str:
         """Return why the run contradicts a model's assumption; empty if it does not."""
-        bodies_s = self.run.solve_time - self.run.lead_in - self.run.lead_out
-        bodies_s = bodies_s - self.run.restart_durations.sum(axis=0)
-        if model.kind == ModelKind.BOUND and model.prediction.seconds < bodies_s.max():
+        longest_s = float(bodies_s(self.run).max())
+        if model.kind == ModelKind.BOUND and model.prediction.seconds < longest_s:
             return BELOW
         if not model.name.startswith("max-plus") and not ranks_meet(self.run):
             return APART
         return ""
+
+    def ranks_used(self, model: FittedResult) -> int:
+        """Return the number of ranks whose bodies a model speaks of, each by itself or summed."""
+        return int(model.parameters.get("kept_ranks", self.run.header.ranks))
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry of a run in ``hindmost fit --json``."""
@@ -105,6 +109,7 @@ class FittedRun:
             "workload": header.workload,
             "solver": header.solver,
             "ranks": header.ranks,
+            "kept_ranks": self.run.columns if self.run.reduced else None,
             "iterations": header.iterations,
             "bodies": self.run.bodies,
             "solve_time_s": self.solve_time_s,
@@ -112,6 +117,7 @@ class FittedRun:
                 {
                     **model.to_json(),
                     "error_percent": self.error_percent(model),
+                    "ranks_used": self.ranks_used(model),
                     "contradicted": self.contradicted(model) or None,
                 }
                 for model in self.models
@@ -134,6 +140,8 @@ class ModelSummary:
         Range of the errors.
     contradicted : str
         Why some run contradicts its assumption; empty if none does.
+    ranks_used, ranks : int
+        Ranks whose bodies it speaks of in the run with the fewest, and all ranks.
     """
 
     name: str
@@ -143,6 +151,15 @@ class ModelSummary:
     lowest_percent: float
     highest_percent: float
     contradicted: str
+    ranks_used: int
+    ranks: int
+
+    @property
+    def of_ranks(self) -> str:
+        """Of how many ranks it speaks, in words."""
+        if self.ranks_used == self.ranks:
+            return f"all {self.ranks}"
+        return f"{self.ranks_used} of {self.ranks}, and bounds of all"
 
     @property
     def marked_kind(self) -> str:
@@ -189,6 +206,8 @@ def summarise(pairs: list[tuple[FittedRun, FittedResult]]) -> ModelSummary:
         lowest_percent=min(errors),
         highest_percent=max(errors),
         contradicted=next(filter(None, (run.contradicted(model) for run, model in pairs)), ""),
+        ranks_used=min(fitted.ranks_used(model) for fitted, model in pairs),
+        ranks=pairs[0][0].run.header.ranks,
     )
 
 
@@ -247,12 +266,12 @@ def asked(options: FitOptions) -> dict[str, Any]:
 
 
 def compute_fit(run: Run, options: FitOptions) -> FittedRun:
-    """Fit every model to a run; none to one whose ranks did not all keep full records."""
-    if run.reduced:
+    """Fit every model that a run allows; none to a reduced run of an older version."""
+    if not has_bodies_of_all(run):
         why = reduced(run)
         refused = {"all models": why}
         return FittedRun(run=run, models=(), refused=refused, laws=None, tests=refuse_all(why))
-    times = solve_times(run, by_node=options.by_node)
+    times = solve_times(run, by_node=options.by_node, some_ranks=True)
     fits = fit_models(
         times,
         families=options.families,

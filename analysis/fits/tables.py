@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from hindmost.analysis.fits.results import LawRanking
-from hindmost.analysis.fits.study import FittedGroup
+from hindmost.analysis.fits.study import FittedGroup, FittedRun
+from hindmost.analysis.runs.read import of_how_many
 from hindmost.analysis.show.table import RIGHT, WIDE, Column, Table
 from hindmost.text import counted, seconds, signed_percent
 
@@ -36,6 +37,7 @@ def models_table(fitted: FittedGroup, *, explained: bool = False) -> Table:
     """
     times = fitted.solve_times_s
     repeated = len(times) > 1
+    reduced = any(each.run.reduced for each in fitted.runs)
     assumptions = {model.name: model.explanation for model in fitted.median_run.models}
     rows = []
     for summary in fitted.summaries():
@@ -47,6 +49,7 @@ def models_table(fitted: FittedGroup, *, explained: bool = False) -> Table:
                 summary.marked_kind,
                 seconds(summary.predicted_s),
                 signed_percent(summary.error_percent / 100.0),
+                *((summary.of_ranks,) if reduced else ()),
                 *((span,) if repeated else ()),
                 *((assumptions.get(summary.name, ""),) if explained else ()),
             )
@@ -57,17 +60,25 @@ def models_table(fitted: FittedGroup, *, explained: bool = False) -> Table:
             f"{fitted.group.time_name} {seconds(float(np.median(times)))} "
             f"({counted(len(times), 'run')}{spread}){iterations(fitted)}",
             *dict.fromkeys(fitted.group.shortfalls),
+            *dict.fromkeys(map(kept_ranks, fitted.runs) if reduced else ()),
         ),
         columns=(
             Column("model"),
             Column("kind"),
             Column("predicted", RIGHT),
             Column("error", RIGHT),
+            *((Column("ranks"),) if reduced else ()),
             *((Column("range over runs"),) if repeated else ()),
             *((Column("model assumption", WIDE),) if explained else ()),
         ),
         rows=rows,
     )
+
+
+def kept_ranks(fitted: FittedRun) -> str:
+    """Return of how many ranks a run has full records, and what is known of the others."""
+    known = "; of all ranks, sums and extremes of each body" if fitted.models else ""
+    return f"full records of {of_how_many(fitted.run)}{known}"
 
 
 def laws_table(laws: LawRanking) -> Table:

@@ -18,7 +18,7 @@ from hindmost.analysis.show.matplotlib_charts import picture
 from hindmost.analysis.show.page import Heading, Paragraph, Part, Picture, SideBySide, Widget
 from hindmost.analysis.show.table import Column, Table
 from hindmost.errors import UsageError
-from hindmost.models.dynamic.machine import Machine
+from hindmost.models.adaptive.machine import Machine
 from hindmost.text import counted
 
 EVERY_GROUP = ("interference", "grind", "checkpoints", "phases-over-cycles", "cells", "adaption")

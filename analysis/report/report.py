@@ -37,7 +37,7 @@ from hindmost.analysis.show.palette import MOST_LINES
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.reader import Run
-from hindmost.models.dynamic.machine import Machine
+from hindmost.models.adaptive.machine import Machine
 from hindmost.text import counted
 
 ON_PAGE = (

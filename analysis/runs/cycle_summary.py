@@ -9,7 +9,7 @@ import numpy as np
 
 from hindmost.analysis.runs.cycles import is_adaptive, read_adaptive
 from hindmost.harness.runfile.reader import Run
-from hindmost.models.dynamic.floor import mean_error_percent
+from hindmost.models.adaptive.floor import mean_error_percent
 from hindmost.text import percent
 
 SHOWN = 4

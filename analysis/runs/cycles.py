@@ -13,7 +13,7 @@ from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.all_ranks import least_phase, most_of, total_of
 from hindmost.harness.runfile.cycles import ADAPTIVE
 from hindmost.harness.runfile.reader import Run
-from hindmost.models.dynamic.work import PHASES, Spent, Work
+from hindmost.models.adaptive.work import PHASES, Spent, Work
 from hindmost.parsing import parse_toml
 from hindmost.text import counted
 
@@ -33,7 +33,7 @@ class NotedCycle:
     ----------
     cycle : int
     kind : str
-        A `hindmost.models.dynamic.cycle_verdict.CycleKind`.
+        A `hindmost.models.adaptive.cycle_verdict.CycleKind`.
     words : str
     """
 
@@ -65,7 +65,7 @@ class AdaptiveRun:
     checkpoint_s : float64 array, shape (cycle,), seconds
         What a checkpoint before the cycle took; 0 where none was written.
     phases_s : float64 array, shape (cycle, phase), seconds
-        Of rank 0, in the order of `hindmost.models.dynamic.work.PHASES`.
+        Of rank 0, in the order of `hindmost.models.adaptive.work.PHASES`.
     least_s : float64 array, shape (cycle, phase), seconds
         Of the rank that spent least in the phase: of halo and reduction what is left when the
         waiting for others is taken off.

@@ -9,7 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.runs.read import incomplete, reduced, why_not_alike
+from hindmost.analysis.runs.reduced_input import (
+    all_ranks_of,
+    bodies_s,
+    edges_of_columns,
+    has_bodies_of_all,
+)
 from hindmost.errors import DataError, UsageError
+from hindmost.harness.runfile.all_ranks import hosts_of_all
 from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.cycles import ADAPTIVE
 from hindmost.harness.runfile.reader import Run
@@ -84,22 +91,24 @@ class WorkRows:
 
 def ranks_meet(run: Run) -> bool:
     """Tell whether the bodies of all ranks sum to the same time, as where each waits for all."""
-    bodies_s = run.solve_time - run.lead_in - run.restart_durations.sum(axis=0) - run.lead_out
-    return bool(bodies_s.max() <= (1.0 + SKEWED) * bodies_s.mean())
+    every_s = bodies_s(run)
+    return bool(every_s.max() <= (1.0 + SKEWED) * every_s.mean())
 
 
-def solve_times(run: Run, *, by_node: bool = False) -> SolveTimes:
+def solve_times(run: Run, *, by_node: bool = False, some_ranks: bool = False) -> SolveTimes:
     """Turn a run file into what the stochastic models take.
 
     Parameters
     ----------
     by_node : bool
         Take P of the models of whole bodies as nodes, not ranks.
+    some_ranks : bool
+        Take a run with full records of some ranks too, with what it says of all of them.
 
     Raises
     ------
     DataError
-        The run is incomplete.
+        The run is incomplete, or has full records of some ranks only.
     UsageError
         It is adaptive: its cycles do not do the same.
     """
@@ -107,15 +116,15 @@ def solve_times(run: Run, *, by_node: bool = False) -> SolveTimes:
         raise UsageError(why_not_alike(run))
     if not run.header.complete:
         raise DataError(incomplete(run))
-    if run.reduced:
+    if run.reduced and not (some_ranks and has_bodies_of_all(run)):
         raise DataError(reduced(run))
     run.verify()
-    edges = run.edges
+    edges = edges_of_columns(run)
     restarts = np.median(run.restart_durations, axis=1)
     between = run.lead_in + run.restart_durations.sum(axis=0) + run.lead_out
-    bodies_s = run.solve_time - between
     # Where ranks do not wait for each other in every body, the slowest says how long the solve is.
-    between_s = np.median(between) if ranks_meet(run) else between[np.argmax(bodies_s)]
+    slowest = np.argmax(run.solve_time - between)
+    between_s = np.median(between) if ranks_meet(run) else between[slowest]
     events = None
     if run.has("event_kind"):
         events = Events(
@@ -123,7 +132,7 @@ def solve_times(run: Run, *, by_node: bool = False) -> SolveTimes:
             work=FileRows(run, "event_work"),
             duration=FileRows(run, "event_duration"),
         )
-    large = run.bodies * run.header.ranks > MOST_IN_MEMORY
+    large = run.bodies * run.columns > MOST_IN_MEMORY
     return SolveTimes(
         durations=FileRows(run, "duration") if large else run.durations,
         work=WorkRows(run) if large else run.work,
@@ -132,7 +141,7 @@ def solve_times(run: Run, *, by_node: bool = False) -> SolveTimes:
         restart=run.header.restart,
         solver_iterations=run.header.iterations,
         drain=run.kind == BodyKind.DRAIN,
-        nodes=len(set(run.hosts)),
+        nodes=len(set(hosts_of_all(run) or run.hosts)),
         by_node=by_node,
         fill=run.kind == BodyKind.FILL,
         position=run.position,
@@ -142,4 +151,5 @@ def solve_times(run: Run, *, by_node: bool = False) -> SolveTimes:
         synchronisation=run.header.synchronisation,
         lag=run.header.lag,
         solve_time_s=run.solve_time_s,
+        all_ranks=all_ranks_of(run) if run.reduced else None,
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from hindmost.analysis.runs.reduced_input import has_bodies_of_all
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.cycles import ADAPTIVE
 from hindmost.harness.runfile.reader import Run, open_run
@@ -102,17 +103,18 @@ def why_not_alike(run: Run) -> str:
 def fittable_runs(runs: Iterable[Run]) -> list[Run]:
     """Return the runs that noise models can be fitted to; warn of the others.
 
-    The others are adaptive runs, and runs in which only some ranks kept full records.
+    The others are adaptive runs, and those of which only some ranks kept full records, in files of
+    older versions.
 
     Raises
     ------
     UsageError
         All runs are adaptive.
     DataError
-        No run has full records of all ranks.
+        All other runs are of the latter sort.
     """
     every = list(runs)
-    left = [run for run in every if run.header.workload != ADAPTIVE and not run.reduced]
+    left = [run for run in every if run.header.workload != ADAPTIVE and has_bodies_of_all(run)]
     if every and not left:
         if every[0].header.workload == ADAPTIVE:
             raise UsageError(why_not_alike(every[0]))
@@ -125,12 +127,17 @@ def fittable_runs(runs: Iterable[Run]) -> list[Run]:
 
 
 def reduced(run: Run) -> str:
-    """Return why models cannot be fitted to a run with full records of some ranks only."""
-    return (
+    """Return why some results are not given of a run with full records of some ranks only."""
+    about = (
         f"{run.path} has full records of {of_how_many(run)} (run --keep). These are outliers and "
-        "exemplars: they do not show who waits for whom, nor the law of all ranks, so no model is "
-        "fitted. 'hindmost ranks', 'show' and 'efficiency' use the profiles of all ranks; run "
-        "without --keep to fit models."
+        "exemplars, which do not follow the law of all ranks."
+    )
+    if has_bodies_of_all(run):
+        return f"{about} This needs the bodies of every rank: run without --keep."
+    return (
+        f"{about} An older version wrote the file, without the sums and extremes of all ranks that "
+        "models need, so no model is fitted. 'hindmost ranks', 'show' and 'efficiency' use the "
+        "profiles of all ranks; run again to fit models."
     )
 
 

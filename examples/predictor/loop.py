@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hindmost.models.dynamic import Predictor
+from hindmost.models.adaptive import Predictor
 
 
 def main() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hindmost.harness.adaptive.decks.deck import Deck
 from hindmost.harness.adaptive.kernel import Choices
 from hindmost.harness.adaptive.typical_counts import OTHERS, USUAL
-from hindmost.models.dynamic.application import Application, Count, Exchange
-from hindmost.models.dynamic.geometry import PATTERNS, Pattern
+from hindmost.models.adaptive.application import Application, Count, Exchange
+from hindmost.models.adaptive.geometry import PATTERNS, Pattern
 
 DOUBLE = 8
 STATE_BYTES = 4 * DOUBLE

@@ -11,13 +11,13 @@ from hindmost.errors import UsageError
 from hindmost.harness.adaptive.phases import Phase
 from hindmost.harness.runfile.cycles import Predictions
 from hindmost.harness.runfile.feed_predictions import FeedPrediction
-from hindmost.models.dynamic.checkpoint_rule import CheckpointCost, decide
-from hindmost.models.dynamic.checkpoints import INTERVALS
-from hindmost.models.dynamic.cycle_verdict import CycleKind, CycleVerdict
-from hindmost.models.dynamic.limits import TimeLimit
-from hindmost.models.dynamic.offline import OfflineModel
-from hindmost.models.dynamic.panel import Panel
-from hindmost.models.dynamic.work import Spent, Work
+from hindmost.models.adaptive.checkpoint_rule import CheckpointCost, decide
+from hindmost.models.adaptive.checkpoints import INTERVALS
+from hindmost.models.adaptive.cycle_verdict import CycleKind, CycleVerdict
+from hindmost.models.adaptive.limits import TimeLimit
+from hindmost.models.adaptive.offline import OfflineModel
+from hindmost.models.adaptive.panel import Panel
+from hindmost.models.adaptive.work import Spent, Work
 from hindmost.text import choose
 
 OF_MODELS = (
@@ -44,7 +44,7 @@ class DecisionOptions:
     mtbf_s : float or None
         Mean time between failures; without it checkpoints come only before a stop.
     interval : str
-        Rule for the time between checkpoints; see `models.dynamic.checkpoints`.
+        Rule for the time between checkpoints; see `models.adaptive.checkpoints`.
     saves : bool
         Whether checkpoints have a file.
 

@@ -13,7 +13,7 @@ from hindmost.harness.adaptive.decks import parse_deck
 from hindmost.harness.adaptive.kernel import Choices
 from hindmost.harness.runfile.cycles import ADAPTIVE
 from hindmost.harness.runfile.reader import Run
-from hindmost.models.dynamic.application import Application
+from hindmost.models.adaptive.application import Application
 
 LEAST_CYCLES = 2
 CHILDREN_MORE = 3

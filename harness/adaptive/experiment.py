@@ -33,9 +33,9 @@ from hindmost.harness.rank_failures import on_root
 from hindmost.harness.recorder.library import load
 from hindmost.harness.reduction.cycles import ALWAYS
 from hindmost.harness.runfile.cycles import ADAPTIVE
-from hindmost.models.dynamic.checkpoint_rule import CheckpointCost
-from hindmost.models.dynamic.machine import Machine
-from hindmost.models.dynamic.offline import OfflineModel
+from hindmost.models.adaptive.checkpoint_rule import CheckpointCost
+from hindmost.models.adaptive.machine import Machine
+from hindmost.models.adaptive.offline import OfflineModel
 from hindmost.text import percent
 
 MOST_BASE = 1 << 27

@@ -32,8 +32,8 @@ from hindmost.harness.launch import process_age_s
 from hindmost.harness.live.feed import LiveFeed
 from hindmost.harness.runfile.contents import RankRun
 from hindmost.harness.runfile.cycles import Blocks
-from hindmost.models.dynamic.cycle_verdict import CycleVerdict
-from hindmost.models.dynamic.work import Spent, Work
+from hindmost.models.adaptive.cycle_verdict import CycleVerdict
+from hindmost.models.adaptive.work import Spent, Work
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

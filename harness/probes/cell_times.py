@@ -18,7 +18,7 @@ import numpy as np
 from hindmost.errors import DataError, HindmostError, MissingError, UsageError
 from hindmost.harness.probes.speed import readings
 from hindmost.harness.probes.turns import among, nodes_of
-from hindmost.models.dynamic.machine import EventCost, GrindPoint, SpeedPoint
+from hindmost.models.adaptive.machine import EventCost, GrindPoint, SpeedPoint
 from hindmost.text import plural
 
 

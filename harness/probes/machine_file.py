@@ -17,7 +17,7 @@ from typing import Any
 from hindmost.errors import DataError, UsageError
 from hindmost.files import read_text, write_whole
 from hindmost.harness.probes.sections.contract import ProbeResult
-from hindmost.models.dynamic.machine import Machine
+from hindmost.models.adaptive.machine import Machine
 from hindmost.parsing import parse_json
 
 IDENTITY = ("host", "cpu_model", "cores")

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.harness.probes.turns import in_turn, sleepy_barrier
+from hindmost.models.adaptive.machine import SystemNoise
 from hindmost.models.compiled import compiled
-from hindmost.models.dynamic.machine import SystemNoise
 
 FACTOR = 9
 """Factor over the smallest gap above which a gap is a detour."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hindmost.harness.reduction.bodies_of_all import bodies_of_all
 from hindmost.harness.reduction.cycles import cycles_of_all
 from hindmost.harness.reduction.decide import Kept
 from hindmost.harness.reduction.every_rank import variables
@@ -42,6 +43,7 @@ def write_reduced_run(
     edges = gather_edges(run.incoming, communicator)
     of_all: list[Any] | None = communicator.gather((kept.profile, kept.every))
     of_cycles = cycles_of_all(run, communicator)
+    of_bodies = bodies_of_all(run, edges, communicator)
     # the first rank that is kept writes: it may be another than rank 0
     writer = kept.ranks[0]
     if writer != 0:
@@ -58,6 +60,7 @@ def write_reduced_run(
             **variables([each[1] for each in of_all]),
             **kept.shared,
             **of_cycles,
+            **of_bodies,
         }
     kept_only: Any = communicator.Split(0 if kept.full else 1, communicator.rank)
     path = failure = None

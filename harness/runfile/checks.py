@@ -12,6 +12,7 @@ from hindmost.errors import DamagedFileError, NotARunFileError, UnknownSchemaErr
 from hindmost.harness.runfile.attributes import MOST_NAME
 from hindmost.harness.runfile.bodies import EARLIER_PHASES, PHASES
 from hindmost.harness.runfile.contents import Header
+from hindmost.harness.runfile.reduced_variables import ALL_EVENTS, OF_ALL_BODIES
 from hindmost.harness.runfile.schema import SCHEMA, TEXTS, VARIABLES, VERSION
 from hindmost.parsing import shown
 
@@ -35,6 +36,8 @@ TOGETHER = (
     ("epoch", "edge_epoch"),
     ("block_place", "block_load", "block_owner", "block_epoch"),
     ("count_total", "count_most", "phase_least", "profile_count"),
+    tuple(variable.name for variable in OF_ALL_BODIES),
+    tuple(variable.name for variable in ALL_EVENTS),
 )
 """Groups of optional variables that a file has together or not at all."""
 

@@ -17,6 +17,7 @@ from hindmost.errors import DamagedFileError
 from hindmost.harness.runfile.attributes import MOST_COUNT
 from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.cycles import COUNTS
+from hindmost.harness.runfile.reduced_variables import ALL_EVENTS, OF_ALL_BODIES
 from hindmost.models.events import EventKind
 
 BLOCK_BYTES = 64 << 20
@@ -62,6 +63,8 @@ SMALL = {
     "interval_run_time": TIME,
     "work_bin_from": TIME,
     "work_bin_count": COUNT,
+    "all_bin_count": Range(1, MOST_COUNT),
+    **dict.fromkeys((variable.name for variable in OF_ALL_BODIES if variable.type == "f8"), TIME),
     "lead_in": TIME,
     "lead_out": TIME,
     "restart_duration": TIME,
@@ -97,6 +100,7 @@ LARGE = {
     "activity_duration": TIME,
     "instructions": Range(0, 1e30, may_lack=True),
     "cycles": Range(0, 1e30, may_lack=True),
+    **dict.fromkeys((variable.name for variable in ALL_EVENTS), TIME),
     **dict.fromkeys((*COUNTS, "count_total", "count_most", "profile_count"), COUNT),
 }
 """Ranges of variables with a column for every rank, or of that size."""

@@ -4,6 +4,71 @@ from __future__ import annotations
 
 from hindmost.harness.runfile.variable import Variable
 
+OF_ALL_BODIES = (
+    *(
+        Variable(
+            name=f"all_{name}",
+            dimensions=("iteration",),
+            type="f8",
+            units="s",
+            long_name=long_name,
+            optional=True,
+        )
+        for name, long_name in (
+            ("least", "time of a body on the rank where it is shortest, of all ranks"),
+            ("most", "time of a body on the rank where it is longest, of all ranks"),
+            ("mean", "time of a body, the mean of all ranks"),
+            ("deviation", "time of a body, the standard deviation of all ranks"),
+            ("work_most", "own work in a body on the rank that has most, of all ranks"),
+            ("wait_least", "time without own work on the rank that has least, of all ranks"),
+        )
+    ),
+    *(
+        Variable(
+            name=f"all_bin_{name}",
+            dimensions=("duration_bin",),
+            type=type_,
+            units=units,
+            long_name=long_name,
+            optional=True,
+        )
+        for name, type_, units, long_name in (
+            (
+                "count",
+                "i8",
+                "1",
+                "bodies of all ranks in a bin, by their time; none of the prologue",
+            ),
+            ("mean", "f8", "s", "mean time of the bodies in the bin"),
+            ("deviation", "f8", "s", "standard deviation of the time of the bodies in the bin"),
+        )
+    ),
+)
+"""The bodies of all ranks, for models."""
+ALL_EVENTS = tuple(
+    Variable(
+        name=f"all_event_{name}",
+        dimensions=dimensions,
+        type="f8",
+        units="s",
+        long_name=long_name,
+        optional=True,
+    )
+    for name, dimensions, long_name in (
+        ("segment", ("iteration", "event"), "most own work of any rank before an event"),
+        ("rest", ("iteration",), "most own work of any rank after the last event of a body"),
+        (
+            "stretch",
+            ("iteration", "event"),
+            "most own work of any rank since the blocking reduction before this one; else 0",
+        ),
+        ("tail", ("iteration",), "most own work of any rank from the last reduction of a cycle"),
+        ("duration_least", ("iteration", "event"), "least time of any rank in an event"),
+    )
+)
+"""The events of all ranks, where all have the same."""
+OF_ALL_EVENTS = frozenset(variable.name for variable in ALL_EVENTS)
+
 REDUCED = (
     Variable(
         name="kept_rank",
@@ -141,5 +206,7 @@ REDUCED = (
             ),
         )
     ),
+    *OF_ALL_BODIES,
+    *ALL_EVENTS,
 )
 """The data of all ranks in such a file, and the totals of cycles of adaptive runs."""

@@ -28,6 +28,7 @@ from hindmost.harness.runfile.gathering import (
 )
 from hindmost.harness.runfile.layout import fill, make_variables, write_attributes
 from hindmost.harness.runfile.naming import RunName, unwritable
+from hindmost.harness.runfile.reduced_variables import OF_ALL_EVENTS
 from hindmost.harness.runfile.schema import OPTIONAL, TEXTS, VARIABLES
 from hindmost.harness.runfile.totals import RunTotals
 
@@ -310,6 +311,10 @@ def write_head(
         sizes["every_rank"] = len(every["every_solve_time"])
         sizes["interval"] = len(every["interval_bodies"])
         sizes["bin"] = len(every["work_bin_count"])
+        if "all_bin_count" in every:
+            sizes["duration_bin"] = len(every["all_bin_count"])
+        if events is None:  # of the kept ranks: those of all ranks cannot be told apart either
+            every = {name: each for name, each in every.items() if name not in OF_ALL_EVENTS}
         whole |= every
         if "count_total" in every:
             names["count"] = COUNTS

@@ -166,7 +166,12 @@ def look_at_petsc() -> Diagnosis:
     except (HindmostError, OSError) as error:
         return Diagnosis(subject="PETSc", verdict="lacks", text=str(error))
     version = ".".join(str(part) for part in parallel.PETSc.Sys.getVersion())
-    return Diagnosis(subject="PETSc", verdict="ok", text=f"{version} with {mpi_library()[:60]}")
+    numbers = "complex" if petsc.is_complex(parallel.PETSc) else "real"
+    return Diagnosis(
+        subject="PETSc",
+        verdict="ok",
+        text=f"{version}, {numbers} numbers, with {mpi_library()[:60]}",
+    )
 
 
 def look_at_launcher() -> Diagnosis:

@@ -16,8 +16,8 @@ from hindmost.harness.adaptive.kernel import Choices
 from hindmost.harness.adaptive.typical_counts import USUAL
 from hindmost.harness.probes.machine_file import load_machine
 from hindmost.harness.runfile.reader import open_run
-from hindmost.models.dynamic.choose import CELLS, THRESHOLDS, Choice, choose
-from hindmost.models.dynamic.work import PHASES
+from hindmost.models.adaptive.choose import CELLS, THRESHOLDS, Choice, choose
+from hindmost.models.adaptive.work import PHASES
 from hindmost.output import write_json, write_lines
 from hindmost.printable import shell_word
 from hindmost.text import counted, parse_duration

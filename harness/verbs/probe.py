@@ -34,7 +34,7 @@ from hindmost.harness.runfile.provenance import (
     scheduler,
 )
 from hindmost.harness.verbs.doctor import QUIET_LOAD
-from hindmost.models.dynamic.machine import Machine
+from hindmost.models.adaptive.machine import Machine
 from hindmost.output import write_json, write_lines
 from hindmost.text import counted
 

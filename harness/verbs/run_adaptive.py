@@ -21,7 +21,7 @@ from hindmost.harness.verbs.campaign import (
     add_run_arguments,
     perform_campaign,
 )
-from hindmost.models.dynamic.checkpoints import INTERVALS
+from hindmost.models.adaptive.checkpoints import INTERVALS
 from hindmost.text import parse_duration, read_share
 
 EXAMPLES = """\

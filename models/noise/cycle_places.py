@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from hindmost.errors import DataError, UsageError
+from hindmost.models.noise.all_ranks import AllRanks
 from hindmost.models.noise.times import SolveTimes
 from hindmost.models.results import ModelKind, Prediction
 from hindmost.text import counted, seconds
@@ -262,7 +263,14 @@ def body_times(times: SolveTimes) -> tuple[NDArray[np.float64], bool]:
     float64 array, shape (iteration,), seconds
     bool
         Whether they are those of the slowest rank.
+
+    Raises
+    ------
+    DataError
+        Only some ranks keep their records, the slowest rank not among them.
     """
+    if times.all_ranks is not None:
+        return body_times_of_all(times, times.all_ranks)
     middle, sums = np.empty(times.iterations), np.zeros(times.ranks)
     for rows in times.blocks():
         block = times.durations_in(rows)
@@ -274,6 +282,22 @@ def body_times(times: SolveTimes) -> tuple[NDArray[np.float64], bool]:
     for rows in times.blocks():
         middle[rows] = times.durations_in(rows)[:, slowest]
     return middle, True
+
+
+def body_times_of_all(times: SolveTimes, every: AllRanks) -> tuple[NDArray[np.float64], bool]:
+    """Return the same where only some ranks have columns."""
+    sums = every.total_s
+    if sums.max() <= (1.0 + SKEWED) * sums.mean():
+        return every.bodies.mean, False
+    slowest = int(np.argmax(sums))
+    column = int(np.searchsorted(every.kept, slowest))
+    if column == every.kept.size or every.kept[column] != slowest:
+        raise DataError(
+            f"Ranks do not wait for each other in every iteration, so the solve lasts as long as "
+            f"rank {slowest}, which has no full records. Run without --keep to predict from it."
+        )
+    rows = [times.durations_in(rows)[:, column] for rows in times.blocks()]
+    return np.concatenate(rows), True
 
 
 def parts_of_solve(

@@ -52,6 +52,8 @@ class Digest:
             raise DataError(
                 f"All {times.iterations} bodies only fill a pipeline; record more iterations."
             )
+        if times.all_ranks is not None:
+            return cls.of_all(times, keep_fill=keep_fill)
         gathered = Gathered(times.iterations)
         sample = Sample.from_blocks(gathered.fitted_blocks(times, keep_fill=keep_fill))
         count = times.iterations * times.ranks
@@ -63,6 +65,29 @@ class Digest:
             mean_s=mean,
             deviation_s=float(np.sqrt(max(gathered.sum_of_squares / count - mean**2, 0.0))),
             sample=sample,
+        )
+
+    @classmethod
+    def of_all(cls, times: SolveTimes, *, keep_fill: bool) -> Digest:
+        """Return what was reduced over all ranks before only some of them kept their bodies.
+
+        Raises
+        ------
+        DataError
+            Bodies that fill a pipeline are wanted in the sample; they are not in the histogram.
+        """
+        if times.all_ranks is None or (keep_fill and times.fill.any()):
+            raise DataError(
+                "Bodies that fill a pipeline are not in the histogram of all ranks of this file."
+            )
+        bodies = times.all_ranks.bodies
+        return cls(
+            fastest=bodies.least,
+            slowest=bodies.most,
+            middle=bodies.mean,
+            mean_s=bodies.mean_s,
+            deviation_s=bodies.deviation_s,
+            sample=bodies.sample(times.fill),
         )
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.models.events import EventKind
-from hindmost.models.noise.times import SolveTimes
+from hindmost.models.noise.times import Events, SolveTimes
 from hindmost.models.simulation.blocks import KINDS
 from hindmost.models.simulation.walker import Latencies
 
@@ -38,18 +38,12 @@ class EventCosts:
 def estimate_costs(times: SolveTimes, bodies: int) -> EventCosts:
     """Estimate what events cost on the first bodies of a solve."""
     if times.events is None:
-        least = np.concatenate(
-            [
-                (times.durations_in(rows) - times.work_in(rows)).min(axis=1)
-                for rows in first_rows(times, bodies)
-            ]
-        )
+        least = least_waits(times, bodies)
         costs = capped(least)
         latencies = Latencies.of_reductions(1 if times.lag == 0 else 4, float(costs.mean()))
         return EventCosts(latencies=latencies, a_body_s=float(costs.mean()))
     kind = times.events.kind[:bodies]
-    duration = times.events.duration
-    spent = np.concatenate([duration[rows].min(axis=1) for rows in first_rows(times, bodies)])
+    spent = least_times(times, times.events, bodies)
     latency = np.zeros((kind.shape[1], KINDS))
     for what in WAITS:
         for event in range(kind.shape[1]):
@@ -61,6 +55,26 @@ def estimate_costs(times: SolveTimes, bodies: int) -> EventCosts:
         latencies=Latencies(latency=latency, overhead=latency.copy()),
         a_body_s=float(costs.mean()),
     )
+
+
+def least_waits(times: SolveTimes, bodies: int) -> NDArray[np.float64]:
+    """Return the least time without own work of any rank in the first bodies: (iteration,), s."""
+    if times.all_ranks is not None:
+        return times.all_ranks.bodies.wait_least[:bodies]
+    return np.concatenate(
+        [
+            (times.durations_in(rows) - times.work_in(rows)).min(axis=1)
+            for rows in first_rows(times, bodies)
+        ]
+    )
+
+
+def least_times(times: SolveTimes, events: Events, bodies: int) -> NDArray[np.float64]:
+    """Return the least time of any rank in events of the first bodies: (iteration, event), s."""
+    if times.all_ranks is not None and times.all_ranks.events is not None:
+        return np.asarray(times.all_ranks.events.duration_least[:bodies], np.float64)
+    duration = events.duration
+    return np.concatenate([duration[rows].min(axis=1) for rows in first_rows(times, bodies)])
 
 
 def given_costs(times: SolveTimes, latency_s: float) -> EventCosts:

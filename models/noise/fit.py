@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hindmost.errors import DataError
+from hindmost.models.noise.bounded import fit_bounded
 from hindmost.models.noise.digest import Digest
 from hindmost.models.noise.maxplus import fit_both
 from hindmost.models.noise.moments import fit_bertsimas, fit_cramer, fit_mean_work
@@ -42,24 +43,28 @@ class NoiseModel:
         It has one law for all bodies; for pipelined solvers it may be fitted a second time.
     blocking_only : bool
         It does not apply to solvers that do not wait for the slowest rank in every body.
+    of_digest : bool
+        It reads the bodies from the digest alone, so it can be fitted where only some ranks keep
+        their records.
     """
 
     name: str
     fit: Fit
     of_law: bool = False
     blocking_only: bool = False
+    of_digest: bool = False
 
 
 MODELS: Registry[NoiseModel] = Registry(
     "model",
     (
-        NoiseModel(name="stationary-johnsonsu", fit=fit_stationary, of_law=True),
-        NoiseModel(name="stationary-nct", fit=fit_stationary_nct, of_law=True),
-        NoiseModel(name="nonstationary-uniform", fit=fit_nonstationary),
-        NoiseModel(name="redrawn-uniform", fit=fit_redrawn_uniform),
-        NoiseModel(name="mean-work", fit=fit_mean_work),
-        NoiseModel(name="cramer", fit=fit_cramer, blocking_only=True),
-        NoiseModel(name="bertsimas", fit=fit_bertsimas, blocking_only=True),
+        NoiseModel(name="stationary-johnsonsu", fit=fit_stationary, of_law=True, of_digest=True),
+        NoiseModel(name="stationary-nct", fit=fit_stationary_nct, of_law=True, of_digest=True),
+        NoiseModel(name="nonstationary-uniform", fit=fit_nonstationary, of_digest=True),
+        NoiseModel(name="redrawn-uniform", fit=fit_redrawn_uniform, of_digest=True),
+        NoiseModel(name="mean-work", fit=fit_mean_work, of_digest=True),
+        NoiseModel(name="cramer", fit=fit_cramer, blocking_only=True, of_digest=True),
+        NoiseModel(name="bertsimas", fit=fit_bertsimas, blocking_only=True, of_digest=True),
     ),
     group="hindmost.models",
     kind=NoiseModel,
@@ -68,6 +73,10 @@ MODELS: Registry[NoiseModel] = Registry(
 BEST = "stationary-best"
 WITH_FILL = "-with-fill"
 """Suffix of models whose law was also fitted to bodies that fill a pipeline (prologue)."""
+NEEDS_BODIES = (
+    "It reads the bodies of every rank, but only some ranks have full records. Run without --keep."
+)
+NO_FILL = "The histogram of all ranks lacks the bodies of the prologue. Run without --keep."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,16 +122,36 @@ def fit_models(
     for model in MODELS:
         if not model.of_law and not (model.blocking_only and times.pipelined):
             table[model.name] = model.fit
-    models, refused = fit_all(table, times, digest)
-    refused |= MODELS.complaints
-    models = [*fit_both(times, latency_s), *models]
-    if keep_fill and times.pipelined and times.fill.any():
+    refused = {}
+    if times.all_ranks is not None:
+        refused = {each.name: NEEDS_BODIES for each in MODELS if not each.of_digest}
+        table = {name: fit for name, fit in table.items() if name not in refused}
+    models, too = fit_all(table, times, digest)
+    refused |= too | MODELS.complaints
+    walked, too = walk_all(times, latency_s)
+    models, refused = [*walked, *models], too | refused
+    again_with_fill = keep_fill and times.pipelined and bool(times.fill.any())
+    if again_with_fill and times.all_ranks is not None:
+        refused["laws" + WITH_FILL] = NO_FILL
+    elif again_with_fill:
         digest = Digest.of(times, keep_fill=True)
         every, missing = search(digest) if families else (None, "")
         again, too = fit_all(law_models(every, missing, families=families), times, digest)
         models += [replace(model, name=model.name + WITH_FILL) for model in again]  # type: ignore[type-var]
         refused |= {name + WITH_FILL: reason for name, reason in too.items()}
     return Fits(models=tuple(models), refused=refused, laws=laws)
+
+
+def walk_all(
+    times: SolveTimes, latency_s: float | None
+) -> tuple[Sequence[FittedModel], dict[str, str]]:
+    """Run max-plus; return its models, and those that the times do not allow by name."""
+    if times.all_ranks is None:
+        return fit_both(times, latency_s), {}
+    try:
+        return fit_bounded(times, latency_s)
+    except DataError as error:
+        return [], {"max-plus": str(error)}
 
 
 def law_models(laws: BestLaws | None, missing: str, *, families: bool) -> dict[str, Fit]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
+from hindmost.models.noise.all_ranks import AllRanks
 from hindmost.models.simulation.blocks import EventBlock, whole_bodies
 
 IterationTimes = NDArray[np.float64]
@@ -87,6 +88,9 @@ class SolveTimes:
     by_node : bool
         Whether a blocking body is the slowest of one draw per node instead of one per rank, because
         its times are nearly constant on a node (section 5, P_hat).
+    all_ranks : AllRanks or None
+        What is known of all ranks, where only some have columns; the edges are then those between
+        columns.
 
     Raises
     ------
@@ -112,6 +116,7 @@ class SolveTimes:
     drain: NDArray[np.bool_] | None = None
     nodes: int = 1
     by_node: bool = False
+    all_ranks: AllRanks | None = None
 
     def __post_init__(self) -> None:
         """Refuse unusable times."""
@@ -133,9 +138,14 @@ class SolveTimes:
         return int(self.durations.shape[0])
 
     @property
-    def ranks(self) -> int:
-        """Number of ranks."""
+    def columns(self) -> int:
+        """Number of ranks that have columns."""
         return int(self.durations.shape[1])
+
+    @property
+    def ranks(self) -> int:
+        """Number of ranks, P; all of them have columns unless ``all_ranks`` says otherwise."""
+        return self.columns if self.all_ranks is None else self.all_ranks.ranks
 
     @property
     def pipelined(self) -> bool:
@@ -159,7 +169,7 @@ class SolveTimes:
 
     def blocks(self) -> Iterator[slice]:
         """Yield the rows of blocks whose float64 (iteration, rank) has at most `BLOCK_BYTES`."""
-        rows = max(1, BLOCK_BYTES // (8 * self.ranks))
+        rows = max(1, BLOCK_BYTES // (8 * self.columns))
         for first in range(0, self.iterations, rows):
             yield slice(first, min(first + rows, self.iterations))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.dynamic.work import Spent, Work
+from hindmost.models.adaptive.work import Spent, Work
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

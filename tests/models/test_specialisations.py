@@ -68,6 +68,7 @@ def use(folder: Path, *words: str) -> Told:
         **os.environ,
         "NUMBA_CACHE_DIR": str(folder / "loops"),
         "XDG_CACHE_HOME": str(folder / "cache"),
+        **({"NUMBA_OPT": "0"} if words[0] == "history" else {}),  # loops of scale run for long
     }
     ran = subprocess.run(
         [sys.executable, "-c", COUNT, str(told), *words],

@@ -38,6 +38,7 @@ UNRESTARTED = {
     "groppcg": {REGULAR: 1200},
     "cr": {REGULAR: 1200},
     "pipecr": {FILL: 1, REGULAR: 1199, DRAIN: 1},
+    "richardson": {REGULAR: 1200},
 }
 PIPELINED = {"pgmres", "pipecg", "pipebcgs", "groppcg", "pipecr"}
 
@@ -75,6 +76,7 @@ EVENTS = {
     "groppcg": [POST, COMPLETE, POST, *HALO, COMPLETE],
     "cr": [REDUCE, *HALO, REDUCE],
     "pipecr": [*HALO, COMPLETE, POST],
+    "richardson": [REDUCE, *HALO],
 }
 
 

@@ -11,6 +11,7 @@ import pytest
 from tests.conftest import Ranks
 
 import hindmost
+from hindmost.analysis.fits.study import FitOptions, fit_run
 from hindmost.analysis.ranks.study import report_run
 from hindmost.analysis.ranks.tables import summary_lines
 from hindmost.analysis.runs.cycles import read_adaptive
@@ -202,6 +203,19 @@ def test_a_reduced_file_says_of_all_ranks_what_the_whole_one_says(
         assert getattr(of_all[0], name) == pytest.approx(getattr(of_all[1], name), rel=1e-5)
     histograms = [each.run.histogram for each in reports if each.run is not None]
     assert [each.total for each in histograms if each is not None] == [1600, 1600]
+    np.testing.assert_array_equal(part.variable("all_most"), whole.durations.max(axis=1))
+    np.testing.assert_allclose(part.variable("all_mean"), whole.durations.mean(axis=1), rtol=1e-14)
+    assert part.variable("all_bin_count").sum() == 1600
+    sent = (whole.variable("event_work") + whole.variable("event_duration"))[:, :, 0]
+    np.testing.assert_allclose(
+        part.variable("all_event_segment")[:, 0], sent.max(axis=1), rtol=1e-6
+    )
+    fitted, complete = (fit_run(each, FitOptions(families=False)) for each in (part, whole))
+    given = {model.name: model.prediction.seconds for model in complete.models}
+    assert {model.name for model in fitted.models} | {"max-plus"} == set(given)
+    for model in fitted.models:
+        assert model.prediction.seconds == pytest.approx(given[model.name], rel=1e-5), model.name
+        assert fitted.ranks_used(model) == (2 if model.name == "max-plus" else 4)
     text = "\n".join(summary_lines(reports[0]))
     share = wanted.charged_s[2] / wanted.charged_s.sum()  # the second rank causes a little too
     assert share > 0.97

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from tests.conftest import ROOT
 
+QUICK = {"OPENBLAS_NUM_THREADS": "1", "NUMBA_OPT": "0"}
+"""Loops are compiled anew here: that they can be counts, not how fast they are."""
 PROGRAM = """
 import importlib.util as u, shutil, sys
 import hindmost
@@ -55,7 +57,7 @@ def test_it_reads_and_models(bare: Path, run_file: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        env={"PATH": "/nowhere", "HOME": os.environ.get("HOME", "/")},
+        env={**QUICK, "PATH": "/nowhere", "HOME": os.environ.get("HOME", "/")},
         cwd="/",
     )
     assert done.returncode == 0, done.stderr
@@ -71,7 +73,7 @@ def test_what_it_lacks_is_said(bare: Path, run_file: Path, tmp_path: Path) -> No
             capture_output=True,
             text=True,
             check=False,
-            env={"PATH": "/nowhere", "HOME": str(tmp_path)},
+            env={**QUICK, "PATH": "/nowhere", "HOME": str(tmp_path)},
             cwd="/",
         )
 

@@ -13,7 +13,7 @@ from hindmost.analysis.show.chart import Chart
 from hindmost.analysis.show.heat_map import HeatMap
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.reader import Run
-from hindmost.models.dynamic.machine import Machine
+from hindmost.models.adaptive.machine import Machine
 
 if TYPE_CHECKING:
     pass

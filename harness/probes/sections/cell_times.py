@@ -14,7 +14,7 @@ from hindmost.harness.probes.cell_times import (
 from hindmost.harness.probes.sections.contract import ProbeResult, ProbeSection, ProbeSetting
 from hindmost.harness.probes.speed import warm_up
 from hindmost.harness.probes.turns import in_turn
-from hindmost.models.dynamic.machine import EventCost
+from hindmost.models.adaptive.machine import EventCost
 from hindmost.text import counted, seconds, signed_percent
 
 DRIFT = 0.05

@@ -14,7 +14,7 @@ from hindmost.harness.probes.network import (
 )
 from hindmost.harness.probes.sampling import QUICK, THOROUGH, Timed
 from hindmost.harness.probes.sections.contract import ProbeResult, ProbeSection, ProbeSetting
-from hindmost.models.dynamic.machine import AllreduceTime, Link, Network
+from hindmost.models.adaptive.machine import AllreduceTime, Link, Network
 from hindmost.text import bandwidth, byte_count, seconds
 
 
@@ -66,7 +66,7 @@ def described(times: NetworkTimes) -> ProbeResult:
 
 def link(timed: Sequence[Timed]) -> Link:
     """Fit the pieces of a link to medians."""
-    from hindmost.models.dynamic.network import fit_link
+    from hindmost.models.adaptive.network import fit_link
 
     return fit_link([each.size for each in timed], [each.median_s for each in timed])
 

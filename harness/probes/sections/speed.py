@@ -9,7 +9,7 @@ import numpy as np
 from hindmost.harness.probes.sections.contract import ProbeResult, ProbeSection, ProbeSetting
 from hindmost.harness.probes.speed import readings, warm_up
 from hindmost.harness.probes.turns import among, in_turn
-from hindmost.models.dynamic.machine import SpeedPoint
+from hindmost.models.adaptive.machine import SpeedPoint
 from hindmost.text import seconds
 
 

@@ -16,7 +16,7 @@ from hindmost.analysis.runs.cycles import AdaptiveRun, read_adaptive
 from hindmost.errors import DataError
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.reader import open_run
-from hindmost.models.dynamic.checkpoints import young_s
+from hindmost.models.adaptive.checkpoints import young_s
 from hindmost.models.synthetic.cycles import CycleLaw, draw_cycles
 
 QUIET = CycleLaw(cycles=120, adapts_every=1, iterations=(0.0, 0.0), spikes=0.0, wander=0.0)

@@ -16,7 +16,7 @@ from hindmost.analysis.runs.cycles import read_adaptive
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.reader import open_run
-from hindmost.models.dynamic.panel import Panel
+from hindmost.models.adaptive.panel import Panel
 from hindmost.models.synthetic.cycles import CycleLaw, Cycles, draw_cycles
 
 LAW = CycleLaw(cycles=60, adapts_every=1, iterations=(0.0, 0.0))

@@ -19,7 +19,7 @@ from hindmost.harness.adaptive.earlier_run import experience_of
 from hindmost.harness.adaptive.kernel import Choices
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.reader import open_run
-from hindmost.models.dynamic.application import Application
+from hindmost.models.adaptive.application import Application
 from hindmost.models.synthetic.cycles import CycleLaw, draw_cycles
 
 LAW = CycleLaw(cycles=30, adapts_every=1, iterations=(20.0, 20.0), wobble=0.0, growth=1.0)

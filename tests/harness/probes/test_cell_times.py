@@ -16,7 +16,7 @@ from hindmost.harness.probes.cell_times import (
 from hindmost.harness.probes.sections.cell_times import described
 from hindmost.harness.probes.sections.contract import ProbeResult
 from hindmost.harness.solo import Solo
-from hindmost.models.dynamic.machine import SpeedPoint
+from hindmost.models.adaptive.machine import SpeedPoint
 
 
 def test_grid_is_even_in_the_logarithm() -> None:

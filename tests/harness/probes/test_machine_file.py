@@ -18,7 +18,7 @@ from hindmost.harness.probes.machine_file import (
     write_document,
 )
 from hindmost.harness.probes.sections.contract import ProbeResult
-from hindmost.models.dynamic.machine import GrindPoint, Machine, SpeedPoint, SystemNoise
+from hindmost.models.adaptive.machine import GrindPoint, Machine, SpeedPoint, SystemNoise
 
 HERE = {"host": "büro", "cpu_model": "fast", "cores": 4}
 NEW = Machine(name="büro", ranks_per_node=2)

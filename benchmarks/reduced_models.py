@@ -1,0 +1,248 @@
+"""Noise models of reduced runs, held against those of the complete runs.
+
+Run by ``make bench-reduced``. Complete solves come from generators with known work, or from run
+files named on the command line; the project's own choice keeps 5 % and 10 % of their ranks. Three
+ways to fit models to what is left: sums and extremes of all ranks as run files of ``--keep`` have
+them; the kept ranks with every rank that was not kept drawn from the exemplar of its group
+(weighted by groups); and the kept ranks alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.analysis.runs.model_input import solve_times
+from hindmost.errors import DataError
+from hindmost.harness.runfile.reader import open_run
+from hindmost.models.laws.johnsonsu import JohnsonSU
+from hindmost.models.noise.bounded import BoundedMaxPlus, fit_bounded
+from hindmost.models.noise.digest import Digest
+from hindmost.models.noise.fit import Fit
+from hindmost.models.noise.maxplus import fit_both
+from hindmost.models.noise.moments import fit_bertsimas, fit_cramer, fit_mean_work
+from hindmost.models.noise.nonstationary import fit_nonstationary
+from hindmost.models.noise.redraw import fit_redrawn_uniform
+from hindmost.models.noise.stationary import fit_stationary
+from hindmost.models.noise.times import SolveTimes
+from hindmost.models.ranks.selection import Selection
+from hindmost.models.synthetic.populations import draw_population
+from hindmost.models.synthetic.reduced import reduced_solve, solve_with_halos
+from hindmost.models.synthetic.solves import draw_work, line_of_ranks, synthetic_solve
+
+SHARES = (0.05, 0.10)
+RANKS, BODIES, RESTART = 128, 1500, 30
+INTERVALS = 200
+"""Of the profiles that run files have of all ranks."""
+LAW = JohnsonSU(a=-2.0, b=1.3, loc=4e-4, scale=2e-5)
+
+
+def independent(seed: int) -> NDArray[np.float64]:
+    """Return work of one law: float64, shape (iteration, rank), seconds."""
+    return draw_work(LAW.at_normal, iterations=BODIES, ranks=RANKS, seed=seed)
+
+
+def with_detours(seed: int) -> NDArray[np.float64]:
+    """Return constant work of which one body in a thousand is held up by 1 ms."""
+    random = np.random.default_rng(seed)
+    work = 4e-4 * (1.0 + 0.01 * random.random((BODIES, RANKS)))
+    return work + 1e-3 * (random.random(work.shape) < 1e-3)
+
+
+def population(kind: str) -> Callable[[int], NDArray[np.float64]]:
+    """Return work of ranks that differ, with a culprit."""
+    return lambda seed: draw_population(kind, RANKS, seed, iterations=BODIES).work_s
+
+
+WORK: dict[str, Callable[[int], NDArray[np.float64]]] = {
+    "one law": independent,
+    "rare detours": with_detours,
+    "slow core": population("slow core"),
+    "slow node": population("slow node"),
+    "drifting rank": population("drifting rank"),
+}
+
+
+def in_three(work: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
+    """Divide work over a halo exchange and a reduction; its excess falls into one part."""
+    random = np.random.default_rng(seed)
+    least = work.min()
+    parts = least * np.array([0.1, 0.4, 0.5]) * np.ones((*work.shape, 3))
+    part = random.choice(3, work.shape, p=(0.1, 0.4, 0.5))
+    np.put_along_axis(
+        parts, part[:, :, None],
+        np.take_along_axis(parts, part[:, :, None], 2) + (work - least)[:, :, None], 2,
+    )  # fmt: skip
+    return parts
+
+
+def cases(seed: int) -> Iterator[tuple[str, str, SolveTimes]]:
+    """Yield complete solves: method, work, times."""
+    for name, draw in WORK.items():
+        work = draw(seed)
+        edges = line_of_ranks(RANKS)
+        yield "blocking", name, synthetic_solve(work, lag=0, latency_s=5e-6, restart=RESTART)
+        yield (
+            "blocking, halos",
+            name,
+            solve_with_halos(
+                in_three(work, seed), edges, transfer_s=1e-5, latency_s=5e-6, restart=RESTART
+            ),
+        )
+        for lag in (1, 8):
+            yield (
+                f"pipelined, lag {lag}",
+                name,
+                synthetic_solve(work, lag=lag, latency_s=5e-6, restart=RESTART, edges=edges),
+            )
+
+
+def weighted(
+    times: SolveTimes, chosen: Selection, seed: int, *, profiles: bool = False
+) -> SolveTimes:
+    """Return a solve whose ranks that were not kept draw from the exemplar of their group.
+
+    Parameters
+    ----------
+    profiles : bool
+        Scale the drawn work so that it sums to the rank's own in every interval of its profile.
+    """
+    random = np.random.default_rng(seed)
+    groups = chosen.clustering
+    durations, work = times.durations_in(slice(None)).copy(), times.work_in(slice(None)).copy()
+    events = times.events
+    if events is not None:
+        events = replace(events, work=events.work[:].copy(), duration=events.duration[:].copy())
+    for rank in np.flatnonzero(~chosen.kept):
+        alike = (groups.labels == groups.labels[rank]) & chosen.kept
+        if not alike.any():
+            alike = chosen.kept
+        stands = np.flatnonzero(alike)[np.argmin(groups.distances[alike])]
+        order = random.permutation(times.iterations)
+        drawn, factor = work[order, stands], np.ones(times.iterations)
+        if profiles:
+            edges = np.linspace(0, times.iterations, INTERVALS + 1).astype(int)[:-1]
+            ratio = np.add.reduceat(work[:, rank], edges) / np.add.reduceat(drawn, edges)
+            factor = np.repeat(ratio, np.diff(edges, append=times.iterations))
+        durations[:, rank] = durations[order, stands] + (factor - 1.0) * drawn
+        work[:, rank] = factor * drawn
+        if events is not None:
+            events.work[:][:, rank] = factor[:, None] * events.work[:][order, stands]
+            events.duration[:][:, rank] = events.duration[:][order, stands]
+    return replace(times, durations=durations, work=work, events=events)
+
+
+Figures = dict[str, float]
+FITS: tuple[Fit, ...] = (
+    fit_stationary,
+    fit_nonstationary,
+    fit_redrawn_uniform,
+    fit_mean_work,
+    fit_cramer,
+    fit_bertsimas,
+)
+"""The others of one law are fitted to the same sample as `fit_stationary`, but take longer."""
+
+
+def figures_of(times: SolveTimes) -> Figures:
+    """Return what each model gives, in seconds; of max-plus the time of the bodies."""
+    found = {}
+    for model in fit_both(times) if times.all_ranks is None else fit_bounded(times)[0]:
+        found[model.name] = float(model.parameters()["bodies_s"])
+    digest = Digest.of(times)
+    for fit in FITS:
+        with suppress(DataError):
+            fitted = fit(times, digest)
+            found[fitted.name] = fitted.predict().seconds
+    return found
+
+
+def bounds_of(reduced: SolveTimes) -> dict[str, tuple[float, float]]:
+    """Return the bounds of max-plus on the bodies, however far apart, in seconds."""
+    models, _ = fit_bounded(reduced, widest=np.inf)
+    return {
+        model.name: (
+            (model.lower.bodies_s, model.upper.bodies_s)
+            if isinstance(model, BoundedMaxPlus)
+            else (model.bodies_s, model.bodies_s)
+        )
+        for model in models
+    }
+
+
+BOUNDS = ("lower bound", "upper bound", "drawn from exemplars", "drawn, scaled to own profiles")
+WAYS = ("sums and extremes of all", "exemplars weighted by groups", "kept ranks alone")
+
+
+def compare(complete: list[tuple[str, str, SolveTimes]]) -> None:
+    """Print both tables."""
+    worst: dict[tuple[str, str, float], list[float]] = {}
+    rows = []
+    for method, name, times in complete:
+        truth = figures_of(times)
+        for share in SHARES:
+            reduced, chosen = reduced_solve(times, share)
+            drawn = {
+                each.name: each.bodies_s
+                for each in fit_both(weighted(times, chosen, 1, profiles=True))
+            }
+            found = (
+                figures_of(reduced),
+                figures_of(weighted(times, chosen, 1)),
+                figures_of(replace(reduced, all_ranks=None)),
+            )
+            for way, figures in zip(WAYS, found, strict=True):
+                for model, seconds in truth.items():
+                    if model in figures:
+                        change = 100.0 * (figures[model] / seconds - 1.0)
+                        worst.setdefault((model, way, share), []).append(change)
+            for model, (low, high) in bounds_of(reduced).items():
+                true = truth[model]
+                rows.append(
+                    (method, name, model, share, 100 * (low / true - 1), 100 * (high / true - 1),
+                     100 * (found[1][model] / true - 1), 100 * (drawn[model] / true - 1))
+                )  # fmt: skip
+    models = list(dict.fromkeys(model for model, _, _ in worst))
+    say("model", *(f"{way}, {share:.0%}" for way in WAYS for share in SHARES), head=True)
+    for model in models:
+        found_by = [worst.get((model, way, share), []) for way in WAYS for share in SHARES]
+        say(
+            model,
+            *(f"{min(all_):+.2g} to {max(all_):+.2g} %" if all_ else "-" for all_ in found_by),
+        )
+    say()
+    say("solver", "model", "share", *BOUNDS, head=True)
+    for key in dict.fromkeys((method, model, share) for method, _, model, share, *_ in rows):
+        alike = [row[4:] for row in rows if (row[0], row[2], row[3]) == key]
+        ranges = (f"{min(all_):+.2f} to {max(all_):+.2f} %" for all_ in zip(*alike, strict=True))
+        say(key[0], key[1], f"{key[2]:.0%}", *ranges)
+
+
+def say(*cells: str, head: bool = False) -> None:
+    """Print a row of a table, and the line below heads."""
+    print(f"| {' | '.join(cells)} |" if cells else "")  # noqa: T201
+    if head:
+        print("|" + "---|" * len(cells))  # noqa: T201
+
+
+def main() -> None:
+    """Compare synthetic solves, or the run files that were named."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("file", nargs="*", type=Path, help="complete run files")
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    if arguments.file:
+        runs = [open_run(path) for path in arguments.file]
+        compare([(run.header.solver, run.path.stem, solve_times(run)) for run in runs])
+    else:
+        compare(list(cases(arguments.seed)))
+
+
+if __name__ == "__main__":
+    main()

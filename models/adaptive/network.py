@@ -1,0 +1,158 @@
+"""Times of messages and reductions: fits to ping-pongs, and times for any size and ranks."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hindmost.errors import DataError
+from hindmost.models.adaptive.machine import Link, Machine, Network, Piece
+
+MOST_PIECES = 4
+FEWEST_SIZES = 3
+"""A piece has two parameters, so it needs at least three sizes."""
+FLOOR = 1e-3
+"""Relative error below which a better fit does not justify another piece."""
+
+
+def fit_link(bytes: ArrayLike, seconds: ArrayLike, *, most_pieces: int = MOST_PIECES) -> Link:
+    """Fit latency and time per byte, piece by piece (section 3, table 2).
+
+    The pieces minimise the squared relative error of the medians of all sizes; Schwarz's criterion
+    (BIC) chooses their number. They need not meet, because protocols change abruptly.
+
+    Parameters
+    ----------
+    bytes : array, shape (message,)
+    seconds : array, shape (message,), seconds
+        Time of a message in one direction.
+
+    Raises
+    ------
+    DataError
+        Shapes that differ, fewer than three sizes, or times that are not positive.
+    """
+    sizes, times = medians(bytes, seconds)
+    n = sizes.size
+    if n < FEWEST_SIZES:
+        raise DataError(
+            f"A link was measured at {n} message sizes; at least {FEWEST_SIZES} are needed."
+        )
+    # Cost of one piece for sizes first to last - 1; then the best partition into 1, 2, ... pieces.
+    cost = np.full((n, n + 1), np.inf)
+    for first in range(n):
+        for last in range(first + FEWEST_SIZES, n + 1):
+            cost[first, last] = line(sizes[first:last], times[first:last])[2]
+    best: tuple[float, list[int]] | None = None
+    for pieces, (total, starts) in enumerate(partitions(cost, most_pieces), start=1):
+        score = n * math.log(total / n + FLOOR**2) + 3 * pieces * math.log(n)
+        if best is None or score < best[0]:
+            best = (score, starts)
+    assert best is not None  # one piece always fits
+    ends = [*best[1][1:], n]
+    found = []
+    for first, last in zip(best[1], ends, strict=True):
+        latency_s, per_byte_s, _ = line(sizes[first:last], times[first:last])
+        begin = 0 if first == 0 else round(float(sizes[first]))
+        found.append(Piece(from_bytes=begin, latency_s=latency_s, per_byte_s=per_byte_s))
+    return Link(pieces=tuple(found))
+
+
+def medians(
+    bytes: ArrayLike, seconds: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the distinct sizes in ascending order, and the median time of each."""
+    sizes, times = np.asarray(bytes, float), np.asarray(seconds, float)
+    if sizes.shape != times.shape or sizes.ndim != 1:
+        raise DataError(
+            f"Sizes and times of messages have shapes {sizes.shape} and {times.shape}; they must "
+            "be one-dimensional and equally long."
+        )
+    if not (np.isfinite(times).all() and (times > 0).all() and (sizes >= 0).all()):
+        raise DataError("Times of messages must be finite and positive, and sizes at least 0.")
+    distinct = np.unique(sizes)
+    return distinct, np.array([np.median(times[sizes == size]) for size in distinct])
+
+
+def line(sizes: NDArray[np.float64], times: NDArray[np.float64]) -> tuple[float, float, float]:
+    """Return latency and time per byte, at least 0, and the sum of squared relative errors."""
+    inverse = 1.0 / times
+    design = np.stack([inverse, sizes * inverse], axis=1)
+    scale = np.maximum(np.linalg.norm(design, axis=0), 1e-300)
+    found = np.linalg.lstsq(design / scale, np.ones(times.size), rcond=None)[0] / scale
+    if found.min() < 0:  # then one of the two is 0, and the other is fitted alone
+        alone = design.sum(axis=0) / np.maximum((design**2).sum(axis=0), 1e-300)
+        options = [np.array([alone[0], 0.0]), np.array([0.0, alone[1]])]
+        found = min(options, key=lambda option: float(np.sum((design @ option - 1.0) ** 2)))
+    error = float(np.sum((design @ found - 1.0) ** 2))
+    return float(found[0]), float(found[1]), error
+
+
+def partitions(cost: NDArray[np.float64], most: int) -> list[tuple[float, list[int]]]:
+    """Return least cost and begins of 1, 2, ... pieces, by dynamic programming."""
+    n = cost.shape[0]
+    least, begins = cost[0].copy(), [[0] for _ in range(n + 1)]
+    found = [(float(least[n]), begins[n])]
+    for _ in range(1, most):
+        total = least[:n, None] + cost  # (first of the last piece, end)
+        first = np.argmin(total, axis=0)
+        begins = [[*begins[first[end]], int(first[end])] for end in range(n + 1)]
+        least = total[first, np.arange(n + 1)]
+        if not math.isfinite(least[n]):
+            break
+        found.append((float(least[n]), begins[n]))
+    return found
+
+
+def link_between(network: Network, *, across: bool, both_ways: bool) -> Link:
+    """Return the link; the one within a node if links between nodes were not measured."""
+    if across and network.across is not None:
+        return network.across_both_ways or network.across if both_ways else network.across
+    return network.within_both_ways if both_ways else network.within
+
+
+def allreduce_s(machine: Machine, ranks: int, bytes: float = 8.0) -> float:
+    """Return the time of an allreduce.
+
+    Between measured numbers of ranks it is interpolated over their logarithm. Beyond the largest,
+    and if none was measured, it takes 2 ceil(log2 P) messages (reduce and broadcast trees). Without
+    a network it takes no time.
+
+    Parameters
+    ----------
+    bytes : float
+        Size of the reduced numbers.
+    """
+    network = machine.network
+    if network is None or ranks < 1:
+        return 0.0
+    by_ranks: dict[int, list[tuple[float, float]]] = defaultdict(list)
+    for point in network.allreduce:
+        by_ranks[point.ranks].append((float(point.bytes), point.seconds))
+    measured = sorted(by_ranks)
+    message = link_between(network, across=ranks > machine.ranks_per_node, both_ways=False)
+    trees = 2 * math.ceil(math.log2(ranks)) if ranks > 1 else 0
+    if not measured or ranks < measured[0]:
+        return trees * message.time_s(bytes)
+    if ranks >= measured[-1]:
+        below = 2 * math.ceil(math.log2(measured[-1])) if measured[-1] > 1 else 0
+        return over_bytes(by_ranks[measured[-1]], bytes) + (trees - below) * message.time_s(bytes)
+    low = max(count for count in measured if count <= ranks)
+    high = min(count for count in measured if count >= ranks)
+    low_s, high_s = over_bytes(by_ranks[low], bytes), over_bytes(by_ranks[high], bytes)
+    share = 0.0 if high == low else math.log(ranks / low) / math.log(high / low)
+    return low_s + share * (high_s - low_s)
+
+
+def over_bytes(points: list[tuple[float, float]], bytes: float) -> float:
+    """Interpolate between measured sizes; beyond them, extrapolate the last slope."""
+    sizes, times = (np.array(column) for column in zip(*sorted(points), strict=True))
+    if bytes > sizes[-1] and sizes.size > 1:
+        slope = max(0.0, (times[-1] - times[-2]) / (sizes[-1] - sizes[-2]))
+        return float(times[-1] + slope * (bytes - sizes[-1]))
+    result: Any = np.interp(bytes, sizes, times)
+    return float(result)

@@ -1,0 +1,297 @@
+"""The offline model: the time of a cycle from a machine, an application and a pattern.
+
+T_cycle = T_comp + T_memcon + T_GScomm + T_allreduce + T_divide + T_combine + T_load (section 2, and
+the model of SAGE that it cites). T_memcon is part of the grind curve for several ranks per node.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from hindmost.errors import UsageError
+from hindmost.models.adaptive.application import Application
+from hindmost.models.adaptive.geometry import Curve, Pattern, Surface, contention
+from hindmost.models.adaptive.grind import GrindCurve, curve_of, event_s
+from hindmost.models.adaptive.machine import Machine
+from hindmost.models.adaptive.network import allreduce_s, link_between
+from hindmost.models.adaptive.work import PHASES, Work
+from hindmost.text import counted, plural, seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseTimes:
+    """The time of each phase of a cycle, in seconds."""
+
+    hydro: float = 0.0
+    halo: float = 0.0
+    heat: float = 0.0
+    reduction: float = 0.0
+    adaption: float = 0.0
+    balance: float = 0.0
+    loop: float = 0.0
+    """Time outside all phases: the calls between them."""
+
+    @property
+    def phases_s(self) -> tuple[float, ...]:
+        """Times in the order of `PHASES`."""
+        return tuple(getattr(self, phase) for phase in PHASES)
+
+    @property
+    def seconds(self) -> float:
+        """The whole cycle."""
+        return sum(self.phases_s) + self.loop
+
+
+class OfflineModel:
+    """The time of a cycle, from measurements made before the run.
+
+    Parameters
+    ----------
+    machine : Machine
+        The only part that depends on the machine.
+    application : Application
+    pattern : Pattern
+    ranks : int
+    speed_s : float, optional
+        Current time of the reference kernel on all ranks at once. Computation is scaled by its
+        ratio to the time when the grind curves were measured, because curves depend on the load of
+        the machine. Both are for the same number of ranks per node, because the curves already
+        include contention.
+
+    Attributes
+    ----------
+    pace : float
+        That ratio; 1 if unknown.
+    remarks : tuple of str
+        Limitations of the model, as sentences.
+
+    Raises
+    ------
+    DataError
+        The machine has no grind curve that the application needs.
+    UsageError
+        Fewer than one rank, or several on a machine without a network.
+    """
+
+    def __init__(
+        self,
+        *,
+        machine: Machine,
+        application: Application,
+        pattern: Pattern | None = None,
+        ranks: int = 1,
+        speed_s: float | None = None,
+    ) -> None:
+        if ranks < 1:
+            raise UsageError(f"{ranks} ranks; at least 1 is needed.")
+        if ranks > 1 and machine.network is None:
+            raise UsageError(
+                f"{ranks} ranks, but the machine '{machine.name}' has no network; measure it with "
+                "`hindmost probe network`, or use 1 rank."
+            )
+        self.machine, self.application, self.ranks = machine, application, ranks
+        self.pattern: Pattern = Curve() if pattern is None else pattern
+        self.on_node = min(ranks, machine.ranks_per_node)
+        self.remarks: tuple[str, ...] = ()
+        self.pace = self._pace(speed_s)
+        self._hydro = curve_of(machine, "hydro", self.on_node)
+        self._heat = self._curve("heat", application.iterations > 0 or application.solves > 0)
+        self._solve = self._curve("heat-solve")
+        self._adaption = self._curve("adaption")
+        self._connection = self._curve("connection")
+        self._divide_s = application.divide_s or event_s(machine, "divide", self.on_node)
+        self._combine_s = application.combine_s or event_s(machine, "combine", self.on_node)
+        self._balance_s = application.balance_s or event_s(machine, "balance", self.on_node)
+        self._move_s = event_s(machine, "move", self.on_node)
+        self._loop_s = event_s(machine, "loop", 1)
+        self._exchange_s = event_s(machine, "exchange", 1)
+        self._reduction_s = event_s(machine, "reduce", 1)
+        self._reduction_s += allreduce_s(machine, ranks, application.reduction_bytes)
+        self._last: tuple[Work | None, float, tuple[float, ...]] = (None, 0.0, ())
+        network = machine.network
+        across = ranks > machine.ranks_per_node
+        self._link = self._one_way = None
+        if network is not None:
+            self._link = link_between(network, across=across, both_ways=True)
+            self._one_way = link_between(network, across=across, both_ways=False)
+
+    def _pace(self, speed_s: float | None) -> float:
+        """Compare the speed with that of the same number of ranks per node."""
+        then_s = self.machine.speed_of(self.on_node)
+        if speed_s is None:
+            return 1.0
+        if then_s is None:
+            self.remarks = (
+                f"The machine's speed was not measured with {self.on_node} "
+                f"{plural(self.on_node, 'rank')} per node, so computation is assumed to be as "
+                f"fast as when it was probed; `mpiexec -n {self.on_node} hindmost probe grind` "
+                "measures it.",
+            )
+            return 1.0
+        return speed_s / then_s
+
+    def _curve(self, phase: str, needed: bool = False) -> GrindCurve | None:
+        """Return a grind curve; None if the phase was not measured and is not needed."""
+        if needed or any(point.phase == phase for point in self.machine.grind):
+            return curve_of(self.machine, phase, self.on_node)
+        return None
+
+    def phase_times(
+        self,
+        work: Work,
+        *,
+        iterations: float | None = None,
+        divided: float | None = None,
+        combined: float | None = None,
+        moved: float | None = None,
+    ) -> PhaseTimes:
+        """Return the time of each phase.
+
+        Parameters
+        ----------
+        iterations : float, optional
+            Iterations of the heat solver, if known better than in ``work``.
+        divided, combined, moved : float, optional
+            Numbers of cells, if known; by default the application's shares.
+        """
+        cells = work.cells
+        hydro, halo, heat, reduction, adaption, balance = self.phases_s(
+            work, self._expected(work) if iterations is None else iterations
+        )
+        if work.adapts:
+            app, pace = self.application, self.pace
+            if divided is not None:
+                adaption += pace * self._divide_s * (divided - app.divided_share * cells)
+            if combined is not None:
+                adaption += pace * self._combine_s * (combined - app.combined_share * cells)
+            if divided is not None and combined is not None and self._connection is not None:
+                more = float(divided + combined > 0) - app.changed_share
+                adaption += pace * more * cells * self._connection.seconds_per_cell(cells)
+            if moved is not None:
+                balance = self._balance_s + self._load_s(moved)
+        return PhaseTimes(
+            hydro=hydro,
+            halo=halo,
+            heat=heat,
+            reduction=reduction,
+            adaption=adaption,
+            balance=balance,
+            loop=self.loop_s(work),
+        )
+
+    def cycle_s(self, work: Work, iterations: float) -> float:
+        """Return the time of the whole cycle; see `phases_s`."""
+        return sum(self.phases_s(work, iterations)) + self.loop_s(work)
+
+    def loop_s(self, work: Work) -> float:
+        """Return the time outside all phases."""
+        return self.pace * work.steps * self._loop_s
+
+    def phases_s(self, work: Work, iterations: float) -> tuple[float, ...]:
+        """Return the times in the order of `PHASES`; fast, because it runs in the cycle loop.
+
+        Unknown iterations (NaN) are those of the application. The last result is cached, because
+        several predictors ask for the same cycle.
+        """
+        if self._last[0] is work and self._last[1] == iterations:
+            return self._last[2]
+        found = self._phases_s(work, iterations)
+        self._last = (work, iterations, found)
+        return found
+
+    def _phases_s(self, work: Work, iterations: float) -> tuple[float, ...]:
+        cells, steps, app, pace = work.cells, work.steps, self.application, self.pace
+        if iterations != iterations:  # faster than math.isnan
+            iterations = app.iterations
+        solves = work.solves
+        if solves is None:
+            solves = app.solves if iterations else 0.0
+        hydro = pace * cells * steps * self._hydro.seconds_per_cell(cells)
+        heat = 0.0
+        if iterations and self._heat is not None:
+            heat = iterations * self._heat.seconds_per_cell(cells)
+        if solves and self._solve is not None:
+            heat += solves * self._solve.seconds_per_cell(cells)
+        heat *= pace * cells
+        adaption = balance = 0.0
+        if work.adapts:
+            if self._adaption is not None:
+                adaption = self._adaption.seconds_per_cell(cells)
+            if self._connection is not None:
+                adaption += app.changed_share * self._connection.seconds_per_cell(cells)
+            adaption += app.divided_share * self._divide_s + app.combined_share * self._combine_s
+            adaption *= pace * cells
+            balance = self._balance_s + self._load_s(app.moved_share * cells)
+        reduction = app.reductions.of(steps, iterations) * self._reduction_s
+        return hydro, self._halo_s(work, iterations), heat, reduction, adaption, balance
+
+    def explain(self, work: Work | None = None) -> str:
+        """Describe a cycle in words, with the time of each part."""
+        work = self.application.work(1.0, self.ranks) if work is None else work
+        times = self.phase_times(work)
+        surface = self._surface(work)
+        scaled = "" if self.pace == 1.0 else f", {self.pace:.2f} times the time of the probe"
+        words = [
+            f"{self.application.name} on {counted(self.ranks, 'rank')} of "
+            f"{self.machine.name}, {self.on_node} per node: a cycle of {work.cells:,.0f} cells, "
+            f"{work.steps} steps and {self._expected(work):.0f} heat iterations takes "
+            f"{seconds(times.seconds)}.",
+            f"Computation: grind curve of {counted(self.on_node, 'rank')} per node{scaled}: "
+            f"hydro {seconds(times.hydro)}, heat {seconds(times.heat)}.",
+        ]
+        if self.ranks > 1:
+            factor = contention(surface, self.ranks, self.machine.ranks_per_node)
+            words.append(
+                f"In the {self.pattern.name} order {surface.cells:,.0f} cells come from "
+                f"{surface.messages:.0f} ranks in each of {surface.directions} directions, up to "
+                f"{surface.distance} ranks away, and {factor:.0f} messages share a node's "
+                f"NIC: halo {seconds(times.halo)}, reductions {seconds(times.reduction)}."
+            )
+        if work.adapts:
+            words.append(
+                f"The mesh is adapted ({seconds(times.adaption)}) and balanced "
+                f"({seconds(times.balance)})."
+            )
+        return " ".join([*words, *self.remarks])
+
+    def _expected(self, work: Work) -> float:
+        """Return the iterations of a cycle; those of a typical one if unknown."""
+        return self.application.iterations if math.isnan(work.iterations) else work.iterations
+
+    def _surface(self, work: Work) -> Surface:
+        if work.ghosts > 0.0:  # counted in the mesh, which is exact
+            known = max(1.0, work.messages)
+            return Surface(work.ghosts, known, min(self.ranks - 1, round(known)), 1)
+        return self.pattern.surface(work.cells, self.ranks)
+
+    def _halo_s(self, work: Work, iterations: float) -> float:
+        counts = [each.count.of(work.steps, iterations) for each in self.application.exchanges]
+        calls_s = self.pace * self._exchange_s * sum(counts)
+        if self.ranks == 1 or self._link is None:
+            return calls_s
+        surface = self._surface(work)
+        if surface.messages == 0.0:
+            return calls_s
+        each = surface.cells / surface.messages
+        total = 0.0
+        for exchange, count in zip(self.application.exchanges, counts, strict=True):
+            if count:
+                directions = surface.directions
+                if exchange.directions is not None:
+                    directions = min(directions, exchange.directions)
+                message_s = self._link.time_s(each * exchange.bytes_per_cell)
+                total += count * directions * surface.messages * message_s
+        return calls_s + contention(surface, self.ranks, self.machine.ranks_per_node) * total
+
+    def _load_s(self, moved: float) -> float:
+        """T_load: one message with all cells that move, and packing and unpacking them.
+
+        Within a node, the probed time of a moved cell includes the message.
+        """
+        if self._one_way is None or self.ranks == 1 or moved <= 0.0:
+            return 0.0
+        load_s = moved * self._move_s
+        if not load_s or self.ranks > self.machine.ranks_per_node:
+            load_s += self._one_way.time_s(moved * self.application.bytes_moved)
+        return load_s

@@ -1,0 +1,201 @@
+"""Predictions and decisions for any loop of your own code."""
+
+from __future__ import annotations
+
+import math
+from typing import SupportsFloat
+
+from hindmost.errors import UsageError
+from hindmost.models.adaptive.checkpoint_rule import CheckpointCost, CheckpointDecision, decide
+from hindmost.models.adaptive.cycle_judge import CycleJudge
+from hindmost.models.adaptive.cycle_verdict import CycleVerdict
+from hindmost.models.adaptive.limits import LimitDecision, TimeLimit
+from hindmost.models.adaptive.offline import OfflineModel
+from hindmost.models.adaptive.predictors import make
+from hindmost.models.adaptive.ratios import Ratios
+from hindmost.models.adaptive.work import Spent, Work
+from hindmost.models.results import LEVEL, Prediction
+
+
+class Predictor:
+    """Predicts the next iteration of a loop, and decides what to do before it.
+
+    Parameters
+    ----------
+    method : str
+        One of `hindmost.models.adaptive.predictors.PREDICTORS`, or ``online-N``.
+    level : float
+        Probability of the intervals, between 0 and 1.
+    model : OfflineModel, optional
+        Of a probed machine.
+    time_limit_s : float, optional
+        Limit of the run since this object was made, by the observed times.
+    risk : float
+        Accepted probability that the run overruns its limit.
+    mtbf_s : float, optional
+        Mean time between failures, which determines when checkpoints are due.
+    checkpoint : CheckpointCost, optional
+        Known cost of a checkpoint; observed checkpoints refine it.
+    restarts : bool
+        Whether to forget the cycles before a change of the machine.
+
+    Examples
+    --------
+    >>> predictor = Predictor(time_limit_s=3600.0)
+    >>> for cells in (1000, 1200, 1500):
+    ...     if not predictor.time_left_for(cells):
+    ...         break
+    ...     verdict = predictor.observe(1e-3 * cells, cells)
+    >>> round(predictor.predict(2000).seconds, 6)
+    2.0
+    """
+
+    def __init__(
+        self,
+        method: str = "shape-level",
+        *,
+        level: float = LEVEL,
+        model: OfflineModel | None = None,
+        time_limit_s: float | None = None,
+        risk: float = 0.01,
+        margin_s: float = 0.0,
+        mtbf_s: float | None = None,
+        checkpoint: CheckpointCost | None = None,
+        restarts: bool = True,
+    ) -> None:
+        if not 0.0 < level < 1.0:
+            raise UsageError(f"An interval at the level {level:g}; it must lie between 0 and 1.")
+        if mtbf_s is not None and not mtbf_s > 0.0:
+            raise UsageError(f"A mean time between failures of {mtbf_s:g} s; it must be above 0.")
+        self._predictor = make(method, model)
+        self._judge = CycleJudge(model)
+        self._restarts = restarts
+        self._level, self._mtbf_s = level, mtbf_s
+        self._ratios = Ratios()
+        self._checkpoint = CheckpointCost() if checkpoint is None else checkpoint
+        self._limit = None
+        if time_limit_s is not None:
+            self._limit = TimeLimit(time_limit_s, risk=risk, margin_s=margin_s)
+        self.elapsed_s = 0.0
+        """Total time of all observed cycles and checkpoints."""
+        self.since_checkpoint_s = 0.0
+        """Time computed since the last checkpoint."""
+
+    def predict(self, work: Work | SupportsFloat) -> Prediction:
+        """Predict the time of a cycle with this work; a number is a number of cells."""
+        return self._ratios.predict(self._predictor.predict_s(as_work(work)), self._level)
+
+    def observe(self, spent: Spent | SupportsFloat, work: Work | SupportsFloat) -> CycleVerdict:
+        """Observe the time of a cycle, in seconds or as `Spent`, and return the verdict.
+
+        Raises
+        ------
+        UsageError
+            A time that is not finite or not above 0.
+        """
+        if not isinstance(spent, Spent):
+            spent = Spent(seconds=float(spent))
+        if not (math.isfinite(spent.seconds) and spent.seconds > 0.0):
+            raise UsageError(f"A cycle took {spent.seconds:g} s; it must be finite and above 0.")
+        done = as_work(work)
+        predicted_s = self._predictor.predict_s(done)
+        if math.isfinite(predicted_s) and predicted_s > 0.0:
+            self._ratios.observe(spent.seconds / predicted_s)
+        verdict = self._judge.observe(spent, done)
+        self._predictor.observe(spent, done)
+        if self._restarts and verdict.change:
+            self._predictor.restart(verdict.keep, verdict.step)
+        self.elapsed_s += spent.seconds
+        self.since_checkpoint_s += spent.seconds
+        return verdict
+
+    def observe_checkpoint(self, seconds: float, work: Work | SupportsFloat) -> None:
+        """Observe the time of a checkpoint; the time since the last one restarts."""
+        self._checkpoint.observe(seconds, as_work(work).cells)
+        self.elapsed_s += seconds
+        self.since_checkpoint_s = 0.0
+
+    def checkpoint_due(
+        self,
+        work: Work | SupportsFloat,
+        *,
+        checkpoint_s: float | None = None,
+        interval: str = "optimum",
+        rounding: str = "nearest",
+    ) -> CheckpointDecision:
+        """Decide whether to write a checkpoint before a cycle with this work.
+
+        Parameters
+        ----------
+        checkpoint_s : float, optional
+            Its assumed time until one was observed.
+        interval : str
+            One of `hindmost.models.adaptive.checkpoints.INTERVALS`.
+        rounding : str
+            ``nearest``, or ``down`` as in the paper.
+
+        Raises
+        ------
+        UsageError
+            No mean time between failures was given to this object.
+        """
+        if self._mtbf_s is None:
+            raise UsageError(
+                "When a checkpoint is due depends on the mean time between failures, which was not "
+                "given; pass mtbf_s to Predictor."
+            )
+        done = as_work(work)
+        return decide(
+            since_s=self.since_checkpoint_s,
+            next_s=self._predictor.predict_s(done),
+            checkpoint_s=self._checkpoint.predict_s(done.cells, default_s=checkpoint_s or 0.0),
+            mtbf_s=self._mtbf_s,
+            interval=interval,
+            rounding=rounding,
+        )
+
+    def time_left_for(
+        self,
+        work: Work | SupportsFloat,
+        *,
+        elapsed_s: float | None = None,
+        checkpoint_s: float | None = None,
+        before_s: float = 0.0,
+        unknown_s: float = 0.0,
+    ) -> LimitDecision:
+        """Decide whether a cycle with this work, and a checkpoint after it, end before the limit.
+
+        Ask once before each cycle: if the cycle may start, its risk is spent.
+
+        Parameters
+        ----------
+        elapsed_s : float, optional
+            Time since the start of the run, if more passed than was observed.
+        checkpoint_s : float, optional
+            Assumed time of a checkpoint until one was observed; 0 for none.
+        before_s : float
+            Time of what precedes the cycle, as a checkpoint that is due.
+        unknown_s : float
+            Time that must remain for a cycle without a prediction.
+
+        Raises
+        ------
+        UsageError
+            No time limit was given to this object.
+        """
+        if self._limit is None:
+            raise UsageError("There is no time limit to keep; pass time_limit_s to Predictor.")
+        done = as_work(work)
+        return self._limit.decide(
+            elapsed_s=self.elapsed_s if elapsed_s is None else elapsed_s,
+            predicted_s=self._predictor.predict_s(done),
+            ratios=self._ratios,
+            checkpoint_s=self._checkpoint.predict_s(done.cells, default_s=checkpoint_s or 0.0),
+            before_s=before_s,
+            unknown_s=unknown_s,
+        )
+
+
+def as_work(work: Work | SupportsFloat) -> Work:
+    """Return a number as the work of that number of cells."""
+    return work if isinstance(work, Work) else Work(cells=float(work))

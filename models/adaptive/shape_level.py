@@ -1,0 +1,153 @@
+"""Shape times level: the expected time of each phase, times a robust level of the measured ones.
+
+It improves on the paper's online model in three ways: each phase has its own cost, which separates
+cycles with adaption from those without; the time of heat follows its iterations; and one disturbed
+cycle does not change the level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import exp
+
+from hindmost.models.adaptive.iterations import IterationForecast
+from hindmost.models.adaptive.level import Level
+from hindmost.models.adaptive.offline import OfflineModel
+from hindmost.models.adaptive.online import UNKNOWN
+from hindmost.models.adaptive.work import PHASES, Spent, Work, iterations_done
+
+Shape = Callable[[Work, float], tuple[float, ...]]
+"""The expected time of each phase, in the order of `PHASES`; each phase may have its own unit."""
+
+HYDRO, ADAPTION = PHASES.index("hydro"), PHASES.index("adaption")
+SOME_S = 1e-9
+"""Replaces a time of 0, which has no logarithm."""
+
+
+def learnt_shape(work: Work, iterations: float) -> tuple[float, ...]:
+    """Return the shape without probes: costs proportional to cells, steps, iterations, messages."""
+    cells, steps = work.cells, work.steps
+    if work.adapts:
+        return cells * steps, steps + iterations, cells * iterations, steps + iterations, cells, 1.0
+    return cells * steps, steps + iterations, cells * iterations, steps + iterations, 0.0, 0.0
+
+
+class ShapeLevel:
+    """Predicts the sum over phases of shape times level, the level of measured over shape.
+
+    Parameters
+    ----------
+    model : OfflineModel, optional
+        Gives the shape. Without it, costs are proportional to cells and steps, cells and
+        iterations, or messages, and the level learns their scale.
+    calm : bool
+        Whether the levels are calm; see `Level`.
+
+    Notes
+    -----
+    If only whole cycles are timed, cycles with and without adaption have separate levels, relative
+    to the sum of the shape (without probes: cells times steps).
+    """
+
+    __slots__ = ("_iterations", "_levels", "_model", "_phases", "_shape", "_whole", "name")
+
+    def __init__(
+        self, model: OfflineModel | None = None, *, name: str = "shape-level", calm: bool = False
+    ) -> None:
+        self.name = name
+        self._model = model
+        self._shape: Shape = learnt_shape if model is None else model.phases_s
+        self._levels = tuple(Level(calm=calm) for _ in (*PHASES, "other"))
+        self._whole = (Level(calm=calm), Level(calm=calm))  # without and with adaption
+        usual = 0.0 if model is None else model.application.iterations
+        self._iterations = IterationForecast(usual)
+        self._phases = False
+
+    def predict_s(self, work: Work) -> float:
+        """Return the time of the next cycle."""
+        return self.expected_s(work, self._iterations.predict(work.iterations))
+
+    def knows(self, work: Work) -> bool:
+        """Return whether a cycle of this kind, with or without adaption, was observed."""
+        if self._phases:
+            return self._levels[ADAPTION if work.adapts else HYDRO].known
+        return self._whole[work.adapts].known
+
+    def expected_s(self, work: Work, iterations: float) -> float:
+        """Return the time of a cycle with these iterations at the current level."""
+        parts = self.expected_phases_s(work, iterations)
+        return sum(parts) if parts else UNKNOWN
+
+    def expected_phases_s(self, work: Work, iterations: float) -> tuple[float, ...]:
+        """Return that time by phase; only the whole if phases are unknown, empty if all is."""
+        if not self._phases:
+            whole = self._whole_s(work, iterations)
+            return () if whole is None else (whole,)
+        shape = self._shape(work, iterations)
+        levels = self._levels
+        pace = exp(levels[0].value) if self._model is not None else 0.0
+        found = []
+        for part, level in zip(shape, levels, strict=False):
+            if part <= 0.0:
+                found.append(0.0)
+            elif level.known:
+                found.append(part * exp(level.value))
+            else:  # not observed yet: assume the level of hydro if the shape is in seconds
+                found.append(part * pace)
+        other = levels[-1]
+        if other.known:
+            found[0] += work.steps * exp(other.value)
+        return tuple(found)
+
+    def observe(self, spent: Spent, work: Work) -> None:
+        """Observe a cycle, by phase if phases were timed."""
+        iterations = iterations_done(spent, work)
+        self._iterations.take(spent, work)
+        shape = self._shape(work, iterations)
+        disturbed = spent.disturbed
+        if not spent.phases_s:
+            basis = self._basis(work, shape)
+            if basis > 0.0:
+                self._whole[work.adapts].observe(max(SOME_S, spent.seconds) / basis, disturbed)
+            return
+        self._phases = True
+        for part, took, level in zip(shape, spent.phases_s, self._levels, strict=False):
+            if part > 0.0:
+                level.observe((took if took > SOME_S else SOME_S) / part, disturbed)
+        rest = spent.seconds - sum(spent.phases_s)
+        if rest > 1e-3 * spent.seconds and work.steps:
+            self._levels[-1].observe(rest / work.steps, disturbed)
+
+    def renew(self, cycles: Sequence[tuple[Spent, Work]]) -> None:
+        """Observe cycles, and forget earlier ones for the phases that these had."""
+        for spent, work in cycles:
+            self.observe(spent, work)
+        for phase, level in zip((*PHASES, "other"), self._levels, strict=True):
+            if phase not in ("adaption", "balance") or all(work.adapts for _, work in cycles):
+                level.restart(len(cycles))
+        for adapts, level in enumerate(self._whole):
+            if all(work.adapts == bool(adapts) for _, work in cycles):
+                level.restart(len(cycles))
+
+    def restart(self, keep: int, factor: float) -> None:
+        """Restart the levels with the last cycles; scale those of rare phases by the factor."""
+        for level, phase in zip(self._levels, (*PHASES, "other"), strict=True):
+            if phase in ("adaption", "balance"):
+                level.shift(factor)
+            else:
+                level.restart(keep)
+        for level in self._whole:
+            level.shift(factor)
+
+    def _basis(self, work: Work, shape: tuple[float, ...]) -> float:
+        return work.cells * work.steps if self._model is None else sum(shape)
+
+    def _whole_s(self, work: Work, iterations: float) -> float | None:
+        plain, adapting = self._whole
+        level = adapting if work.adapts else plain
+        if not level.known:
+            level = plain if work.adapts else adapting
+        basis = self._basis(work, self._shape(work, iterations))
+        if not level.known:
+            return basis if self._model is not None else None
+        return basis * exp(level.value)

@@ -1,0 +1,123 @@
+"""What models need of the bodies of all ranks, where only some ranks keep their records.
+
+Sums, least and greatest values over the ranks are exact however many there are, and cost one
+number a body. With them the models of whole bodies are those of a complete run, and max-plus is
+bounded (`hindmost.models.noise.bounded`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.models.laws.sample import Sample
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BodyExtremes:
+    """The bodies of all ranks, as a few numbers a body and a histogram.
+
+    Attributes
+    ----------
+    least, most, mean, deviation : float64 array, shape (iteration,), seconds
+        Of the times of the ranks.
+    work_most : float64 array, shape (iteration,), seconds
+        The most own work of any rank.
+    wait_least : float64 array, shape (iteration,), seconds
+        The least time without own work of any rank.
+    bin_count : int64 array, shape (bin,)
+        Bodies of all ranks by their time, without those that only fill a pipeline (prologue).
+    bin_mean, bin_deviation : float64 array, shape (bin,), seconds
+        Of the bodies in a bin; bins ascend, and none is empty.
+    """
+
+    least: NDArray[np.float64]
+    most: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    deviation: NDArray[np.float64]
+    work_most: NDArray[np.float64]
+    wait_least: NDArray[np.float64]
+    bin_count: NDArray[np.int64]
+    bin_mean: NDArray[np.float64]
+    bin_deviation: NDArray[np.float64]
+
+    @property
+    def mean_s(self) -> float:
+        """Mean of all bodies on all ranks, in seconds."""
+        return float(self.mean.mean())
+
+    @property
+    def deviation_s(self) -> float:
+        """Standard deviation of all bodies on all ranks, in seconds."""
+        return float(np.sqrt((self.deviation**2).mean() + self.mean.var()))
+
+    def sample(self, fill: NDArray[np.bool_]) -> Sample:
+        """Return the bodies that laws are fitted to.
+
+        Parameters
+        ----------
+        fill : bool array, shape (iteration,)
+            Bodies that only fill a pipeline; not all of them.
+        """
+        return Sample(
+            point=self.bin_mean,
+            count=self.bin_count.astype(np.float64),
+            variance=self.bin_deviation**2,
+            smallest=float(self.least[~fill].min()),
+            largest=float(self.most[~fill].max()),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventExtremes:
+    """The events of all ranks, whose sequence is the same on all.
+
+    Attributes
+    ----------
+    segment : float array, shape (iteration, event), seconds
+        The most own work of any rank before an event, with the time in posts and sends.
+    rest : float array, shape (iteration,), seconds
+        The most own work of any rank after the last event.
+    stretch : float array, shape (iteration, event), seconds
+        At a blocking reduction: the most own work of any rank since the reduction before, or since
+        the cycle began; elsewhere 0.
+    tail : float array, shape (iteration,), seconds
+        At the last body of a cycle: the same from the last reduction to the end; elsewhere 0.
+    duration_least : float array, shape (iteration, event), seconds
+        The least time of any rank in an event.
+    """
+
+    segment: NDArray[np.floating[Any]]
+    rest: NDArray[np.floating[Any]]
+    stretch: NDArray[np.floating[Any]]
+    tail: NDArray[np.floating[Any]]
+    duration_least: NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllRanks:
+    """All ranks of a solve of which only some have columns.
+
+    Attributes
+    ----------
+    ranks : int
+    kept : int64 array, shape (column,)
+        Numbers of the ranks that have columns, ascending.
+    total_s : float64 array, shape (rank,), seconds
+        The time of all bodies of every rank.
+    bodies : BodyExtremes
+    halos : bool
+        Whether any ranks exchange halos.
+    events : EventExtremes or None
+        None where events were not recorded, or ranks did not have the same.
+    """
+
+    ranks: int
+    kept: NDArray[np.int64]
+    total_s: NDArray[np.float64]
+    bodies: BodyExtremes
+    halos: bool
+    events: EventExtremes | None = None

@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.special import lambertw
+
+from hindmost.errors import DataError, UsageError
+from hindmost.models.adaptive.checkpoint_rule import CheckpointCost, decide, due
+from hindmost.models.adaptive.checkpoints import (
+    INTERVALS,
+    daly_first_s,
+    daly_s,
+    optimum_s,
+    waste,
+    young_s,
+)
+from hindmost.models.adaptive.machine import Machine
+from hindmost.models.adaptive.simulate import CheckpointPlan, best_plan, plan, plan_by_rule
+from hindmost.models.synthetic.cycles import CycleLaw, draw_cycles
+
+DAY = 86_400.0
+
+
+@pytest.mark.parametrize(
+    ("delta", "mtbf", "young", "higher", "exact"),
+    [
+        (10, 600, 109.5, 102.98, 102.98),
+        (60, 600, 268.0, 229.8, 229.9),
+        (300, 3600, 1469.0, 1276.5, 1276.9),
+        (10, DAY, 1314.5, 1307.9, 1307.9),
+    ],
+)
+def test_intervals_of_the_facts(
+    delta: float, mtbf: float, young: float, higher: float, exact: float
+) -> None:
+    assert young_s(delta, mtbf) == pytest.approx(young, abs=0.7 if young > 200 else 0.06)
+    assert daly_s(delta, mtbf) == pytest.approx(higher, abs=0.06)
+    assert optimum_s(delta, mtbf) == pytest.approx(exact, abs=0.06)
+    assert daly_s(delta, mtbf) == pytest.approx(optimum_s(delta, mtbf), rel=5e-4)
+
+
+def test_wastes_of_the_facts() -> None:
+    assert daly_first_s(10, 600) == pytest.approx(99.5, abs=0.06)
+    for tau, percent in ((young_s(10, 600), 20.76), (daly_first_s(10, 600), 20.73)):
+        assert 100 * waste(tau, 10, 600) == pytest.approx(percent, abs=0.005)
+    assert 100 * waste(daly_s(10, 600), 10, 600) == pytest.approx(20.720, abs=5e-4)
+    assert 100 * waste(young_s(60, 600), 60, 600) == pytest.approx(62.9, abs=0.06)
+    assert 100 * waste(daly_s(60, 600), 60, 600) == pytest.approx(62.12, abs=0.005)
+
+
+@pytest.mark.parametrize("ratio", [1e-9, 1e-6, 1e-3, 0.0099, 0.0101, 0.1, 1.0, 5.0, 30.0])
+def test_the_optimum_is_lambert_s(ratio: float) -> None:
+    expected = 1.0 + float(lambertw(-math.exp(-1.0 - ratio)).real)
+    # Near the branch point scipy's own argument has lost the digits that ratio had.
+    tolerance = 1e-9 + 1e-15 / ratio
+    assert optimum_s(ratio * 7.0, 7.0) == pytest.approx(7.0 * expected, rel=tolerance)
+    if ratio < 1.0:
+        tau = optimum_s(ratio, 1.0)
+        assert math.exp(tau + ratio) * (1.0 - tau) == pytest.approx(1.0, rel=1e-12)
+
+
+def test_nothing_wastes_less_than_the_optimum() -> None:
+    best = optimum_s(30, 600, 50)
+    least = waste(best, 30, 600, 50)
+    assert all(waste(best * factor, 30, 600, 50) > least for factor in (0.7, 0.97, 1.03, 1.4))
+
+
+def test_beyond_two_mtbf_daly_s_interval_is_the_mtbf() -> None:
+    assert daly_s(1200, 600) == 600
+    assert daly_first_s(10, 600, 100) == pytest.approx(math.sqrt(20 * 700) - 10)
+
+
+def test_times_that_cannot_be() -> None:
+    for interval in INTERVALS.values():
+        with pytest.raises(UsageError, match="mean time between failures"):
+            interval(1.0, 0.0, 0.0)
+        with pytest.raises(UsageError, match="checkpoint of -1"):
+            interval(-1.0, 1.0, 0.0)
+
+
+def figure_4() -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Return cycles as on 16 Itanium-2: about 4.0 s for 27 of them, then 6.8 s."""
+    return np.array([4.0] * 27 + [6.8] * 33)
+
+
+def test_figure_4_checkpoints_after_cycles_27_and_43() -> None:
+    cycles = figure_4()
+    found = plan_by_rule(cycles, cycles, 10.0, lambda delta: young_s(delta, 600), rounding="down")
+    assert found.after[:2] == (27, 43)
+
+
+def test_rounding_down_makes_intervals_too_short() -> None:
+    assert due(80.0, 40.0, 109.5, rounding="down")  # 120 would exceed it
+    assert not due(80.0, 40.0, 109.5)  # but is nearer
+    assert due(96.0, 40.0, 109.5)
+    assert not due(0.0, 1000.0, 109.5)
+    assert not due(0.0, 1000.0, 109.5, rounding="down")
+    random = np.random.default_rng(1)
+    cycles = random.uniform(15.0, 25.0, 20_000)
+    for rounding, bias in (("nearest", 0.0), ("down", -10.0)):
+        made = plan_by_rule(cycles, cycles, 0.0, lambda _: 109.5, rounding=rounding)
+        length = made.compute_s / (len(made.after) + 1)
+        assert length - 109.5 == pytest.approx(bias, abs=1.0)
+    with pytest.raises(UsageError, match="choose nearest or down"):
+        due(1.0, 1.0, 1.0, rounding="up")
+
+
+def test_the_best_plan_is_that_of_brute_force() -> None:
+    random = np.random.default_rng(3)
+    cycles, cost = random.uniform(10, 80, 9), random.uniform(5, 15, 9)
+    found = best_plan(cycles, cost, 200.0, 20.0)
+    every = [
+        plan(cycles, cost, tuple(k + 1 for k in range(8) if mask >> k & 1)) for mask in range(256)
+    ]
+    assert found.after == min(every, key=lambda one: one.expected_s(200.0, 20.0)).after
+
+
+def failing_runs(
+    made: CheckpointPlan, mtbf_s: float, *, restart_s: float = 0.0, runs: int = 1000, seed: int = 0
+) -> NDArray[np.float64]:
+    """Draw runs with exponential failures and return their wall times.
+
+    A failure throws the run back to the begin of its segment; each further attempt begins with a
+    restart, into which a failure can fall as well.
+    """
+    random = np.random.default_rng(seed)
+    shape = (runs, made.segments_s.size)
+    first = np.broadcast_to(made.segments_s, shape)
+    wall = np.zeros(shape)
+    start = random.exponential(mtbf_s, shape)
+    failed = start < first
+    wall += np.where(failed, start, first)
+    place = np.nonzero(failed)
+    again = first[place] + restart_s
+    while again.size:
+        lasts = random.exponential(mtbf_s, again.size)
+        fails = lasts < again
+        wall[place] += np.where(fails, lasts, again)
+        place = tuple(axis[fails] for axis in place)
+        again = again[fails]
+    total: NDArray[np.float64] = wall.sum(axis=1)
+    return total
+
+
+@pytest.mark.parametrize("restart", [0.0, 30.0])
+def test_drawn_failures_cost_what_the_formula_says(restart: float) -> None:
+    made = plan(np.full(40, 25.0), 10.0, tuple(range(4, 40, 4)))
+    runs = failing_runs(made, 600.0, restart_s=restart, runs=20_000, seed=4)
+    expected = made.expected_s(600.0, restart)
+    assert expected == pytest.approx(1000.0 * (1 + waste(100.0, 10.0, 600.0, restart)))
+    assert runs.mean() == pytest.approx(expected, abs=4 * runs.std() / math.sqrt(runs.size))
+
+
+@pytest.mark.parametrize("mtbf_s", [5.0, 20.0, 100.0])
+@pytest.mark.parametrize("interval", ["young", "daly", "optimum"])
+def test_the_rule_wastes_within_half_a_point_of_the_optimum(mtbf_s: float, interval: str) -> None:
+    # Each cycle is predicted to take as long as the one before, and checkpoints grow with cells.
+    # The optimum knows all cycles and where the run ends; in a long run the end matters little.
+    drawn = draw_cycles(CycleLaw(cycles=3000, growth=3.0, wander=0.0), 1)
+    cycles = drawn.seconds
+    cost = 0.01 + 5e-6 * np.array([work.cells for work in drawn.work])
+    predicted = np.concatenate([cycles[:1], cycles[:-1]])
+    made = plan_by_rule(
+        cycles, predicted, cost, lambda delta: INTERVALS[interval](delta, mtbf_s, 0.0)
+    )
+    best = best_plan(cycles, cost, mtbf_s)
+    rule = failing_runs(made, mtbf_s, runs=4000, seed=1).mean() / made.compute_s - 1
+    least = failing_runs(best, mtbf_s, runs=4000, seed=2).mean() / best.compute_s - 1
+    assert abs(made.expected_waste(mtbf_s) - best.expected_waste(mtbf_s)) < 0.002
+    assert abs(rule - least) < 0.005
+
+
+def test_the_cost_of_a_checkpoint_is_learnt() -> None:
+    random = np.random.default_rng(0)
+    cost = CheckpointCost()
+    assert cost.predict_s(5000, default_s=3.0) == 3.0
+    cost.observe(0.2, 1000)
+    assert cost.predict_s(2000) == pytest.approx(0.4)  # nothing tells latency and rate apart yet
+    cost = CheckpointCost()
+    for k, cells in enumerate(np.linspace(1000, 8000, 12)):
+        slow = 5.0 if k == 5 else 1.0
+        cost.observe(slow * (0.1 + 1e-5 * cells) * (1 + 0.01 * random.standard_normal()), cells)
+    assert cost.predict_s(20_000) == pytest.approx(0.3, rel=0.05)
+    machine = Machine(
+        name="x", ranks_per_node=1, checkpoint_latency_s=0.1, checkpoint_bytes_per_s=5e6
+    )
+    known = CheckpointCost.of_machine(machine, 50.0)
+    assert known.predict_s(10_000) == pytest.approx(0.2)
+    for _ in range(3):
+        known.observe(0.4, 10_000)
+    assert known.predict_s(20_000) == pytest.approx(0.6)
+
+
+def test_a_decision_says_why() -> None:
+    decision = decide(since_s=110.0, next_s=10.0, checkpoint_s=10.0, mtbf_s=600.0)
+    assert decision
+    assert decision.explain().startswith("Checkpoint now: 110 s")
+    assert not decide(since_s=20.0, next_s=10.0, checkpoint_s=10.0, mtbf_s=600.0)
+    assert not decide(since_s=200.0, next_s=math.nan, checkpoint_s=10.0, mtbf_s=600.0)
+    with pytest.raises(UsageError, match="choose young, daly-1, daly or optimum"):
+        decide(since_s=1, next_s=1, checkpoint_s=1, mtbf_s=1, interval="best")
+
+
+def test_plans_refuse_nonsense() -> None:
+    with pytest.raises(DataError, match="above 0"):
+        plan([1.0, 0.0], 1.0, ())
+    with pytest.raises(DataError, match="ascend and lie in 1 to 2"):
+        plan([1.0, 1.0], 1.0, (2, 1))

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hindmost.models.adaptive.geometry import Curve, Slab, contention
+
+
+def slab_by_counting(side: int, thickness_cells: int, dimensions: int) -> tuple[int, int]:
+    """Return surface and distance of the middle rank when a cube is cut in row order, counted."""
+    cells = np.arange(side**dimensions).reshape((side,) * dimensions)
+    ranks = cells // thickness_cells
+    owner = int(ranks.max()) // 2
+    mine = ranks == owner
+    above = np.zeros_like(mine)
+    above[1:] |= mine[:-1]
+    remote = above & ~mine
+    distance = 0 if not remote.any() else int(np.max(ranks[remote]) - owner)
+    return int(remote.sum()), distance
+
+
+@pytest.mark.parametrize(("side", "ranks"), [(16, 2), (16, 4), (16, 8), (32, 8)])
+@pytest.mark.parametrize("dimensions", [2, 3])
+def test_the_slab_surface_is_that_of_a_cube_cut_in_rows(
+    side: int, ranks: int, dimensions: int
+) -> None:
+    cells = side**dimensions // ranks
+    counted, distance = slab_by_counting(side, cells, dimensions)
+    surface = Slab(dimensions=dimensions).surface(cells, ranks)
+    assert surface.cells == pytest.approx(counted)
+    assert surface.distance == distance == 1
+
+
+@pytest.mark.parametrize(
+    ("cells", "ranks", "distance"),
+    [(4000, 16, 1), (4000, 22, 1), (4000, 23, 2), (4000, 64, 3), (4000, 256, 6), (4000, 1024, 13)],
+)
+def test_the_distance_grows_as_the_facts_say(cells: int, ranks: int, distance: int) -> None:
+    assert Slab().distance(cells, ranks) == distance
+
+
+@pytest.mark.parametrize(("cells", "crossover"), [(4000, 22.4), (13_500, 41.1), (80_000, 100.0)])
+def test_the_surface_saturates_where_slabs_are_two_cells_thick(
+    cells: int, crossover: float
+) -> None:
+    slab, at = Slab(), np.sqrt(cells / 8.0)
+    assert at == pytest.approx(crossover, rel=2e-3)
+    # At P* a slab is two cells thick: its face is half of its cells, and no more after that.
+    assert (cells * at) ** (2 / 3) == pytest.approx(cells / 2)
+    below, above = slab.surface(cells, int(0.8 * at)), slab.surface(cells, int(4 * at))
+    assert below.cells < cells / 2 == above.cells
+
+
+def test_two_dimensions_cross_over_at_a_quarter_of_the_cells() -> None:
+    slab = Slab(dimensions=2)
+    assert slab.surface(4096, 1024).cells == 2048.0
+    assert slab.surface(4096, 16).cells == 256.0
+    assert [slab.distance(4096, ranks) for ranks in (2, 1024, 1025, 4096)] == [1, 1, 2, 2]
+
+
+def morton_surface(bits: int, ranks: int) -> list[int]:
+    """Return the cells outside each rank that touch it, by counting on a square."""
+    side = 2**bits
+    i, j = np.meshgrid(np.arange(side), np.arange(side), indexing="ij")
+    key = np.zeros((side, side), int)
+    for bit in range(bits):
+        key |= ((i >> bit) & 1) << (2 * bit + 1) | ((j >> bit) & 1) << (2 * bit)
+    owner = key // (side * side // ranks)
+    found = []
+    for rank in range(ranks):
+        mine = np.pad(owner == rank, 1)
+        near = mine[2:, 1:-1] | mine[:-2, 1:-1] | mine[1:-1, 2:] | mine[1:-1, :-2]
+        found.append(int((near & (owner != rank)).sum()))
+    return found
+
+
+@pytest.mark.parametrize("ranks", [2, 4, 16, 64])
+def test_the_curve_surface_is_that_of_a_square_in_morton_order(ranks: int) -> None:
+    counted = morton_surface(6, ranks)
+    surface = Curve().surface(64 * 64 / ranks, ranks)
+    assert surface.cells == pytest.approx(max(counted))
+
+
+def test_the_curve_surface_does_not_grow_with_ranks() -> None:
+    assert Curve().surface(4096, 4096).cells == Curve().surface(4096, 64).cells == 256.0
+    assert Curve(dimensions=3).surface(4096, 4096).cells == pytest.approx(6 * 256.0)
+
+
+@pytest.mark.parametrize("pattern", [Slab(), Slab(dimensions=2), Curve(), Curve(dimensions=3)])
+def test_one_rank_exchanges_nothing(pattern: Slab | Curve) -> None:
+    assert pattern.surface(4096, 1).cells == pattern.surface(4096, 1).messages == 0.0
+
+
+def test_ranks_of_a_node_share_its_way_out() -> None:
+    slab = Slab()
+    for ranks, factor in ((4, 1.0), (16, 1.0), (64, 3.0), (1024, 4.0)):  # min(PED, 4)
+        assert contention(slab.surface(4000, ranks), ranks, 4) == factor

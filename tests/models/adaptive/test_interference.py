@@ -1,0 +1,317 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from hindmost.errors import UsageError
+from hindmost.models.adaptive.cycle_verdict import CycleKind, CycleVerdict, periods
+from hindmost.models.adaptive.interference import Interference
+from hindmost.models.adaptive.offline import OfflineModel
+from hindmost.models.adaptive.panel import Panel
+from hindmost.models.adaptive.states import change_of_machine
+from hindmost.models.adaptive.work import Spent, Work
+from hindmost.models.synthetic.cycles import CycleLaw, draw_cycles
+
+LAWS = {
+    "quiet": CycleLaw(),
+    "two ranks": CycleLaw(message_s=5e-6, noise=0.03, phase_noise=0.02, spikes=0.06, steps=8),
+    "correlated": CycleLaw(noise=0.03, correlation=0.8),
+    "loaded": CycleLaw(noise=0.05, phase_noise=0.03, spikes=0.1, spike=0.3),
+}
+
+
+def undisturbed(law: CycleLaw, cycles: int, seed: int) -> NDArray[np.float64]:
+    """Return logarithms of measured over true times, in blocks that are drawn again."""
+    random = np.random.default_rng(seed)
+    drawn = [draw_cycles(law, 10 * seed + k) for k in range(2)]
+    pool = np.concatenate([np.log(one.seconds / one.denoised) for one in drawn])
+    blocks = random.integers(0, pool.size - 10, math.ceil(cycles / 10))
+    logs: NDArray[np.float64] = pool[blocks[:, None] + np.arange(10)].ravel()[:cycles]
+    return logs
+
+
+def judged(test: Interference, logs: NDArray[np.float64]) -> list[CycleVerdict]:
+    return [test.observe(math.exp(value), 1.0) for value in logs]
+
+
+def steady(law: CycleLaw) -> CycleLaw:
+    return replace(law, growth=1.0, drift=0.0, wander=0.0, iterations=(20.0, 20.0))
+
+
+def bootstrapped(law: CycleLaw, cycles: int, seed: int) -> Iterator[tuple[Work, Spent]]:
+    """Yield undisturbed cycles of steady work, in blocks of ten that are drawn again."""
+    pool = draw_cycles(replace(steady(law), cycles=2000), seed)
+    for block in np.random.default_rng(seed).integers(0, 200, cycles // 10):
+        last = slice(10 * block, 10 * block + 10)
+        yield from zip(pool.work[last], pool.spent[last], strict=True)
+
+
+def watched(
+    cycles: Iterable[tuple[Work, Spent]], model: OfflineModel | None
+) -> tuple[list[CycleVerdict], float]:
+    """Return what a panel says of cycles, and measured over baseline as it holds it to be usual."""
+    test = Interference()
+    panel = Panel(("online-1",), model=model, interference=test)
+    for work, spent in cycles:
+        panel.predict(work)
+        panel.observe(spent)
+    return panel.verdicts, test.usual
+
+
+@pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
+@pytest.mark.parametrize(("adapts_every", "probed"), [(1, False), (1, True), (5, False)])
+def test_at_most_one_change_in_1000_undisturbed_cycles_and_a_level_that_stays(
+    law: CycleLaw, adapts_every: int, probed: bool, model_of: Callable[..., OfflineModel]
+) -> None:
+    law = replace(law, adapts_every=adapts_every)
+    cycles = bootstrapped(law, 20_000, 1001)
+    verdicts, usual = watched(cycles, model_of(law, pace=1.1) if probed else None)
+    assert sum(verdict.change for verdict in verdicts) <= 20  # of any kind, and back again
+    assert usual == pytest.approx(1.0 / 1.1 if probed else 1.0, rel=0.06)
+
+
+@pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
+@pytest.mark.parametrize("adapts_every", [1, 5])
+@pytest.mark.parametrize("probed", [False, True])
+def test_a_panel_finds_a_twofold_slowdown_within_two_cycles(
+    law: CycleLaw, adapts_every: int, probed: bool, model_of: Callable[..., OfflineModel]
+) -> None:
+    law = replace(law, adapts_every=adapts_every, cycles=62)
+    model = model_of(law, pace=1.1) if probed else None
+    slowdown = np.where(np.arange(62) < 60, 1.0, 2.0)
+    found = []
+    for seed in range(1000, 1050):
+        drawn = draw_cycles(law, seed, slowdown=slowdown)
+        verdicts, _ = watched(zip(drawn.work, drawn.spent, strict=True), model)
+        found.append(any(verdict.kind == CycleKind.SLOWER for verdict in verdicts[60:]))
+    assert np.mean(found) >= 0.96
+
+
+@pytest.mark.parametrize("adapts_every", [1, 5])
+@pytest.mark.parametrize("begin", [6, 7, 8, 9, 12])
+def test_an_early_slowdown_is_told_as_slower(adapts_every: int, begin: int) -> None:
+    law = replace(LAWS["quiet"], adapts_every=adapts_every, cycles=30, spikes=0.0)
+    for seed in range(1000, 1010):
+        drawn = draw_cycles(law, seed, slowdown=np.where(np.arange(30) < begin, 1.0, 2.0))
+        verdicts, _ = watched(zip(drawn.work, drawn.spent, strict=True), None)
+        changes = [verdict for verdict in verdicts if verdict.change]
+        assert [change.kind for change in changes] == [CycleKind.SLOWER]
+        # Without a model the second cycle with adaption is the first that can be set off.
+        assert changes[0].cycle <= max(10, begin + 1) + (2 if adapts_every == 5 else 0)
+        # Slow cycles among the first eight have gone into the baseline that is learnt.
+        assert verdicts[-1].level == pytest.approx(2.0, rel=0.06 if begin >= 8 else 0.25)
+
+
+@pytest.mark.parametrize("adapts", [False, True])
+def test_right_skewed_times_move_no_level(adapts: bool) -> None:
+    random, test = np.random.default_rng(1), Interference()
+    work = Work(cells=1e4, adapts=adapts)
+    for value in 0.03 * random.exponential(size=20_000):
+        assert not test.observe(math.exp(value), 1.0, work=work).change
+    assert test.usual == pytest.approx(math.exp(0.03 * math.log(2.0)), abs=0.02)
+
+
+def test_missed_work_that_ends_leaves_the_level_where_it_was(
+    model_of: Callable[..., OfflineModel],
+) -> None:
+    law = replace(steady(LAWS["quiet"]), spikes=0.0, adapts_every=1, heat_s=80e-9, cycles=200)
+    for model in (None, model_of(law)):
+        drawn = draw_cycles(law, 1001)
+        cycles = []
+        for k, (work, spent) in enumerate(zip(drawn.work, drawn.spent, strict=True)):
+            phases = list(spent.phases_s)
+            phases[2] *= 3.0 if 60 <= k < 120 else 1.0
+            cycles.append((work, replace(spent, phases_s=tuple(phases), seconds=sum(phases))))
+        verdicts, usual = watched(cycles, model)
+        changes = [verdict for verdict in verdicts if verdict.change]
+        assert [change.kind for change in changes] == [CycleKind.WORK, CycleKind.WORK]
+        assert [60 <= changes[0].cycle <= 61, 120 <= changes[1].cycle <= 121] == [True, True]
+        assert usual == pytest.approx(1.0, rel=0.03)
+        assert {verdict.level for verdict in verdicts} == {1.0}
+
+
+def test_two_spikes_are_told_to_have_passed() -> None:
+    logs = undisturbed(replace(LAWS["quiet"], spikes=0.0), 120, 2)
+    logs[[60, 61]] += math.log(2.0)
+    changes = [verdict for verdict in judged(Interference(), logs) if verdict.change]
+    assert [change.kind for change in changes] == [CycleKind.SLOWER, CycleKind.FASTER]
+    assert changes[1].cycle <= 72
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "usual", "kind", "words"),
+    [
+        (0.0, 2.0, False, CycleKind.SLOWER, "slower: 2.00x its baseline time, for the same work"),
+        (2.0, 3.0, False, CycleKind.SLOWER, "slower: 3.00x its baseline time (before: 2.00x), for"),
+        (0.3, 0.5, False, CycleKind.SLOWER, "slower: 0.50x its baseline time (before: 0.30x)."),
+        (0.5, 2.0, False, CycleKind.SLOWER, "slower: 2.00x its baseline time (before: 0.50x), for"),
+        (0.5, 1.01, True, CycleKind.SLOWER, "back at its baseline (before: 0.50x)."),
+        (0.0, 0.5, False, CycleKind.FASTER, "faster: 0.50x its baseline time."),
+        (0.5, 0.3, False, CycleKind.FASTER, "faster: 0.30x its baseline time (before: 0.50x)."),
+        (3.0, 2.0, False, CycleKind.FASTER, "faster: 2.00x its baseline time (before: 3.00x)."),
+        (2.0, 0.5, False, CycleKind.FASTER, "faster: 0.50x its baseline time (before: 2.00x)."),
+        (2.0, 1.01, True, CycleKind.FASTER, "back at its baseline (before: 2.00x)."),
+    ],
+)
+def test_words_are_right_wherever_the_levels_lie(
+    old: float, new: float, usual: bool, kind: CycleKind, words: str
+) -> None:
+    level = math.log(old) if old else 0.0
+    told = change_of_machine(level, math.log(new), usual=usual, place="for the same work")
+    assert told[0] == kind
+    assert words in told[1]
+    assert told[1].endswith(".")
+
+
+@pytest.mark.parametrize(("freedom", "scale"), [(1.5, 0.02), (2.0, 0.02), (3.0, 0.05)])
+def test_heavy_tails_raise_no_alarm(freedom: float, scale: float) -> None:
+    random = np.random.default_rng(7)
+    logs = np.clip(scale * random.standard_t(freedom, 20_000), -0.5, 3.0)
+    assert sum(verdict.kind == CycleKind.SLOWER for verdict in judged(Interference(), logs)) <= 20
+
+
+@pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
+def test_a_twofold_slowdown_is_found_within_two_cycles_and_its_end_too(law: CycleLaw) -> None:
+    begins, ends, levels = [], [], []
+    for seed in range(60):
+        logs = undisturbed(law, 100, seed + 1)
+        logs[60:80] += math.log(2.0)
+        verdicts = judged(Interference(), logs)
+        begins.append(any(verdicts[k].kind == CycleKind.SLOWER for k in (60, 61)))
+        ends.append(any(verdicts[k].kind == CycleKind.FASTER for k in (80, 81, 82)))
+        if begins[-1] and ends[-1]:
+            levels.append(verdicts[75].level)
+    assert np.mean(begins) >= 0.99
+    assert np.mean(ends) >= 0.97
+    assert np.median(levels) == pytest.approx(2.0, rel=0.06)
+
+
+def test_a_slowdown_is_found_from_the_twelfth_cycle_on() -> None:
+    for begin in (12, 15, 20, 30):
+        logs = undisturbed(LAWS["quiet"], 60, 3)
+        logs[begin:] += math.log(2.0)
+        kinds = [verdict.kind for verdict in judged(Interference(), logs)]
+        assert CycleKind.SLOWER in kinds[begin : begin + 2]
+
+
+def test_a_small_slowdown_takes_longer_but_is_found() -> None:
+    logs = undisturbed(LAWS["quiet"], 200, 4)
+    logs[100:] += math.log(1.3)
+    verdicts = judged(Interference(), logs)
+    found = [verdict.cycle for verdict in verdicts if verdict.kind == CycleKind.SLOWER]
+    assert len(found) == 1
+    assert 102 <= found[0] <= 108
+    assert verdicts[-1].level == pytest.approx(1.3, rel=0.05)
+
+
+def test_one_slow_cycle_is_noise_however_slow() -> None:
+    logs = undisturbed(replace(LAWS["quiet"], spikes=0.0), 100, 2)
+    logs[40] += math.log(50.0)
+    logs[70] += math.log(3.0)
+    verdicts = judged(Interference(), logs)
+    assert [verdict.cycle for verdict in verdicts if verdict.kind == CycleKind.NOISE] == [40, 70]
+    assert not any(verdict.change for verdict in verdicts)
+    assert "this cycle alone" in verdicts[40].explain().lower()
+
+
+def test_a_cycle_in_whose_midst_the_change_came_is_not_kept() -> None:
+    logs = np.zeros(60)
+    logs[40] = math.log(1.4)
+    logs[41:] = math.log(2.0)
+    changes = [verdict for verdict in judged(Interference(), logs) if verdict.change]
+    assert [(change.kind, change.keep <= change.cycle - 40) for change in changes] == [
+        (CycleKind.SLOWER, True)
+    ]
+    assert changes[0].step == pytest.approx(2.0)
+
+
+def run(
+    law: CycleLaw, model: OfflineModel, *, heat: float = 1.0, all_phases: float = 1.0
+) -> list[CycleVerdict]:
+    """Return the verdicts on cycles whose heat, or everything, takes longer from cycle 60 on."""
+    cycles = draw_cycles(law, 0)
+    panel = Panel(("shape-level",), model=model)
+    for k, (work, spent) in enumerate(zip(cycles.work, cycles.spent, strict=True)):
+        phases = list(spent.phases_s)
+        if k >= 60:
+            phases = [all_phases * part for part in phases]
+            phases[2] *= heat
+        panel.predict(work)
+        panel.observe(replace(spent, phases_s=tuple(phases), seconds=sum(phases)))
+    return panel.verdicts
+
+
+def test_work_that_the_baseline_misses_is_told_from_a_slower_machine(
+    model_of: Callable[..., OfflineModel],
+) -> None:
+    law = CycleLaw(spikes=0.0, adapts_every=0, growth=1.0, heat_s=40e-9)
+    work = [verdict for verdict in run(law, model_of(law), heat=3.0) if verdict.change]
+    assert [verdict.kind for verdict in work] == [CycleKind.WORK]
+    assert "heat takes" in work[0].explain()
+    slow = [verdict for verdict in run(law, model_of(law), all_phases=2.0) if verdict.change]
+    assert [verdict.kind for verdict in slow] == [CycleKind.SLOWER]
+    assert "for the same work" in slow[0].explain()
+
+
+def test_adaption_that_comes_late_or_that_the_baseline_misjudges_is_no_alarm(
+    model_of: Callable[..., OfflineModel],
+) -> None:
+    law = CycleLaw(spikes=0.0, adapts_every=12, adaption_s=900e-9)
+    wrong = model_of(replace(law, adaption_s=90e-9))  # adaption takes ten times what it should
+    for model in (None, wrong):
+        slowdown = np.where(np.arange(200) < 150, 1.0, 2.0)
+        cycles = draw_cycles(law, 2, slowdown=slowdown)
+        panel = Panel(("shape-level",), model=model)
+        for work, spent in zip(cycles.work, cycles.spent, strict=True):
+            panel.predict(work)
+            panel.observe(spent)
+        odd = [verdict for verdict in panel.verdicts if verdict.kind == CycleKind.NOISE]
+        assert [verdict.cycle for verdict in odd] in ([], [150])
+        changes = [verdict.cycle for verdict in panel.verdicts if verdict.change]
+        assert changes == [151]
+
+
+def test_known_work_that_changes_is_named_and_raises_no_alarm() -> None:
+    test = Interference()
+    random = np.random.default_rng(1)
+    verdicts = []
+    for k in range(60):
+        cells = 4096.0 if k < 40 else 8192.0
+        took = 1e-6 * cells * math.exp(0.01 * random.standard_normal())
+        verdicts.append(test.observe(took, 1e-6 * cells, work=Work(cells=cells), iterations=20.0))
+    assert [verdict.cycle for verdict in verdicts if verdict.kind == CycleKind.WORK] == [40]
+    assert "cells 4,096 to 8,192" in verdicts[40].explain()
+    assert not any(verdict.change for verdict in verdicts)
+
+
+def test_a_run_that_begins_on_a_slow_machine_says_so_where_the_usual_is_known() -> None:
+    logs = undisturbed(LAWS["quiet"], 60, 3) + math.log(2.0)
+    verdicts = judged(Interference(usual=1.0), logs)
+    assert verdicts[1].kind == CycleKind.SLOWER
+    assert not any(verdict.change for verdict in judged(Interference(), logs))
+    calm = undisturbed(LAWS["quiet"], 2000, 5)
+    assert not any(verdict.change for verdict in judged(Interference(usual=1.0), calm))
+
+
+def test_intermittent_interference_comes_out_as_periods() -> None:
+    logs = undisturbed(replace(LAWS["quiet"], spikes=0.0), 140, 6)
+    for begin in (40, 80):
+        logs[begin : begin + 20] += math.log(2.0)
+    found = periods(judged(Interference(), logs))
+    assert [(one.begin, one.end) for one in found] == [
+        (0, 40), (40, 60), (60, 80), (80, 100), (100, 140)
+    ]  # fmt: skip
+    assert [one.level for one in found] == pytest.approx([1, 2, 1, 2, 1], rel=0.05)
+    assert periods([]) == ()
+
+
+def test_settings_that_cannot_be() -> None:
+    with pytest.raises(UsageError, match="smallest above 1"):
+        Interference(smallest=1.0)
+    with pytest.raises(UsageError, match="above 0"):
+        Interference(usual=0.0)

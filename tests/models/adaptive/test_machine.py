@@ -1,0 +1,251 @@
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.models.adaptive.paper import ALPHASERVER_ES40, ITANIUM_2
+
+from hindmost.errors import DataError, UnknownSchemaError
+from hindmost.models.adaptive.grind import curve, curve_of, event_s
+from hindmost.models.adaptive.machine import (
+    AllreduceTime,
+    EventCost,
+    GrindPoint,
+    Link,
+    Machine,
+    Network,
+    Piece,
+    SpeedPoint,
+    SystemNoise,
+)
+from hindmost.models.adaptive.network import allreduce_s, fit_link
+
+
+def way(*pieces: tuple[int, float, float]) -> Link:
+    return Link(
+        pieces=tuple(
+            Piece(from_bytes=begin, latency_s=latency, per_byte_s=slope)
+            for begin, latency, slope in pieces
+        )
+    )
+
+
+FULL = Machine(
+    name="two nodes",
+    ranks_per_node=2,
+    network=Network(
+        within=way((0, 1e-6, 0.0), (1024, 2e-6, 1e-10)),
+        within_both_ways=way((0, 1.5e-6, 1e-10)),
+        across=way((0, 4e-6, 1e-9)),
+        allreduce=(AllreduceTime(ranks=2, bytes=8, seconds=2e-6),),
+    ),
+    grind=(GrindPoint(phase="hydro", ranks_per_node=1, cells=1e3, seconds_per_cell=3e-8),),
+    noise=SystemNoise(detours_per_s=10.0, share=0.01, detour_quantiles_s=(1e-6, 1e-5, 1e-4, 1e-3)),
+    events=(EventCost(event="move", ranks_per_node=2, seconds=2e-7),),
+    speed=(
+        SpeedPoint(ranks_per_node=1, seconds=0.01),
+        SpeedPoint(ranks_per_node=2, seconds=0.013),
+    ),
+    checkpoint_latency_s=0.0,
+)
+
+
+@pytest.mark.parametrize("machine", [FULL, ALPHASERVER_ES40, Machine(name="x", ranks_per_node=1)])
+def test_a_machine_comes_back_from_json(machine: Machine) -> None:
+    text = json.dumps(machine.to_json(), allow_nan=False)
+    assert Machine.from_json(json.loads(text)) == machine
+    assert json.loads(text)["schema"] == "hindmost-machine"
+
+
+def test_keys_of_others_at_the_top_are_left_alone() -> None:
+    assert Machine.from_json({**FULL.to_json(), "host": "node1"}) == FULL
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        (("schema",), "other", "not 'hindmost-machine'"),
+        (("version",), "1", 'machine.version is "1"'),
+        (("name",), "", 'machine.name is ""'),
+        (
+            ("ranks_per_node",),
+            0,
+            "machine.ranks_per_node is 0; allowed: a whole number of at",
+        ),
+        (("ranks_per_node",), True, "ranks_per_node is true"),
+        (("speed", 0, "seconds"), 0, "machine.speed[0].seconds is 0; allowed: a finite number"),
+        (("speed", 1, "seconds"), float("nan"), "machine.speed[1].seconds is NaN"),
+        (("speed", 1, "ranks_per_node"), 1, "one speed for each number of ranks_per_node"),
+        (("events", 0, "seconds"), -1.0, "machine.events[0].seconds is -1.0"),
+        (("network", "within"), None, "machine.network.within is null"),
+        (("network", "within", "pieces"), [], "pieces whose from_bytes begin at 0 and rise"),
+        (("network", "within", "pieces", 1, "from_bytes"), 0, "begin at 0 and rise"),
+        (("network", "within", "pieces", 0, "latency_s"), -1.0, "pieces[0].latency_s is -1.0"),
+        (("network", "acros"), None, "machine.network.acros is unknown; did you mean across"),
+        (("network", "allreduce", 0, "ranks"), 1.5, "allreduce[0].ranks is 1.5"),
+        (("grind",), {}, "machine.grind is {}; allowed: a list"),
+        (("grind", 0), 3, "machine.grind[0] is 3; allowed: an object"),
+        (("grind", 0, "cells"), "many", 'grind[0].cells is "many"'),
+        (("noise", "share"), 1.1, "share is 1.1; allowed: a finite number from 0 to 1"),
+        (("noise", "detour_quantiles_s"), [1.0], "a list of 4 numbers"),
+    ],
+)
+def test_a_wrong_field_is_named(path: tuple[Any, ...], value: Any, words: str) -> None:
+    content: Any = copy.deepcopy(FULL.to_json())
+    place = content
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = value
+    with pytest.raises(DataError) as error:
+        Machine.from_json(content)
+    assert words in str(error.value)
+
+
+def test_the_one_speed_of_older_files_is_that_of_one_rank_alone() -> None:
+    content = {**Machine(name="x", ranks_per_node=2).to_json(), "speed_s": 0.02}
+    del content["speed"]
+    old = Machine.from_json(content)
+    assert (old.speed_s, old.speed_of(1), old.speed_of(2)) == (0.02, 0.02, None)
+    assert (FULL.speed_s, FULL.speed_of(2)) == (0.01, 0.013)
+    with pytest.raises(DataError, match=r"machine\.speed_s is 0; allowed"):
+        Machine.from_json({**content, "speed_s": 0})
+
+
+def test_an_event_costs_what_it_did_with_as_many_ranks_or_nearly() -> None:
+    costs = tuple(
+        EventCost(event="divide", ranks_per_node=count, seconds=each)
+        for count, each in ((1, 1e-7), (4, 4e-7))
+    )
+    machine = Machine(name="x", ranks_per_node=4, events=costs)
+    assert [event_s(machine, "divide", count) for count in (1, 2, 3, 4, 9)] == [
+        1e-7, 1e-7, 4e-7, 4e-7, 4e-7,
+    ]  # fmt: skip
+    assert event_s(machine, "move", 1) == 0.0
+
+
+def test_a_missing_field_and_a_newer_version_are_named() -> None:
+    content = FULL.to_json()
+    del content["name"]
+    with pytest.raises(DataError, match=r"machine\.name is missing"):
+        Machine.from_json(content)
+    with pytest.raises(UnknownSchemaError, match="version 2"):
+        Machine.from_json({"schema": "hindmost-machine", "version": 2})
+    with pytest.raises(DataError, match="schema is 'list'"):
+        Machine.from_json([])
+
+
+@pytest.mark.parametrize(
+    ("machine", "bytes", "microseconds"),
+    [
+        # Table 2: latency plus bytes times the time per byte.
+        (ALPHASERVER_ES40, 0, 5.6),
+        (ALPHASERVER_ES40, 32, 5.6),
+        (ALPHASERVER_ES40, 100, 5.9 + 1.87),
+        (ALPHASERVER_ES40, 512, 8.1 + 2.56),
+        (ALPHASERVER_ES40, 100_000, 8.1 + 500.0),
+        (ITANIUM_2, 8, 5.0),
+        (ITANIUM_2, 511, 7.6 + 511 * 0.0089),
+        (ITANIUM_2, 1000, 11.0 + 4.6),
+    ],
+)
+def test_messages_of_table_2(machine: Machine, bytes: int, microseconds: float) -> None:
+    assert machine.network is not None
+    assert 1e6 * machine.network.within.time_s(bytes) == pytest.approx(microseconds)
+
+
+@pytest.mark.parametrize("machine", [ALPHASERVER_ES40, ITANIUM_2])
+@pytest.mark.parametrize("noise", [0.0, 0.01])
+def test_a_fit_finds_the_pieces_of_table_2(machine: Machine, noise: float) -> None:
+    assert machine.network is not None
+    random = np.random.default_rng(5)
+    sizes = np.repeat([4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, *2 ** np.arange(9, 21)], 9)
+    times = np.array([machine.network.within.time_s(size) for size in sizes])
+    times *= np.exp(noise * random.standard_normal(times.size))
+    times[::9] *= 20.0  # a ninth of the messages met a detour
+    found = fit_link(sizes, times)
+    assert [piece.from_bytes for piece in found.pieces] == [0, 48, 512]
+    for size in (8, 64, 300, 1000, 50_000, 1_000_000):
+        truth = machine.network.within.time_s(size)
+        assert found.time_s(size) == pytest.approx(truth, rel=1e-6 + 2 * noise)
+    large = found.pieces[-1]
+    assert large.per_byte_s == pytest.approx(
+        machine.network.within.pieces[-1].per_byte_s, rel=1e-6 + noise
+    )
+
+
+def test_one_straight_line_stays_one_piece() -> None:
+    random = np.random.default_rng(2)
+    sizes = 2.0 ** np.arange(0, 22)
+    times = (1e-6 + 1e-10 * sizes) * np.exp(0.02 * random.standard_normal(sizes.size))
+    assert len(fit_link(sizes, times).pieces) == 1
+
+
+@pytest.mark.parametrize(
+    ("sizes", "times", "words"),
+    [
+        ([1, 2], [1.0, 1.0], "2 message sizes"),
+        ([1, 2, 3], [1.0, 1.0], "shapes"),
+        ([1, 2, 3], [1.0, 0.0, 1.0], "finite and positive"),
+    ],
+)
+def test_a_link_is_not_fitted_to_nonsense(sizes: list[int], times: list[float], words: str) -> None:
+    with pytest.raises(DataError, match=words):
+        fit_link(sizes, times)
+
+
+def test_allreduce_where_it_was_not_measured_is_two_trees_of_messages() -> None:
+    # 2 ceil(log2 P) messages of 5.6 us on the AlphaServer (table 2).
+    for ranks, messages in ((1, 0), (2, 2), (3, 4), (16, 8), (17, 10)):
+        assert 1e6 * allreduce_s(ALPHASERVER_ES40, ranks) == pytest.approx(5.6 * messages)
+
+
+def test_allreduce_is_interpolated_over_the_logarithm_of_ranks_and_over_bytes() -> None:
+    points = tuple(
+        AllreduceTime(ranks=ranks, bytes=size, seconds=seconds)
+        for ranks, size, seconds in (
+            (2, 8, 2e-6),
+            (2, 808, 4e-6),
+            (8, 8, 6e-6),
+            (8, 808, 8e-6),
+        )
+    )
+    network = Network(
+        within=way((0, 1e-6, 0.0)), within_both_ways=way((0, 1e-6, 0.0)), allreduce=points
+    )
+    machine = Machine(name="x", ranks_per_node=8, network=network)
+    assert allreduce_s(machine, 2) == pytest.approx(2e-6)
+    assert allreduce_s(machine, 4) == pytest.approx(4e-6)
+    assert allreduce_s(machine, 4, 408) == pytest.approx(5e-6)
+    assert allreduce_s(machine, 2, 1608) == pytest.approx(6e-6)
+    assert allreduce_s(machine, 32) == pytest.approx(6e-6 + 4 * 1e-6)  # two more levels of trees
+
+
+def points(ranks_per_node: int, *rows: tuple[float, float]) -> tuple[GrindPoint, ...]:
+    return tuple(
+        GrindPoint(
+            phase="hydro", ranks_per_node=ranks_per_node, cells=cells, seconds_per_cell=seconds
+        )
+        for cells, seconds in rows
+    )
+
+
+def test_a_grind_curve_is_linear_in_the_logarithm_and_flat_beyond() -> None:
+    grind = points(1, (1e3, 30.0), (1e5, 50.0), (1e5, 52.0), (1e5, 400.0))  # median of repeats: 52
+    found = curve(grind, "hydro", 1)
+    assert found is not None
+    assert [found.seconds_per_cell(cells) for cells in (0.0, 1.0, 1e3, 1e4, 1e5, 1e9)] == (
+        pytest.approx([30.0, 30.0, 30.0, 41.0, 52.0, 52.0])
+    )
+
+
+def test_memory_contention_is_interpolated_over_ranks_a_node() -> None:
+    grind = points(1, (1e3, 30.0), (1e5, 50.0)) + points(4, (1e4, 60.0))
+    for ranks, expected in ((1, 40.0), (2, 40.0 + 20.0 / 3.0), (4, 60.0), (16, 60.0)):
+        found = curve(grind, "hydro", ranks)
+        assert found is not None
+        assert found.seconds_per_cell(1e4) == pytest.approx(expected)
+    with pytest.raises(DataError, match="no grind curve of the phase 'heat'; it has: hydro"):
+        curve_of(Machine(name="x", ranks_per_node=1, grind=grind), "heat", 1)

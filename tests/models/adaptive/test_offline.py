@@ -1,0 +1,364 @@
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.models.adaptive.paper import ALPHASERVER_ES40, ITANIUM_2, sage
+
+from hindmost.errors import DataError, UsageError
+from hindmost.models.adaptive.application import Application, Count, Exchange
+from hindmost.models.adaptive.choose import THRESHOLDS, choose
+from hindmost.models.adaptive.geometry import Curve, Slab
+from hindmost.models.adaptive.machine import (
+    EventCost,
+    GrindPoint,
+    Link,
+    Machine,
+    Network,
+    Piece,
+    SpeedPoint,
+)
+from hindmost.models.adaptive.offline import OfflineModel
+from hindmost.models.adaptive.panel import Panel
+from hindmost.models.adaptive.work import PHASES, Work
+
+
+def link(latency_s: float, per_byte_s: float) -> Link:
+    return Link(pieces=(Piece(from_bytes=0, latency_s=latency_s, per_byte_s=per_byte_s),))
+
+
+def with_grind(machine: Machine, **costs: float) -> Machine:
+    grind = tuple(
+        GrindPoint(phase=phase, ranks_per_node=count, cells=1e4, seconds_per_cell=cost * factor)
+        for phase, cost in costs.items()
+        for count, factor in ((1, 1.0), (2, 1.25))
+    )
+    return Machine(
+        name=machine.name,
+        ranks_per_node=machine.ranks_per_node,
+        network=machine.network,
+        grind=grind,
+        speed=tuple(
+            SpeedPoint(ranks_per_node=count, seconds=0.01 * factor)
+            for count, factor in ((1, 1.0), (2, 1.25))
+        ),
+    )
+
+
+PLAIN = with_grind(
+    Machine(
+        name="plain",
+        ranks_per_node=2,
+        network=Network(
+            within=link(1e-6, 1e-9),
+            within_both_ways=link(2e-6, 2e-9),
+            across=link(1e-5, 1e-8),
+            across_both_ways=link(2e-5, 2e-8),
+        ),
+    ),
+    hydro=3e-8,
+    heat=2e-9,
+    adaption=5e-8,
+)
+DECK = Application(
+    name="deck",
+    exchanges=(Exchange(count=Count(per_step=1, per_iteration=2), bytes_per_cell=32.0),),
+    reductions=Count(per_cycle=1, per_step=1, per_iteration=3),
+    divided_share=0.01,
+    divide_s=1e-6,
+    combined_share=0.02,
+    combine_s=5e-7,
+    moved_share=0.1,
+    balance_s=1e-5,
+    bytes_moved=64.0,
+)
+
+
+def test_every_phase_adds_up_as_by_hand() -> None:
+    work = Work(cells=10_000, steps=10, iterations=40, adapts=True)
+    times = OfflineModel(machine=PLAIN, application=DECK, pattern=Curve(), ranks=2).phase_times(
+        work
+    )
+    assert times.hydro == pytest.approx(1e4 * 10 * 3e-8 * 1.25)
+    assert times.heat == pytest.approx(1e4 * 40 * 2e-9 * 1.25)
+    cut = (2 * 1e4) ** 0.5
+    assert times.halo == pytest.approx((10 + 2 * 40) * (2e-6 + 32 * cut * 2e-9))
+    assert times.reduction == pytest.approx((1 + 10 + 3 * 40) * 2 * (1e-6 + 8e-9))
+    assert times.adaption == pytest.approx(1e4 * (5e-8 * 1.25 + 0.01e-6 + 0.02 * 5e-7))
+    assert times.balance == pytest.approx(1e-5 + 1e-6 + 1e3 * 64 * 1e-9)
+    assert times.seconds == pytest.approx(sum(getattr(times, phase) for phase in PHASES))
+
+
+def test_on_one_rank_nothing_is_exchanged_and_memory_is_its_own() -> None:
+    times = OfflineModel(machine=PLAIN, application=DECK).phase_times(
+        Work(cells=10_000, steps=10, iterations=40)
+    )
+    assert times.hydro == pytest.approx(1e4 * 10 * 3e-8)
+    assert times.halo == times.reduction == times.adaption == times.balance == 0.0
+
+
+def test_what_is_known_of_a_cycle_replaces_what_is_expected() -> None:
+    model = OfflineModel(machine=PLAIN, application=DECK, ranks=2)
+    work = Work(cells=10_000, steps=10, iterations=40, adapts=True)
+    usual = model.phase_times(work)
+    known = model.phase_times(work, iterations=80, divided=300, combined=0, moved=0)
+    assert known.heat == pytest.approx(2 * usual.heat)
+    assert known.adaption - usual.adaption == pytest.approx(200 * 1e-6 - 200 * 5e-7)
+    assert known.balance == pytest.approx(1e-5)
+    counted = model.phase_times(Work(cells=10_000, steps=1, ghosts=300, messages=3))
+    assert counted.halo == pytest.approx(3 * (2e-6 + 100 * 32 * 2e-9))
+
+
+def test_the_speed_probe_scales_computation_only() -> None:
+    work = Work(cells=10_000, steps=10, iterations=40, adapts=True)
+    idle = OfflineModel(machine=PLAIN, application=DECK, ranks=2).phase_times(work)
+    slow = OfflineModel(machine=PLAIN, application=DECK, ranks=2, speed_s=0.01875).phase_times(work)
+    assert slow.hydro == pytest.approx(1.5 * idle.hydro)
+    assert slow.heat == pytest.approx(1.5 * idle.heat)
+    assert slow.adaption == pytest.approx(1.5 * idle.adaption)
+    assert (slow.halo, slow.reduction, slow.balance) == (idle.halo, idle.reduction, idle.balance)
+
+
+def test_contention_is_in_the_curve_and_not_in_the_pace() -> None:
+    # The machine is as it was: each of two ranks reads 0.0125 s, where one alone reads 0.01.
+    work = Work(cells=10_000, steps=10)
+    same = OfflineModel(machine=PLAIN, application=DECK, ranks=2, speed_s=0.0125)
+    assert (same.pace, same.remarks) == (1.0, ())
+    assert same.phase_times(work).hydro == pytest.approx(1e4 * 10 * 3e-8 * 1.25)
+    alone = OfflineModel(machine=PLAIN, application=DECK, speed_s=0.0125)
+    assert alone.pace == pytest.approx(1.25)
+    only = replace(PLAIN, speed=(SpeedPoint(ranks_per_node=1, seconds=0.01),))
+    unknown = OfflineModel(machine=only, application=DECK, ranks=2, speed_s=0.0125)
+    assert unknown.pace == 1.0
+    assert "not measured with 2 ranks per node" in unknown.explain(work)
+
+
+def heat(phase: str, seconds: float) -> GrindPoint:
+    return GrindPoint(phase=phase, ranks_per_node=1, cells=1e4, seconds_per_cell=seconds)
+
+
+def test_heat_is_iterations_and_solves() -> None:
+    machine = replace(PLAIN, grind=(*PLAIN.grind, heat("heat-solve", 2e-8)))
+    deck = Application(name="deck", iterations=280.0, solves=40.0)
+    model = OfflineModel(machine=machine, application=deck)
+    known = Work(cells=10_000, iterations=100)
+    assert model.phase_times(known).heat == pytest.approx(1e4 * (100 * 2e-9 + 40 * 2e-8))
+    fewer = Work(cells=10_000, iterations=100, solves=10)
+    assert model.phase_times(fewer).heat == pytest.approx(1e4 * (100 * 2e-9 + 10 * 2e-8))
+    # A first cycle, whose iterations nobody knows: the deck's usual ones, and none without heat.
+    first = Work(cells=10_000, iterations=math.nan)
+    assert model.phase_times(first).heat == pytest.approx(1e4 * (280 * 2e-9 + 40 * 2e-8))
+    assert sum(model.phases_s(first, math.nan)) == model.phase_times(first).seconds
+    assert model.phase_times(Work(cells=10_000)).heat == 0.0
+    # Solved at once: what a solve takes beside its iterations.
+    at_once = Work(cells=10_000, solves=4)
+    assert model.phase_times(at_once).heat == pytest.approx(1e4 * 4 * 2e-8)
+    assert Panel(["offline"], model=model).predict(first)[0] == pytest.approx(
+        model.phase_times(first).seconds
+    )
+    without = replace(PLAIN, grind=tuple(each for each in PLAIN.grind if each.phase != "heat"))
+    with pytest.raises(DataError, match="no grind curve of the phase 'heat'"):
+        OfflineModel(machine=without, application=Application(name="deck", solves=40.0))
+
+
+def test_adaption_is_the_look_the_connection_and_what_changes() -> None:
+    machine = replace(
+        PLAIN,
+        grind=(*PLAIN.grind, heat("connection", 1e-7)),
+        events=tuple(
+            EventCost(event=event, ranks_per_node=1, seconds=seconds)
+            for event, seconds in (
+                ("divide", 3e-7), ("combine", 2e-7), ("balance", 5e-6), ("move", 1e-7),
+            )
+        ),
+    )  # fmt: skip
+    deck = Application(
+        name="deck", divided_share=0.04, combined_share=0.03, changed_share=0.5, moved_share=0.02,
+        bytes_moved=64.0,
+    )  # fmt: skip
+    work = Work(cells=10_000, adapts=True)
+    model = OfflineModel(machine=machine, application=deck)
+    expected = 1e4 * (5e-8 + 0.5 * 1e-7 + 0.04 * 3e-7 + 0.03 * 2e-7)
+    assert model.phase_times(work).adaption == pytest.approx(expected)
+    assert model.phase_times(work).balance == pytest.approx(5e-6)  # one rank moves nothing
+    still = model.phase_times(work, divided=0, combined=0)
+    assert still.adaption == pytest.approx(1e4 * 5e-8)
+    some = model.phase_times(work, divided=100, combined=0)
+    assert some.adaption == pytest.approx(1e4 * (5e-8 + 1e-7) + 100 * 3e-7)
+    # Within a node the message is in the cost of a move; across nodes it comes on top.
+    assert OfflineModel(machine=machine, application=deck, ranks=2).phase_times(
+        work
+    ).balance == pytest.approx(5e-6 + 200 * 1e-7)
+    assert OfflineModel(machine=machine, application=deck, ranks=4).phase_times(
+        work
+    ).balance == pytest.approx(5e-6 + 200 * 1e-7 + 1e-5 + 200 * 64 * 1e-8)
+
+
+@pytest.mark.parametrize("ranks", [4, 16, 64])
+def test_sage_on_the_machines_of_the_paper(ranks: int) -> None:
+    # T_GScomm = C (f_r T(8 S) + f_i T(4 S)) and T_allreduce = f 2 ceil(log2 P) T(8), by hand: only
+    # the machine changes.
+    application, cells, pattern = sage(real=300, integer=20, reductions=100), 4000, Slab()
+    surface = min((cells * ranks) ** (2 / 3), cells / 2)
+    distance = {4: 1, 16: 1, 64: 3}[ranks]
+    for machine, latency_s, per_byte_s, small_s, per_node in (
+        (ALPHASERVER_ES40, 8.1e-6, 5.0e-9, 5.6e-6, 4),
+        (ITANIUM_2, 11.0e-6, 4.6e-9, 5.0e-6, 2),
+    ):
+        times = OfflineModel(
+            machine=with_grind(machine, hydro=1e-6),
+            application=application,
+            pattern=pattern,
+            ranks=ranks,
+        ).phase_times(Work(cells=cells))
+        each = surface / distance
+        gather_s = 300 * (latency_s + 8 * each * per_byte_s)
+        gather_s += 20 * (latency_s + 4 * each * per_byte_s)
+        factor = 1 if ranks <= per_node else min(distance, per_node)
+        assert times.halo == pytest.approx(factor * distance * gather_s)
+        trees = {4: 4, 16: 8, 64: 12}[ranks]
+        assert times.reduction == pytest.approx(100 * trees * small_s)
+
+
+def test_the_slab_order_costs_more_as_ranks_grow_and_the_curve_does_not() -> None:
+    def halo(pattern: Slab | Curve, ranks: int) -> float:
+        model = OfflineModel(machine=PLAIN, application=DECK, pattern=pattern, ranks=ranks)
+        return model.phase_times(Work(cells=4096, steps=10)).halo
+
+    slab = Slab(dimensions=2)
+    assert halo(slab, 64) > 1.5 * halo(slab, 16)
+    # The same surface, though the curve's corners are far from each other in the order of ranks.
+    assert halo(Curve(), 64) == halo(Curve(), 16)
+
+
+def test_it_says_what_it_takes_a_cycle_to_be() -> None:
+    model = OfflineModel(machine=PLAIN, application=DECK, pattern=Curve(), ranks=2, speed_s=0.025)
+    words = model.explain(Work(cells=10_000, steps=10, iterations=40, adapts=True))
+    for part in (
+        "deck on 2 ranks of plain",
+        "10,000 cells",
+        "2.00 times",
+        "curve order",
+        "balanced",
+    ):
+        assert part in words
+
+
+def test_refusals() -> None:
+    with pytest.raises(UsageError, match="at least 1"):
+        OfflineModel(machine=PLAIN, application=DECK, ranks=0)
+    with pytest.raises(UsageError, match="no network"):
+        OfflineModel(
+            machine=Machine(name="x", ranks_per_node=2, grind=PLAIN.grind),
+            application=DECK,
+            ranks=2,
+        )
+    with pytest.raises(DataError, match="no grind curve of the phase 'hydro'"):
+        OfflineModel(machine=ITANIUM_2, application=DECK)
+
+
+def test_a_choice_takes_most_cells_within_the_budget() -> None:
+    deck = Application(name="deck", steps=10, adapts_every=0)
+    best = choose(PLAIN, deck, 0.35, ranks=1, cycles=100, cells=(1000, 10_000, 100_000))[0]
+    # 100 cycles of 10 steps at 30 ns: 0.3 s for 10,000 cells, 3 s for 100,000.
+    assert (best.cells, best.fits) == (10_000, True)
+    assert best.seconds == pytest.approx(0.3)
+    none = choose(PLAIN, deck, 1e-6, ranks=1, cycles=100, cells=(10_000, 1000))
+    assert [one.cells for one in none[:1]] == [1000]
+    assert not any(one.fits for one in none)
+    assert "beyond the budget" in none[0].explain()
+
+
+def test_a_choice_weighs_imbalance_against_balancing() -> None:
+    def threshold(balance_s: float, imbalance: float) -> float:
+        deck = Application(
+            name="deck", steps=10, adapts_every=1, balance_s=balance_s, imbalance=imbalance,
+            bytes_moved=64.0,
+        )  # fmt: skip
+        return choose(PLAIN, deck, 100.0, ranks=2, cycles=100, cells=(10_000,), orders=("curve",))[
+            0
+        ].threshold
+
+    # Balancing that costs nothing is done at once; moves that cost much are put off.
+    assert threshold(0.0, 0.02) == 0.02
+    costly = Machine(
+        name="slow network",
+        ranks_per_node=2,
+        network=Network(within=link(5e-2, 0.0), within_both_ways=link(1e-6, 0.0)),
+        grind=PLAIN.grind,
+    )
+    deck = Application(name="deck", steps=10, imbalance=0.02, bytes_moved=64.0)
+    chosen = choose(costly, deck, 1e3, ranks=2, cycles=100, cells=(10_000,))[0]
+    assert chosen.threshold == 0.5
+
+
+def memory_bound(balance_s: float) -> Machine:
+    """Return a machine whose cells cost twice as much beyond the cache, and more on a full node."""
+    grind = tuple(
+        GrindPoint(phase=phase, ranks_per_node=count, cells=cells, seconds_per_cell=cost * factor)
+        for phase, cost in (("hydro", 3e-8), ("heat", 4e-9), ("adaption", 3e-8))
+        for count, busy in ((1, 1.0), (4, 1.5))
+        for cells, factor in ((4e3, 1.0), (16e3, 2.0 * busy))
+    )
+    events = tuple(
+        EventCost(event="balance", ranks_per_node=count, seconds=1e-5) for count in (1, 4)
+    )
+    network = Network(within=link(balance_s, 0.0), within_both_ways=link(2e-6, 1e-9))
+    return Machine(name="memory", ranks_per_node=4, network=network, grind=grind, events=events)
+
+
+@pytest.mark.parametrize("growth", [0.005, 0.02])
+@pytest.mark.parametrize("balance_s", [1e-4, 1e-2])
+def test_the_threshold_that_is_chosen_is_the_best_by_hand(growth: float, balance_s: float) -> None:
+    deck = Application(
+        name="deck", steps=40, iterations=80, solves=10, imbalance=growth, bytes_moved=41.0
+    )
+    found = choose(
+        memory_bound(balance_s), deck, 1e3, ranks=4, cycles=100, cells=(16_000,), orders=("curve",)
+    )
+    # After n adaptions the threshold is exceeded: g (n - 1) / 2 too much until then, on average,
+    # and the message, whatever its size here, once in n cycles.
+    compute_s = 16e3 * 3.0 * (40 * 3e-8 + 80 * 4e-9 + 3e-8)
+
+    def by_hand(threshold: float) -> float:
+        looks = np.floor(threshold / growth + 1e-9) + 1
+        return float(compute_s * (1 + growth * (looks - 1) / 2) + balance_s / looks)
+
+    assert len({one.seconds for one in found}) == len(found)
+    assert found[0].threshold == min(THRESHOLDS, key=by_hand)
+    times = {one.threshold: one.seconds / 100 for one in found}
+    lowest, highest = min(THRESHOLDS), max(THRESHOLDS)
+    assert times[highest] - times[lowest] == pytest.approx(
+        by_hand(highest) - by_hand(lowest), rel=0.1
+    )
+
+
+def test_orders_differ_by_what_they_exchange() -> None:
+    deck = Application(
+        name="deck",
+        exchanges=(Exchange(count=Count(per_step=1, per_iteration=1), bytes_per_cell=32.0),),
+        steps=40, iterations=80, solves=10, imbalance=0.02, bytes_moved=41.0,
+    )  # fmt: skip
+    found = choose(
+        memory_bound(1e-4), deck, 1e3, ranks=4, cycles=1, cells=(4000, 16_000), thresholds=(0.0,)
+    )
+    cycle = {(one.order, one.cells): one.cycle for one in found}
+    for cells in (4000, 16_000):
+        slab, curve = cycle["slab", cells], cycle["curve", cells]
+        # Two sides of 2 sqrt(E) from one rank each, or two sides of sqrt(E) from three ranks.
+        side_s = 32 * cells**0.5 * 1e-9
+        assert slab.halo == pytest.approx(120 * (2 * 2e-6 + 4 * side_s))
+        assert curve.halo == pytest.approx(120 * (3 * 2e-6 + 2 * side_s))
+        assert slab.hydro == curve.hydro
+    # Beyond the cache a cell costs twice as much, on a full node three times.
+    few, many = (cycle["curve", cells].hydro for cells in (4000, 16_000))
+    assert many / few == pytest.approx(4 * 3.0)
+
+
+def test_a_choice_refuses_what_it_does_not_know() -> None:
+    with pytest.raises(UsageError, match="choose slab or curve"):
+        choose(PLAIN, DECK, 1.0, ranks=1, cycles=1, orders=("hilbert",))
+    with pytest.raises(UsageError, match="budget"):
+        choose(PLAIN, DECK, 0.0, ranks=1, cycles=1)
