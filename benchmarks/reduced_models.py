@@ -104,12 +104,14 @@ def cases(seed: int) -> Iterator[tuple[str, str, SolveTimes]]:
 
 
 def weighted(
-    times: SolveTimes, chosen: Selection, seed: int, *, profiles: bool = False
+    times: SolveTimes, chosen: Selection, seed: int, *, drawn: bool = True, profiles: bool = False
 ) -> SolveTimes:
-    """Return a solve whose ranks that were not kept draw from the exemplar of their group.
+    """Return a solve whose ranks that were not kept do what the exemplar of their group does.
 
     Parameters
     ----------
+    drawn : bool
+        They draw from its bodies; else they copy them, which weights them by their group.
     profiles : bool
         Scale the drawn work so that it sums to the rank's own in every interval of its profile.
     """
@@ -124,14 +126,15 @@ def weighted(
         if not alike.any():
             alike = chosen.kept
         stands = np.flatnonzero(alike)[np.argmin(groups.distances[alike])]
-        order = random.permutation(times.iterations)
-        drawn, factor = work[order, stands], np.ones(times.iterations)
+        bodies = np.arange(times.iterations)
+        order = random.permutation(bodies) if drawn else bodies
+        taken, factor = work[order, stands], np.ones(times.iterations)
         if profiles:
             edges = np.linspace(0, times.iterations, INTERVALS + 1).astype(int)[:-1]
-            ratio = np.add.reduceat(work[:, rank], edges) / np.add.reduceat(drawn, edges)
+            ratio = np.add.reduceat(work[:, rank], edges) / np.add.reduceat(taken, edges)
             factor = np.repeat(ratio, np.diff(edges, append=times.iterations))
-        durations[:, rank] = durations[order, stands] + (factor - 1.0) * drawn
-        work[:, rank] = factor * drawn
+        durations[:, rank] = durations[order, stands] + (factor - 1.0) * taken
+        work[:, rank] = factor * taken
         if events is not None:
             events.work[:][:, rank] = factor[:, None] * events.work[:][order, stands]
             events.duration[:][:, rank] = events.duration[:][order, stands]
@@ -150,16 +153,20 @@ FITS: tuple[Fit, ...] = (
 """The others of one law are fitted to the same sample as `fit_stationary`, but take longer."""
 
 
-def figures_of(times: SolveTimes) -> Figures:
-    """Return what each model gives, in seconds; of max-plus the time of the bodies."""
+def walked(times: SolveTimes) -> Figures:
+    """Return the time of the bodies by max-plus, in seconds."""
+    models = fit_both(times) if times.all_ranks is None else fit_bounded(times)[0]
+    return {model.name: float(model.parameters()["bodies_s"]) for model in models}
+
+
+def fitted(times: SolveTimes) -> Figures:
+    """Return what the models of whole bodies give, in seconds."""
     found = {}
-    for model in fit_both(times) if times.all_ranks is None else fit_bounded(times)[0]:
-        found[model.name] = float(model.parameters()["bodies_s"])
     digest = Digest.of(times)
     for fit in FITS:
         with suppress(DataError):
-            fitted = fit(times, digest)
-            found[fitted.name] = fitted.predict().seconds
+            model = fit(times, digest)
+            found[model.name] = model.predict().seconds
     return found
 
 
@@ -185,17 +192,16 @@ def compare(complete: list[tuple[str, str, SolveTimes]]) -> None:
     worst: dict[tuple[str, str, float], list[float]] = {}
     rows = []
     for method, name, times in complete:
-        truth = figures_of(times)
+        truth = {**walked(times), **fitted(times)}
         for share in SHARES:
             reduced, chosen = reduced_solve(times, share)
-            drawn = {
-                each.name: each.bodies_s
-                for each in fit_both(weighted(times, chosen, 1, profiles=True))
-            }
+            drawn = walked(weighted(times, chosen, 1))
+            scaled = walked(weighted(times, chosen, 1, profiles=True))
+            alone = replace(reduced, all_ranks=None)
             found = (
-                figures_of(reduced),
-                figures_of(weighted(times, chosen, 1)),
-                figures_of(replace(reduced, all_ranks=None)),
+                {**walked(reduced), **fitted(reduced)},
+                {**drawn, **fitted(weighted(times, chosen, 1, drawn=False))},
+                {**walked(alone), **fitted(alone)},
             )
             for way, figures in zip(WAYS, found, strict=True):
                 for model, seconds in truth.items():
@@ -206,7 +212,7 @@ def compare(complete: list[tuple[str, str, SolveTimes]]) -> None:
                 true = truth[model]
                 rows.append(
                     (method, name, model, share, 100 * (low / true - 1), 100 * (high / true - 1),
-                     100 * (found[1][model] / true - 1), 100 * (drawn[model] / true - 1))
+                     100 * (drawn[model] / true - 1), 100 * (scaled[model] / true - 1))
                 )  # fmt: skip
     models = list(dict.fromkeys(model for model, _, _ in worst))
     say("model", *(f"{way}, {share:.0%}" for way in WAYS for share in SHARES), head=True)

@@ -184,8 +184,9 @@ def look_at_ending(run: Run) -> Iterator[Remark]:
             code="tolerance-not-reached",
             severity="error",
             text=ending.shortfall,
-            advice="there is no time to tolerance: ask for more --iterations or another "
-            "preconditioner",
+            advice="there is no time to tolerance: ask for more "
+            + ("iterations (-ksp_max_it)" if is_attached(run) else "--iterations")
+            + " or another preconditioner",
             doubts=(Topic.TIMES, Topic.COMPARISON),
         )
     elif ending.shortfall:

@@ -1,6 +1,6 @@
 """Programs that hindmost attaches to: from what their ranks left to run files.
 
-``raw`` reads the raw files of the ranks, ``sections`` matches their solves and puts them together,
-``bodies`` finds the iterations, ``header`` says what is known of them, and ``convert`` writes run
-files, with the ranks as threads of one process (``ranks``).
+``raw`` reads the raw files of the ranks (``facts``: what their JSON says), ``sections`` matches
+their solves and puts them together, ``bodies`` finds the iterations, ``header`` says what is known
+of them, and ``convert`` writes run files, with the ranks as threads of one process (``ranks``).
 """

@@ -6,12 +6,8 @@ so that a conversion that was interrupted goes on where it stopped.
 
 from __future__ import annotations
 
-import fcntl
-import json
-import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from hindmost.errors import DataError
-from hindmost.files import append_line, read_text
 from hindmost.harness.attach.bodies import (
     NS,
     Found,
@@ -30,22 +25,27 @@ from hindmost.harness.attach.bodies import (
     recording_of,
     solve_bodies,
 )
+from hindmost.harness.attach.folder import (
+    JOURNAL,
+    Journal,
+    Report,
+    available_bytes,
+    locked,
+    refuse_without_memory,
+    remove,
+    torn,
+)
 from hindmost.harness.attach.header import LOOP, failure_of, header_of, origins_of
 from hindmost.harness.attach.ranks import on_ranks
-from hindmost.harness.attach.raw import PATTERN, Frame, RawProgram, RawRank, read_program
+from hindmost.harness.attach.raw import Frame, RawProgram, RawRank, read_program
 from hindmost.harness.attach.sections import Matched, sections_of
 from hindmost.harness.runfile.bodies import PHASES, RankBodies
 from hindmost.harness.runfile.contents import Edges, RankRun, SolveOfBody
 from hindmost.harness.runfile.naming import RunName
 from hindmost.harness.runfile.provenance import Origins
 from hindmost.harness.runfile.writer import write_run_as
-from hindmost.parsing import is_plain_name, parse_json
 from hindmost.text import counted
 
-Report = Callable[[str], None]
-"""Takes a sentence for the person."""
-JOURNAL = "converted.jsonl"
-"""In the raw folder: the run files that were written from it."""
 MOST_MESSAGES = (1 << 31) - 1
 
 
@@ -96,78 +96,6 @@ def convert(
     return tuple(files)
 
 
-def torn(program: RawProgram) -> Iterator[str]:
-    """Say which ranks left less than they recorded."""
-    broken = {rank: raw.torn for rank, raw in program.ranks.items() if raw.torn}
-    if broken:
-        rank, why = next(iter(broken.items()))
-        others = f", and of {counted(len(broken) - 1, 'other rank')}" if len(broken) > 1 else ""
-        yield f"{program.folder.name}: the records of rank {rank}{others} end early: {why}"
-    if len(program.ranks) < program.size:
-        missing = program.size - len(program.ranks)
-        yield f"{program.folder.name}: {counted(missing, 'rank')} left no file"
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Let one process convert a folder at a time."""
-    try:
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError as error:
-        raise DataError(f"{folder} cannot be read: {error.strerror}.") from error
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise DataError(f"{folder} is being converted by another process.") from None
-        except OSError:
-            pass  # some file systems have no locks
-        yield
-    finally:
-        os.close(handle)
-
-
-class Journal:
-    """Which run files were written from a raw folder.
-
-    Parameters
-    ----------
-    path : Path
-    out : Path
-        Where the run files are.
-    """
-
-    def __init__(self, path: Path, out: Path) -> None:
-        self._path, self._out = path, out
-        self._files: dict[str, str] = {}
-        with suppress(OSError, UnicodeDecodeError):
-            for line in read_text(path).splitlines():
-                with suppress(ValueError):
-                    entry = parse_json(line)
-                    if isinstance(entry, dict) and isinstance(entry.get("file"), str):
-                        self._files[str(entry.get("run"))] = entry["file"]
-
-    def written(self, run: str) -> Path | None:
-        """Return the file of a run, None if it has none yet."""
-        name = self._files.get(run, "")
-        path = self._out / name
-        return path if is_plain_name(name) and path.is_file() else None
-
-    def note(self, run: str, path: Path) -> None:
-        """Note that a run has a file."""
-        append_line(self._path, json.dumps({"run": run, "file": path.name}))
-
-
-def remove(folder: Path, report: Report) -> None:
-    """Remove the files that hindmost wrote to a raw folder, and the folder if it is then empty."""
-    try:
-        for path in (*folder.glob(PATTERN), folder / JOURNAL):
-            path.unlink(missing_ok=True)
-        folder.rmdir()
-    except OSError as error:
-        report(f"{folder} is converted, but cannot be removed: {error.strerror}")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
     """The sections that make one run file, as one rank has them.
@@ -206,6 +134,7 @@ def write_group(
     place : tuple of Journal, int
         Where it is noted, and the number of the group in it.
     """
+    refuse_without_memory(program, group, available_bytes())
     raws = [program.ranks[rank] for rank in group[0].ranks]
     zero_ns = on_common_clock(raws[0], group[0].parts[0].facts.begin_ns)
     seen = len(raws) == 1 or not all(raw.end and raw.end.mpi_calls == 0 for raw in raws)

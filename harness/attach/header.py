@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from hindmost.harness.attach.bodies import WORK
-from hindmost.harness.attach.raw import Frame, Inner, RawProgram, Section
+from hindmost.harness.attach.facts import Inner, Section
+from hindmost.harness.attach.raw import Frame, RawProgram
 from hindmost.harness.attach.sections import Matched
 from hindmost.harness.krylov.solvers import solver_named
 from hindmost.harness.runfile.attributes import OBJECTS
@@ -267,6 +268,7 @@ def attached_of(program: RawProgram, group: Sequence[Matched], none: int) -> Jso
         said["work"] = work_of(group)
     else:
         said |= {
+            "pipelined": list(solver_named(facts[0].type).pipelined),
             "without_iterations": none,
             "reasons": dict(Counter(reason_of(each) or "unknown" for each in facts)),
             "snes_steps": span_of([each.snes_step for each in facts]),

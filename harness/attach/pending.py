@@ -7,7 +7,8 @@ import socket
 from pathlib import Path
 
 from hindmost.errors import DataError
-from hindmost.harness.attach.convert import Report, convert
+from hindmost.harness.attach.convert import convert
+from hindmost.harness.attach.folder import Report
 from hindmost.harness.attach.raw import SUFFIX, RawProgram, read_program
 
 

@@ -300,3 +300,9 @@ def test_a_breakdown_is_kept_and_marked(ranks: Ranks, tmp_path: Path) -> None:
     ending = Ending.of(run.header)
     assert ending is not None
     assert (run.bodies, ending.asked, ending.as_asked) == (ending.done, 50, False)
+
+
+def test_a_grid_that_cannot_be_split_is_refused(ranks: Ranks, tmp_path: Path) -> None:
+    done = ranks(3, "run", "laplacian-2d", "--grid", "2x2", "--solver", "cg", "--out", "runs")
+    assert done.returncode == 2
+    assert "PETSc cannot split a grid of 2 x 2 points into boxes for 3 ranks" in done.stderr

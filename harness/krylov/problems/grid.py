@@ -17,6 +17,7 @@ from hindmost.harness.krylov.problems.problem import (
     SystemRequest,
     matrix_of_csr,
 )
+from hindmost.text import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,9 +59,15 @@ def grid_matrix(stencil: Stencil, shape: Sequence[int], PETSc: Any, communicator
     petsc4py.PETSc.Mat
     """
     directions = len(shape)
-    mesh = PETSc.DMDA().create(
-        dim=directions, dof=1, sizes=tuple(shape), stencil_width=1, comm=communicator
-    )
+    try:
+        mesh = PETSc.DMDA().create(
+            dim=directions, dof=1, sizes=tuple(shape), stencil_width=1, comm=communicator
+        )
+    except PETSc.Error as error:
+        raise UsageError(
+            f"PETSc cannot split a grid of {' x '.join(map(str, shape))} points into boxes for "
+            f"{counted(communicator.size, 'rank')}; use other numbers of ranks or points."
+        ) from error
     begin, count = mesh.getCorners()
     ghost_begin, ghost_count = mesh.getGhostCorners()
     # PETSc's number of each point of the own box and of the points around it, by its position.

@@ -351,6 +351,17 @@ def test_a_conversion_that_was_interrupted_goes_on(
     ]  # fmt: skip
 
 
+def test_too_little_memory_is_said_before_it_is_used(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many_solves(folder, solves=2)
+    with monkeypatch.context() as patch:
+        patch.setattr("hindmost.harness.attach.convert.available_bytes", lambda: 10_000)
+        with pytest.raises(DataError, match="of memory to be converted"):
+            convert(folder, tmp_path)
+    assert len(convert(folder, tmp_path)) == 1
+
+
 def test_a_program_that_recorded_nothing(folder: Path, tmp_path: Path) -> None:
     assert convert(write_all(two_ranks(), folder), tmp_path) == ()
     assert not folder.exists()

@@ -12,7 +12,8 @@ from tests.harness.attach.raw_files import US, gmres, two_ranks
 
 from hindmost.cli import main
 from hindmost.errors import DataError
-from hindmost.harness.attach.convert import convert, locked
+from hindmost.harness.attach.convert import convert
+from hindmost.harness.attach.folder import locked
 from hindmost.harness.attach.pending import convert_all, convert_finished
 
 

@@ -1,0 +1,194 @@
+"""What the JSON of a raw file says: of the program, of its sections, and of its end.
+
+Texts are made printable, numbers have limits, and keys that are not known are passed over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from hindmost.printable import one_line
+from hindmost.records import Rule
+
+MOST_TEXT = 300
+"""Characters of a text."""
+MOST_LINE = 8000
+"""Of MPI's words on itself."""
+MOST_NS = 1 << 60
+"""Of a clock that counts from the start of a machine; differences of sums fit into 64 bits."""
+MOST_UTC_NS = 1 << 62
+ADDRESS = re.compile(r"_*\d{6,}")
+"""Part of an options prefix: the address of an object, which differs between ranks and runs.
+
+DOLFINx names its solvers so: ``dolfinx_solve_140230483910``.
+"""
+
+
+def as_text(value: Any) -> Any:
+    """Return a text as it may be shown anywhere; anything else as it is."""
+    return one_line(value)[:MOST_TEXT] if isinstance(value, str) else value
+
+
+def as_line(value: Any) -> Any:
+    """Return words of several lines as one that may be shown; anything else as it is."""
+    return one_line(" ".join(value.split()))[:MOST_LINE] if isinstance(value, str) else value
+
+
+def what_sections_are() -> tuple[str, ...]:
+    """Return what a section may be."""
+    return ("solve", "loop")
+
+
+Text = Annotated[str, Rule(read=as_text, words="text")]
+Count = Annotated[int, Rule(least=0, most=1 << 53)]
+Unsure = Annotated[int, Rule(least=-1, most=1 << 53)]
+"""A count that is -1 where it is unknown."""
+Instant = Annotated[int, Rule(least=-MOST_NS, most=MOST_NS)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """What a rank says of its program.
+
+    Attributes
+    ----------
+    program : tuple of str
+        The command line.
+    call_names, call_classes : tuple of str
+        Name and class of each MPI call, by its number in the records.
+    origins : mapping
+        Machine, scheduler and repository, as rank 0 found them; may be empty.
+    """
+
+    version: Annotated[int, Rule(least=1)]
+    rank: Count
+    size: Annotated[int, Rule(least=1, most=1 << 31)]
+    program: Annotated[tuple[Text, ...], Rule(least=1)]
+    call_names: tuple[Text, ...]
+    call_classes: tuple[Text, ...]
+    pid: Count = 0
+    host: Text = ""
+    mpi_library: Annotated[str, Rule(read=as_line, words="text")] = ""
+    petsc_version: Text = ""
+    scalar: Text = ""
+    utc_ns: Annotated[int, Rule(least=0, most=MOST_UTC_NS)] = 0
+    cpu: Annotated[int, Rule(least=-1, most=(1 << 31) - 1)] = -1
+    cpuset: Text = ""
+    origins: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inner:
+    """Solves inside of a solve, such as those of a preconditioner, by prefix and type."""
+
+    type: Text
+    prefix: Text = ""
+    count: Count = 0
+    ns: Count = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A solve, or the iterations of a loop, on one rank.
+
+    Attributes
+    ----------
+    what : str
+        ``solve`` or ``loop``.
+    begin_ns, end_ns : int
+        On the rank's own clock.
+    seen, kept : int
+        Records that were asked for, and those for which there was room.
+    type, prefix : str
+        PETSc's name of the solver, and the prefix of its options.
+    solve : int
+        Number of the solve, or of the loop, in the program, from 0.
+    comm_size, comm_rank, comm_leader : int
+        Ranks that take part, this rank's place among them, and the rank in the program of the first
+        of them; -1: all ranks of the program take part, in their order.
+    nonzeros : float
+        Of this rank's rows.
+    norm_type : int
+        PETSc's number of the norm that the convergence test sees.
+    snes_step, time_step : int
+        Newton and time step; -1 outside of one.
+    reason : int
+        PETSc's number of why the solve ended; 0 if it did not.
+    complete : bool
+        False if the program ended before the section did.
+    phases : tuple of str
+        Names of the phases that the program marks, by number.
+    inner : tuple of Inner
+    """
+
+    section: Count
+    what: Annotated[str, Rule(choices=what_sections_are)]
+    begin_ns: Instant
+    end_ns: Instant
+    seen: Count
+    kept: Count
+    type: Text = ""
+    prefix: Text = ""
+    solve: Annotated[int, Rule(least=0, most=(1 << 32) - 1)] = 0
+    snes_step: Annotated[int, Rule(least=-1, most=(1 << 31) - 1)] = -1
+    time_step: Annotated[int, Rule(least=-1, most=(1 << 31) - 1)] = -1
+    comm_size: Unsure = -1
+    comm_rank: Unsure = -1
+    comm_leader: int = -1
+    rows: Unsure = -1
+    nonzeros: float = -1
+    mat_type: Text = ""
+    pc_type: Text = ""
+    restart: Count = 0
+    rtol: float | None = None
+    atol: float | None = None
+    most: Unsure = -1
+    norm_type: Annotated[int, Rule(least=-1000, most=1000)] = -1
+    reason: Annotated[int, Rule(least=-1000, most=1000)] = 0
+    iterations: Unsure = -1
+    begin_utc_ns: Annotated[int, Rule(least=0, most=MOST_UTC_NS)] = 0
+    switches: Count = 0
+    foreign_calls: Count = 0
+    other_ns: Mapping[str, Count] = field(default_factory=dict)
+    polls: Count = 0
+    load_before: Annotated[float, Rule(least=0, most=1e9)] = 0.0
+    load_after: Annotated[float, Rule(least=0, most=1e9)] = 0.0
+    complete: bool = True
+    phases: tuple[Text, ...] = ()
+    inner: tuple[Inner, ...] = ()
+
+    @property
+    def lost(self) -> int:
+        """Records for which there was no room."""
+        return max(self.seen - self.kept, 0)
+
+    @property
+    def seconds(self) -> float:
+        """Its length."""
+        return (self.end_ns - self.begin_ns) * 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """What a rank wrote when MPI ended.
+
+    Attributes
+    ----------
+    mpi_calls : int or None
+        MPI calls that the recorder saw.
+    solves_seen, solves_skipped, solves_of_other_prefixes : int
+        Outermost solves of the program, those that were not to be recorded (``--every``,
+        ``--most``), and those of prefixes that were not.
+    aborted : int or None
+        The code of an MPI_Abort.
+    """
+
+    finalized: bool = False
+    mpi_calls: Count | None = None
+    solves_seen: Count = 0
+    solves_skipped: Count = 0
+    solves_of_other_prefixes: Count = 0
+    aborted: int | None = None

@@ -1,0 +1,124 @@
+"""A raw folder while it is converted: locked, with a journal, and removed at the end."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from hindmost.errors import DataError
+from hindmost.files import append_line, read_text
+from hindmost.harness.attach.raw import PATTERN, RawProgram
+from hindmost.harness.attach.sections import Matched
+from hindmost.harness.recorder.library import RECORD
+from hindmost.parsing import is_plain_name, parse_json
+from hindmost.printable import shell_word
+from hindmost.text import byte_count, counted
+
+Report = Callable[[str], None]
+"""Takes a sentence for the person."""
+JOURNAL = "converted.jsonl"
+"""In the raw folder: the run files that were written from it."""
+WORKING = 8
+"""Memory to find the bodies of a section, as a multiple of its records; 6 was measured."""
+
+
+def torn(program: RawProgram) -> Iterator[str]:
+    """Say which ranks left less than they recorded."""
+    broken = {rank: raw.torn for rank, raw in program.ranks.items() if raw.torn}
+    if broken:
+        rank, why = next(iter(broken.items()))
+        others = f", and of {counted(len(broken) - 1, 'other rank')}" if len(broken) > 1 else ""
+        yield f"{program.folder.name}: the records of rank {rank}{others} end early: {why}"
+    if len(program.ranks) < program.size:
+        missing = program.size - len(program.ranks)
+        yield f"{program.folder.name}: {counted(missing, 'rank')} left no file"
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Let one process convert a folder at a time."""
+    try:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise DataError(f"{folder} cannot be read: {error.strerror}.") from error
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise DataError(f"{folder} is being converted by another process.") from None
+        except OSError:
+            pass  # some file systems have no locks
+        yield
+    finally:
+        os.close(handle)
+
+
+class Journal:
+    """Which run files were written from a raw folder.
+
+    Parameters
+    ----------
+    path : Path
+    out : Path
+        Where the run files are.
+    """
+
+    def __init__(self, path: Path, out: Path) -> None:
+        self._path, self._out = path, out
+        self._files: dict[str, str] = {}
+        with suppress(OSError, UnicodeDecodeError):
+            for line in read_text(path).splitlines():
+                with suppress(ValueError):
+                    entry = parse_json(line)
+                    if isinstance(entry, dict) and isinstance(entry.get("file"), str):
+                        self._files[str(entry.get("run"))] = entry["file"]
+
+    def written(self, run: str) -> Path | None:
+        """Return the file of a run, None if it has none yet."""
+        name = self._files.get(run, "")
+        path = self._out / name
+        return path if is_plain_name(name) and path.is_file() else None
+
+    def note(self, run: str, path: Path) -> None:
+        """Note that a run has a file."""
+        append_line(self._path, json.dumps({"run": run, "file": path.name}))
+
+
+def remove(folder: Path, report: Report) -> None:
+    """Remove the files that hindmost wrote to a raw folder, and the folder if it is then empty."""
+    try:
+        for path in (*folder.glob(PATTERN), folder / JOURNAL):
+            path.unlink(missing_ok=True)
+        folder.rmdir()
+    except OSError as error:
+        report(f"{folder} is converted, but cannot be removed: {error.strerror}")
+
+
+def refuse_without_memory(program: RawProgram, group: Sequence[Matched], available: int) -> None:
+    """Raise a DataError if there is too little memory for the bodies of a run.
+
+    The records of one section of one rank are worked on at a time; what is found in them is kept of
+    all ranks, and is not larger than the records.
+    """
+    sizes = [part.facts.kept * RECORD.itemsize for each in group for part in each.parts]
+    needed = sum(sizes) + WORKING * max(sizes)
+    if needed > available:
+        raise DataError(
+            f"{program.folder} needs up to {byte_count(needed)} of memory to be converted, and "
+            f"{byte_count(available)} are available. Nothing is lost: convert it where there is "
+            f"more, with hindmost attach --convert {shell_word(program.folder.parent)}"
+        )
+
+
+def available_bytes() -> int:
+    """Return the memory that processes of this machine can still have."""
+    with suppress(OSError, ValueError, IndexError):
+        for line in read_text("/proc/meminfo").splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) << 10
+    return sys.maxsize

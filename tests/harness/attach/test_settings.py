@@ -1,0 +1,70 @@
+"""What the preloaded recorder is told, and the environment that puts it before MPI."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from hindmost.errors import MissingError, UsageError
+from hindmost.harness.attach.environment import export_lines, variables
+from hindmost.harness.attach.settings import AttachRequest, memory_bytes
+from hindmost.harness.krylov.solvers import SOLVERS
+from hindmost.harness.runfile.provenance import Origins
+
+OUT = Path("/runs")
+
+
+def test_settings_describe_every_solver_once() -> None:
+    lines = AttachRequest(out=OUT, only="ice_", every=3, most=5).text(None, None).splitlines()
+    assert lines[:5] == [f"out {OUT}", "memory 256000000", "only ice_", "every 3", "most 5"]
+    assert [line[7:] for line in lines if line.startswith("solver ")] == list(SOLVERS.names)
+    gmres = lines[lines.index("solver gmres") + 1 :]
+    assert gmres[:3] == ["end O KSPGMRESOrthog", "end O KSPOrthogonalize", "end N VecNormalize"]
+    assert "halo VecScatterEnd  " in lines  # the blanks are part of the event's name
+
+
+def test_what_is_said_of_the_machine_is_one_line() -> None:
+    origins = Origins(environment={"launcher": "a\nb"}, scheduler={}, git={})
+    text = AttachRequest(out=OUT, iterate_at="MPI_Bcast:4").text(Path("/tmp/status"), origins)
+    assert "\norigins {" in text
+    assert r"a\nb" in text
+    assert "\nstatus /tmp/status\n" in text
+    assert "\niterate MPI_Bcast\nnth 4\n" in text
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"every": 0}, "--every 0: give a number of at least 1"),
+        ({"most": 0}, "--most 0: give a number of at least 1"),
+        ({"memory": "much"}, "--memory much: write a size as 256MB"),
+        ({"memory": "3kB"}, "--memory 3kB: give a size from 1MiB to 64GiB"),
+        ({"iterate_at": "MPI_Alreduce"}, "unknown MPI call 'MPI_Alreduce'; did you mean MPI_All"),
+        ({"iterate_at": "MPI_Bcast:x"}, "write every second call as MPI_Bcast:2"),
+        ({"only": "a\nb"}, "cannot contain a line end"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(given: dict[str, int | str], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        AttachRequest(out=OUT, **given).text(None, None)  # type: ignore[arg-type]
+
+
+def test_sizes() -> None:
+    assert [memory_bytes(text) for text in ("2MB", "1.5 GiB")] == [2_000_000, 1_610_612_736]
+
+
+def test_what_is_preloaded_already_stays() -> None:
+    own = variables(Path("/cache/r.so"), Path("/s"), {"LD_PRELOAD": "/lib/malloc.so"})
+    assert own == {"LD_PRELOAD": "/cache/r.so:/lib/malloc.so", "HINDMOST_ATTACH": "/s"}
+    with pytest.raises(MissingError, match="XDG_CACHE_HOME"):
+        variables(Path("/my cache/r.so"), Path("/s"), {})
+
+
+@pytest.mark.parametrize(("before", "after"), [("", "/no/r.so"), ("/no/m.so", "/no/r.so:/no/m.so")])
+def test_a_shell_reads_what_is_printed(before: str, after: str) -> None:
+    lines = export_lines(Path("/no/r.so"), Path("/a folder/it's"))
+    script = "\n".join((f"LD_PRELOAD={before}", *lines, 'echo "$LD_PRELOAD|$HINDMOST_ATTACH"'))
+    told = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True)
+    assert told.stdout == f"{after}|/a folder/it's\n"
