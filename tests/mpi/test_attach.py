@@ -279,8 +279,8 @@ def test_a_script_of_ones_own(loop: Path, tmp_path: Path) -> None:
 def test_the_examples(tmp_path: Path) -> None:
     examples, program = ROOT / "examples" / "attach", tmp_path / "heat"
     include = alone("--print-include", folder=tmp_path).stdout.strip()
-    command = [current_stack().mpicc, f"-I{include}", "-o", program, examples / "heat.c", "-lm"]
-    subprocess.run(command, check=True, timeout=120)
+    words = (f"-I{include}", "-o", str(program), str(examples / "heat.c"), "-lm")
+    subprocess.run([current_stack().mpicc, *words], check=True, timeout=120)
     heat = alone("--out", "runs", "--", program, "50", folder=tmp_path)
     python = (sys.executable, examples / "poisson.py", "-rod_ksp_type", "pgmres")
     poisson = alone("--out", "runs", "--", *python, folder=tmp_path)
