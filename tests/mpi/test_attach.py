@@ -276,6 +276,22 @@ def test_a_script_of_ones_own(loop: Path, tmp_path: Path) -> None:
     assert len(hindmost.open(path).durations) == 19
 
 
+def test_the_examples(tmp_path: Path) -> None:
+    examples, program = ROOT / "examples" / "attach", tmp_path / "heat"
+    include = alone("--print-include", folder=tmp_path).stdout.strip()
+    words = (f"-I{include}", "-o", str(program), str(examples / "heat.c"), "-lm")
+    subprocess.run([current_stack().mpicc, *words], check=True, timeout=120)
+    heat = alone("--out", "runs", "--", program, "50", folder=tmp_path)
+    python = (sys.executable, examples / "poisson.py", "-rod_ksp_type", "pgmres")
+    poisson = alone("--out", "runs", "--", *python, folder=tmp_path)
+    assert (heat.returncode, poisson.returncode) == (0, 0), heat.stderr + poisson.stderr
+    runs = {path.name: hindmost.open(path) for path in (tmp_path / "runs").glob("*.h5")}
+    loop, solver = runs["heat-loop-p1-0.h5"], runs["poisson-rod-pgmres-p1-0.h5"]
+    assert len(loop.durations) == 50
+    assert attached(loop)["work"] == 50 * 20000
+    assert attached(solver)["solves"] == 2
+
+
 def test_messages_name_the_cause() -> None:
     said = outcome.problem(outcome.Outcome(), "app", None)
     assert "statically linked" in said
