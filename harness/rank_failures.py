@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
-import fcntl
-import os
-import stat
-import struct
 import sys
-import termios
 import time
 from array import array
 from collections.abc import Callable
@@ -17,7 +11,7 @@ from typing import Any, TypeVar
 
 from hindmost.errors import HindmostError, UsageError
 from hindmost.failure import describe, show_traceback
-from hindmost.output import warn, write_lines
+from hindmost.output import unread_bytes, warn, write_lines
 
 T = TypeVar("T")
 
@@ -193,19 +187,9 @@ def _abort(communicator: Any, status: int) -> None:
     MPICH's launcher ends without a look at what is left in the pipes of its ranks.
     """
     deadline = time.monotonic() + READING_S
-    while _unread() and time.monotonic() < deadline:
+    while unread_bytes() and time.monotonic() < deadline:
         time.sleep(0.01)
     communicator.Abort(status)
-
-
-def _unread() -> int:
-    """Return how many bytes in the pipes of stdout and stderr wait for their reader."""
-    unread = 0
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError):  # closed
-            if stat.S_ISFIFO(os.fstat(stream.fileno()).st_mode):
-                unread += struct.unpack("i", fcntl.ioctl(stream, termios.FIONREAD, b"\0" * 4))[0]
-    return unread
 
 
 def reporter(rank: int) -> Callable[[str], None]:

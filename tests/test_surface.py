@@ -7,6 +7,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -52,9 +53,11 @@ def code_of(text: str) -> list[str]:
 
 def is_file(path: str, line: str) -> bool:
     """Tell whether what looks like a module is a part of the name of a file."""
-    return re.search(rf"{re.escape(path)}\S*(/|\.(h|md|py|toml|json|html)\b)", line) is not None
+    named = rf"{re.escape(path)}\S*(/|\.(h|md|py|toml|json|html)\b)"
+    return path == "hindmost.h" or re.search(named, line) is not None
 
 
+@cache
 def taught() -> dict[str, set[str]]:
     """Return the names that README, docs and examples import from hindmost, by module."""
     pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "examples").rglob("*.py")]

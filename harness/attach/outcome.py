@@ -126,6 +126,11 @@ def problem(found: Outcome, program: str, only: str | None) -> str:
             f"Nothing was recorded: none of {counted(found.passed, 'solve')} of {program} has the "
             f"options prefix '{only}' (--only). PETSc's option -ksp_view shows the prefixes."
         )
+    if found.solves:
+        return (
+            f"Nothing was recorded: {program} made {counted(found.solves, 'solve')}, all inside "
+            "recordings of its own (hindmost run, record, record_ksp). Run it without attach."
+        )
     if found.petsc:
         return (
             f"Nothing was recorded: {program} uses PETSc {found.petsc}, but no KSPSolve was seen, "

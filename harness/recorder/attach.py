@@ -254,6 +254,8 @@ def libpetsc() -> ctypes.CDLL:
 def connect_callbacks() -> None:
     """Let PETSc call the recorder at every event, once a process."""
     petsc, recorder = libpetsc(), loaded()
+    if recorder.hindmost_is_connected():  # the program runs under `hindmost attach`
+        return
     begin, end = (
         ctypes.cast(function, ctypes.c_void_p)
         for function in (recorder.hindmost_event_begin, recorder.hindmost_event_end)

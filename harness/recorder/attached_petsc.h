@@ -31,7 +31,7 @@ static struct {
 } petsc;
 
 static uint8_t event_levels[EVENTS], event_known[EVENTS];
-static int64_t names_found, names_applied = -1;
+static int64_t names_found, names_applied = -1, forgotten_then;
 static char applied_type[32];
 
 /* ---- PETSc's functions ---- */
@@ -101,6 +101,9 @@ static void connect_petsc(void) {
   write_program();
 }
 
+/* Whether PETSc calls the recorder already: it must not do so twice. */
+int hindmost_is_connected(void) { return petsc.connected; }
+
 /* ---- events by name ---- */
 
 static void find_names(void) {
@@ -117,10 +120,11 @@ static void find_names(void) {
 /* Lets the recorder keep the marks of a type of KSP. */
 static void apply_names(const char *type) {
   int which = -1;
-  if (names_applied == names_found && !strcmp(applied_type, type)) return;
+  if (names_applied == names_found && forgotten_then == forgotten && !strcmp(applied_type, type)) return;
   for (int i = 0; i < attached.solver_count; i++)
     if (!strcmp(attached.solvers[i], type)) which = i;
   hindmost_forget_events();
+  forgotten_then = forgotten;
   hindmost_watch_monitor('I');
   for (int i = 0; i < attached.watched_count; i++) {
     const struct watched *w = &attached.watched[i];

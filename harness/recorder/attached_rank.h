@@ -184,8 +184,10 @@ static double load_of_host(void) {
 
 /* Starts to record on this thread, without meeting the other ranks. */
 static void attach_arm(int size) {
-  records = attached.records;
+  records = attached.records; /* the program may use hindmost itself, and its memory be gone */
   state->capacity = attached.capacity;
+  hindmost_count_memory(NULL, 0);
+  hindmost_activity_memory(NULL, 0, 0);
   state->seen = marks_seen = 0;
   state->foreign_calls = state->unknown_requests = 0;
   idle_record = -1;

@@ -114,7 +114,7 @@ static void begin_solve(void *ksp) {
     return;
   }
   solve.number = attached.solves++;
-  if (stretch || loop_is_open() || taken >= attached.most || chosen++ % attached.every) {
+  if (awaiting || stretch || loop_is_open() || taken >= attached.most || chosen++ % attached.every) {
     attached.skipped++;
     solve.skipped_ksp = ksp;
     return;

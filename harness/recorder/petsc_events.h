@@ -46,7 +46,10 @@ static inline void mark(int letter, int32_t what) {
 
 /* ---- interface to Python ---- */
 
+static int64_t forgotten; /* how often the table of events was emptied */
+
 void hindmost_forget_events(void) {
+  forgotten++;
   for (int i = 0; i < EVENTS; i++) watches[i] = (struct watch){0};
   monitor_mark = 0;
 }

@@ -32,8 +32,9 @@ examples:
 KERNEL = """\
 from hindmost.harness.adaptive.compiling import compile_ahead
 from hindmost.models.compiled import LOOPS
+from hindmost.output import write_lines
 compile_ahead()
-print(*LOOPS, sep="\\n")
+write_lines(*LOOPS)
 """
 QUIET_LOAD = 0.3
 """Load a core above which timings are disturbed."""

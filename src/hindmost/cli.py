@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -182,6 +183,10 @@ def tell_compilation() -> None:
 
 def load(module: str) -> Verb:
     """Import the module of a verb."""
+    if module.startswith("hindmost.analysis."):
+        # Before numpy is loaded: on the small matrices of fits, threads of BLAS only wait for one
+        # another, on all cores.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     return cast(Verb, importlib.import_module(module))
 
 

@@ -204,6 +204,29 @@ def test_what_a_program_left_that_ended_early(
     assert "the program ended inside this solve" in broken[0].header.spec["failure"]
 
 
+def test_a_program_that_uses_hindmost_itself(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(
+        "import hindmost; hindmost.listen()\n"
+        "from petsc4py import PETSc\n"
+        "A = PETSc.Mat().createAIJ([90, 90], nnz=1)\n"
+        "for i in range(90): A[i, i] = 1.0 + i\n"
+        "A.assemble(); x, b = A.createVecs(); b.set(1.0)\n"
+        "ksp = PETSc.KSP().create(); ksp.setOperators(A); ksp.setType('cg')\n"
+        "ksp.getPC().setType('none'); ksp.setTolerances(rtol=0, max_it=20)\n"
+        "def solve(): x.set(0); ksp.solve(b, x)\n"
+        "solve()\n"
+        "with hindmost.record_ksp(ksp, 'own.h5', activities=True): solve()\n"
+        "solve()\n"
+    )
+    done = alone("--out", "runs", "--", sys.executable, "app.py", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert len(hindmost.open(tmp_path / "own.h5").durations) == 20
+    (path,) = (tmp_path / "runs").glob("*.h5")
+    run = hindmost.open(path)
+    assert np.unique(run.variable("solve"), return_counts=True)[1].tolist() == [20, 20]
+    assert attached(run)["solves_skipped"] == 1
+
+
 def test_solves_inside_others_by_their_prefix(solves: Path, tmp_path: Path) -> None:
     words = ("--out", "runs", "--only", "deep_ksp", "--", solves, "well", *DEEP)
     done = alone(*words, folder=tmp_path)
@@ -253,6 +276,22 @@ def test_a_script_of_ones_own(loop: Path, tmp_path: Path) -> None:
     assert len(hindmost.open(path).durations) == 19
 
 
+def test_the_examples(tmp_path: Path) -> None:
+    examples, program = ROOT / "examples" / "attach", tmp_path / "heat"
+    include = alone("--print-include", folder=tmp_path).stdout.strip()
+    words = (f"-I{include}", "-o", str(program), str(examples / "heat.c"), "-lm")
+    subprocess.run([current_stack().mpicc, *words], check=True, timeout=120)
+    heat = alone("--out", "runs", "--", program, "50", folder=tmp_path)
+    python = (sys.executable, examples / "poisson.py", "-rod_ksp_type", "pgmres")
+    poisson = alone("--out", "runs", "--", *python, folder=tmp_path)
+    assert (heat.returncode, poisson.returncode) == (0, 0), heat.stderr + poisson.stderr
+    runs = {path.name: hindmost.open(path) for path in (tmp_path / "runs").glob("*.h5")}
+    loop, solver = runs["heat-loop-p1-0.h5"], runs["poisson-rod-pgmres-p1-0.h5"]
+    assert len(loop.durations) == 50
+    assert attached(loop)["work"] == 50 * 20000
+    assert attached(solver)["solves"] == 2
+
+
 def test_messages_name_the_cause() -> None:
     said = outcome.problem(outcome.Outcome(), "app", None)
     assert "statically linked" in said
@@ -264,5 +303,9 @@ def test_messages_name_the_cause() -> None:
     )
     petsc = outcome.Outcome(loaded=True, started=True, ended=True, petsc="3.18.5")
     assert "no KSPSolve was seen" in outcome.problem(petsc, "app", None)
+    own = outcome.Outcome(loaded=True, started=True, ended=True, solves=2, skipped=2)
+    assert "app made 2 solves, all inside recordings of its own" in outcome.problem(
+        own, "app", None
+    )
     failed = outcome.Outcome(loaded=True, failed="/full: No space left on device")
     assert "/full: No space left on device" in outcome.problem(failed, "app", None)
