@@ -115,8 +115,8 @@ class Section:
         PETSc's number of the norm that the convergence test sees.
     snes_step, time_step : int
         Newton and time step; -1 outside of one.
-    reason : int
-        PETSc's number of why the solve ended; 0 if it did not.
+    reason : str
+        PETSc's name of why the solve ended; empty if it did not.
     complete : bool
         False if the program ended before the section did.
     phases : tuple of str
@@ -147,7 +147,7 @@ class Section:
     atol: float | None = None
     most: Unsure = -1
     norm_type: Annotated[int, Rule(least=-1000, most=1000)] = -1
-    reason: Annotated[int, Rule(least=-1000, most=1000)] = 0
+    reason: Text = ""
     iterations: Unsure = -1
     begin_utc_ns: Annotated[int, Rule(least=0, most=MOST_UTC_NS)] = 0
     switches: Count = 0

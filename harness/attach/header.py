@@ -24,27 +24,6 @@ from hindmost.harness.runfile.ending import KEY, REACHED, Ending
 from hindmost.harness.runfile.provenance import Origins
 from hindmost.text import counted
 
-REASONS = {
-    1: "CONVERGED_RTOL_NORMAL",
-    2: "CONVERGED_RTOL",
-    3: "CONVERGED_ATOL",
-    4: "CONVERGED_ITS",
-    5: "CONVERGED_NEG_CURVE",
-    6: "CONVERGED_STEP_LENGTH",
-    7: "CONVERGED_HAPPY_BREAKDOWN",
-    9: "CONVERGED_ATOL_NORMAL",
-    -2: "DIVERGED_NULL",
-    -3: "DIVERGED_ITS",
-    -4: "DIVERGED_DTOL",
-    -5: "DIVERGED_BREAKDOWN",
-    -6: "DIVERGED_BREAKDOWN_BICG",
-    -7: "DIVERGED_NONSYMMETRIC",
-    -8: "DIVERGED_INDEFINITE_PC",
-    -9: "DIVERGED_NANORINF",
-    -10: "DIVERGED_INDEFINITE_MAT",
-    -11: "DIVERGED_PC_FAILED",
-}
-"""PETSc's names of why a solve ended, by number."""
 NORMS = {0: "none", 1: "preconditioned", 2: "unpreconditioned", 3: "natural"}
 """PETSc's names of norms, by number."""
 NO_TOLERANCE = 1e-50
@@ -222,7 +201,7 @@ def nonzeros_of(solve: Matched) -> int | None:
 def ending_of(group: Sequence[Matched], done: int, generic: str) -> Ending:
     """Say how the solves of a run ended: as one that reached its tolerance if all of them did."""
     facts = [each.parts[0].facts for each in group]
-    reasons = Counter(reason_of(each) for each in facts)
+    reasons = Counter(each.reason for each in facts)
     bad = {name: count for name, count in reasons.items() if name not in REACHED}
     reason = next(iter(bad or reasons))
     forced = set(reasons) == {"CONVERGED_ITS"}  # no tolerance was looked at
@@ -240,13 +219,6 @@ def ending_of(group: Sequence[Matched], done: int, generic: str) -> Ending:
         norm=NORMS.get(facts[0].norm_type, ""),
         generic=generic,
     )
-
-
-def reason_of(facts: Section) -> str:
-    """Return PETSc's name of why a solve ended; empty if unknown."""
-    if facts.reason == 0:
-        return ""
-    return REASONS.get(facts.reason, f"reason {facts.reason}")
 
 
 def attached_of(program: RawProgram, group: Sequence[Matched], none: int) -> Json:
@@ -270,7 +242,7 @@ def attached_of(program: RawProgram, group: Sequence[Matched], none: int) -> Jso
         said |= {
             "pipelined": list(solver_named(facts[0].type).pipelined),
             "without_iterations": none,
-            "reasons": dict(Counter(reason_of(each) or "unknown" for each in facts)),
+            "reasons": dict(Counter(each.reason or "unknown" for each in facts)),
             "snes_steps": span_of([each.snes_step for each in facts]),
             "time_steps": span_of([each.time_step for each in facts]),
             "inner": inner_of(facts),

@@ -153,6 +153,12 @@ static void write_options(void) {
   if (release && *release) (*release)(all, __LINE__, __func__, __FILE__);
 }
 
+/* PETSc's own name of why a solve ended: the numbers differ between its versions. */
+static const char *reason_name(int reason) {
+  const char *const **names = dlsym(petsc.library, "KSPConvergedReasons");
+  return reason && names && *names ? (*names)[reason] : "";
+}
+
 static void write_solve(int complete) {
   struct text text = {0};
   int reason = 0;
@@ -181,7 +187,7 @@ static void write_solve(int complete) {
   text_real(&text, "atol", solve.atol);
   text_number(&text, "most", solve.most);
   text_number(&text, "norm_type", solve.norm_type);
-  text_number(&text, "reason", reason);
+  text_string(&text, "reason", reason_name(reason));
   text_number(&text, "iterations", iterations);
   text_add(&text, ",\"inner\":[");
   for (int i = 0; i < inner_count; i++) {

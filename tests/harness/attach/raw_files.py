@@ -172,7 +172,7 @@ class Raw:
             "atol": 1e-50,
             "most": 10_000,
             "norm_type": 1,
-            "reason": 2,
+            "reason": "CONVERGED_RTOL",
             "iterations": sum(1 for each in stream.records if each[2] == ord("O")),
             "begin_ns": stream.begin,
             "end_ns": stream.at,

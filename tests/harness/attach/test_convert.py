@@ -230,7 +230,7 @@ def test_a_program_that_aborts_keeps_what_is_whole(folder: Path, tmp_path: Path)
         whole = cg(0, 9, work=5 * US, step=9 * US)
         cut = cg(whole.at, 6 - each.rank, work=5 * US, step=9 * US)
         each.section(whole, type="cg", iterations=9)
-        each.section(cut, type="cg", iterations=6 - each.rank, complete=False, reason=0)
+        each.section(cut, type="cg", iterations=6 - each.rank, complete=False, reason="")
         each.end(finalized=False, aborted=13).write(folder)
     runs = [hindmost.open(path) for path in convert(folder, tmp_path)]
     assert [(run.bodies, run.header.complete) for run in runs] == [(9, True), (4, False)]
