@@ -73,7 +73,7 @@ def in_three(work: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
     """Divide work over a halo exchange and a reduction; its excess falls into one part."""
     random = np.random.default_rng(seed)
     least = work.min()
-    parts = least * np.array([0.1, 0.4, 0.5]) * np.ones((*work.shape, 3))
+    parts: NDArray[np.float64] = np.tile(least * np.array([0.1, 0.4, 0.5]), (*work.shape, 1))
     part = random.choice(3, work.shape, p=(0.1, 0.4, 0.5))
     np.put_along_axis(
         parts, part[:, :, None],
