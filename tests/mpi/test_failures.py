@@ -21,7 +21,7 @@ def messages(stderr: str) -> list[str]:
 
 BAD = {
     "an unknown workload": (["laplacian-9d", "--solver", "gmres"], 2, "choose laplacian-1d"),
-    "an unknown solver": (["diagonal", "--solver", "magic"], 2, "gmres, pgmres"),
+    "an unknown solver": (["diagonal", "--solver", "magic"], 2, "choose bcgs"),
     "a solver named twice": (["diagonal", "--solver", "gmres", "--solver", "gmres"], 2, "twice"),
     "no unknowns": (["diagonal", "--solver", "gmres", "--unknowns", "0"], 2, "--unknowns 0"),
     "fewer than no iterations": (
