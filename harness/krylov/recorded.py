@@ -140,9 +140,10 @@ def residual_norms(
     Parameters
     ----------
     history : float64 array, shape (iteration + 1,)
-        PETSc's residual history, that before the first iteration included. Some solvers tell a norm
-        once more when a cycle begins. Where there are more norms than that, as two an iteration,
-        none can be given to a body.
+        PETSc's residual history, that before the first iteration included. Some solvers tell the
+        last norm twice (``pgmres`` of PETSc 3.26 at its limit), or a norm once more when a cycle
+        begins (``fgmres`` of PETSc 3.18). Where there are more norms than that, as two an
+        iteration, none can be given to a body.
     iterations : int, optional
         As PETSc counts them; without it the history has one norm for each.
     """
@@ -150,6 +151,8 @@ def residual_norms(
     counted = np.flatnonzero(bodies.kind != BodyKind.FILL)
     place = np.arange(1, counted.size + 1)
     told = 0 if iterations is None else history.size - iterations - 1
+    if told > 0 and history[-1] == history[-2]:
+        history, told = history[:-1], told - 1
     if told > 0 and told == bodies.restart_duration.size:
         place += np.cumsum(bodies.position[counted] == 0) - 1
     elif told > 0:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from hindmost.harness.krylov.recorded import residual_norms
 from hindmost.harness.krylov.solvers import SOLVERS
 from hindmost.harness.recorder.bodies import Recording, find_bodies
 from hindmost.harness.recorder.clock import own_clock
@@ -130,6 +131,22 @@ TWO_BODIES = recording(
     ("O", 2450, 2450),
     ("N", 2500, 2500),
 )
+
+
+@pytest.mark.parametrize(
+    ("history", "norms"),
+    [
+        ([4.0, 3.0, 2.0, 1.0], [3.0, 2.0, 1.0]),
+        ([4.0, 3.0, 2.0, 1.0, 1.0], [3.0, 2.0, 1.0]),  # the last one told twice
+        ([4.0, 3.0, 2.0, 2.1, 1.0], [3.0, 2.0, 1.0]),  # one more where the second cycle begins
+        ([4.0, 3.5, 3.0, 2.5, 2.0, 1.5, 1.0], [np.nan] * 3),
+        ([4.0, 3.0], [3.0, np.nan, np.nan]),
+    ],
+)
+def test_every_body_has_the_norm_after_it(history: list[float], norms: list[float]) -> None:
+    bodies = find_bodies(TWO_CYCLES, GMRES, "gmres")
+    found = residual_norms(bodies, np.array(history), iterations=3)
+    np.testing.assert_array_equal(found, norms)
 
 
 def test_events_and_the_own_work_between_them() -> None:
