@@ -202,4 +202,4 @@ def keyed(
 def some_names(series: Mapping[tuple[str, ...], NightlySeries], most: int = 3) -> str:
     """Name a few series."""
     names = [str(each.name) for each in list(series.values())[:most]]
-    return "; ".join(names) + (" ..." if len(series) > most else "")
+    return ("; ".join(names) or "none") + (" ..." if len(series) > most else "")

@@ -112,7 +112,8 @@ def outliers_by(report: RankReport, extreme: Extreme) -> str:
 def group_lines(report: RankReport) -> list[str]:
     """Return the groups of ranks, each with the metrics that differ most between groups."""
     groups, metrics = report.clustering, report.metrics
-    lines = [f"{counted(groups.k, 'group')} of ranks (silhouette {groups.silhouette:.2f})"]
+    apart = f" (silhouette {groups.silhouette:.2f})" if groups.k > 1 else ""
+    lines = [f"{counted(groups.k, 'group')} of ranks{apart}; means of the ranks in each:"]
     most = np.argsort(-metrics.normalised().std(axis=0), kind="stable")[:MOST_MEANS]
     for size, exemplar, means in zip(
         groups.sizes, report.exemplars(), report.cluster_means(), strict=True

@@ -41,6 +41,14 @@ IN_WORDS = {
 }
 DISTURBED = ("crowded", "outliers", "load", "neighbours", "context-switches", "slow-stretch")
 """Codes of findings that call for a repeat before conclusions."""
+REMEDIES = {
+    "crowded": "repeat with a core for every rank before anything else",
+    "outliers": (
+        "if these iterations do no more than others (output, a checkpoint), repeat on a quiet "
+        "machine before anything else"
+    ),
+}
+"""What to do about those that a quiet machine alone does not cure."""
 BOUND = (
     "The bound for a pipelined solver is the time in blocking reductions that local work of the "
     "same iteration could overlap, on the rank for which it is least. It assumes the same number "
@@ -115,6 +123,11 @@ class AttachedRun:
         whole = max(float(self.run.solve_time.sum()), 1e-300)
         inside = {name: spent / whole for name, spent in self.run.summary["phase_s"].items()}
         return {**inside, "outside": max(1.0 - sum(inside.values()), 0.0)}
+
+    @property
+    def disturbed(self) -> list[Finding]:
+        """What calls for a repeat before conclusions."""
+        return [each for each in self.findings if each.code in DISTURBED]
 
     @property
     def straggler(self) -> int | None:
@@ -203,7 +216,8 @@ class AttachedRun:
         )
         words = [f"{percent(share, 0)} {name}" for share, name in named if share >= LEAST_SHARE]
         if outside >= LEAST_SHARE:
-            words.append(f"{percent(outside, 0)} outside iterations (set-up, restarts, ends)")
+            what = " (set-up, restarts, ends)" if self.solves else ""
+            words.append(f"{percent(outside, 0)} outside iterations{what}")
         return f"Where the time goes, over all ranks: {', '.join(words)}."
 
     def who(self) -> str:
@@ -221,18 +235,19 @@ class AttachedRun:
         if worst is None:
             waiting = float(times.wait_s.sum() / max(float(times.time_s.sum()), 1e-300))
             return (
-                f"No rank is a straggler: the rank that works most does {percent(self.excess)} "
-                f"more than the mean, which is {percent(self.imbalance)} of the solve time. The "
-                f"ranks wait {percent(waiting, 0)} of their iterations."
+                "No rank is a straggler: the rank with the most time outside MPI has "
+                f"{percent(self.excess)} more than the mean, which is {percent(self.imbalance)} "
+                f"of the solve time. The ranks wait {percent(waiting, 0)} of their iterations."
             )
         others = np.delete(share, worst)
         host = f" on {run.hosts[worst]}" if len(set(run.hosts)) > 1 else ""
         working = float(times.work_s[worst] / max(times.time_s[worst], 1e-300))
+        doubt = " The run was disturbed: this may not be its work." if self.disturbed else ""
         return (
-            f"Rank {worst}{host} is the straggler: it does {percent(self.excess, 0)} more work "
-            f"than the mean. It works {percent(working, 0)} of its iterations and waits "
-            f"{percent(float(share[worst]), 0)}; the others wait "
-            f"{percent(float(others.mean()), 0)}."
+            f"Rank {worst}{host} is the straggler: it spends {percent(self.excess, 0)} more time "
+            f"outside MPI than the mean. That is {percent(working, 0)} of its iterations, and it "
+            f"waits {percent(float(share[worst]), 0)}; the others wait "
+            f"{percent(float(others.mean()), 0)}.{doubt}"
         )
 
     def inner(self) -> list[str]:
@@ -253,8 +268,8 @@ class AttachedRun:
             return [f"A pipelined solver could save at most {percent(hidden)} of this time."]
         if self.solves and self.run.header.synchronisation == "pipelined":
             return [
-                f"{self.run.header.solver} is pipelined already: what it waits was not hidden by "
-                "its work."
+                f"{self.run.header.solver} is pipelined already: its wait in collectives "
+                f"({percent(self.shares.get('wait', 0.0), 0)}) was not hidden by its work."
             ]
         return []
 
@@ -263,9 +278,10 @@ class AttachedRun:
         shares, path = self.shares, shell_word(self.run.path)
         if why_withheld(self.run):
             return f"Next: hindmost check {path}"
-        disturbed = [each for each in self.findings if each.code in DISTURBED]
-        if disturbed:
-            return f"Next: repeat on a quiet machine before anything else: {disturbed[0].text}."
+        if self.disturbed:
+            first = self.disturbed[0]
+            remedy = REMEDIES.get(first.code, "repeat on a quiet machine before anything else")
+            return f"Next: {remedy}: {first.text}."
         prefix = self.attached.get("prefix", "")
         hidden = self.hidden or 0.0
         variants = [each for each in self.attached.get("pipelined", []) if isinstance(each, str)]

@@ -123,8 +123,9 @@ def problem(found: Outcome, program: str, only: str | None) -> str:
         return ""
     if found.passed and not found.solves:
         return (
-            f"Nothing was recorded: none of {counted(found.passed, 'solve')} of {program} has the "
-            f"options prefix '{only}' (--only). PETSc's option -ksp_view shows the prefixes."
+            f"Nothing was recorded: none of {counted(found.passed, 'solve')} of {program}, inner "
+            f"ones included, has the options prefix '{only}' (--only). PETSc's option -ksp_view "
+            "shows the prefixes."
         )
     if found.solves:
         return (

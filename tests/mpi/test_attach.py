@@ -298,9 +298,8 @@ def test_messages_name_the_cause() -> None:
     foreign = outcome.Outcome(loaded=True, foreign=("/a/libmpi.so.12", "/b/libmpi.so.40"))
     assert "/a/libmpi.so.12 and /b/libmpi.so.40" in outcome.problem(foreign, "app", None)
     passed = outcome.Outcome(loaded=True, started=True, ended=True, passed=3)
-    assert "none of 3 solves of app has the options prefix 'ice_'" in outcome.problem(
-        passed, "app", "ice_"
-    )
+    said = outcome.problem(passed, "app", "ice_")
+    assert "none of 3 solves of app, inner ones included, has the options prefix 'ice_'" in said
     petsc = outcome.Outcome(loaded=True, started=True, ended=True, petsc="3.18.5")
     assert "no KSPSolve was seen" in outcome.problem(petsc, "app", None)
     own = outcome.Outcome(loaded=True, started=True, ended=True, solves=2, skipped=2)

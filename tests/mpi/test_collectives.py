@@ -151,8 +151,9 @@ def one_held_up(ranks: Ranks, folder: Path, where: str) -> Run:
     assert run.durations.shape == (CALLS, 2)
     assert run.header.spec["late"] == 0
     assert_books_close(run)
-    # The sleeps are in the run, and outside its bodies; a crowded machine has more of its own.
-    assert ((run.restart_durations > HELD_UP_S).sum(axis=0) >= 2).all()
+    # Both sleeps are in the run, and outside its bodies: between two of them or before the first,
+    # where a crowded machine lets calls be done again.
+    assert (run.solve_time - run.durations.sum(axis=0) > 2 * HELD_UP_S).all()
     assert run.durations.max() < HELD_UP_S
     return run
 

@@ -124,8 +124,8 @@ def test_the_straggler_works_and_the_others_wait(write: Any) -> None:
     found, text = story(write((40.0, 54.0, 41.0)))
     assert found.straggler == 1
     assert found.excess == pytest.approx(54 / 45 - 1)
-    assert "Rank 1 is the straggler: it does 20 % more work than the mean." in text
-    assert "It works 90 % of its iterations and waits 10 %; the others wait 33 %." in text
+    assert "Rank 1 is the straggler: it spends 20 % more time outside MPI than the mean." in text
+    assert "That is 90 % of its iterations, and it waits 10 %; the others wait 33 %." in text
     # With the mean work on every rank the straggler would be 9 us faster in each iteration.
     assert found.imbalance == pytest.approx(BODIES * 9e-6 / (BODIES * 60e-6 + 80e-6), rel=1e-4)
     assert "Next: balance the work." in text
@@ -135,7 +135,7 @@ def test_no_rank_is_blamed_for_what_all_wait(write: Any) -> None:
     found, text = story(write((30.0, 31.0, 30.5)))
     assert found.straggler is None
     assert "No rank is a straggler" in text
-    assert "does 1.6 % more than the mean, which is 0.8 % of the solve time" in text
+    assert "has 1.6 % more than the mean, which is 0.8 % of the solve time" in text
 
 
 def test_more_work_that_costs_nothing_makes_no_straggler(write: Any) -> None:
@@ -145,13 +145,22 @@ def test_more_work_that_costs_nothing_makes_no_straggler(write: Any) -> None:
     assert "No rank is a straggler" in text
 
 
-def test_a_disturbed_run_is_to_be_repeated_first(write: Any) -> None:
-    run = write((30.0, 31.0, 30.5), spec={"failure": ""})
+@pytest.mark.parametrize(
+    ("code", "remedy"),
+    [
+        ("load", "Next: repeat on a quiet machine before anything else: busy."),
+        ("crowded", "Next: repeat with a core for every rank before anything else: busy."),
+        ("outliers", "Next: if these iterations do no more than others"),
+    ],
+)
+def test_a_disturbed_run_is_to_be_repeated_first(write: Any, code: str, remedy: str) -> None:
+    run = write((30.0, 45.0, 30.5), spec={"failure": ""})
     finding = Finding(
-        file=str(run.path), code="load", severity="note", text="busy", advice="", doubts=()
+        file=str(run.path), code=code, severity="note", text="busy", advice="", doubts=()
     )
     (program,) = attached_programs([run], [finding])
-    assert "Next: repeat on a quiet machine before anything else: busy." in program.lines()[-3]
+    assert remedy in program.lines()[-3]
+    assert "The run was disturbed: this may not be its work." in "\n".join(program.lines())
 
 
 def test_the_bound_of_a_pipelined_solver(write: Any) -> None:

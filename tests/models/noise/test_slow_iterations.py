@@ -97,6 +97,20 @@ def test_the_work_of_the_restart_cycle_is_no_group() -> None:
     assert (whole.places, whole.groups) == (1, ())
 
 
+def test_a_stretch_whose_sum_is_no_larger_costs_nothing() -> None:
+    rng = np.random.default_rng(5)
+    maxima = 1e-3 * np.exp(0.01 * rng.standard_normal(400))
+    place = np.zeros(400, np.int64)
+    slower = maxima.copy()
+    slower[:150] *= 1.1
+    (group,) = find_slow_groups(slower, place).groups
+    assert (group.first, group.last) == (0, 149)
+    assert group.lost_share == pytest.approx(0.15 / 4.15, rel=0.1)
+    # The median is as slow, but the mean is faster.
+    maxima[:150] *= np.where(rng.random(150) < 0.7, 1.1, 0.3)
+    assert find_slow_groups(maxima, place).groups == ()
+
+
 def test_many_groups_are_no_correlation() -> None:
     times = quiet_run(5000, 0.0, seed=4)
     for first in range(100, 5000, 250):
