@@ -34,6 +34,10 @@ EQUAL_AT = 0.01
 """p-value below which two levels are not equal."""
 SAME_NOISE = 0.1
 """Relative change of the noise below which a further pass is omitted."""
+REVIEW = 3
+"""Nights after which the changes that are held are reviewed."""
+REVIEWED = 30
+"""Last nights that are searched for a change to hold."""
 NEAR_LINE = 10
 """Least number of nights of a line that its end is estimated from."""
 
@@ -53,6 +57,8 @@ class Segments(NamedTuple):
         Whether an observation lies in an outlier run.
     too_small : bool
         Whether there are shifts that are significant, but smaller than ``settings.least``.
+    held : int64 array, shape (change,)
+        Changes that were held.
     """
 
     starts: NDArray[np.int64]
@@ -61,6 +67,7 @@ class Segments(NamedTuple):
     rho: float
     came_back: NDArray[np.bool_]
     too_small: bool
+    held: NDArray[np.int64]
 
 
 @part
@@ -80,6 +87,7 @@ def significant(
     sigma: NDArray[np.float64],
     rho: float,
     settings: RobustSettings,
+    is_held: NDArray[np.bool_],
 ) -> tuple[NDArray[np.int64], bool]:
     """Join segments, the least significant change first, until all changes pass the test.
 
@@ -91,6 +99,8 @@ def significant(
         Runs of one day count as one night for the least length.
     rho : float
     settings : RobustSettings
+    is_held : bool array, shape (observation,)
+        Where a change stays, whatever the test says.
 
     Returns
     -------
@@ -106,6 +116,8 @@ def significant(
         worst, at, small = -1.0, 0, False
         for s in range(1, starts.size):
             begin = starts[s]
+            if is_held[begin]:
+                continue
             end = starts[s + 1] if s + 1 < starts.size else n
             difference, _, _, p = compare(
                 y,
@@ -142,6 +154,7 @@ def revert(
     sigma: NDArray[np.float64],
     rho: float,
     settings: RobustSettings,
+    is_held: NDArray[np.bool_],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
     """Turn short segments between equal levels into outlier runs (section 5.1 of the report).
 
@@ -157,7 +170,8 @@ def revert(
         begin, end = starts[s], starts[s + 1]
         after = starts[s + 2] if s + 2 < starts.size else y.size
         before = starts[s - 1]
-        if kinds[s] == LINE or day[end - 1] - day[begin] + 1 > settings.longest_run:
+        long = day[end - 1] - day[begin] + 1 > settings.longest_run
+        if kinds[s] == LINE or long or is_held[begin] or is_held[end]:
             s += 1
             continue
         # Did the data revert to the previous distribution? Compare the levels before and after.
@@ -191,14 +205,53 @@ def revert(
     return starts, kinds, came_back
 
 
-@declared(lambda: (REALS, FLAGS, WHOLES, DEFAULTS))
-def find_segments(
+@part
+def partition_between(
+    y: NDArray[np.float64],
+    wide: NDArray[np.float64],
+    held: NDArray[np.int64],
+    settings: RobustSettings,
+    may_change: NDArray[np.bool_],
+) -> NDArray[np.int64]:
+    """Partition the nights between held changes, each piece by itself.
+
+    Returns
+    -------
+    int64 array, shape (segment,)
+    """
+    starts = np.empty(y.size, np.int64)
+    count = 0
+    for h in range(held.size + 1):
+        begin = held[h - 1] if h > 0 else 0
+        end = held[h] if h < held.size else y.size
+        scale = wide[begin:end]
+        reach = max(settings.above, settings.below)
+        piece = y[begin:end]
+        found = partition(
+            piece,
+            scale,
+            level_grid(piece, scale.min(), reach, settings.fineness),
+            settings.above,
+            settings.below,
+            settings.penalty,
+            settings.shortest,
+            may_change[begin:end],
+        )
+        for start in found:
+            starts[count] = begin + start
+            count += 1
+    return starts[:count].copy()
+
+
+@part
+def segments_with(
     y: NDArray[np.float64],
     may_change: NDArray[np.bool_],
     day: NDArray[np.int64],
     settings: RobustSettings,
+    held: NDArray[np.int64],
 ) -> Segments:
-    """Find the segments of a series.
+    """Find the segments of a series in which some changes are held.
 
     Parameters
     ----------
@@ -208,7 +261,12 @@ def find_segments(
     day : int64 array, shape (observation,)
         Ascending; runs of one day have one number.
     settings : RobustSettings
+    held : int64 array, shape (change,)
+        Ascending.
     """
+    is_held = np.zeros(y.size + 1, np.bool_)
+    for place in held:
+        is_held[place] = True
     # Noise and correlation from differences, before any change is known.
     rho = correlation_of_steps(y, settings.noise_floor)
     factor = local_factors(y, settings.noise_floor)
@@ -224,17 +282,7 @@ def find_segments(
         if np.max(np.abs(wide - before) / wide) < SAME_NOISE:
             break
         before = wide
-        levels = level_grid(y, wide.min(), max(settings.above, settings.below), settings.fineness)
-        starts = partition(
-            y,
-            wide,
-            levels,
-            settings.above,
-            settings.below,
-            settings.penalty,
-            settings.shortest,
-            may_change,
-        )
+        starts = partition_between(y, wide, held, settings, may_change)
         fitted = levels_of(y, starts, wide, settings.above)
         sigma = segment_scales(
             y - fitted, starts, factor, settings.prior_segment, settings.noise_floor
@@ -242,7 +290,7 @@ def find_segments(
         rho = correlation_of_residuals(y - fitted, starts, sigma)
     # Test the changes; replace flights of steps by lines; remove outlier runs; join what switches
     # between two levels; and test what is left again.
-    starts, too_small = significant(y, starts, day, sigma, rho, settings)
+    starts, too_small = significant(y, starts, day, sigma, rho, settings, is_held)
     kinds = np.zeros(starts.size, np.int64)
     if starts.size > 1:
         wide = sigma * np.sqrt((1.0 + rho) / (1.0 - rho))
@@ -258,14 +306,136 @@ def find_segments(
             settings.slope_penalty,
             settings.shortest_trend,
             settings.least,
+            is_held,
         )
         starts = settle_seams(
-            y, starts, kinds, wide, fitted, settings.above, settings.below, may_change
+            y, starts, kinds, wide, fitted, settings.above, settings.below, may_change, is_held
         )
-    starts, kinds, came_back = revert(y, starts, kinds, day, sigma, rho, settings)
-    starts, kinds, sigma = join_switching(y, starts, kinds, sigma, rho, settings)
-    starts, kinds = drop_insignificant(y, starts, kinds, sigma, rho, settings)
-    return Segments(starts, kinds, sigma, rho, came_back, too_small)
+    starts, kinds, came_back = revert(y, starts, kinds, day, sigma, rho, settings, is_held)
+    starts, kinds, sigma = join_switching(y, starts, kinds, sigma, rho, settings, is_held)
+    starts, kinds = drop_insignificant(y, starts, kinds, sigma, rho, settings, is_held)
+    return Segments(starts, kinds, sigma, rho, came_back, too_small, held)
+
+
+@part
+def may_hold(y: NDArray[np.float64], day: NDArray[np.int64], settings: RobustSettings) -> bool:
+    """Tell whether the last nights may contain a change to hold: by medians, before any search."""
+    n, nights = y.size, settings.held_after
+    for place in range(max(n - REVIEWED, nights), n - nights + 1):
+        rise = median(y[place : place + nights]) - median(y[place - nights : place])
+        if abs(rise) >= 0.8 * settings.held_least:
+            return True
+    return False
+
+
+@part
+def hold(
+    y: NDArray[np.float64],
+    day: NDArray[np.int64],
+    found: Segments,
+    settings: RobustSettings,
+) -> NDArray[np.int64]:
+    """Return the changes held from now on: those so far that are not refuted, and new ones.
+
+    Parameters
+    ----------
+    y : float64 array, shape (observation,)
+    day : int64 array, shape (observation,)
+    found : Segments
+        Of the nights so far.
+    settings : RobustSettings
+
+    Returns
+    -------
+    int64 array, shape (change,)
+    """
+    starts, kinds, n = found.starts, found.kinds, y.size
+    held = np.empty(starts.size, np.int64)
+    count = 0
+    is_held = np.zeros(n, np.bool_)
+    for place in found.held:
+        is_held[place] = True
+    for s in range(1, starts.size):
+        place = starts[s]
+        end = starts[s + 1] if s + 1 < starts.size else n
+        flat, begin, end = level_at_seams(y, starts, kinds, found.sigma, settings, s)
+        difference, _, _, p = compare(
+            flat,
+            (begin, place),
+            (place, end),
+            found.sigma,
+            found.rho,
+            settings.above,
+            settings.prior_nights,
+            settings.wander,
+        )
+        if is_held[place]:
+            stays = p <= settings.refuted and abs(difference) >= settings.least
+        else:
+            after = day[n - 1] - day[place] + 1
+            stays = after >= settings.held_after and abs(difference) >= settings.held_least
+            stays &= p <= settings.held_alpha
+        if stays:
+            held[count] = place
+            count += 1
+    return held[:count].copy()
+
+
+@declared(lambda: (REALS, FLAGS, WHOLES, DEFAULTS, WHOLES, False))
+def find_segments(
+    y: NDArray[np.float64],
+    may_change: NDArray[np.bool_],
+    day: NDArray[np.int64],
+    settings: RobustSettings,
+    held: NDArray[np.int64],
+    replays: bool,
+) -> Segments:
+    """Find the segments of a series.
+
+    What was reported should stay, so the result must not depend on the last nights alone: the
+    series is read again as it grew. Every `REVIEW` nights, the changes that are large, old enough
+    and significant are held, and later passes only remove them where the test refutes them.
+
+    Parameters
+    ----------
+    y : float64 array, shape (observation,)
+        Logarithms of times.
+    may_change : bool array, shape (observation,)
+    day : int64 array, shape (observation,)
+        Ascending; runs of one day have one number.
+    settings : RobustSettings
+    held : int64 array, shape (change,)
+        Changes that are held; ignored if the series is read again.
+    replays : bool
+        Whether to read the series again.
+    """
+    n = y.size
+    if replays:
+        held = np.zeros(0, np.int64)
+        least = settings.first + settings.shortest
+        reviewed = 0
+        for stop in range(1, n):
+            nights = day[stop - 1] + 1
+            if nights < least or nights % REVIEW != 0 or day[stop] == day[stop - 1]:
+                continue
+            if nights == reviewed or not may_hold(y[:stop], day[:stop], settings):
+                continue
+            reviewed = nights
+            found = segments_with(y[:stop], may_change[:stop], day[:stop], settings, held)
+            held = hold(y[:stop], day[:stop], found, settings)
+    found = segments_with(y, may_change, day, settings, held)
+    left = hold(y, day, found, settings)
+    # A held change that is refuted goes; what is new is held at the next review only.
+    kept = np.empty(held.size, np.int64)
+    count = 0
+    for place in held:
+        for other in left:
+            if other == place:
+                kept[count] = place
+                count += 1
+    if count < held.size:
+        found = segments_with(y, may_change, day, settings, kept[:count].copy())
+    return found
 
 
 @part
