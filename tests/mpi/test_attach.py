@@ -72,8 +72,9 @@ def fortran_compiler() -> str:
 def compiled_fortran(folder: Path, *words: str | Path) -> Path:
     """Compile sources of Fortran with the stack's MPI."""
     program = folder / "fortran"
-    command = [fortran_compiler(), "-cpp", "-w", "-fallow-argument-mismatch", "-J", folder]
-    subprocess.run([*command, "-o", program, *words], check=True, timeout=120)
+    flags = ("-cpp", "-w", "-fallow-argument-mismatch", "-J", str(folder))
+    command: list[str | Path] = [fortran_compiler(), *flags, "-o", program, *words]
+    subprocess.run(command, check=True, timeout=120)
     return program
 
 
@@ -174,7 +175,7 @@ def test_a_loop_with_marks(
 @BINDINGS
 def test_a_loop_in_fortran(binding: str, ranks: Ranks, tmp_path: Path) -> None:
     module = binding != "MPI"  # the other marks are those of MPI_Pcontrol
-    words = ["-DMODULE", ATTACH / "hindmost.f90"] if module else []
+    words: tuple[str | Path, ...] = ("-DMODULE", ATTACH / "hindmost.f90") if module else ()
     program = compiled_fortran(tmp_path, f"-D{binding}", *words, PROGRAMS / "loop_fortran.F90")
     done = ranks(2, "attach", "--out", "runs", "--", program)
     assert done.returncode == 0, done.stderr
