@@ -13,10 +13,10 @@ static struct {
 static int binding_count;
 
 static int note_bindings(struct dl_phdr_info *info, size_t size, void *unused) {
-  static const char *const names[] = {"libmpi_mpifh", "libmpi_usempi", "libmpifort", "libfmpich"};
+  static const char *const names[] = {"libmpi_mpifh", "libmpi_usempi", "libmpifort", "libmpichfort", "libfmpich"};
   (void)size, (void)unused;
   const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
-  for (int i = 0; slash && i < 4; i++) {
+  for (size_t i = 0; slash && i < sizeof names / sizeof *names; i++) {
     if (strncmp(slash + 1, names[i], strlen(names[i]))) continue;
     for (int j = 0; j < info->dlpi_phnum && binding_count < MOST_BINDINGS; j++) {
       const ElfW(Phdr) *part = &info->dlpi_phdr[j];

@@ -51,6 +51,9 @@ const char *const hindmost_class_names[] = {
 #undef X
 };
 
+#define PARTITIONS                                                                                        \
+  __typeof__(_Generic(MPI_Pready_list, int (*)(int, const int *, MPI_Request): (const int *)0, default: (int *)0))
+
 #define COUNTING CALL
 enum call {
 #define CALL(name, class, parameters, arguments) name,

@@ -45,7 +45,7 @@ def find_small_shifts(
     from hindmost.models.changepoint.robust import describe, search
 
     fine = settings._replace(least=0.0)
-    inner = search.find_segments(series.logs, series.may_change, series.day, fine, held, False)
+    inner = search.find_segments(series.logs, series.may_change, series.day, fine, held)
     seams = describe.describe_seams(
         series.logs,
         inner.starts,

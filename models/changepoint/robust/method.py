@@ -83,8 +83,7 @@ def detect_robustly(
         return Detection(method="robust", observations=series.size, times=times, too_short=needed)
     from hindmost.models.changepoint.robust import describe, doubtful, search, tested
 
-    nothing = np.zeros(0, np.int64)
-    found = search.find_segments(series.logs, series.may_change, series.day, chosen, nothing, True)
+    found = search.find_segments(series.logs, series.may_change, series.day, chosen)
     starts, kinds, rho = found.starts, found.kinds, float(found.rho)
     seams = describe.describe_seams(
         series.logs, starts, kinds, found.sigma, rho, series.may_change, chosen, level
@@ -218,7 +217,7 @@ def steps_of(
     """Return the first observations of all segments but the first."""
     from hindmost.models.changepoint.robust import search
 
-    found = search.find_segments(series.logs, series.may_change, series.day, settings, held, False)
+    found = search.find_segments(series.logs, series.may_change, series.day, settings, held)
     starts: NDArray[np.int64] = found.starts[1:]
     return starts
 

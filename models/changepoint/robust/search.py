@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.changepoint.robust.comparison import compare
-from hindmost.models.changepoint.robust.level import levels_of, moments_of
-from hindmost.models.changepoint.robust.line import LINE, fit_line, settle_seams, straighten
+from hindmost.models.changepoint.robust import loops
+from hindmost.models.changepoint.robust.line import LINE, settle_seams, straighten
 from hindmost.models.changepoint.robust.noise import (
     correlation_of_residuals,
     correlation_of_steps,
@@ -17,18 +18,9 @@ from hindmost.models.changepoint.robust.noise import (
     segment_scales,
     step_scale,
 )
-from hindmost.models.changepoint.robust.partition import level_grid, partition
-from hindmost.models.changepoint.robust.settings import (
-    DEFAULTS,
-    FLAGS,
-    REALS,
-    WHOLES,
-    RobustSettings,
-)
+from hindmost.models.changepoint.robust.settings import RobustSettings
 from hindmost.models.changepoint.robust.switching import join_switching
 from hindmost.models.changepoint.robust.tested import drop_insignificant
-from hindmost.models.compiled import declared, part
-from hindmost.models.sorting import median
 
 EQUAL_AT = 0.01
 """p-value below which two levels are not equal."""
@@ -36,14 +28,18 @@ SAME_NOISE = 0.1
 """Relative change of the noise below which a further pass is omitted."""
 REVIEW = 3
 """Nights after which the changes that are held are reviewed."""
-REVIEWED = 30
-"""Last nights that are searched for a change to hold."""
+LATE_REVIEW = 15
+"""Nights after which earlier changes are looked for as well."""
+REVIEWED = 21
+"""Last nights in which a large change calls for a review."""
+RAISED = 0.8
+"""Share of a change to be held by which the medians before and after it differ."""
 NEAR_LINE = 10
 """Least number of nights of a line that its end is estimated from."""
 
 
 class Segments(NamedTuple):
-    """The segments of a series; a tuple, because compiled loops return it.
+    """The segments of a series.
 
     Attributes
     ----------
@@ -70,16 +66,11 @@ class Segments(NamedTuple):
     held: NDArray[np.int64]
 
 
-@part
 def without(starts: NDArray[np.int64], gone: int) -> NDArray[np.int64]:
     """Return the segments with one of them joined to the one before."""
-    kept = np.empty(starts.size - 1, np.int64)
-    for s in range(kept.size):
-        kept[s] = starts[s if s < gone else s + 1]
-    return kept
+    return np.concatenate((starts[:gone], starts[gone + 1 :]))
 
 
-@part
 def significant(
     y: NDArray[np.float64],
     starts: NDArray[np.int64],
@@ -119,7 +110,7 @@ def significant(
             if is_held[begin]:
                 continue
             end = starts[s + 1] if s + 1 < starts.size else n
-            difference, _, _, p = compare(
+            difference, _, _, p = loops.compare(
                 y,
                 (starts[s - 1], begin),
                 (begin, end),
@@ -145,7 +136,6 @@ def significant(
     return starts, too_small
 
 
-@part
 def revert(
     y: NDArray[np.float64],
     starts: NDArray[np.int64],
@@ -175,7 +165,7 @@ def revert(
             s += 1
             continue
         # Did the data revert to the previous distribution? Compare the levels before and after.
-        difference, _, _, p = compare(
+        difference, _, _, p = loops.compare(
             y,
             (before, begin),
             (end, after),
@@ -185,19 +175,16 @@ def revert(
             settings.prior_nights,
             settings.wander,
         )
-        left = moments_of(y, before, begin, sigma[before], settings.above)[0]
-        inside = moments_of(y, begin, end, sigma[begin], settings.above)[0]
+        left = loops.moments_of(y, before, begin, sigma[before], settings.above)[0]
+        inside = loops.moments_of(y, begin, end, sigma[begin], settings.above)[0]
         height = min(abs(inside - left), abs(inside - left - difference))
         # A level does not scatter; an outlier run may.
-        middle = median(y[begin:end])
-        far = 0
-        for i in range(begin, end):
-            far += abs(y[i] - middle) > settings.scatter * sigma[begin]
+        distance = np.abs(y[begin:end] - loops.median(y[begin:end]))
+        far = np.count_nonzero(distance > settings.scatter * sigma[begin])
         scattered = far > 1  # a single one may belong to the level before
         short = day[end - 1] - day[begin] + 1 <= settings.certain_run
         if (short or scattered) and abs(difference) < settings.equal * height and p > EQUAL_AT:
-            for i in range(begin, end):
-                came_back[i] = True
+            came_back[begin:end] = True
             starts, kinds = without(without(starts, s + 1), s), without(without(kinds, s + 1), s)
             s = max(s - 1, 1)
         else:
@@ -205,7 +192,6 @@ def revert(
     return starts, kinds, came_back
 
 
-@part
 def partition_between(
     y: NDArray[np.float64],
     wide: NDArray[np.float64],
@@ -219,31 +205,28 @@ def partition_between(
     -------
     int64 array, shape (segment,)
     """
-    starts = np.empty(y.size, np.int64)
-    count = 0
-    for h in range(held.size + 1):
-        begin = held[h - 1] if h > 0 else 0
-        end = held[h] if h < held.size else y.size
-        scale = wide[begin:end]
-        reach = max(settings.above, settings.below)
-        piece = y[begin:end]
-        found = partition(
+    reach = max(settings.above, settings.below)
+    found = []
+    for begin, end in pairwise([0, *held.tolist(), y.size]):
+        piece, scale = y[begin:end], wide[begin:end]
+        levels = loops.level_grid(piece, scale.min(), reach, settings.fineness)
+        if levels.size == 0:  # few nights far from one another: they have no level
+            found.append(np.array([begin]))
+            continue
+        starts = loops.partition(
             piece,
             scale,
-            level_grid(piece, scale.min(), reach, settings.fineness),
+            levels,
             settings.above,
             settings.below,
             settings.penalty,
             settings.shortest,
             may_change[begin:end],
         )
-        for start in found:
-            starts[count] = begin + start
-            count += 1
-    return starts[:count].copy()
+        found.append(begin + starts)
+    return np.concatenate(found)
 
 
-@part
 def segments_with(
     y: NDArray[np.float64],
     may_change: NDArray[np.bool_],
@@ -268,22 +251,24 @@ def segments_with(
     for place in held:
         is_held[place] = True
     # Noise and correlation from differences, before any change is known.
-    rho = correlation_of_steps(y, settings.noise_floor)
-    factor = local_factors(y, settings.noise_floor)
-    sigma = factor * max(step_scale(y), settings.noise_floor)
-    sigma /= np.sqrt(1.0 - rho)  # differences of correlated nights are smaller
+    steps = np.abs(np.diff(y))
+    common = max(step_scale(steps), settings.noise_floor)
+    rho = correlation_of_steps(y, common)
+    factor = local_factors(steps, common, settings.noise_floor)
+    # Differences of correlated nights are smaller.
+    sigma = factor * (common / math.sqrt(1.0 - rho))
     starts = np.zeros(1, np.int64)
     fitted = y
     before = np.zeros(y.size)
     # Alternate: levels for the noise so far, then noise and correlation of their residuals.
     for _ in range(settings.passes):
         # A mean of correlated nights varies like that of noisier independent ones.
-        wide = sigma * np.sqrt((1.0 + rho) / (1.0 - rho))
+        wide = sigma * math.sqrt((1.0 + rho) / (1.0 - rho))
         if np.max(np.abs(wide - before) / wide) < SAME_NOISE:
             break
         before = wide
         starts = partition_between(y, wide, held, settings, may_change)
-        fitted = levels_of(y, starts, wide, settings.above)
+        fitted = loops.levels_of(y, starts, wide, settings.above)
         sigma = segment_scales(
             y - fitted, starts, factor, settings.prior_segment, settings.noise_floor
         )
@@ -293,8 +278,8 @@ def segments_with(
     starts, too_small = significant(y, starts, day, sigma, rho, settings, is_held)
     kinds = np.zeros(starts.size, np.int64)
     if starts.size > 1:
-        wide = sigma * np.sqrt((1.0 + rho) / (1.0 - rho))
-        fitted = levels_of(y, starts, wide, settings.above)
+        wide = sigma * math.sqrt((1.0 + rho) / (1.0 - rho))
+        fitted = loops.levels_of(y, starts, wide, settings.above)
         starts, kinds = straighten(
             y,
             starts,
@@ -317,18 +302,22 @@ def segments_with(
     return Segments(starts, kinds, sigma, rho, came_back, too_small, held)
 
 
-@part
-def may_hold(y: NDArray[np.float64], day: NDArray[np.int64], settings: RobustSettings) -> bool:
-    """Tell whether the last nights may contain a change to hold: by medians, before any search."""
-    n, nights = y.size, settings.held_after
-    for place in range(max(n - REVIEWED, nights), n - nights + 1):
-        rise = median(y[place : place + nights]) - median(y[place - nights : place])
-        if abs(rise) >= 0.8 * settings.held_least:
-            return True
-    return False
+def is_raised(y: NDArray[np.float64], settings: RobustSettings) -> NDArray[np.bool_]:
+    """Tell where a change may lie that is large enough to be held: by medians, before any search.
+
+    Returns
+    -------
+    bool array, shape (observation,)
+    """
+    span = settings.held_after
+    raised = np.zeros(y.size, np.bool_)
+    if y.size >= 2 * span:
+        medians = np.median(np.lib.stride_tricks.sliding_window_view(y, span), axis=1)
+        rise = np.abs(medians[span:] - medians[:-span])
+        raised[span : y.size - span + 1] = rise >= RAISED * settings.held_least
+    return raised
 
 
-@part
 def hold(
     y: NDArray[np.float64],
     day: NDArray[np.int64],
@@ -349,17 +338,14 @@ def hold(
     -------
     int64 array, shape (change,)
     """
-    starts, kinds, n = found.starts, found.kinds, y.size
-    held = np.empty(starts.size, np.int64)
-    count = 0
-    is_held = np.zeros(n, np.bool_)
-    for place in found.held:
-        is_held[place] = True
-    for s in range(1, starts.size):
-        place = starts[s]
-        end = starts[s + 1] if s + 1 < starts.size else n
-        flat, begin, end = level_at_seams(y, starts, kinds, found.sigma, settings, s)
-        difference, _, _, p = compare(
+    before = set(found.held.tolist())
+    held = []
+    for s, place in enumerate(found.starts.tolist()[1:], 1):
+        nights = day[-1] - day[place] + 1
+        if place not in before and nights < settings.held_after:
+            continue
+        flat, begin, end = level_at_seams(y, found.starts, found.kinds, found.sigma, settings, s)
+        difference, _, _, p = loops.compare(
             flat,
             (begin, place),
             (place, end),
@@ -369,32 +355,27 @@ def hold(
             settings.prior_nights,
             settings.wander,
         )
-        if is_held[place]:
+        if place in before:
             stays = p <= settings.refuted and abs(difference) >= settings.least
         else:
-            after = day[n - 1] - day[place] + 1
-            stays = after >= settings.held_after and abs(difference) >= settings.held_least
-            stays &= p <= settings.held_alpha
+            stays = p <= settings.held_alpha and abs(difference) >= settings.held_least
         if stays:
-            held[count] = place
-            count += 1
-    return held[:count].copy()
+            held.append(place)
+    return np.array(held, np.int64)
 
 
-@declared(lambda: (REALS, FLAGS, WHOLES, DEFAULTS, WHOLES, False))
 def find_segments(
     y: NDArray[np.float64],
     may_change: NDArray[np.bool_],
     day: NDArray[np.int64],
     settings: RobustSettings,
-    held: NDArray[np.int64],
-    replays: bool,
+    held: NDArray[np.int64] | None = None,
 ) -> Segments:
     """Find the segments of a series.
 
-    What was reported should stay, so the result must not depend on the last nights alone: the
-    series is read again as it grew. Every `REVIEW` nights, the changes that are large, old enough
-    and significant are held, and later passes only remove them where the test refutes them.
+    What was reported should stay, so the series is read again as it grew: every `REVIEW` nights,
+    the changes that are large, old enough and significant are held, and later passes only remove
+    them where the test refutes them.
 
     Parameters
     ----------
@@ -404,41 +385,47 @@ def find_segments(
     day : int64 array, shape (observation,)
         Ascending; runs of one day have one number.
     settings : RobustSettings
-    held : int64 array, shape (change,)
-        Changes that are held; ignored if the series is read again.
-    replays : bool
-        Whether to read the series again.
+    held : int64 array, shape (change,), optional
+        Changes that are known to be held; the series is then not read again.
     """
-    n = y.size
-    if replays:
-        held = np.zeros(0, np.int64)
-        least = settings.first + settings.shortest
-        reviewed = 0
-        for stop in range(1, n):
-            nights = day[stop - 1] + 1
-            if nights < least or nights % REVIEW != 0 or day[stop] == day[stop - 1]:
-                continue
-            if nights == reviewed or not may_hold(y[:stop], day[:stop], settings):
-                continue
-            reviewed = nights
-            found = segments_with(y[:stop], may_change[:stop], day[:stop], settings, held)
-            held = hold(y[:stop], day[:stop], found, settings)
+    if held is None:
+        held = read_again(y, may_change, day, settings)
     found = segments_with(y, may_change, day, settings, held)
-    left = hold(y, day, found, settings)
-    # A held change that is refuted goes; what is new is held at the next review only.
-    kept = np.empty(held.size, np.int64)
-    count = 0
-    for place in held:
-        for other in left:
-            if other == place:
-                kept[count] = place
-                count += 1
-    if count < held.size:
-        found = segments_with(y, may_change, day, settings, kept[:count].copy())
+    if held.size:
+        # A held change that is refuted goes; what is new is held at the next review only.
+        left = np.intersect1d(held, hold(y, day, found, settings))
+        if left.size < held.size:
+            found = segments_with(y, may_change, day, settings, left)
     return found
 
 
-@part
+def read_again(
+    y: NDArray[np.float64],
+    may_change: NDArray[np.bool_],
+    day: NDArray[np.int64],
+    settings: RobustSettings,
+) -> NDArray[np.int64]:
+    """Return the changes that are held after all reviews so far; see `find_segments`.
+
+    Returns
+    -------
+    int64 array, shape (change,)
+    """
+    held = np.zeros(0, np.int64)
+    raised = np.flatnonzero(is_raised(y, settings))
+    fewest = settings.first + settings.shortest
+    for night in range(REVIEW * (fewest // REVIEW + 1), int(day[-1]) + 1, REVIEW):
+        stop = int(np.searchsorted(day, night))
+        # A review finds a change to hold soon after it; now and then, one that was found late.
+        since = stop - REVIEWED if night % LATE_REVIEW else 0
+        near = raised[(raised > since) & (raised <= stop - settings.held_after)]
+        known = np.abs(near[:, None] - held) <= settings.held_after // 2
+        if not known.any(axis=1).all():
+            found = segments_with(y[:stop], may_change[:stop], day[:stop], settings, held)
+            held = hold(y[:stop], day[:stop], found, settings)
+    return held
+
+
 def level_at_seams(
     y: NDArray[np.float64],
     starts: NDArray[np.int64],
@@ -461,15 +448,13 @@ def level_at_seams(
     if kinds[s - 1] != LINE and kinds[s] != LINE:
         return y, begin, end
     flat = y.copy()
-    fitted = levels_of(y, starts, sigma, settings.above)
+    fitted = loops.levels_of(y, starts, sigma, settings.above)
     if kinds[s - 1] == LINE:
-        slope = fit_line(y, begin, seam, sigma, fitted, settings.above, settings.below)[2]
-        for i in range(begin, seam):
-            flat[i] -= slope * (i - seam)
+        slope = loops.fit_line(y, begin, seam, sigma, fitted, settings.above, settings.below)[2]
+        flat[begin:seam] -= slope * np.arange(begin - seam, 0)
         begin = max(begin, seam - max(NEAR_LINE, (seam - begin) // 4))
     if kinds[s] == LINE:
-        slope = fit_line(y, seam, end, sigma, fitted, settings.above, settings.below)[2]
-        for i in range(seam, end):
-            flat[i] -= slope * (i - seam)
+        slope = loops.fit_line(y, seam, end, sigma, fitted, settings.above, settings.below)[2]
+        flat[seam:end] -= slope * np.arange(end - seam)
         end = min(end, seam + max(NEAR_LINE, (end - seam) // 4))
     return flat, begin, end

@@ -84,10 +84,10 @@ class RobustSettings(NamedTuple):
     scatter: float = 2.0
     equal: float = 0.33
     switches: int = 4
-    switches_of_held: int = 8
+    switches_of_held: int = 6
     held_after: int = 7
     held_least: float = 0.17
-    held_alpha: float = 1e-4
+    held_alpha: float = 1e-3
     refuted: float = 0.05
     fineness: float = 0.3
     passes: int = 2
