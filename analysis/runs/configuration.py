@@ -43,6 +43,8 @@ BOOKKEEPING = frozenset(
     }
 )  # fmt: skip
 """Keys of a ``spec`` that differ between repeats, or describe the outcome of a run."""
+LOOP = "loop"
+"""The solver of a run whose iterations are a user's loop."""
 OWN_SOLVER = "given solver"
 """The parameter ``solver`` of a user's loop."""
 OF_THE_SOLVER = ("solver", "restart", OWN_SOLVER)
@@ -233,6 +235,18 @@ def spec_of(run: Run) -> dict[str, Any]:
 def is_own_loop(run: Run) -> bool:
     """Tell whether a run is of a user's own program: `hindmost.record`, `hindmost attach`."""
     return "mpi_seen" in run.header.spec
+
+
+def is_loop(run: Run) -> bool:
+    """Tell whether the iterations of a run are a loop's and not a solver's."""
+    return run.header.solver == LOOP
+
+
+def solves_in(run: Run) -> int:
+    """Return how many solves of an attached program share the file; 1 for other runs."""
+    attached = run.header.spec.get("attached")
+    solves = attached.get("solves") if isinstance(attached, dict) else None
+    return solves if isinstance(solves, int) and solves > 1 else 1
 
 
 def is_attached(run: Run) -> bool:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from hindmost.analysis.runs.configuration import IN_TITLE, apart, configuration, part_words
+from hindmost.analysis.runs.configuration import (
+    IN_TITLE,
+    apart,
+    configuration,
+    is_loop,
+    part_words,
+    solves_in,
+)
 from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.reader import Run
 from hindmost.text import counted
@@ -43,7 +50,11 @@ class Group:
 
     @property
     def time_name(self) -> str:
-        """What the solve times of the runs are: of whole solves, or until a tolerance."""
+        """What the solve times of the runs are: of a loop, a solve, several, or to a tolerance."""
+        if is_loop(self.runs[0]):
+            return "loop time"
+        if (solves := max(map(solves_in, self.runs))) > 1:
+            return f"time of {solves} solves"
         endings = [Ending.of(run.header) for run in self.runs]
         reached = [ending is not None and ending.reached for ending in endings]
         return "time to tolerance" if all(reached) else "solve time"

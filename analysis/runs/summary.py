@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hindmost.analysis.runs.configuration import is_attached
+from hindmost.analysis.runs.configuration import LOOP, is_attached
 from hindmost.analysis.runs.cycle_summary import AdaptiveSummary, summarise_cycles
 from hindmost.analysis.runs.efficiency.of_run import quick_efficiencies
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
@@ -119,8 +119,8 @@ class RunSummary:
             self.file + ("" if self.complete else f"  (INCOMPLETE: {self._why_incomplete()})"),
             f"  {self.solver} on {self.workload}, {ranks}{hosts}, {when(self.t0_utc)}",
             f"{self._solved()} for {counted(self.iterations, 'iteration')}{self._of_solves()}: "
-            f"{self.bodies} {'body' if self.bodies == 1 else 'bodies'} ({kinds}), "
-            f"{self.restarts} {self.between}",
+            f"{self.bodies} {'body' if self.bodies == 1 else 'bodies'} ({kinds})"
+            f"{self._between()}",
             *self._ending_lines(),
             f"  body time   {body['median']} (median); fastest {body['minimum']}, "
             f"99 % below {body['quantile_99']}, slowest {body['maximum']}",
@@ -140,7 +140,13 @@ class RunSummary:
         time = seconds(self.solve_time_s)
         if self.ending is not None and self.ending.reached:
             return f"  to {self.ending.tolerance}  {time}"
-        return f"  solve time  {time}"
+        return f"  loop time   {time}" if self.solver == LOOP else f"  solve time  {time}"
+
+    def _between(self) -> str:
+        """Say what lies between cycles of bodies; a loop has no cycles."""
+        if self.solver == LOOP and not self.restarts:
+            return ""
+        return f", {self.restarts} {self.between}"
 
     def _of_solves(self) -> str:
         """Say in how many solves of a program the iterations were, if in several."""
