@@ -61,8 +61,8 @@ def mpich() -> Path:
 def loop(mpich: Path, tmp_path: Path) -> Path:
     """Return a loop with marks, compiled with MPICH."""
     program = tmp_path / "loop"
-    words = ["-o", program, PROGRAMS / "loop.c", f"-I{ATTACH}"]
-    subprocess.run([mpich / "mpicc", *words], check=True, timeout=120)
+    words = (mpich / "mpicc", "-o", program, PROGRAMS / "loop.c", f"-I{ATTACH}")
+    subprocess.run(words, check=True, timeout=120)
     return program
 
 
