@@ -65,6 +65,10 @@ demo: setup-demo
 	@echo "Look at demo/report.html in a browser: the tables, where the time of each run went, and the"
 	@echo "figures of the median runs (demo/*.png: the first ones). Then: $(BIN)/hindmost show demo"
 
+# Tests start Python hundreds of times: keep what it compiles from the sources, outside of the tree.
+test test-recorder test-slow: export PYTHONPYCACHEPREFIX = $(CURDIR)/.pytest_cache/bytecode
+test test-recorder test-slow: export PYTHONDONTWRITEBYTECODE =
+
 test: setup-test check
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup
 
