@@ -65,6 +65,8 @@ class RunSummary:
         What only an adaptive run has.
     solves : int or None
         Solves of an attached program that share the file; None for other runs.
+    iteration_is : str
+        What an iteration of an attached loop is; see `Header`.
     """
 
     file: str
@@ -100,6 +102,7 @@ class RunSummary:
     efficiency_withheld: str = ""
     failure: str = ""
     solves: int | None = None
+    iteration_is: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry of a run in ``hindmost show --json``."""
@@ -118,9 +121,9 @@ class RunSummary:
         return [
             self.file + ("" if self.complete else f"  (INCOMPLETE: {self._why_incomplete()})"),
             f"  {self.solver} on {self.workload}, {ranks}{hosts}, {when(self.t0_utc)}",
-            f"{self._solved()} for {counted(self.iterations, 'iteration')}{self._of_solves()}: "
+            f"{self._solved()} for {counted(self.iterations, 'iteration')}{self._of_what()}: "
             f"{self.bodies} {'body' if self.bodies == 1 else 'bodies'} ({kinds}), "
-            f"{self.restarts} {self.between}",
+            f"{self._restarts()}",
             *self._ending_lines(),
             f"  body time   {body['median']} (median); fastest {body['minimum']}, "
             f"99 % below {body['quantile_99']}, slowest {body['maximum']}",
@@ -142,8 +145,16 @@ class RunSummary:
             return f"  to {self.ending.tolerance}  {time}"
         return f"  solve time  {time}"
 
-    def _of_solves(self) -> str:
-        """Say in how many solves of a program the iterations were, if in several."""
+    def _restarts(self) -> str:
+        """Say how much there is of what lies between cycles."""
+        if self.restarts != 1:
+            return f"{self.restarts} {self.between}"
+        return f"1 {re.sub(r'(?<=[a-z])s(?![a-z])', '', self.between).replace(' and ', ' or ')}"
+
+    def _of_what(self) -> str:
+        """Say in how many solves of a program the iterations were, or how many calls each is."""
+        if self.iteration_is:
+            return f" ({self.iteration_is})"
         several = self.solves is not None and self.solves > 1
         return f" of {counted(self.solves or 0, 'solve')}" if several else ""
 
@@ -287,6 +298,7 @@ def summarise_run(run: Run) -> RunSummary:
         efficiency_withheld=why_withheld(run),
         failure=str(header.spec.get("failure") or ""),
         solves=header.spec["attached"].get("solves") if is_attached(run) else None,
+        iteration_is=header.iteration_is,
     )
 
 

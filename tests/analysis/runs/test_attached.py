@@ -17,6 +17,7 @@ from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.configuration import configuration
 from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.groups import group_runs
+from hindmost.analysis.runs.summary import summarise_run
 from hindmost.cli import main
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
@@ -79,6 +80,7 @@ def write(tmp_path: Path, header: Header) -> Any:
         step_us: float = 60.0,
         synchronisation: Any = "blocking",
         spec: dict[str, Any] | None = None,
+        complete: bool = True,
         **attached: Any,
     ) -> Run:
         said = {
@@ -95,6 +97,7 @@ def write(tmp_path: Path, header: Header) -> Any:
             iterations=BODIES,
             restart=30,
             synchronisation=synchronisation,
+            complete=complete,
             spec={**said, **(spec or {})},
         )
         return open_run(write_whole(tmp_path, about, values))
@@ -194,6 +197,20 @@ def test_nothing_is_said_of_what_is_not_known(write: Any) -> None:
     assert "pipelined" not in alone
     assert "did not end by MPI_Finalize" in text
     assert "3 further solves" in text
+
+
+def test_an_incomplete_run_says_so_first(write: Any) -> None:
+    failure = "the marks do not agree: rank 0 made 4 marks, rank 1 5"
+    _, text = story(write(complete=False, spec={"failure": failure}))
+    assert text.splitlines()[1] == f"  INCOMPLETE: {failure}."
+
+
+def test_one_restart(write: Any) -> None:
+    summary = summarise_run(write())
+    several = replace(summary, restarts=1, between="restarts and changes of solve").lines()
+    assert any(line.endswith(", 1 restart or change of solve") for line in several)
+    assert any(line.endswith(", 1 restart") for line in replace(summary, restarts=1).lines())
+    assert any(line.endswith(", 3 restarts") for line in summary.lines())
 
 
 def test_a_loop_has_iterations_and_no_solver(write: Any) -> None:
