@@ -48,6 +48,7 @@ SOURCES = tuple(
         "clock.h",
         "counters.h",
         "fortran.h",
+        "injection.h",
         "live.h",
         "live_line.h",
         "peers.h",
@@ -255,7 +256,7 @@ def compile_recorder(mpicc: str, folder: Path, identity: str) -> Path:
     """Compile under another name, and give the library its own when it is whole and on the disk."""
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         built = Path(scratch) / "recorder.so"
-        command = [mpicc, *FLAGS, "-o", str(built), str(SOURCES[0])]
+        command = [mpicc, *FLAGS, "-o", str(built), str(SOURCES[0]), "-lm"]
         answer = subprocess.run(command, capture_output=True, text=True, check=False)
         if answer.returncode != 0:
             full = shutil.disk_usage(folder).free < LEAST_ROOM
