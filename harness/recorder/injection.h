@@ -10,7 +10,6 @@
  * The draws depend on nothing but the stream (of seed, repeat and rank) and the number of the point, so
  * they are the same in every run. injection.py repeats them. */
 #include <errno.h>
-#include <math.h>
 
 enum injection_law { NO_DETOURS, EXPONENTIAL, FIXED, TIMED };
 
@@ -58,6 +57,18 @@ static double injection_draw(int64_t number) {
   return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
 }
 
+/* The negative logarithm of a number above 0, to a double's accuracy. Its mantissa m lies between the
+ * roots of 1/2 and of 2, and log m = 2 atanh((m - 1) / (m + 1)). The program may have no libm. */
+static double minus_log(double x) {
+  union { double x; uint64_t bits; } m = {x};
+  int exponent = (int)(m.bits >> 52) - 1023;
+  m.bits = (m.bits & 0x000FFFFFFFFFFFFFu) | 0x3FF0000000000000u;
+  if (m.x > 1.4142135623730951) m.x /= 2, exponent++;
+  double s = (m.x - 1) / (m.x + 1), square = s * s, sum = 0;
+  for (int n = 21; n > 0; n -= 2) sum = sum * square + 1.0 / n;
+  return -(exponent * 0.6931471805599453 + 2 * s * sum);
+}
+
 /* The length of the detour at the next point; 0 for none. Tests call it as well. */
 int64_t hindmost_next_detour(int64_t since_begin_ns) {
   int64_t point = injection.points++, sum = 0;
@@ -71,7 +82,7 @@ int64_t hindmost_next_detour(int64_t since_begin_ns) {
   }
   if (injection.probability < 1.0 && injection_draw(2 * point) >= injection.probability) return 0;
   if (injection.law == FIXED) return (int64_t)injection.length_ns;
-  return (int64_t)(-injection.length_ns * log1p(-injection_draw(2 * point + 1)));
+  return (int64_t)(injection.length_ns * minus_log(1.0 - injection_draw(2 * point + 1)));
 }
 
 static void rest_for(int64_t ns) {

@@ -258,7 +258,7 @@ def read_law(text: str) -> Injection:
     DataError
         A trace cannot be read.
     """
-    kind, colon, rest = text.partition(":")
+    kind, _, rest = text.partition(":")
     if kind not in KINDS:
         raise UsageError(f"{OPTION} {text}: unknown law '{kind}'; {choose(KINDS, kind)}.")
     needed, optional = KINDS[kind]
