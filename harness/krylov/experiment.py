@@ -196,8 +196,11 @@ class KrylovSolves:
         if feed is not None:
             feed.begin(name, planned.number, experiment.iterations)
         injection = experiment.injection
-        mine = injection and injection.of_rank(
-            self._parallel.communicator.rank, seed=experiment.seed, repeat=planned.repeat
+        rank = self._parallel.communicator.rank
+        mine = (
+            None
+            if injection is None
+            else injection.of_rank(rank, seed=experiment.seed, repeat=planned.repeat)
         )
         with petsc_errors(self._parallel):
             solve = solver.record(mine)

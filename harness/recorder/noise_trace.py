@@ -84,7 +84,8 @@ def detours_of(
     rank: dict[str, Any], about: str
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     """Return starts, lengths and the time of one rank; raise a DataError if they cannot be."""
-    starts, lengths, elapsed_s = (rank.get(key) for key in (STARTS, LENGTHS, "elapsed_s"))
+    starts, lengths = rank.get(STARTS), rank.get(LENGTHS)
+    elapsed_s: Any = rank.get("elapsed_s")
     for name, values in ((STARTS, starts), (LENGTHS, lengths)):
         if not isinstance(values, list) or not all(
             is_whole(each, 0) and each <= MOST_NS for each in values

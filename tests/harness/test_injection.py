@@ -103,7 +103,7 @@ def test_a_trace_is_named_by_its_contents(tmp_path: Path) -> None:
         law.check_ranks(1)
 
 
-WRONG_TRACES = {
+WRONG_TRACES: dict[str, tuple[dict[str, object], str]] = {
     "is in microseconds": ({**RANK, "elapsed_s": 1e-6}, "in nanoseconds, and 'elapsed_s' in"),
     "is in seconds": ({**RANK, "detour_start_ns": [0.0, 4e-4]}, "list of whole nanoseconds"),
     "fills the time": (
