@@ -54,7 +54,7 @@ def code_of(text: str) -> list[str]:
 def is_file(path: str, line: str) -> bool:
     """Tell whether what looks like a module is a part of the name of a file."""
     named = rf"{re.escape(path)}\S*(/|\.(h|md|py|toml|json|html)\b)"
-    return path == "hindmost.h" or re.search(named, line) is not None
+    return path in ("hindmost.h", "hindmost.f90") or re.search(named, line) is not None
 
 
 @cache

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from tests.conftest import run_values
 
+from hindmost.analysis.fits.prediction import predict_solves
 from hindmost.analysis.runs.attached import attached_programs
 from hindmost.analysis.runs.attached_run import AttachedRun
 from hindmost.analysis.runs.check import findings_of
@@ -19,6 +20,7 @@ from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.summary import summarise_run
 from hindmost.cli import main
+from hindmost.errors import UsageError
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.reader import Run, open_run
@@ -218,6 +220,40 @@ def test_a_loop_has_iterations_and_no_solver(write: Any) -> None:
     assert "120 iterations of its loop take" in text
     assert found.hidden is None
     assert "pipelined" not in text
+
+
+def test_several_solves_are_predicted_as_a_whole(
+    write: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = write()
+    (group,) = group_runs([run])
+    assert group.time_name == "time of 4 solves"
+    (found,) = predict_solves([group])
+    assert found.prediction.seconds == pytest.approx(run.solve_time_s, rel=1e-9)
+    text = "\n".join(found.lines())
+    assert "later run of all 4 solves: predicted" in text
+    assert "do not rely" not in text
+    with pytest.raises(UsageError, match="has 4 solves"):
+        main(["predict", str(run.path), "--iterations", "60"])
+
+
+def test_a_loop_is_not_called_a_solve(write: Any, header: Header) -> None:
+    values = {**phases_of((30.0, 31.0, 30.5), 5.0, 60.0), "restart_duration": np.zeros((0, 3))}
+    values["solve_time"] = 20e-6 + values["duration"].sum(axis=0)
+    values["start"] = 10e-6 + np.cumsum(values["duration"], axis=0) - values["duration"]
+    values["position"] = np.arange(BODIES)
+    about = replace(
+        header, workload="app", solver="loop", iterations=BODIES, restart=0, spec={"mpi_seen": True}
+    )
+    run = open_run(write_whole(write().path.parent, about, values))
+    (group,) = group_runs([run])
+    assert group.time_name == "loop time"
+    text = "\n".join(summarise_run(run).lines())
+    assert "loop time " in text
+    assert "solve" not in text
+    assert "restart" not in text
+    (found,) = predict_solves([group])
+    assert "solve" not in "\n".join(found.lines())
 
 
 def test_runs_of_one_program_stand_together(write: Any, header: Header) -> None:
