@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from hindmost.analysis.runs.configuration import injected_noise
 from hindmost.analysis.runs.reduced_input import has_bodies_of_all
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.cycles import ADAPTIVE
@@ -147,6 +148,7 @@ def of_how_many(run: Run) -> str:
 
 
 def title_of(run: Run) -> str:
-    """Return solver, workload and ranks, as over every figure."""
-    header = run.header
-    return f"{header.solver} on {header.workload}, {counted(header.ranks, 'rank')}"
+    """Return solver, workload, ranks and injected noise, as over every figure."""
+    header, noise = run.header, injected_noise(run)
+    about = f"{header.solver} on {header.workload}, {counted(header.ranks, 'rank')}"
+    return f"{about}, injected noise {noise}" if noise else about

@@ -112,12 +112,14 @@ def problem(found: Outcome, program: str, only: str | None) -> str:
     if not found.loaded:
         return (
             f"Nothing was recorded: {program} did not load the recorder. It is statically linked, "
-            "or runs with other rights (setuid). Link it dynamically."
+            "or runs with other rights (setuid). Link it dynamically, or link the recorder into "
+            "it: hindmost attach --print-link."
         )
     if not found.started:
         return (
             f"Nothing was recorded: {program} made no call of MPI_Init that hindmost sees. It is "
-            "not an MPI program, or MPI is linked statically into it: link libmpi dynamically."
+            "not an MPI program, or MPI is linked statically into it: link libmpi dynamically, or "
+            "link the recorder into the program as well: hindmost attach --print-link."
         )
     if not found.ended or found.sections:
         return ""

@@ -177,6 +177,23 @@ static void refuse_another_mpi(void) {
   }
 }
 
+#if defined(OPEN_MPI)
+#define COMPILED_FOR "Open MPI"
+#else
+#define COMPILED_FOR "MPICH or another"
+#endif
+
+/* After MPI_Init: nor may it use one for which the recorder that is linked into it was not compiled. */
+static void refuse_linked_mpi(void) {
+  char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int size = 0;
+  PMPI_Get_library_version(library, &size);
+  if (!strncmp(library, "Open MPI", 8) == !strcmp(COMPILED_FOR, "Open MPI")) return;
+  library[strcspn(library, "\t\n,:")] = 0;
+  tell("foreign\t%s\t%s", COMPILED_FOR, library);
+  _exit(CANNOT_RECORD);
+}
+
 /* ---- begin and end of the process ---- */
 
 static void find_bindings(void);
@@ -212,9 +229,20 @@ static void leave_child(void) {
   raw.fd = -1;
 }
 
+#ifdef HINDMOST_LINKED
+const int hindmost_linked = 1; /* a recorder that is preloaded as well leaves the program to this one */
+static int other_records(void) { return 0; }
+#else
+static int other_records(void) { return dlsym(RTLD_DEFAULT, "hindmost_linked") != NULL; }
+#endif
+
 __attribute__((constructor)) static void attach_to_process(void) {
   const char *settings = getenv("HINDMOST_ATTACH");
   if (!settings || !read_settings(settings)) return;
+  if (other_records()) {
+    find_bindings();
+    return;
+  }
   attached.on = 1;
   attached.pid = getpid();
   pthread_atfork(NULL, NULL, leave_child);
@@ -319,11 +347,15 @@ int MPI_Abort(MPI_Comm communicator, int code) {
 }
 
 static int note_pcontrol(int level) {
-  static int (*real)(const int, ...);
   if (level == 1) hindmost_iteration();
   if (level == 0) hindmost_loop_end();
+#ifdef HINDMOST_LINKED
+  return PMPI_Pcontrol(level);
+#else
+  static int (*real)(const int, ...);
   if (!real) real = (int (*)(const int, ...))dlsym(RTLD_NEXT, "PMPI_Pcontrol");
   return real(level);
+#endif
 }
 
 int MPI_Pcontrol(const int level, ...) { return note_pcontrol(level); }

@@ -143,6 +143,7 @@ static void attach_begin(void) {
   attached.begun = 1;
   leave_environment();
   refuse_another_mpi();
+  refuse_linked_mpi();
   make_crc_tables();
   PMPI_Comm_dup(MPI_COMM_WORLD, &attached.own);
   PMPI_Comm_rank(attached.own, &attached.rank);

@@ -302,7 +302,14 @@ static int attached_event_end(int event, int unused, void *a, void *b, void *c, 
 
 /* ---- calls of the program ---- */
 
-int PetscInitialize(int *argc, char ***argv, const char file[], const char help[]) {
+/* A static libpetsc has these as well: its own hold then, and its solves are not seen. */
+#ifdef HINDMOST_LINKED
+#define OF_PETSC __attribute__((weak))
+#else
+#define OF_PETSC
+#endif
+
+OF_PETSC int PetscInitialize(int *argc, char ***argv, const char file[], const char help[]) {
   static int (*real)(int *, char ***, const char *, const char *);
   if (!real) real = petsc_function("PetscInitialize");
   if (!real) return 56; /* PETSC_ERR_SUP; nobody calls this without a libpetsc */
@@ -314,7 +321,7 @@ int PetscInitialize(int *argc, char ***argv, const char file[], const char help[
 /* Forms of which some do not call PetscInitialize where another library could see it. Their arguments
  * are addresses and lengths: eight words are passed on whatever they are. */
 #define STARTS_PETSC(name)                                                                             \
-  int name(void *a, void *b, void *c, void *d, void *e, void *f, void *g, void *h) {                   \
+  OF_PETSC int name(void *a, void *b, void *c, void *d, void *e, void *f, void *g, void *h) {          \
     static int (*real)(void *, void *, void *, void *, void *, void *, void *, void *);                \
     if (!real) real = petsc_function(#name);                                                           \
     if (!real) return 56;                                                                              \
@@ -329,7 +336,7 @@ STARTS_PETSC(petscinitializenoarguments_)
 STARTS_PETSC(petscinitialize_)
 
 /* What monitors do is not part of the method. */
-int KSPMonitor(void *ksp, int64_t iteration, double norm) {
+OF_PETSC int KSPMonitor(void *ksp, int64_t iteration, double norm) {
   static int (*real)(void *, int64_t, double);
   if (!real) real = petsc_function("KSPMonitor");
   if (!real) return 56;

@@ -51,6 +51,7 @@ SPEC = Members(
         "repeat": COUNT,
         "petsc_options": Entries(TEXT),
         "between": TEXT,
+        "injected": TEXT,
         "failure": Maybe(TEXT),
         "stopped": Maybe(TEXT),
         "deck": TEXT,

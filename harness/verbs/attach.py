@@ -12,11 +12,11 @@ from pathlib import Path
 
 from hindmost.errors import HindmostError, MissingError, UsageError
 from hindmost.files import write_whole
-from hindmost.harness.attach.environment import export_lines, variables
+from hindmost.harness.attach.environment import export_lines, link_words, variables
 from hindmost.harness.attach.outcome import Outcome, problem, read_outcome
 from hindmost.harness.attach.program import end_as, hold_signals, release_signals, run_program
 from hindmost.harness.launch import assigned_rank
-from hindmost.harness.recorder.build import recorder_library
+from hindmost.harness.recorder.build import OBJECT, recorder_library
 from hindmost.output import warn, warn_lines, write_lines
 
 SETTINGS_SUFFIX = ".settings"
@@ -31,11 +31,12 @@ examples:
   mpiexec -n 4 hindmost attach --out runs --iterate-at MPI_Allreduce -- ./app
   eval "$(hindmost attach --print-env --out runs)"; mpiexec -n 4 ./app
   hindmost attach --convert runs
+  mpicc -static app.c $(hindmost attach --print-link)
 
-The program must be dynamically linked. Of a PETSc program every outermost KSPSolve is recorded. Of
-another MPI program the iterations between marks are: MPI_Pcontrol(1), HINDMOST_ITERATION() of
-hindmost.h, or the calls of --iterate-at. The exit status is the program's; it is 4 if that was 0
-and nothing could be recorded.
+The program must be dynamically linked, or have the recorder in it (--print-link). Of a PETSc
+program every outermost KSPSolve is recorded. Of another MPI program the iterations between marks
+are: MPI_Pcontrol(1), HINDMOST_ITERATION() of hindmost.h, or the calls of --iterate-at. The exit
+status is the program's; it is 4 if that was 0 and nothing could be recorded.
 """
 
 
@@ -76,7 +77,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--print-env", action="store_true", help="print the environment for a script of your own"
     )
     parser.add_argument(
-        "--print-include", action="store_true", help="print the folder of hindmost.h"
+        "--print-include",
+        action="store_true",
+        help="print the folder of hindmost.h and hindmost.f90",
+    )
+    parser.add_argument(
+        "--print-link",
+        action="store_true",
+        help="print what links the recorder into a program that cannot be preloaded",
     )
     parser.add_argument(
         "--convert",
@@ -92,6 +100,9 @@ def perform(arguments: argparse.Namespace) -> int:
         from hindmost.harness import attach
 
         write_lines(str(Path(attach.__file__).resolve().parent))
+        return 0
+    if arguments.print_link:
+        write_lines(" ".join(link_words(recorder_library(arguments.mpicc, OBJECT))))
         return 0
     if arguments.convert is not None:
         return convert_left(arguments.convert, arguments.out)
