@@ -22,7 +22,12 @@ pytestmark = pytest.mark.mpi
 def ends(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a program with a loop that ends as its argument says."""
     program = tmp_path_factory.mktemp("ends") / "ends"
-    command = [current_stack().mpicc, "-o", program, ROOT / "tests" / "programs" / "ends.c"]
+    command: list[str | Path] = [
+        current_stack().mpicc,
+        "-o",
+        program,
+        ROOT / "tests" / "programs" / "ends.c",
+    ]
     subprocess.run(command, check=True, timeout=120)
     return program
 
