@@ -34,7 +34,8 @@ BIN := .venv/bin
 # What depends on the MPI and PETSc of a stack.
 ON_STACKS = $(addprefix tests/setup/test_, choice.py clones.py) \
     $(addprefix tests/harness/test_, bodies.py build.py clock.py experiment.py pattern.py) \
-    $(addprefix tests/mpi/test_, adaptive_kernel.py any_solver.py attach.py attached_runs.py counters.py failures.py killed.py \
+    $(addprefix tests/mpi/test_, adaptive_kernel.py any_solver.py attach.py attach_fortran.py \
+    attach_linked.py attached_runs.py counters.py failures.py killed.py \
     left_loops.py own_loops.py record.py record_ksp.py recording.py solvers.py systems.py totals.py)
 
 .PHONY: test-oldest test-programs bench-adaptive bench-ranks bench-reduced bench-live bench-recorder bench-scaling bench-scaling-real bench-5-million bench-changepoints bench-show bench-stochastic demo test test-recorder test-slow test-slurm validate check \

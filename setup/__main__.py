@@ -45,6 +45,8 @@ def main() -> int:
         PREPARE[choice.stack](environment)
         environment.make_current()
         install_hindmost(environment, arguments.extras)
+        if "dev" in arguments.extras.split(","):
+            system.prepare_tests(environment)
         slurm.prepare(environment, arguments.slurm)
         if arguments.programs:
             system.install_programs(environment)

@@ -5,7 +5,16 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from choice import PROGRAM_PACKAGES, SYSTEM_PACKAGES, SetupError, install_line, missing, sudo
+from choice import (
+    PROGRAM_PACKAGES,
+    SYSTEM_PACKAGES,
+    TEST_PACKAGES,
+    SetupError,
+    install_line,
+    may_install,
+    missing,
+    sudo,
+)
 from environment import Environment
 from progress import run, say
 
@@ -17,6 +26,20 @@ def prepare(environment: Environment) -> None:
     install_packages(environment, SYSTEM_PACKAGES, expected="about 20 s")
     environment.create(PYTHON, "--system-site-packages")
     environment.step("stack", lambda: connect(environment))
+
+
+def prepare_tests(environment: Environment) -> None:
+    """Install the compiler of the tests in Fortran, where that may be done; else say how."""
+    if environment.stack != "system" or not missing(TEST_PACKAGES):
+        return
+    if not may_install():
+        line = install_line(TEST_PACKAGES)
+        say(f"no gfortran: tests in Fortran are skipped without; to have it: {line}")
+        return
+    try:
+        install_packages(environment, TEST_PACKAGES, expected="about 5 s")
+    except SetupError as error:
+        say(f"no gfortran: tests in Fortran are skipped without: {error}")
 
 
 def install_programs(environment: Environment) -> None:

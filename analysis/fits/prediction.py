@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hindmost.analysis.runs.check import findings_of
+from hindmost.analysis.runs.configuration import solves_in
 from hindmost.analysis.runs.finding import OF_MODELS, Finding, cautions, findings_json, folded
 from hindmost.analysis.runs.groups import Group
 from hindmost.analysis.runs.model_input import solve_times
 from hindmost.analysis.runs.read import of_how_many
+from hindmost.errors import UsageError
+from hindmost.harness.runfile.reader import Run
 from hindmost.models.noise.cycle_places import PlaceInCycle, fit_places
+from hindmost.models.noise.times import SolveTimes
 from hindmost.models.results import Prediction
 from hindmost.text import counted, seconds
 
-ALONE = "; assumes that later solves vary no more than the parts of this one"
+ALONE = "; assumes that later runs vary no more than the parts of this one"
 """What an interval from a single run assumes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SolvePrediction:
-    """The predicted time of a later solve.
+    """The predicted time of a later solve, or of a later run of a loop or of several solves.
 
     Attributes
     ----------
@@ -46,7 +50,10 @@ class SolvePrediction:
         """Return the prediction in a few lines."""
         changes = [] if self.iterations is None else [counted(self.iterations, "iteration")]
         changes += [] if self.restart is None else [f"restart {self.restart}"]
-        later = f"later solve with {', '.join(changes)}" if changes else "later solve"
+        solves = max(map(solves_in, self.group.runs))
+        later = "later run" + (f" of all {solves} solves" if solves > 1 else "")
+        if changes:
+            later += f" with {', '.join(changes)}"
         return [
             self.group.title,
             f"{later}: predicted {seconds(self.prediction.seconds)} ({self._interval()})",
@@ -71,7 +78,7 @@ class SolvePrediction:
         """Return the prediction interval in words."""
         low_s, high_s = self.prediction.low_s, self.prediction.high_s
         if not low_s < high_s:
-            return "no interval: this solve is too short"
+            return "no interval: this run is too short"
         alone = "" if len(self.group.runs) > 1 else ALONE
         return f"90 % prediction interval {seconds(low_s)} to {seconds(high_s)}{alone}"
 
@@ -99,16 +106,21 @@ class SolvePrediction:
 def predict_solves(
     groups: Iterable[Group], iterations: int | None = None, restart: int | None = None
 ) -> list[SolvePrediction]:
-    """Predict a later solve of each group.
+    """Predict a later run of each group.
 
     Parameters
     ----------
     iterations, restart : int, optional
         Of the later solve; by default as recorded.
+
+    Raises
+    ------
+    UsageError
+        One of them for runs of several solves, whose iterations are not those of one.
     """
     predicted = []
     for group in groups:
-        model = fit_places([solve_times(run, some_ranks=True) for run in group.runs])
+        model = fit_places([times_of(run, iterations, restart) for run in group.runs])
         predicted.append(
             SolvePrediction(
                 group=group,
@@ -120,3 +132,19 @@ def predict_solves(
             )
         )
     return predicted
+
+
+def times_of(run: Run, iterations: int | None, restart: int | None) -> SolveTimes:
+    """Return the times of a run; several solves as a stretch of bodies without cycles.
+
+    Each of several solves ends within a cycle, so the cycles of the whole do not tell its length.
+    """
+    solves = solves_in(run)
+    if solves == 1:
+        return solve_times(run, some_ranks=True)
+    if iterations is not None or restart is not None:
+        raise UsageError(
+            f"{run.path} has {solves} solves, and --iterations and --restart are of one: record "
+            "one solve (hindmost attach --most 1), or omit them."
+        )
+    return replace(solve_times(run, some_ranks=True), restart=0)

@@ -107,7 +107,7 @@ def laws_table(laws: LawRanking) -> Table:
 def iterations(fitted: FittedGroup) -> str:
     """Return the iterations of solves to a tolerance or that ended early; nothing of others."""
     group = fitted.group
-    if group.time_name == "solve time" and not group.shortfalls:
+    if group.time_name in ("solve time", "loop time") and not group.shortfalls:
         return ""
     done = group.iterations_done
     each = [time / count for time, count in zip(fitted.solve_times_s, done, strict=True)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hindmost.analysis.history.compared_series import ComparedSeries
+from hindmost.analysis.history.compared_series import ComparedSeries, differ_in_work
 from hindmost.analysis.history.pairing import pair_series
 from hindmost.analysis.history.ratio import (
     LEVEL,
@@ -15,6 +15,7 @@ from hindmost.analysis.history.ratio import (
     adjust,
     paired_ratio,
     ratio_by_spread,
+    ratio_from,
     unpaired_ratio,
 )
 from hindmost.analysis.history.ratio_history import RatioHistory, ratio_history
@@ -23,6 +24,9 @@ from hindmost.analysis.readers.history import History, NightlySeries, SeriesName
 from hindmost.errors import DataError
 from hindmost.models.significance import LEAST
 from hindmost.text import counted
+
+MOST_REASONS = 3
+"""Reasons of failed runs in a message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +65,9 @@ class Comparison:
     def summary(self) -> str:
         """Return in one line how many series differ, and which differs most."""
         differing = [each for each in self.series if each.is_significant]
-        unknown = [each for each in self.series if each.ratio.p_value is None]
+        without = [each for each in self.series if each.ratio.p_value is None]
+        unlike = [each for each in without if differ_in_work(*each.sides)]
+        unknown = [each for each in without if each not in unlike]
         phrases = []
         for worse in (True, False):
             way = [each for each in differing if (each.worse_by > 0.0) == worse]
@@ -71,12 +77,20 @@ class Comparison:
             word = direction_word({each.first.unit for each in way}, worse=worse)
             by = most.ratio_words(most.ratio.value)
             phrases.append(f"{len(way)} significantly {word} in B (most {by}: {most.name})")
-        same = len(self.series) - len(differing) - len(unknown)
+        same = len(self.series) - len(differing) - len(without)
         if same:
             phrases.append(f"{same} without a significant difference")
         if unknown:
             phrases.append(f"{len(unknown)} with too few data")
-        return f"{counted(len(self.series), 'timer')} compared: {', '.join(phrases)}"
+        if unlike:
+            phrases.append(f"{len(unlike)} of different numbers of iterations")
+        alone = "; single results, whose repeats may differ by more" if self.alone else ""
+        return f"{counted(len(self.series), 'timer')} compared: {', '.join(phrases)}{alone}"
+
+    @property
+    def alone(self) -> bool:
+        """Whether a difference rests on the scatter within single results."""
+        return any(each.is_significant and each.by_spread for each in self.series)
 
     def beyond(self, share: float) -> tuple[ComparedSeries, ...]:
         """Return what is significantly worse by more than a share, and confirmed."""
@@ -130,7 +144,7 @@ def compare_histories(
     if not shared:
         raise DataError(
             f"{first.source} and {second.source} have no timer in common: A has "
-            f"{some_names(mine)}; B has {some_names(theirs)}."
+            f"{some_names(mine)}; B has {some_names(theirs)}.{failed_words(first, second)}"
         )
     found = [compare_series(mine[key], theirs[key], pair, level) for key in shared]
     known = [
@@ -168,6 +182,9 @@ def compare_series(
     """Return the pairing of two series, their sizes, their ratio, and the ratio over time."""
     pairs = pair_series(first, second, pair)
     sizes = (int(pairs.first.size), int(pairs.second.size))
+    if differ_in_work(first, second):
+        difference = float(np.log(second.values).mean() - np.log(first.values).mean())
+        return pairs.by, sizes, ratio_from(difference, 0.0, 0.0, level), None
     if pairs.labels:
         history = ratio_history(pairs, level)
         return pairs.by, sizes, history.now.ratio, history
@@ -197,6 +214,17 @@ def keyed(
         ): each
         for each in series
     }
+
+
+def failed_words(first: History, second: History) -> str:
+    """Return why runs of two histories failed, each reason once; empty if none did."""
+    words = ""
+    for side, history in (("A", first), ("B", second)):
+        reasons = dict.fromkeys(each.reason.rstrip(".") for each in history.failures)
+        if reasons:
+            runs = counted(len(history.failures), "run")
+            words += f" {runs} of {side} failed: {'; '.join(list(reasons)[:MOST_REASONS])}."
+    return words
 
 
 def some_names(series: Mapping[tuple[str, ...], NightlySeries], most: int = 3) -> str:

@@ -19,6 +19,8 @@ from hindmost.models.significance import p_number, p_words
 from hindmost.text import percent
 
 ALPHA = 0.05
+WIDE = 2.0
+"""Factor between the results of one side from which on a remark says so."""
 FEW = 3
 """With fewer observations on a side, a remark says that the interval is wide."""
 HUGE = 1e5
@@ -69,6 +71,11 @@ class ComparedSeries:
         return ", ".join(part for part in parts if part)
 
     @property
+    def sides(self) -> tuple[NightlySeries, NightlySeries]:
+        """A and B."""
+        return self.first, self.second
+
+    @property
     def by_spread(self) -> bool:
         """Whether single results are compared by the standard errors in their files."""
         return self.pairs == (1, 1) and self.ratio.interval is not None
@@ -115,21 +122,36 @@ class ComparedSeries:
         unjudged = None if self.history is None else self.history.unjudged
         if unjudged is not None and unjudged[1]:
             return f"{sentence}; not judged: {unjudged[0]}"
+        if differ_in_work(self.first, self.second):
+            counts = (" or ".join(map(str, sorted(each.amounts))) for each in self.sides)
+            return f"{sentence} for {' and '.join(counts)} iterations: not judged"
         if ratio.interval is None or ratio.p_value is None:
-            return f"{sentence}; too few data for an interval: add repetitions"
+            sentence += "; too few data for an interval: add repetitions"
+            return sentence + self.scatter_words()
         low, high = ratio.interval
         if ratio.value < 1.0:
             low, high = 1.0 / high, 1.0 / low
         sentence += f" ({times(low)} to {times(high)}), {p_words(ratio.p_value)}"
         if not self.is_significant and ratio.p_value >= ALPHA:
-            sentence = f"no significant difference: {sentence}"
+            # An interval at 90 % without 1 leaves the test at 5 % undecided.
+            equal = "no significant difference" if low <= 1.0 <= high else "undecided"
+            sentence = f"{equal}: {sentence}"
         elif not self.is_significant:
             sentence = f"{self.several_words(ratio.p_value)}: {sentence.rpartition(', ')[0]}"
         if self.by_spread and ratio.freedom < FEW - 1:
             sentence += "; few repetitions"
         if min(self.pairs) < FEW and not self.by_spread:
             sentence += f"; few data ({self.pairs[0]} and {self.pairs[1]})"
-        return sentence + self.changed_words()
+        return sentence + self.scatter_words() + self.changed_words()
+
+    def scatter_words(self) -> str:
+        """Return by how much the results of a side differ, if widely."""
+        words = ""
+        for side, series in zip("AB", self.sides, strict=True):
+            least, most = float(series.values.min()), float(series.values.max())
+            if self.paired_by == "none" and most > WIDE * least:
+                words += f"; the results of {side} differ by up to {times(most / least)}x"
+        return words
 
     def several_words(self, p_value: float) -> str:
         """Return why a p-value does not suffice among several comparisons."""
@@ -193,6 +215,11 @@ class ComparedSeries:
             "ratio_changes": [] if self.history is None else changes_json(self.history),
             "outliers": [] if self.history is None else outliers_of(self.history),
         }
+
+
+def differ_in_work(first: NightlySeries, second: NightlySeries) -> bool:
+    """Tell whether two series are times of different numbers of iterations."""
+    return bool(first.amounts and second.amounts and first.amounts != second.amounts)
 
 
 def changes_json(history: RatioHistory) -> list[dict[str, Any]]:

@@ -34,7 +34,7 @@ def look_at_machine(run: Run) -> Iterator[Remark]:
         yield Remark(
             code="load",
             severity="note",
-            text=f"load {load:.1f} on {cores:g} cores before the first solve",
+            text=f"load {load:.1f} on {cores:g} cores before the run",
             advice="wait until the machine is idle, or ask for exclusive nodes",
             doubts=BUSY,
         )

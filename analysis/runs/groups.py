@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from hindmost.analysis.runs.configuration import IN_TITLE, apart, configuration, part_words
+from hindmost.analysis.runs.configuration import (
+    IN_TITLE,
+    apart,
+    configuration,
+    injected_noise,
+    is_loop,
+    part_words,
+    solves_in,
+)
+from hindmost.harness.runfile.bodies import INJECTED
 from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.reader import Run
 from hindmost.text import counted
@@ -39,11 +48,19 @@ class Group:
         length = f"{header.iterations if ending is None else ending.asked} iterations"
         if ending is not None and ending.to_tolerance:  # how many that takes differs
             length = f"to {ending.tolerance}"
-        return f"{header.solver} on {header.workload}: {size}{ranks}, {length}{restart}{remark}"
+        noise = injected_noise(self.runs[0])
+        noise = f", injected noise {noise}" if noise else ""
+        return (
+            f"{header.solver} on {header.workload}: {size}{ranks}, {length}{restart}{noise}{remark}"
+        )
 
     @property
     def time_name(self) -> str:
-        """What the solve times of the runs are: of whole solves, or until a tolerance."""
+        """What the solve times of the runs are: of a loop, a solve, several, or to a tolerance."""
+        if is_loop(self.runs[0]):
+            return "loop time"
+        if (solves := max(map(solves_in, self.runs))) > 1:
+            return f"time of {solves} solves"
         endings = [Ending.of(run.header) for run in self.runs]
         reached = [ending is not None and ending.reached for ending in endings]
         return "time to tolerance" if all(reached) else "solve time"
@@ -69,7 +86,9 @@ def group_runs(runs: Iterable[Run]) -> list[Group]:
     remarks = []
     for kind in kinds:
         alike = [other for other in kinds if all(other[key] == kind[key] for key in IN_TITLE)]
-        remarks.append(", ".join(part_words(key, kind.get(key)) for key in apart(alike)))
+        # The title names injected noise; only its absence is to be remarked.
+        named = [key for key in apart(alike) if key != INJECTED or key not in kind]
+        remarks.append(", ".join(part_words(key, kind.get(key)) for key in named))
     return [
         Group(tuple(members), remark)
         for members, remark in zip(groups.values(), remarks, strict=True)

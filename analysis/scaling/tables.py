@@ -23,9 +23,10 @@ UNSETTLED = {SegmentVerdict.OPEN: "a change is possible, but not significant"}
 """How a verdict that is no result reads."""
 
 LEGEND = """\
-predicted: beyond the measured points by what would have foretold the last ones best; the model
-explains the measured points. share: of the sum of all kernels at the target. growth: prediction at the target over prediction at
-the largest measured point. Kernels with a significant share come first, the steepest at the top."""
+predicted: beyond the measured points from what foretold the last ones best; the model explains the
+measured points. share: of the sum of all kernels at the target. growth: prediction at the target
+over prediction at the largest measured point. Kernels with a significant share come first, the
+steepest at the top."""
 
 
 def shortened(name: str) -> str:

@@ -29,7 +29,8 @@ examples:
 Results of the same nights or commits are paired, and so are repetitions that alternate between A
 and B; all others are compared by Welch's test. The most significant difference comes first.
 Intervals are at 90 %. Significance takes the number of timers into account. The ratio of nights or
-commits is that since its last change, or at the end of a drift. Nights are dates in UTC.
+commits is that since its last change, or at the end of a drift. Nights are dates in UTC. Of run
+files, 'solve' is the whole solve or loop, and 'iteration' its median iteration.
 
 --fail-above compares ratios of times: 5% fails above 1.05x. For rates, such as GB/s, it uses A / B:
 10.5% passes a rate that falls to 90.5 %, and fails one that falls to 90 %. The exit status is 1 if

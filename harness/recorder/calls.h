@@ -4,6 +4,7 @@
  *   CALL(name, class, (parameters), (arguments))
  *   COUNTING(...)  the same for calls that also exist as MPI_name_c, with large counts, in MPI 4
  *   COUNT, PLACE   the types of counts and of displacements in such calls
+ *   PARTITIONS     the type of a list of partitions, which MPICH 4.0 declares without const
  *
  * wrappers.h has one macro for each class, which relies on these parameter names: c communicator, q
  * request or requests, n count, t datatype, to destination rank, w window, f flag, i index or indices,
@@ -74,7 +75,7 @@ CALL(Precv_init, PREPARES_RECEIVE, (void *b, int k, MPI_Count n, MPI_Datatype t,
 CALL(Pready, FILLS, (int i, MPI_Request q), (i, q))
 CALL(Pready_range, FILLS, (int partition_low, int partition_high, MPI_Request q), (partition_low,
   partition_high, q))
-CALL(Pready_list, FILLS, (int length, const int array_of_partitions[], MPI_Request q), (length,
+CALL(Pready_list, FILLS, (int length, PARTITIONS array_of_partitions, MPI_Request q), (length,
   array_of_partitions, q))
 CALL(Parrived, LOOKS, (MPI_Request q, int i, int *f), (q, i, f))
 #endif

@@ -52,7 +52,7 @@ class SolveParts:
     restart_s : float
         Mean time between two cycles.
     lead_s : float
-        Before the first body and after the last.
+        Before the first body and after the last; also between solves, where there are no cycles.
     """
 
     iterations: int
@@ -182,7 +182,7 @@ class PlaceInCycle:
         if low <= worst <= high:
             return ""
         return (
-            f"do not rely on this prediction: a recorded solve took {worst:.3g} times what its own "
+            f"do not rely on this prediction: a recorded run took {worst:.3g} times what its own "
             "bodies predict, outside the interval"
         )
 
@@ -192,12 +192,12 @@ class PlaceInCycle:
     def explain(self) -> str:
         """Return what the model assumes, in a sentence."""
         first = self.solves[0]
-        solves = counted(len(self.solves), "solve")
+        solves = counted(len(self.solves), "run")
         if self.slowest_alone:
             solves += " (slowest rank, as ranks do not wait for each other in every iteration)"
         if not first.restart:
-            rate = float(np.mean([c.place_s[c.place_s.size // 2 :].mean() for c in self.solves]))
-            return f"From {solves}: an iteration takes {seconds(rate)}."
+            rate = float(np.mean([c.place_s.mean() for c in self.solves]))
+            return f"From {solves}: an iteration takes {seconds(rate)} in the mean."
         begin, end = (float(np.mean([c.place_s[at] for c in self.solves])) for at in (0, -1))
         pause = float(np.mean([c.restart_s for c in self.solves]))
         return (
@@ -332,7 +332,7 @@ def parts_of_solve(
         place_s=place_s,
         drain_s=float(taken[drains].mean()) if times.restart and drains.any() else 0.0,
         restart_s=float(times.restarts.mean()) if times.restarts.size else 0.0,
-        lead_s=times.between_s - float(times.restarts.sum()),
+        lead_s=times.between_s - (float(times.restarts.sum()) if times.restart else 0.0),
     )
 
 

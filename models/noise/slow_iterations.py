@@ -112,7 +112,7 @@ class SlowGroups:
         return (
             f"{counted(len(self.groups), 'group')} of slow iterations {cost} "
             f"{percent(self.lost_share)} of the time; the most expensive: iterations {worst.first} "
-            f"to {worst.last}, {worst.factor:.2f} times as long as elsewhere."
+            f"to {worst.last}, in the median {worst.factor:.2f} times as long as elsewhere."
         )
 
     def to_json(self) -> dict[str, Any]:

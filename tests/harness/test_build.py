@@ -45,7 +45,7 @@ def compilations(monkeypatch: pytest.MonkeyPatch, built: Path) -> list[Path]:
     """Return the folders that a recorder was compiled in; it is copied there instead."""
     folders: list[Path] = []
 
-    def compiled(_: str, folder: Path, __: str) -> Path:
+    def compiled(_: str, folder: Path, *__: object) -> Path:
         folders.append(folder)
         (whole,) = built.glob("*.so")
         return Path(shutil.copy(whole, folder))

@@ -1,11 +1,18 @@
-! An MPI program in Fortran: marks by MPI_Pcontrol, exchange by persistent and immediate calls.
+! An MPI program in Fortran: marks by MPI_Pcontrol, or with -DMODULE by hindmost.f90, exchange by
+! persistent and immediate calls.
 program loop_fortran
-#ifdef F08
+#if defined(F08)
   use mpi_f08
-#else
+#elif !defined(MPIF)
   use mpi
 #endif
+#ifdef MODULE
+  use hindmost
+#endif
   implicit none
+#ifdef MPIF
+  include 'mpif.h'
+#endif
   integer :: rank, ranks, step, error
   double precision :: mine, theirs, total
 #ifdef F08
@@ -20,7 +27,16 @@ program loop_fortran
   call MPI_Recv_init(theirs, 1, MPI_DOUBLE_PRECISION, modulo(rank - 1, ranks), 0, MPI_COMM_WORLD, requests(1), error)
   call MPI_Send_init(mine, 1, MPI_DOUBLE_PRECISION, modulo(rank + 1, ranks), 0, MPI_COMM_WORLD, requests(2), error)
   do step = 1, 20
+#ifdef MODULE
+    call hindmost_iteration()
+    call hindmost_phase_begin("stencil  ")
+    mine = mine + sin(mine)
+    call hindmost_phase_end()
+    call hindmost_work(1000 + step)
+    call hindmost_work(0.5)
+#else
     call MPI_Pcontrol(1)
+#endif
     call MPI_Startall(2, requests, error)
     call MPI_Waitall(2, requests, MPI_STATUSES_IGNORE, error)
     mine = mine + theirs

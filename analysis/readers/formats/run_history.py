@@ -4,7 +4,9 @@ A case is a solver on a workload with its configuration, and a machine is the cl
 scheduler names, or the host. The timers are the solve (the slowest rank's), the median iteration
 and the mean of every phase in an iteration; those are parts of the solve. The median iteration and
 the phases are those of the rank with most; for a run with full records of some ranks, the median
-iteration is of these only, and a remark says so. The measured software is the commit of the
+iteration is of these only, and a remark says so. The standard errors of the solve and of the median
+iteration come from stretches of the run, so that serial correlation counts; they know nothing of
+differences between runs. The measured software is the commit of the
 repository around the run, and the version of PETSc. An incomplete run is a failed one.
 """
 
@@ -14,6 +16,7 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hindmost.analysis.readers.dates import seconds_since_1970
 from hindmost.analysis.readers.format import CaseResult, HistoryEntry, HistoryFile
@@ -29,6 +32,8 @@ from hindmost.harness.runfile.reader import Run, open_run
 
 SOLVE = "solve"
 ITERATION = "iteration"
+BATCHES = 10
+FEWEST_IN_BATCH = 4
 
 
 def _machine(run: Run) -> str:
@@ -54,19 +59,39 @@ def _commits(run: Run) -> dict[str, str]:
     return found
 
 
-def _error_of_median(run: Run) -> float:
-    """Return the standard error of the median iteration, of the rank with the largest median.
+def _errors(run: Run) -> dict[str, StandardError]:
+    """Return the standard errors of the solve and of the median iteration.
 
-    The deviation is that of a normal law with the same quartiles, so that detours do not count;
-    iterations are assumed to be independent.
+    Each is of the rank that is slowest in it, from the scatter of batches of iterations in a row
+    (batch means; Law and Kelton). That of the median is at least what independent iterations of a
+    normal law with the same quartiles give. Empty if there are too few iterations.
     """
     medians: list[tuple[float, float]] = []
+    totals: list[tuple[float, float]] = []
     for times in iteration_times(run):
+        count = len(times)
+        if count < BATCHES * FEWEST_IN_BATCH:
+            return {}
+        batches = np.array_split(times, BATCHES)
         low, median, high = np.quantile(times, (0.25, 0.5, 0.75), axis=0)
-        errors = OF_A_MEDIAN * (high - low) / NORMAL_QUARTILES / math.sqrt(len(times))
+        alone = OF_A_MEDIAN * (high - low) / NORMAL_QUARTILES / math.sqrt(count)
+        errors = np.maximum(alone, _scatter([np.median(each, axis=0) for each in batches]))
         slowest = int(np.argmax(median))
         medians.append((float(median[slowest]), float(errors[slowest])))
-    return max(medians)[1]
+        total = times.sum(axis=0)
+        slowest = int(np.argmax(total))
+        error = count * _scatter([each.mean(axis=0) for each in batches])[slowest]
+        totals.append((float(total[slowest]), float(error)))
+    freedom = BATCHES - 1.0
+    return {
+        SOLVE: StandardError(max(totals)[1], freedom),
+        ITERATION: StandardError(max(medians)[1], freedom),
+    }
+
+
+def _scatter(of_batches: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Return the standard error of the mean of batches, shape (rank,)."""
+    return np.asarray(np.std(of_batches, axis=0, ddof=1) / math.sqrt(len(of_batches)))
 
 
 def read_run(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
@@ -98,6 +123,9 @@ def read_run(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
         file=str(run.path),
         values=values,
         commits=_commits(run),
-        errors={ITERATION: StandardError(_error_of_median(run))},
+        errors=_errors(run),
+        amounts={}
+        if ending is not None and ending.to_tolerance
+        else {SOLVE: run.header.iterations},
         parents=dict.fromkeys((ITERATION, *parts), SOLVE),
     )

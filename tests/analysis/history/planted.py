@@ -47,6 +47,7 @@ def series(
     smaller_is_better: bool = True,
     first: int = 0,
     spread: NDArray[np.float64] | None = None,
+    amounts: frozenset[int] = frozenset(),
 ) -> NightlySeries:
     nights = range(first, first + values.size)
     parts: list[Mapping[str, str]] = [
@@ -61,6 +62,7 @@ def series(
         commits=tuple(f"Albany {part['Albany']}, Trilinos {part['Trilinos']}" for part in parts),
         commit_parts=tuple(parts),
         spread=spread,
+        amounts=amounts,
     )
 
 

@@ -148,6 +148,43 @@ def test_single_results_are_held_against_their_own_standard_errors() -> None:
     assert each.ratio.p_value == pytest.approx(2.0 * stats.norm.sf(z))
 
 
+def test_the_summary_says_when_it_rests_on_single_results() -> None:
+    one, other = (
+        history(series(np.array([value]), first=at, spread=np.array([0.01])))
+        for at, value in enumerate((10.0, 11.0))
+    )
+    assert "whose repeats may differ by more" in compare_histories(one, other).summary()
+    assert "whose repeats" not in compare_histories(one, one).summary()
+    nights = [history(series(sample(seed, 20, level))) for seed, level in ((1, 10.0), (2, 20.0))]
+    assert "whose repeats" not in compare_histories(*nights).summary()
+
+
+def test_an_interval_without_1_is_not_told_as_no_difference() -> None:
+    near, far = np.array([1.0, 1.1, 1.0]), np.array([1.2, 30.0, 1.3])
+    (each,) = compare_histories(
+        history(series(near * np.array([1.0, 60.0, 2.0]))), history(series(far * 150.0, first=9))
+    ).series
+    assert each.ratio.p_value is not None
+    assert each.ratio.interval is not None
+    assert each.ratio.p_value > 0.05
+    assert each.ratio.interval[0] > 1.0
+    assert each.words().startswith("undecided: ")
+    assert "the results of A differ by up to 66.00x" in each.words()
+    assert "the results of B differ by up to 25.00x" in each.words()
+
+
+def test_times_of_unlike_work_are_not_judged() -> None:
+    one, other = (
+        history(series(sample(seed, 5, level), first=9 * seed, amounts=frozenset({count})))
+        for seed, (level, count) in enumerate(((20.0, 400), (10.0, 200)))
+    )
+    found = compare_histories(one, other)
+    (each,) = found.series
+    assert each.ratio.p_value is None
+    assert "faster for 400 and 200 iterations: not judged" in each.words()
+    assert found.summary().endswith("1 of different numbers of iterations")
+
+
 def test_counts_that_never_differ_are_certain() -> None:
     same = series(np.full(4, 1024.0), unit="bytes")
     more = series(np.full(4, 2048.0), unit="bytes", first=9)

@@ -11,13 +11,16 @@ import numpy as np
 import pytest
 from tests.conftest import run_values
 
+from hindmost.analysis.fits.prediction import predict_solves
 from hindmost.analysis.runs.attached import attached_programs
 from hindmost.analysis.runs.attached_run import AttachedRun
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.configuration import configuration
 from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.groups import group_runs
+from hindmost.analysis.runs.summary import summarise_run
 from hindmost.cli import main
+from hindmost.errors import UsageError
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.reader import Run, open_run
@@ -79,6 +82,7 @@ def write(tmp_path: Path, header: Header) -> Any:
         step_us: float = 60.0,
         synchronisation: Any = "blocking",
         spec: dict[str, Any] | None = None,
+        complete: bool = True,
         **attached: Any,
     ) -> Run:
         said = {
@@ -95,6 +99,7 @@ def write(tmp_path: Path, header: Header) -> Any:
             iterations=BODIES,
             restart=30,
             synchronisation=synchronisation,
+            complete=complete,
             spec={**said, **(spec or {})},
         )
         return open_run(write_whole(tmp_path, about, values))
@@ -196,11 +201,59 @@ def test_nothing_is_said_of_what_is_not_known(write: Any) -> None:
     assert "3 further solves" in text
 
 
+def test_an_incomplete_run_says_so_first(write: Any) -> None:
+    failure = "the marks do not agree: rank 0 made 4 marks, rank 1 5"
+    _, text = story(write(complete=False, spec={"failure": failure}))
+    assert text.splitlines()[1] == f"  INCOMPLETE: {failure}."
+
+
+def test_one_restart(write: Any) -> None:
+    summary = summarise_run(write())
+    several = replace(summary, restarts=1, between="restarts and changes of solve").lines()
+    assert any(line.endswith(", 1 restart or change of solve") for line in several)
+    assert any(line.endswith(", 1 restart") for line in replace(summary, restarts=1).lines())
+    assert any(line.endswith(", 3 restarts") for line in summary.lines())
+
+
 def test_a_loop_has_iterations_and_no_solver(write: Any) -> None:
     found, text = story(write((30.0, 31.0, 30.5), solves=0))
     assert "120 iterations of its loop take" in text
     assert found.hidden is None
     assert "pipelined" not in text
+
+
+def test_several_solves_are_predicted_as_a_whole(
+    write: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = write()
+    (group,) = group_runs([run])
+    assert group.time_name == "time of 4 solves"
+    (found,) = predict_solves([group])
+    assert found.prediction.seconds == pytest.approx(run.solve_time_s, rel=1e-9)
+    text = "\n".join(found.lines())
+    assert "later run of all 4 solves: predicted" in text
+    assert "do not rely" not in text
+    with pytest.raises(UsageError, match="has 4 solves"):
+        main(["predict", str(run.path), "--iterations", "60"])
+
+
+def test_a_loop_is_not_called_a_solve(write: Any, header: Header) -> None:
+    values = {**phases_of((30.0, 31.0, 30.5), 5.0, 60.0), "restart_duration": np.zeros((0, 3))}
+    values["solve_time"] = 20e-6 + values["duration"].sum(axis=0)
+    values["start"] = 10e-6 + np.cumsum(values["duration"], axis=0) - values["duration"]
+    values["position"] = np.arange(BODIES)
+    about = replace(
+        header, workload="app", solver="loop", iterations=BODIES, restart=0, spec={"mpi_seen": True}
+    )
+    run = open_run(write_whole(write().path.parent, about, values))
+    (group,) = group_runs([run])
+    assert group.time_name == "loop time"
+    text = "\n".join(summarise_run(run).lines())
+    assert "loop time " in text
+    assert "solve" not in text
+    assert "restart" not in text
+    (found,) = predict_solves([group])
+    assert "solve" not in "\n".join(found.lines())
 
 
 def test_runs_of_one_program_stand_together(write: Any, header: Header) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -136,6 +137,13 @@ def test_the_history_knows_a_solve_that_fell_short_as_failed(write: Write) -> No
     folder = write(NOT_REACHED).path.parent
     history = read_history(folder)
     assert [run.reason for run in history.failures] == [NOT_REACHED.shortfall]
+
+
+def test_nothing_to_compare_says_what_failed(write: Write) -> None:
+    whole, short = write(REACHED), write(NOT_REACHED, solver="pipecg")
+    reason = re.escape(f"1 run of B failed: {NOT_REACHED.shortfall}.")
+    with pytest.raises(DataError, match=reason):
+        main(["compare", str(whole.path), str(short.path)])
 
 
 def test_generic_bodies_are_said_to_be_so(write: Write) -> None:

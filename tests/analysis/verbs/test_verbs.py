@@ -277,6 +277,6 @@ def test_predict_says_how_long_a_later_solve_takes(
     (twice,) = json.loads(capsys.readouterr().out)["predictions"]
     assert twice["predicted_s"] == pytest.approx(2 * same["predicted_s"], rel=0.05)
     assert main(["predict", *files, "--restart", "20"]) == 0
-    assert "later solve with restart 20: predicted" in capsys.readouterr().out
+    assert "later run with restart 20: predicted" in capsys.readouterr().out
     with pytest.raises(UsageError, match="at least 1"):
         main(["predict", *files, "--iterations", "0"])

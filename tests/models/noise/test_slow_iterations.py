@@ -79,7 +79,7 @@ def test_says_where_how_much_and_what_it_cost() -> None:
     assert groups.baseline_s == pytest.approx(baseline.mean(), rel=0.02)
     assert groups.places == RESTART
     assert "2 groups of slow iterations" in groups.explain()
-    assert f"iterations {first.first} to {first.last}, 1.4" in groups.explain()
+    assert f"iterations {first.first} to {first.last}, in the median 1.4" in groups.explain()
     figures = json.loads(json.dumps(groups.to_json()))
     assert figures["groups"][1]["last"] == 4100
 
