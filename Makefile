@@ -18,6 +18,7 @@
 #   make bench-adaptive    hold the adaptive kernel's loops against C and numpy (some min, idle machine)
 #   make bench-reduced     noise models of reduced runs against those of complete ones (some min)
 #   make bench-ranks       100,000 ranks streamed, k-means on ranks, culprits kept (some min, 5 GB of disk)
+#   make bench-scaling-real  foretell measured series without their last points (DATA=FILE)
 #   make scaling-cases     measure the case studies of docs/scaling-cases.md again (idle machine)
 #   make study-adaptive    predict the adaptive kernel on this machine: the paper's tables and figures
 #                          (idle machine; QUICK=1: a tiny one, to see that it works)
@@ -38,7 +39,7 @@ ON_STACKS = $(addprefix tests/setup/test_, choice.py clones.py) \
     attach_linked.py attached_runs.py counters.py failures.py killed.py \
     left_loops.py own_loops.py record.py record_ksp.py recording.py solvers.py systems.py totals.py)
 
-.PHONY: test-oldest test-programs bench-adaptive bench-attach bench-ranks bench-reduced bench-live bench-recorder bench-scaling bench-5-million bench-changepoints bench-show bench-stochastic demo test test-recorder test-slow test-slurm validate check \
+.PHONY: test-oldest test-programs bench-adaptive bench-attach bench-ranks bench-reduced bench-live bench-recorder bench-scaling bench-scaling-real bench-5-million bench-changepoints bench-show bench-stochastic demo test test-recorder test-slow test-slurm validate check \
     scaling-cases study-adaptive \
     lint types contracts clean setup-demo setup-test setup-slurm setup-programs
 
@@ -110,6 +111,9 @@ bench-scaling: setup-demo
 	@$(BIN)/python -m benchmarks.scaling_models --extrap "$(EXTRAP)"
 	@$(BIN)/python -m benchmarks.scaling_several --extrap "$(EXTRAP)"
 	@$(BIN)/python -m benchmarks.scaling_intervals
+
+bench-scaling-real: setup-demo
+	@$(BIN)/python -m benchmarks.scaling_real $(DATA)
 
 bench-5-million: setup-demo
 	@$(BIN)/python -m benchmarks.scaling_paper
