@@ -49,6 +49,7 @@ SOURCES = tuple(
         "clock.h",
         "counters.h",
         "fortran.h",
+        "injection.h",
         "live.h",
         "live_line.h",
         "peers.h",
