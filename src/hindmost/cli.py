@@ -124,6 +124,31 @@ def main(words: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
     words = list(sys.argv[1:] if words is None else words)
     words, petsc_options = split_petsc_options(words)
+    parser, verb, words = parser_of(words)
+    arguments = parser.parse_args(words)
+    if arguments.version:
+        from hindmost import __version__
+
+        write_lines(f"hindmost {__version__}")
+        return 0
+    if verb is None:
+        parser.print_help()
+        return 2
+    if petsc_options and arguments.verb not in ("run", "attach"):
+        raise UsageError("What follows '--' is for 'run' and 'attach' only; remove it.")
+    arguments.petsc_options = arguments.program = tuple(petsc_options)
+    announce(tell_compilation)
+    convert_what_waits(arguments)
+    return verb.perform(arguments)
+
+
+def parser_of(words: Sequence[str]) -> tuple[Parser, Verb | None, list[str]]:
+    """Return the parser for a command line, the module of its verb, and the words to parse.
+
+    Only the verb in question is imported. The second word of a verb of two words, as in ``run
+    adaptive``, is taken off the command line.
+    """
+    words = list(words)
     parser = Parser(
         prog="hindmost",
         description="Measure and model where parallel iterations lose time.",
@@ -147,21 +172,7 @@ def main(words: Sequence[str] | None = None) -> int:
             verb = load(module)
             verb.add_arguments(sub)
             parser.called = sub.prog
-    arguments = parser.parse_args(words)
-    if arguments.version:
-        from hindmost import __version__
-
-        write_lines(f"hindmost {__version__}")
-        return 0
-    if verb is None:
-        parser.print_help()
-        return 2
-    if petsc_options and arguments.verb not in ("run", "attach"):
-        raise UsageError("What follows '--' is for 'run' and 'attach' only; remove it.")
-    arguments.petsc_options = arguments.program = tuple(petsc_options)
-    announce(tell_compilation)
-    convert_what_waits(arguments)
-    return verb.perform(arguments)
+    return parser, verb, words
 
 
 def convert_what_waits(arguments: argparse.Namespace) -> None:

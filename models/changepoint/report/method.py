@@ -12,7 +12,6 @@ from hindmost.models.changepoint.changes import ChangePoint, Regime, relative
 from hindmost.models.changepoint.detection import Detection
 from hindmost.models.changepoint.observations import CheckedSeries, check_probability
 from hindmost.models.changepoint.report.variants import VARIANTS, Variant
-from hindmost.models.compiled import compiled
 from hindmost.text import choose
 
 ALPHA = 0.005
@@ -210,7 +209,7 @@ def change_of(
     reach = float(special.stdtrit(freedom, 0.5 + 0.5 * level)) * error
     pooled = np.sqrt(max((n * a + m * b) / (n + m), 1e-12))
     sigma = np.full(series.size, pooled)
-    first, last = compiled(place_interval)(
+    first, last = place_interval(
         series.logs, begin, index, end, sigma, BOUND, BOUND, series.may_change, level
     )
     return ChangePoint(

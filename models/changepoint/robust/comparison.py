@@ -11,9 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.changepoint.robust.level import moments_of
-from hindmost.models.changepoint.robust.noise import long_run_factor
 from hindmost.models.changepoint.student import two_sided
 from hindmost.models.compiled import part
+
+
+@part
+def long_run_factor(nights: int, rho: float) -> float:
+    """Return the factor by which AR(1) correlation enlarges the variance of a mean."""
+    if rho <= 0.0 or nights < 2:
+        return 1.0
+    # 1 + 2 sum over k < n of (1 - k / n) rho^k, summed in closed form.
+    tail = 2.0 * rho * (1.0 - rho**nights) / (nights * (1.0 - rho) ** 2)
+    return (1.0 + rho) / (1.0 - rho) - tail
 
 
 @part
@@ -72,12 +81,12 @@ def compare(
     # Welch and Satterthwaite: degrees of freedom of a difference with unequal variances.
     freedom = (a + b) ** 2 / (a**2 / freedom_a + b**2 / freedom_b)
     difference = other - level
-    plain = two_sided(difference / np.sqrt(a + b), freedom)
+    error = np.sqrt(a + b)
+    plain = two_sided(difference / error, freedom)
     # The same test with levels that wander by a share of the noise.
     a += wander**2 * variance_a
     b += wander**2 * variance_b
     tested = (a + b) ** 2 / (a**2 / freedom_a + b**2 / freedom_b)
     p = two_sided(difference / np.sqrt(a + b), tested)
-    error = np.sqrt(a + b - wander**2 * (variance_a + variance_b))
     # The larger p-value: where the test passes at 1 - level, that interval excludes zero.
     return difference, error, freedom, max(p, plain)

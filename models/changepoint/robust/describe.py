@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.changepoint.robust.comparison import compare
-from hindmost.models.changepoint.robust.level import levels_of, moments_of
+from hindmost.models.changepoint.robust import loops
 from hindmost.models.changepoint.robust.line import LINE
 from hindmost.models.changepoint.robust.placement import place_interval
 from hindmost.models.changepoint.robust.search import level_at_seams
-from hindmost.models.changepoint.robust.settings import (
-    DEFAULTS,
-    FLAGS,
-    REALS,
-    WHOLES,
-    RobustSettings,
-)
+from hindmost.models.changepoint.robust.settings import RobustSettings
 from hindmost.models.changepoint.robust.tested import segment_moments
-from hindmost.models.compiled import declared
-from hindmost.models.sorting import median
 
 SEAM = np.dtype(
     [
@@ -54,7 +47,6 @@ logarithm) with standard error and degrees of freedom; the standard deviation of
 number of inliers; and the slope per night."""
 
 
-@declared(lambda: (REALS, WHOLES, WHOLES, REALS, 0.0, FLAGS, DEFAULTS, 0.95))
 def describe_seams(
     y: NDArray[np.float64],
     starts: NDArray[np.int64],
@@ -72,11 +64,11 @@ def describe_seams(
     SEAM array, shape (segment - 1,)
     """
     rows = np.zeros(starts.size - 1, SEAM)
-    wide = sigma * np.sqrt((1.0 + rho) / (1.0 - rho))
+    wide = sigma * math.sqrt((1.0 + rho) / (1.0 - rho))
     for s in range(1, starts.size):
         seam = starts[s]
         flat, begin, end = level_at_seams(y, starts, kinds, wide, settings, s)
-        difference, error, freedom, p = compare(
+        difference, error, freedom, p = loops.compare(
             flat,
             (begin, seam),
             (seam, end),
@@ -86,27 +78,18 @@ def describe_seams(
             settings.prior_nights,
             settings.wander,
         )
-        before = moments_of(flat, begin, seam, sigma[begin], settings.above)[0]
+        before = loops.moments_of(flat, begin, seam, sigma[begin], settings.above)[0]
         first, last = place_interval(
             flat, begin, seam, end, wide, settings.above, settings.below, may_change, level
         )
         # Where a line begins or ends there may be no step.
         step = p <= settings.alpha and abs(difference) >= settings.least
         line = kinds[s - 1] == LINE or kinds[s] == LINE
-        row = rows[s - 1]
-        row.place = seam
-        row.before = before
-        row.after = before + difference
-        row.error = error
-        row.freedom = freedom
-        row.p_value = p
-        row.first = first
-        row.last = last
-        row.is_step = step or not line
+        after = before + difference
+        rows[s - 1] = (seam, before, after, error, freedom, p, first, last, step or not line)
     return rows
 
 
-@declared(lambda: (REALS, WHOLES, WHOLES, REALS, 0.0, DEFAULTS))
 def describe_segments(
     y: NDArray[np.float64],
     starts: NDArray[np.int64],
@@ -125,8 +108,8 @@ def describe_segments(
     """
     n = y.size
     rows = np.zeros(starts.size, SEGMENT)
-    wide = sigma * np.sqrt((1.0 + rho) / (1.0 - rho))
-    fitted = levels_of(y, starts, wide, settings.above)
+    wide = sigma * math.sqrt((1.0 + rho) / (1.0 - rho))
+    fitted = loops.levels_of(y, starts, wide, settings.above)
     lines = fitted.copy()
     for s in range(starts.size):
         begin = starts[s]
@@ -134,21 +117,12 @@ def describe_segments(
         slope, level, error, freedom, variance, count = segment_moments(
             y, begin, end, kinds[s] == LINE, sigma, wide, fitted, rho, settings
         )
-        row = rows[s]
-        row.begin = begin
-        row.end = end
-        row.level = level
-        row.error = np.sqrt(error)
-        row.freedom = freedom
-        row.deviation = np.sqrt(variance)
-        row.inliers = count
-        row.slope = slope
-        for i in range(begin, end):
-            lines[i] = level + slope * (i - 0.5 * (begin + end - 1))
+        deviation = math.sqrt(variance)
+        rows[s] = (begin, end, level, math.sqrt(error), freedom, deviation, count, slope)
+        lines[begin:end] = level + slope * (np.arange(end - begin) - 0.5 * (end - begin - 1))
     return rows, lines
 
 
-@declared(lambda: (REALS, REALS, REALS, FLAGS, 4.0))
 def describe_outliers(
     y: NDArray[np.float64],
     fitted: NDArray[np.float64],
@@ -171,13 +145,8 @@ def describe_outliers(
         The effect is the median difference of logarithms.
     """
     far = (np.abs(y - fitted) > outlying * sigma) | came_back
-    found = [(0, 0, 0.0) for _ in range(0)]
-    i = 0
-    while i < y.size:
-        begin = i
-        while i < y.size and far[i]:
-            i += 1
-        if i > begin:
-            found.append((begin, i, float(median(y[begin:i] - fitted[begin:i]))))
-        i += 1
-    return found
+    edges = np.flatnonzero(np.diff(far, prepend=False, append=False))
+    return [
+        (begin, end, float(loops.median(y[begin:end] - fitted[begin:end])))
+        for begin, end in edges.reshape(-1, 2).tolist()
+    ]

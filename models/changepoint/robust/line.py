@@ -5,79 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.changepoint.robust.level import cost_of, level_of
-from hindmost.models.compiled import part
+from hindmost.models.changepoint.robust import loops
 
-STEPS = 15
 LEVEL, LINE = 0, 1
 NARROW = 5
 FARTHEST = 30
 """An end of a line moves at most FARTHEST nights, and NARROW nights stay on both sides of it."""
 
 
-@part
-def fit_line(
-    y: NDArray[np.float64],
-    begin: int,
-    end: int,
-    sigma: NDArray[np.float64],
-    fitted: NDArray[np.float64],
-    above: float,
-    below: float,
-) -> tuple[float, float, float]:
-    """Fit a line under the bounded loss: least squares of inliers, until these stay the same.
-
-    Parameters
-    ----------
-    y, sigma : float64 arrays, shape (night,)
-    begin, end : int
-    fitted : float64 array, shape (night,)
-        The fit that selects the first inliers.
-    above, below : float
-        Bounds in standard deviations.
-
-    Returns
-    -------
-    cost, level, slope : float
-        The level is that at night ``begin``; the slope is that of a night.
-    """
-    n = end - begin
-    inlier = np.empty(n, np.bool_)
-    for i in range(n):
-        inlier[i] = -below <= (y[begin + i] - fitted[begin + i]) / sigma[begin + i] <= above
-    least, level, slope = np.inf, y[begin], 0.0
-    for _ in range(STEPS):
-        # Weighted least squares of the inliers: the normal equations of level and slope.
-        w = wx = wy = wxx = wxy = 0.0
-        for i in range(n):
-            if inlier[i]:
-                weight = 1.0 / sigma[begin + i] ** 2
-                w += weight
-                wx += weight * i
-                wy += weight * y[begin + i]
-                wxx += weight * i * i
-                wxy += weight * i * y[begin + i]
-        determinant = w * wxx - wx * wx
-        if determinant <= 0.0:
-            break
-        rise = (w * wxy - wx * wy) / determinant
-        foot = (wy - rise * wx) / w
-        cost = cost_of(y, begin, end, sigma, foot, rise, above, below)
-        if cost < least:
-            least, level, slope = cost, foot, rise
-        # Nights within the bounds of the new line are the next inliers.
-        same = True
-        for i in range(n):
-            r = (y[begin + i] - foot - rise * i) / sigma[begin + i]
-            if (-below <= r <= above) != inlier[i]:
-                inlier[i] = not inlier[i]
-                same = False
-        if same:
-            break
-    return least, level, slope
-
-
-@part
 def straighten(
     y: NDArray[np.float64],
     starts: NDArray[np.int64],
@@ -120,13 +55,13 @@ def straighten(
     # best[j]: least cost of the first j segments, the last of them a level, or a line over several.
     for j in range(1, count + 1):
         begin, end = starts[j - 1], ends[j - 1]
-        own = cost_of(y, begin, end, sigma, fitted[begin], 0.0, above, below)
+        own = loops.cost_of(y, begin, end, sigma, fitted[begin], 0.0, above, below)
         best[j] = best[j - 1] + own + penalty
         before[j] = j - 1
         for i in range(j - 1):
             if end - starts[i] < shortest:
                 continue
-            cost = fit_line(y, starts[i], end, sigma, fitted, above, below)[0]
+            cost = loops.fit_line(y, starts[i], end, sigma, fitted, above, below)[0]
             cost += best[i] + penalty + extra
             if cost < best[j]:
                 best[j], before[j], kind[j] = cost, i, LINE
@@ -143,14 +78,13 @@ def straighten(
         end = ends[j - 1]
         j = before[j]
         if kinds[k] == LINE:
-            slope = fit_line(y, first[k], end, sigma, fitted, above, below)[2]
+            slope = loops.fit_line(y, first[k], end, sigma, fitted, above, below)[2]
             # A line that rises less than the least change is a level.
             if abs(slope) * (end - first[k] - 1) < least:
                 kinds[k] = LEVEL
     return first, kinds
 
 
-@part
 def settle_seams(
     y: NDArray[np.float64],
     starts: NDArray[np.int64],
@@ -183,10 +117,10 @@ def settle_seams(
             for side in range(2):
                 a, b = (begin, place) if side == 0 else (place, end)
                 if kinds[s - 1 + side] == LINE:
-                    cost += fit_line(y, a, b, sigma, fitted, above, below)[0]
+                    cost += loops.fit_line(y, a, b, sigma, fitted, above, below)[0]
                 else:
-                    level = level_of(y[a:b], above * sigma[seam - 1 + side])
-                    cost += cost_of(y, a, b, sigma, level, 0.0, above, below)
+                    level = loops.level_of(y[a:b], above * sigma[seam - 1 + side])
+                    cost += loops.cost_of(y, a, b, sigma, level, 0.0, above, below)
             if cost < least:
                 least, settled[s] = cost, place
     return settled

@@ -1,4 +1,4 @@
-"""The noise of the nights and its serial correlation; needs numba.
+"""The noise of the nights and its serial correlation; needs numba: import inside functions.
 
 Both are estimated twice: from differences, before the changes are known, and then from the
 residuals around the levels.
@@ -6,11 +6,13 @@ residuals around the levels.
 
 from __future__ import annotations
 
+import math
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.compiled import part
-from hindmost.models.sorting import ascending, median
+from hindmost.models.changepoint.robust import loops
 
 MAD_TO_SIGMA = 1.4826
 """The median absolute deviation of a normal law times this is its standard deviation."""
@@ -33,35 +35,28 @@ FEWEST_NIGHTS = 20
 HALVINGS = 30
 
 
-@part
-def step_scale(y: NDArray[np.float64]) -> float:
-    """Return the standard deviation of independent noise from its first differences.
+def step_scale(steps: NDArray[np.float64]) -> float:
+    """Return the standard deviation of independent noise from the sizes of first differences.
 
     The larger one of two estimates: from the median, and from the mean square of the smaller four
     fifths, which also holds for times that are rounded or have two modes, where most differences
     are equal.
     """
-    steps = ascending(np.abs(y[1:] - y[: y.size - 1]))
+    steps = np.sort(steps)
     half = steps.size // 2
-    middle = 0.5 * (steps[half] + steps[steps.size - 1 - half])
-    most = int(np.ceil(SMALLER * steps.size))
-    square = 0.0
-    for step in steps[:most]:
-        square += step * step
+    middle = 0.5 * float(steps[half] + steps[steps.size - 1 - half])
+    most = math.ceil(SMALLER * steps.size)
+    square = float(steps[:most] @ steps[:most])
     # A difference of two independent nights has twice the variance of one.
-    scale: float = max(MAD_TO_SIGMA * middle, np.sqrt(square / most)) / np.sqrt(2.0)
-    return scale
+    return max(MAD_TO_SIGMA * middle, math.sqrt(square / most)) / math.sqrt(2.0)
 
 
-@part
 def middle_scale(steps: NDArray[np.float64]) -> float:
-    """Return the standard deviation of independent noise from the median of its differences."""
-    scale: float = MAD_TO_SIGMA * median(np.abs(steps)) / np.sqrt(2.0)
-    return scale
+    """Return the standard deviation of independent noise from the median size of differences."""
+    return MAD_TO_SIGMA * float(loops.median(steps)) / math.sqrt(2.0)
 
 
-@part
-def local_factors(y: NDArray[np.float64], least: float) -> NDArray[np.float64]:
+def local_factors(steps: NDArray[np.float64], common: float, least: float) -> NDArray[np.float64]:
     """Return the ratio of every night's noise to that of all nights, from nearby differences.
 
     Some weeks are noisier than others, and before changes are known only differences show it. Only
@@ -69,7 +64,10 @@ def local_factors(y: NDArray[np.float64], least: float) -> NDArray[np.float64]:
 
     Parameters
     ----------
-    y : float64 array, shape (night,)
+    steps : float64 array, shape (night - 1,)
+        The sizes of first differences.
+    common : float
+        Standard deviation of the noise of all nights.
     least : float
         Standard deviation below which noise is not believed.
 
@@ -77,27 +75,22 @@ def local_factors(y: NDArray[np.float64], least: float) -> NDArray[np.float64]:
     -------
     float64 array, shape (night,)
     """
-    n = y.size
+    n = steps.size + 1
     factor = np.ones(n)
-    common = max(step_scale(y), least)
     for begin in range(0, n, BLOCK):
         end = min(begin + BLOCK, n)
         first, last = max(begin - BLOCK, 0), min(end + BLOCK, n)
         if last - first < 2 * BLOCK:
             first, last = max(last - 2 * BLOCK, 0), min(first + 2 * BLOCK, n)
         # Noise of the block and its surroundings, shrunk towards the noise of all nights.
-        own = max(middle_scale(y[first + 1 : last] - y[first : last - 1]), least) / common
-        if own < EVIDENT:
-            continue
-        weight = last - first
-        square = (PRIOR + weight * own**2) / (PRIOR + weight)
-        for i in range(begin, end):
-            factor[i] = np.sqrt(square)
+        own = max(middle_scale(steps[first : last - 1]), least) / common
+        if own >= EVIDENT:
+            weight = last - first
+            factor[begin:end] = math.sqrt((PRIOR + weight * own**2) / (PRIOR + weight))
     return factor
 
 
-@part
-def correlation_of_steps(y: NDArray[np.float64], least: float) -> float:
+def correlation_of_steps(y: NDArray[np.float64], common: float) -> float:
     """Return the AR(1) coefficient of the noise, from differences over one and several nights.
 
     A difference over k nights has the variance 2 sigma^2 (1 - rho^k). Medians ignore the few
@@ -106,15 +99,14 @@ def correlation_of_steps(y: NDArray[np.float64], least: float) -> float:
     Parameters
     ----------
     y : float64 array, shape (night,)
-    least : float
-        Standard deviation below which noise is not believed.
+    common : float
+        Standard deviation of independent noise that explains the first differences.
     """
     if y.size <= FEWEST_NIGHTS:
         return 0.0
-    first = max(step_scale(y), least)
     ratio = 0.0
     for lag in LAGS:
-        ratio += (middle_scale(y[lag:] - y[: y.size - lag]) / first) ** 2 / len(LAGS)
+        ratio += (middle_scale(np.abs(y[lag:] - y[:-lag])) / common) ** 2 / len(LAGS)
     # Solve mean over k of (1 - rho^k) / (1 - rho) = ratio for rho, by bisection.
     low, high = 0.0, LARGEST_CORRELATION
     for _ in range(HALVINGS):
@@ -130,30 +122,23 @@ def correlation_of_steps(y: NDArray[np.float64], least: float) -> float:
     return low * y.size / (y.size + FEWEST_NIGHTS)
 
 
-@part
 def correlation_of_residuals(
     residual: NDArray[np.float64], starts: NDArray[np.int64], sigma: NDArray[np.float64]
 ) -> float:
     """Return the lag-1 correlation within segments, corrected for the bias of fitted levels."""
-    begins = np.zeros(residual.size, np.bool_)
-    for start in starts:
-        begins[start] = True
-    product, square, pairs = 0.0, 0.0, 0
-    for i in range(1, residual.size):
-        a, b = residual[i - 1] / sigma[i - 1], residual[i] / sigma[i]
-        if begins[i] or abs(a) > INLIERS or abs(b) > INLIERS:
-            continue
-        product += a * b
-        square += 0.5 * (a * a + b * b)
-        pairs += 1
-    if pairs < FEWEST_PAIRS or square == 0.0:
+    scaled = residual / sigma
+    inlier = np.abs(scaled) <= INLIERS
+    counts = inlier[:-1] & inlier[1:]
+    counts[starts[1:] - 1] = False  # pairs with a change between them
+    a, b = scaled[:-1][counts], scaled[1:][counts]
+    square = 0.5 * float(a @ a + b @ b)
+    if a.size < FEWEST_PAIRS or square == 0.0:
         return 0.0
     # Each fitted level lowers the correlation by about 1 / n.
-    rho = product / square + starts.size / pairs
-    return min(max(rho, 0.0), LARGEST_RESIDUAL_CORRELATION)
+    rho = float(a @ b) / square + starts.size / a.size
+    return float(min(max(rho, 0.0), LARGEST_RESIDUAL_CORRELATION))
 
 
-@part
 def segment_scales(
     residual: NDArray[np.float64],
     starts: NDArray[np.int64],
@@ -178,29 +163,17 @@ def segment_scales(
     float64 array, shape (night,)
     """
     n = residual.size
+    sizes = np.abs(residual)
     # Residuals around fitted levels are too small by the degrees of freedom that the levels used.
-    lost = np.sqrt(n / max(n - starts.size, 1))
-    common = max(MAD_TO_SIGMA * median(np.abs(residual)) * lost, least)
+    lost = math.sqrt(n / max(n - starts.size, 1))
+    common = max(MAD_TO_SIGMA * float(loops.median(sizes)) * lost, least)
+    expected = (common * factor) ** 2
     sigma = np.empty(n)
-    for s in range(starts.size):
-        begin = starts[s]
-        end = starts[s + 1] if s + 1 < starts.size else n
-        own = MAD_TO_SIGMA * median(np.abs(residual[begin:end]))
+    bounds = [*starts.tolist(), n]
+    for begin, end in pairwise(bounds):
+        own = MAD_TO_SIGMA * float(loops.median(sizes[begin:end]))
         weight = max(end - begin - 3, 0)
-        square = 0.0
-        for i in range(begin, end):
-            square += (common * factor[i]) ** 2 / (end - begin)
+        square = float(expected[begin:end].mean())
         variance = (prior_nights * square + weight * own**2) / (prior_nights + weight)
-        for i in range(begin, end):
-            sigma[i] = max(np.sqrt(variance), least)
+        sigma[begin:end] = max(math.sqrt(variance), least)
     return sigma
-
-
-@part
-def long_run_factor(nights: int, rho: float) -> float:
-    """Return the factor by which AR(1) correlation enlarges the variance of a mean."""
-    if rho <= 0.0 or nights < 2:
-        return 1.0
-    # 1 + 2 sum over k < n of (1 - k / n) rho^k, summed in closed form.
-    tail = 2.0 * rho * (1.0 - rho**nights) / (nights * (1.0 - rho) ** 2)
-    return (1.0 + rho) / (1.0 - rho) - tail

@@ -10,18 +10,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.changepoint.robust.level import cost_of, level_near, level_of
-from hindmost.models.compiled import part
+from hindmost.models.changepoint.robust import loops
 
 FARTHEST = 30
 """Nights from the best place up to which places are tried."""
-HOPELESS = 40.0
-"""Cost above the least one, in squared standard deviations, at which the search stops."""
 FEWEST = 2
 """Nights that stay on either side."""
 
 
-@part
 def place_interval(
     y: NDArray[np.float64],
     begin: int,
@@ -49,23 +45,7 @@ def place_interval(
     first = min(max(begin + FEWEST, change - FARTHEST), change)
     last = max(min(end - FEWEST, change + FARTHEST), change)
     cost = np.full(last - first + 1, np.inf)
-    least = np.inf
-    before = level_of(y[begin:change], above * sigma[begin])
-    after = level_of(y[change:end], above * sigma[end - 1])
-    # Cost of every place, outwards from the change on both sides.
-    for way in (1, -1):
-        place = change if way == 1 else change - 1
-        while first <= place <= last:
-            if place == change or may_change[place]:
-                left = level_near(y[begin:place], before, above * sigma[begin])
-                right = level_near(y[place:end], after, above * sigma[end - 1])
-                here = cost_of(y, begin, place, sigma, left, 0.0, above, below)
-                here += cost_of(y, place, end, sigma, right, 0.0, above, below)
-                cost[place - first] = here
-                least = min(least, here)
-                if here > least + HOPELESS:
-                    break
-            place += way
+    loops.add_place_costs(y, begin, change, end, sigma, above, below, may_change, first, cost)
     # The loss is -2 log likelihood; a flat prior makes the weights probabilities.
     weight = np.exp(-0.5 * (cost - cost.min()))
     weight /= weight.sum()

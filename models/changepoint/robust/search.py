@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.changepoint.robust.comparison import compare
-from hindmost.models.changepoint.robust.level import levels_of, moments_of
-from hindmost.models.changepoint.robust.line import LINE, fit_line, settle_seams, straighten
+from hindmost.models.changepoint.robust import loops
+from hindmost.models.changepoint.robust.line import LINE, settle_seams, straighten
 from hindmost.models.changepoint.robust.noise import (
     correlation_of_residuals,
     correlation_of_steps,
@@ -17,18 +17,9 @@ from hindmost.models.changepoint.robust.noise import (
     segment_scales,
     step_scale,
 )
-from hindmost.models.changepoint.robust.partition import level_grid, partition
-from hindmost.models.changepoint.robust.settings import (
-    DEFAULTS,
-    FLAGS,
-    REALS,
-    WHOLES,
-    RobustSettings,
-)
+from hindmost.models.changepoint.robust.settings import RobustSettings
 from hindmost.models.changepoint.robust.switching import join_switching
 from hindmost.models.changepoint.robust.tested import drop_insignificant
-from hindmost.models.compiled import declared, part
-from hindmost.models.sorting import median
 
 EQUAL_AT = 0.01
 """p-value below which two levels are not equal."""
@@ -39,7 +30,7 @@ NEAR_LINE = 10
 
 
 class Segments(NamedTuple):
-    """The segments of a series; a tuple, because compiled loops return it.
+    """The segments of a series.
 
     Attributes
     ----------
@@ -63,16 +54,11 @@ class Segments(NamedTuple):
     too_small: bool
 
 
-@part
 def without(starts: NDArray[np.int64], gone: int) -> NDArray[np.int64]:
     """Return the segments with one of them joined to the one before."""
-    kept = np.empty(starts.size - 1, np.int64)
-    for s in range(kept.size):
-        kept[s] = starts[s if s < gone else s + 1]
-    return kept
+    return np.concatenate((starts[:gone], starts[gone + 1 :]))
 
 
-@part
 def significant(
     y: NDArray[np.float64],
     starts: NDArray[np.int64],
@@ -107,7 +93,7 @@ def significant(
         for s in range(1, starts.size):
             begin = starts[s]
             end = starts[s + 1] if s + 1 < starts.size else n
-            difference, _, _, p = compare(
+            difference, _, _, p = loops.compare(
                 y,
                 (starts[s - 1], begin),
                 (begin, end),
@@ -133,7 +119,6 @@ def significant(
     return starts, too_small
 
 
-@part
 def revert(
     y: NDArray[np.float64],
     starts: NDArray[np.int64],
@@ -161,7 +146,7 @@ def revert(
             s += 1
             continue
         # Did the data revert to the previous distribution? Compare the levels before and after.
-        difference, _, _, p = compare(
+        difference, _, _, p = loops.compare(
             y,
             (before, begin),
             (end, after),
@@ -171,19 +156,16 @@ def revert(
             settings.prior_nights,
             settings.wander,
         )
-        left = moments_of(y, before, begin, sigma[before], settings.above)[0]
-        inside = moments_of(y, begin, end, sigma[begin], settings.above)[0]
+        left = loops.moments_of(y, before, begin, sigma[before], settings.above)[0]
+        inside = loops.moments_of(y, begin, end, sigma[begin], settings.above)[0]
         height = min(abs(inside - left), abs(inside - left - difference))
         # A level does not scatter; an outlier run may.
-        middle = median(y[begin:end])
-        far = 0
-        for i in range(begin, end):
-            far += abs(y[i] - middle) > settings.scatter * sigma[begin]
+        distance = np.abs(y[begin:end] - loops.median(y[begin:end]))
+        far = np.count_nonzero(distance > settings.scatter * sigma[begin])
         scattered = far > 1  # a single one may belong to the level before
         short = day[end - 1] - day[begin] + 1 <= settings.certain_run
         if (short or scattered) and abs(difference) < settings.equal * height and p > EQUAL_AT:
-            for i in range(begin, end):
-                came_back[i] = True
+            came_back[begin:end] = True
             starts, kinds = without(without(starts, s + 1), s), without(without(kinds, s + 1), s)
             s = max(s - 1, 1)
         else:
@@ -191,7 +173,6 @@ def revert(
     return starts, kinds, came_back
 
 
-@declared(lambda: (REALS, FLAGS, WHOLES, DEFAULTS))
 def find_segments(
     y: NDArray[np.float64],
     may_change: NDArray[np.bool_],
@@ -210,22 +191,26 @@ def find_segments(
     settings : RobustSettings
     """
     # Noise and correlation from differences, before any change is known.
-    rho = correlation_of_steps(y, settings.noise_floor)
-    factor = local_factors(y, settings.noise_floor)
-    sigma = factor * max(step_scale(y), settings.noise_floor)
-    sigma /= np.sqrt(1.0 - rho)  # differences of correlated nights are smaller
+    steps = np.abs(np.diff(y))
+    common = max(step_scale(steps), settings.noise_floor)
+    rho = correlation_of_steps(y, common)
+    factor = local_factors(steps, common, settings.noise_floor)
+    # Differences of correlated nights are smaller.
+    sigma = factor * (common / math.sqrt(1.0 - rho))
     starts = np.zeros(1, np.int64)
     fitted = y
     before = np.zeros(y.size)
     # Alternate: levels for the noise so far, then noise and correlation of their residuals.
     for _ in range(settings.passes):
         # A mean of correlated nights varies like that of noisier independent ones.
-        wide = sigma * np.sqrt((1.0 + rho) / (1.0 - rho))
+        wide = sigma * math.sqrt((1.0 + rho) / (1.0 - rho))
         if np.max(np.abs(wide - before) / wide) < SAME_NOISE:
             break
         before = wide
-        levels = level_grid(y, wide.min(), max(settings.above, settings.below), settings.fineness)
-        starts = partition(
+        levels = loops.level_grid(
+            y, wide.min(), max(settings.above, settings.below), settings.fineness
+        )
+        starts = loops.partition(
             y,
             wide,
             levels,
@@ -235,7 +220,7 @@ def find_segments(
             settings.shortest,
             may_change,
         )
-        fitted = levels_of(y, starts, wide, settings.above)
+        fitted = loops.levels_of(y, starts, wide, settings.above)
         sigma = segment_scales(
             y - fitted, starts, factor, settings.prior_segment, settings.noise_floor
         )
@@ -245,8 +230,8 @@ def find_segments(
     starts, too_small = significant(y, starts, day, sigma, rho, settings)
     kinds = np.zeros(starts.size, np.int64)
     if starts.size > 1:
-        wide = sigma * np.sqrt((1.0 + rho) / (1.0 - rho))
-        fitted = levels_of(y, starts, wide, settings.above)
+        wide = sigma * math.sqrt((1.0 + rho) / (1.0 - rho))
+        fitted = loops.levels_of(y, starts, wide, settings.above)
         starts, kinds = straighten(
             y,
             starts,
@@ -268,7 +253,6 @@ def find_segments(
     return Segments(starts, kinds, sigma, rho, came_back, too_small)
 
 
-@part
 def level_at_seams(
     y: NDArray[np.float64],
     starts: NDArray[np.int64],
@@ -291,15 +275,13 @@ def level_at_seams(
     if kinds[s - 1] != LINE and kinds[s] != LINE:
         return y, begin, end
     flat = y.copy()
-    fitted = levels_of(y, starts, sigma, settings.above)
+    fitted = loops.levels_of(y, starts, sigma, settings.above)
     if kinds[s - 1] == LINE:
-        slope = fit_line(y, begin, seam, sigma, fitted, settings.above, settings.below)[2]
-        for i in range(begin, seam):
-            flat[i] -= slope * (i - seam)
+        slope = loops.fit_line(y, begin, seam, sigma, fitted, settings.above, settings.below)[2]
+        flat[begin:seam] -= slope * np.arange(begin - seam, 0)
         begin = max(begin, seam - max(NEAR_LINE, (seam - begin) // 4))
     if kinds[s] == LINE:
-        slope = fit_line(y, seam, end, sigma, fitted, settings.above, settings.below)[2]
-        for i in range(seam, end):
-            flat[i] -= slope * (i - seam)
+        slope = loops.fit_line(y, seam, end, sigma, fitted, settings.above, settings.below)[2]
+        flat[seam:end] -= slope * np.arange(end - seam)
         end = min(end, seam + max(NEAR_LINE, (end - seam) // 4))
     return flat, begin, end

@@ -10,17 +10,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.changepoint.robust.comparison import compare
-from hindmost.models.changepoint.robust.level import moments_of
+from hindmost.models.changepoint.robust import loops
 from hindmost.models.changepoint.robust.line import LEVEL, LINE
 from hindmost.models.changepoint.robust.settings import RobustSettings
-from hindmost.models.compiled import part
 
 SWITCHING = 2
 """Kind of such a segment; the others are `line.LEVEL` and `line.LINE`."""
 
 
-@part
 def last_switch(
     levels: NDArray[np.float64],
     counts: NDArray[np.int64],
@@ -55,7 +52,6 @@ def last_switch(
     return last
 
 
-@part
 def join_switching(
     y: NDArray[np.float64],
     starts: NDArray[np.int64],
@@ -84,7 +80,7 @@ def join_switching(
     levels, counts = np.zeros(size), np.zeros(size, np.int64)
     for s in range(size):
         end = starts[s + 1] if s + 1 < size else n
-        levels[s] = moments_of(y, starts[s], end, sigma[starts[s]], settings.above)[0]
+        levels[s] = loops.moments_of(y, starts[s], end, sigma[starts[s]], settings.above)[0]
         counts[s] = end - starts[s]
     # Join every run of segments that alternates often enough; its noise is at least its spread.
     kept = np.ones(size, np.bool_)
@@ -97,8 +93,7 @@ def join_switching(
             continue
         end = starts[last + 1] if last + 1 < size else n
         spread = np.std(y[starts[s] : end])
-        for i in range(starts[s], end):
-            noise[i] = max(noise[i], spread)
+        noise[starts[s] : end] = np.maximum(noise[starts[s] : end], spread)
         kept[s + 1 : last + 1] = False
         kinds[s] = SWITCHING
         s = last + 1
@@ -109,7 +104,7 @@ def join_switching(
         end = starts[s + 1] if s + 1 < starts.size else n
         switches = kinds[s - 1] == SWITCHING or kinds[s] == SWITCHING
         if switches and kinds[s - 1] != LINE and kinds[s] != LINE:
-            difference, _, _, p = compare(
+            difference, _, _, p = loops.compare(
                 y,
                 (starts[s - 1], starts[s]),
                 (starts[s], end),
@@ -122,12 +117,9 @@ def join_switching(
             if p > settings.alpha or abs(difference) < settings.least:
                 begin = starts[s - 1]
                 spread = np.std(y[begin:end])
-                for i in range(begin, end):
-                    noise[i] = max(noise[i], spread)
-                rest = np.ones(starts.size, np.bool_)
-                rest[s] = False
+                noise[begin:end] = np.maximum(noise[begin:end], spread)
                 kinds[s - 1] = SWITCHING
-                starts, kinds = starts[rest], kinds[rest]
+                starts, kinds = np.delete(starts, s), np.delete(kinds, s)
                 s = max(s - 1, 1)
                 continue
         s += 1

@@ -7,19 +7,18 @@ test is not reported.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.changepoint.robust.comparison import compare, mean_error
-from hindmost.models.changepoint.robust.level import levels_of, moments_of
-from hindmost.models.changepoint.robust.line import LEVEL, LINE, fit_line
-from hindmost.models.changepoint.robust.noise import long_run_factor
+from hindmost.models.changepoint.robust import loops
+from hindmost.models.changepoint.robust.comparison import long_run_factor, mean_error
+from hindmost.models.changepoint.robust.line import LEVEL, LINE
 from hindmost.models.changepoint.robust.settings import RobustSettings
 from hindmost.models.changepoint.student import two_sided
-from hindmost.models.compiled import part
 
 
-@part
 def segment_moments(
     y: NDArray[np.float64],
     begin: int,
@@ -58,25 +57,22 @@ def segment_moments(
     slope = 0.0
     flat = y
     if line:
-        slope = fit_line(y, begin, end, wide, fitted, settings.above, settings.below)[2]
+        slope = loops.fit_line(y, begin, end, wide, fitted, settings.above, settings.below)[2]
         flat = y.copy()
-        for i in range(begin, end):
-            flat[i] -= slope * (i - 0.5 * (begin + end - 1))
-    level, square, count = moments_of(flat, begin, end, sigma[begin], settings.above)
+        flat[begin:end] -= slope * (np.arange(end - begin) - 0.5 * (end - begin - 1))
+    level, square, count = loops.moments_of(flat, begin, end, sigma[begin], settings.above)
     error, freedom, variance = mean_error(square, count, sigma[begin], rho, settings.prior_nights)
     return slope, level, error, freedom, variance, count
 
 
-@part
 def slope_error(nights: int, deviation: float, rho: float) -> float:
     """Return the standard error of a slope per night, enlarged for serial correlation."""
     # Sum of squared distances of n equidistant nights from their mean.
     spread = nights * (nights**2 - 1.0) / 12.0
-    error: float = deviation * np.sqrt(long_run_factor(nights, rho) / spread)
+    error: float = deviation * math.sqrt(long_run_factor(nights, rho) / spread)
     return error
 
 
-@part
 def drop_insignificant(
     y: NDArray[np.float64],
     starts: NDArray[np.int64],
@@ -101,8 +97,8 @@ def drop_insignificant(
     starts, kinds : int64 arrays, shape (segment,)
     """
     n = y.size
-    wide = sigma * np.sqrt((1.0 + rho) / (1.0 - rho))
-    fitted = levels_of(y, starts, wide, settings.above)
+    wide = sigma * math.sqrt((1.0 + rho) / (1.0 - rho))
+    fitted = loops.levels_of(y, starts, wide, settings.above)
     kinds = kinds.copy()
     # t-test of every slope.
     for s in range(starts.size):
@@ -111,7 +107,7 @@ def drop_insignificant(
             slope, _, _, freedom, variance, count = segment_moments(
                 y, starts[s], end, True, sigma, wide, fitted, rho, settings
             )
-            error = slope_error(count, np.sqrt(variance), rho)
+            error = slope_error(count, math.sqrt(variance), rho)
             if two_sided(slope / error, max(freedom - 1.0, 1.0)) > settings.alpha:
                 kinds[s] = LEVEL
     # Backward elimination: remove the least significant change, until all are significant.
@@ -121,7 +117,7 @@ def drop_insignificant(
             if kinds[s - 1] == LINE or kinds[s] == LINE:
                 continue  # it may only be where the line begins or ends
             end = starts[s + 1] if s + 1 < starts.size else n
-            difference, _, _, p = compare(
+            difference, _, _, p = loops.compare(
                 y,
                 (starts[s - 1], starts[s]),
                 (starts[s], end),
@@ -137,8 +133,6 @@ def drop_insignificant(
                 worst, at = p, s
         if at == 0:
             break
-        kept = np.ones(starts.size, np.bool_)
-        kept[at] = False
         kinds[at - 1] = max(kinds[at - 1], kinds[at])  # of a level and a switching, a switching
-        starts, kinds = starts[kept], kinds[kept]
+        starts, kinds = np.delete(starts, at), np.delete(kinds, at)
     return starts, kinds

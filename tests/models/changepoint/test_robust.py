@@ -7,9 +7,10 @@ from scipy import stats
 
 from hindmost.errors import UsageError
 from hindmost.models.changepoint import ChangePoint, detect
-from hindmost.models.changepoint.robust.comparison import compare
-from hindmost.models.changepoint.robust.line import LINE, fit_line
-from hindmost.models.changepoint.robust.noise import correlation_of_steps, long_run_factor
+from hindmost.models.changepoint.robust.comparison import compare, long_run_factor
+from hindmost.models.changepoint.robust.level import fit_line
+from hindmost.models.changepoint.robust.line import LINE
+from hindmost.models.changepoint.robust.noise import correlation_of_steps, step_scale
 from hindmost.models.synthetic.nightly import SimulatedNights, draw_nightly
 from hindmost.models.synthetic.scores import Score, detection_delays, score_changes
 
@@ -137,7 +138,8 @@ def test_the_correlation_is_that_of_the_noise() -> None:
         random = np.random.default_rng(1)
         series = ar1(random, 4000, rho, 0.1)
         series[2000:] += 1.0
-        assert correlation_of_steps(series, 1e-6) == pytest.approx(rho, abs=0.06)
+        scale = step_scale(np.abs(np.diff(series)))
+        assert correlation_of_steps(series, scale) == pytest.approx(rho, abs=0.06)
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.3, 0.8])
