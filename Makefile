@@ -8,6 +8,7 @@
 #   make test-slurm        what takes minutes of a private Slurm: time limits, nodes that die, accounts
 #   make test-programs     record PETSc's examples, LAMMPS and FEniCSx from the distribution (system stack)
 #   make bench-recorder    measure what recording costs a solve (about 3 min, wants an idle machine)
+#   make bench-attach      measure what 'hindmost attach' costs a program (about 3 min, wants an idle machine)
 #   make bench-live        measure what a live feed costs a solve (about 10 min, wants an idle machine)
 #   make bench-show        time 'hindmost show' on a file of 41 million bodies (1.3 GB of disk)
 #   make bench-stochastic  measure what fitting laws to 41 million times takes (about 1 min, 2 GB)
@@ -17,6 +18,7 @@
 #   make bench-adaptive    hold the adaptive kernel's loops against C and numpy (some min, idle machine)
 #   make bench-reduced     noise models of reduced runs against those of complete ones (some min)
 #   make bench-ranks       100,000 ranks streamed, k-means on ranks, culprits kept (some min, 5 GB of disk)
+#   make bench-scaling-real  foretell measured series without their last points (DATA=FILE)
 #   make scaling-cases     measure the case studies of docs/scaling-cases.md again (idle machine)
 #   make study-adaptive    predict the adaptive kernel on this machine: the paper's tables and figures
 #                          (idle machine; QUICK=1: a tiny one, to see that it works)
@@ -38,7 +40,7 @@ ON_STACKS = $(addprefix tests/setup/test_, choice.py clones.py) \
     attach_linked.py attached_runs.py counters.py failures.py killed.py \
     left_loops.py own_loops.py record.py record_ksp.py recording.py solvers.py systems.py totals.py)
 
-.PHONY: test-oldest test-programs bench-adaptive bench-ranks bench-reduced bench-live bench-recorder bench-scaling bench-5-million bench-changepoints bench-show bench-stochastic demo test test-recorder test-slow test-slurm validate check \
+.PHONY: test-oldest test-programs bench-adaptive bench-attach bench-ranks bench-reduced bench-live bench-recorder bench-scaling bench-scaling-real bench-5-million bench-changepoints bench-show bench-stochastic demo test test-recorder test-slow test-slurm validate check \
     scaling-cases study-adaptive \
     docs lint types contracts clean setup-demo setup-test setup-slurm setup-programs setup-docs
 
@@ -69,6 +71,10 @@ demo: setup-demo
 	@echo "Look at demo/report.html in a browser: the tables, where the time of each run went, and the"
 	@echo "figures of the median runs (demo/*.png: the first ones). Then: $(BIN)/hindmost show demo"
 
+# Tests start Python hundreds of times: keep what it compiles from the sources, outside of the tree.
+test test-recorder test-slow: export PYTHONPYCACHEPREFIX = $(CURDIR)/.pytest_cache/bytecode
+test test-recorder test-slow: export PYTHONDONTWRITEBYTECODE =
+
 test: setup-test check
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup
 
@@ -94,6 +100,9 @@ bench-recorder: setup-demo
 	@for solver in gmres pgmres; do for ranks in 1 2; do \
 	    $(BIN)/mpiexec -n $$ranks $(BIN)/python benchmarks/recorder.py $$solver || exit; done; done
 
+bench-attach: setup-demo
+	@$(BIN)/python -m benchmarks.attach
+
 bench-live: setup-demo
 	@for solver in gmres pgmres; do for ranks in 1 2; do \
 	    $(BIN)/mpiexec -n $$ranks $(BIN)/python -m benchmarks.live $$solver || exit; done; done
@@ -110,6 +119,9 @@ bench-scaling: setup-demo
 	@$(BIN)/python -m benchmarks.scaling_models --extrap "$(EXTRAP)"
 	@$(BIN)/python -m benchmarks.scaling_several --extrap "$(EXTRAP)"
 	@$(BIN)/python -m benchmarks.scaling_intervals
+
+bench-scaling-real: setup-demo
+	@$(BIN)/python -m benchmarks.scaling_real $(DATA)
 
 bench-5-million: setup-demo
 	@$(BIN)/python -m benchmarks.scaling_paper

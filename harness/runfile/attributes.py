@@ -77,6 +77,8 @@ SPEC = Members(
                     "solves": COUNT,
                     "seconds": AMOUNT,
                     "finished": FLAG,
+                    "iterate_at": Members({"call": TEXT, "calls": COUNT}, required=True),
+                    "marks_differ": TEXT,
                     "without_iterations": COUNT,
                     "solves_skipped": COUNT,
                     "reasons": Values(COUNT),
