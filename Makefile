@@ -23,6 +23,7 @@
 #   make study-adaptive    predict the adaptive kernel on this machine: the paper's tables and figures
 #                          (idle machine; QUICK=1: a tiny one, to see that it works)
 #   make validate          hold the models against real and simulated runs (about 10 min, idle machine)
+#   make docs              build the documentation in build/docs; warnings are errors
 #   make check             lint, types, import contracts
 #   make clean             remove what the demonstration made
 #
@@ -41,7 +42,7 @@ ON_STACKS = $(addprefix tests/setup/test_, choice.py clones.py) \
 
 .PHONY: test-oldest test-programs bench-adaptive bench-attach bench-ranks bench-reduced bench-live bench-recorder bench-scaling bench-scaling-real bench-5-million bench-changepoints bench-show bench-stochastic demo test test-recorder test-slow test-slurm validate check \
     scaling-cases study-adaptive \
-    lint types contracts clean setup-demo setup-test setup-slurm setup-programs
+    docs lint types contracts clean setup-demo setup-test setup-slurm setup-programs setup-docs
 
 setup-demo:
 	@$(PYTHON) setup --stack $(STACK) --extras plot
@@ -54,6 +55,9 @@ setup-slurm:
 
 setup-programs:
 	@$(PYTHON) setup --stack $(STACK) --extras dev --programs
+
+setup-docs:
+	@$(PYTHON) setup --docs
 
 demo: setup-demo
 	@rm -f demo/*.h5 demo/*.part demo/*.png demo/*.html
@@ -145,6 +149,10 @@ validate: setup-demo
 	@$(BIN)/python benchmarks/validation.py
 	@echo
 	@$(BIN)/python benchmarks/intervals.py
+
+docs: setup-docs
+	@.venvs/docs/bin/python -m sphinx -W --keep-going -q -b html docs build/docs
+	@echo "Look at build/docs/index.html in a browser."
 
 check: lint types contracts
 
