@@ -23,6 +23,7 @@
 #   make study-adaptive    predict the adaptive kernel on this machine: the paper's tables and figures
 #                          (idle machine; QUICK=1: a tiny one, to see that it works)
 #   make validate          hold the models against real and simulated runs (about 10 min, idle machine)
+#   make docs              build the documentation in build/docs; warnings are errors
 #   make check             lint, types, import contracts
 #   make clean             remove what the demonstration made
 #
@@ -41,7 +42,7 @@ ON_STACKS = $(addprefix tests/setup/test_, choice.py clones.py) \
 
 .PHONY: test-oldest test-programs bench-adaptive bench-attach bench-ranks bench-reduced bench-live bench-recorder bench-scaling bench-scaling-real bench-5-million bench-changepoints bench-show bench-stochastic demo test test-recorder test-slow test-slurm validate check \
     scaling-cases study-adaptive \
-    lint types contracts clean setup-demo setup-test setup-slurm setup-programs
+    docs lint types contracts clean setup-demo setup-test setup-slurm setup-programs setup-docs
 
 setup-demo:
 	@$(PYTHON) setup --stack $(STACK) --extras plot
@@ -55,6 +56,9 @@ setup-slurm:
 setup-programs:
 	@$(PYTHON) setup --stack $(STACK) --extras dev --programs
 
+setup-docs:
+	@$(PYTHON) setup --docs
+
 demo: setup-demo
 	@rm -f demo/*.h5 demo/*.part demo/*.png demo/*.html
 	@$(BIN)/mpiexec -n $(RANKS) $(BIN)/hindmost run laplacian-1d --unknowns 100000 \
@@ -66,6 +70,10 @@ demo: setup-demo
 	@echo
 	@echo "Look at demo/report.html in a browser: the tables, where the time of each run went, and the"
 	@echo "figures of the median runs (demo/*.png: the first ones). Then: $(BIN)/hindmost show demo"
+
+# Tests start Python hundreds of times: keep what it compiles from the sources, outside of the tree.
+test test-recorder test-slow: export PYTHONPYCACHEPREFIX = $(CURDIR)/.pytest_cache/bytecode
+test test-recorder test-slow: export PYTHONDONTWRITEBYTECODE =
 
 test: setup-test check
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup
@@ -141,6 +149,10 @@ validate: setup-demo
 	@$(BIN)/python benchmarks/validation.py
 	@echo
 	@$(BIN)/python benchmarks/intervals.py
+
+docs: setup-docs
+	@.venvs/docs/bin/python -m sphinx -W --keep-going -q -b html docs build/docs
+	@echo "Look at build/docs/index.html in a browser."
 
 check: lint types contracts
 

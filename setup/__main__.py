@@ -18,7 +18,7 @@ import slurm
 import source
 import system
 from choice import SetupError, choose
-from environment import Environment, established, install_hindmost
+from environment import Environment, established, install_hindmost, prepare_docs
 from progress import say
 
 PREPARE = {"site": ownsite.prepare, "system": system.prepare, "source": source.prepare}
@@ -38,8 +38,14 @@ def main() -> int:
     parser.add_argument(
         "--programs", action="store_true", help="programs of others that tests record"
     )
+    parser.add_argument(
+        "--docs", action="store_true", help="only what builds the documentation, in .venvs/docs"
+    )
     arguments = parser.parse_args()
     try:
+        if arguments.docs:
+            prepare_docs()
+            return 0
         choice = choose(arguments.stack or "auto", established())
         say(f"{choice.stack} stack: {choice.why}")
         environment = Environment(stack=choice.stack)

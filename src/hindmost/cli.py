@@ -75,6 +75,10 @@ exit status:
 """
 
 
+SubParsers = argparse._SubParsersAction
+"""Verbs below a command; argparse has no public way to them."""
+
+
 class Verb(Protocol):
     """The module of a verb."""
 
@@ -172,6 +176,18 @@ def parser_of(words: Sequence[str]) -> tuple[Parser, Verb | None, list[str]]:
             verb.add_arguments(sub)
             parser.called = sub.prog
     return parser, verb, words
+
+
+def help_of(words: Sequence[str]) -> str:
+    """Return what ``hindmost VERB --help`` prints; ``words`` is the verb, of one word or two."""
+    parser, _, rest = parser_of(words)
+    return parsers_of_verbs(parser)[rest[0]].format_help()
+
+
+def parsers_of_verbs(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """Return the parsers below a parser, by name."""
+    below = (each.choices for each in parser._actions if isinstance(each, SubParsers))
+    return dict(next(below, {}))
 
 
 def convert_what_waits(arguments: argparse.Namespace) -> None:
