@@ -6,7 +6,7 @@
 #   make test-recorder     only the tests of set-up, of the recorder and of the kernel on ranks
 #   make test-oldest       the models' tests with the oldest dependencies that pyproject.toml allows
 #   make test-slurm        what takes minutes of a private Slurm: time limits, nodes that die, accounts
-#   make test-programs     record PETSc's examples, LAMMPS and FEniCSx from the distribution (system stack)
+#   make test-programs     record PETSc's examples, and on the system stack LAMMPS and FEniCSx
 #   make bench-recorder    measure what recording costs a solve (about 3 min, wants an idle machine)
 #   make bench-attach      measure what 'hindmost attach' costs a program (about 3 min, wants an idle machine)
 #   make bench-live        measure what a live feed costs a solve (about 10 min, wants an idle machine)
