@@ -20,7 +20,12 @@ from hindmost.analysis.runs.check_bodies import (
 )
 from hindmost.analysis.runs.check_cycles import look_at_cycles
 from hindmost.analysis.runs.check_machine import look_at_clock, look_at_load, look_at_machine
-from hindmost.analysis.runs.configuration import is_attached, is_own_loop, mixed_values
+from hindmost.analysis.runs.configuration import (
+    injected_noise,
+    is_attached,
+    is_own_loop,
+    mixed_values,
+)
 from hindmost.analysis.runs.cycles import is_adaptive
 from hindmost.analysis.runs.efficiency.withheld import (
     UNCLASSIFIED_MOST,
@@ -84,6 +89,7 @@ def findings_of(groups: Iterable[Group], *, read_large: bool = True) -> list[Fin
 def look_at(run: Run, *, read_large: bool = True) -> Iterator[Remark]:
     """Look at one run."""
     adaptive = is_adaptive(run)
+    yield from look_at_injection(run)
     yield from look_at_cycles(run) if adaptive else look_at_completeness(run)
     yield from look_at_ending(run)
     if read_large or run.bodies * run.columns <= MOST_IN_MEMORY:
@@ -99,6 +105,20 @@ def look_at(run: Run, *, read_large: bool = True) -> Iterator[Remark]:
     yield from look_at_machine(run)
     yield from look_at_load(run)
     yield from look_at_clock(run, typical)
+
+
+def look_at_injection(run: Run) -> Iterator[Remark]:
+    """Say that noise was injected: the run was disturbed on purpose."""
+    law = injected_noise(run)
+    if law:
+        yield Remark(
+            code="injected-noise",
+            severity="note",
+            text=f"noise was injected ({law})",
+            advice="times are those of the disturbed program, and injected time counts as the "
+            "ranks' own, as system noise does: compare with runs without --inject",
+            doubts=NUMBERS,
+        )
 
 
 def does_the_same(run: Run) -> bool:

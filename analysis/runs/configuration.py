@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from hindmost.harness.runfile.all_ranks import hosts_of_all
-from hindmost.harness.runfile.bodies import PHASES
+from hindmost.harness.runfile.bodies import INJECTED, PHASES
 from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.events import EventKind
@@ -165,7 +165,7 @@ def name_of(run: Run) -> str:
 
     Default values are left out, and so are parts derived from the structure of the run.
     """
-    left_out = [*IN_TITLE, *OF_MACHINE, *STRUCTURE]
+    left_out = [*IN_TITLE, *OF_MACHINE, *STRUCTURE, INJECTED]
     if run.header.workload == "collectives":
         left_out += ["operation", "bytes"]  # in the name of the solver
     if to_tolerance(run):
@@ -190,6 +190,7 @@ def apart(kinds: Sequence[Mapping[str, str]]) -> list[str]:
 
 def part_words(name: str, value: str | None) -> str:
     """Write a part of a configuration; None means that it was not given."""
+    name = "injected noise" if name == INJECTED else name
     if value is None:
         return f"no {name}"
     value = value[:LONGEST_WORD]
@@ -230,6 +231,14 @@ def spec_of(run: Run) -> dict[str, Any]:
     if is_own_loop(run) and not own and not swept(run):
         spec["command"] = command_of(run)
     return spec
+
+
+def injected_noise(run: Run) -> str:
+    """Return the law of the noise that was injected into a run; empty if there was none."""
+    law = run.header.spec.get(INJECTED)
+    if not law and run.has(INJECTED):
+        return "of an unknown law"
+    return str(law or "")
 
 
 def is_own_loop(run: Run) -> bool:
@@ -311,7 +320,7 @@ def structure_of(run: Run) -> dict[str, str]:
     """Return phases and events of a user's loop: a different structure is a different program."""
     if not is_own_loop(run):
         return {}
-    own = [name for name in run.phases if name not in (*PHASES, "unclassified", "injected")]
+    own = [name for name in run.phases if name not in (*PHASES, INJECTED)]
     return dict(flattened({"phases": ", ".join(own), "events": events_of(run)}))
 
 

@@ -9,10 +9,12 @@ from hindmost.analysis.runs.configuration import (
     IN_TITLE,
     apart,
     configuration,
+    injected_noise,
     is_loop,
     part_words,
     solves_in,
 )
+from hindmost.harness.runfile.bodies import INJECTED
 from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.reader import Run
 from hindmost.text import counted
@@ -46,7 +48,11 @@ class Group:
         length = f"{header.iterations if ending is None else ending.asked} iterations"
         if ending is not None and ending.to_tolerance:  # how many that takes differs
             length = f"to {ending.tolerance}"
-        return f"{header.solver} on {header.workload}: {size}{ranks}, {length}{restart}{remark}"
+        noise = injected_noise(self.runs[0])
+        noise = f", injected noise {noise}" if noise else ""
+        return (
+            f"{header.solver} on {header.workload}: {size}{ranks}, {length}{restart}{noise}{remark}"
+        )
 
     @property
     def time_name(self) -> str:
@@ -80,7 +86,9 @@ def group_runs(runs: Iterable[Run]) -> list[Group]:
     remarks = []
     for kind in kinds:
         alike = [other for other in kinds if all(other[key] == kind[key] for key in IN_TITLE)]
-        remarks.append(", ".join(part_words(key, kind.get(key)) for key in apart(alike)))
+        # The title names injected noise; only its absence is to be remarked.
+        named = [key for key in apart(alike) if key != INJECTED or key not in kind]
+        remarks.append(", ".join(part_words(key, kind.get(key)) for key in named))
     return [
         Group(tuple(members), remark)
         for members, remark in zip(groups.values(), remarks, strict=True)

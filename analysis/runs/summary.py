@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from hindmost.analysis.runs.configuration import LOOP, is_attached
+from hindmost.analysis.runs.configuration import LOOP, injected_noise, is_attached
 from hindmost.analysis.runs.cycle_summary import AdaptiveSummary, summarise_cycles
 from hindmost.analysis.runs.efficiency.of_run import quick_efficiencies
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
 from hindmost.analysis.show.table import RIGHT, Column, Table
 from hindmost.errors import DataError
 from hindmost.harness.runfile.all_ranks import hosts_of_all, profiles_of
-from hindmost.harness.runfile.bodies import BodyKind
+from hindmost.harness.runfile.bodies import INJECTED, BodyKind
 from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.ranks.efficiencies import Efficiencies
@@ -65,6 +65,10 @@ class RunSummary:
         What only an adaptive run has.
     solves : int or None
         Solves of an attached program that share the file; None for other runs.
+    iteration_is : str
+        What an iteration of an attached loop is; see `Header`.
+    injected : str
+        Law of the noise that was injected; empty if there was none.
     """
 
     file: str
@@ -100,6 +104,8 @@ class RunSummary:
     efficiency_withheld: str = ""
     failure: str = ""
     solves: int | None = None
+    iteration_is: str = ""
+    injected: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry of a run in ``hindmost show --json``."""
@@ -118,13 +124,14 @@ class RunSummary:
         return [
             self.file + ("" if self.complete else f"  (INCOMPLETE: {self._why_incomplete()})"),
             f"  {self.solver} on {self.workload}, {ranks}{hosts}, {when(self.t0_utc)}",
-            f"{self._solved()} for {counted(self.iterations, 'iteration')}{self._of_solves()}: "
+            f"{self._solved()} for {counted(self.iterations, 'iteration')}{self._of_what()}: "
             f"{self.bodies} {'body' if self.bodies == 1 else 'bodies'} ({kinds})"
             f"{self._between()}",
             *self._ending_lines(),
             f"  body time   {body['median']} (median); fastest {body['minimum']}, "
             f"99 % below {body['quantile_99']}, slowest {body['maximum']}",
             f"  phases      {shares}{self._unclassified()}",
+            *self._injected_line(),
             *self._activity_line(),
             *self._efficiency_line(),
             *(self.adaptive.lines() if self.adaptive else ()),
@@ -146,10 +153,14 @@ class RunSummary:
         """Say what lies between cycles of bodies; a loop has no cycles."""
         if self.solver == LOOP and not self.restarts:
             return ""
-        return f", {self.restarts} {self.between}"
+        if self.restarts != 1:
+            return f", {self.restarts} {self.between}"
+        return f", 1 {re.sub(r'(?<=[a-z])s(?![a-z])', '', self.between).replace(' and ', ' or ')}"
 
-    def _of_solves(self) -> str:
-        """Say in how many solves of a program the iterations were, if in several."""
+    def _of_what(self) -> str:
+        """Say in how many solves of a program the iterations were, or how many calls each is."""
+        if self.iteration_is:
+            return f" ({self.iteration_is})"
         several = self.solves is not None and self.solves > 1
         return f" of {counted(self.solves or 0, 'solve')}" if several else ""
 
@@ -187,6 +198,13 @@ class RunSummary:
             f"{name} {percent(share)}" for name, share in self.activity_share.items()
         )
         return [f"  local work  {shares}"]
+
+    def _injected_line(self) -> list[str]:
+        """Return a line on injected noise, if there was any."""
+        if not self.injected:
+            return []
+        share = self.phase_share.get(INJECTED, 0.0)
+        return [f"  INJECTED    noise {self.injected}: {percent(share)} of the ranks' time"]
 
     def _petsc(self) -> str:
         """Return PETSc's version if PETSc solved."""
@@ -293,6 +311,8 @@ def summarise_run(run: Run) -> RunSummary:
         efficiency_withheld=why_withheld(run),
         failure=str(header.spec.get("failure") or ""),
         solves=header.spec["attached"].get("solves") if is_attached(run) else None,
+        iteration_is=header.iteration_is,
+        injected=injected_noise(run),
     )
 
 

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UnknownPatternError
-from hindmost.harness.attach.raw import Frame, RawRank, RawSection
+from hindmost.harness.attach.frames import Frame
+from hindmost.harness.attach.raw import RawRank, RawSection
 from hindmost.harness.krylov.recorded import bodies_of_all, residual_norms
 from hindmost.harness.krylov.solvers import solver_named
 from hindmost.harness.recorder.bodies import Recording, phases_of_bodies
@@ -29,9 +30,10 @@ from hindmost.harness.runfile.bodies import PHASES, BodyKind, RankBodies, RankEv
 NS = 1e-9
 WHOLE = ("halo", "wait", "post")
 """Phases that count as a whole, MPI or not."""
-WORK, FIRST_PHASE = 999, 1000
-"""Marks of a loop besides those of its iterations, which are `MONITOR`: an amount of work, and the
-begin of the first phase; its end has the next number, then comes the second phase."""
+PAUSE, WORK, FIRST_PHASE = 998, 999, 1000
+"""Marks of a loop besides those of its iterations, which are `MONITOR`: the end of a pause in which
+the recorder wrote to its file, an amount of work, and the begin of the first phase; its end has the
+next number, then comes the second phase."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,7 +187,8 @@ def loop_bodies(
     none = Found(bodies=None, norms=np.empty(0), generic="", seconds=each.facts.seconds)
     if least < 1:
         return replace(none, why_none="some rank has no iteration: it takes two marks")
-    begin, end = border[:-1], border[1:]
+    begin, end = after_pauses(border, marks)[:-1], border[1:]
+    seconds = each.facts.seconds - float((begin - border[:-1]).sum()) * NS
     if not all(communicator.allgather(bool((end > begin).all()))):
         return replace(none, why_none="two marks of an iteration are at the same time")
     calls = recording.records[recording.records["what"] < 0]
@@ -211,13 +214,32 @@ def loop_bodies(
         restart_duration=np.empty(0),
         lead_in_s=float(begin[0] - recording.begin_ns) * NS,
         lead_out_s=float(recording.end_ns - end[-1]) * NS,
-        solve_time_s=each.facts.seconds,
+        solve_time_s=seconds,
         events=events,
         events_left_out=why_not,
     )
     return replace(
-        none, bodies=bodies.first(least), norms=np.full(least, np.nan), cut=max(counts) > least + 1
+        none,
+        bodies=bodies.first(least),
+        norms=np.full(least, np.nan),
+        seconds=seconds,
+        cut=max(counts) > least + 1,
     )
+
+
+def after_pauses(border: NDArray[np.int64], marks: NDArray[np.void]) -> NDArray[np.int64]:
+    """Return when iterations begin: at the mark before, or when a pause there was over.
+
+    Parameters
+    ----------
+    border : int64 array, shape (mark,), nanoseconds
+    marks : structured array, shape (mark of any kind,)
+    """
+    over = marks["begin_ns"][marks["what"] == PAUSE]
+    place = np.searchsorted(border, over, side="right") - 1
+    begin = border.copy()
+    begin[place[place >= 0]] = over[place >= 0]
+    return begin
 
 
 def regions_of(

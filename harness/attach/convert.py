@@ -29,15 +29,25 @@ from hindmost.harness.attach.folder import (
     JOURNAL,
     Journal,
     Report,
+    UnusableError,
     available_bytes,
+    is_fresh,
     locked,
+    note_unusable,
     refuse_without_memory,
     remove,
     torn,
 )
+from hindmost.harness.attach.frames import Frame
 from hindmost.harness.attach.header import LOOP, failure_of, header_of, origins_of
+from hindmost.harness.attach.marks import why_no_loop, why_nothing
 from hindmost.harness.attach.ranks import on_ranks
-from hindmost.harness.attach.raw import Frame, RawProgram, RawRank, read_program
+from hindmost.harness.attach.raw import (
+    RawProgram,
+    RawRank,
+    UnreadableVersionError,
+    read_program,
+)
 from hindmost.harness.attach.sections import Matched, sections_of
 from hindmost.harness.runfile.bodies import PHASES, RankBodies
 from hindmost.harness.runfile.contents import Edges, RankRun, SolveOfBody
@@ -79,14 +89,20 @@ def convert(
         Nothing in the folder can be used, or a run file cannot be written; the folder stays.
     """
     with locked(folder):
-        program = read_program(folder)
+        program = readable(folder)
         for why in (*program.unreadable, *torn(program)):
             report(why)
         sections = sections_of(program)
-        for why in sections.left_out:
+        for why in sections.left_out if sections.groups else ():
             report(f"{folder.name}: {why}")
         if sections.left_out and not sections.groups:
-            raise DataError(f"{folder}: nothing in it can be used. {sections.left_out[0]}.")
+            call = program.first.program.mark_call
+            why = why_no_loop(program) if call and program.finished else f"{sections.left_out[0]}."
+            note_unusable(folder, why)
+            raise UnusableError(folder, why)
+        if not sections.groups:
+            report(why_nothing(program))
+        tell_unused(program, report)
         origins = origins_of(program, origins)
         journal = Journal(folder / JOURNAL, out)
         files: list[Path] = []
@@ -94,6 +110,29 @@ def convert(
             files += write_group(program, group, out, origins, (journal, number), report)
         remove(folder, report)
     return tuple(files)
+
+
+def readable(folder: Path) -> RawProgram:
+    """Read a raw folder; one that never will be readable is noted as such."""
+    try:
+        return read_program(folder)
+    except UnreadableVersionError:
+        raise
+    except DataError as error:
+        if is_fresh(folder):  # its program may be starting
+            raise
+        note_unusable(folder, str(error))
+        raise UnusableError(folder, str(error)) from error
+
+
+def tell_unused(program: RawProgram, report: Report) -> None:
+    """Say which marks of iterations were not kept."""
+    ends = [raw.end for raw in program.ranks.values() if raw.end is not None]
+    unused = max((end.marks_in_solves for end in ends), default=0)
+    if unused:
+        chosen = program.first.program.chooses_solves
+        why = "--only, --every and --most choose solves" if chosen else "they lie inside solves"
+        report(f"{program.folder.name}: {counted(unused, 'mark')} of iterations not kept: {why}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +210,7 @@ def write_group(
                     bodies,
                     generic=chosen.generic,
                     none=chosen.none,
-                    failure=failure_of(program, chosen.group, cut),
+                    failure=failure_of(program, chosen.group, bodies, counts_differ=cut),
                     seen=seen,
                     origins=origins,
                 )

@@ -13,6 +13,8 @@ SETTINGS = "HINDMOST_ATTACH"
 """Names the file of settings; without it a preloaded recorder does nothing."""
 PRELOAD = "LD_PRELOAD"
 SEPARATORS = (" ", ":")
+LINKED = ("-rdynamic", "-ldl", "-lpthread")
+"""Beside the recorder: libraries of the program call its wrappers; older systems' own libraries."""
 
 
 def variables(
@@ -39,6 +41,22 @@ def variables(
         )
     others = environment.get(PRELOAD, "")
     return {PRELOAD: f"{library}:{others}" if others else str(library), SETTINGS: str(settings)}
+
+
+def link_words(recorder: Path) -> list[str]:
+    """Return what a compiler is given to link the recorder into a program.
+
+    Raises
+    ------
+    MissingError
+        A shell would take the recorder's path apart.
+    """
+    if any(blank in str(recorder) for blank in (" ", "\t")):
+        raise MissingError(
+            f"The recorder {recorder} cannot be linked: its path has a blank. Name another folder "
+            "in XDG_CACHE_HOME."
+        )
+    return [str(recorder), *LINKED]
 
 
 def export_lines(library: Path, settings: Path) -> list[str]:

@@ -82,6 +82,21 @@ class AttachRequest:
         if self.most is not None:
             lines.append(f"most {self.most}")
         if self.iterate_at:
+            chosen = [
+                option
+                for option, is_given in (
+                    ("--only", self.only is not None),
+                    ("--every", self.every != 1),
+                    ("--most", self.most is not None),
+                )
+                if is_given
+            ]
+            if chosen:
+                raise UsageError(
+                    f"{chosen[0]} chooses PETSc solves, and --iterate-at records the program's "
+                    f"loop with the solves in it. Leave out {' and '.join(chosen)}, or "
+                    "--iterate-at."
+                )
             call, nth = iteration_call(self.iterate_at)
             lines += [f"iterate {call}", f"nth {nth}"]
         if origins is not None:

@@ -29,6 +29,8 @@ from hindmost.harness.live.feed import LiveFeed
 from hindmost.harness.petsc import Parallel
 from hindmost.harness.recorder.attach import option_used
 from hindmost.harness.recorder.counters import CounterUse, use_counters
+from hindmost.harness.recorder.injection import Injection
+from hindmost.harness.runfile.bodies import INJECTED
 from hindmost.harness.runfile.ending import KEY
 from hindmost.text import choose
 
@@ -65,6 +67,8 @@ class KrylovExperiment(MeasuredExperiment[str]):
         Tolerances at which solves end; ``iterations`` is then the maximum.
     activities : bool
         Split the local work of every iteration into activities.
+    injection : Injection or None
+        Noise to inject into every recorded solve.
     """
 
     workload: str
@@ -77,6 +81,7 @@ class KrylovExperiment(MeasuredExperiment[str]):
     atol: float | None = None
     activities: bool = False
     pair: bool = False
+    injection: Injection | None = None
 
     @property
     def workload_name(self) -> str:
@@ -125,6 +130,8 @@ class KrylovExperiment(MeasuredExperiment[str]):
     def check_ranks(self, communicator: Any) -> None:
         """Raise a UsageError for fewer unknowns than ranks, or a solver that PETSc lacks."""
         check_types(self.cases())
+        if self.injection is not None:
+            self.injection.check_ranks(communicator.size)
         asked = self.system.unknowns or math.prod(self.system.grid)
         if (self.system.unknowns or self.system.grid) and asked < communicator.size:
             option = "--grid" if self.system.grid else "--unknowns"
@@ -135,9 +142,10 @@ class KrylovExperiment(MeasuredExperiment[str]):
 
     def remarks(self, ranks: int) -> list[str]:
         """Warn of a single rank."""
+        noise = [] if self.injection is None else [f"noise is injected: {self.injection}"]
         if ranks > 1:
-            return []
-        return ["warning: 1 rank: it never waits; use more: mpiexec -n 2 hindmost run ..."]
+            return noise
+        return [*noise, "warning: 1 rank: it never waits; use more: mpiexec -n 2 hindmost run ..."]
 
     def start(self) -> Parallel:
         """Start the recorder, MPI and PETSc."""
@@ -187,8 +195,15 @@ class KrylovSolves:
         solver = self._solvers[name]
         if feed is not None:
             feed.begin(name, planned.number, experiment.iterations)
+        injection = experiment.injection
+        rank = self._parallel.communicator.rank
+        mine = (
+            None
+            if injection is None
+            else injection.of_rank(rank, seed=experiment.seed, repeat=planned.repeat)
+        )
         with petsc_errors(self._parallel):
-            solve = solver.record()
+            solve = solver.record(mine)
         ending = solve.ending
         lost = (
             f"{solve.records_lost} records did not fit into memory; the run is marked incomplete"
@@ -212,6 +227,7 @@ class KrylovSolves:
                 **self._spec,
                 "petsc_options": list(experiment.petsc_options),
                 **{option: value for option, value in tolerances.items() if value is not None},
+                **({} if injection is None else {INJECTED: str(injection)}),
                 KEY: ending.to_json(),
             },
         )

@@ -30,6 +30,7 @@ from hindmost.harness.krylov.solvers.solver import Solver
 from hindmost.harness.petsc import Parallel
 from hindmost.harness.recorder.attach import Recorder, add_monitor
 from hindmost.harness.recorder.bodies import Recording
+from hindmost.harness.recorder.injection import RankInjection
 from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.contents import RankRun
 from hindmost.harness.runfile.ending import Ending
@@ -204,8 +205,13 @@ class RecordedSolver:
         recording = self._solve(capacity=0)
         self.records_needed = recording.lost
 
-    def record(self) -> RecordedSolve:
+    def record(self, injection: RankInjection | None = None) -> RecordedSolve:
         """Solve and record once; collective.
+
+        Parameters
+        ----------
+        injection : RankInjection or None
+            Noise to inject into this rank; None if no rank gets any.
 
         Raises
         ------
@@ -215,7 +221,8 @@ class RecordedSolver:
         per_solve = self.solver.records_per_body * 2 * self.iterations
         needed = int(self.records_needed * ROOM) or per_solve
         load_before = load_of_host()
-        recording = self._solve(capacity=needed + SPARE_RECORDS)
+        detours = 0 if injection is None else self.iterations + 1
+        recording = self._solve(needed + detours + SPARE_RECORDS, injection)
         communicator = self._parallel.communicator
         self._refuse_nothing()
         lost = communicator.allreduce(recording.lost)
@@ -259,7 +266,7 @@ class RecordedSolver:
                 f"record {why_nothing(self.ksp)}"
             )
 
-    def _solve(self, capacity: int) -> Recording:
+    def _solve(self, capacity: int, injection: RankInjection | None = None) -> Recording:
         """Solve from zero and return what was recorded."""
         system, ksp = self._system, self.ksp
         system.solution.set(0.0)
@@ -270,6 +277,7 @@ class RecordedSolver:
             capacity,
             counting=counting,
             activities=self._activities and capacity > 0,
+            injection=injection,
         )
         return recorder.record(
             lambda: ksp.solve(system.right_side, system.solution), self._parallel.communicator

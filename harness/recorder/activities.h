@@ -1,7 +1,8 @@
 /* Divides the local work into activities: PETSc events that the caller names. Included by
  * petsc_events.h, once.
  *
- * Time counts to the innermost open activity, or to number 0 if none is open; MPI time counts to none.
+ * Time counts to the innermost open activity, or to number 0 if none is open; time in MPI and in injected
+ * detours counts to none.
  * Every mark stores the running totals; the times of a body are the difference of two of them. */
 
 enum { MOST_ACTIVITIES = 16, NESTED = 64 };
@@ -22,15 +23,15 @@ int hindmost_activity_memory(int64_t *memory, int64_t capacity, int count) {
   return 0;
 }
 
-/* Uses the recorder's instants and MPI totals: no MPI call is active here. */
-static inline int64_t mpi_ns(void) {
-  int64_t sum = 0;
+/* Uses the recorder's instants and totals: no MPI call is active here. */
+static inline int64_t not_local_ns(void) {
+  int64_t sum = injection.total_ns;
   for (int i = 0; i < PHASES; i++) sum += state->phase_ns[i];
   return sum;
 }
 
 static inline void add_activity(int64_t t) {
-  int64_t mpi = mpi_ns();
+  int64_t mpi = not_local_ns();
   activity_ns[activity_now] += (t - activity_since_ns) - (mpi - activity_mpi_ns);
   activity_since_ns = t;
   activity_mpi_ns = mpi;

@@ -13,6 +13,7 @@ import numpy as np
 from hindmost.errors import MissingError
 from hindmost.harness.recorder.bodies import Recording
 from hindmost.harness.recorder.clock import ClockReading, CommonClock, read_clock
+from hindmost.harness.recorder.injection import RankInjection, inject_nothing
 from hindmost.harness.recorder.library import RECORD, SOLVE_END, loaded, refuse_second_recording
 from hindmost.harness.recorder.pattern import MONITOR, MarkPattern
 from hindmost.harness.recorder.state import State
@@ -81,6 +82,8 @@ class Recorder:
         Whether local work is divided into `ACTIVITIES`.
     touched : int
         Records whose memory is made ready before the solve; all of them by default.
+    injection : RankInjection or None
+        Noise to inject while `record` records; None if no rank gets any.
     """
 
     def __init__(
@@ -92,8 +95,10 @@ class Recorder:
         counting: bool = False,
         activities: bool = False,
         touched: int | None = None,
+        injection: RankInjection | None = None,
     ) -> None:
         self._library = loaded()
+        self._injection = injection
         self._state = State(self._library)
         self._ksp = ksp
         self._memory = np.zeros(capacity, RECORD)
@@ -149,6 +154,8 @@ class Recorder:
         """
         refuse_second_recording()
         self._prepare(communicator)
+        if self._injection is not None:
+            self._injection.begin(self._library)
         self._library.hindmost_arm(communicator.py2f())
         try:
             solve()
@@ -157,6 +164,7 @@ class Recorder:
             raise
         finally:
             self._library.hindmost_disarm()
+            inject_nothing(self._library)
         self._library.hindmost_live_finish(0)
         return self._recording(communicator)
 
@@ -229,6 +237,7 @@ class Recorder:
                 if ns
             },
             clock=clock,
+            injecting=self._injection is not None,
             # the rest comes last in files and tables
             activity_names=self._activity_names[1:] + self._activity_names[:1],
             activity_ns=np.roll(self._activity_ns[:marks], -1, axis=1),

@@ -105,17 +105,26 @@ static int prefix_is_chosen(void) {
 
 static int loop_is_open(void);
 
+/* So that each solve that is not recorded counts once, however many ranks take part. */
+static void leave_out(void *ksp, int64_t *count) {
+  MPI_Comm theirs = MPI_COMM_NULL;
+  int rank = 0;
+  ++*count;
+  if (petsc.PetscObjectGetComm && !petsc.PetscObjectGetComm(ksp, &theirs)) PMPI_Comm_rank(theirs, &rank);
+  attached.led += rank == 0;
+}
+
 static void begin_solve(void *ksp) {
   static int64_t chosen, taken;
   copy_text(solve.type, sizeof solve.type, text_of(petsc.KSPGetType, ksp));
   copy_text(solve.prefix, sizeof solve.prefix, text_of(petsc.KSPGetOptionsPrefix, ksp));
   if (!prefix_is_chosen()) { /* one inside it may be */
-    attached.passed++;
+    leave_out(ksp, &attached.passed);
     return;
   }
   solve.number = attached.solves++;
   if (awaiting || stretch || loop_is_open() || taken >= attached.most || chosen++ % attached.every) {
-    attached.skipped++;
+    leave_out(ksp, &attached.skipped);
     solve.skipped_ksp = ksp;
     return;
   }
@@ -199,7 +208,7 @@ static void write_solve(int complete) {
     text_add(&text, "}");
   }
   text_add(&text, "]");
-  end_section(&text, solve.communicator, complete);
+  end_section(&text, solve.communicator, 0, complete);
   solve.ksp = NULL;
 }
 
@@ -302,7 +311,14 @@ static int attached_event_end(int event, int unused, void *a, void *b, void *c, 
 
 /* ---- calls of the program ---- */
 
-int PetscInitialize(int *argc, char ***argv, const char file[], const char help[]) {
+/* A static libpetsc has these as well: its own hold then, and its solves are not seen. */
+#ifdef HINDMOST_LINKED
+#define OF_PETSC __attribute__((weak))
+#else
+#define OF_PETSC
+#endif
+
+OF_PETSC int PetscInitialize(int *argc, char ***argv, const char file[], const char help[]) {
   static int (*real)(int *, char ***, const char *, const char *);
   if (!real) real = petsc_function("PetscInitialize");
   if (!real) return 56; /* PETSC_ERR_SUP; nobody calls this without a libpetsc */
@@ -314,7 +330,7 @@ int PetscInitialize(int *argc, char ***argv, const char file[], const char help[
 /* Forms of which some do not call PetscInitialize where another library could see it. Their arguments
  * are addresses and lengths: eight words are passed on whatever they are. */
 #define STARTS_PETSC(name)                                                                             \
-  int name(void *a, void *b, void *c, void *d, void *e, void *f, void *g, void *h) {                   \
+  OF_PETSC int name(void *a, void *b, void *c, void *d, void *e, void *f, void *g, void *h) {          \
     static int (*real)(void *, void *, void *, void *, void *, void *, void *, void *);                \
     if (!real) real = petsc_function(#name);                                                           \
     if (!real) return 56;                                                                              \
@@ -329,7 +345,7 @@ STARTS_PETSC(petscinitializenoarguments_)
 STARTS_PETSC(petscinitialize_)
 
 /* What monitors do is not part of the method. */
-int KSPMonitor(void *ksp, int64_t iteration, double norm) {
+OF_PETSC int KSPMonitor(void *ksp, int64_t iteration, double norm) {
   static int (*real)(void *, int64_t, double);
   if (!real) real = petsc_function("KSPMonitor");
   if (!real) return 56;

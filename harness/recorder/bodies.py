@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 from hindmost.harness.recorder.clock import CommonClock
 from hindmost.harness.recorder.events import events_of_bodies
 from hindmost.harness.recorder.pattern import MONITOR, Marked, MarkPattern, borders
-from hindmost.harness.runfile.bodies import PHASES, BodyKind, RankBodies
+from hindmost.harness.runfile.bodies import INJECTED, PHASES, BodyKind, RankBodies
 
 NS = 1e-9
+DETOUR = 0
+"""What a record of an injected detour is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +51,8 @@ class Recording:
         Parts of the local work, the last for the rest; empty if not asked for.
     activity_ns : int64 array, shape (mark, activity)
         Their totals at each mark; empty if not asked for.
+    injecting : bool
+        Whether noise was injected into any rank: then there is a phase for it.
     """
 
     records: NDArray[np.void]
@@ -66,6 +70,7 @@ class Recording:
     mpi_seen: bool = True
     activity_names: tuple[str, ...] = ()
     activity_ns: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 0), np.int64))
+    injecting: bool = False
 
     @property
     def marks(self) -> NDArray[np.void]:
@@ -164,7 +169,7 @@ def times_of_bodies(
         phases[:] = 0.0
         phases[:, PHASES.index("unclassified")] = (end - begin) * NS
         events, why_not = None, "MPI calls were not seen"
-    return RankBodies(
+    bodies = RankBodies(
         start=recording.clock.since_zero(begin),
         duration=(end - begin) * NS,
         phase_duration=phases,
@@ -176,6 +181,33 @@ def times_of_bodies(
         solve_time_s=float(recording.end_ns - recording.begin_ns) * NS,
         events=events,
         events_left_out=why_not,
+    )
+    return with_detours(bodies, recording, begin, end) if recording.injecting else bodies
+
+
+def with_detours(
+    bodies: RankBodies, recording: Recording, begin: NDArray[np.int64], end: NDArray[np.int64]
+) -> RankBodies:
+    """Return bodies with the detours that were injected into them, which are a phase.
+
+    Parameters
+    ----------
+    begin, end : int64 array, shape (body,), nanoseconds
+    """
+    detours = recording.records[recording.records["what"] == DETOUR]
+    spent_s = (detours["end_ns"] - detours["begin_ns"]) * NS
+    body = np.searchsorted(begin, detours["begin_ns"], side="right") - 1
+    inside = (body >= 0) & (detours["begin_ns"] < end[np.maximum(body, 0)])
+    sums = np.bincount(body[inside], weights=spent_s[inside], minlength=begin.size)
+    injected = sums.astype(np.float64)  # of no detours at all, numpy returns integers
+    phases = bodies.phase_duration.astype(np.float64)
+    phases[:, PHASES.index("local" if recording.mpi_seen else "unclassified")] -= injected
+    return replace(
+        bodies,
+        phases=(*bodies.phases, INJECTED),
+        phase_duration=np.column_stack((phases, injected)).astype(np.float32),
+        injected=injected,
+        injected_outside_s=float(spent_s[~inside].sum()),
     )
 
 

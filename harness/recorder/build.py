@@ -20,6 +20,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from hindmost.errors import MissingError
@@ -48,6 +49,7 @@ SOURCES = tuple(
         "clock.h",
         "counters.h",
         "fortran.h",
+        "injection.h",
         "live.h",
         "live_line.h",
         "peers.h",
@@ -58,8 +60,27 @@ SOURCES = tuple(
     )
 )
 """The file that is compiled, and what it includes."""
-FLAGS = ("-O2", "-fPIC", "-shared", "-std=gnu11", "-fno-optimize-sibling-calls", "-Wl,-z,lazy")
+FLAGS = ("-O2", "-fPIC", "-std=gnu11", "-fno-optimize-sibling-calls")
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """What the recorder is compiled to.
+
+    Attributes
+    ----------
+    suffix : str
+    flags : tuple of str
+    """
+
+    suffix: str
+    flags: tuple[str, ...]
+
+
+LIBRARY = Form(suffix=".so", flags=(*FLAGS, "-shared", "-Wl,-z,lazy"))
+"""What is loaded before MPI."""
+OBJECT = Form(suffix=".o", flags=(*FLAGS, "-c", "-DHINDMOST_LINKED"))
+"""What is linked into programs where nothing can be loaded before MPI."""
 
 DIGITS = 16
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
@@ -90,7 +111,7 @@ def open_recorder() -> Iterator[str]:
         os.close(handle)
 
 
-def recorder_library(mpicc: str = "") -> Path:
+def recorder_library(mpicc: str = "", form: Form = LIBRARY) -> Path:
     """Return the compiled recorder for an MPI, compiling it where need be.
 
     The file's name has two digests. The first is that of the source, the compiler's own account of
@@ -101,6 +122,7 @@ def recorder_library(mpicc: str = "") -> Path:
     ----------
     mpicc : str
         MPI's C compiler; by default that of this environment.
+    form : Form
 
     Raises
     ------
@@ -116,7 +138,7 @@ def recorder_library(mpicc: str = "") -> Path:
     failed = None
     for find in (cache_folder, private_folder):
         try:
-            return library_in(find(NAME), mpicc)
+            return library_in(find(NAME), mpicc, form)
         except OSError as error:  # the disk of the cache is full, or read only
             failed = error
     raise MissingError(
@@ -125,20 +147,21 @@ def recorder_library(mpicc: str = "") -> Path:
     ) from failed
 
 
-def library_in(folder: Path, mpicc: str) -> Path:
+def library_in(folder: Path, mpicc: str, form: Form) -> Path:
     """Return the compiled recorder in a folder, whole; raises an OSError if it cannot be there."""
-    known = remembered(folder, mpicc)
+    known = remembered(folder, mpicc, form)
     if known is not None:
         return known
     shown = ask(mpicc, "-show")
     libmpi = libmpi_path(shown)
     identity = digest_of(
-        "\n".join((source_text(), " ".join(FLAGS), shown, ask(mpicc, "--version"), libmpi))
+        "\n".join((source_text(), " ".join(form.flags), shown, ask(mpicc, "--version"), libmpi))
     )
     with one_at_a_time(folder / "lock"):
-        library = found_in(folder, identity) or compile_recorder(mpicc, folder, identity)
+        library = found_in(folder, identity, form)
+        library = library or compile_recorder(mpicc, folder, identity, form)
         with suppress(OSError):  # the next process asks the compiler again
-            remember(folder, mpicc, library, libmpi)
+            remember(folder, mpicc, form, library, libmpi)
     return library
 
 
@@ -147,9 +170,9 @@ def digest_of(identity: str) -> str:
     return hashlib.sha256(identity.encode()).hexdigest()[:DIGITS]
 
 
-def found_in(folder: Path, identity: str) -> Path | None:
+def found_in(folder: Path, identity: str, form: Form) -> Path | None:
     """Return the library of an identity that is whole; others of it are removed."""
-    for path in sorted(folder.glob(f"{NAME}-{identity}-*.so")):
+    for path in sorted(folder.glob(f"{NAME}-{identity}-*{form.suffix}")):
         if is_whole(path):
             return path
         with suppress(OSError):
@@ -187,36 +210,36 @@ def source_text() -> str:
     return "".join(source.read_text() for source in SOURCES)
 
 
-def note(folder: Path, mpicc: str) -> Path:
+def note(folder: Path, mpicc: str, form: Form) -> Path:
     """Return where it is noted which library serves a compiler, as that compiler is now."""
     found = shutil.which(mpicc)
     changed = Path(found).resolve().stat().st_mtime_ns if found else 0
-    identity = "\n".join((source_text(), " ".join(FLAGS), mpicc, str(changed)))
+    identity = "\n".join((source_text(), " ".join(form.flags), mpicc, str(changed)))
     return folder / f"{digest_of(identity)}.json"
 
 
-def remember(folder: Path, mpicc: str, library: Path, libmpi: str) -> None:
+def remember(folder: Path, mpicc: str, form: Form, library: Path, libmpi: str) -> None:
     """Note which library serves a compiler, so that other ranks need not run it."""
     changed = Path(libmpi).stat().st_mtime_ns if libmpi else 0
     _, identity, contents = library.stem.split("-")
     noted = {"identity": identity, "contents": contents, "libmpi": libmpi, "changed": changed}
-    write_whole(note(folder, mpicc), json.dumps(noted))
+    write_whole(note(folder, mpicc, form), json.dumps(noted))
 
 
-def remembered(folder: Path, mpicc: str) -> Path | None:
+def remembered(folder: Path, mpicc: str, form: Form) -> Path | None:
     """Return the library that serves a compiler, None if it or its libmpi is not as it was.
 
     A note only has digests: it cannot lead out of the folder.
     """
     try:
-        noted = json.loads(read_regular(note(folder, mpicc)))
+        noted = json.loads(read_regular(note(folder, mpicc, form)))
         identity, contents, libmpi = (str(noted[key]) for key in ("identity", "contents", "libmpi"))
         same = not libmpi or Path(libmpi).stat().st_mtime_ns == noted["changed"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
     if not same or not re.fullmatch(r"[0-9a-f]+-[0-9a-f]+", f"{identity}-{contents}"):
         return None
-    library = folder / f"{NAME}-{identity}-{contents}.so"
+    library = folder / f"{NAME}-{identity}-{contents}{form.suffix}"
     return library if is_whole(library) else None
 
 
@@ -251,11 +274,11 @@ def one_at_a_time(lock: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def compile_recorder(mpicc: str, folder: Path, identity: str) -> Path:
+def compile_recorder(mpicc: str, folder: Path, identity: str, form: Form) -> Path:
     """Compile under another name, and give the library its own when it is whole and on the disk."""
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        built = Path(scratch) / "recorder.so"
-        command = [mpicc, *FLAGS, "-o", str(built), str(SOURCES[0])]
+        built = Path(scratch) / f"recorder{form.suffix}"
+        command = [mpicc, *form.flags, "-o", str(built), str(SOURCES[0])]
         answer = subprocess.run(command, capture_output=True, text=True, check=False)
         if answer.returncode != 0:
             full = shutil.disk_usage(folder).free < LEAST_ROOM
@@ -268,7 +291,7 @@ def compile_recorder(mpicc: str, folder: Path, identity: str) -> Path:
         with built.open("rb") as file:
             contents = hashlib.file_digest(file, "sha256").hexdigest()[:CONTENT_DIGITS]
         sync_file(built)
-        library = folder / f"{NAME}-{identity}-{contents}.so"
+        library = folder / f"{NAME}-{identity}-{contents}{form.suffix}"
         built.replace(library)
     sync_folder(folder)
     return library

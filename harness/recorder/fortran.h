@@ -3,7 +3,26 @@
  * Open MPI's Fortran bindings call PMPI in C, past the wrappers. So PMPI's names are defined here too:
  * a call whose return address lies in a library of bindings goes to the wrapper, any other to MPI. The
  * libraries are looked up when a program to which hindmost is attached begins, and in no other. A return
- * address tells who calls only if no call of the recorder becomes a jump: -fno-optimize-sibling-calls. */
+ * address tells who calls only if no call of the recorder becomes a jump: -fno-optimize-sibling-calls.
+ *
+ * A recorder that is linked into a program leaves PMPI's names alone: a static libmpi defines them. */
+
+#ifdef HINDMOST_LINKED
+
+/* The table of hindmost.f90, if the program has it; see there. */
+extern void *hindmost_calls[4] __attribute__((weak));
+
+static void find_bindings(void) {}
+
+__attribute__((constructor)) static void fill_table(void) {
+  if (!hindmost_calls) return;
+  hindmost_calls[0] = (void *)hindmost_iteration;
+  hindmost_calls[1] = (void *)hindmost_phase_begin;
+  hindmost_calls[2] = (void *)hindmost_phase_end;
+  hindmost_calls[3] = (void *)hindmost_work;
+}
+
+#else
 
 enum { MOST_BINDINGS = 8 };
 
@@ -73,3 +92,5 @@ PASSED_ON(Abort, (MPI_Comm communicator, int code), (communicator, code))
 
 /* The bindings jump to this one, so that its return address says nothing: every call of it is a mark. */
 int PMPI_Pcontrol(const int level, ...) { return note_pcontrol(level); }
+
+#endif

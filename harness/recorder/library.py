@@ -24,7 +24,8 @@ RECORD = np.dtype(
         ("count", "u2"),
     ]
 )
-"""One record: an interval of MPI (``what`` < 0) or an instant that a letter names (> 0).
+"""One record: an interval of MPI (``what`` < 0), an injected detour (0), or an instant that a
+letter names (> 0).
 
 ``flags`` are those of `Flag`; ``count`` is of collectives that the call started or completed.
 """

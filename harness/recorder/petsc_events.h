@@ -29,6 +29,7 @@ static int64_t norms_seen;
 int hindmost_arm(MPI_Fint communicator);
 void hindmost_disarm(void);
 
+#include "injection.h"
 #include "activities.h"
 
 static void begin_events(void) {
@@ -121,6 +122,7 @@ int hindmost_event_begin(int event, int unused, void *a, void *b, void *c, void 
     inner_depth = 0;
   } else {
     if (w->begin_mark && own_work()) mark(w->begin_mark, 0);
+    if (injection.due && w->is_inner && own_work()) take_detour();
     inner_depth += w->is_inner | w->is_solve;
   }
   return 0;
@@ -165,7 +167,12 @@ int hindmost_monitor(void *ksp, int iteration, double norm, void *context) {
   if (!own_work()) return 0;
   state->iteration = iteration;
   state->residual_norm = norm;
+  if (injection.due) take_detour();
   if (monitor_mark) mark(monitor_mark, iteration);
+  if (iteration > injection.iteration) {
+    injection.iteration = iteration;
+    injection.due = injection.law;
+  }
   if (norm_memory && norms_seen++ < MOST_NORMS) norm_memory[norms_seen - 1] = norm;
   if (live.on) live_step(iteration, norm, read_ns, NULL); /* the last record's time: close enough, and free */
   return 0;

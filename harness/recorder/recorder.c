@@ -20,8 +20,10 @@ enum phase { HALO, WAIT, POST, OTHER, PHASES };
  * it completed a collective while an earlier one is still pending. */
 enum flag { INCOMPLETE = 1, PART = 2, ALONE = 4, LATE = 8 };
 
-/* An interval of MPI (what < 0: minus one less the call's number) or an instant in the stream of
- * PETSc events (what > 0: the letter of a mark; the end of a monitor's mark is its iteration). */
+/* An interval of MPI (what < 0: minus one less the call's number), a detour that was injected (0), or an
+ * instant in the stream of PETSc events (what > 0: the letter of a mark; the end of a monitor's mark is
+ * its iteration). */
+enum { DETOUR = 0 };
 struct record {
   int64_t begin_ns, end_ns;
   int32_t what;
@@ -190,6 +192,7 @@ int hindmost_arm(MPI_Fint communicator) {
   state->begin_ns = state->end_ns = now();
   state->iteration = 0;
   state->residual_norm = 0.0;
+  begin_injection();
   begin_events();
   if (live.on) live_zero(state->begin_ns);
   state->armed = 1;

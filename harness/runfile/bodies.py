@@ -14,6 +14,9 @@ PHASES = ("halo", "wait", "post", "unclassified", "local")
 ``unclassified`` is time in MPI calls of no known kind.
 """
 
+INJECTED = "injected"
+"""The phase of noise that was put in on purpose, last of all; only runs with such noise have it."""
+
 EARLIER_PHASES = ("halo", "wait", "post", "local")
 """Phases of files before version 3, in which unclassified MPI time is part of ``local``."""
 
@@ -101,6 +104,10 @@ class RankBodies:
     activity_duration : float32 array, shape (body, activity), or None
         Local work by activity, in the order of ``activities``; None unless requested.
     activities : tuple of str
+    injected : float64 array, shape (body,), or None
+        Time in injected detours, also a phase; None if no rank was to have any.
+    injected_outside_s : float
+        The same before the first body, after the last, and in restarts.
     """
 
     start: NDArray[np.float64]
@@ -119,13 +126,21 @@ class RankBodies:
     events_left_out: str = ""
     activity_duration: NDArray[np.float32] | None = None
     activities: tuple[str, ...] = ()
+    injected: NDArray[np.float64] | None = None
+    injected_outside_s: float = 0.0
 
     def first(self, bodies: int) -> RankBodies:
         """Return the first bodies only; later ones become part of the lead-out."""
         restarts = int(np.count_nonzero(self.position[1:bodies] == 0))
         left_out = self.duration[bodies:].sum() + self.restart_duration[restarts:].sum()
+        injected, outside_s = self.injected, self.injected_outside_s
+        if injected is not None:
+            outside_s += float(injected[bodies:].sum())
+            injected = injected[:bodies]
         return replace(
             self,
+            injected=injected,
+            injected_outside_s=outside_s,
             start=self.start[:bodies],
             duration=self.duration[:bodies],
             phase_duration=self.phase_duration[:bodies],

@@ -33,6 +33,7 @@ TOGETHER = (
     ),
     ("every_transfer", "every_transfer_charged"),
     ("load_before", "load_after"),
+    ("injected", "injected_outside"),
     ("epoch", "edge_epoch"),
     ("block_place", "block_load", "block_owner", "block_epoch"),
     ("count_total", "count_most", "phase_least", "profile_count"),

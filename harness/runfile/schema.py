@@ -202,6 +202,22 @@ VARIABLES = (
         optional=True,
     ),
     Variable(
+        name="injected",
+        dimensions=("iteration", "rank"),
+        type="f8",
+        units="s",
+        long_name="time in detours that were injected into a body, as the phase of that name",
+        optional=True,
+    ),
+    Variable(
+        name="injected_outside",
+        dimensions=("rank",),
+        type="f8",
+        units="s",
+        long_name="time in injected detours before the first body, after the last, and in restarts",
+        optional=True,
+    ),
+    Variable(
         name="edge_source",
         dimensions=("edge",),
         type="i4",

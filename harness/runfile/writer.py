@@ -45,6 +45,7 @@ BY_ROW = (
     "event_work",
     "event_duration",
     "activity_duration",
+    "injected",
     *COUNTS,
     "phase_cpu",
 )
@@ -251,6 +252,7 @@ def gather_into(
             "lead_in": bodies.lead_in_s,
             "lead_out": bodies.lead_out_s,
             "solve_time": bodies.solve_time_s,
+            **({} if bodies.injected is None else {"injected_outside": bodies.injected_outside_s}),
         }
     )
     if target is not None and per_rank is not None:

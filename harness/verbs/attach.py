@@ -10,14 +10,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from hindmost.errors import HindmostError, MissingError, UsageError
+from hindmost.errors import MissingError, UsageError
 from hindmost.files import write_whole
-from hindmost.harness.attach.environment import export_lines, variables
+from hindmost.harness.attach.environment import export_lines, link_words, variables
 from hindmost.harness.attach.outcome import Outcome, problem, read_outcome
 from hindmost.harness.attach.program import end_as, hold_signals, release_signals, run_program
 from hindmost.harness.launch import assigned_rank
-from hindmost.harness.recorder.build import recorder_library
-from hindmost.output import warn, warn_lines, write_lines
+from hindmost.harness.recorder.build import OBJECT, recorder_library
+from hindmost.output import warn, write_lines
 
 SETTINGS_SUFFIX = ".settings"
 LONGEST_CONVERSION_S = 120.0
@@ -31,11 +31,12 @@ examples:
   mpiexec -n 4 hindmost attach --out runs --iterate-at MPI_Allreduce -- ./app
   eval "$(hindmost attach --print-env --out runs)"; mpiexec -n 4 ./app
   hindmost attach --convert runs
+  mpicc -static app.c $(hindmost attach --print-link)
 
-The program must be dynamically linked. Of a PETSc program every outermost KSPSolve is recorded. Of
-another MPI program the iterations between marks are: MPI_Pcontrol(1), HINDMOST_ITERATION() of
-hindmost.h, or the calls of --iterate-at. The exit status is the program's; it is 4 if that was 0
-and nothing could be recorded.
+The program must be dynamically linked, or have the recorder in it (--print-link). Of a PETSc
+program every outermost KSPSolve is recorded. Of another MPI program the iterations between marks
+are: MPI_Pcontrol(1), HINDMOST_ITERATION() of hindmost.h, or the calls of --iterate-at. The exit
+status is the program's; it is 4 if that was 0 and nothing could be recorded.
 """
 
 
@@ -76,7 +77,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--print-env", action="store_true", help="print the environment for a script of your own"
     )
     parser.add_argument(
-        "--print-include", action="store_true", help="print the folder of hindmost.h"
+        "--print-include",
+        action="store_true",
+        help="print the folder of hindmost.h and hindmost.f90",
+    )
+    parser.add_argument(
+        "--print-link",
+        action="store_true",
+        help="print what links the recorder into a program that cannot be preloaded",
     )
     parser.add_argument(
         "--convert",
@@ -92,6 +100,9 @@ def perform(arguments: argparse.Namespace) -> int:
         from hindmost.harness import attach
 
         write_lines(str(Path(attach.__file__).resolve().parent))
+        return 0
+    if arguments.print_link:
+        write_lines(" ".join(link_words(recorder_library(arguments.mpicc, OBJECT))))
         return 0
     if arguments.convert is not None:
         return convert_left(arguments.convert, arguments.out)
@@ -178,7 +189,7 @@ def record(arguments: argparse.Namespace, program: list[str]) -> int:
         release_signals(blocked)
     if status:
         wait_for_first(found)
-    failed = finish(found, arguments, Path(program[0]).name)
+    failed = finish(found, arguments, Path(program[0]).name, status)
     return end_as(status) if status else failed
 
 
@@ -187,40 +198,37 @@ def wait_for_first(found: Outcome) -> None:
 
     A launcher ends all ranks when one has ended with an error, rank 0 in the middle of it.
     """
+    others = [each.folder for each in found.processes if each.finished and each.rank]
     deadline = time.monotonic() + LONGEST_CONVERSION_S
-    while any(folder.exists() for folder in found.others) and time.monotonic() < deadline:
+    while any(folder.exists() for folder in others) and time.monotonic() < deadline:
         time.sleep(0.05)
 
 
-def finish(found: Outcome, arguments: argparse.Namespace, program: str) -> int:
-    """Convert what was recorded, and say what was not, on rank 0; return 0 or a status."""
-    if not found.folders and assigned_rank().rank > 0:
-        return 0
-    reason = problem(found, program, arguments.only)
+def finish(found: Outcome, arguments: argparse.Namespace, program: str, status: int) -> int:
+    """Convert what was recorded and say what was not; return 0 or a status.
+
+    Rank 0 does this if the program ended MPI, otherwise the rank that ends last.
+    """
+    from hindmost.harness.attach.after import convert_and_report, convert_last, note_status
+
+    reason = problem(found, program)
     if reason:
-        warn(reason)
-        for folder in found.folders if not found.sections else ():
-            shutil.rmtree(folder, ignore_errors=True)
-        return MissingError.exit_status
-    if found.lost:
-        warn(
-            f"The records on rank 0 are cut off: {found.lost}. Free some space in {arguments.out}."
-        )
-    for folder in found.folders:
-        try:
-            report(folder, arguments.out)
-        except HindmostError as error:
-            warn(f"{folder} is kept, but no run file was written: {error}")
-            return error.exit_status
-    return 0
-
-
-def report(folder: Path, out: Path) -> None:
-    """Convert a raw folder and name the run files."""
-    from hindmost.harness.attach.convert import convert
-
-    files = convert(folder, out, report=warn)
-    warn_lines(*(f"hindmost: recorded {file}" for file in files))
+        if assigned_rank().rank <= 0:
+            warn(reason)
+        return MissingError.exit_status if assigned_rank().rank <= 0 else 0
+    worst = 0
+    for process in found.processes:
+        note_status(process, status)
+        if process.lost:
+            warn(
+                f"The records on rank {process.rank} are cut off: {process.lost}. Free some space "
+                f"in {arguments.out}."
+            )
+        if not process.finished:
+            worst = max(worst, convert_last(process, arguments.out))
+        elif process.rank == 0:
+            worst = max(worst, convert_and_report(process.folder, arguments.out))
+    return worst
 
 
 def convert_left(folder: Path, out: Path | None) -> int:

@@ -12,6 +12,8 @@ from hindmost.harness.krylov.solvers import SOLVERS
 from hindmost.harness.krylov.solvers.generic import OTHERS
 from hindmost.harness.recorder.attach import ACTIVITIES
 from hindmost.harness.recorder.counters import CounterUse
+from hindmost.harness.recorder.injection import EXAMPLES as EXAMPLE_LAWS
+from hindmost.harness.recorder.injection import OPTION, read_law
 from hindmost.harness.verbs.campaign import (
     add_order_arguments,
     add_record_arguments,
@@ -33,6 +35,7 @@ examples:
   mpiexec -n 2 hindmost run laplacian-1d --solver cg --rtol 1e-8 --out runs -- -pc_type gamg
   mpiexec -n 2 hindmost run laplacian-1d --solver cg --iterations 200000 --live --out runs
   mpiexec -n 64 hindmost run laplacian-1d --solver cg --keep 5% --out runs
+  mpiexec -n 2 hindmost run laplacian-1d --solver cg --inject exponential:mean=50us --out runs
 
 PETSc options follow '--'. Run files are named WORKLOAD-SOLVER-pRANKS-N.h5; an existing file is
 never overwritten.
@@ -135,6 +138,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help=f"split the local work of every iteration into {', '.join(ACTIVITIES)} and other",
     )
+    parser.add_argument(
+        OPTION,
+        metavar="LAW",
+        help="inject noise into every recorded solve, a detour of random length in every iteration "
+        f"of every rank: {', '.join(EXAMPLE_LAWS.values())} (detours of 'hindmost probe noise'); "
+        "add ',ranks=0,2-5' for some ranks, and ',asleep' for detours that leave the core to "
+        "others; --seed chooses the noise as well",
+    )
     add_record_arguments(parser, live="the iterations of all ranks")
 
 
@@ -172,6 +183,7 @@ def experiment_of(arguments: argparse.Namespace) -> KrylovExperiment:
         rtol=arguments.rtol,
         atol=arguments.atol,
         activities=arguments.activities,
+        injection=None if arguments.inject is None else read_law(arguments.inject),
     )
 
 

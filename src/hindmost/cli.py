@@ -28,6 +28,7 @@ VERBS = {
     ),
     "fit": ("hindmost.analysis.verbs.fit", "fit noise models to run files"),
     "predict": ("hindmost.analysis.verbs.predict", "predict the time of a later solve"),
+    "whatif": ("hindmost.analysis.verbs.whatif", "replay a solve on another machine"),
     "scale": ("hindmost.analysis.verbs.scale", "fit scaling models to kernels and rank them"),
     "history": ("hindmost.analysis.verbs.history", "find changes in nightly results"),
     "compare": ("hindmost.analysis.verbs.compare", "compare two sets of results"),
@@ -73,6 +74,10 @@ exit status:
   141  the reader of the output went away, as in '| head'
   143  terminated (TERM)
 """
+
+
+SubParsers = argparse._SubParsersAction
+"""Verbs below a command; argparse has no public way to them."""
 
 
 class Verb(Protocol):
@@ -123,6 +128,31 @@ def main(words: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
     words = list(sys.argv[1:] if words is None else words)
     words, petsc_options = split_petsc_options(words)
+    parser, verb, words = parser_of(words)
+    arguments = parser.parse_args(words)
+    if arguments.version:
+        from hindmost import __version__
+
+        write_lines(f"hindmost {__version__}")
+        return 0
+    if verb is None:
+        parser.print_help()
+        return 2
+    if petsc_options and arguments.verb not in ("run", "attach"):
+        raise UsageError("What follows '--' is for 'run' and 'attach' only; remove it.")
+    arguments.petsc_options = arguments.program = tuple(petsc_options)
+    announce(tell_compilation)
+    convert_what_waits(arguments)
+    return verb.perform(arguments)
+
+
+def parser_of(words: Sequence[str]) -> tuple[Parser, Verb | None, list[str]]:
+    """Return the parser for a command line, the module of its verb, and the words to parse.
+
+    Only the verb in question is imported. The second word of a verb of two words, as in ``run
+    adaptive``, is taken off the command line.
+    """
+    words = list(words)
     parser = Parser(
         prog="hindmost",
         description="Measure and model where parallel iterations lose time.",
@@ -146,21 +176,19 @@ def main(words: Sequence[str] | None = None) -> int:
             verb = load(module)
             verb.add_arguments(sub)
             parser.called = sub.prog
-    arguments = parser.parse_args(words)
-    if arguments.version:
-        from hindmost import __version__
+    return parser, verb, words
 
-        write_lines(f"hindmost {__version__}")
-        return 0
-    if verb is None:
-        parser.print_help()
-        return 2
-    if petsc_options and arguments.verb not in ("run", "attach"):
-        raise UsageError("What follows '--' is for 'run' and 'attach' only; remove it.")
-    arguments.petsc_options = arguments.program = tuple(petsc_options)
-    announce(tell_compilation)
-    convert_what_waits(arguments)
-    return verb.perform(arguments)
+
+def help_of(words: Sequence[str]) -> str:
+    """Return what ``hindmost VERB --help`` prints; ``words`` is the verb, of one word or two."""
+    parser, _, rest = parser_of(words)
+    return parsers_of_verbs(parser)[rest[0]].format_help()
+
+
+def parsers_of_verbs(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """Return the parsers below a parser, by name."""
+    below = (each.choices for each in parser._actions if isinstance(each, SubParsers))
+    return dict(next(below, {}))
 
 
 def convert_what_waits(arguments: argparse.Namespace) -> None:

@@ -3,52 +3,34 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from tests.conftest import ROOT, Ranks
+from tests.programs.attaching import (
+    ATTACH,
+    DEEP,
+    alone,
+    attached,
+    close_books,
+    compiled,
+    shared_petsc,
+)
 
 import hindmost
 from hindmost.harness.attach import outcome
-from hindmost.harness.attach.raw import Frame, read_program
-from hindmost.harness.runfile.reader import Run
 from hindmost.harness.stack import current_stack
 
 pytestmark = pytest.mark.mpi
-
-PROGRAMS = ROOT / "tests" / "programs"
-ATTACH = ROOT / "harness" / "attach"
-FIND_PETSC = (
-    "import petsc4py; petsc4py.init(); import petsc4py.PETSc;"
-    "from hindmost.harness.recorder.attach import libpetsc_path; print(libpetsc_path())"
-)
-DEEP = (
-    *("-deep_ksp_type", "fgmres", "-deep_pc_type", "ksp"),
-    *("-deep_ksp_ksp_type", "cg", "-deep_ksp_pc_type", "jacobi", "-deep_ksp_ksp_max_it", "3"),
-)
-
-
-def compiled(folder: Path, name: str, *words: str | Path) -> Path:
-    """Compile one of the programs with the stack's mpicc."""
-    program = folder / name
-    command = [current_stack().mpicc, "-o", program, PROGRAMS / f"{name}.c", *words]
-    subprocess.run(command, check=True, timeout=120)
-    return program
 
 
 @pytest.fixture(scope="module")
 def solves(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a program that solves with PETSc."""
-    asked = subprocess.run(
-        [sys.executable, "-c", FIND_PETSC], capture_output=True, text=True, check=True
-    )
-    petsc = Path(asked.stdout.split()[-1])
+    petsc = shared_petsc()
     folder = tmp_path_factory.mktemp("petsc")
     return compiled(folder, "solves", petsc, f"-Wl,-rpath,{petsc.parent}")
 
@@ -59,38 +41,6 @@ def loop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # As old compilers do: then weak symbols are hardest to find at run time.
     fixed = ("-fno-pie", "-no-pie")
     return compiled(tmp_path_factory.mktemp("mpi"), "loop", f"-I{ATTACH}", *fixed)
-
-
-def fortran_compiler() -> str:
-    """Return the stack's Fortran compiler for MPI; skip where there is none."""
-    compiler = shutil.which("mpifort", path=str(Path(current_stack().mpicc).parent))
-    if compiler is None or shutil.which("gfortran") is None:
-        pytest.skip("no gfortran, or the MPI has no compiler for Fortran (MPICH's wheel has none)")
-    return compiler
-
-
-def compiled_fortran(folder: Path, *words: str | Path) -> Path:
-    """Compile sources of Fortran with the stack's MPI."""
-    program = folder / "fortran"
-    flags = ("-cpp", "-w", "-fallow-argument-mismatch", "-J", str(folder))
-    command: list[str | Path] = [fortran_compiler(), *flags, "-o", program, *words]
-    subprocess.run(command, check=True, timeout=120)
-    return program
-
-
-BINDINGS = pytest.mark.parametrize("binding", ["MPI", "F08", "MPIF"])
-"""``use mpi``, ``use mpi_f08`` and ``include 'mpif.h'``."""
-
-
-def attached(run: Run) -> dict[str, Any]:
-    """Return what a run says of the program."""
-    said: dict[str, Any] = run.header.spec["attached"]
-    return said
-
-
-def close_books(run: Run) -> None:
-    parts = run.lead_in + run.durations.sum(axis=0) + run.restart_durations.sum(axis=0)
-    np.testing.assert_allclose(parts + run.lead_out, run.solve_time, atol=1e-6, rtol=0)
 
 
 def test_solves_of_a_petsc_program(solves: Path, ranks: Ranks, tmp_path: Path) -> None:
@@ -170,55 +120,6 @@ def test_a_loop_with_marks(
         assert attached(run)["work"] == 2 * sum(1000 + step for step in range(19))
         bare = subprocess.run([loop, marks], capture_output=True, text=True, check=True)
         assert bare.stderr == ""
-
-
-@BINDINGS
-def test_a_loop_in_fortran(binding: str, ranks: Ranks, tmp_path: Path) -> None:
-    module = binding != "MPI"  # the other marks are those of MPI_Pcontrol
-    words: tuple[str | Path, ...] = ("-DMODULE", ATTACH / "hindmost.f90") if module else ()
-    program = compiled_fortran(tmp_path, f"-D{binding}", *words, PROGRAMS / "loop_fortran.F90")
-    done = ranks(2, "attach", "--out", "runs", "--", program)
-    assert done.returncode == 0, done.stderr
-    (path,) = (tmp_path / "runs").glob("*")
-    run = hindmost.open(path)
-    assert run.durations.shape == (19, 2)
-    assert run.header.complete
-    assert (run.phase("halo") > 0).all()
-    assert (run.phase("wait") > 0).all()
-    assert run.phase("unclassified").sum() == 0
-    assert sorted(zip(run.edges.source, run.edges.target, strict=True)) == [(0, 1), (1, 0)]
-    close_books(run)
-    if module:
-        assert (run.phase("stencil") > 0).all()
-        assert attached(run)["work"] == 2 * sum(1001 + step for step in range(19))
-        bare = subprocess.run([program], capture_output=True, text=True, check=True)
-        assert bare.stderr == ""
-
-
-@BINDINGS
-def test_every_call_from_fortran_is_seen(binding: str, tmp_path: Path) -> None:
-    source = PROGRAMS / "calls_fortran.F90"
-    program = compiled_fortran(tmp_path, f"-D{binding}", source)
-    printed = alone("--print-env", "--out", "runs", folder=tmp_path)
-    assert printed.returncode == 0, printed.stderr
-    subprocess.run(["sh", "-ec", f"{printed.stdout}\n{program}"], check=True, cwd=tmp_path)
-    (folder,) = (tmp_path / "runs").glob("*.raw")
-    rank = read_program(folder).first
-    (section,) = rank.sections
-    calls = -1 - section.array(Frame.RECORDS)["what"]
-    seen = Counter(rank.program.call_names[call] for call in calls if call >= 0)
-    between_marks = source.read_text().split("Pcontrol(1)")[1]
-    asked = Counter(re.findall(r"call (MPI_\w+)", between_marks))
-    del asked["MPI_Buffer_attach"]  # it returns at once
-    assert seen == asked
-
-
-def alone(*words: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run the verb without a launcher."""
-    command = [Path(sys.prefix) / "bin" / "hindmost", "attach", *words]
-    return subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=120, cwd=folder
-    )
 
 
 @pytest.mark.parametrize(
@@ -330,32 +231,9 @@ def test_the_examples(tmp_path: Path) -> None:
     assert attached(solver)["solves"] == 2
 
 
-def test_the_example_in_fortran(tmp_path: Path) -> None:
-    include = alone("--print-include", folder=tmp_path).stdout.strip()
-    source = ROOT / "examples" / "attach" / "heat.f90"
-    program = compiled_fortran(tmp_path, "-O2", f"{include}/hindmost.f90", source)
-    heat = alone("--out", "runs", "--", program, folder=tmp_path)
-    assert heat.returncode == 0, heat.stderr
-    assert heat.stdout == "largest change in the last step: 4.840E-04\n"
-    run = hindmost.open(tmp_path / "runs" / "fortran-loop-p1-0.h5")
-    assert len(run.durations) == 500
-    assert attached(run)["work"] == 500 * 20000
-    assert (run.phase("stencil") > 0).all()
-
-
 def test_messages_name_the_cause() -> None:
-    said = outcome.problem(outcome.Outcome(), "app", None)
-    assert "statically linked" in said
+    assert "statically linked" in outcome.problem(outcome.Outcome(), "app")
     foreign = outcome.Outcome(loaded=True, foreign=("/a/libmpi.so.12", "/b/libmpi.so.40"))
-    assert "/a/libmpi.so.12 and /b/libmpi.so.40" in outcome.problem(foreign, "app", None)
-    passed = outcome.Outcome(loaded=True, started=True, ended=True, passed=3)
-    said = outcome.problem(passed, "app", "ice_")
-    assert "none of 3 solves of app, inner ones included, has the options prefix 'ice_'" in said
-    petsc = outcome.Outcome(loaded=True, started=True, ended=True, petsc="3.18.5")
-    assert "no KSPSolve was seen" in outcome.problem(petsc, "app", None)
-    own = outcome.Outcome(loaded=True, started=True, ended=True, solves=2, skipped=2)
-    assert "app made 2 solves, all inside recordings of its own" in outcome.problem(
-        own, "app", None
-    )
+    assert "/a/libmpi.so.12 and /b/libmpi.so.40" in outcome.problem(foreign, "app")
     failed = outcome.Outcome(loaded=True, failed="/full: No space left on device")
-    assert "/full: No space left on device" in outcome.problem(failed, "app", None)
+    assert "/full: No space left on device" in outcome.problem(failed, "app")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hindmost.analysis.runs.configuration import GROWS, configuration
+from hindmost.analysis.runs.configuration import GROWS, configuration, injected_noise
 from hindmost.analysis.runs.efficiency.of_run import RunEfficiencies, efficiencies_of
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.ranks.computation import ComputationScaling
@@ -165,8 +165,10 @@ def title_of(kind: str, run: Run) -> str:
             f"{a_rank:,.0f} unknowns per rank, " if kind == "weak" else f"{unknowns:,} unknowns, "
         )
     restart = f", restart {header.restart}" if header.restart else ""
+    noise = injected_noise(run)
+    noise = f", injected noise {noise}" if noise else ""
     scaling = "" if kind == "none" else f" ({SCALING[kind]})"
     return (
         f"{header.solver} on {header.workload}: {size}{header.iterations} iterations"
-        f"{restart}{scaling}"
+        f"{restart}{noise}{scaling}"
     )

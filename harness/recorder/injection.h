@@ -1,0 +1,103 @@
+/* Injected noise: detours that a rank takes on purpose, to disturb what is recorded. Included once, by
+ * petsc_events.h.
+ *
+ * An iteration has one point at which a detour may be taken. In a solve the point is due when the monitor
+ * was called with the number of an iteration for the first time. It comes at the begin of the next matrix
+ * product or preconditioner of the solver itself; if there is none, at the next call of the monitor. So K
+ * iterations have K points. Bodies that only fill or drain a pipeline have none, and a few points lie
+ * outside of bodies: in restarts of PGMRES, and before the first body of PIPEBCGS.
+ *
+ * The draws depend on nothing but the stream (of seed, repeat and rank) and the number of the point, so
+ * they are the same in every run. injection.py repeats them. */
+#include <errno.h>
+
+enum injection_law { NO_DETOURS, EXPONENTIAL, FIXED, TIMED };
+
+static struct {
+  int32_t law, asleep;
+  uint64_t stream;
+  double length_ns, probability;
+  const int64_t *start_ns, *each_ns; /* TIMED: detours in the order of time, */
+  int64_t detours, span_ns, first_ns; /* repeated every span; the recording begins at first_ns in it */
+  int64_t next;                       /* TIMED: number of the next detour, over all repetitions */
+  int64_t points, total_ns;           /* so far in this stretch */
+  int32_t due, iteration;             /* iteration: of the last point */
+} injection;
+
+static void begin_injection(void) {
+  injection.points = injection.total_ns = injection.next = 0;
+  injection.due = 0;
+  injection.iteration = -1;
+  while (injection.next < injection.detours && injection.start_ns[injection.next] < injection.first_ns)
+    injection.next++;
+}
+
+/* Injects nothing (law 0), or detours of a law, from the next stretch on. The arrays must outlive it. */
+void hindmost_inject(int law, int asleep, uint64_t stream, double length_ns, double probability,
+                     const int64_t *start_ns, const int64_t *each_ns, int64_t detours, int64_t span_ns,
+                     int64_t first_ns) {
+  injection.law = law;
+  injection.asleep = asleep;
+  injection.stream = stream;
+  injection.length_ns = length_ns;
+  injection.probability = probability;
+  injection.start_ns = start_ns;
+  injection.each_ns = each_ns;
+  injection.detours = detours;
+  injection.span_ns = span_ns;
+  injection.first_ns = first_ns;
+  begin_injection();
+}
+
+/* A number from 0 to below 1; splitmix64 of a counter. */
+static double injection_draw(int64_t number) {
+  uint64_t z = injection.stream + ((uint64_t)number + 1) * 0x9E3779B97F4A7C15u;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
+}
+
+/* The negative logarithm of a number above 0, to a double's accuracy. Its mantissa m lies between the
+ * roots of 1/2 and of 2, and log m = 2 atanh((m - 1) / (m + 1)). The program may have no libm. */
+static double minus_log(double x) {
+  union { double x; uint64_t bits; } m = {x};
+  int exponent = (int)(m.bits >> 52) - 1023;
+  m.bits = (m.bits & 0x000FFFFFFFFFFFFFu) | 0x3FF0000000000000u;
+  if (m.x > 1.4142135623730951) m.x /= 2, exponent++;
+  double s = (m.x - 1) / (m.x + 1), square = s * s, sum = 0;
+  for (int n = 21; n > 0; n -= 2) sum = sum * square + 1.0 / n;
+  return -(exponent * 0.6931471805599453 + 2 * s * sum);
+}
+
+/* The length of the detour at the next point; 0 for none. Tests call it as well. */
+int64_t hindmost_next_detour(int64_t since_begin_ns) {
+  int64_t point = injection.points++, sum = 0;
+  if (injection.law == TIMED) {
+    /* All that came due since the last point. */
+    for (;; injection.next++) {
+      int64_t round = injection.next / injection.detours, at = injection.next % injection.detours;
+      if (round * injection.span_ns + injection.start_ns[at] - injection.first_ns > since_begin_ns) return sum;
+      sum += injection.each_ns[at];
+    }
+  }
+  if (injection.probability < 1.0 && injection_draw(2 * point) >= injection.probability) return 0;
+  if (injection.law == FIXED) return (int64_t)injection.length_ns;
+  return (int64_t)(injection.length_ns * minus_log(1.0 - injection_draw(2 * point + 1)));
+}
+
+static void rest_for(int64_t ns) {
+  struct timespec left = {ns / 1000000000, ns % 1000000000};
+  while (nanosleep(&left, &left) && errno == EINTR) {}
+}
+
+static __attribute__((noinline)) void take_detour(void) {
+  injection.due = 0;
+  int64_t begin_ns = now(), end_ns;
+  int64_t length_ns = hindmost_next_detour(begin_ns - state->begin_ns);
+  if (length_ns <= 0) return;
+  if (injection.asleep) rest_for(length_ns);
+  do end_ns = now();
+  while (end_ns - begin_ns < length_ns);
+  injection.total_ns += end_ns - begin_ns;
+  keep(begin_ns, end_ns, DETOUR, 0, 0, 0);
+}

@@ -1,0 +1,114 @@
+"""Recorded noise to inject: the detours of ``hindmost probe noise``."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.errors import DataError
+from hindmost.files import read_text
+from hindmost.parsing import is_number, is_whole, parse_json
+from hindmost.text import percent, seconds
+
+DIGITS = 8
+MOST_NS = 10**15
+STARTS, LENGTHS = "detour_start_ns", "detour_length_ns"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoiseTrace:
+    """Detours of some ranks.
+
+    Attributes
+    ----------
+    name : str
+        Of the file, without its folder.
+    digest : str
+        Of the detours: equal traces have equal digests.
+    ranks : tuple of (int64 array, int64 array, int)
+        For each rank the starts and lengths of its detours, in nanoseconds, and the time in which
+        they were recorded.
+    """
+
+    name: str
+    digest: str
+    ranks: tuple[tuple[NDArray[np.int64], NDArray[np.int64], int], ...]
+
+    def of_rank(self, rank: int) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+        """Return the detours for a rank of a run; with more ranks than the trace has, in turn."""
+        return self.ranks[rank % len(self.ranks)]
+
+
+def read_trace(path: Path, option: str) -> NoiseTrace:
+    """Read the detours of a file that ``hindmost probe noise`` wrote.
+
+    Parameters
+    ----------
+    option : str
+        For messages.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, or its detours cannot be.
+    """
+    about = f"{option} trace:{path}"
+    try:
+        text = read_text(path)
+        document = parse_json(text)
+    except (OSError, ValueError) as error:
+        raise DataError(f"{about}: the trace cannot be read: {error}.") from error
+    try:
+        every = document["samples"]["noise"]["ranks"]
+        found = [each for each in every if isinstance(each, dict) and STARTS in each]
+    except (KeyError, TypeError):
+        found = []
+    if not found:
+        raise DataError(
+            f"{about}: the file has no recorded detours; 'hindmost probe noise --out {path.name}' "
+            "records them."
+        )
+    ranks = tuple(detours_of(each, f"{about}: rank {number}") for number, each in enumerate(found))
+    sealed = hashlib.sha256()
+    for start, length, span_ns in ranks:
+        sealed.update(start.tobytes() + length.tobytes() + span_ns.to_bytes(8, "little"))
+    return NoiseTrace(name=path.name, digest=sealed.hexdigest()[:DIGITS], ranks=ranks)
+
+
+def detours_of(
+    rank: dict[str, Any], about: str
+) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    """Return starts, lengths and the time of one rank; raise a DataError if they cannot be."""
+    starts, lengths = rank.get(STARTS), rank.get(LENGTHS)
+    elapsed_s: Any = rank.get("elapsed_s")
+    for name, values in ((STARTS, starts), (LENGTHS, lengths)):
+        if not isinstance(values, list) or not all(
+            is_whole(each, 0) and each <= MOST_NS for each in values
+        ):
+            raise DataError(
+                f"{about}: '{name}' should be a list of whole nanoseconds, at most {MOST_NS:,}."
+            )
+    if not is_number(elapsed_s, 0.0) or not 1 <= elapsed_s * 1e9 <= MOST_NS:
+        raise DataError(f"{about}: 'elapsed_s' should be the seconds of the measurement.")
+    start, length = np.array(starts, np.int64), np.array(lengths, np.int64)
+    if start.size != length.size or (np.diff(start) < 0).any():
+        raise DataError(f"{about}: each detour should have a start and a length, in order of time.")
+    span_ns = int(elapsed_s * 1e9)
+    last_ns = int((start + length).max(initial=0))
+    if last_ns > 1.001 * span_ns + 1000:
+        raise DataError(
+            f"{about}: its detours go on for {seconds(last_ns * 1e-9)}, the measurement for "
+            f"{seconds(span_ns * 1e-9)}: are '{STARTS}' and '{LENGTHS}' in nanoseconds, and "
+            "'elapsed_s' in seconds?"
+        )
+    if int(length.sum()) >= span_ns:
+        raise DataError(
+            f"{about}: its detours fill {percent(int(length.sum()) / span_ns, 0)} of the time, "
+            f"which leaves none for work: are '{LENGTHS}' in nanoseconds?"
+        )
+    return start, length, max(span_ns, last_ns + 1)

@@ -1,0 +1,97 @@
+"""Programs under `hindmost attach` in allocations of a real Slurm: srun, mpiexec, a script."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.conftest import BIN, ROOT
+from tests.jobs.slurm.cluster import Cluster
+from tests.jobs.slurm.mpich import mpich_python
+from tests.jobs.slurm.waiting import submit, wait
+from tests.programs.attaching import ATTACH, PROGRAMS, close_books, compiled, shared_petsc
+
+import hindmost
+from hindmost.harness.runfile.reader import Run
+from hindmost.jobs.schedulers.scheduler import JobState
+
+pytestmark = [
+    pytest.mark.slurm_slow,
+    pytest.mark.skipif(
+        len(os.sched_getaffinity(0)) < 2, reason="two ranks on a node need two cores"
+    ),
+]
+
+HINDMOST = BIN / "hindmost"
+TWO_NODES = ("--nodes=2", "--ntasks-per-node=1", "--exclusive", "--time=3")
+
+
+def batch(folder: Path, *commands: str) -> list[Run]:
+    """Run commands in an allocation of two nodes, and return the runs that they leave."""
+    path = shlex.quote(str(ROOT / "src"))
+    lines = (f"cd {shlex.quote(str(folder))}", f"export PYTHONPATH={path}", "set -e", *commands)
+    id = submit(folder / "job", "\n".join(lines), *TWO_NODES)
+    job = wait([id], 120.0)[id]
+    said = (folder / "job" / f"{id}.out").read_text()
+    assert job.state is JobState.COMPLETED, (job, said)
+    runs = [hindmost.open(path) for path in sorted((folder / "runs").glob("*.h5"))]
+    assert not list((folder / "runs").glob("*.raw")), said
+    for run in runs:
+        assert run.header.ranks == 2
+        assert run.header.complete
+        assert run.header.scheduler["SLURM_JOB_ID"] == id
+        close_books(run)
+    return runs
+
+
+@pytest.fixture(scope="module")
+def mpich() -> Path:
+    """Return the folder of MPICH's commands."""
+    python = mpich_python()
+    if python is None:
+        pytest.skip("the wheels of MPICH and mpi4py cannot be had: no network?")
+    return python.parent
+
+
+@pytest.fixture
+def loop(mpich: Path, tmp_path: Path) -> Path:
+    """Return a loop with marks, compiled with MPICH."""
+    program = tmp_path / "loop"
+    words = (mpich / "mpicc", "-o", program, PROGRAMS / "loop.c", f"-I{ATTACH}")
+    subprocess.run(words, check=True, timeout=120)
+    return program
+
+
+def test_srun_starts_attach_on_every_rank(
+    slurm: Cluster, mpich: Path, loop: Path, tmp_path: Path
+) -> None:
+    attach = f"{HINDMOST} attach --mpicc {mpich / 'mpicc'} --out runs"
+    (run,) = batch(tmp_path, f"srun --mpi=pmi2 {attach} -- {loop} header")
+    assert run.durations.shape == (19, 2)
+    assert run.phase("halo").sum() > 0
+
+
+def test_a_script_that_sets_the_environment_itself(
+    slurm: Cluster, mpich: Path, loop: Path, tmp_path: Path
+) -> None:
+    attach = f"{HINDMOST} attach --mpicc {mpich / 'mpicc'}"
+    (run,) = batch(
+        tmp_path,
+        f'eval "$({attach} --print-env --out runs)"',
+        f"srun --mpi=pmi2 {loop} pcontrol",
+        "unset HINDMOST_ATTACH LD_PRELOAD",
+        f"{attach} --convert runs",
+    )
+    assert run.durations.shape == (19, 2)
+
+
+def test_mpiexec_starts_attach_on_every_rank(slurm: Cluster, tmp_path: Path) -> None:
+    petsc = shared_petsc()
+    solves = compiled(tmp_path, "solves", petsc, f"-Wl,-rpath,{petsc.parent}")
+    mpiexec = Path(sys.prefix) / "bin" / "mpiexec"
+    runs = batch(tmp_path, f"{mpiexec} -n 2 {HINDMOST} attach --out runs -- {solves} well")
+    assert sum(run.header.spec["attached"]["solves"] for run in runs) == 3

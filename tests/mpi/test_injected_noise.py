@@ -1,0 +1,100 @@
+"""Noise that is injected into solves: what is stored of it, and where it is said."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.conftest import Ranks
+from tests.mpi.test_recording import assert_books_close, record
+
+from hindmost.cli import main
+from hindmost.harness.recorder.injection import planned_ns, read_law
+from hindmost.harness.runfile.reader import Run
+
+pytestmark = pytest.mark.mpi
+
+SOLVERS = ("gmres", "pgmres", "cg", "pipecg", "bcgs", "tfqmr")
+K = 150
+WORDS = (
+    "laplacian-1d", "--unknowns", "300", "--iterations", str(K), "--warmup", "0", "--activities",
+    *(word for name in SOLVERS for word in ("--solver", name)),
+)  # fmt: skip
+LAW = "exponential:mean=20us,probability=0.5,ranks=1"
+
+
+@pytest.fixture(scope="module")
+def disturbed(module_ranks: Ranks, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
+    """Return runs of all solvers with noise on the second of two ranks."""
+    folder = tmp_path_factory.mktemp("disturbed")
+    return record(module_ranks, folder, 2, *WORDS, "--seed", "5", "--inject", LAW)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_every_iteration_has_its_detour(disturbed: dict[str, Run], solver: str) -> None:
+    run = disturbed[solver]
+    law = read_law(LAW)
+    planned_s = 1e-9 * planned_ns(law.of_rank(1, seed=5, repeat=0), K)
+    injected_s = run.variable("injected")
+    assert injected_s.shape == run.durations.shape
+    assert run.header.spec["injected"] == LAW
+    assert not injected_s[:, 0].any()
+    taken_s = injected_s[:, 1][injected_s[:, 1] > 0.0]
+    due_s = planned_s[planned_s > 0.0]
+    outside_s = run.variable("injected_outside")
+    assert outside_s[0] == 0.0
+    # A detour is as long as planned, or longer by what a busy machine adds.
+    assert taken_s.sum() + outside_s[1] >= due_s.sum() - K * 2e-9
+    if solver == "pgmres":  # the point of a cycle's last iteration comes in the restart
+        assert due_s.size - 4 <= taken_s.size <= due_s.size
+    else:
+        assert outside_s[1] == 0.0
+        assert taken_s.size == due_s.size
+        assert (taken_s >= due_s - 2e-9).all()
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_the_books_close_with_noise(disturbed: dict[str, Run], solver: str) -> None:
+    run = disturbed[solver]
+    assert_books_close(run)
+    run.verify()
+    assert run.phases[-1] == "injected"
+    np.testing.assert_allclose(run.phase("injected"), run.variable("injected"), rtol=1e-6)
+    activities = run.variable("activity_duration").sum(axis=2, dtype=np.float64)
+    np.testing.assert_allclose(activities, run.phase("local"), atol=1e-8, rtol=1e-5)
+
+
+def test_nobody_can_miss_it(disturbed: dict[str, Run], capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(disturbed["cg"].path)
+    for verb in (("show",), ("check",), ("fit", "--quick"), ("efficiency",), ("ranks",)):
+        main([*verb, file])
+        said = " ".join(capsys.readouterr().out.split())
+        assert "noise was injected" in said, verb
+        assert LAW in said, verb
+    main(["show", file, "--json"])
+    assert json.loads(capsys.readouterr().out)["runs"][0]["injected"] == LAW
+
+
+def test_runs_with_and_without_noise_are_no_repeats(
+    disturbed: dict[str, Run], ranks: Ranks, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [*WORDS[: WORDS.index("--solver")], "--solver", "cg"]
+    (clean,) = record(ranks, tmp_path / "clean", 2, *words).values()
+    assert not clean.has("injected")
+    assert "injected" not in clean.phases
+    main(["fit", "--json", "--quick", str(clean.path), str(disturbed["cg"].path)])
+    groups = json.loads(capsys.readouterr().out)["runs"]
+    assert len(groups) == 2
+    main(["fit", "--quick", str(clean.path), str(disturbed["cg"].path)])
+    said = capsys.readouterr().out
+    assert f"injected noise {LAW}" in said
+    assert "(no injected noise" in said
+
+
+def test_a_rank_that_does_not_exist_is_refused(ranks: Ranks, tmp_path: Path) -> None:
+    done = ranks(2, "run", *WORDS, "--inject", "exponential:mean=1us,ranks=2", "--out", tmp_path)
+    assert done.returncode == 2
+    assert "there is no rank 2; the run has ranks 0 to 1" in done.stderr
+    assert not list(tmp_path.glob("*.h5"))

@@ -1,0 +1,81 @@
+"""Compile programs of the tests, run them under `hindmost attach`, and look at the runs."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.conftest import ROOT
+
+from hindmost.harness.runfile.reader import Run
+from hindmost.harness.stack import current_stack
+
+PROGRAMS = ROOT / "tests" / "programs"
+ATTACH = ROOT / "harness" / "attach"
+FIND_PETSC = (
+    "import petsc4py; petsc4py.init(); import petsc4py.PETSc;"
+    "from hindmost.harness.recorder.attach import libpetsc_path; print(libpetsc_path())"
+)
+DEEP = (
+    *("-deep_ksp_type", "fgmres", "-deep_pc_type", "ksp"),
+    *("-deep_ksp_ksp_type", "cg", "-deep_ksp_pc_type", "jacobi", "-deep_ksp_ksp_max_it", "3"),
+)
+
+
+def compiled(folder: Path, name: str, *words: str | Path) -> Path:
+    """Compile one of the programs with the stack's mpicc."""
+    program = folder / name
+    command = [current_stack().mpicc, "-o", program, PROGRAMS / f"{name}.c", *words]
+    subprocess.run(command, check=True, timeout=120)
+    return program
+
+
+def fortran_compiler() -> str:
+    """Return the stack's Fortran compiler for MPI; skip where there is none."""
+    compiler = shutil.which("mpifort", path=str(Path(current_stack().mpicc).parent))
+    if compiler is None or shutil.which("gfortran") is None:
+        pytest.skip("no gfortran, or the MPI has no compiler for Fortran (MPICH's wheel has none)")
+    return compiler
+
+
+def compiled_fortran(folder: Path, *words: str | Path) -> Path:
+    """Compile sources of Fortran with the stack's MPI."""
+    program = folder / "fortran"
+    flags = ("-cpp", "-w", "-fallow-argument-mismatch", "-J", str(folder))
+    command: list[str | Path] = [fortran_compiler(), *flags, "-o", program, *words]
+    subprocess.run(command, check=True, timeout=120)
+    return program
+
+
+@cache
+def shared_petsc() -> Path:
+    """Return the stack's libpetsc."""
+    asked = subprocess.run(
+        [sys.executable, "-c", FIND_PETSC], capture_output=True, text=True, check=True
+    )
+    return Path(asked.stdout.split()[-1])
+
+
+def alone(*words: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run the verb without a launcher."""
+    command = [Path(sys.prefix) / "bin" / "hindmost", "attach", *words]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=120, cwd=folder
+    )
+
+
+def attached(run: Run) -> dict[str, Any]:
+    """Return what a run says of the program."""
+    said: dict[str, Any] = run.header.spec["attached"]
+    return said
+
+
+def close_books(run: Run) -> None:
+    parts = run.lead_in + run.durations.sum(axis=0) + run.restart_durations.sum(axis=0)
+    np.testing.assert_allclose(parts + run.lead_out, run.solve_time, atol=1e-6, rtol=0)
