@@ -66,7 +66,10 @@ class Replayed:
         """Yield what the change does, in sentences."""
         low, high = seconds(self.result.low_s), seconds(self.result.high_s)
         if self.predicted_s is None:
-            yield f"With {self.named.title}: between {low} and {high}; no single prediction."
+            yield (
+                f"With {self.named.title}: between {low} and {high}. The run does not show enough "
+                "of the network for a single prediction."
+            )
         else:
             change = signed_percent(self.predicted_s / self.recorded_s - 1.0)
             yield (
@@ -103,7 +106,7 @@ class Replayed:
                 "none to all of the time that it may have taken. A --machine file whose network "
                 "was probed on as many ranks may say."
             )
-        if change.of_network and self.run.edges.source.size and not self.byte_share_known:
+        if change.latency != 1.0 and self.run.edges.source.size and not self.byte_share_known:
             yield (
                 "Messages between neighbours are taken as all latency; the interval has the case "
                 "that they are all bytes. --machine with a file of 'hindmost probe network' says "
@@ -285,7 +288,9 @@ def sweep_table(found: Sequence[Replayed]) -> Table:
             Column("network", RIGHT),
         ),
         rows=rows,
-        notes=("network: share of the critical path; -: the run does not show what decides it.",),
+        notes=(
+            "network: share of the critical path. -: the run does not show enough of the network.",
+        ),
     )
 
 
