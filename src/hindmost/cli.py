@@ -28,6 +28,7 @@ VERBS = {
     ),
     "fit": ("hindmost.analysis.verbs.fit", "fit noise models to run files"),
     "predict": ("hindmost.analysis.verbs.predict", "predict the time of a later solve"),
+    "whatif": ("hindmost.analysis.verbs.whatif", "replay a solve on another machine"),
     "scale": ("hindmost.analysis.verbs.scale", "fit scaling models to kernels and rank them"),
     "history": ("hindmost.analysis.verbs.history", "find changes in nightly results"),
     "compare": ("hindmost.analysis.verbs.compare", "compare two sets of results"),
@@ -73,6 +74,10 @@ exit status:
   141  the reader of the output went away, as in '| head'
   143  terminated (TERM)
 """
+
+
+SubParsers = argparse._SubParsersAction
+"""Verbs below a command; argparse has no public way to them."""
 
 
 class Verb(Protocol):
@@ -172,6 +177,18 @@ def parser_of(words: Sequence[str]) -> tuple[Parser, Verb | None, list[str]]:
             verb.add_arguments(sub)
             parser.called = sub.prog
     return parser, verb, words
+
+
+def help_of(words: Sequence[str]) -> str:
+    """Return what ``hindmost VERB --help`` prints; ``words`` is the verb, of one word or two."""
+    parser, _, rest = parser_of(words)
+    return parsers_of_verbs(parser)[rest[0]].format_help()
+
+
+def parsers_of_verbs(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """Return the parsers below a parser, by name."""
+    below = (each.choices for each in parser._actions if isinstance(each, SubParsers))
+    return dict(next(below, {}))
 
 
 def convert_what_waits(arguments: argparse.Namespace) -> None:
