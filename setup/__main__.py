@@ -22,6 +22,7 @@ from environment import Environment, established, install_hindmost, prepare_docs
 from progress import say
 
 PREPARE = {"site": ownsite.prepare, "system": system.prepare, "source": source.prepare}
+PROGRAMS = {"system": system.install_programs, "source": source.install_programs}
 
 
 def main() -> int:
@@ -55,7 +56,12 @@ def main() -> int:
             system.prepare_tests(environment)
         slurm.prepare(environment, arguments.slurm)
         if arguments.programs:
-            system.install_programs(environment)
+            if choice.stack not in PROGRAMS:
+                raise SetupError(
+                    "Programs to record come with the system and the source stack: "
+                    "make test-programs STACK=system"
+                )
+            PROGRAMS[choice.stack](environment)
     except SetupError as error:
         print(f"set-up: {error}", file=sys.stderr)
         return 4

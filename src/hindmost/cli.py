@@ -29,6 +29,7 @@ VERBS = {
     ),
     "fit": ("hindmost.analysis.verbs.fit", "fit noise models to run files"),
     "predict": ("hindmost.analysis.verbs.predict", "predict the time of a later solve"),
+    "whatif": ("hindmost.analysis.verbs.whatif", "replay a solve on another machine"),
     "scale": ("hindmost.analysis.verbs.scale", "fit scaling models to kernels and rank them"),
     "history": ("hindmost.analysis.verbs.history", "find changes in nightly results"),
     "compare": ("hindmost.analysis.verbs.compare", "compare two sets of results"),
