@@ -63,7 +63,8 @@ class VerbWords:
     @classmethod
     def of_parser(cls, parser: argparse.ArgumentParser) -> VerbWords:
         """Return the words of a parser."""
-        options, choices = [], {}
+        options: list[str] = []
+        choices: dict[str, tuple[str, ...]] = {}
         for action in parser._actions:
             if action.help == argparse.SUPPRESS:
                 continue
