@@ -66,8 +66,8 @@ class AttachedProgram:
         skipped = attached.get("solves_skipped", 0)
         if skipped:
             lines.append(
-                f"  {counted(skipped, 'further solve')} of the program, as --only, --every or "
-                "--most asked, not recorded."
+                f"  {counted(skipped, 'further solve')} of the program, on all ranks together, not "
+                "recorded, as --only, --every or --most asked."
             )
         return lines
 

@@ -171,15 +171,30 @@ class AttachedRun:
 
     def lines(self) -> list[str]:
         """Return the sentences."""
-        return [self.what(), self.where(), self.who(), *self.inner(), *self.bound(), self.next()]
+        return [
+            *self.why_incomplete(),
+            self.what(),
+            self.where(),
+            self.who(),
+            *self.inner(),
+            *self.bound(),
+            self.next(),
+        ]
+
+    def why_incomplete(self) -> list[str]:
+        """Say that this is not all of it, and why."""
+        if self.run.header.complete:
+            return []
+        return [f"INCOMPLETE: {self.run.header.spec.get('failure') or 'records were lost'}."]
 
     def what(self) -> str:
         """Say how much there is of what."""
         header, attached = self.run.header, self.attached
         time = seconds(self.run.solve_time_s)
         if not self.solves:
+            each = f" ({header.iteration_is})" if header.iteration_is else ""
             return (
-                f"{counted(self.run.bodies, 'iteration')} of its loop take {time}"
+                f"{counted(self.run.bodies, 'iteration')} of its loop{each} take {time}"
                 f"{self.of_program()}."
             )
         parts = [counted(header.iterations, "iteration") + " in all"]
@@ -217,6 +232,8 @@ class AttachedRun:
         words = [f"{percent(share, 0)} {name}" for share, name in named if share >= LEAST_SHARE]
         if outside >= LEAST_SHARE:
             what = " (set-up, restarts, ends)" if self.solves else ""
+            if not self.run.header.complete:
+                what = " (also those that were not kept)"
             words.append(f"{percent(outside, 0)} outside iterations{what}")
         return f"Where the time goes, over all ranks: {', '.join(words)}."
 

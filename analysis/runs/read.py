@@ -12,7 +12,11 @@ from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.cycles import ADAPTIVE
 from hindmost.harness.runfile.reader import Run, open_run
 from hindmost.output import warn
+from hindmost.printable import shell_word
 from hindmost.text import counted
+
+MOST_NAMED = 3
+"""Raw folders that are named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +63,7 @@ def open_runs(paths: Iterable[Path]) -> tuple[list[Run], list[RefusedFile]]:
         if path.is_dir():
             inside = sorted(path.glob("*.h5"))
             if not inside:
-                raise UsageError(f"{path} has no run file (*.h5); 'hindmost run' writes them.")
+                raise UsageError(nothing_in(path))
             files += [(file, True) for file in inside]
         elif path.exists():
             files.append((path, False))
@@ -79,6 +83,19 @@ def open_runs(paths: Iterable[Path]) -> tuple[list[Run], list[RefusedFile]]:
     if not runs and first is not None:
         raise first
     return runs, refused
+
+
+def nothing_in(folder: Path) -> str:
+    """Say that a folder has no run files, what else of hindmost is in it, and what to do."""
+    raws = sorted(path for path in folder.glob("*.raw") if path.is_dir())
+    if not raws:
+        return f"{folder} has no run file (*.h5); 'hindmost run' and 'hindmost attach' write them."
+    words = " ".join(shell_word(path) for path in raws[:MOST_NAMED])
+    more = "" if len(raws) <= MOST_NAMED else f" and {len(raws) - MOST_NAMED} others"
+    return (
+        f"{folder} has no run file (*.h5), only what 'hindmost attach' recorded and could not "
+        f"convert: {words}{more}. To see why: hindmost attach --convert {shell_word(folder)}"
+    )
 
 
 def incomplete(run: Run) -> str:

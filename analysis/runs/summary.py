@@ -65,6 +65,8 @@ class RunSummary:
         What only an adaptive run has.
     solves : int or None
         Solves of an attached program that share the file; None for other runs.
+    iteration_is : str
+        What an iteration of an attached loop is; see `Header`.
     injected : str
         Law of the noise that was injected; empty if there was none.
     """
@@ -102,6 +104,7 @@ class RunSummary:
     efficiency_withheld: str = ""
     failure: str = ""
     solves: int | None = None
+    iteration_is: str = ""
     injected: str = ""
 
     def to_json(self) -> dict[str, Any]:
@@ -121,7 +124,7 @@ class RunSummary:
         return [
             self.file + ("" if self.complete else f"  (INCOMPLETE: {self._why_incomplete()})"),
             f"  {self.solver} on {self.workload}, {ranks}{hosts}, {when(self.t0_utc)}",
-            f"{self._solved()} for {counted(self.iterations, 'iteration')}{self._of_solves()}: "
+            f"{self._solved()} for {counted(self.iterations, 'iteration')}{self._of_what()}: "
             f"{self.bodies} {'body' if self.bodies == 1 else 'bodies'} ({kinds})"
             f"{self._between()}",
             *self._ending_lines(),
@@ -150,10 +153,14 @@ class RunSummary:
         """Say what lies between cycles of bodies; a loop has no cycles."""
         if self.solver == LOOP and not self.restarts:
             return ""
-        return f", {self.restarts} {self.between}"
+        if self.restarts != 1:
+            return f", {self.restarts} {self.between}"
+        return f", 1 {re.sub(r'(?<=[a-z])s(?![a-z])', '', self.between).replace(' and ', ' or ')}"
 
-    def _of_solves(self) -> str:
-        """Say in how many solves of a program the iterations were, if in several."""
+    def _of_what(self) -> str:
+        """Say in how many solves of a program the iterations were, or how many calls each is."""
+        if self.iteration_is:
+            return f" ({self.iteration_is})"
         several = self.solves is not None and self.solves > 1
         return f" of {counted(self.solves or 0, 'solve')}" if several else ""
 
@@ -304,6 +311,7 @@ def summarise_run(run: Run) -> RunSummary:
         efficiency_withheld=why_withheld(run),
         failure=str(header.spec.get("failure") or ""),
         solves=header.spec["attached"].get("solves") if is_attached(run) else None,
+        iteration_is=header.iteration_is,
         injected=injected_noise(run),
     )
 

@@ -14,6 +14,7 @@ from hindmost.analysis.scaling.threshold_cache import cached_thresholds
 from hindmost.errors import UsageError
 from hindmost.models.pmnf.models import ScalingModels
 from hindmost.models.pmnf.noise import Noise
+from hindmost.models.pmnf.observations import medians
 from hindmost.models.pmnf.search import MOST_TERMS
 from hindmost.models.pmnf.segments.fit import KernelModels, fit_segments
 
@@ -58,16 +59,44 @@ class Batch:
         One function per kernel over all its points.
     segmented : KernelModels or None
         The same with segments; None over several parameters, where changes are not searched for.
+    medians : float64 array, shape (kernel, point)
+        Of the repetitions; NaN where a kernel has no measurement.
+    foretells : bool
+        Whether predictions beyond the points are foretold instead of those of the models.
     """
 
     series: tuple[KernelSeries, ...]
     whole: ScalingModels
+    medians: NDArray[np.float64]
     segmented: KernelModels | None = None
+    foretells: bool = False
+
+    @property
+    def points(self) -> NDArray[np.float64]:
+        """The points of all series, over one parameter: shape (point,)."""
+        return self.whole.observations.points
+
+    def beyond(self, at: tuple[float, ...]) -> NDArray[np.bool_]:
+        """Say which kernels are foretold at a point: those whose last point lies before it."""
+        if not self.foretells:
+            return np.zeros(len(self.series), bool)
+        last = np.array([series.points[-1, 0] for series in self.series])
+        return np.asarray(last < at[0])
 
     @property
     def noise(self) -> Noise:
         """The kind of noise, and how it is known."""
         return self.whole.observations.noise
+
+    def recent(self) -> NDArray[np.float64]:
+        """Return how many points the last behaviour of each kernel has; infinite of one only."""
+        found = np.full(len(self.series), np.inf)
+        if self.segmented is not None:
+            for kernel in np.flatnonzero(self.segmented.segmentations.segmented):
+                verdict = self.segmented.segmentations[int(kernel)]
+                last = verdict.stretches()[-1]
+                found[kernel] = last.stop - last.start
+        return found
 
     def predict(self, at: tuple[float, ...]) -> NDArray[np.float64]:
         """Return the value of every kernel at a point: shape (kernel,)."""
@@ -194,7 +223,13 @@ def fit_batch(
             parameter=parameters[0],
             terms=options.terms,
         )
-    return Batch(series=tuple(series), whole=models.whole, segmented=models)
+    return Batch(
+        series=tuple(series),
+        whole=models.whole,
+        medians=medians(values),
+        segmented=models,
+        foretells=options.method == "likelihood",
+    )
 
 
 def _fit_joint(
@@ -223,4 +258,4 @@ def _fit_joint(
         noise=options.noise,
         parameters=parameters,
     )
-    return Batch(series=tuple(series), whole=models)
+    return Batch(series=tuple(series), whole=models, medians=medians(values))

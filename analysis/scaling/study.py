@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 from hindmost.analysis.readers.experiment import Experiment, KernelSeries
 from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.scaling.batches import Batch, ScalingOptions, fit_batch, group_series
+from hindmost.analysis.scaling.foretelling import Predictions, Source, predict_all
 from hindmost.analysis.scaling.kernel import KernelScaling
 from hindmost.analysis.scaling.target import TargetScale, choose_target
 from hindmost.errors import DataError
 from hindmost.models.pmnf.observations import LEAST_POINTS
 from hindmost.models.pmnf.segments.advice import beyond, listed
+from hindmost.text import quantity
 
 LEVEL = 0.9
 """Of all intervals."""
@@ -41,6 +43,10 @@ class KernelAtTarget:
     predicted, low, high : float
         At the target, in the metric's unit; a new measurement there lies between low and high at
         90 %. Measurements are above 0, so low and high are cut off there.
+    explained : float
+        What the model of the kernel says at the target.
+    source : Source
+        Where the prediction comes from.
     share : float
         Of the sum of all kernels' predictions.
     growth : float
@@ -51,12 +57,26 @@ class KernelAtTarget:
     predicted: float
     low: float
     high: float
+    explained: float
+    source: Source
     share: float
     growth: float
+
+    def disagreement(self) -> str:
+        """Say that the model contradicts the prediction; empty if it does not."""
+        if not self.source.foretold or self.low <= self.explained <= self.high:
+            return ""
+        unit = self.kernel.series.unit
+        return (
+            f"the model gives {quantity(self.explained, unit)} at the target, which the last "
+            f"points contradict: they foretell {quantity(self.predicted, unit)}"
+        )
 
     def doubts(self, target: TargetScale) -> list[str]:
         """Say what makes the prediction doubtful; empty if nothing does."""
         found = self.kernel.model_at(target.at).doubts()
+        if contradiction := self.disagreement():
+            found.append(contradiction)
         ahead = max(at / largest for at, largest in zip(target.at, target.largest, strict=True))
         if self.predicted <= 0.0:
             found.append(f"the model is not above 0 at {target.explain()}: too far to extrapolate")
@@ -78,7 +98,7 @@ class MetricStudy:
     metric, unit : str
     batches : tuple of Batch
     target : TargetScale
-    predicted : float64 array, shape (kernel,)
+    predictions : Predictions
         At the target.
     growth : float64 array, shape (kernel,)
         From the largest measured point to the target; NaN where a model is not above 0
@@ -93,7 +113,7 @@ class MetricStudy:
     unit: str
     batches: tuple[Batch, ...]
     target: TargetScale
-    predicted: NDArray[np.float64]
+    predictions: Predictions
     growth: NDArray[np.float64]
     share: NDArray[np.float64]
     order: NDArray[np.intp]
@@ -101,24 +121,49 @@ class MetricStudy:
     def __len__(self) -> int:
         return int(self.order.size)
 
+    @property
+    def predicted(self) -> NDArray[np.float64]:
+        """The predictions at the target: shape (kernel,)."""
+        return self.predictions.predicted
+
     def at_target(self, numbers: NDArray[np.intp]) -> list[KernelAtTarget]:
         """Return some kernels at the target, in the order of their numbers."""
         found: dict[int, KernelAtTarget] = {}
         first = 0
         for batch in self.batches:
             own = numbers[(numbers >= first) & (numbers < first + len(batch.series))]
-            low, high = batch.interval(self.target.at, own - first, LEVEL)
+            low, high = self._interval(batch, first, own)
             for at, number in enumerate(own.tolist()):
                 found[number] = KernelAtTarget(
                     kernel=batch[number - first],
                     predicted=float(self.predicted[number]),
                     low=max(float(low[at]), 0.0),
                     high=max(float(high[at]), 0.0),
+                    explained=float(self.predictions.explained[number]),
+                    source=self.predictions.source(number),
                     share=float(self.share[number]),
                     growth=float(self.growth[number]),
                 )
             first += len(batch.series)
         return [found[number] for number in numbers.tolist()]
+
+    def _interval(
+        self, batch: Batch, first: int, numbers: NDArray[np.intp]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return low and high at the target of some kernels of a batch, each (kernel,)."""
+        low, high = np.empty(numbers.size), np.empty(numbers.size)
+        modelled = []
+        for at, number in enumerate(numbers.tolist()):
+            foretold = self.predictions.foretold(number)
+            if foretold is None:
+                modelled.append(at)
+            else:
+                forecast, row = foretold
+                low[at], high[at] = forecast.low[row], forecast.high[row]
+        if modelled:
+            sides = batch.interval(self.target.at, numbers[modelled] - first, LEVEL)
+            low[modelled], high[modelled] = sides
+        return low, high
 
     def kernels(self, numbers: NDArray[np.intp]) -> list[KernelScaling]:
         """Return some kernels, in the order of their numbers, without their intervals."""
@@ -205,8 +250,9 @@ def _by_metric(
     metric: str, unit: str, batches: tuple[Batch, ...], target: TargetScale
 ) -> MetricStudy:
     """Compare all kernels at the target."""
-    predicted = np.concatenate([batch.predict(target.at) for batch in batches])
-    largest = np.concatenate([batch.predict(target.largest) for batch in batches])
+    predictions = predict_all(batches, target.at)
+    predicted = predictions.predicted
+    largest = predict_all(batches, target.largest).predicted
     growth = np.full(largest.size, np.nan)
     np.divide(predicted, largest, out=growth, where=(largest > 0.0) & (predicted > 0.0))
     above = np.maximum(predicted, 0.0)
@@ -216,7 +262,7 @@ def _by_metric(
         unit=unit,
         batches=batches,
         target=target,
-        predicted=predicted,
+        predictions=predictions,
         growth=growth,
         share=share,
         order=rank(growth, share),

@@ -82,6 +82,11 @@ def _kernel(standing: KernelAtTarget, metric: MetricStudy) -> dict[str, Any]:
         "scores": _scores(kernel.whole if len(kernel.segments) < 2 else model),
         "predicted": standing.predicted,
         "interval": [standing.low, standing.high],
+        "prediction_from": [
+            {"source": name, "weight": weight} for name, weight in standing.source.weights
+        ],
+        "model_predicts": standing.explained,
+        "disagreement": standing.disagreement() or None,
         "share": standing.share,
         "growth": standing.growth,
         "noise": _noise(kernel.whole.noise),

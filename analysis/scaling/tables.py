@@ -23,8 +23,10 @@ UNSETTLED = {SegmentVerdict.OPEN: "a change is possible, but not significant"}
 """How a verdict that is no result reads."""
 
 LEGEND = """\
-share: of the sum of all kernels at the target. growth: prediction at the target over prediction at
-the largest measured point. Kernels with a significant share come first, the steepest at the top."""
+predicted: beyond the measured points from what foretold the last ones best; the model explains the
+measured points. share: of the sum of all kernels at the target. growth: prediction at the target
+over prediction at the largest measured point. Kernels with a significant share come first, the
+steepest at the top."""
 
 
 def shortened(name: str) -> str:
@@ -121,6 +123,8 @@ def kernel_lines(metric: MetricStudy, standings: list[KernelAtTarget]) -> list[s
             ]
         elif kernel.verdict is not SegmentVerdict.ONE:
             parts.append(UNSETTLED.get(kernel.verdict, str(kernel.verdict)))
+        if standing.disagreement():
+            parts.append(f"predicted from {standing.source.explain()}")
         if kernel.is_open(metric.target.at):
             model = kernel.model_at(metric.target.at)
             also = [text for text, behind in model_choices(model) if behind < OPEN]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -63,7 +64,8 @@ def draw_chart(chart: Chart, axes: Axes) -> Axes:
     if not chart.logarithmic[1]:
         axes.ticklabel_format(axis="y", style="sci", scilimits=(-2, 5), useMathText=True)
     if chart.counted:
-        first, last = (round(end) for end in axes.get_xlim())
+        left, right = axes.get_xlim()
+        first, last = math.ceil(left), math.floor(right)
         if not chart.names and last - first <= MOST_TICKS:
             axes.set_xticks(range(first, last + 1))
         if chart.names:

@@ -20,7 +20,6 @@ from hindmost.harness.attach.bodies import (
     Found,
     clock_of,
     joined,
-    loop_bodies,
     on_common_clock,
     recording_of,
     solve_bodies,
@@ -29,21 +28,35 @@ from hindmost.harness.attach.folder import (
     JOURNAL,
     Journal,
     Report,
+    UnusableError,
     available_bytes,
+    is_fresh,
     locked,
+    note_unusable,
     refuse_without_memory,
     remove,
     torn,
 )
+from hindmost.harness.attach.frames import Frame
 from hindmost.harness.attach.header import LOOP, failure_of, header_of, origins_of
+from hindmost.harness.attach.loops import loop_bodies
+from hindmost.harness.attach.marks import why_no_loop, why_nothing
+from hindmost.harness.attach.period import UnsureError
 from hindmost.harness.attach.ranks import on_ranks
-from hindmost.harness.attach.raw import Frame, RawProgram, RawRank, read_program
+from hindmost.harness.attach.raw import (
+    RawProgram,
+    RawRank,
+    UnreadableVersionError,
+    read_program,
+)
 from hindmost.harness.attach.sections import Matched, sections_of
+from hindmost.harness.attach.settings import FIND
 from hindmost.harness.runfile.bodies import PHASES, RankBodies
 from hindmost.harness.runfile.contents import Edges, RankRun, SolveOfBody
 from hindmost.harness.runfile.naming import RunName
 from hindmost.harness.runfile.provenance import Origins
 from hindmost.harness.runfile.writer import write_run_as
+from hindmost.printable import shell_word
 from hindmost.text import counted
 
 MOST_MESSAGES = (1 << 31) - 1
@@ -54,6 +67,7 @@ def convert(
     out: Path,
     origins: Origins | None = None,
     report: Report = lambda _: None,
+    iterate_at: tuple[str, int] | None = None,
 ) -> tuple[Path, ...]:
     """Convert a raw folder into run files, and remove it.
 
@@ -67,6 +81,9 @@ def convert(
         Where the program ran, as its launcher found it; by default what its ranks wrote.
     report : callable
         Takes sentences on what was left out.
+    iterate_at : tuple of str, int, optional
+        The call at which iterations end, and how many of these; only where all calls were recorded
+        to find it.
 
     Returns
     -------
@@ -79,21 +96,71 @@ def convert(
         Nothing in the folder can be used, or a run file cannot be written; the folder stays.
     """
     with locked(folder):
-        program = read_program(folder)
+        program = readable(folder)
+        if iterate_at is not None and program.first.program.mark_call != FIND:
+            raise DataError(
+                f"{folder.name} was not recorded with --iterate-at {FIND}: its iterations are "
+                "those of its marks. Leave out --iterate-at."
+            )
         for why in (*program.unreadable, *torn(program)):
             report(why)
         sections = sections_of(program)
-        for why in sections.left_out:
+        for why in sections.left_out if sections.groups else ():
             report(f"{folder.name}: {why}")
         if sections.left_out and not sections.groups:
-            raise DataError(f"{folder}: nothing in it can be used. {sections.left_out[0]}.")
+            call = program.first.program.mark_call
+            why = why_no_loop(program) if call and program.finished else f"{sections.left_out[0]}."
+            note_unusable(folder, why)
+            raise UnusableError(folder, why)
+        if not sections.groups:
+            report(why_nothing(program))
+        tell_unused(program, report)
         origins = origins_of(program, origins)
         journal = Journal(folder / JOURNAL, out)
         files: list[Path] = []
         for number, group in enumerate(sections.groups):
-            files += write_group(program, group, out, origins, (journal, number), report)
+            try:
+                files += write_group(
+                    program, group, out, origins, (journal, number), report, iterate_at
+                )
+            except UnsureError as error:
+                why = f"{error} {how_to_choose(folder)}"
+                note_unusable(folder, why)
+                raise DataError(f"{folder.name}: {why}") from error
         remove(folder, report)
     return tuple(files)
+
+
+def readable(folder: Path) -> RawProgram:
+    """Read a raw folder; one that never will be readable is noted as such."""
+    try:
+        return read_program(folder)
+    except UnreadableVersionError:
+        raise
+    except DataError as error:
+        if is_fresh(folder):  # its program may be starting
+            raise
+        note_unusable(folder, str(error))
+        raise UnusableError(folder, str(error)) from error
+
+
+def how_to_choose(folder: Path) -> str:
+    """Say how the iterations of a program are chosen whose calls are all recorded."""
+    return (
+        "Its records are kept. Choose the call: hindmost attach --convert "
+        f"{shell_word(folder)} --out {shell_word(folder.parent)} --iterate-at CALL[:N]. Or delete "
+        f"them: rm -r {shell_word(folder)}"
+    )
+
+
+def tell_unused(program: RawProgram, report: Report) -> None:
+    """Say which marks of iterations were not kept."""
+    ends = [raw.end for raw in program.ranks.values() if raw.end is not None]
+    unused = max((end.marks_in_solves for end in ends), default=0)
+    if unused:
+        chosen = program.first.program.chooses_solves
+        why = "--only, --every and --most choose solves" if chosen else "they lie inside solves"
+        report(f"{program.folder.name}: {counted(unused, 'mark')} of iterations not kept: {why}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +193,7 @@ def write_group(
     origins: Origins,
     place: tuple[Journal, int],
     report: Report,
+    iterate_at: tuple[str, int] | None = None,
 ) -> list[Path]:
     """Write the run files of sections of one kind: one, or two if some solves left their pattern.
 
@@ -139,6 +207,8 @@ def write_group(
     zero_ns = on_common_clock(raws[0], group[0].parts[0].facts.begin_ns)
     seen = len(raws) == 1 or not all(raw.end and raw.end.mpi_calls == 0 for raw in raws)
     journal, number = place
+    said = raws[0].program
+    calls_at = (said.call_names, *(iterate_at or (FIND, 1))) if said.mark_call == FIND else None
 
     def work(communicator: Any) -> list[Path]:
         rank = communicator.rank
@@ -148,7 +218,8 @@ def write_group(
             part = each.parts[rank]
             recording = recording_of(part, raw, clock, seen=seen)
             if part.facts.what == LOOP:
-                found.append(loop_bodies(part, recording, communicator, own_phases(each)))
+                names = own_phases(each)
+                found.append(loop_bodies(part, recording, communicator, names, calls_at))
             else:
                 cut = not each.whole
                 found.append(solve_bodies(part, recording, communicator, cut=cut))
@@ -171,9 +242,11 @@ def write_group(
                     bodies,
                     generic=chosen.generic,
                     none=chosen.none,
-                    failure=failure_of(program, chosen.group, cut),
+                    failure=failure_of(program, chosen.group, bodies, counts_differ=cut),
                     seen=seen,
                     origins=origins,
+                    period=chosen.found[0].period,
+                    others=chosen.found[0].others,
                 )
                 out.mkdir(parents=True, exist_ok=True)
             header = communicator.bcast(header)

@@ -59,6 +59,14 @@ class Program:
         The command line.
     call_names, call_classes : tuple of str
         Name and class of each MPI call, by its number in the records.
+    mark_call : str
+        The MPI call at which iterations end (``--iterate-at``); empty for marks of the program.
+    mark_nth : int
+        An iteration ends at every such call, or at each second one, and so on.
+    only : str
+        The options prefix of the solves to record (``--only``); empty for all.
+    chooses_solves : bool
+        Whether options choose solves (``--only``, ``--every``, ``--most``).
     origins : mapping
         Machine, scheduler and repository, as rank 0 found them; may be empty.
     """
@@ -77,6 +85,10 @@ class Program:
     utc_ns: Annotated[int, Rule(least=0, most=MOST_UTC_NS)] = 0
     cpu: Annotated[int, Rule(least=-1, most=(1 << 31) - 1)] = -1
     cpuset: Text = ""
+    mark_call: Text = ""
+    mark_nth: Annotated[int, Rule(least=1, most=1 << 53)] = 1
+    only: Text = ""
+    chooses_solves: bool = False
     origins: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -182,6 +194,15 @@ class End:
     solves_seen, solves_skipped, solves_of_other_prefixes : int
         Outermost solves of the program, those that were not to be recorded (``--every``,
         ``--most``), and those of prefixes that were not.
+    solves_not_recorded_led : int or None
+        Of those that were not recorded, the ones of which this is the first rank: a solve of
+        several ranks counts once. None in files of earlier versions.
+    marks, marks_in_solves : int
+        Marks of iterations, and those that were not kept: inside a recorded solve, or where options
+        choose solves.
+    calls, calls_of_some : mapping
+        MPI calls of the program by name. If iterations end at a call: how many of these were not on
+        all ranks.
     aborted : int or None
         The code of an MPI_Abort.
     """
@@ -191,4 +212,9 @@ class End:
     solves_seen: Count = 0
     solves_skipped: Count = 0
     solves_of_other_prefixes: Count = 0
+    solves_not_recorded_led: Count | None = None
+    marks: Count = 0
+    marks_in_solves: Count = 0
+    calls: Mapping[str, Count] = field(default_factory=dict)
+    calls_of_some: Mapping[str, Count] = field(default_factory=dict)
     aborted: int | None = None

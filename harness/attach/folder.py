@@ -6,23 +6,28 @@ import fcntl
 import json
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from hindmost.errors import DataError
-from hindmost.files import append_line, read_text
-from hindmost.harness.attach.raw import PATTERN, RawProgram
+from hindmost.files import append_line, read_text, write_whole
+from hindmost.harness.attach.raw import ENDED, PATTERN, RawProgram
 from hindmost.harness.attach.sections import Matched
 from hindmost.harness.recorder.library import RECORD
 from hindmost.parsing import is_plain_name, parse_json
-from hindmost.printable import shell_word
+from hindmost.printable import one_line, shell_word
 from hindmost.text import byte_count, counted
 
+UNUSABLE = "unusable.txt"
+"""In a raw folder that cannot be converted: why. Verbs that open the folder above say so once."""
 Report = Callable[[str], None]
 """Takes a sentence for the person."""
 JOURNAL = "converted.jsonl"
 """In the raw folder: the run files that were written from it."""
+MOST_NOTE = 1 << 16
+FRESH_S = 600.0
 WORKING = 8
 """Memory to find the bodies of a section, as a multiple of its records; 6 was measured."""
 
@@ -39,6 +44,41 @@ def torn(program: RawProgram) -> Iterator[str]:
         yield f"{program.folder.name}: {counted(missing, 'rank')} left no file"
 
 
+class BusyError(DataError):
+    """Another process converts the folder."""
+
+
+class UnusableError(DataError):
+    """Nothing in a raw folder can ever become a run file."""
+
+    def __init__(self, folder: Path, why: str) -> None:
+        super().__init__(
+            f"{folder}: nothing in it can be used. {why} Delete it: rm -r {shell_word(folder)}"
+        )
+
+
+def is_fresh(folder: Path) -> bool:
+    """Tell whether something in a folder has changed of late."""
+    try:
+        latest = max(path.stat().st_mtime for path in (folder, *folder.iterdir()))
+    except OSError:
+        return False
+    return time.time() - latest < FRESH_S
+
+
+def note_unusable(folder: Path, why: str) -> None:
+    """Note why a raw folder cannot be converted, so that verbs do not try again."""
+    with suppress(OSError):
+        write_whole(folder / UNUSABLE, f"{why}\n")
+
+
+def why_unusable(folder: Path) -> str:
+    """Return why a raw folder cannot be converted; empty if nobody found so."""
+    with suppress(OSError, UnicodeDecodeError):
+        return one_line(read_text(folder / UNUSABLE, most=MOST_NOTE).strip())
+    return ""
+
+
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Let one process convert a folder at a time."""
@@ -50,7 +90,7 @@ def locked(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise DataError(f"{folder} is being converted by another process.") from None
+            raise BusyError(f"{folder} is being converted by another process.") from None
         except OSError:
             pass  # some file systems have no locks
         yield
@@ -92,7 +132,8 @@ class Journal:
 def remove(folder: Path, report: Report) -> None:
     """Remove the files that hindmost wrote to a raw folder, and the folder if it is then empty."""
     try:
-        for path in (*folder.glob(PATTERN), folder / JOURNAL):
+        notes = (folder / JOURNAL, folder / UNUSABLE)
+        for path in (*folder.glob(PATTERN), *folder.glob(f"*{ENDED}"), *notes):
             path.unlink(missing_ok=True)
         folder.rmdir()
     except OSError as error:

@@ -12,10 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from hindmost.harness.attach.bodies import WORK
 from hindmost.harness.attach.facts import Inner, Section
-from hindmost.harness.attach.raw import Frame, RawProgram
-from hindmost.harness.attach.sections import Matched
+from hindmost.harness.attach.frames import Frame
+from hindmost.harness.attach.loops import WORK
+from hindmost.harness.attach.marks import why_different
+from hindmost.harness.attach.period import Period
+from hindmost.harness.attach.raw import RawProgram
+from hindmost.harness.attach.sections import Matched, how_killed
+from hindmost.harness.attach.settings import FIND
 from hindmost.harness.krylov.solvers import solver_named
 from hindmost.harness.runfile.attributes import OBJECTS
 from hindmost.harness.runfile.bodies import PHASES, BodyKind, RankBodies
@@ -121,6 +125,8 @@ def header_of(
     failure: str,
     seen: bool,
     origins: Origins,
+    period: Period | None = None,
+    others: Sequence[Period] = (),
 ) -> Header:
     """Return the header of a run.
 
@@ -138,6 +144,8 @@ def header_of(
         Why the run is incomplete; empty if it is complete.
     seen : bool
         Whether the recorder saw MPI calls.
+    period, others : Period or None, sequence of Period
+        Calls at which iterations end, where no marks were made, and what else they could be.
     """
     facts = group[0].parts[0].facts
     raw = program.ranks[group[0].ranks[0]]
@@ -148,7 +156,7 @@ def header_of(
     spec: Json = {
         "mpi_seen": seen,
         "pid": raw.program.pid,
-        KIND: attached_of(program, group, none),
+        KIND: attached_of(program, group, none, period, others),
     }
     iterations = int(np.count_nonzero(bodies.kind != BodyKind.FILL))
     if is_solve:
@@ -221,7 +229,13 @@ def ending_of(group: Sequence[Matched], done: int, generic: str) -> Ending:
     )
 
 
-def attached_of(program: RawProgram, group: Sequence[Matched], none: int) -> Json:
+def attached_of(
+    program: RawProgram,
+    group: Sequence[Matched],
+    none: int,
+    period: Period | None,
+    others: Sequence[Period],
+) -> Json:
     """Return what is said of the program and of the solves of a run."""
     facts = [each.parts[0].facts for each in group]
     raw = program.ranks[group[0].ranks[0]]
@@ -238,6 +252,18 @@ def attached_of(program: RawProgram, group: Sequence[Matched], none: int) -> Jso
     if facts[0].what == LOOP:
         del said["solves"], said["prefix"]
         said["work"] = work_of(group)
+        if period is not None:
+            said["iterate_at"] = {"call": period.call, "calls": period.every}
+            if period.alike:
+                said["period"] = {
+                    "periods": period.periods,
+                    "alike": period.alike,
+                    "share": period.share,
+                    "others": [each.words for each in others],
+                }
+        elif first.mark_call and first.mark_call != FIND:
+            said["iterate_at"] = {"call": first.mark_call, "calls": first.mark_nth}
+        said["marks_differ"] = why_different(program, group) or None
     else:
         said |= {
             "pipelined": list(solver_named(facts[0].type).pipelined),
@@ -252,13 +278,21 @@ def attached_of(program: RawProgram, group: Sequence[Matched], none: int) -> Jso
         said["ranks"] = list(group[0].ranks[:MOST_RANKS])
         said["of_ranks"] = program.size
     if end is not None:
-        skipped = end.solves_skipped + end.solves_of_other_prefixes
-        said |= {"solves_seen": end.solves_seen, "solves_skipped": skipped}
+        said |= {"solves_seen": end.solves_seen, "solves_skipped": solves_not_recorded(program)}
         if end.aborted is not None:
             said["aborted"] = end.aborted
     if len(raw.clocks) > 1:  # read after MPI was started and before it was ended
         said["program_s"] = max(int(raw.clocks[-1, 0] - raw.clocks[0, 0]), 0) * 1e-9
     return known(said)
+
+
+def solves_not_recorded(program: RawProgram) -> int:
+    """Return how many solves were left out on request; one of several ranks counts once."""
+    ends = [raw.end for _, raw in sorted(program.ranks.items()) if raw.end is not None]
+    led = [end.solves_not_recorded_led for end in ends]
+    if any(each is None for each in led):  # of an earlier version
+        return max(end.solves_skipped + end.solves_of_other_prefixes for end in ends)
+    return min(sum(each or 0 for each in led), 1 << 53)
 
 
 def execution_of(program: RawProgram) -> str:
@@ -305,18 +339,28 @@ def work_of(group: Sequence[Matched]) -> int | None:
     return min(total, 1 << 53) if any_mark else None
 
 
-def failure_of(program: RawProgram, group: Sequence[Matched], counts_differ: bool) -> str:
+def failure_of(
+    program: RawProgram, group: Sequence[Matched], bodies: RankBodies, *, counts_differ: bool
+) -> str:
     """Say why a run is incomplete; empty if it is complete."""
     facts = [part.facts for each in group for part in each.parts]
     lost = sum(each.lost for each in facts)
     what = "solve" if facts[0].what == "solve" else LOOP
+    killed = how_killed(program)
     if not all(each.complete for each in facts):
         codes = [raw.end.aborted for raw in program.ranks.values() if raw.end is not None]
         code = next((each for each in codes if each is not None), None)
-        how = "" if code is None else f" (MPI_Abort {code})"
+        how = f" ({killed})" if killed else ""
+        how = how if code is None else f" (MPI_Abort {code})"
         return f"the program ended inside this {what}{how}; iterations before that are kept"
     if lost:
-        return f"{counted(lost, 'record')} did not fit into memory; iterations before that are kept"
+        return (
+            f"{counted(lost, 'record')} did not fit into --memory; iterations before that are kept"
+        )
     if counts_differ:
-        return "the ranks marked different numbers of iterations; those of all ranks are kept"
+        kept = bodies.duration.size
+        return (
+            f"{why_different(program, group) or 'the marks do not agree'}; kept are the first "
+            f"{counted(kept, 'iteration')} of each rank, which may be different ones"
+        )
     return ""

@@ -7,9 +7,9 @@ import socket
 from pathlib import Path
 
 from hindmost.errors import DataError
-from hindmost.harness.attach.convert import convert
-from hindmost.harness.attach.folder import Report
-from hindmost.harness.attach.raw import SUFFIX, RawProgram, read_program
+from hindmost.harness.attach.convert import convert, readable
+from hindmost.harness.attach.folder import Report, why_unusable
+from hindmost.harness.attach.raw import SUFFIX, RawProgram
 
 
 def raw_folders(folder: Path) -> list[Path]:
@@ -46,9 +46,11 @@ def convert_finished(folder: Path, report: Report) -> list[Path]:
     """
     files: list[Path] = []
     for raw in raw_folders(folder):
+        if why_unusable(raw):  # it was said when it was found
+            continue
         try:
-            program = read_program(raw)
-            if not program.finished:
+            program = readable(raw)
+            if not program.over:
                 report(why_not(program))
                 continue
             if not os.access(raw.parent, os.W_OK):
@@ -70,7 +72,12 @@ def why_not(program: RawProgram) -> str:
     )
 
 
-def convert_all(folder: Path, out: Path, report: Report = lambda _: None) -> tuple[Path, ...]:
+def convert_all(
+    folder: Path,
+    out: Path,
+    report: Report = lambda _: None,
+    iterate_at: tuple[str, int] | None = None,
+) -> tuple[Path, ...]:
     """Convert all raw folders in a folder, also those whose programs ended early.
 
     Raises
@@ -84,9 +91,16 @@ def convert_all(folder: Path, out: Path, report: Report = lambda _: None) -> tup
             f"{folder} has no raw folder (NAME{SUFFIX}), so there is nothing to convert."
         )
     files: list[Path] = []
+    first: DataError | None = None
     for raw in raws:
-        program = read_program(raw)
-        if runs_still(program):
-            raise DataError(f"{raw} cannot be converted: its program is still running.")
-        files += convert(raw, out, report=report)
+        try:
+            if runs_still(readable(raw)):
+                raise DataError(f"{raw} cannot be converted: its program is still running.")
+            files += convert(raw, out, report=report, iterate_at=iterate_at)
+        except DataError as error:
+            if len(raws) > 1:
+                report(str(error))
+            first = first or error
+    if first is not None and not files:
+        raise first
     return tuple(files)

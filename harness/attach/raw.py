@@ -10,11 +10,7 @@ from __future__ import annotations
 
 import mmap
 import resource
-import struct
-import zlib
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DamagedFileError, DataError
-from hindmost.files import open_regular
+from hindmost.files import open_regular, read_text
 from hindmost.harness.attach.facts import ADDRESS, MOST_NS, End, Program, Section, as_text
+from hindmost.harness.attach.frames import Frame, Frames, Span, json_at
 from hindmost.harness.recorder.library import RECORD
-from hindmost.parsing import parse_json
 from hindmost.records import from_document
 
 VERSION = 1
@@ -33,37 +29,15 @@ VERSION = 1
 SUFFIX = ".raw"
 """Of a folder of raw files, and of these."""
 PATTERN = "rank-*.raw"
-HEAD = struct.Struct("<4sIQII")
-"""Magic, kind, bytes of the payload, CRC-32 of the payload, number of the frame."""
-MAGIC = b"HMRW"
-MOST_JSON = 4 << 20
-"""Bytes of a frame of JSON."""
+ENDED = ".ended"
+"""Of the file of a rank's exit status."""
+MOST_STATUS = 20
+"""Bytes of that file."""
 SPARE_FILES = 64
 """Open files of a process besides those of the ranks."""
 CLOCK = np.dtype([("own_ns", "<i8"), ("root_ns", "<i8"), ("round_trip_ns", "<i8")])
 EDGE = np.dtype([("peer", "<i4"), ("pad", "<i4"), ("messages", "<i8"), ("bytes", "<i8")])
 NORM = np.dtype("<f8")
-
-
-class Frame(IntEnum):
-    """The kinds of frames; others are passed over."""
-
-    PROGRAM = 1
-    CLOCK = 2
-    SECTION = 3
-    RECORDS = 4
-    NORMS = 5
-    EDGES = 6
-    END = 7
-    OPTIONS = 8
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
-    """Where an array stands in a file."""
-
-    offset: int = 0
-    count: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,20 +47,26 @@ class RawSection:
     Attributes
     ----------
     facts : Section
-    at : dict of Frame to Span
-        Where its arrays stand in the file; one that is missing is empty.
+    at : dict of Frame to list of Span
+        Where its arrays stand in the file, in parts; one that is missing is empty.
     data : mmap
         The file.
     """
 
     facts: Section
-    at: dict[Frame, Span]
+    at: dict[Frame, list[Span]]
     data: mmap.mmap
 
     def array(self, kind: Frame) -> NDArray[Any]:
-        """Return an array of the section, mapped and not read; shape (entry,)."""
-        span = self.at.get(kind, Span())
-        return np.frombuffer(self.data, ARRAYS[kind], span.count, span.offset if span.count else 0)
+        """Return an array of the section, shape (entry,); in one part it is mapped, not read."""
+        parts = [
+            np.frombuffer(self.data, ARRAYS[kind], span.count, span.offset)
+            for span in self.at.get(kind, [])
+            if span.count
+        ]
+        if len(parts) < 2:
+            return parts[0] if parts else np.empty(0, ARRAYS[kind])
+        return np.concatenate(parts)
 
 
 ARRAYS = {Frame.RECORDS: RECORD, Frame.NORMS: NORM, Frame.EDGES: EDGE}
@@ -105,6 +85,9 @@ class RawRank:
         PETSc's options.
     end : End or None
         None if the rank did not write its end.
+    status : int or None
+        Of a process that was killed before it could write its end, as its parent found it: an exit
+        status, or the negative number of a signal.
     torn : str
         Why the rest of the file cannot be read; empty if it was read whole.
     """
@@ -116,6 +99,12 @@ class RawRank:
     options: dict[str, str]
     end: End | None
     torn: str
+    status: int | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether its process is known to have ended."""
+        return self.end is not None or self.status is not None
 
 
 def read_rank(path: Path) -> RawRank:
@@ -136,7 +125,10 @@ def read_rank(path: Path) -> RawRank:
     frames = Frames(data)
     program, end = None, None
     clocks = [np.empty(0, CLOCK)]
+    done: set[Frame] = set()
     sections: list[RawSection] = []
+    open_part: Section | None = None
+    waiting: list[Span] = []
     options: dict[str, str] = {}
     try:
         for kind, at in frames:
@@ -148,14 +140,20 @@ def read_rank(path: Path) -> RawRank:
             elif kind is Frame.CLOCK and at.count == CLOCK.itemsize:
                 clocks.append(np.frombuffer(data, CLOCK, 1, at.offset))
             elif kind is Frame.SECTION:
-                facts = from_document(Section, json_at(data, at), ignore_unknown=True)
-                facts = replace(facts, prefix=ADDRESS.sub("", facts.prefix))
-                sections.append(RawSection(facts=facts, at={}, data=data))
+                facts = section_at(data, at)
+                sections.append(RawSection(facts=facts, at={Frame.RECORDS: waiting}, data=data))
+                done, waiting = set(), []
+            elif kind is Frame.PART_RECORDS:
+                waiting.append(span_of(Frame.RECORDS, at))
+            elif kind is Frame.PART:
+                open_part = section_at(data, at)
             elif kind in ARRAYS and sections:
-                if kind in sections[-1].at:
+                if kind in done:
                     raise ValueError("the section before it is not there")
-                count = at.count // ARRAYS[kind].itemsize
-                sections[-1].at[kind] = Span(offset=at.offset, count=count)
+                done.add(kind)
+                sections[-1].at.setdefault(kind, []).append(span_of(kind, at))
+                if kind is Frame.RECORDS:
+                    open_part = None
             elif kind is Frame.OPTIONS:
                 options = options_of(json_at(data, at))
             elif kind is Frame.END:
@@ -164,6 +162,10 @@ def read_rank(path: Path) -> RawRank:
         raise
     except ValueError as error:
         frames.torn = f"frame {frames.number}: {error}"
+    if open_part is not None:  # it was not ended, or its last records are not there
+        if not waiting and sections:
+            waiting = sections.pop().at[Frame.RECORDS]
+        sections.append(RawSection(facts=open_part, at={Frame.RECORDS: waiting}, data=data))
     if program is None:
         raise DamagedFileError(f"{path} is no raw file of a rank: {frames.torn or 'it is empty'}.")
     return RawRank(
@@ -174,7 +176,32 @@ def read_rank(path: Path) -> RawRank:
         options=options,
         end=end,
         torn=frames.torn,
+        status=status_of(path),
     )
+
+
+def section_at(data: mmap.mmap, at: Span) -> Section:
+    """Return what a frame says of a section; raises a ValueError."""
+    facts = from_document(Section, json_at(data, at), ignore_unknown=True)
+    return replace(facts, prefix=ADDRESS.sub("", facts.prefix))
+
+
+def span_of(kind: Frame, at: Span) -> Span:
+    """Return where the entries of an array stand."""
+    return Span(offset=at.offset, count=at.count // ARRAYS[kind].itemsize)
+
+
+def status_file(folder: Path, rank: int) -> Path:
+    """Return the file in which the parent of a killed process notes its exit status."""
+    return folder / f"rank-{rank:07d}{ENDED}"
+
+
+def status_of(path: Path) -> int | None:
+    """Return the exit status of a process that was killed; None if nobody noted it."""
+    try:
+        return int(read_text(path.with_suffix(ENDED), most=MOST_STATUS))
+    except (OSError, ValueError):
+        return None
 
 
 def readings_of(clocks: NDArray[np.void]) -> NDArray[np.int64]:
@@ -182,48 +209,6 @@ def readings_of(clocks: NDArray[np.void]) -> NDArray[np.int64]:
     names = ("own_ns", "root_ns", "round_trip_ns")
     rows = np.stack([clocks[name] for name in names], axis=1)
     return np.asarray(np.clip(rows, -MOST_NS, MOST_NS), np.int64)
-
-
-class Frames:
-    """The good frames of a mapped file: kind, and where the payload stands.
-
-    Attributes
-    ----------
-    number : int
-        Of the frame that is looked at.
-    torn : str
-        Why the frames ended before the file did.
-    """
-
-    def __init__(self, data: mmap.mmap) -> None:
-        self._data = data
-        self.number = 0
-        self.torn = ""
-
-    def __iter__(self) -> Iterator[tuple[Frame, Span]]:
-        """Yield frames of known kinds, up to the first that is damaged."""
-        size, at = len(self._data), 0
-        while at < size:
-            if size - at < HEAD.size:
-                self.torn = f"frame {self.number} is cut off"
-                return
-            magic, kind, length, checksum, number = HEAD.unpack_from(self._data, at)
-            at += HEAD.size
-            if magic != MAGIC or number != self.number:
-                self.torn = f"frame {self.number} does not begin as one"
-                return
-            if length > size - at:
-                self.torn = f"frame {self.number} is cut off"
-                return
-            with memoryview(self._data) as view, view[at : at + length] as payload:
-                good = zlib.crc32(payload) == checksum
-            if not good:
-                self.torn = f"frame {self.number} does not have its checksum"
-                return
-            if kind in iter(Frame):
-                yield Frame(kind), Span(offset=at, count=length)
-            at += length
-            self.number += 1
 
 
 class UnreadableVersionError(DataError):
@@ -237,13 +222,6 @@ def refuse_later(path: Path, program: Program) -> None:
             f"{path} follows version {program.version} of raw files; this hindmost reads up to "
             f"{VERSION}. Install a newer hindmost to convert it."
         )
-
-
-def json_at(data: mmap.mmap, at: Span) -> Any:
-    """Parse a frame of JSON; raises a ValueError."""
-    if at.count > MOST_JSON:
-        raise ValueError(f"{at.count:,} bytes of JSON; allowed: {MOST_JSON:,}")
-    return parse_json(data[at.offset : at.offset + at.count])
 
 
 def options_of(value: Any) -> dict[str, str]:
@@ -287,6 +265,11 @@ class RawProgram:
     def finished(self) -> bool:
         """Whether every rank wrote its end."""
         return len(self.ranks) == self.size and all(each.end for each in self.ranks.values())
+
+    @property
+    def over(self) -> bool:
+        """Whether every rank is known to have ended."""
+        return len(self.ranks) == self.size and all(each.over for each in self.ranks.values())
 
 
 def read_program(folder: Path) -> RawProgram:

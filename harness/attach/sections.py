@@ -7,17 +7,21 @@ ranks. A solve that is incomplete is a run of its own kind, so that it spoils no
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import signal
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from hindmost.harness.attach.raw import Frame, RawProgram, RawRank, RawSection
+from hindmost.harness.attach.frames import Frame
+from hindmost.harness.attach.raw import RawProgram, RawRank, RawSection
 from hindmost.harness.recorder.state import PHASES as MPI_PHASES
 from hindmost.text import counted
 
 MOST_GROUPS = 64
 """Runs of one program; there may be one for every rank, where each solves alone."""
+MOST_NAMED = 4
+"""Ranks of which it is said how they ended."""
 MOST_MARK = 1 << 12
 """Letters and numbers of marks are below."""
 
@@ -99,7 +103,7 @@ def sections_of(program: RawProgram) -> Sections:
     matched = []
     for (_, size, _), members in found.items():
         if len(members) < size:
-            leave_out(f"only {len(members)} of {counted(size, 'rank')} have a record of it")
+            leave_out(who_has_none(program, [rank for rank, _ in members.values()], size))
             continue
         in_order = [members[place] for place in sorted(members)]
         whole = Matched(
@@ -120,6 +124,38 @@ def sections_of(program: RawProgram) -> Sections:
         groups=tuple(tuple(each) for each in groups.values()),
         left_out=tuple(sentences(faults)),
     )
+
+
+def who_has_none(program: RawProgram, ranks: Sequence[int], size: int) -> str:
+    """Say which ranks have no record of a section that others have."""
+    few = f"only {len(ranks)} of {counted(size, 'rank')} have a record of it"
+    if size < program.size:
+        return few
+    killed = how_killed(program, ranks)
+    return f"{few}; {killed} before it wrote one" if killed else few
+
+
+def how_it_ended(raw: RawRank | None) -> str:
+    """Say how a process was killed; empty if it was not, or if that is not known."""
+    if raw is None or raw.status is None:
+        return ""
+    if raw.status >= 0:
+        return f"ended with exit status {raw.status}"
+    try:
+        name = f", {signal.Signals(-raw.status).name}"
+    except ValueError:
+        name = ""
+    return f"was killed (signal {-raw.status}{name})"
+
+
+def how_killed(program: RawProgram, but: Sequence[int] = ()) -> str:
+    """Say which ranks were killed, and how; empty if none was, or if that is not known."""
+    killed = [
+        f"rank {rank} {how}"
+        for rank in range(program.size)
+        if rank not in but and (how := how_it_ended(program.ranks.get(rank)))
+    ]
+    return ", ".join(killed[:MOST_NAMED])
 
 
 def sentences(faults: dict[str, int]) -> Iterator[str]:

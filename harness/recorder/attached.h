@@ -31,11 +31,12 @@ enum { MOST_WATCHED = 256, MOST_SOLVERS = 64 };
 enum level { NO_LEVEL, SOLVE_LEVEL, SNES_LEVEL, TS_LEVEL }; /* what a PETSc event solves, if anything */
 
 static struct {
-  int on, begun, ended, rank, size, has_only;
+  int on, begun, ended, rank, size, has_only, chooses_solves;
   pid_t pid;
   MPI_Comm own;
   int64_t every, most, memory_bytes, capacity;
   int64_t sections, calls, solves, skipped, passed, marks, lost_marks; /* passed: solves of other prefixes */
+  int64_t led; /* of those skipped and passed, the ones of which this is the first rank */
   double load;
   int64_t load_ns;
   char out[PATH_MAX], folder[PATH_MAX], status[PATH_MAX], only[256], petsc_version[64];
@@ -98,7 +99,7 @@ static void read_setting(const char *key, char *value) {
   else if (!strcmp(key, "every")) attached.every = strtoll(value, NULL, 10);
   else if (!strcmp(key, "most")) attached.most = strtoll(value, NULL, 10);
   else if (!strcmp(key, "memory")) attached.memory_bytes = strtoll(value, NULL, 10);
-  else if (!strcmp(key, "iterate")) marking_call = call_named(value);
+  else if (!strcmp(key, "iterate")) marking_call = strcmp(value, "auto") ? call_named(value) : FIND_CALL;
   else if (!strcmp(key, "nth")) marking_nth = strtoll(value, NULL, 10);
   else if (!strcmp(key, "origins")) attached.origins = strdup(value);
   else if (!strcmp(key, "halo") && (w = watch_name(value, -1))) w->is_halo = 1;
@@ -128,6 +129,7 @@ static int read_settings(const char *path) {
   free(line);
   fclose(file);
   if (attached.every < 1) attached.every = 1;
+  attached.chooses_solves = attached.has_only || attached.every > 1 || attached.most < INT64_MAX;
   if (marking_nth < 1) marking_nth = 1;
   return *attached.out != 0;
 }
@@ -256,6 +258,14 @@ __attribute__((constructor)) static void attach_to_process(void) {
 #include "attached_solves.h"
 #include "attached_loops.h"
 
+static void add_calls(struct text *text, const char *key, const int64_t counts[]) {
+  text_key(text, key);
+  text_add(text, "{");
+  for (int i = 0; i < CALL_COUNT; i++)
+    if (counts[i]) text_number(text, hindmost_call_names[i], counts[i]);
+  text_add(text, "}");
+}
+
 /* The last frame. `aborted` < 0: not by MPI_Abort. */
 static void write_end(int finalized, int64_t aborted) {
   struct text text = {0};
@@ -266,18 +276,18 @@ static void write_end(int finalized, int64_t aborted) {
   text_number(&text, "solves_seen", attached.solves);
   text_number(&text, "solves_skipped", attached.skipped);
   text_number(&text, "solves_of_other_prefixes", attached.passed);
+  text_number(&text, "solves_not_recorded_led", attached.led);
   text_number(&text, "marks", attached.marks);
   text_number(&text, "marks_in_solves", attached.lost_marks);
+  add_calls(&text, "calls", calls_passed);
+  add_calls(&text, "calls_of_some", calls_of_some);
   if (aborted >= 0)
     text_number(&text, "aborted", aborted);
   else
     text_add(&text, ",\"aborted\":null");
   text_frame(&text, RAW_END);
   raw_close();
-  tell("%s\t%d\t%lld\t%lld\t%lld\t%lld\t%lld\t%s\t%s", finalized ? "finished" : "ended", attached.rank,
-       (long long)attached.sections, (long long)attached.solves, (long long)attached.skipped, (long long)attached.passed,
-       (long long)attached.marks, attached.petsc_version,
-       raw.failure ? strerror(raw.failure) : "");
+  tell("%s\t%d\t%s", finalized ? "finished" : "ended", attached.rank, raw.failure ? strerror(raw.failure) : "");
 }
 
 /* Keeps what can be kept when the program ends otherwise than by MPI_Finalize. */
@@ -286,28 +296,57 @@ static void attach_break(int64_t aborted) {
   attached.ended = 1;
   end_solve_unfinished();
   end_loop(0);
+  if (stretch) count_calls();
   write_end(0, aborted);
 }
 
 __attribute__((destructor)) static void leave_process(void) { attach_break(-1); }
 
-/* What a signal ends is kept as well. Only signals whose action is the default, which is then taken, so
- * that the program ends as without hindmost. No memory is asked for: the program may be doing that. */
-static void end_by_signal(int number) {
+/* What a signal ends is kept as well. Only signals whose action is the default, or MPI's own, which ends
+ * the program after a report. That action is then taken, so that the program ends as without hindmost.
+ * No memory is asked for: the program may be doing that. */
+static const int ending_signals[] = {SIGTERM, SIGINT, SIGHUP,  SIGXCPU, SIGUSR1, SIGUSR2,
+                                     SIGSEGV, SIGBUS, SIGFPE, SIGILL,  SIGABRT};
+enum { ENDING_SIGNALS = sizeof ending_signals / sizeof *ending_signals };
+static struct sigaction actions_before[ENDING_SIGNALS];
+
+static void end_by_signal(int number, siginfo_t *info, void *unused) {
   static char room[1 << 17];
-  text_spare = room;
-  text_spare_size = sizeof room;
-  attach_break(-1);
-  signal(number, SIG_DFL);
-  raise(number);
+  static pthread_t writer;
+  static int begun, known;
+  (void)unused;
+  if (!__atomic_exchange_n(&begun, 1, __ATOMIC_SEQ_CST)) {
+    writer = pthread_self();
+    __atomic_store_n(&known, 1, __ATOMIC_SEQ_CST);
+    text_spare = room;
+    text_spare_size = sizeof room;
+    attach_break(-1);
+  } else if (!__atomic_load_n(&known, __ATOMIC_SEQ_CST) || !pthread_equal(writer, pthread_self())) {
+    for (;;) pause(); /* another thread writes, and then ends the process */
+  }
+  for (int i = 0; i < ENDING_SIGNALS; i++)
+    if (ending_signals[i] == number) sigaction(number, &actions_before[i], NULL);
+  int is_fault = number == SIGSEGV || number == SIGBUS || number == SIGFPE || number == SIGILL;
+  if (!is_fault || info->si_code <= 0) raise(number); /* else the instruction fails once more */
+}
+
+static int is_of_mpi(const struct sigaction *action) {
+  Dl_info place;
+  if (!dladdr(action->sa_flags & SA_SIGINFO ? (void *)action->sa_sigaction : (void *)action->sa_handler, &place))
+    return 0;
+  const char *slash = place.dli_fname ? strrchr(place.dli_fname, '/') : NULL;
+  return slash && (!strncmp(slash, "/libmpi", 7) || !strncmp(slash, "/libopen-", 9));
 }
 
 static void catch_signals(void) {
-  static const int numbers[] = {SIGTERM, SIGINT, SIGHUP, SIGXCPU, SIGUSR1, SIGUSR2, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-  struct sigaction action, ours = {.sa_handler = end_by_signal, .sa_flags = (int)SA_RESETHAND};
-  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-    if (!sigaction(numbers[i], NULL, &action) && !(action.sa_flags & SA_SIGINFO) && action.sa_handler == SIG_DFL)
-      sigaction(numbers[i], &ours, NULL);
+  struct sigaction ours = {.sa_sigaction = end_by_signal, .sa_flags = SA_SIGINFO};
+  for (int i = 0; i < ENDING_SIGNALS; i++) {
+    struct sigaction *before = &actions_before[i];
+    if (sigaction(ending_signals[i], NULL, before)) continue;
+    int is_plain = !(before->sa_flags & SA_SIGINFO);
+    if (is_plain && before->sa_handler == SIG_IGN) continue;
+    if ((is_plain && before->sa_handler == SIG_DFL) || is_of_mpi(before)) sigaction(ending_signals[i], &ours, NULL);
+  }
 }
 
 /* ---- MPI calls that begin and end a program ---- */
@@ -317,7 +356,10 @@ static void attach_end(void) {
   attached.ended = 1;
   end_solve_unfinished();
   end_loop(1);
-  if (stretch) hindmost_disarm();
+  if (stretch) {
+    hindmost_disarm();
+    count_calls();
+  }
   write_clock();
   write_end(1, -1);
   PMPI_Barrier(attached.own);

@@ -4,11 +4,13 @@
  * --iterate-at. The stretch from the first to the last mark is one section. The first mark decides: a
  * loop that is open is recorded with all solves in it, and a mark inside a recorded solve is not kept. */
 
-enum { MOST_LOOP_PHASES = 64, PHASE_MARKS = 1000, WORK_MARK = 999 };
+enum { MOST_LOOP_PHASES = 64, PHASE_MARKS = 1000, WORK_MARK = 999, PAUSE_MARK = 998 };
+enum { PART_RECORDS = RECORDS_TOUCHED, FIRST_PART_NS = 10000000, PART_NS = 1000000000 };
 
 static struct {
   int open;
   int64_t number, iterations, last_ns, last_seen;
+  int64_t written, written_ns; /* records that are in the file, and when they were written */
   int phases, open_phase; /* open_phase: 1 more than its number, 0: none */
   char phase[MOST_LOOP_PHASES][64];
   double load;
@@ -18,15 +20,65 @@ static int loop_is_open(void) { return loop.open || marking_call >= 0; }
 
 static int own_thread(void) { return attached.on && attached.begun && !attached.ended && (!stretch || recording()); }
 
+static void begin_loop_section(struct text *text) {
+  begin_section(text, "loop", loop.load);
+  text_string(text, "type", "loop");
+  text_string(text, "prefix", "");
+  text_number(text, "solve", loop.number);
+  text_number(text, "comm_size", attached.size);
+  text_number(text, "comm_rank", attached.rank);
+  text_number(text, "comm_leader", 0);
+  text_number(text, "iterations", loop.iterations - 1);
+  text_add(text, ",\"phases\":[");
+  for (int i = 0; i < loop.phases; i++) {
+    text_add(text, i ? "," : "");
+    text_quoted(text, loop.phase[i]);
+  }
+  text_add(text, "]");
+}
+
+/* Soon after the begin, then at longer and longer times up to PART_NS, or after many records. */
+static int part_is_due(int64_t t) {
+  int64_t wait_ns = loop.written_ns - state->begin_ns + FIRST_PART_NS;
+  if (loop.written == state->capacity) return 0;
+  return state->seen - loop.written >= PART_RECORDS || t - loop.written_ns >= (wait_ns < PART_NS ? wait_ns : PART_NS);
+}
+
+/* Writes the records since the last part, and the section as far as it is known at this mark, so that a
+ * program that is killed leaves them. A mark says how long that took: it is no part of an iteration. */
+static void write_part(int64_t mark_ns) {
+  struct text text = {0};
+  sigset_t all, before;
+  int64_t kept = records_kept();
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before); /* a handler writes to the file, too */
+  raw_frame(RAW_PART_RECORDS, records + loop.written, (size_t)(kept - loop.written) * sizeof(struct record));
+  begin_loop_section(&text);
+  add_counts(&text, mark_ns, state->switches + involuntary_switches(), 0);
+  text_frame(&text, RAW_PART);
+  loop.written = kept;
+  records = attached.records - kept; /* the memory is used again */
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  hindmost_next_body(); /* the last record is no longer in memory */
+  loop.written_ns = now();
+  keep(loop.written_ns, loop.written_ns - mark_ns, PAUSE_MARK, 0, 0, 0);
+}
+
+static void open_loop(void) {
+  attach_arm(attached.size);
+  loop.open = 1;
+  loop.iterations = 0;
+  loop.open_phase = 0;
+  loop.load = load_of_host();
+  loop.written = 0;
+  loop.written_ns = state->begin_ns = now();
+  halo_depth = 0;
+}
+
 static void loop_mark(int64_t t) {
   if (!loop.open) {
-    attach_arm(attached.size);
-    loop.open = 1;
-    loop.iterations = 0;
-    loop.open_phase = 0;
-    loop.load = load_of_host();
-    t = state->begin_ns = now();
-    halo_depth = 0;
+    open_loop();
+    t = state->begin_ns;
   }
   attached.marks++;
   hindmost_next_body();
@@ -34,12 +86,18 @@ static void loop_mark(int64_t t) {
   state->iteration = loop.iterations++;
   loop.last_ns = t;
   loop.last_seen = state->seen;
+  if (loop.iterations > 1 && part_is_due(t)) write_part(t);
+}
+
+/* After a call that was recorded, where no marks are made. */
+static void write_due_part(int64_t end_ns) {
+  if (loop.open && !attached.ended && part_is_due(end_ns)) write_part(end_ns);
 }
 
 /* The end of an iteration, and the begin of the next. */
 void hindmost_iteration(void) {
   if (!own_thread()) return;
-  if (solve.ksp) {
+  if (solve.ksp || marking_call == FIND_CALL || (attached.chooses_solves && petsc.connected && !loop.open)) {
     attached.lost_marks++;
     return;
   }
@@ -86,28 +144,19 @@ static void end_loop(int complete) {
   if (!loop.open) return;
   hindmost_disarm();
   loop.open = 0;
-  if (loop.iterations < 2) return; /* one mark is no iteration */
-  cut_after_last_mark();
-  struct text text = {0};
-  begin_section(&text, "loop", loop.load);
-  text_string(&text, "type", "loop");
-  text_string(&text, "prefix", "");
-  text_number(&text, "solve", loop.number++);
-  text_number(&text, "comm_size", attached.size);
-  text_number(&text, "comm_rank", attached.rank);
-  text_number(&text, "comm_leader", 0);
-  text_number(&text, "iterations", loop.iterations - 1);
-  text_add(&text, ",\"phases\":[");
-  for (int i = 0; i < loop.phases; i++) {
-    text_add(&text, i ? "," : "");
-    text_quoted(&text, loop.phase[i]);
+  if (marking_call != FIND_CALL && loop.iterations < 2) { /* one mark is no iteration */
+    count_calls();
+    return;
   }
-  text_add(&text, "]");
-  end_section(&text, attached.own, complete);
+  if (marking_call != FIND_CALL) cut_after_last_mark();
+  struct text text = {0};
+  begin_loop_section(&text);
+  loop.number++;
+  end_section(&text, attached.own, loop.written, complete);
 }
 
 void hindmost_loop_end(void) {
-  if (own_thread()) end_loop(1);
+  if (own_thread() && marking_call != FIND_CALL) end_loop(1);
 }
 
 /* After a call that was recorded: whether it is the one at which iterations end. */

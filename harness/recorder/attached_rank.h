@@ -105,6 +105,10 @@ static void write_program(void) {
   text_number(&text, "utc_ns", (int64_t)calendar.tv_sec * 1000000000 + calendar.tv_nsec);
   text_number(&text, "clock_ns", clock_ns);
   text_add(&text, ",\"began_utc\":\"%s.%06ld+00:00\"", began, calendar.tv_nsec / 1000);
+  text_string(&text, "mark_call", marking_call == FIND_CALL ? "auto" : marking_call < 0 ? "" : hindmost_call_names[marking_call]);
+  text_number(&text, "mark_nth", marking_nth);
+  if (attached.has_only) text_string(&text, "only", attached.only);
+  text_add(&text, ",\"chooses_solves\":%s", attached.chooses_solves ? "true" : "false");
   if (attached.origins && attached.rank == 0) text_add(&text, ",\"origins\":%s", attached.origins);
   text_frame(&text, RAW_PROGRAM);
 }
@@ -121,6 +125,7 @@ static void write_clock(void) {
 }
 
 static void attach_arm(int size);
+static void open_loop(void);
 static void catch_signals(void);
 
 static int get_memory(void) {
@@ -164,12 +169,15 @@ static void attach_begin(void) {
     raw_close();
     return;
   }
-  tell("started\t%d\t%d\t%s", attached.rank, attached.size, attached.folder);
+  tell("started\t%d\t%s", attached.rank, attached.folder);
   write_program();
   write_clock();
   peers_in_solves = 1;
   catch_signals();
-  if (marking_call >= 0) attach_arm(attached.size); /* to see the first call at which to mark */
+  if (marking_call == FIND_CALL) open_loop();
+  if (marking_call < 0) return;
+  attach_arm(attached.size); /* to see the first call at which to mark */
+  state->capacity = 0;
 }
 
 /* ---- sections: solves and loops ---- */
@@ -181,6 +189,15 @@ static double load_of_host(void) {
     attached.load_ns = t;
   }
   return attached.load;
+}
+
+/* Adds what was counted since the recorder was armed. Not later: the program may use hindmost itself, and
+ * the memory of the state be gone. */
+static void count_calls(void) {
+  for (int i = 0; i < CALL_COUNT; i++) {
+    calls_passed[i] += state->call_count[i];
+    state->call_count[i] = 0;
+  }
 }
 
 /* Starts to record on this thread, without meeting the other ranks. */
@@ -195,7 +212,8 @@ static void attach_arm(int size) {
   forget_peers();
   halo_depth = mpi_depth = 0;
   for (int i = 0; i < PHASES; i++) state->phase_ns[i] = 0;
-  for (int i = 0; i < CALL_COUNT; i++) state->call_count[i] = state->other_ns[i] = 0;
+  count_calls();
+  for (int i = 0; i < CALL_COUNT; i++) state->other_ns[i] = 0;
   recorded_size = size;
   norms_seen = 0;
   state->switches = -involuntary_switches();
@@ -217,21 +235,22 @@ static void begin_section(struct text *text, const char *what, double load_befor
   text_real(text, "load_after", load_of_host());
 }
 
-/* What the recorder has counted, then the frames of the section. */
-static void end_section(struct text *text, MPI_Comm communicator, int complete) {
-  int64_t kept = state->seen < state->capacity ? state->seen : state->capacity, polls = 0;
+static int64_t records_kept(void) { return state->seen < state->capacity ? state->seen : state->capacity; }
+
+/* What the recorder has counted, up to a time. */
+static void add_counts(struct text *text, int64_t end_ns, int64_t switches, int complete) {
+  int64_t polls = 0;
   text_number(text, "begin_ns", state->begin_ns);
-  text_number(text, "end_ns", state->end_ns);
+  text_number(text, "end_ns", end_ns);
   text_number(text, "begin_utc_ns", state->begin_utc_ns);
   text_number(text, "seen", state->seen);
-  text_number(text, "kept", kept);
-  text_number(text, "switches", state->switches);
+  text_number(text, "kept", records_kept());
+  text_number(text, "switches", switches);
   text_number(text, "foreign_calls", state->foreign_calls);
   text_number(text, "unknown_requests", state->unknown_requests);
   text_add(text, ",\"other_ns\":{");
   for (int i = 0; i < CALL_COUNT; i++) {
     int32_t class = hindmost_call_classes[i];
-    attached.calls += state->call_count[i];
     if (class == LOOKS || class == LOOKS_AT_WINDOW || class == ASKS || class == TESTS_ONE || class == TESTS_ALL ||
         class == TESTS_ANY || class == TESTS_SOME)
       polls += state->call_count[i];
@@ -240,8 +259,15 @@ static void end_section(struct text *text, MPI_Comm communicator, int complete) 
   text_add(text, "}");
   text_number(text, "polls", polls);
   text_add(text, ",\"complete\":%s", complete ? "true" : "false");
+}
+
+/* The frames of the section; `written`: records of it that are in the file already. */
+static void end_section(struct text *text, MPI_Comm communicator, int64_t written, int complete) {
+  for (int i = 0; i < CALL_COUNT; i++) attached.calls += state->call_count[i];
+  add_counts(text, state->end_ns, state->switches, complete);
+  count_calls();
   text_frame(text, RAW_SECTION);
-  raw_frame(RAW_RECORDS, records, (size_t)kept * sizeof(struct record));
+  raw_frame(RAW_RECORDS, records + written, (size_t)(records_kept() - written) * sizeof(struct record));
   if (norms_seen) raw_frame(RAW_NORMS, norm_memory, (size_t)(norms_seen < MOST_NORMS ? norms_seen : MOST_NORMS) * sizeof(double));
   static int32_t ranks[PEERS];
   static int64_t messages[PEERS], bytes[PEERS];

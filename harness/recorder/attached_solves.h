@@ -105,17 +105,26 @@ static int prefix_is_chosen(void) {
 
 static int loop_is_open(void);
 
+/* So that each solve that is not recorded counts once, however many ranks take part. */
+static void leave_out(void *ksp, int64_t *count) {
+  MPI_Comm theirs = MPI_COMM_NULL;
+  int rank = 0;
+  ++*count;
+  if (petsc.PetscObjectGetComm && !petsc.PetscObjectGetComm(ksp, &theirs)) PMPI_Comm_rank(theirs, &rank);
+  attached.led += rank == 0;
+}
+
 static void begin_solve(void *ksp) {
   static int64_t chosen, taken;
   copy_text(solve.type, sizeof solve.type, text_of(petsc.KSPGetType, ksp));
   copy_text(solve.prefix, sizeof solve.prefix, text_of(petsc.KSPGetOptionsPrefix, ksp));
   if (!prefix_is_chosen()) { /* one inside it may be */
-    attached.passed++;
+    leave_out(ksp, &attached.passed);
     return;
   }
   solve.number = attached.solves++;
   if (awaiting || stretch || loop_is_open() || taken >= attached.most || chosen++ % attached.every) {
-    attached.skipped++;
+    leave_out(ksp, &attached.skipped);
     solve.skipped_ksp = ksp;
     return;
   }
@@ -199,7 +208,7 @@ static void write_solve(int complete) {
     text_add(&text, "}");
   }
   text_add(&text, "]");
-  end_section(&text, solve.communicator, complete);
+  end_section(&text, solve.communicator, 0, complete);
   solve.ksp = NULL;
 }
 

@@ -6,7 +6,8 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 
-enum raw_kind { RAW_PROGRAM = 1, RAW_CLOCK, RAW_SECTION, RAW_RECORDS, RAW_NORMS, RAW_EDGES, RAW_END, RAW_OPTIONS };
+enum raw_kind { RAW_PROGRAM = 1, RAW_CLOCK, RAW_SECTION, RAW_RECORDS, RAW_NORMS, RAW_EDGES, RAW_END, RAW_OPTIONS,
+                RAW_PART, RAW_PART_RECORDS };
 
 struct raw_head {
   char magic[4];

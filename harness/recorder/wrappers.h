@@ -11,10 +11,16 @@
  *
  * Inside the halo exchange of a PETSc solve everything is halo. */
 
-/* The call at which the iterations of an attached program end (-1: none), and of these each Nth. */
-static int marking_call = -1;
+/* The call at which the iterations of an attached program end, and of these each Nth. */
+enum { NO_CALL = -1, FIND_CALL = -2 }; /* the second: all calls are recorded, and it is found later */
+static int marking_call = NO_CALL;
 static int64_t marking_nth = 1;
 static void mark_at_call(int64_t end_ns);
+static void write_due_part(int64_t end_ns);
+
+/* Calls by name, for a person who has to choose one: those that were not recorded, and, where iterations
+ * end at a call, those among a part of the ranks. */
+static int64_t calls_passed[CALL_COUNT], calls_of_some[CALL_COUNT];
 
 static inline void finish(int64_t begin_ns, int64_t end_ns, enum call call, enum phase phase, int flags,
                           int count) {
@@ -29,13 +35,23 @@ static inline void finish(int64_t begin_ns, int64_t end_ns, enum call call, enum
     keep(begin_ns, end_ns, -1 - (int32_t)call, phase, flags, count);
   }
   mpi_depth--;
-  if ((int)call == marking_call && !(flags & (INCOMPLETE | PART | ALONE))) mark_at_call(end_ns);
+  if (marking_call == NO_CALL) return;
+  if (marking_call == FIND_CALL) write_due_part(end_ns);
+  if (flags & (PART | ALONE))
+    calls_of_some[call]++;
+  else if ((int)call == marking_call && !(flags & INCOMPLETE))
+    mark_at_call(end_ns);
 }
 
 /* Whether to record a call: it comes from the recorded thread, and not from MPI itself, which may call
  * its own public names. Calls of other threads are counted. */
-static inline int enter(void) {
-  if (!stretch || mpi_depth) return 0;
+static inline int enter(enum call call) {
+  if (!stretch) {
+    int64_t before = __atomic_load_n(&calls_passed[call], __ATOMIC_RELAXED);
+    __atomic_store_n(&calls_passed[call], before + 1, __ATOMIC_RELAXED);
+    return 0;
+  }
+  if (mpi_depth) return 0;
   if (own_stretch != stretch) {
     __atomic_fetch_add(&state->foreign_calls, 1, __ATOMIC_RELAXED);
     return 0;
@@ -48,7 +64,7 @@ static inline int enter(void) {
  * and count. */
 #define AROUND(name, arguments, before, after, phase)                           \
   {                                                                             \
-    int recorded = enter(), flags = 0, count = 0;                               \
+    int recorded = enter(called), flags = 0, count = 0;                         \
     before;                                                                     \
     int64_t begin_ns = recorded ? now() : 0;                                    \
     int error = PMPI_##name arguments;                                          \
@@ -167,7 +183,7 @@ static inline int room_for(int64_t n) { return n < 1 ? 1 : n > MOST_SETTLED ? MO
  * and `which` their indices, NULL for all. */
 #define COMPLETES(name, arguments, number, early, done, which)                                   \
   {                                                                                              \
-    int recorded = enter(), unknown, late = 0, room = room_for(number), places[room];            \
+    int recorded = enter(called), unknown, late = 0, room = room_for(number), places[room];      \
     enum phase phase = phase_of_requests(number, q, room, places, &unknown);                     \
     int count = early;                                                                           \
     int64_t begin_ns = recorded ? now() : 0;                                                     \

@@ -10,14 +10,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from hindmost.errors import HindmostError, MissingError, UsageError
+from hindmost.errors import MissingError, UsageError
 from hindmost.files import write_whole
 from hindmost.harness.attach.environment import export_lines, link_words, variables
 from hindmost.harness.attach.outcome import Outcome, problem, read_outcome
 from hindmost.harness.attach.program import end_as, hold_signals, release_signals, run_program
 from hindmost.harness.launch import assigned_rank
 from hindmost.harness.recorder.build import OBJECT, recorder_library
-from hindmost.output import warn, warn_lines, write_lines
+from hindmost.output import warn, write_lines
 
 SETTINGS_SUFFIX = ".settings"
 LONGEST_CONVERSION_S = 120.0
@@ -28,6 +28,7 @@ examples:
   mpiexec -n 4 hindmost attach --out runs -- ./app -ksp_type gmres
   srun hindmost attach --out runs -- python app.py
   mpiexec -n 4 hindmost attach --out runs --only ice_ --every 10 -- ./app
+  mpiexec -n 4 hindmost attach --out runs --iterate-at auto -- ./app
   mpiexec -n 4 hindmost attach --out runs --iterate-at MPI_Allreduce -- ./app
   eval "$(hindmost attach --print-env --out runs)"; mpiexec -n 4 ./app
   hindmost attach --convert runs
@@ -59,7 +60,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--iterate-at",
         default="",
         metavar="CALL[:N]",
-        help="end an iteration at each Nth call of an MPI function, as MPI_Allreduce:2",
+        help="end an iteration at each Nth call of an MPI function, as MPI_Allreduce:2; auto: find "
+        "the period in which the calls repeat",
     )
     parser.add_argument(
         "--memory",
@@ -105,7 +107,7 @@ def perform(arguments: argparse.Namespace) -> int:
         write_lines(" ".join(link_words(recorder_library(arguments.mpicc, OBJECT))))
         return 0
     if arguments.convert is not None:
-        return convert_left(arguments.convert, arguments.out)
+        return convert_left(arguments.convert, arguments.out, arguments.iterate_at)
     if arguments.out is None:
         raise UsageError("Give a folder for the run files with --out. See: hindmost attach --help")
     program = list(arguments.program)
@@ -189,7 +191,7 @@ def record(arguments: argparse.Namespace, program: list[str]) -> int:
         release_signals(blocked)
     if status:
         wait_for_first(found)
-    failed = finish(found, arguments, Path(program[0]).name)
+    failed = finish(found, arguments, Path(program[0]).name, status)
     return end_as(status) if status else failed
 
 
@@ -198,46 +200,48 @@ def wait_for_first(found: Outcome) -> None:
 
     A launcher ends all ranks when one has ended with an error, rank 0 in the middle of it.
     """
+    others = [each.folder for each in found.processes if each.finished and each.rank]
     deadline = time.monotonic() + LONGEST_CONVERSION_S
-    while any(folder.exists() for folder in found.others) and time.monotonic() < deadline:
+    while any(folder.exists() for folder in others) and time.monotonic() < deadline:
         time.sleep(0.05)
 
 
-def finish(found: Outcome, arguments: argparse.Namespace, program: str) -> int:
-    """Convert what was recorded, and say what was not, on rank 0; return 0 or a status."""
-    if not found.folders and assigned_rank().rank > 0:
-        return 0
-    reason = problem(found, program, arguments.only)
+def finish(found: Outcome, arguments: argparse.Namespace, program: str, status: int) -> int:
+    """Convert what was recorded and say what was not; return 0 or a status.
+
+    Rank 0 does this if the program ended MPI, otherwise the rank that ends last.
+    """
+    from hindmost.harness.attach.after import convert_and_report, convert_last, note_status
+
+    reason = problem(found, program)
     if reason:
-        warn(reason)
-        for folder in found.folders if not found.sections else ():
-            shutil.rmtree(folder, ignore_errors=True)
-        return MissingError.exit_status
-    if found.lost:
-        warn(
-            f"The records on rank 0 are cut off: {found.lost}. Free some space in {arguments.out}."
-        )
-    for folder in found.folders:
-        try:
-            report(folder, arguments.out)
-        except HindmostError as error:
-            warn(f"{folder} is kept, but no run file was written: {error}")
-            return error.exit_status
-    return 0
+        if assigned_rank().rank <= 0:
+            warn(reason)
+        return MissingError.exit_status if assigned_rank().rank <= 0 else 0
+    worst = 0
+    for process in found.processes:
+        note_status(process, status)
+        if process.lost:
+            warn(
+                f"The records on rank {process.rank} are cut off: {process.lost}. Free some space "
+                f"in {arguments.out}."
+            )
+        if not process.finished:
+            worst = max(worst, convert_last(process, arguments.out))
+        elif process.rank == 0:
+            worst = max(worst, convert_and_report(process.folder, arguments.out))
+    return worst
 
 
-def report(folder: Path, out: Path) -> None:
-    """Convert a raw folder and name the run files."""
-    from hindmost.harness.attach.convert import convert
-
-    files = convert(folder, out, report=warn)
-    warn_lines(*(f"hindmost: recorded {file}" for file in files))
-
-
-def convert_left(folder: Path, out: Path | None) -> int:
+def convert_left(folder: Path, out: Path | None, iterate_at: str) -> int:
     """Convert what programs left in a folder, also those that ended early."""
     from hindmost.harness.attach.pending import convert_all
+    from hindmost.harness.attach.raw import SUFFIX
+    from hindmost.harness.attach.settings import iteration_call
 
-    for file in convert_all(folder, out or folder, warn):
+    if out is None:
+        out = folder.parent if folder.name.endswith(SUFFIX) else folder
+    call = iteration_call(iterate_at) if iterate_at else None
+    for file in convert_all(folder, out, warn, call):
         write_lines(str(file))
     return 0

@@ -79,9 +79,9 @@ def evidence(
     evidence_loop(
         np.require(values, requirements=["C", "W"]),
         np.require(weights, requirements=["C", "W"]),
-        fine,
-        np.ascontiguousarray(fine[:, ::-1]),
-        smooth_columns(points),
+        np.ascontiguousarray(fine.T),
+        np.ascontiguousarray(fine[:, ::-1].T),
+        np.ascontiguousarray(smooth_columns(points).T),
         unit(columns(PAPER.exponents, points)),
         FLOORS,
         ratio,
@@ -131,16 +131,17 @@ def evidence_loop(
     reversed_y, reversed_weight = np.empty(points), np.empty(points)
     centred = np.empty(coarse.shape)
     along = np.empty(coarse.shape[0])
+    sums = np.empty((4, max(fine.shape[1], smooth.shape[1])))
     for k in range(values.shape[0]):
         for a in range(points):
             reversed_y[a] = values[k, points - 1 - a]
             reversed_weight[a] = weights[k, points - 1 - a]
         # R_2: the first points of the series, and its last ones.
-        first_residuals(values[k], weights[k], fine, before, fixed_before)
-        first_residuals(reversed_y, reversed_weight, backward, after, fixed_after)
+        first_residuals(values[k], weights[k], fine, sums, before, fixed_before)
+        first_residuals(reversed_y, reversed_weight, backward, sums, after, fixed_after)
         # R_1: the best of all single growths over the whole series.
         one = pair_residual(values[k], weights[k], coarse, centred, along)
-        one = min(one, single_residual(values[k], weights[k], smooth), before[points - 1])
+        one = min(one, single_residual(values[k], weights[k], smooth, sums), before[points - 1])
         for split in range(ratio.shape[1]):
             first = split + LEAST
             # S_k at each floor, and the marginal likelihood of a change here.

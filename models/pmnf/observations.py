@@ -138,6 +138,25 @@ def checked(
     return points, values
 
 
+def medians(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the median of each point's repetitions, NaN where there are none.
+
+    Parameters
+    ----------
+    values : float64 array, shape (kernel, point, repetition)
+
+    Returns
+    -------
+    float64 array, shape (kernel, point)
+    """
+    there = np.isfinite(values)
+    count = there.sum(axis=2)
+    ordered = np.sort(np.where(there, values, np.inf), axis=2)
+    low = np.take_along_axis(ordered, np.maximum((count - 1) // 2, 0)[..., None], 2)
+    high = np.take_along_axis(ordered, (count // 2)[..., None] % values.shape[2], 2)
+    return np.where(count > 0, 0.5 * (low + high)[..., 0], np.nan)
+
+
 def join_repetitions(
     values: NDArray[np.float64], kind: NoiseKind
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -160,12 +179,8 @@ def join_repetitions(
     count = there.sum(axis=2)
     if values.shape[2] == 1:
         return values[..., 0], count.astype(np.float64)
+    median = medians(values)[..., None]
     with np.errstate(invalid="ignore", divide="ignore"):
-        filled = np.where(there, values, np.inf)
-        ordered = np.sort(filled, axis=2)
-        low = np.take_along_axis(ordered, np.maximum((count - 1) // 2, 0)[..., None], 2)
-        high = np.take_along_axis(ordered, (count // 2)[..., None] % values.shape[2], 2)
-        median = np.where(count[..., None] > 0, 0.5 * (low + high), np.nan)
         unit = np.abs(median) ** kind.gamma
         off = np.where(there, (values - median) / unit, np.nan)
     enough = there & (count >= LEAST_REPETITIONS)[..., None]

@@ -21,6 +21,7 @@ def first_residuals(
     y: NDArray[np.float64],
     weight: NDArray[np.float64],
     columns: NDArray[np.float64],
+    of_terms: NDArray[np.float64],
     least: NDArray[np.float64],
     precision: NDArray[np.float64],
 ) -> None:
@@ -29,8 +30,10 @@ def first_residuals(
     Parameters
     ----------
     y, weight : float64 array, shape (point,)
-    columns : float64 array, shape (term, point)
-        Each of largest value 1.
+    columns : float64 array, shape (point, term)
+        Each term of largest value 1.
+    of_terms : float64 array, shape (at least 4, term)
+        Scratch.
     least : float64 array, shape (point,)
         Entry b becomes the residual of points 0 to b, both included; of a constant and one term
         whose coefficient is not below 0.
@@ -39,69 +42,78 @@ def first_residuals(
         determinant of the weighted normal matrix, for columns of largest value 1 and coefficients
         in units of the largest value, both among these points.
     """
+    # Weighted means of the terms t and of the values, and their sums of products about these,
+    # updated for each further point; all terms side by side, so that loops over them use vectors.
+    terms = columns.shape[1]
+    mean_t, tt, ty, most_t = of_terms[0], of_terms[1], of_terms[2], of_terms[3]
+    for q in range(terms):
+        mean_t[q] = tt[q] = ty[q] = most_t[q] = 0.0
+    total = mean_y = yy = most_y = 0.0
     for b in range(y.size):
-        least[b] = np.inf
-    for q in range(columns.shape[0]):
-        # Weighted means of the term t and of the values, and their sums of products about these,
-        # updated for each further point.
-        total = mean_t = mean_y = 0.0
-        tt = ty = yy = 0.0
-        most_t = most_y = 0.0
-        for b in range(y.size):
-            total += weight[b]
-            share = weight[b] / total
-            of_t = columns[q, b] - mean_t
-            of_y = y[b] - mean_y
-            mean_t += share * of_t
-            mean_y += share * of_y
-            gain = weight[b] * (1.0 - share)
-            tt += gain * of_t * of_t
-            ty += gain * of_t * of_y
-            yy += gain * of_y * of_y
-            most_t = max(most_t, abs(columns[q, b]))
-            most_y = max(most_y, abs(y[b]))
-            # The constant's residual; less what a term that is added explains.
-            residual = yy
-            fixed = total * most_y**2
-            if ty > 0.0 and tt > 0.0:
-                residual = max(yy - ty * ty / tt, 0.0)
-                fixed *= tt * (most_y / most_t) ** 2
-            if residual < least[b]:
-                least[b] = residual
-                precision[b] = fixed
-    for b in range(y.size):
-        precision[b] = np.log(max(precision[b], LEAST_PRECISION))
+        total += weight[b]
+        share = weight[b] / total
+        gain = weight[b] * (1.0 - share)
+        of_y = y[b] - mean_y
+        mean_y += share * of_y
+        yy += gain * of_y * of_y
+        most_y = max(most_y, abs(y[b]))
+        at_b = columns[b]
+        for q in range(terms):
+            of_t = at_b[q] - mean_t[q]
+            mean_t[q] += share * of_t
+            tt[q] += gain * of_t * of_t
+            ty[q] += gain * of_t * of_y
+            most_t[q] = max(most_t[q], abs(at_b[q]))
+        # The constant's residual; less what a term that is added explains.
+        most, best = 0.0, -1
+        for q in range(terms):
+            if ty[q] > 0.0 and ty[q] * ty[q] > most * tt[q] and tt[q] > 0.0:
+                most, best = ty[q] * ty[q] / tt[q], q
+        least[b] = max(yy - most, 0.0)
+        fixed = total * most_y**2
+        if best >= 0:
+            fixed *= tt[best] * (most_y / most_t[best]) ** 2
+        precision[b] = np.log(max(fixed, LEAST_PRECISION))
 
 
 @part
 def single_residual(
-    y: NDArray[np.float64], weight: NDArray[np.float64], columns: NDArray[np.float64]
+    y: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    columns: NDArray[np.float64],
+    of_columns: NDArray[np.float64],
 ) -> float:
     """Return the least residual of a constant and one column over a whole series.
 
     Parameters
     ----------
     y, weight : float64 array, shape (point,)
-    columns : float64 array, shape (column, point)
+    columns : float64 array, shape (point, column)
         Each of largest value 1; they may be subtracted, too.
+    of_columns : float64 array, shape (at least 3, column)
+        Scratch.
     """
     total, mean, spread = about_mean(y, weight)
-    least = spread
-    for q in range(columns.shape[0]):
-        # Sums of products of the column t and of the values about their means.
-        middle = 0.0
-        for a in range(y.size):
-            middle += weight[a] * columns[q, a]
-        middle /= total
-        tt = 0.0
-        ty = 0.0
-        for a in range(y.size):
-            apart = columns[q, a] - middle
-            tt += weight[a] * apart * apart
-            ty += weight[a] * (y[a] - mean) * apart
-        if tt > 0.0:
-            least = min(least, spread - ty * ty / tt)
-    return float(max(least, 0.0))
+    middle, tt, ty = of_columns[0], of_columns[1], of_columns[2]
+    many = columns.shape[1]
+    for q in range(many):
+        middle[q] = tt[q] = ty[q] = 0.0
+    for a in range(y.size):
+        share, at_a = weight[a] / total, columns[a]
+        for q in range(many):
+            middle[q] += share * at_a[q]
+    # Sums of products of the columns t and of the values about their means.
+    for a in range(y.size):
+        heavy, off, at_a = weight[a], weight[a] * (y[a] - mean), columns[a]
+        for q in range(many):
+            apart = at_a[q] - middle[q]
+            tt[q] += heavy * apart * apart
+            ty[q] += off * apart
+    most = 0.0
+    for q in range(many):
+        if ty[q] * ty[q] > most * tt[q] and tt[q] > 0.0:
+            most = ty[q] * ty[q] / tt[q]
+    return float(max(spread - most, 0.0))
 
 
 @part

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn, Protocol, cast
 
+from hindmost.completion import SHELLS, VerbWords, completion_script
 from hindmost.errors import UsageError
 from hindmost.models.compiled import announce
-from hindmost.output import warn, write_lines
+from hindmost.output import warn, write_lines, write_text
 
 VERBS = {
     "run": ("hindmost.harness.verbs.run", "run solvers on all ranks and record every iteration"),
@@ -29,6 +30,7 @@ VERBS = {
     "fit": ("hindmost.analysis.verbs.fit", "fit noise models to run files"),
     "noise": ("hindmost.analysis.verbs.noise", "estimate detours of ranks from times alone"),
     "predict": ("hindmost.analysis.verbs.predict", "predict the time of a later solve"),
+    "whatif": ("hindmost.analysis.verbs.whatif", "replay a solve on another machine"),
     "scale": ("hindmost.analysis.verbs.scale", "fit scaling models to kernels and rank them"),
     "history": ("hindmost.analysis.verbs.history", "find changes in nightly results"),
     "compare": ("hindmost.analysis.verbs.compare", "compare two sets of results"),
@@ -74,6 +76,10 @@ exit status:
   141  the reader of the output went away, as in '| head'
   143  terminated (TERM)
 """
+
+
+SubParsers = argparse._SubParsersAction
+"""Verbs below a command; argparse has no public way to them."""
 
 
 class Verb(Protocol):
@@ -124,6 +130,35 @@ def main(words: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
     words = list(sys.argv[1:] if words is None else words)
     words, petsc_options = split_petsc_options(words)
+    parser, verb, words = parser_of(words)
+    arguments = parser.parse_args(words)
+    if arguments.version:
+        from hindmost import __version__
+
+        write_lines(f"hindmost {__version__}")
+        return 0
+    if arguments.completion:
+        known = {verb: VerbWords.of_parser(parser_of_verb([verb])) for verb in VERBS}
+        write_text(completion_script(arguments.completion, known))
+        return 0
+    if verb is None:
+        parser.print_help()
+        return 2
+    if petsc_options and arguments.verb not in ("run", "attach"):
+        raise UsageError("What follows '--' is for 'run' and 'attach' only; remove it.")
+    arguments.petsc_options = arguments.program = tuple(petsc_options)
+    announce(tell_compilation)
+    convert_what_waits(arguments)
+    return verb.perform(arguments)
+
+
+def parser_of(words: Sequence[str]) -> tuple[Parser, Verb | None, list[str]]:
+    """Return the parser for a command line, the module of its verb, and the words to parse.
+
+    Only the verb in question is imported. The second word of a verb of two words, as in ``run
+    adaptive``, is taken off the command line.
+    """
+    words = list(words)
     parser = Parser(
         prog="hindmost",
         description="Measure and model where parallel iterations lose time.",
@@ -131,6 +166,9 @@ def main(words: Sequence[str] | None = None) -> int:
         formatter_class=Help,
     )
     parser.add_argument("--version", action="store_true", help="print the version")
+    parser.add_argument(
+        "--completion", choices=SHELLS, help="print a script that completes the command"
+    )
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
     chosen = next((word for word in words if not word.startswith("-")), "")
     verb = None
@@ -147,21 +185,20 @@ def main(words: Sequence[str] | None = None) -> int:
             verb = load(module)
             verb.add_arguments(sub)
             parser.called = sub.prog
-    arguments = parser.parse_args(words)
-    if arguments.version:
-        from hindmost import __version__
+    return parser, verb, words
 
-        write_lines(f"hindmost {__version__}")
-        return 0
-    if verb is None:
-        parser.print_help()
-        return 2
-    if petsc_options and arguments.verb not in ("run", "attach"):
-        raise UsageError("What follows '--' is for 'run' and 'attach' only; remove it.")
-    arguments.petsc_options = arguments.program = tuple(petsc_options)
-    announce(tell_compilation)
-    convert_what_waits(arguments)
-    return verb.perform(arguments)
+
+def help_of(words: Sequence[str]) -> str:
+    """Return what ``hindmost VERB --help`` prints; ``words`` is the verb, of one word or two."""
+    return parser_of_verb(words).format_help()
+
+
+def parser_of_verb(words: Sequence[str]) -> argparse.ArgumentParser:
+    """Return the parser of a verb of one word or two."""
+    parser, _, rest = parser_of(words)
+    (verbs,) = (each.choices for each in parser._actions if isinstance(each, SubParsers))
+    found: argparse.ArgumentParser = verbs[rest[0]]
+    return found
 
 
 def convert_what_waits(arguments: argparse.Namespace) -> None:

@@ -232,18 +232,8 @@ def test_the_examples(tmp_path: Path) -> None:
 
 
 def test_messages_name_the_cause() -> None:
-    said = outcome.problem(outcome.Outcome(), "app", None)
-    assert "statically linked" in said
+    assert "statically linked" in outcome.problem(outcome.Outcome(), "app")
     foreign = outcome.Outcome(loaded=True, foreign=("/a/libmpi.so.12", "/b/libmpi.so.40"))
-    assert "/a/libmpi.so.12 and /b/libmpi.so.40" in outcome.problem(foreign, "app", None)
-    passed = outcome.Outcome(loaded=True, started=True, ended=True, passed=3)
-    said = outcome.problem(passed, "app", "ice_")
-    assert "none of 3 solves of app, inner ones included, has the options prefix 'ice_'" in said
-    petsc = outcome.Outcome(loaded=True, started=True, ended=True, petsc="3.18.5")
-    assert "no KSPSolve was seen" in outcome.problem(petsc, "app", None)
-    own = outcome.Outcome(loaded=True, started=True, ended=True, solves=2, skipped=2)
-    assert "app made 2 solves, all inside recordings of its own" in outcome.problem(
-        own, "app", None
-    )
+    assert "/a/libmpi.so.12 and /b/libmpi.so.40" in outcome.problem(foreign, "app")
     failed = outcome.Outcome(loaded=True, failed="/full: No space left on device")
-    assert "/full: No space left on device" in outcome.problem(failed, "app", None)
+    assert "/full: No space left on device" in outcome.problem(failed, "app")

@@ -19,7 +19,8 @@ from tests.programs.attaching import (
 )
 
 import hindmost
-from hindmost.harness.attach.raw import Frame, read_program
+from hindmost.harness.attach.frames import Frame
+from hindmost.harness.attach.raw import read_program
 
 pytestmark = pytest.mark.mpi
 BINDINGS = pytest.mark.parametrize("binding", ["MPI", "F08", "MPIF"])

@@ -17,6 +17,9 @@ second no efficiency is given."""
 
 def why_withheld(run: Run) -> str:
     """Say why no efficiency of a run is given; empty if one is."""
+    differ = (run.header.spec.get("attached") or {}).get("marks_differ")
+    if differ:
+        return f"{differ}, so iterations of the same number may be different ones"
     if mpi_unseen(run):
         return what_unseen_is(run)
     if run.reduced and not run.has("interval_run_time"):

@@ -82,6 +82,7 @@ def write(tmp_path: Path, header: Header) -> Any:
         step_us: float = 60.0,
         synchronisation: Any = "blocking",
         spec: dict[str, Any] | None = None,
+        complete: bool = True,
         **attached: Any,
     ) -> Run:
         said = {
@@ -98,6 +99,7 @@ def write(tmp_path: Path, header: Header) -> Any:
             iterations=BODIES,
             restart=30,
             synchronisation=synchronisation,
+            complete=complete,
             spec={**said, **(spec or {})},
         )
         return open_run(write_whole(tmp_path, about, values))
@@ -197,6 +199,20 @@ def test_nothing_is_said_of_what_is_not_known(write: Any) -> None:
     assert "pipelined" not in alone
     assert "did not end by MPI_Finalize" in text
     assert "3 further solves" in text
+
+
+def test_an_incomplete_run_says_so_first(write: Any) -> None:
+    failure = "the marks do not agree: rank 0 made 4 marks, rank 1 5"
+    _, text = story(write(complete=False, spec={"failure": failure}))
+    assert text.splitlines()[1] == f"  INCOMPLETE: {failure}."
+
+
+def test_one_restart(write: Any) -> None:
+    summary = summarise_run(write())
+    several = replace(summary, restarts=1, between="restarts and changes of solve").lines()
+    assert any(line.endswith(", 1 restart or change of solve") for line in several)
+    assert any(line.endswith(", 1 restart") for line in replace(summary, restarts=1).lines())
+    assert any(line.endswith(", 3 restarts") for line in summary.lines())
 
 
 def test_a_loop_has_iterations_and_no_solver(write: Any) -> None:

@@ -13,6 +13,7 @@ from hindmost.analysis.readers.read import read_experiment
 from hindmost.analysis.scaling.batches import ScalingOptions
 from hindmost.analysis.scaling.expected_growth import find_worse, read_expectation
 from hindmost.analysis.scaling.study import MetricStudy, rank, study_scaling
+from hindmost.analysis.scaling.study_json import study_json
 from hindmost.errors import DataError, UsageError
 from hindmost.models.pmnf import fit_segments
 
@@ -67,7 +68,12 @@ def test_batched_predictions_and_intervals_are_those_of_single_kernels(tmp_path:
                 kernel.series.points[:, 0], kernel.series.values[None], noise="multiplicative"
             )[0]
             targets = np.array([float(at)])
-            assert standing.predicted == pytest.approx(float(alone.predict(targets)[0]))
+            assert standing.explained == pytest.approx(float(alone.predict(targets)[0]))
+            assert standing.low <= standing.predicted <= standing.high
+            assert standing.source.foretold == (at == "4096")
+            if standing.source.foretold:
+                continue
+            assert standing.predicted == standing.explained
             low, high = alone.interval(targets)
             assert (standing.low, standing.high) == pytest.approx(
                 (float(low[0]), float(high[0])), rel=1e-6
@@ -91,6 +97,24 @@ def test_figure_1_of_the_paper(tmp_path: Path) -> None:
     # An error of almost 62 % at p = 1024, beside 30 + p.
     off = float(kernel.whole.predict(1024.0)[0]) / (30.0 + 1024.0) - 1.0
     assert abs(off) == pytest.approx(0.62, abs=0.01)
+
+
+def test_a_prediction_beyond_the_points_is_foretold_and_says_where_from(tmp_path: Path) -> None:
+    """What happened at the last points counts, and a model that contradicts it is told."""
+    ends = {"f": lambda p: 5.0 + 0.01 * p + np.where(p > 500.0, 300.0, 0.0)}
+    path = write_text(tmp_path / "e.txt", {**TRUTH, **ends}, noise=0.02, repetitions=3)
+    study = study_scaling(read_experiment(path), at="4096")
+    for model in study_json(study)["models"]:
+        assert sum(each["weight"] for each in model["prediction_from"]) == pytest.approx(1.0)
+        assert model["prediction_from"][0]["source"] != "the model"
+        contradicted = not model["interval"][0] <= model["model_predicts"] <= model["interval"][1]
+        assert contradicted == (model["disagreement"] is not None)
+        assert contradicted == any("the last points contradict" in each for each in model["doubts"])
+    for asked, method in (("512", "likelihood"), ("4096", "paper")):
+        within = study_scaling(read_experiment(path), ScalingOptions(method=method), at=asked)
+        for model in study_json(within)["models"]:
+            assert model["prediction_from"] == [{"source": "the model", "weight": 1.0}]
+            assert model["predicted"] == model["model_predicts"]
 
 
 def test_the_default_finds_the_same_change(tmp_path: Path) -> None:

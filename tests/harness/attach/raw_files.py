@@ -25,7 +25,7 @@ CALLS = {
 HALO, WAIT, POST, OTHER = range(4)
 PHASE_OF = (WAIT, HALO, HALO, POST, WAIT, OTHER)
 COLLECTIVES = ("MPI_Iallreduce", "MPI_Wait")
-PROGRAM, CLOCK, SECTION, RECORDS, NORMS, EDGES, END, OPTIONS = range(1, 9)
+PROGRAM, CLOCK, SECTION, RECORDS, NORMS, EDGES, END, OPTIONS, PART, PART_RECORDS = range(1, 11)
 US = 1000
 
 
@@ -150,8 +150,18 @@ class Raw:
     def section(
         self, stream: Stream, edges: tuple[tuple[int, int, int], ...] = (), **facts: Any
     ) -> Raw:
-        """Add a section with what was recorded of it."""
-        records = stream.array
+        """Add a section with what was recorded of it; ``rest``: what is not in its parts."""
+        records = facts.pop("rest", stream.array)
+        self.said(SECTION, stream, facts).add(RECORDS, records.tobytes())
+        self.sections += 1
+        if stream.norms:
+            self.add(NORMS, np.array(stream.norms).tobytes())
+        return self.add(
+            EDGES, b"".join(struct.pack("<iiqq", to, 0, n, size) for to, n, size in edges)
+        )
+
+    def said(self, kind: int, stream: Stream, facts: dict[str, Any]) -> Raw:
+        """Add what is said of a section."""
         said = {
             "section": self.sections,
             "what": "solve",
@@ -177,8 +187,8 @@ class Raw:
             "begin_ns": stream.begin,
             "end_ns": stream.at,
             "begin_utc_ns": 1_700_000_000_000_000_000 + stream.begin,
-            "seen": len(records),
-            "kept": len(records),
+            "seen": len(stream.records),
+            "kept": len(stream.records),
             "switches": 1,
             "foreign_calls": 0,
             "other_ns": {},
@@ -188,13 +198,7 @@ class Raw:
             "complete": True,
             "inner": [],
         }
-        self.sections += 1
-        self.json(SECTION, {**said, **facts}).add(RECORDS, records.tobytes())
-        if stream.norms:
-            self.add(NORMS, np.array(stream.norms).tobytes())
-        return self.add(
-            EDGES, b"".join(struct.pack("<iiqq", to, 0, n, size) for to, n, size in edges)
-        )
+        return self.json(kind, {**said, **facts})
 
     def end(self, **facts: Any) -> Raw:
         """Add the end of a program that finished."""

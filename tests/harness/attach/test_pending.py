@@ -11,10 +11,12 @@ import pytest
 from tests.harness.attach.raw_files import US, gmres, two_ranks
 
 from hindmost.cli import main
-from hindmost.errors import DataError
+from hindmost.errors import DataError, UsageError
 from hindmost.harness.attach.convert import convert
 from hindmost.harness.attach.folder import locked
 from hindmost.harness.attach.pending import convert_all, convert_finished
+from hindmost.harness.attach.raw import status_file
+from hindmost.harness.runfile.reader import open_run
 
 
 def left_by(folder: Path, *, finished: bool = True, **program: object) -> Path:
@@ -71,6 +73,60 @@ def test_one_process_converts_at_a_time(tmp_path: Path) -> None:
     with locked(raw), pytest.raises(DataError, match="another process"):
         convert(raw, tmp_path)
     assert len(convert(raw, tmp_path)) == 1
+
+
+def test_what_cannot_be_used_is_said_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    convert(left_by(tmp_path / "good-0.raw"), tmp_path)
+    bad = tmp_path / "app-0.raw"
+    ranks = two_ranks()
+    ranks[0].section(gmres(0, 9, work=5 * US, step=9 * US))
+    for each in ranks:
+        each.end().write(bad)
+    assert main(["show", str(tmp_path)]) == 0
+    said = capsys.readouterr().err
+    assert "only 1 of 2 ranks have a record of it" in said
+    assert f"Delete it: rm -r {bad}" in said
+    assert main(["show", str(tmp_path)]) == 0
+    assert capsys.readouterr().err == ""
+    with pytest.raises(DataError, match="Delete it"):  # who asks is told
+        convert_all(tmp_path, tmp_path)
+    left_by(tmp_path / "next-0.raw")
+    assert [path.name for path in convert_all(tmp_path, tmp_path)] == ["next-gmres-p2-0.h5"]
+
+
+def test_files_that_nobody_can_read_are_said_once(tmp_path: Path) -> None:
+    raw = tmp_path / "app-0.raw"
+    raw.mkdir()
+    (raw / "rank-0000000.raw").write_bytes(b"")
+    said: list[str] = []
+    convert_finished(tmp_path, said.append)
+    assert len(said) == 1
+    assert "rm" not in said.pop()  # its program may be starting
+    for path in (*raw.iterdir(), raw):
+        os.utime(path, (0, 0))
+    convert_finished(tmp_path, said.append)
+    assert f"rm -r {raw}" in said[0]
+    convert_finished(tmp_path, said.append)
+    assert len(said) == 1
+
+
+def test_a_folder_with_leftovers_only(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="'hindmost run' and 'hindmost attach' write them"):
+        main(["show", str(tmp_path)])
+    left_by(tmp_path / "app-0.raw", finished=False)
+    with pytest.raises(UsageError, match=r"could not convert: .*app-0.raw. .* attach --convert"):
+        main(["show", str(tmp_path)])
+
+
+def test_a_program_whose_processes_were_killed_is_converted(tmp_path: Path) -> None:
+    raw = left_by(tmp_path / "app-0.raw", finished=False)
+    for rank in range(2):
+        status_file(raw, rank).write_text("-9\n")
+    (path,) = convert_finished(tmp_path, lambda _: None)
+    assert open_run(path).header.spec["attached"]["finished"] is False
+    assert not raw.exists()
 
 
 def test_nothing_to_convert(tmp_path: Path) -> None:

@@ -44,6 +44,11 @@ def test_what_is_said_of_the_machine_is_one_line() -> None:
         ({"iterate_at": "MPI_Alreduce"}, "unknown MPI call 'MPI_Alreduce'; did you mean MPI_All"),
         ({"iterate_at": "MPI_Bcast:x"}, "write every second call as MPI_Bcast:2"),
         ({"only": "a\nb"}, "cannot contain a line end"),
+        (
+            {"iterate_at": "MPI_Bcast", "only": "ice_", "most": 2},
+            "--only chooses PETSc solves.* Leave out --only and --most, or --iterate-at",
+        ),
+        ({"iterate_at": "MPI_Bcast", "every": 2}, "Leave out --every, or --iterate-at"),
     ],
 )
 def test_what_cannot_be_done_is_refused(given: dict[str, int | str], said: str) -> None:

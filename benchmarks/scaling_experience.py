@@ -1,0 +1,309 @@
+"""Learn what `hindmost.models.foretell` carries as experience, and write it as a module.
+
+    python -m benchmarks.scaling_experience [FILE] > models/foretell/experience.py
+
+Learns from the measured experiments that are not set aside (`real_series`; FILE, or the folder in
+HINDMOST_EVALUATION_DATA) and from simulated ones: the losses of every candidate by how kernels grow
+at their last points, one and two points ahead, and the widths that nine of ten errors keep to. For
+the latter each fold of machines is predicted with the experience of the others. The coverage of
+each group, on stderr, is that of other folds' machines as well.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from benchmarks.real_series import RealSeries, data_file, read_series, read_slices
+from benchmarks.scaling_intervals import factorisations
+from numpy.typing import NDArray
+
+from hindmost.models.foretell.candidates import COUNT, Candidate
+from hindmost.models.foretell.experience import REGIMES, Experience
+from hindmost.models.foretell.forecast import joint_trials
+from hindmost.models.foretell.held_out import Trials, hold_out
+from hindmost.models.foretell.stacking import FLOOR, loss, stack_candidates
+from hindmost.models.foretell.width import LEAST_ERROR, width_features
+from hindmost.models.pmnf.noise import NoiseKind
+from hindmost.models.pmnf.segments.one_behaviour import FAMILIES, measured
+
+FOLDS = 5
+SHRINK = 2.0
+"""Held-out points that the mean of all regimes and distances counts as, for each of them."""
+IMPORTANT, SIMULATED = 3.0, 0.3
+"""Weight of whole experiments over that of parts of them; of simulated ones, for the widths."""
+KEEPS_TO = 0.92
+"""Share of errors within the width; unseen machines make slightly larger ones."""
+LEAST = 4
+SIMULATED_SETS = 40
+KERNELS = 5
+GRIDS = (2.0 ** np.arange(8), 16.0 * 2.0 ** np.arange(7), 100.0 * np.arange(1.0, 10.0))
+NOISES = (0.01, 0.05, 0.12)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Case:
+    """A series whose last point is to be foretold.
+
+    Attributes
+    ----------
+    experiment, group : str
+    points, values : float64 array, shape (point,)
+    at, truth : float
+    ahead : int
+        Points from the last known one to the target.
+    """
+
+    experiment: str
+    group: str
+    points: NDArray[np.float64]
+    values: NDArray[np.float64]
+    at: float
+    truth: float
+    ahead: int
+
+
+def main() -> None:
+    """Learn and print the module."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("file", nargs="?", type=Path)
+    cases = [*real_cases(data_file(parser.parse_args().file)), *simulated_cases()]
+    trials = joint_trials([hold_out(each.points, each.values[None], each.at) for each in cases])
+    learner = Learner(cases, trials)
+    widths = learner.widths(learner.features())
+    experience = Experience(losses=learner.losses(np.ones(len(cases), bool)), width=widths)
+    sys.stdout.write(module_text(experience))
+
+
+def real_cases(path: Path) -> Iterator[Case]:
+    """Yield measured series without their last points."""
+    for series in read_series(path, "development"):
+        yield from cases_of(series, 5)
+        if "strong" in series.group:
+            yield from cases_of(series, LEAST, whole=False)
+    for series in read_slices(path, "development"):
+        yield from cases_of(series, LEAST)
+
+
+def cases_of(series: RealSeries, least: int, *, whole: bool = True) -> Iterator[Case]:
+    """Yield a series without its last one and two points; if not whole, all its beginnings."""
+    medians = series.medians
+    for end, ahead in product(range(len(medians) - 1, 0, -1), (1, 2)):
+        known = end - ahead + 1
+        if known < least or whole != (end == len(medians) - 1):
+            continue
+        yield Case(
+            experiment=series.experiment,
+            group=series.group if whole else f"beginnings of {series.experiment.split()[0]}",
+            points=series.points[:known],
+            values=medians[:known],
+            at=float(series.points[end]),
+            truth=float(medians[end]),
+            ahead=ahead,
+        )
+
+
+def simulated_cases() -> Iterator[Case]:
+    """Yield series of known functions with noise."""
+    random = np.random.default_rng(3)
+    draws = {**FAMILIES, "factorisation": factorisations}
+    for (name, draw), noise, grid in product(draws.items(), NOISES, GRIDS):
+        for number in range(SIMULATED_SETS // 8):
+            truth = draw(random, grid, KERNELS)
+            values = measured(random, truth, noise=noise, kind=NoiseKind.MULTIPLICATIVE)[..., 0]
+            for kernel, ahead in product(values, (1, 2)):
+                yield Case(
+                    experiment=f"simulated {name} {noise} {grid[1]} {number}",
+                    group=f"simulated {name}",
+                    points=grid[:-ahead],
+                    values=kernel[:-ahead],
+                    at=float(grid[-1]),
+                    truth=float(kernel[-1]),
+                    ahead=ahead,
+                )
+
+
+class Learner:
+    """Learns from cases, of which folds by machine are kept apart."""
+
+    def __init__(self, cases: Sequence[Case], trials: Trials) -> None:
+        self.trials = trials
+        self.groups = [each.group for each in cases]
+        self.ahead = np.array([each.ahead for each in cases])
+        self.fold = np.array([fold_of(each.experiment) for each in cases])
+        self.truth = np.log([each.truth for each in cases])
+        counts: dict[tuple[str, int], int] = defaultdict(int)
+        for case in cases:
+            counts[case.group, case.ahead] += 1
+        self.weight = np.array(
+            [
+                (IMPORTANT if each.group.startswith(("IMB", "applications")) else 1.0)
+                / np.sqrt(counts[each.group, each.ahead])
+                for each in cases
+            ]
+        )
+        pools: dict[tuple[str, int, float], list[int]] = defaultdict(list)
+        for number, case in enumerate(cases):
+            pools[case.experiment, case.ahead, case.at].append(number)
+        self.pools = [np.array(each) for each in pools.values()]
+        self.regime = np.searchsorted(REGIMES, trials.slope)
+
+    def losses(self, known: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return mean losses: shape (one and two points ahead, regime, candidate)."""
+        every = loss(self.trials.predicted - self.truth[:, None], FLOOR)
+        total = np.zeros((2, REGIMES.size + 1, COUNT))
+        number = np.zeros((2, REGIMES.size + 1, 1))
+        at = (self.ahead[known] - 1, self.regime[known])
+        np.add.at(total, at, self.weight[known, None] * every[known])
+        np.add.at(number, at, self.weight[known, None])
+        mean = total.sum(axis=(0, 1)) / number.sum(axis=(0, 1))
+        by_regime = (total.sum(axis=0) + SHRINK * mean) / (number.sum(axis=0) + SHRINK)
+        return np.asarray((total + SHRINK * by_regime) / (number + SHRINK))
+
+    def features(self) -> NDArray[np.float64]:
+        """Predict each fold with the experience of the others; return what widths depend on.
+
+        The last column is the size of the error, as a difference of logarithms.
+        """
+        found = np.empty((len(self.groups), 5))
+        without = [
+            Experience(losses=self.losses(self.fold != fold), width=np.zeros(4))
+            for fold in range(FOLDS)
+        ]
+        for pool in self.pools:
+            own = rows(self.trials, pool)
+            stack = stack_candidates(own, without[self.fold[pool[0]]])
+            found[pool, :4] = width_features(own, stack)
+            found[pool, 4] = np.abs(stack.predicted - self.truth[pool])
+        return found
+
+    def widths(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the coefficients of the width, and report the coverage of other folds."""
+        simulated = np.array([group.startswith("simulated") for group in self.groups])
+        weight = np.where(simulated, SIMULATED, 1.0) * self.weight
+        asked, sizes = features[:, :4], features[:, 4]
+        within = np.empty(len(sizes), bool)
+        for fold in range(FOLDS):
+            other = self.fold != fold
+            learnt = quantile_regression(asked[other], sizes[other], weight[other])
+            own = ~other
+            within[own] = sizes[own] <= np.exp(asked[own] @ learnt)
+        for group, ahead in product(dict.fromkeys(self.groups), (1, 2)):
+            some = (np.array(self.groups) == group) & (self.ahead == ahead)
+            if some.any():
+                median, most = np.percentile(100.0 * np.expm1(sizes[some]), [50, 90])
+                inside = 100.0 * within[some].mean()
+                sys.stderr.write(
+                    f"{ahead} {group}: {some.sum()} cases, {median:.1f} / {most:.0f} %, "
+                    f"within {inside:.0f} %\n"
+                )
+        return quantile_regression(asked, sizes, weight)
+
+
+def fold_of(experiment: str) -> int:
+    """Return the fold of an experiment: that of its machine."""
+    words = experiment.replace("/", " ").split()
+    machine = words[min(2 if words[0] in ("OpenSBLI", "CASTEP") else 1, len(words) - 1)]
+    return int(hashlib.sha256(machine.encode()).hexdigest(), 16) % FOLDS
+
+
+def rows(trials: Trials, pool: NDArray[np.intp]) -> Trials:
+    """Return the trials of some kernels."""
+    return Trials(
+        predicted=trials.predicted[pool],
+        errors=trials.errors[pool],
+        age=trials.age[pool],
+        distance=trials.distance[pool],
+        ahead=trials.ahead[pool],
+        steps=trials.steps[pool],
+        slope=trials.slope[pool],
+        recent=trials.recent[pool],
+    )
+
+
+def quantile_regression(
+    features: NDArray[np.float64], sizes: NDArray[np.float64], weight: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return coefficients of the logarithm of a width that a share of the errors keeps to."""
+    wanted = np.log(sizes + LEAST_ERROR)
+    found = np.zeros(features.shape[1])
+    factor = weight
+    for _ in range(200):
+        normal = features.T @ (features * factor[:, None])
+        normal += 1e-4 * weight.sum() * np.diag([0.0, *[1.0] * (len(found) - 1)])
+        found = np.linalg.solve(normal, features.T @ (wanted * factor))
+        rest = wanted - features @ found
+        factor = weight * np.where(rest > 0.0, KEEPS_TO, 1.0 - KEEPS_TO)
+        factor = factor / np.maximum(np.abs(rest), 0.02)
+    return found
+
+
+HEAD = '''"""Experience: how well candidates foretold other experiments, learnt once and carried.
+
+Written by ``python -m benchmarks.scaling_experience``, which says from what; do not edit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+REGIMES = np.array([{regimes}])
+"""Slopes of the logarithms at the last two points that part kernels which grow alike."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Experience:
+    """What other experiments taught.
+
+    Attributes
+    ----------
+    losses : float64 array, shape (2, regime, candidate)
+        Mean logarithm of the error, one and two points beyond the data.
+    width : float64 array, shape (4,)
+        Coefficients of the logarithm of an interval's half width, see `width`.
+    """
+
+    losses: NDArray[np.float64]
+    width: NDArray[np.float64]
+
+
+LEARNT = Experience(
+    losses=np.array(
+        [
+{losses}
+        ]
+    ),
+    width=np.array([{width}]),
+)
+"""A line for each regime, a column for each candidate."""
+'''
+
+
+def module_text(experience: Experience) -> str:
+    """Write the module."""
+    tables = []
+    for table in experience.losses:
+        lines = [
+            "                [" + ", ".join(f"{value:.2f}" for value in row) + "]," for row in table
+        ]
+        tables.append("\n".join(["            [", *lines, "            ],"]))
+    return HEAD.format(
+        regimes=", ".join(f"{each:g}" for each in REGIMES),
+        losses="\n".join(tables),
+        width=", ".join(f"{each:.3f}" for each in experience.width),
+    )
+
+
+if __name__ == "__main__":
+    assert len(Candidate) == COUNT
+    main()

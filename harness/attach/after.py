@@ -1,0 +1,149 @@
+"""After a program has ended: who converts what it left, and what is said of it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from hindmost.errors import DataError, HindmostError, MissingError
+from hindmost.harness.attach.folder import UNUSABLE, BusyError, UnusableError
+from hindmost.harness.attach.frames import has_end
+from hindmost.harness.attach.outcome import Recorded
+from hindmost.harness.attach.raw import ENDED, PATTERN, status_file
+from hindmost.output import warn, warn_lines
+from hindmost.printable import shell_word
+from hindmost.text import counted
+
+PATIENCE_S = 2.0
+"""How long the ranks of a program that fails are waited for: a launcher ends them all."""
+POLL_S = 0.05
+PUT_OFF = (signal.SIGTERM, signal.SIGHUP)
+
+
+def note_status(process: Recorded, status: int) -> None:
+    """Note how a process ended that could not write it itself."""
+    if not process.ended:
+        with suppress(OSError):  # no room
+            status_file(process.folder, process.rank).write_text(f"{status}\n")
+
+
+def all_ended(folder: Path) -> bool:
+    """Tell whether each rank that left a raw file has ended, without reading the records."""
+    return all(path.with_suffix(ENDED).exists() or has_end(path) for path in folder.glob(PATTERN))
+
+
+def wait_for_all(folder: Path) -> bool:
+    """Wait a little until all ranks have ended; return whether they have."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not all_ended(folder):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(POLL_S)
+    return True
+
+
+@contextmanager
+def turn(folder: Path) -> Iterator[None]:
+    """Wait until no other rank converts a folder: the first does it, the others find it gone."""
+    first = min(folder.glob(PATTERN), default=None)
+    try:
+        handle = None if first is None else os.open(first, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        handle = None
+    try:
+        if handle is not None:
+            with suppress(OSError):  # some file systems have no locks
+                fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Put off the signals with which a launcher ends the ranks of a program that fails.
+
+    Open MPI kills all of them as soon as one has ended.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, PUT_OFF)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def convert_last(process: Recorded, out: Path) -> int:
+    """Convert what a program left that did not end MPI, when all of its ranks have ended.
+
+    Returns
+    -------
+    int
+        Exit status; 0 if another rank is to convert it, or has done so.
+    """
+    if process.rank == 0:
+        warn(
+            "The program ended without MPI_Finalize. If no run file of it is written now: "
+            f"hindmost attach --convert {shell_word(out)}"
+        )
+    with undisturbed():
+        if not wait_for_all(process.folder):
+            return 0
+        with turn(process.folder):
+            return convert_and_report(process.folder, out) if is_left(process.folder) else 0
+
+
+def is_left(folder: Path) -> bool:
+    """Tell whether nobody has converted a folder, or found that it cannot be."""
+    return folder.is_dir() and not (folder / UNUSABLE).exists()
+
+
+def convert_and_report(folder: Path, out: Path) -> int:
+    """Convert a raw folder and say what was recorded; return an exit status."""
+    from hindmost.harness.attach.convert import convert
+
+    try:
+        files = convert(folder, out, report=warn)
+    except BusyError:
+        return 0
+    except UnusableError as error:
+        warn(str(error))
+        return error.exit_status
+    except HindmostError as error:
+        if not folder.exists():
+            return 0
+        warn(f"{folder} is kept, but no run file was written: {error}")
+        return error.exit_status
+    for file in files:
+        tell_recorded(file)
+    return 0 if files else MissingError.exit_status
+
+
+def tell_recorded(file: Path) -> None:
+    """Name a run file, what it contains, and why it is incomplete if it is."""
+    from hindmost.harness.attach.header import KIND, LOOP
+    from hindmost.harness.runfile.reader import open_run
+
+    try:
+        run = open_run(file)
+    except DataError as error:
+        warn(str(error))
+        return
+    said, header = run.header.spec[KIND], run.header
+    bodies = counted(run.bodies, "iteration")
+    what = (
+        ", ".join(filter(None, (bodies, header.iteration_is)))
+        if header.solver == LOOP
+        else f"{counted(said['solves'], 'solve')}, {bodies}"
+    )
+    warn_lines(f"hindmost: recorded {file}: {what}")
+    others = said.get("period", {}).get("others", [])
+    if others:
+        warn(f"Iterations could also be: {'; '.join(others)}.")
+    if not header.complete:
+        warn(f"{file} is INCOMPLETE: {header.spec.get('failure', 'records were lost')}")

@@ -1,0 +1,184 @@
+"""Marks of iterations on the ranks: what to say if there are none, or if they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from hindmost.harness.attach.frames import Frame
+from hindmost.harness.attach.raw import RawProgram, RawRank
+from hindmost.harness.attach.sections import Matched, how_killed
+from hindmost.harness.recorder.pattern import MONITOR
+from hindmost.text import counted
+
+MOST_CALLS = 8
+"""Calls that are listed as a choice."""
+MOST_RANKS = 8
+"""Ranks that are listed by number."""
+NO_MARKS_FROM = ("Comm", "Win", "Request", "Group", "Type", "File", "Cart", "Graph", "Dist")
+"""What the names of calls begin with that no iteration would end at: they make and free things."""
+
+
+def of_ranks(ranks: Sequence[int], size: int) -> str:
+    """Name ranks: ``rank 1``, ``ranks 0 and 2``, ``any rank`` for all of them."""
+    if len(ranks) == size:
+        return "any rank" if size > 1 else "rank 0"
+    if len(ranks) == 1:
+        return f"rank {ranks[0]}"
+    if len(ranks) > MOST_RANKS:
+        return f"{len(ranks)} of {size} ranks, the first of them {ranks[0]}"
+    return f"ranks {', '.join(map(str, ranks[:-1]))} and {ranks[-1]}"
+
+
+def why_nothing(program: RawProgram) -> str:
+    """Say why a program that began to record left no solve and no iteration, and what to do."""
+    first = program.first.program
+    name = Path(first.program[0]).name
+    ends = [raw.end for _, raw in sorted(program.ranks.items()) if raw.end is not None]
+    if not program.finished or not all(end.finalized for end in ends):
+        how = how_killed(program) or "the program ended without MPI_Finalize"
+        return (
+            f"Nothing was recorded of {name}: {how} before a solve or an iteration was written. "
+            "Solves are written when they end, loops from 10 ms after their begin on."
+        )
+    if first.mark_call:
+        return f"Nothing was recorded. {why_no_loop(program)}"
+    end = ends[0]
+    if end.solves_of_other_prefixes and not end.solves_seen:
+        return (
+            f"Nothing was recorded: none of {counted(end.solves_of_other_prefixes, 'solve')} of "
+            f"{name}, inner ones included, has the options prefix '{first.only}' (--only). PETSc's "
+            "option -ksp_view shows the prefixes."
+        )
+    if end.solves_seen:
+        return (
+            f"Nothing was recorded: {name} made {counted(end.solves_seen, 'solve')}, all inside "
+            "recordings of its own (hindmost run, record, record_ksp). Run it without attach."
+        )
+    if first.petsc_version:
+        said = f"{name} uses PETSc {first.petsc_version}, but no KSPSolve was seen, "
+        said += (
+            f"and {counted(end.marks_in_solves, 'mark')} of iterations were left alone because "
+            "--only, --every or --most chooses solves. Attach without these."
+            if first.chooses_solves and end.marks_in_solves
+            else f"and no marks of iterations. {advice(program)}"
+        )
+        return f"Nothing was recorded: {said}"
+    marks = "only one mark of an iteration was" if end.marks else "no marks of iterations were"
+    return (
+        f"Nothing was recorded: {name} uses MPI, but no shared libpetsc, and {marks} seen. If it "
+        f"uses PETSc, link libpetsc dynamically. Otherwise: {advice(program)}"
+    )
+
+
+def why_no_loop(program: RawProgram) -> str:
+    """Say why the calls of ``--iterate-at`` gave no iterations, and which calls could."""
+    first = program.first.program
+    call, nth = first.mark_call, first.mark_nth
+    made = {rank: calls_of(raw) for rank, raw in sorted(program.ranks.items())}
+    often = {rank: calls.get(call, 0) for rank, calls in made.items()}
+    never = [rank for rank, count in often.items() if not count]
+    few = [rank for rank, count in often.items() if 0 < count <= nth]
+    option = f"--iterate-at {call}" + (f":{nth}" if nth > 1 else "")
+    if never:
+        said = f"{call} was never made on {of_ranks(never, program.size)}"
+        some = max(raw.end.calls_of_some.get(call, 0) for raw in program.ranks.values() if raw.end)
+        if some:
+            said = (
+                f"{call} was made {some:,} times on a rank, but not on a communicator of all "
+                f"ranks on {of_ranks(never, program.size)}"
+            )
+        others = {rank: count for rank, count in often.items() if count}
+        if others:
+            rank, count = next(iter(others.items()))
+            said += f", and {counted(count, 'time')} on rank {rank}"
+    elif few:
+        said = (
+            f"{call} was made {counted(often[few[0]], 'time')} on rank {few[0]}; with "
+            f"{nth} an iteration it must be made at least {nth + 1} times"
+        )
+    else:
+        said = f"the calls of {call} gave no iteration"
+    return f"{option}: {said}. {advice(program)}"
+
+
+def advice(program: RawProgram) -> str:
+    """Say which calls were made on all ranks, for ``--iterate-at``."""
+    choices = calls_to_mark(program)
+    if not choices:
+        return (
+            "No MPI call was made more than once on all ranks alike: mark the iterations in the "
+            "program, with MPI_Pcontrol(1) or hindmost.h."
+        )
+    listed = [f"{call} {times_of(each)}" for call, each in list(choices.items())[:MOST_CALLS]]
+    more = f" and {len(choices) - MOST_CALLS} others" if len(choices) > MOST_CALLS else ""
+    where = "on each rank" if program.size > 1 else "in all"
+    return (
+        f"Calls that can end iterations, as often as they were made {where}: {', '.join(listed)}"
+        f"{more}. Choose one, as --iterate-at {next(iter(choices))}, or mark the iterations in "
+        "the program, with MPI_Pcontrol(1) or hindmost.h."
+    )
+
+
+def times_of(counts: Mapping[int, int]) -> str:
+    """Write how often a call was made on the ranks."""
+    least, most = min(counts.values()), max(counts.values())
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+
+
+def calls_to_mark(program: RawProgram) -> dict[str, dict[int, int]]:
+    """Return the calls that could end iterations, with their counts by rank.
+
+    Those that all ranks made equally often, the most frequent first.
+    """
+    made = {rank: calls_of(raw) for rank, raw in sorted(program.ranks.items())}
+    names = set.intersection(*(set(calls) for calls in made.values()))
+    found = {
+        name: {rank: calls[name] for rank, calls in made.items()}
+        for name in sorted(names)
+        if not name.removeprefix("MPI_").startswith(NO_MARKS_FROM)
+    }
+    alike = {
+        name: counts
+        for name, counts in found.items()
+        if min(counts.values()) == max(counts.values()) > 1
+    }
+    return dict(sorted(alike.items(), key=lambda each: -min(each[1].values())))
+
+
+def calls_of(raw: RawRank) -> dict[str, int]:
+    """Return how often a rank made each call at which iterations can end."""
+    if raw.end is None:
+        return {}
+    some = raw.end.calls_of_some
+    left = {name: count - some.get(name, 0) for name, count in raw.end.calls.items()}
+    return {name: count for name, count in left.items() if count > 0}
+
+
+def why_different(program: RawProgram, group: Sequence[Matched]) -> str:
+    """Say how the marks of a loop differ between its ranks; empty if they agree.
+
+    Only loops that ended on all ranks: in one that did not, ranks stop at different marks.
+    """
+    call = program.first.program.mark_call
+    for each in group:
+        if not each.whole:
+            continue
+        counts = {
+            rank: int(np.count_nonzero(part.array(Frame.RECORDS)["what"] == ord(MONITOR)))
+            for rank, part in zip(each.ranks, each.parts, strict=True)
+        }
+        least, most = min(counts, key=counts.__getitem__), max(counts, key=counts.__getitem__)
+        if counts[least] == counts[most]:
+            continue
+        if call:
+            often = [calls_of(program.ranks[rank]).get(call, 0) for rank in (least, most)]
+            return (
+                f"the marks do not agree: rank {least} made {counted(often[0], 'call')} of {call}, "
+                f"rank {most} {often[1]:,}"
+            )
+        fewest = counted(counts[least], "mark")
+        return f"the marks do not agree: rank {least} made {fewest}, rank {most} {counts[most]:,}"
+    return ""

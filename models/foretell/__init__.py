@@ -1,0 +1,13 @@
+"""What kernels will take beyond the measured points, and how far off that may be.
+
+A model in performance model normal form explains all points. What lies beyond them depends most on
+the last ones: caches, protocols and communication change the growth of real programs more often
+than a model of few terms can. So simple candidates predict (`candidates`), each is judged by how it
+would have foretold the last measured points (`held_out`), over all kernels of an experiment and
+with what other experiments taught (`experience`), and the median of those that did well is the
+prediction (`stacking`). The width of its interval comes from the same errors (`width`).
+"""
+
+from hindmost.models.foretell.forecast import Forecast, MeasuredKernels, foretell
+
+__all__ = ["Forecast", "MeasuredKernels", "foretell"]

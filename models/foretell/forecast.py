@@ -1,0 +1,139 @@
+"""Predictions of many kernels beyond their points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.errors import DataError
+from hindmost.models.foretell.candidates import Candidate
+from hindmost.models.foretell.experience import LEARNT, Experience
+from hindmost.models.foretell.held_out import Trials, hold_out
+from hindmost.models.foretell.stacking import stack_candidates
+from hindmost.models.foretell.width import half_width
+
+LEAST_POINTS = 4
+"""Points of a kernel: three to learn from and one to hold out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MeasuredKernels:
+    """Kernels of one metric, measured at the same points.
+
+    Attributes
+    ----------
+    points : float64 array, shape (point,)
+        Ascending, above 0.
+    values : float64 array, shape (kernel, point)
+        Above 0; NaN where a kernel has no measurement.
+    recent : float64 array, shape (kernel,), optional
+        Points of each kernel's last behaviour, where it is known to change; infinite where not.
+    """
+
+    points: NDArray[np.float64]
+    values: NDArray[np.float64]
+    recent: NDArray[np.float64] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Forecast:
+    """What kernels will take at a target, which nine of ten of them keep to.
+
+    Attributes
+    ----------
+    at : float
+    predicted, low, high : float64 array, shape (kernel,)
+        In the metric's unit; the interval holds 90 % of new measurements.
+    weights : float64 array, shape (kernel, candidate)
+        What each candidate counts for; their sum is 1.
+    """
+
+    at: float
+    predicted: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    weights: NDArray[np.float64]
+
+    def sources(self, kernel: int) -> list[tuple[Candidate, float]]:
+        """Return the candidates that a prediction comes from and their weights, largest first."""
+        weights = self.weights[kernel]
+        order = np.argsort(-weights, kind="stable")
+        names = list(Candidate)
+        return [(names[one], float(weights[one])) for one in order if weights[one] > 0.0]
+
+
+def foretell(
+    experiment: Sequence[MeasuredKernels], at: float, *, experience: Experience = LEARNT
+) -> list[Forecast]:
+    """Predict all kernels of an experiment beyond their points.
+
+    Kernels learn from one another which candidates did well at their last points, so hand over all
+    of one metric together.
+
+    Parameters
+    ----------
+    experiment : sequence of MeasuredKernels
+    at : float
+        Beyond every point.
+    experience : Experience
+        What other experiments taught.
+
+    Returns
+    -------
+    list of Forecast, one for each entry of `experiment`
+
+    Raises
+    ------
+    DataError
+        A kernel of fewer than 4 points, a value that is not above 0, or a target that is not
+        beyond the points.
+    """
+    parts = [trials_of(each, at) for each in experiment]
+    trials = joint_trials(parts)
+    stack = stack_candidates(trials, experience)
+    wide = half_width(trials, stack, experience)
+    found, begin = [], 0
+    for part in parts:
+        own = slice(begin, begin + part.ahead.size)
+        middle = stack.predicted[own]
+        found.append(
+            Forecast(
+                at=at,
+                predicted=np.exp(middle),
+                low=np.exp(middle - wide[own]),
+                high=np.exp(middle + wide[own]),
+                weights=stack.weights[own],
+            )
+        )
+        begin = own.stop
+    return found
+
+
+def trials_of(kernels: MeasuredKernels, at: float) -> Trials:
+    """Check kernels, and let all candidates predict their target and last points."""
+    there = np.isfinite(kernels.values)
+    count = there.sum(axis=1)
+    if (count < LEAST_POINTS).any():
+        kernel = int(np.argmax(count < LEAST_POINTS))
+        raise DataError(
+            f"Kernel {kernel} has {count[kernel]} points; a prediction beyond them needs "
+            f"{LEAST_POINTS}: measure {LEAST_POINTS - count[kernel]} more."
+        )
+    if not (kernels.values[there] > 0.0).all():
+        raise DataError("A value is not above 0; growth is foretold in logarithms: leave it out.")
+    largest = float(kernels.points[there.any(axis=0)].max())
+    if not largest < at < np.inf:
+        raise DataError(f"The target {at:g} is not beyond the largest point, {largest:g}.")
+    return hold_out(kernels.points, kernels.values, at, kernels.recent)
+
+
+def joint_trials(parts: Sequence[Trials]) -> Trials:
+    """Put the trials of several groups of kernels behind each other."""
+    columns = {
+        each.name: np.concatenate([getattr(part, each.name) for part in parts])
+        for each in fields(Trials)
+    }
+    return Trials(**columns)

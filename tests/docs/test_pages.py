@@ -1,0 +1,105 @@
+"""Pages, the README and CI recipes: their links lead somewhere, their commands can be typed."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.conftest import ROOT
+
+from hindmost import cli
+from hindmost.errors import UsageError
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+WITH_COMMANDS = [*PAGES, *sorted((ROOT / "examples").rglob("*.yml"))]
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+COMMAND = re.compile(r"^(?:- |run: )?(?:[^#`]*?[\s/\"(])?hindmost ((?:[a-z]+|--?\w[\w-]*)\b.*)$")
+PLACEHOLDERS = {"VERB", "..."}
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def anchors_of(page: Path) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub and MyST make them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    words = [re.sub(r"[^\w\- ]", "", heading).strip().lower() for heading in headings]
+    return {each.replace(" ", "-") for each in words}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_somewhere(page: Path) -> None:
+    wrong = []
+    for target in LINK.findall(page.read_text()):
+        if re.match(r"\w+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        there = page.parent / path if path else page
+        if not there.exists() or (anchor and anchor not in anchors_of(there)):
+            wrong.append(target)
+    assert wrong == []
+
+
+def test_every_page_is_in_the_contents() -> None:
+    contents = (ROOT / "docs/index.md").read_text()
+    named = set(re.findall(r"^(?:.*<)?([\w/-]+)>?$", contents, re.MULTILINE))
+    pages = {str(page.relative_to(ROOT / "docs"))[:-3] for page in PAGES[2:]}
+    assert pages - named == {"index"}
+
+
+def test_the_api_has_every_public_package() -> None:
+    listed = re.findall(r"^## `(hindmost[.\w]*)`", (ROOT / "docs/python.md").read_text(), re.M)
+    shown = re.findall(r"automodule:: (\S+)", (ROOT / "docs/api.md").read_text())
+    assert [*listed, "hindmost.errors"] == shown
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 150
+
+
+def commands_of(page: Path) -> Iterator[list[str]]:
+    """Yield the words of each command line of hindmost in the code of a page."""
+    text = page.read_text()
+    if page.suffix == ".md":
+        code = re.findall(r"^(?: {4,}|```(?:bash|console)\n)(?s:.*?)(?=^\S|^```|\Z)", text, re.M)
+        text = "\n".join(code)
+    for line in text.replace("\\\n", " ").splitlines():
+        found = COMMAND.match(line.strip())
+        if not found:
+            continue
+        command = found[1].partition(")")[0] if "$(hindmost" in line else found[1]
+        try:
+            words = shlex.split(command, comments=True)
+        except ValueError:
+            continue  # prose with an apostrophe
+        end = next(
+            (i for i, word in enumerate(words) if re.fullmatch(r"[|&;<>)]+|\d?>.*|do", word)), None
+        )
+        words = [word.rstrip(";)") for word in words[:end]]
+        verb = next((word for word in words if not word.startswith("-")), "")
+        if verb in cli.VERBS and not PLACEHOLDERS & set(words):
+            yield words
+
+
+@pytest.mark.parametrize("page", WITH_COMMANDS, ids=name_of)
+def test_commands_can_be_typed(page: Path) -> None:
+    wrong = []
+    for words in commands_of(page):
+        given, _ = cli.split_petsc_options(words)
+        try:
+            parser, _, rest = cli.parser_of(given)
+            parser.parse_args(rest)
+        except (UsageError, SystemExit) as error:
+            if "--help" not in given:
+                wrong.append(f"hindmost {shlex.join(words)}: {error}")
+    assert wrong == []
+
+
+def test_commands_are_found() -> None:
+    found = [words for page in WITH_COMMANDS for words in commands_of(page)]
+    assert len(found) > 60
+    assert ["history", "results/nightly", "--report", "history.html"] in found

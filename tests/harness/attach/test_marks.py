@@ -1,0 +1,138 @@
+"""What is said of programs without iterations, of calls, and of solves that are not recorded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.harness.attach.raw_files import (
+    PART,
+    PART_RECORDS,
+    US,
+    Stream,
+    gmres,
+    two_ranks,
+)
+
+import hindmost
+from hindmost.harness.attach.convert import convert
+from hindmost.harness.attach.marks import why_nothing
+from hindmost.harness.attach.raw import RawProgram, read_program
+
+
+def program(folder: Path, *ends: dict[str, Any], **said: Any) -> RawProgram:
+    """Return a program of two ranks without sections."""
+    for each, facts in zip(two_ranks(**said), ends * (2 // len(ends)), strict=True):
+        each.end(**{"solves_seen": 0, **facts}).write(folder / "app-0.raw")
+    return read_program(folder / "app-0.raw")
+
+
+BOTH = {"MPI_Allreduce": 40, "MPI_Comm_dup": 9, "MPI_Barrier": 1}
+
+
+@pytest.mark.parametrize(
+    ("ends", "said", "words"),
+    [
+        (
+            ({"calls": BOTH}, {"calls": {**BOTH, "MPI_Bcast": 3}}),
+            {"mark_call": "MPI_Bcast"},
+            "MPI_Bcast was never made on rank 0, and 3 times on rank 1. Calls that can end "
+            "iterations, as often as they were made on each rank: MPI_Allreduce 40. Choose",
+        ),
+        (
+            ({"calls": BOTH},),
+            {"mark_call": "MPI_Barrier", "mark_nth": 4},
+            "--iterate-at MPI_Barrier:4: MPI_Barrier was made 1 time on rank 0; with 4 an "
+            "iteration it must be made at least 5 times",
+        ),
+        (
+            ({"calls": BOTH, "calls_of_some": {"MPI_Allreduce": 40}},),
+            {"mark_call": "MPI_Allreduce"},
+            "MPI_Allreduce was made 40 times on a rank, but not on a communicator of all ranks on "
+            "any rank. No MPI call was made more than once on all ranks alike",
+        ),
+        (({"calls": BOTH},), {}, "no KSPSolve was seen, and no marks of iterations. Calls that"),
+        (
+            ({"marks_in_solves": 7},),
+            {"chooses_solves": True},
+            "7 marks of iterations were left alone because --only, --every or --most chooses",
+        ),
+        (({},), {"petsc_version": ""}, "no shared libpetsc, and no marks of iterations were seen"),
+        (
+            ({"solves_of_other_prefixes": 3},),
+            {"only": "ice_"},
+            "none of 3 solves of app, inner ones included, has the options prefix 'ice_' (--only)",
+        ),
+        (({"solves_seen": 2},), {}, "app made 2 solves, all inside recordings of its own"),
+        (({"finalized": False},), {}, "the program ended without MPI_Finalize before a solve"),
+    ],
+)
+def test_why_nothing_was_recorded(
+    ends: tuple[dict[str, Any], ...], said: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    assert words in why_nothing(program(tmp_path, *ends, **said))
+
+
+def test_solves_that_were_not_recorded_count_once(tmp_path: Path) -> None:
+    ranks = two_ranks()
+    for each in ranks:
+        each.section(gmres(0, 5, work=5 * US, step=9 * US))
+        # Five solves of both ranks, and four that each rank made alone.
+        led = 4 + 5 * (each.rank == 0)
+        each.end(solves_skipped=9, solves_not_recorded_led=led).write(tmp_path / "app-0.raw")
+    (path,) = convert(tmp_path / "app-0.raw", tmp_path)
+    assert hindmost.open(path).header.spec["attached"]["solves_skipped"] == 13
+
+
+def parts_of_a_loop(folder: Path, *, ended: bool) -> Path:
+    """Write a loop in three parts, with a pause after the first two, on two ranks."""
+    for each in two_ranks(mark_call="MPI_Allreduce", mark_nth=2):
+        stream = Stream(1000 * US)
+        done = 0
+        for iteration in range(9):
+            stream.mark("I", iteration)
+            if iteration in (3, 6):
+                facts = {
+                    "what": "loop",
+                    "type": "loop",
+                    "complete": False,
+                    "kept": len(stream.array),
+                }
+                each.add(PART_RECORDS, stream.array[done:].tobytes())
+                each.said(PART, stream, facts)
+                done = len(stream.records)
+                stream.work(50 * US).mark(998, 50 * US)
+            if iteration < 8:
+                stream.work(8 * US).call("MPI_Allreduce", 2 * US)
+        if ended:
+            each.section(stream, what="loop", type="loop", rest=stream.array[done:])
+            each.end()
+        each.write(folder)
+    return folder
+
+
+def test_parts_of_a_loop_are_put_together(tmp_path: Path) -> None:
+    (path,) = convert(parts_of_a_loop(tmp_path / "app-0.raw", ended=True), tmp_path)
+    run = hindmost.open(path)
+    assert run.durations[:, 0] == pytest.approx([10e-6] * 8)
+    assert run.solve_time == pytest.approx(80e-6)  # the two pauses are not in it
+    assert run.header.complete
+    assert run.header.iteration_is == "each 2 calls of MPI_Allreduce"
+
+
+def test_a_loop_that_was_cut_off_keeps_its_parts(tmp_path: Path) -> None:
+    (path,) = convert(parts_of_a_loop(tmp_path / "app-0.raw", ended=False), tmp_path)
+    run = hindmost.open(path)
+    assert run.durations[:, 0] == pytest.approx([10e-6] * 6)
+    assert run.solve_time == pytest.approx(60e-6)
+    assert not run.header.complete
+
+
+def test_a_loop_whose_end_is_torn_keeps_its_parts(tmp_path: Path) -> None:
+    folder = parts_of_a_loop(tmp_path / "app-0.raw", ended=True)
+    whole = (folder / "rank-0000000.raw").read_bytes()
+    frames = [at for at in range(len(whole)) if whole.startswith(b"HMRW", at)]
+    (folder / "rank-0000000.raw").write_bytes(whole[: frames[-4] + 30])  # in its last records
+    (path,) = convert(folder, tmp_path)
+    assert len(hindmost.open(path).durations) == 6

@@ -1,0 +1,89 @@
+"""Each candidate is exact for the growth that it assumes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from hindmost.models.foretell.candidates import REACH, Candidate
+from hindmost.models.foretell.held_out import LEAST_KNOWN, hold_out
+
+POINTS = np.array([3.0, 6.0, 10.0, 24.0, 40.0, 96.0])
+AT = 200.0
+
+Growth = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
+EXACT: dict[Candidate, Growth] = {
+    Candidate.SAME: lambda p: 7.0 + 0.0 * p,
+    Candidate.HALF: lambda p: 7.0 + 0.0 * p,
+    Candidate.SLOPE_OF_3: lambda p: 0.2 * p**1.7,
+    Candidate.POWER_OF_3: lambda p: 0.2 * p**1.7,
+    Candidate.POWER_OF_4: lambda p: 5.0 * p**-0.4,
+    Candidate.LINE: lambda p: 80.0 + 2.0 * p,
+    Candidate.PROPORTIONAL: lambda p: 3e-6 * p,
+    Candidate.SHARED: lambda p: 1e5 / p,
+    Candidate.INVERSE: lambda p: 4.0 + 90.0 / p,
+    Candidate.LOGARITHM: lambda p: 4.0 + 3.0 * np.log(p),
+    Candidate.WORK_AND_COST: lambda p: 4.0 + 90.0 / p + 0.1 * p,
+    Candidate.MEAN_SLOPE: lambda p: 0.2 * p**1.7,
+    Candidate.NORMAL_FORM: lambda p: 5.0 + 0.01 * p * np.log2(p) ** 2,
+}
+
+
+@pytest.mark.parametrize("candidate", Candidate)
+def test_a_candidate_is_exact_for_its_own_growth(candidate: Candidate) -> None:
+    growth = EXACT[candidate]
+    trials = hold_out(POINTS, growth(POINTS)[None], AT)
+    number = list(Candidate).index(candidate)
+    assert np.exp(trials.predicted[0, number]) == pytest.approx(float(growth(np.array(AT))))
+    # So are the held-out points, where enough points are known.
+    known = POINTS.size - 1 - trials.age[0]
+    enough = np.isfinite(known) & (known >= max(4, LEAST_KNOWN))
+    np.testing.assert_allclose(trials.errors[0, enough, number], 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "candidate", [each for each in Candidate if REACH[list(Candidate).index(each)] < 4]
+)
+def test_a_candidate_continues_no_more_points_than_it_says(candidate: Candidate) -> None:
+    number = list(Candidate).index(candidate)
+    values = 0.5 * POINTS**0.8
+    changed = values.copy()
+    changed[: POINTS.size - int(REACH[number])] *= 9.0
+    one, other = hold_out(POINTS, values[None], AT), hold_out(POINTS, changed[None], AT)
+    assert one.predicted[0, number] == pytest.approx(other.predicted[0, number], abs=1e-12)
+
+
+def test_held_out_points_are_as_far_ahead_as_the_target() -> None:
+    points = 2.0 ** np.arange(8)
+    trials = hold_out(points, points[None] + 3.0, 4.0 * points[-1])
+    there = np.isfinite(trials.age[0])
+    # Without the last point none is two steps ahead: the nearest distance is one step.
+    assert trials.distance[0, there] == pytest.approx(np.log([2.0, 4.0, 4.0, 4.0, 4.0]))
+    assert trials.age[0, there] == pytest.approx([0.0, 1.0, 2.0, 3.0, 4.0])
+    assert trials.steps[0] == pytest.approx(2.0)
+
+
+def test_a_missing_point_is_as_if_it_were_not_there() -> None:
+    values = np.array([5.0, 9.0, 13.0, 26.0, 41.0, 99.0])
+    gap = np.where(POINTS == 24.0, np.nan, values)
+    there = np.isfinite(gap)
+    one = hold_out(POINTS, np.stack([values, gap]), AT)
+    other = hold_out(POINTS[there], values[None, there], AT)
+    np.testing.assert_allclose(one.predicted[1], other.predicted[0])
+    np.testing.assert_allclose(one.errors[1], other.errors[0], atol=1e-12)
+
+
+def test_what_was_before_the_last_behaviour_is_left_out() -> None:
+    points = 2.0 ** np.arange(9)
+    values = np.where(points < 16.0, 100.0 * points**2, 3.0 * points)[None]
+    whole, last = (
+        hold_out(points, values, 1024.0),
+        hold_out(points, values, 1024.0, np.array([5.0])),
+    )
+    alone = hold_out(points[4:], values[:, 4:], 1024.0)
+    np.testing.assert_allclose(last.predicted, alone.predicted)
+    assert not np.allclose(whole.predicted, alone.predicted)

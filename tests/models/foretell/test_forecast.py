@@ -1,0 +1,179 @@
+"""Forecasts of kernels with known truth, and what makes an interval wide."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from hindmost.errors import DataError
+from hindmost.models.foretell import Forecast, MeasuredKernels, foretell
+from hindmost.models.foretell.candidates import COUNT, Candidate
+from hindmost.models.foretell.experience import LEARNT, REGIMES
+from hindmost.models.foretell.stacking import weighted_median
+from hindmost.models.foretell.width import median_of_others
+
+POINTS = 2.0 ** np.arange(2, 11)
+
+
+def forecast(values: NDArray[np.float64], at: float = 4096.0) -> Forecast:
+    """Foretell kernels that were measured at `POINTS`."""
+    (found,) = foretell([MeasuredKernels(points=POINTS, values=np.atleast_2d(values))], at)
+    return found
+
+
+def noisy(truth: NDArray[np.float64], noise: float, seed: int = 1) -> NDArray[np.float64]:
+    """Multiply by lognormal noise."""
+    return np.asarray(
+        truth * np.exp(noise * np.random.default_rng(seed).standard_normal(truth.shape))
+    )
+
+
+@pytest.mark.parametrize(
+    ("growth", "at"),
+    [
+        (lambda p: 0.001 * p**3, 4096.0),
+        (lambda p: 5.0 + p * np.log2(p), 4096.0),
+        (lambda p: 100.0 + p**2, 4096.0),
+        (lambda p: 1.0 + 100.0 / p + 0.01 * p, 4096.0),
+        (lambda p: 5.0 + 0.0 * p, 1e6),
+        (lambda p: 8.0 * p, 1e6),
+    ],
+)
+def test_growth_without_noise_is_foretold_exactly(growth, at: float) -> None:  # type: ignore[no-untyped-def]
+    found = forecast(growth(POINTS), at)
+    assert found.predicted[0] == pytest.approx(growth(at), rel=1e-6)
+    assert found.low[0] < growth(at) < found.high[0]
+
+
+def test_dense_factorisations_stay_cubic() -> None:
+    sizes = np.array([500.0, 1000.0, 2000.0, 4000.0, 8000.0])
+    truth = np.tile(0.01 + 2e-9 * sizes**3, (200, 1))
+    kernels = MeasuredKernels(points=sizes, values=noisy(truth, 0.02))
+    (found,) = foretell([kernels], 32000.0)
+    error = np.abs(found.predicted / (0.01 + 2e-9 * 32000.0**3) - 1.0)
+    assert np.median(error) < 0.05
+    assert np.percentile(error, 90) < 0.15
+
+
+def test_forecasts_know_no_units_and_no_order() -> None:
+    values = noisy(np.stack([POINTS**0.8, 50.0 + POINTS, 300.0 / POINTS + 2.0]), 0.1)
+    one, scaled = forecast(values), forecast(1e-6 * values)
+    np.testing.assert_allclose(scaled.predicted, 1e-6 * one.predicted)
+    np.testing.assert_allclose(scaled.high, 1e-6 * one.high)
+    turned = forecast(values[::-1])
+    np.testing.assert_allclose(turned.predicted[::-1], one.predicted)
+    np.testing.assert_allclose(turned.low[::-1], one.low)
+    np.testing.assert_array_equal(forecast(values).weights, one.weights)
+
+
+def test_kernels_learn_from_one_another() -> None:
+    """A kernel that says little itself is continued as the others of its experiment are."""
+    start = np.geomspace(1.0, 900.0, 30)[:, None]
+    steady = start * POINTS / POINTS[0]
+    stuck = np.tile(np.where(POINTS < 500.0, 7.0, 14.0), (1, 1))
+    alone = forecast(stuck).predicted[0]
+    among = forecast(np.concatenate([stuck, noisy(steady, 0.01)])).predicted[0]
+    assert among > alone
+
+
+def test_a_surprise_widens_the_interval() -> None:
+    calm = noisy(POINTS, 0.02)
+    shaken = calm.copy()
+    shaken[-1] *= 3.0
+    width = [float(np.log(each.high / each.low)[0]) for each in (forecast(calm), forecast(shaken))]
+    assert width[1] > 3.0 * width[0]
+    # The other kernels of an experiment widen it, too.
+    (found,) = (forecast(np.stack([calm, *[shaken * factor for factor in (2.0, 5.0, 7.0)]])),)
+    assert np.log(found.high / found.low)[0] > 1.5 * width[0]
+
+
+def test_intervals_grow_with_the_distance() -> None:
+    values = noisy(POINTS**0.7 + 5.0, 0.1)
+    widths = [
+        float(np.log(each.high / each.low)[0])
+        for at in (2e3, 8e3, 1e6, 1e15)
+        for each in [forecast(values, at)]
+    ]
+    assert widths == sorted(widths)
+    assert widths[-1] > np.log(1000.0)
+
+
+def test_groups_are_one_experiment() -> None:
+    values = noisy(np.stack([POINTS, 3.0 * POINTS, 9.0 * POINTS**0.5, POINTS + 70.0]), 0.1)
+    together = forecast(values)
+    parts = [MeasuredKernels(points=POINTS, values=each) for each in (values[:1], values[1:])]
+    found = foretell(parts, 4096.0)
+    np.testing.assert_allclose(
+        np.concatenate([each.predicted for each in found]), together.predicted
+    )
+    np.testing.assert_allclose(np.concatenate([each.high for each in found]), together.high)
+
+
+def test_only_the_last_behaviour_counts_after_a_change() -> None:
+    values = np.where(POINTS < 500.0, POINTS, 1e5)[None]
+    (found,) = foretell(
+        [MeasuredKernels(points=POINTS, values=values, recent=np.array([2.0]))], 4096.0
+    )
+    names = {name for name, _ in found.sources(0)}
+    assert not names & {Candidate.POWER_OF_3, Candidate.POWER_OF_4, Candidate.MEAN_SLOPE}
+    assert 0.5e5 < found.predicted[0] < 5e5
+
+
+def test_sources_are_sorted_and_complete() -> None:
+    found = forecast(noisy(POINTS + 30.0, 0.1))
+    sources = found.sources(0)
+    weights = [weight for _, weight in sources]
+    assert weights == sorted(weights, reverse=True)
+    assert sum(weights) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("values", "at", "told"),
+    [
+        ([1.0, 2.0, 3.0, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan], 4096.0, "measure 1 more"),
+        ([0.0, *[1.0] * 8], 4096.0, "not above 0"),
+        ([1.0] * 9, 1024.0, "not beyond the largest point, 1024"),
+        ([1.0] * 9, np.inf, "not beyond"),
+    ],
+)
+def test_what_cannot_be_foretold_is_refused(values: list[float], at: float, told: str) -> None:
+    with pytest.raises(DataError, match=told):
+        forecast(np.array(values), at)
+
+
+def test_the_experience_has_a_line_for_each_regime_and_a_column_for_each_candidate() -> None:
+    assert LEARNT.losses.shape == (2, REGIMES.size + 1, COUNT)
+    assert np.isfinite(LEARNT.losses).all()
+    # Where series grow in proportion, growth in proportion is better than none.
+    proportional = int(np.searchsorted(REGIMES, 1.0))
+    names = list(Candidate)
+    same, other = names.index(Candidate.SAME), names.index(Candidate.PROPORTIONAL)
+    assert (
+        LEARNT.losses[:, proportional, other] < LEARNT.losses[:, proportional, same] - 1.0
+    ).all()
+
+
+def test_weighted_medians_agree_with_repeated_values() -> None:
+    random = np.random.default_rng(5)
+    values, counts = random.normal(size=(50, 7)), random.integers(0, 4, (50, 7))
+    counts[:, 0] += 1
+    weights = counts / counts.sum(axis=1, keepdims=True)
+    found = weighted_median(values, weights)
+    for row, times, median in zip(values, counts, found, strict=True):
+        repeated = np.sort(np.repeat(row, times))
+        # Between the values on both sides of the middle, with interpolation.
+        low, high = np.quantile(repeated, [0.25, 0.75], method="inverted_cdf")
+        assert low - 1e-12 <= median <= high + 1e-12
+    one = np.zeros((1, 7))
+    one[0, 3] = 1.0
+    assert weighted_median(values[:1], one)[0] == values[0, 3]
+
+
+def test_medians_of_others_agree_with_numpy() -> None:
+    random = np.random.default_rng(6)
+    for count in (2, 3, 4, 9, 10):
+        values = random.normal(size=count)
+        wanted = [np.median(np.delete(values, one)) for one in range(count)]
+        np.testing.assert_allclose(median_of_others(values), wanted)
+    assert median_of_others(np.array([4.0])) == [4.0]

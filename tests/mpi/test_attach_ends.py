@@ -1,0 +1,155 @@
+"""Programs that end badly, or whose marks do not agree, under `hindmost attach`."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.conftest import ROOT, Ranks
+
+import hindmost
+from hindmost.cli import main
+from hindmost.harness.runfile.reader import Run
+from hindmost.harness.stack import current_stack
+
+pytestmark = pytest.mark.mpi
+
+
+@pytest.fixture(scope="module")
+def ends(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a program with a loop that ends as its argument says."""
+    return compiled(tmp_path_factory.mktemp("ends"), "ends")
+
+
+def compiled(folder: Path, name: str) -> Path:
+    """Compile one of the programs with the stack's mpicc."""
+    program = folder / name
+    command: list[str | Path] = [
+        current_stack().mpicc,
+        "-o",
+        program,
+        ROOT / "tests" / "programs" / f"{name}.c",
+    ]
+    subprocess.run(command, check=True, timeout=120)
+    return program
+
+
+def attach(*words: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run the verb without a launcher."""
+    command = [Path(sys.prefix) / "bin" / "hindmost", "attach", "--out", "runs", *words]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=120, cwd=folder
+    )
+
+
+def only_run(folder: Path) -> Run:
+    (path,) = (folder / "runs").iterdir()
+    return hindmost.open(path)
+
+
+def close_books(run: Run) -> None:
+    parts = run.lead_in + run.durations.sum(axis=0) + run.restart_durations.sum(axis=0)
+    np.testing.assert_allclose(parts + run.lead_out, run.solve_time, atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize(("how", "rank"), [("segv", "0"), ("abort", "0"), ("exit", "1")])
+def test_what_was_recorded_before_a_rank_ended_is_kept(
+    how: str, rank: str, ends: Path, ranks: Ranks, tmp_path: Path
+) -> None:
+    done = ranks(2, "attach", "--out", "runs", "--", ends, how, "50", rank)
+    assert done.returncode != 0
+    assert "ended without MPI_Finalize" in done.stderr
+    if list((tmp_path / "runs").glob("*.raw")):  # the launcher killed those that convert
+        assert main(["show", str(tmp_path / "runs")]) == 0
+    run = only_run(tmp_path)
+    assert run.durations.shape == (50, 2)
+    assert "the program ended inside this loop" in run.header.spec["failure"]
+    close_books(run)
+
+
+def test_a_loop_is_written_in_parts(ends: Path, tmp_path: Path) -> None:
+    killed = attach("--", ends, "kill", "30000", folder=tmp_path)
+    assert killed.returncode == -9
+    run = only_run(tmp_path)
+    assert 10_000 < len(run.durations) < 30_000  # 98304 records were requested
+    assert "rank 0 was killed (signal 9, SIGKILL)" in run.header.spec["failure"]
+    assert "INCOMPLETE: the program ended inside this loop" in killed.stderr
+    close_books(run)
+    run.path.unlink()
+    whole = attach("--", ends, "well", "15000", folder=tmp_path)
+    assert whole.returncode == 0, whole.stderr
+    run = only_run(tmp_path)
+    assert len(run.durations) == 29_999
+    assert run.header.complete
+    close_books(run)
+    # What it took to write is in no iteration, but between the starts of two.
+    between = np.diff(run.starts[:, 0]) - run.durations[:-1, 0]
+    assert np.count_nonzero(between > 1e-6) >= 2
+    assert run.durations.sum() + between.sum() == pytest.approx(
+        run.starts[-1, 0] - run.starts[0, 0] + run.durations[-1, 0], abs=1e-6
+    )
+
+
+def test_a_program_that_is_killed_at_once(ends: Path, tmp_path: Path) -> None:
+    done = attach("--", ends, "kill", "1", folder=tmp_path)
+    assert done.returncode == -9
+    assert "Nothing was recorded of ends: rank 0 was killed (signal 9, SIGKILL)" in done.stderr
+    assert not list((tmp_path / "runs").iterdir())
+
+
+def test_a_call_that_never_comes(ends: Path, ranks: Ranks, tmp_path: Path) -> None:
+    words = ("attach", "--out", "runs", "--iterate-at", "MPI_Bcast:2", "--", ends, "unmarked", "9")
+    done = ranks(2, *words)
+    assert done.returncode == 4
+    assert "--iterate-at MPI_Bcast:2: MPI_Bcast was never made on any rank." in done.stderr
+    assert "on each rank: MPI_Allreduce 18, MPI_Sendrecv 18. Choose one, as" in done.stderr
+    assert not list((tmp_path / "runs").iterdir())
+    no_marks = attach("--", ends, "unmarked", "9", folder=tmp_path)
+    assert "no marks of iterations were seen" in no_marks.stderr
+    assert "MPI_Allreduce 18, MPI_Sendrecv 18" in no_marks.stderr
+
+
+def test_calls_that_do_not_agree(
+    ends: Path, ranks: Ranks, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("attach", "--out", "runs", "--iterate-at", "MPI_Sendrecv:3", "--", ends, "uneven", "9")
+    done = ranks(2, *words)
+    assert done.returncode == 0, done.stderr
+    reason = "the marks do not agree: rank 0 made 18 calls of MPI_Sendrecv, rank 1 36; kept are the"
+    assert "ends-loop-p2-0.h5: 5 iterations, each 3 calls of MPI_Sendrecv" in done.stderr
+    assert f"is INCOMPLETE: {reason} first 5 iterations" in done.stderr
+    assert main(["show", str(tmp_path / "runs")]) == 0
+    shown = capsys.readouterr().out
+    assert reason in shown.splitlines()[1]
+    assert "5 iterations of its loop (each 3 calls of MPI_Sendrecv) take" in shown
+    assert "No rank is named as a straggler: the marks do not agree" in shown
+
+
+def test_iterations_without_marks_are_found(ranks: Ranks, tmp_path: Path) -> None:
+    steps = compiled(tmp_path, "steps")
+    words = ("attach", "--out", "runs", "--iterate-at", "auto", "--", steps, "200")
+    done = ranks(2, *words)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"each 3 calls of MPI_Allreduce, found by hindmost: 9\d.* alike", done.stderr)
+    run = only_run(tmp_path)
+    assert run.durations.shape[0] in (198, 199, 200)
+    assert run.header.spec["attached"]["iterate_at"] == {"call": "MPI_Allreduce", "calls": 3}
+    assert 0.9 < run.header.spec["attached"]["period"]["alike"] < 1.0  # output in some
+    close_books(run)
+
+
+def test_calls_without_a_period_are_refused_and_kept(tmp_path: Path) -> None:
+    steps = compiled(tmp_path, "steps")
+    done = attach("--iterate-at", "auto", "--", steps, "200", "wild", folder=tmp_path)
+    assert "no period of the MPI calls is sure. Candidates: --iterate-at MPI_" in done.stderr
+    raw = tmp_path / "runs" / "steps-0.raw"
+    assert f"hindmost attach --convert {raw}" in done.stderr
+    chosen = ("hindmost", "attach", "--convert", str(raw), "--iterate-at", "MPI_Send:2")
+    assert main([*chosen[1:]]) == 0
+    run = only_run(tmp_path)
+    assert len(run.durations) == 99
+    assert run.header.iteration_is == "each 2 calls of MPI_Send"
