@@ -150,7 +150,7 @@ def detours_of(run: Run) -> RunDetours:
 
 
 def chosen(
-    run: Run, columns: NDArray[np.integer]
+    run: Run, columns: NDArray[np.integer[Any]]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return work and start of some ranks: float64 arrays, shape (iteration, column), seconds."""
     parts = [

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,7 +134,7 @@ class Mixture:
 
 
 def find_detours(
-    work_s: FloatArray, start_s: FloatArray, place: NDArray[np.integer]
+    work_s: FloatArray, start_s: FloatArray, place: NDArray[np.integer[Any]]
 ) -> RankDetours | None:
     """Find the detours of one rank.
 
@@ -210,7 +210,9 @@ def find_detours(
     )
 
 
-def excess_over_place(work_s: FloatArray, place: NDArray[np.integer]) -> tuple[FloatArray, float]:
+def excess_over_place(
+    work_s: FloatArray, place: NDArray[np.integer[Any]]
+) -> tuple[FloatArray, float]:
     """Return the work over that of each place, and the mean work of the places, in seconds."""
     _, number = np.unique(place, return_inverse=True)
     order = np.argsort(number, kind="stable")
