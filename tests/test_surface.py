@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import io
 import pkgutil
 import re
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -16,17 +18,17 @@ from tests.conftest import BIN, ROOT
 
 import hindmost
 from hindmost import cli, errors, models, statuses
+from hindmost.__main__ import main
 from hindmost.registry import GROUPS
 
 
-def hindmost_command(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [str(word) for word in (BIN / "hindmost", *words)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
+def hindmost_command(*words: str) -> subprocess.CompletedProcess[str]:
+    """Call the entry of the command in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.setattr(sys, "argv", ["hindmost", *words])
+        status = main()
+    return subprocess.CompletedProcess(words, status, out.getvalue(), err.getvalue())
 
 
 def test_all_names_the_public_surface() -> None:
@@ -140,7 +142,10 @@ def test_help_lists_every_verb() -> None:
 
 
 def test_version() -> None:
-    assert hindmost_command("--version").stdout == f"hindmost {hindmost.__version__}\n"
+    done = subprocess.run(
+        [BIN / "hindmost", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"hindmost {hindmost.__version__}\n"
     assert importlib.metadata.version("hindmost") == hindmost.__version__
 
 

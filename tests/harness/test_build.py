@@ -45,10 +45,11 @@ def compilations(monkeypatch: pytest.MonkeyPatch, built: Path) -> list[Path]:
     """Return the folders that a recorder was compiled in; it is copied there instead."""
     folders: list[Path] = []
 
-    def compiled(_: str, folder: Path, *__: object) -> Path:
+    def compiled(_: str, folder: Path, identity: str, *__: object) -> Path:
         folders.append(folder)
         (whole,) = built.glob("*.so")
-        return Path(shutil.copy(whole, folder))
+        of_contents = whole.name.rsplit("-", 1)[1]
+        return Path(shutil.copy(whole, folder / f"recorder-{identity}-{of_contents}"))
 
     monkeypatch.setattr(build, "compile_recorder", compiled)
     return folders
@@ -150,23 +151,28 @@ def test_a_cache_that_is_not_ours_alone_or_cannot_be_written_is_passed_over(
 
 
 def test_compiled_once_and_again_when_the_source_changes(
-    empty_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    empty_cache: Path,
+    compilations: list[Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     first = build.recorder_library()
     written = first.stat().st_mtime_ns
     assert build.recorder_library() == first
     assert first.stat().st_mtime_ns == written
+    assert compilations == [empty_cache]
     changed = [tmp_path / source.name for source in build.SOURCES]
     for source, copy in zip(build.SOURCES, changed, strict=True):
         copy.write_text(source.read_text() + "\n/* changed */\n")
     monkeypatch.setattr(build, "SOURCES", changed)
     second = build.recorder_library()
     assert second != first
+    assert compilations == [empty_cache, empty_cache]
     assert sorted(empty_cache.glob("*.so")) == sorted([first, second])
 
 
 def test_another_libmpi_is_another_recorder(
-    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+    empty_cache: Path, compilations: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = build.recorder_library()
     libmpi = empty_cache / "libmpi.so.12"
@@ -175,19 +181,19 @@ def test_another_libmpi_is_another_recorder(
     noted.unlink()
     monkeypatch.setattr(build, "libmpi_path", lambda _: str(libmpi))
     assert build.recorder_library() != first
+    assert len(compilations) == 2
 
 
 def test_ranks_that_find_it_compiled_run_no_compiler(
-    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+    library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = build.recorder_library()
 
     def forbidden(*_: object, **__: object) -> None:
         raise AssertionError("a compiler was run")
 
     monkeypatch.setattr("subprocess.run", forbidden)
-    assert build.recorder_library() == first
-    first.unlink()
+    assert build.recorder_library() == library
+    library.unlink()
     with pytest.raises(AssertionError, match="compiler"):
         build.recorder_library()
 

@@ -320,10 +320,10 @@ thread = threading.Thread(target=listen)
 thread.start()
 with hindmost.record("threads.h5", comm) as recorder:
     go.set()
-    for step in range(300):
+    for step in range(60):
         with recorder.iteration():
             comm.Allreduce(MPI.IN_PLACE, total)
-            if step % 100 == 0:
+            if step % 20 == 0:
                 other.send(True, 1 - comm.rank)
 other.send(False, 1 - comm.rank)
 thread.join()
@@ -342,7 +342,7 @@ def test_calls_of_other_threads_are_counted_and_change_nothing(
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert len(found) == 2
-    assert all(rank[:2] == [300, 3] for rank in found)
+    assert all(rank[:2] == [60, 3] for rank in found)
     run = hindmost.open(tmp_path / "threads.h5")
     # Each message is received in two calls, or the thread still is in the first.
     assert run.header.spec["foreign_calls"] == sum(rank[2] for rank in found) > 3

@@ -143,7 +143,7 @@ def test_counts_of_solvers_without_restarts(
 ) -> None:
     words = [word for solver in UNRESTARTED for word in ("--solver", solver)]
     runs = record(
-        ranks, tmp_path / "out", count, workload, "--unknowns", "20000", "--iterations", "1200",
+        ranks, tmp_path / "out", count, workload, "--unknowns", "5000", "--iterations", "1200",
         "--warmup", "0", *words,
     )  # fmt: skip
     assert runs.keys() == UNRESTARTED.keys()

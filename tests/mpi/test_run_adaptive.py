@@ -293,7 +293,7 @@ def test_nothing_is_compiled_in_the_run_cold_or_warm(
 ) -> None:
     words = ["run", "adaptive", "--deck", deck, *SMALL, "--cycles", "8", "--out", str(tmp_path)]
     script = f"WORDS = {words!r}\n" + COUNTED
-    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "NUMBA_OPT": "0"}
     for start in ("cold", "warm"):
         done = ranks(2, script=script, environment=cache)
         assert done.returncode == 0, done.stderr

@@ -21,7 +21,7 @@ from hindmost.harness.recorder.state import (
     totals_file,
 )
 
-LONG = 20_000
+LONG = 6_000
 LONGEST_S = 600.0
 
 

@@ -141,8 +141,9 @@ def test_doctor_lists_plugins_and_what_is_wrong_with_them(tmp_path: Path) -> Non
         )
         return done.stdout
 
+    told = look(PACKAGE)
     for group in GROUPS:
-        assert f"{group} '" in look(PACKAGE)
+        assert f"{group} '" in told
     broken = package(tmp_path, "bad = odd_code:THING", "raise RuntimeError('no licence')")
     assert re.search(r"note.*'bad' of odd 0.1.*RuntimeError: no licence", look(PACKAGE, broken))
 

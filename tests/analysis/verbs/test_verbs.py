@@ -19,6 +19,8 @@ from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
 
+FEW_FAMILIES = ["gamma", "genextreme", "lognorm", "norm", "weibull_min"]
+
 
 @pytest.fixture
 def folder(tmp_path: Path, header: Header) -> Path:
@@ -54,7 +56,10 @@ def test_fit_prints_a_table_a_configuration(
 def test_fit_json_is_what_the_design_promises(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    next(folder.glob("*-1.h5")).unlink()  # two runs are enough, and take seconds each
+    next(folder.glob("*-1.h5")).unlink()  # two runs are enough
+    # In this process, and few of the families, which tests/models/laws fits all.
+    monkeypatch.setattr("hindmost.analysis.fits.study.WORTH_A_PROCESS", 3)
+    monkeypatch.setattr("hindmost.models.laws.families.scipys_families", lambda: FEW_FAMILIES)
     assert main(["fit", "--json", str(folder)]) == 0
     assert len(list((folder / ".hindmost").glob("fit-*"))) == 2
     printed = capsys.readouterr().out
@@ -77,6 +82,7 @@ def test_fit_json_is_what_the_design_promises(
     names = "max-plus-no-halo stationary-best nonstationary-uniform mean-work cramer bertsimas"
     assert set(names.split()) <= by_name.keys() | answer["runs"][0]["refused"].keys()
     ranked = answer["runs"][0]["laws"]["by_likelihood"]
+    assert set(FEW_FAMILIES) & {one["family"] for one in ranked}
     likelihoods = [one["log_likelihood"] for one in ranked]
     assert likelihoods == sorted(likelihoods, reverse=True)
     # What was kept is read again, and another question is another result.
@@ -85,6 +91,24 @@ def test_fit_json_is_what_the_design_promises(
     assert capsys.readouterr().out == printed
     with pytest.raises(TypeError):
         main(["fit", "--json", "--by-node", "--quick", str(folder)])
+
+
+def test_several_runs_are_fitted_in_several_processes(
+    tmp_path: Path,
+    header: Header,
+    values: dict[str, object],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    phases = np.zeros((40, 3, len(PHASES)))
+    phases[:, :, LOCAL] = 6e-5  # equal times, for which no family of laws is tried
+    flat = {**values, "duration": np.full((40, 3), 6e-5), "phase_duration": phases}
+    for solve_time_s in (1.0, 2.0):
+        write_whole(tmp_path, header, {**flat, "solve_time": np.full(3, solve_time_s)})
+    monkeypatch.setattr("hindmost.analysis.fits.study.fit_models", None)  # not in this process
+    assert main(["fit", str(tmp_path)]) == 0
+    assert "All times are equal" in capsys.readouterr().out
+    assert len(list((tmp_path / ".hindmost").glob("fit-*"))) == 2
 
 
 def test_a_run_is_the_same_in_blocks(

@@ -1,0 +1,37 @@
+/* An MPI program for benchmarks/attach.py: loops of the cheapest calls that there are, timed by itself.
+ *
+ *   attach_loop ITERATIONS CALLS ROUNDS
+ *
+ * An iteration is CALLS exchanges with nobody and a call of MPI_Pcontrol. In even rounds this is a mark
+ * (level 1), in odd ones not (level 2). Rank 0 prints the seconds of each round, the most of all ranks. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(int argc, char **argv) {
+  int rank;
+  double mine = 1.0, theirs = 0.0;
+  if (argc < 4) return 2;
+  int iterations = atoi(argv[1]), calls = atoi(argv[2]), rounds = atoi(argv[3]);
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  for (int round = 0; round < rounds; round++) {
+    int level = round % 2 ? 2 : 1;
+    double seconds, slowest;
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Pcontrol(level);
+    seconds = MPI_Wtime();
+    for (int i = 0; i < iterations; i++) {
+      for (int call = 0; call < calls; call++)
+        MPI_Sendrecv(&mine, 1, MPI_DOUBLE, MPI_PROC_NULL, 0, &theirs, 1, MPI_DOUBLE, MPI_PROC_NULL, 0,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Pcontrol(level);
+    }
+    seconds = MPI_Wtime() - seconds;
+    MPI_Pcontrol(0);
+    MPI_Reduce(&seconds, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    if (rank == 0) printf("%.9f\n", slowest);
+  }
+  MPI_Finalize();
+  return 0;
+}
