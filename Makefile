@@ -6,7 +6,7 @@
 #   make test-recorder     only the tests of set-up, of the recorder and of the kernel on ranks
 #   make test-oldest       the models' tests with the oldest dependencies that pyproject.toml allows
 #   make test-slurm        what takes minutes of a private Slurm: time limits, nodes that die, accounts
-#   make test-programs     record PETSc's examples, LAMMPS and FEniCSx from the distribution (system stack)
+#   make test-programs     record PETSc's examples, and on the system stack LAMMPS and FEniCSx
 #   make bench-recorder    measure what recording costs a solve (about 3 min, wants an idle machine)
 #   make bench-attach      measure what 'hindmost attach' costs a program (about 3 min, wants an idle machine)
 #   make bench-live        measure what a live feed costs a solve (about 10 min, wants an idle machine)
@@ -15,6 +15,7 @@
 #   make bench-scaling     hold scaling models against known truth (some 10 min; EXTRAP=PYTHON adds Extra-P)
 #   make bench-5-million   the experiment of the paper on segments: 5.2 million data sets (minutes)
 #   make bench-changepoints  hold change points against known truth (some min)
+#   make bench-history-nightly  changes in real nightly data: do they stay, are steps found (NIGHTLY=FOLDER; some min)
 #   make bench-adaptive    hold the adaptive kernel's loops against C and numpy (some min, idle machine)
 #   make bench-reduced     noise models of reduced runs against those of complete ones (some min)
 #   make bench-ranks       100,000 ranks streamed, k-means on ranks, culprits kept (some min, 5 GB of disk)
@@ -23,6 +24,7 @@
 #   make study-adaptive    predict the adaptive kernel on this machine: the paper's tables and figures
 #                          (idle machine; QUICK=1: a tiny one, to see that it works)
 #   make validate          hold the models against real and simulated runs (about 10 min, idle machine)
+#   make docs              build the documentation in build/docs; warnings are errors
 #   make check             lint, types, import contracts
 #   make clean             remove what the demonstration made
 #
@@ -39,9 +41,9 @@ ON_STACKS = $(addprefix tests/setup/test_, choice.py clones.py) \
     attach_linked.py attached_runs.py counters.py failures.py killed.py \
     left_loops.py own_loops.py record.py record_ksp.py recording.py solvers.py systems.py totals.py)
 
-.PHONY: test-oldest test-programs bench-adaptive bench-attach bench-ranks bench-reduced bench-live bench-recorder bench-scaling bench-scaling-real bench-5-million bench-changepoints bench-show bench-stochastic demo test test-recorder test-slow test-slurm validate check \
+.PHONY: test-oldest test-programs bench-adaptive bench-attach bench-ranks bench-reduced bench-live bench-recorder bench-scaling bench-scaling-real bench-5-million bench-changepoints bench-history-nightly bench-show bench-stochastic demo test test-recorder test-slow test-slurm validate check \
     scaling-cases study-adaptive \
-    lint types contracts clean setup-demo setup-test setup-slurm setup-programs
+    docs lint types contracts clean setup-demo setup-test setup-slurm setup-programs setup-docs
 
 setup-demo:
 	@$(PYTHON) setup --stack $(STACK) --extras plot
@@ -54,6 +56,9 @@ setup-slurm:
 
 setup-programs:
 	@$(PYTHON) setup --stack $(STACK) --extras dev --programs
+
+setup-docs:
+	@$(PYTHON) setup --docs
 
 demo: setup-demo
 	@rm -f demo/*.h5 demo/*.part demo/*.png demo/*.html
@@ -125,6 +130,9 @@ bench-5-million: setup-demo
 bench-changepoints: setup-demo
 	@$(BIN)/python benchmarks/changepoints.py
 
+bench-history-nightly: setup-demo
+	@$(BIN)/python -m benchmarks.history_nightly $(NIGHTLY)
+
 bench-adaptive: setup-demo
 	@$(BIN)/python -m benchmarks.adaptive
 
@@ -145,6 +153,10 @@ validate: setup-demo
 	@$(BIN)/python benchmarks/validation.py
 	@echo
 	@$(BIN)/python benchmarks/intervals.py
+
+docs: setup-docs
+	@.venvs/docs/bin/python -m sphinx -W --keep-going -q -b html docs build/docs
+	@echo "Look at build/docs/index.html in a browser."
 
 check: lint types contracts
 

@@ -21,12 +21,12 @@ from benchmarks.adaptive_paper import DECKS, paper_table
 
 from hindmost.analysis.adaptive import tables
 from hindmost.analysis.adaptive.figures import ADAPTIVE_FIGURES
-from hindmost.analysis.adaptive.offline import read_machine
 from hindmost.analysis.adaptive.replays import group_replays
 from hindmost.analysis.adaptive.study import study_runs
 from hindmost.analysis.report.report import report_page
 from hindmost.analysis.runs.cycles import AdaptiveRun, read_adaptive
 from hindmost.analysis.runs.figures.run_figure import FigureChoice
+from hindmost.analysis.runs.machine_file import read_machine
 from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.show.csv_file import write_csv, write_rows
 from hindmost.analysis.show.figure_style import new_figure, save

@@ -18,10 +18,11 @@ import slurm
 import source
 import system
 from choice import SetupError, choose
-from environment import Environment, established, install_hindmost
+from environment import Environment, established, install_hindmost, prepare_docs
 from progress import say
 
 PREPARE = {"site": ownsite.prepare, "system": system.prepare, "source": source.prepare}
+PROGRAMS = {"system": system.install_programs, "source": source.install_programs}
 
 
 def main() -> int:
@@ -37,8 +38,14 @@ def main() -> int:
     parser.add_argument(
         "--programs", action="store_true", help="programs of others that tests record"
     )
+    parser.add_argument(
+        "--docs", action="store_true", help="only what builds the documentation, in .venvs/docs"
+    )
     arguments = parser.parse_args()
     try:
+        if arguments.docs:
+            prepare_docs()
+            return 0
         choice = choose(arguments.stack or "auto", established())
         say(f"{choice.stack} stack: {choice.why}")
         environment = Environment(stack=choice.stack)
@@ -49,7 +56,12 @@ def main() -> int:
             system.prepare_tests(environment)
         slurm.prepare(environment, arguments.slurm)
         if arguments.programs:
-            system.install_programs(environment)
+            if choice.stack not in PROGRAMS:
+                raise SetupError(
+                    "Programs to record come with the system and the source stack: "
+                    "make test-programs STACK=system"
+                )
+            PROGRAMS[choice.stack](environment)
     except SetupError as error:
         print(f"set-up: {error}", file=sys.stderr)
         return 4

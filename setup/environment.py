@@ -133,6 +133,23 @@ def base_python() -> Path:
     return Path(os.path.realpath(found))
 
 
+def prepare_docs() -> None:
+    """Make the environment that builds the documentation: no MPI, no PETSc; .venv stays."""
+    environment = Environment(stack="docs")
+    environment.create(base_python())
+    environment.step(
+        "sphinx",
+        lambda: environment.pip_install(
+            "--editable",
+            f"{ROOT}[docs]",
+            title="installing Sphinx and hindmost",
+            expected="about 1 min",
+        ),
+        ROOT / "pyproject.toml",
+        environment.constraints,
+    )
+
+
 def install_hindmost(environment: Environment, extras: str) -> None:
     """Install the project itself, editable, with the extras that a purpose needs."""
     environment.step(

@@ -31,6 +31,14 @@ PETSC4PY_CFLAGS = "-O1 -g0"  # one huge C file: at -O3 it takes twice as long
 PETSC4PY_LDFLAGS = "-L{lib}"
 
 
+EXAMPLES = (
+    "ksp/ksp/tutorials/ex2f.F90",
+    "ksp/ksp/tutorials/ex23.c",
+    "snes/tutorials/ex48.c",
+    "ts/tutorials/ex13.c",
+)
+
+
 def prepare(environment: Environment) -> None:
     """Make an environment with MPICH, PETSc and petsc4py of its own."""
     if not can_build():
@@ -155,6 +163,26 @@ def unpack(environment: Environment, name: str, sources: Path, env: dict[str, st
     shutil.rmtree(sources, ignore_errors=True)
     unpacked.replace(sources)
     shutil.rmtree(fetched)
+
+
+def install_programs(environment: Environment) -> None:
+    """Fetch PETSc's own examples for tests that record them, from its source distribution."""
+    environment.step(
+        "programs", lambda: fetch_examples(environment), environment.constraints, *EXAMPLES
+    )
+    say("LAMMPS and FEniCSx of the distribution use its own MPI: only the system stack has them")
+
+
+def fetch_examples(environment: Environment) -> None:
+    """Keep the examples that tests compile."""
+    sources, kept = environment.path / "petsc-sources", environment.path / "petsc-examples"
+    unpack(environment, "petsc", sources, {})
+    shutil.rmtree(kept, ignore_errors=True)
+    for name in EXAMPLES:
+        path = kept / "src" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        (sources / "src" / name).replace(path)
+    shutil.rmtree(sources)
 
 
 def use_own_libraries(environment: Environment) -> None:

@@ -3,45 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.runs.cycles import AdaptiveRun
 from hindmost.errors import DataError
-from hindmost.files import read_text
 from hindmost.models.adaptive.application import Application
 from hindmost.models.adaptive.geometry import PATTERNS
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.adaptive.offline import OfflineModel
 from hindmost.models.adaptive.work import PHASES
-from hindmost.parsing import parse_json
 
 DIMENSIONS = 2
 """Of the kernel."""
-
-
-def read_machine(path: Path) -> Machine:
-    """Read a machine file.
-
-    Raises
-    ------
-    DataError
-        There is no such file, or it is not a machine file.
-    """
-    try:
-        document = parse_json(read_text(path))
-    except OSError as error:
-        raise DataError(
-            f"{path} cannot be read: {error.strerror}; 'hindmost probe all --out {path}' writes it."
-        ) from error
-    except ValueError as error:
-        raise DataError(f"{path} is not a machine file: {error}.") from error
-    try:
-        return Machine.from_json(document)
-    except DataError as error:
-        raise type(error)(f"{path}: {error}") from error
 
 
 def offline_model(run: AdaptiveRun, machine: Machine) -> OfflineModel:

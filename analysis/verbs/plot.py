@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 
 from hindmost.analysis.adaptive.figures import ADAPTIVE_FIGURES
-from hindmost.analysis.adaptive.offline import read_machine
 from hindmost.analysis.report.run_figures import RUN_FIGURES
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.figures.compare_runs import COMPARISON_FIGURES
@@ -20,6 +19,7 @@ from hindmost.analysis.runs.figures.run_figure import (
 )
 from hindmost.analysis.runs.finding import OF_SHOW, cautions
 from hindmost.analysis.runs.groups import group_runs
+from hindmost.analysis.runs.machine_file import read_machine
 from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.show.csv_file import write_csv
 from hindmost.analysis.show.figure_style import FORMATS, WIDTHS_INCHES, new_figure, save

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from hindmost.analysis.adaptive.offline import read_machine
 from hindmost.analysis.fits.study import FitOptions, fit_groups
 from hindmost.analysis.report.report import report_page
 from hindmost.analysis.runs.cycles import is_adaptive, read_adaptive
 from hindmost.analysis.runs.groups import group_runs
+from hindmost.analysis.runs.machine_file import read_machine
 from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.show.html_renderer import write_page
 from hindmost.output import write_lines

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from hindmost.errors import DataError, UnknownSchemaError
+from hindmost.models.simulation.network import Amount, Link, Size
 from hindmost.records import RecordError, Rule, from_document, to_document
 
 Name = Annotated[str, Rule(least=1)]
 Count = Annotated[int, Rule(least=1)]
-Size = Annotated[int, Rule(least=0)]
 Positive = Annotated[float, Rule(above=0)]
-Amount = Annotated[float, Rule(least=0)]
 SCHEMA = "hindmost-machine"
 VERSION = 1
 QUANTILES = 4
 """Of the durations of detours: 0.5, 0.9, 0.99 and 1."""
-
-
-def begin_at_zero(pieces: tuple[Piece, ...]) -> bool:
-    """Tell whether the sizes of pieces begin at 0 and ascend."""
-    sizes = [piece.from_bytes for piece in pieces]
-    return sizes[:1] == [0] and sizes == sorted(set(sizes))
 
 
 def are_of_different_ranks(speeds: tuple[SpeedPoint, ...]) -> bool:
@@ -34,43 +26,6 @@ def are_of_different_ranks(speeds: tuple[SpeedPoint, ...]) -> bool:
 def are_all_or_none(quantiles: tuple[float, ...]) -> bool:
     """Tell whether all quantiles of durations are given, or none."""
     return len(quantiles) in (0, QUANTILES)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
-    """Messages above a size: latency and time per byte.
-
-    Attributes
-    ----------
-    from_bytes : int
-    latency_s, per_byte_s : float
-    """
-
-    from_bytes: Size
-    latency_s: Amount
-    per_byte_s: Amount
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Link:
-    """The time of a message: pieces in ascending order of their sizes, the first from 0.
-
-    Attributes
-    ----------
-    pieces : tuple of Piece
-    """
-
-    pieces: Annotated[
-        tuple[Piece, ...],
-        Rule(holds=begin_at_zero, words="pieces whose from_bytes begin at 0 and rise"),
-    ]
-
-    def time_s(self, bytes: float) -> float:
-        """Return the time of a message: T_comm(m) = L(m) + m B(m), section 3."""
-        piece = self.pieces[
-            max(0, bisect_right(self.pieces, bytes, key=lambda piece: piece.from_bytes) - 1)
-        ]
-        return piece.latency_s + bytes * piece.per_byte_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hindmost.errors import DataError
-from hindmost.models.adaptive.machine import Link, Machine, Network, Piece
+from hindmost.models.adaptive.machine import Machine, Network
+from hindmost.models.simulation.network import Link, Piece
 
 MOST_PIECES = 4
 FEWEST_SIZES = 3

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.compiled import compiled
-from hindmost.models.simulation.blocks import SEND, EventBlock
-from hindmost.models.simulation.walker import Neighbours, Waits, Walker
+from hindmost.models.simulation.blocks import RECEIVE, SEND, EventBlock
+from hindmost.models.simulation.path import PathTimes, Waits, walk_back
+from hindmost.models.simulation.walker import Neighbours, Walker
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,8 +64,7 @@ class PathSum:
     ) -> None:
         self._neighbours = Neighbours.of_edges(ranks, edge_source, edge_target)
         self._lag = lag
-        self._seconds, self._visits = np.zeros(ranks), np.zeros(ranks, np.int64)
-        self._transfer = np.zeros(ranks)
+        self._path = PathTimes.none(ranks)
 
     def add(self, block: EventBlock, transfer: NDArray[np.float64] | None = None) -> None:
         """Walk through bodies, and back.
@@ -82,7 +81,7 @@ class PathSum:
     def _add_cycle(self, block: EventBlock, transfer: NDArray[np.float64] | None) -> None:
         """Walk through the bodies between two meetings, noting who was waited for, and back."""
         bodies, events = block.kind.shape
-        ranks = self._visits.size
+        ranks = self._path.visits.size
         walker = Walker(
             ranks,
             self._neighbours,
@@ -92,58 +91,26 @@ class PathSum:
             pending=bodies * events,
         )
         waits = Waits.of_places(bodies * (events + 1), ranks)
+        stay = None if transfer is None else at_first_receipt(block, transfer)
         walker.walk(
-            block.kind, block.work, block.rest, duration=block.duration, delay=transfer, waits=waits
+            block.kind, block.work, block.rest, duration=block.duration, stay=stay, waits=waits
         )
-        compiled(walk_back)(
-            waits.own,
-            waits.waited,
-            waits.since,
-            waits.delayed,
-            np.zeros((bodies, ranks)) if transfer is None else transfer,
-            int(walker.clock.argmax()),
-            self._seconds,
-            self._transfer,
-            self._visits,
-        )
+        walk_back(waits, int(walker.clock.argmax()), self._path, stay)
 
     def result(self) -> CriticalPath:
         """Return the path so far."""
         return CriticalPath(
-            seconds=self._seconds.copy(),
-            transfer_s=self._transfer.copy(),
-            visits=self._visits.copy(),
+            seconds=self._path.work.copy(),
+            transfer_s=self._path.stay.copy(),
+            visits=self._path.visits.copy(),
         )
 
 
-def walk_back(
-    own: NDArray[np.float64],
-    waited: NDArray[np.int32],
-    since: NDArray[np.int64],
-    delayed: NDArray[np.int64],
-    transfer: NDArray[np.float64],
-    rank: int,
-    seconds: NDArray[np.float64],
-    in_transfer: NDArray[np.float64],
-    visits: NDArray[np.int64],
-) -> None:
-    """Walk back from the rank that ends last, always to the rank that was waited for.
+def at_first_receipt(block: EventBlock, transfer: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the time in slow transfers at the events: (iteration, rank, event), seconds.
 
-    This is the longest path through the graph of dependencies: at each place it follows the largest
-    term of the maximum; see `Waits`.
+    It is all at the first receipt of a body.
     """
-    visits[rank] += 1
-    place = own.shape[0] - 1
-    while place >= 0:
-        # The slow transfer kept the rank after it had waited, so it comes first on the way back.
-        if delayed[place] >= 0:
-            in_transfer[rank] += transfer[delayed[place], rank]
-        # The path leaves the rank that waited, for the one that released it.
-        other = waited[place, rank]
-        if other >= 0:
-            if other != rank:
-                visits[other] += 1
-            rank = other
-            place = since[place]
-        seconds[rank] += own[place, rank]
-        place -= 1
+    receives = block.recorded & (block.kind == RECEIVE)
+    first = receives & (np.cumsum(receives, axis=1) == 1)
+    return np.where(first[:, None, :], transfer[:, :, None], 0.0)

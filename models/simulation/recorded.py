@@ -9,7 +9,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.simulation.blocks import EventBlock
+from hindmost.models.compiled import compiled
+from hindmost.models.simulation.blocks import (
+    COMPLETE,
+    NONE,
+    POST,
+    RECEIVE,
+    REDUCE,
+    SEND,
+    EventBlock,
+)
+from hindmost.models.simulation.walker import Neighbours
 
 
 def moments(
@@ -35,3 +45,101 @@ def moments(
     steps[:, 2::2] = block.duration.transpose(0, 2, 1)
     np.cumsum(steps, axis=1, out=steps)
     return steps[:, 1::2], steps[:, 2::2]
+
+
+def releases(
+    start: NDArray[np.float64],
+    block: EventBlock,
+    come: NDArray[np.float64],
+    leave: NDArray[np.float64],
+    neighbours: Neighbours,
+) -> NDArray[np.float64]:
+    """Return from when on nobody else kept a rank at an event, as it was recorded.
+
+    A reduction releases all ranks when the last one comes; a completion, when the last rank posted;
+    a receipt, when the last neighbour sent. What depends on nobody is released at minus infinity.
+
+    Parameters
+    ----------
+    start : float64 array, shape (iteration, rank), seconds
+        On the common clock. What was sent in earlier cycles is there when the first rank begins a
+        cycle.
+    block : EventBlock
+        All bodies of a solve: what one posts, another may complete.
+    come, leave : float64 array, shape (iteration, event, rank), seconds
+        See `moments`. What is posted or sent is on its way when a rank leaves the event.
+
+    Returns
+    -------
+    float64 array, shape (iteration, event, rank), seconds
+        Without what the event itself costs; a rank may come later.
+    """
+    released = np.full(come.shape, -np.inf)
+    receipts_send = not np.any(block.recorded & (block.kind == SEND))
+    compiled(find_releases)(
+        np.ascontiguousarray(block.kind),
+        np.ascontiguousarray(block.cycle_begins),
+        np.ascontiguousarray(start.min(axis=1)),
+        np.ascontiguousarray(come),
+        np.ascontiguousarray(leave),
+        neighbours.first,
+        neighbours.source,
+        receipts_send,
+        np.zeros(int(np.count_nonzero(block.kind == POST)) + 1),
+        released,
+    )
+    return released
+
+
+def find_releases(
+    kind: NDArray[np.uint8],
+    cycle_begins: NDArray[np.bool_],
+    first_start: NDArray[np.float64],
+    come: NDArray[np.float64],
+    leave: NDArray[np.float64],
+    first: NDArray[np.int64],
+    source: NDArray[np.int64],
+    receipts_send: bool,
+    posted: NDArray[np.float64],
+    released: NDArray[np.float64],
+) -> None:
+    """Fill in the releases, with the dependencies of the walk: see `walk_events`."""
+    bodies, events, ranks = come.shape
+    begin, end = 0, 0  # of what is posted and not completed
+    sent = np.full(ranks, first_start[0])
+    for body in range(bodies):
+        if cycle_begins[body]:
+            begin = end
+            sent[:] = first_start[body]
+        for event in range(events):
+            what = kind[body, event]
+            if what == NONE:
+                break
+            if what == REDUCE:
+                last = come[body, event, 0]
+                for rank in range(1, ranks):
+                    last = max(last, come[body, event, rank])
+                for rank in range(ranks):
+                    released[body, event, rank] = last
+            elif what == POST:
+                last = leave[body, event, 0]
+                for rank in range(1, ranks):
+                    last = max(last, leave[body, event, rank])
+                posted[end] = last
+                end += 1
+            elif what == COMPLETE:
+                if begin < end:
+                    for rank in range(ranks):
+                        released[body, event, rank] = posted[begin]
+                    begin += 1
+            elif what == SEND:
+                for rank in range(ranks):
+                    sent[rank] = leave[body, event, rank]
+            elif receipts_send:
+                for rank in range(ranks):
+                    sent[rank] = come[body, event, rank]
+            if what == RECEIVE:
+                for rank in range(ranks):
+                    for edge in range(first[rank], first[rank + 1]):
+                        if sent[source[edge]] > released[body, event, rank]:
+                            released[body, event, rank] = sent[source[edge]]

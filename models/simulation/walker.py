@@ -8,12 +8,14 @@ its neighbours have sent it. With t_p the clock of rank p and w_p its own work b
     completion    t_p <- max(t_p + w_p + o, P + L),  P = max_q of the clocks at the matching post
     receipt       t_p <- max(t_p + w_p + o, max_q (s_q + L)),  s_q = when neighbour q sent
 
+After any of them a rank may stay for a time of its own, such as a slow transfer.
+
 These are maxima of sums: the walk is linear in max-plus algebra, where a maximum is the addition
 and a sum the multiplication (F. Baccelli, G. Cohen, G. J. Olsder and J.-P. Quadrat,
 "Synchronization and Linearity", 1992).
 
 What differs between models is data: the costs L (latency) and o (overhead) of events, whose time
-inside an event is own work, delays of single ranks, and what is noted. `Waits` notes which
+inside an event is own work, how long single ranks stay, and what is noted. `Waits` notes which
 term of each maximum was the largest, which is what a critical path follows back.
 """
 
@@ -37,6 +39,7 @@ from hindmost.models.simulation.blocks import (
     SEND,
     slabs,
 )
+from hindmost.models.simulation.path import Waits
 
 MOST_PENDING = 64
 """Non-blocking reductions that may be pending at once."""
@@ -101,41 +104,6 @@ class Neighbours:
         order = np.argsort(edge_target, kind="stable")
         first = np.searchsorted(edge_target[order], np.arange(ranks + 1))
         return cls(source=edge_source[order].astype(np.int64), first=first.astype(np.int64))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Waits:
-    """Who waited for whom in some bodies.
-
-    A place is an event of a body, or its end: body b of E events has places b (E + 1) up to
-    b (E + 1) + E, of which the last is its end.
-
-    Attributes
-    ----------
-    own : float64 array, shape (place, rank), seconds
-        Own work that leads to a place.
-    waited : int32 array, shape (place, rank)
-        The rank that was waited for, which may be the rank itself; -1 where nobody was.
-    since : int64 array, shape (place,)
-        The place at which that rank released the others.
-    delayed : int64 array, shape (place,)
-        The body whose delays end at this place; -1 elsewhere.
-    """
-
-    own: NDArray[np.float64]
-    waited: NDArray[np.int32]
-    since: NDArray[np.int64]
-    delayed: NDArray[np.int64]
-
-    @classmethod
-    def of_places(cls, places: int, ranks: int) -> Waits:
-        """Return room for as many places; none for a walk that does not note who waited."""
-        return cls(
-            own=np.zeros((places, ranks)),
-            waited=np.full((places, ranks), -1, np.int32),
-            since=np.zeros(places, np.int64),
-            delayed=np.full(places, -1, np.int64),
-        )
 
 
 class Walker:
@@ -209,7 +177,7 @@ class Walker:
         rest: NDArray[np.floating[Any]],
         *,
         duration: NDArray[np.floating[Any]] | None = None,
-        delay: NDArray[np.float64] | None = None,
+        stay: NDArray[np.floating[Any]] | None = None,
         ended: NDArray[np.float64] | None = None,
         waits: Waits | None = None,
         interpret: bool = False,
@@ -222,8 +190,9 @@ class Walker:
         work, duration : float array, shape (iteration, rank, event), seconds
             See `EventBlock`. Without a duration no event takes own time.
         rest : float array, shape (iteration, rank), seconds
-        delay : float64 array, shape (iteration, rank), seconds, optional
-            What keeps a rank at the first receipt of a body, after its neighbours have sent.
+        stay : float array, shape (iteration, rank, event), seconds, optional
+            What keeps a rank at an event once it is released. May be negative, where recorded
+            clocks say so.
         ended : float64 array, shape (iteration, rank), seconds, optional
             Is filled with the time at which every rank ends a body.
         waits : Waits, optional
@@ -248,7 +217,7 @@ class Walker:
                 as_float64(work[rows]),
                 np.empty((0, 0, 0)) if duration is None else as_float64(duration[rows]),
                 as_float64(rest[rows]),
-                np.empty((0, 0)) if delay is None else as_float64(delay[rows]),
+                np.empty((0, 0, 0)) if stay is None else as_float64(stay[rows]),
                 np.zeros(KINDS, np.bool_) if duration is None else self._own_time,
                 latencies.latency,
                 latencies.overhead,
@@ -266,7 +235,7 @@ class Walker:
                 noted.own,
                 noted.waited,
                 noted.since,
-                noted.delayed,
+                noted.cost,
             )
         if self._ends[1] - self._ends[0] > self._posted.size:
             raise DataError(
@@ -285,7 +254,7 @@ def walk_events(
     work: NDArray[np.float64],
     duration: NDArray[np.float64],
     rest: NDArray[np.float64],
-    delay: NDArray[np.float64],
+    stay: NDArray[np.float64],
     own_time: NDArray[np.bool_],
     latency: NDArray[np.float64],
     overhead: NDArray[np.float64],
@@ -303,18 +272,17 @@ def walk_events(
     own: NDArray[np.float64],
     waited: NDArray[np.int32],
     since: NDArray[np.int64],
-    delayed: NDArray[np.int64],
+    costs: NDArray[np.float64],
 ) -> None:
     """Advance the clocks t_p through bodies, by the recursion in the description of this module.
 
-    What is not wanted (durations, delays, ``ended``, who waited) comes as an empty array.
+    What is not wanted (durations, stays, ``ended``, who waited) comes as an empty array.
     """
     bodies, events = kind.shape
     ranks, pending = clock.size, posted.size
-    delaying, ending, noting = delay.size > 0, ended.size > 0, waited.size > 0
+    staying, ending, noting = stay.size > 0, ended.size > 0, waited.size > 0
     sent_at = 0
     for body in range(bodies):
-        receives = False
         for event in range(events):
             what = kind[body, event]
             if what == NONE:
@@ -338,6 +306,7 @@ def walk_events(
                     clock[rank] = last + cost
                     if noting:
                         waited[place, rank] = latest
+                        costs[place, rank] = cost
                 if noting:
                     since[place] = place
             elif what == POST:
@@ -357,10 +326,13 @@ def walk_events(
                     ends[0] += 1
                 for rank in range(ranks):
                     clock[rank] += least
+                    if noting:
+                        costs[place, rank] = least
                     if done > clock[rank]:
                         clock[rank] = done
                         if noting:
                             waited[place, rank] = by
+                            costs[place, rank] = cost
             elif what == SEND:
                 # s_p = t_p
                 sent_at = place
@@ -376,20 +348,20 @@ def walk_events(
                     since[place] = sent_at
                 for rank in range(ranks):
                     come = clock[rank] + least
+                    if noting:
+                        costs[place, rank] = least
                     for edge in range(first[rank], first[rank + 1]):
                         arrival = sent[source[edge]] + cost
                         if arrival > come:
                             come = arrival
                             if noting:
                                 waited[place, rank] = source[edge]
+                                costs[place, rank] = cost
                     clock[rank] = come
-                # A slow transfer keeps the rank once more, at the first receipt of the body.
-                if delaying and not receives:
-                    receives = True
-                    for rank in range(ranks):
-                        clock[rank] += delay[body, rank]
-                    if noting:
-                        delayed[place] = body
+            # What else keeps a rank, such as a slow transfer.
+            if staying:
+                for rank in range(ranks):
+                    clock[rank] += stay[body, rank, event]
         # What is left of the body is own work.
         end = body * (events + 1) + events
         for rank in range(ranks):

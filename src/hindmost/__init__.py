@@ -50,7 +50,7 @@ def open(path: str | Path) -> Run:
 
 
 def listen() -> None:
-    """Stand between this process and MPI, so that `record` sees waiting; before mpi4py is imported.
+    """Intercept MPI calls (PMPI), so that `record` sees waiting; call it before you import mpi4py.
 
     Raises
     ------

@@ -51,6 +51,12 @@ def test_every_page_is_in_the_contents() -> None:
     assert pages - named == {"index"}
 
 
+def test_the_api_has_every_public_package() -> None:
+    listed = re.findall(r"^## `(hindmost[.\w]*)`", (ROOT / "docs/python.md").read_text(), re.M)
+    shown = re.findall(r"automodule:: (\S+)", (ROOT / "docs/api.md").read_text())
+    assert [*listed, "hindmost.errors"] == shown
+
+
 def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) <= 150
 

@@ -1,30 +1,36 @@
 """Programs that nobody here wrote, recorded as they are: ``make test-programs``.
 
-Their sources and binaries come from packages of the distribution; a program that is not installed
-is skipped.
+Their sources and binaries come from packages of the distribution, and on the source stack from
+PETSc's source distribution; a program that is not installed is skipped.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.conftest import Ranks
+from tests.conftest import ROOT, Ranks
+from tests.programs.attaching import fortran_compiler
 
 import hindmost
 from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.reader import Run
+from hindmost.harness.stack import current_stack
 
 pytestmark = pytest.mark.programs
 
-EXAMPLES = sorted(Path("/usr/share/petsc").glob("*/share/petsc/examples/src"))
-PETSC = Path(json.loads((Path(sys.prefix) / "hindmost-stack.json").read_text())["petsc_dir"])
+STACK = current_stack()
+DISTRIBUTION = Path("/usr/share/petsc")
+EXAMPLES = (
+    sorted(DISTRIBUTION.glob("*/share/petsc/examples/src"))
+    if STACK.name == "system"
+    else sorted(ROOT.glob(f".venvs/{STACK.name}/petsc-examples/src"))
+)
+PETSC = Path(STACK.petsc_dir)
 LAMMPS = Path("/usr/share/lammps/examples")
 
 POISSON = """
@@ -60,13 +66,11 @@ def runs_in(folder: Path) -> list[Run]:
 
 
 def compiled(folder: Path, source: str) -> Path:
-    """Compile an example of PETSc with its MPI's compiler."""
+    """Compile an example of PETSc with the stack's compilers."""
     if not EXAMPLES:
         pytest.skip("PETSc's examples are not installed: make test-programs installs them")
     path = EXAMPLES[-1] / source
-    compiler = shutil.which("mpifort" if path.suffix == ".F90" else "mpicc", path="/usr/bin")
-    if compiler is None:
-        pytest.skip(f"there is no compiler for {path.suffix}")
+    compiler = fortran_compiler() if path.suffix == ".F90" else STACK.mpicc
     program = folder / path.stem
     wide = ["-ffree-line-length-none"] if path.suffix == ".F90" else []  # PETSc's macros
     library = next(
@@ -74,7 +78,7 @@ def compiled(folder: Path, source: str) -> Path:
     )
     subprocess.run(
         [compiler, "-w", *wide, f"-I{PETSC / 'include'}", "-o", program, path, f"-L{PETSC / 'lib'}",
-         f"-l{library}", "-lm"],
+         f"-Wl,-rpath,{PETSC / 'lib'}", f"-l{library}", "-lm"],
         check=True,
         capture_output=True,
         text=True,
@@ -87,6 +91,12 @@ def solves_of_log_view(output: str) -> int:
     found = re.search(r"^KSPSolve +(\d+) ", output, re.MULTILINE)
     assert found, output
     return int(found[1])
+
+
+def of_the_distribution() -> None:
+    """Skip where the stack's MPI is not the distribution's."""
+    if STACK.name != "system":
+        pytest.skip("the distribution's programs use its Open MPI: make test-programs STACK=system")
 
 
 CASES = {
@@ -129,6 +139,7 @@ def test_every_solve_of_a_petsc_example_is_recorded(
 
 
 def test_the_time_steps_of_lammps_are_iterations(ranks: Ranks, tmp_path: Path) -> None:
+    of_the_distribution()
     melt = LAMMPS / "melt" / "in.melt"
     if not (shutil.which("lmp") and melt.exists()):
         pytest.skip("LAMMPS is not installed: make test-programs installs it")
@@ -145,6 +156,7 @@ def test_the_time_steps_of_lammps_are_iterations(ranks: Ranks, tmp_path: Path) -
 
 
 def test_a_solve_of_fenicsx_is_recorded(ranks: Ranks, tmp_path: Path) -> None:
+    of_the_distribution()
     python = "/usr/bin/python3"
     if subprocess.run(
         [python, "-c", "import dolfinx"], capture_output=True, check=False

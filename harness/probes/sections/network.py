@@ -14,7 +14,8 @@ from hindmost.harness.probes.network import (
 )
 from hindmost.harness.probes.sampling import QUICK, THOROUGH, Timed
 from hindmost.harness.probes.sections.contract import ProbeResult, ProbeSection, ProbeSetting
-from hindmost.models.adaptive.machine import AllreduceTime, Link, Network
+from hindmost.models.adaptive.machine import AllreduceTime, Network
+from hindmost.models.simulation.network import Link
 from hindmost.text import bandwidth, byte_count, seconds
 
 

@@ -16,7 +16,8 @@ from hindmost.harness.runfile.bodies import PHASES as BODY_PHASES
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
 from hindmost.models.adaptive.application import Application, Count, Exchange
-from hindmost.models.adaptive.machine import GrindPoint, Link, Machine, Network, Piece
+from hindmost.models.adaptive.machine import GrindPoint, Machine, Network
+from hindmost.models.simulation.network import Link, Piece
 from hindmost.models.synthetic.cycles import Cycles
 
 NAMES = (*BODY_PHASES, "hydro", "heat", "adaption", "balance", "checkpoint")

@@ -10,9 +10,7 @@ from hindmost.analysis.show.matplotlib_charts import draw_chart
 
 
 def test_ticks_count_what_is_there() -> None:
-    area = Series(
-        name="local", look="area", x=np.array([-0.5, 0.5, 1.5]), y=np.array([1.0, 2.0, 2.0])
-    )
+    area = Series(name="local", look="area", x=np.array([-0.5, 0.5, 1.5]), y=np.array([1.0, 2.0]))
     axis = Quantity("rank")
     chart = Chart(
         title="two ranks",

@@ -7,8 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from hindmost.models.adaptive.application import Application, Count, Exchange
-from hindmost.models.adaptive.machine import GrindPoint, Link, Machine, Network, Piece
+from hindmost.models.adaptive.machine import GrindPoint, Machine, Network
 from hindmost.models.adaptive.offline import OfflineModel
+from hindmost.models.simulation.network import Link, Piece
 from hindmost.models.synthetic.cycles import CycleLaw
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from hindmost.models.adaptive.application import Application, Count, Exchange
-from hindmost.models.adaptive.machine import Link, Machine, Network, Piece
+from hindmost.models.adaptive.machine import Machine, Network
+from hindmost.models.simulation.network import Link, Piece
 
 
 def qsnet(small_us: float, middle: tuple[float, float], large: tuple[float, float]) -> Network:

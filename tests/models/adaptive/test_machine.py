@@ -14,14 +14,13 @@ from hindmost.models.adaptive.machine import (
     AllreduceTime,
     EventCost,
     GrindPoint,
-    Link,
     Machine,
     Network,
-    Piece,
     SpeedPoint,
     SystemNoise,
 )
 from hindmost.models.adaptive.network import allreduce_s, fit_link
+from hindmost.models.simulation.network import Link, Piece
 
 
 def way(*pieces: tuple[int, float, float]) -> Link:

@@ -14,15 +14,14 @@ from hindmost.models.adaptive.geometry import Curve, Slab
 from hindmost.models.adaptive.machine import (
     EventCost,
     GrindPoint,
-    Link,
     Machine,
     Network,
-    Piece,
     SpeedPoint,
 )
 from hindmost.models.adaptive.offline import OfflineModel
 from hindmost.models.adaptive.panel import Panel
 from hindmost.models.adaptive.work import PHASES, Work
+from hindmost.models.simulation.network import Link, Piece
 
 
 def link(latency_s: float, per_byte_s: float) -> Link:

@@ -1,0 +1,1 @@
+"""What if: recorded solves replayed with a change."""

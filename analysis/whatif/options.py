@@ -1,0 +1,211 @@
+"""Changes as they are written on a command line."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from hindmost.errors import UsageError
+from hindmost.models.simulation.change import (
+    Change,
+    Detours,
+    ExponentialDetours,
+    FixedDetours,
+)
+from hindmost.models.simulation.network import Collective
+from hindmost.text import SECONDS, choose, seconds
+
+NUMBER = r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
+FACTOR = re.compile(rf"x?(-?{NUMBER})")
+MORE = re.compile(r"\+(.+)")
+TIME = re.compile(rf"({NUMBER})\s*({'|'.join(sign for sign, _ in SECONDS)})")
+OF_RANK = re.compile(r"rank\s+(\d+)\s*:\s*(.+)")
+MOST_CHANGES = 100
+"""Combinations of values in one call."""
+LAWS = {
+    "exponential": "exponential:mean=50us[,probability=0.1]",
+    "fixed": "fixed:length=1ms,probability=0.01",
+}
+"""Laws of noise, with examples; as ``hindmost run --inject`` has them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """A change, and what it is called.
+
+    Attributes
+    ----------
+    change : Change
+    words : tuple of (str, str)
+        Name and value of everything that is changed; empty for nothing.
+    """
+
+    change: Change
+    words: tuple[tuple[str, str], ...]
+
+    @property
+    def title(self) -> str:
+        """What is changed, for a sentence."""
+        return ", ".join(f"{name} {value}" for name, value in self.words) or "no change"
+
+
+def changes_of(
+    *,
+    latency: str | None = None,
+    bandwidth: str | None = None,
+    noise: str | None = None,
+    speed: Sequence[str] = (),
+    pipeline_depth: str | None = None,
+    collective: Collective = Collective.RECURSIVE_DOUBLING,
+) -> list[Named]:
+    """Return all combinations of the values of a command line.
+
+    Raises
+    ------
+    UsageError
+        A value that cannot be read, or too many combinations.
+    """
+    latencies = split(latency, "--latency")
+    bandwidths = split(bandwidth, "--bandwidth")
+    depths = split(pipeline_depth, "--pipeline-depth")
+    count = math.prod(max(len(each), 1) for each in (latencies, bandwidths, depths))
+    if count > MOST_CHANGES:
+        raise UsageError(f"{count} combinations of values; the most in one call is {MOST_CHANGES}.")
+    every, of_ranks = read_speeds(speed)
+    quiet, detours = read_noise(noise)
+    found = []
+    for one, width, depth in product(latencies or [""], bandwidths or [""], depths or [""]):
+        factor, more_s = read_latency(one) if one else (1.0, 0.0)
+        words = [("latency", f"+{seconds(more_s)}" if more_s else f"x{factor:g}")] if one else []
+        bandwidth_factor = read_factor(width, "--bandwidth") if width else 1.0
+        words += [("bandwidth", f"x{bandwidth_factor:g}")] if width else []
+        words += [("noise", noise)] if noise else []
+        words += [("speed", each) for each in speed]
+        words += [("pipeline depth", depth)] if depth else []
+        change = Change(
+            latency=factor,
+            more_latency_s=more_s,
+            collective=collective,
+            bandwidth=bandwidth_factor,
+            speed=of_ranks,
+            every_speed=every,
+            quiet=quiet,
+            detours=detours,
+            depth=read_depth(depth) if depth else None,
+        )
+        found.append(Named(change=change, words=tuple(words)))
+    return found
+
+
+def split(values: str | None, option: str) -> list[str]:
+    """Return the parts of a list with commas."""
+    if values is None:
+        return []
+    parts = [each.strip() for each in values.split(",")]
+    if not all(parts):
+        raise UsageError(f"{option} {values}: a value is missing; write a list such as 1,2,4.")
+    return parts
+
+
+def read_factor(text: str, option: str) -> float:
+    """Return a factor that is written as ``x2`` or ``2``."""
+    found = FACTOR.fullmatch(text)
+    if not found:
+        raise UsageError(f"{option} {text}: write a factor, such as x2 or x0.5.")
+    return float(found[1])
+
+
+def read_latency(text: str) -> tuple[float, float]:
+    """Return the factor of a latency, and what is added to it in seconds."""
+    more = MORE.fullmatch(text)
+    if more:
+        return 1.0, read_time(more[1], f"--latency {text}")
+    if not FACTOR.fullmatch(text):
+        raise UsageError(
+            f"--latency {text}: write a factor, such as x2, or what is added to every message, "
+            "such as +5us."
+        )
+    return read_factor(text, "--latency"), 0.0
+
+
+def read_time(text: str, where: str) -> float:
+    """Return a time that is written as ``50us``, in seconds."""
+    found = TIME.fullmatch(text.strip())
+    if not found:
+        raise UsageError(
+            f"{where}: '{text}' is not a time; write a number and ns, us, ms or s, such as 50us."
+        )
+    return float(found[1]) * dict(SECONDS)[found[2]]
+
+
+def read_speeds(speeds: Sequence[str]) -> tuple[float, dict[int, float]]:
+    """Return the factor of the speed of all ranks, and those of single ranks."""
+    every, of_ranks = 1.0, dict[int, float]()
+    for text in speeds:
+        single = OF_RANK.fullmatch(text.strip())
+        if single is None:
+            if not FACTOR.fullmatch(text.strip()):
+                raise UsageError(
+                    f"--speed '{text}': write a factor for all ranks, such as x1.2, or for one, "
+                    "such as 'rank 3: x0.8'."
+                )
+            every *= read_factor(text.strip(), "--speed")
+            continue
+        rank = int(single[1])
+        if rank in of_ranks:
+            raise UsageError(f"--speed: rank {rank} has two factors; give one.")
+        of_ranks[rank] = read_factor(single[2].strip(), f"--speed 'rank {rank}':")
+    return every, of_ranks
+
+
+def read_depth(text: str) -> int:
+    """Return the depth of a pipeline."""
+    if not text.isdecimal() or not 1 <= int(text) <= 64:
+        raise UsageError(f"--pipeline-depth {text}: write a whole number from 1 to 64.")
+    return int(text)
+
+
+def read_noise(text: str | None) -> tuple[bool, Detours | None]:
+    """Return whether noise is left out, and what is added."""
+    if text is None:
+        return False, None
+    if text == "none":
+        return True, None
+    kind, _, rest = text.partition(":")
+    if kind not in LAWS:
+        raise UsageError(
+            f"--noise {text}: {choose(('none', *LAWS), kind)}, such as {LAWS['exponential']}."
+        )
+    values = dict[str, str]()
+    for part in rest.split(","):
+        name, equals, value = part.partition("=")
+        if not equals or name in values:
+            raise UsageError(f"--noise {text}: write it as {LAWS[kind]}.")
+        values[name] = value
+    probability = read_probability(values.pop("probability", None), text, needed=kind == "fixed")
+    wanted = "mean" if kind == "exponential" else "length"
+    if set(values) != {wanted}:
+        raise UsageError(f"--noise {text}: write it as {LAWS[kind]}.")
+    length_s = read_time(values[wanted], f"--noise {text}")
+    if kind == "exponential":
+        return False, ExponentialDetours(mean=length_s, probability=probability)
+    return False, FixedDetours(length=length_s, probability=probability)
+
+
+def read_probability(text: str | None, law: str, *, needed: bool) -> float:
+    """Return the probability of a detour in an iteration."""
+    if text is None and not needed:
+        return 1.0
+    try:
+        value = float(text or "")
+    except ValueError:
+        value = math.nan
+    if not 0.0 < value <= 1.0:
+        raise UsageError(
+            f"--noise {law}: a probability is a number above 0 and up to 1, such as "
+            "probability=0.01."
+        )
+    return value

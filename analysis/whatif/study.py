@@ -1,0 +1,333 @@
+"""Recorded solves replayed with changes, and what is said of them."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hindmost.analysis.runs.check import findings_of
+from hindmost.analysis.runs.finding import OF_MODELS, Finding, cautions, findings_json, folded
+from hindmost.analysis.runs.groups import Group
+from hindmost.analysis.runs.model_input import solve_rows, solve_times
+from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
+from hindmost.analysis.whatif.options import Named
+from hindmost.errors import DataError
+from hindmost.harness.runfile.reader import Run
+from hindmost.models.adaptive.machine import Machine
+from hindmost.models.simulation.blocks import COMPLETE
+from hindmost.models.simulation.program import Program, recorded_program
+from hindmost.models.simulation.rerun import Walked, WhatIf, what_if
+from hindmost.text import percent, seconds, signed_percent
+
+WIDTH = 100
+MISSES = 0.02
+"""Error of a replay without a change, against the recorded time, from which on none is given."""
+MOST_RANKS = 20
+"""Ranks of a critical path that JSON lists."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replayed:
+    """A run with a change.
+
+    Attributes
+    ----------
+    run : Run
+    named : Named
+    result : WhatIf
+    byte_share_known : bool
+        Whether a machine file says which part of a message's time its bytes take.
+    nonblocking : bool
+        Whether the run has non-blocking reductions.
+    """
+
+    run: Run
+    named: Named
+    result: WhatIf
+    byte_share_known: bool
+    nonblocking: bool
+
+    @property
+    def recorded_s(self) -> float:
+        """The recorded time of the solve."""
+        return self.run.solve_time_s
+
+    @property
+    def predicted_s(self) -> float | None:
+        """The time with the change; None if the run does not show what decides it."""
+        return None if self.result.open else self.result.predicted_s
+
+    def lines(self) -> Iterator[str]:
+        """Yield what the change does, in sentences."""
+        low, high = seconds(self.result.low_s), seconds(self.result.high_s)
+        if self.predicted_s is None:
+            yield f"With {self.named.title}: between {low} and {high}; no single prediction."
+        else:
+            change = signed_percent(self.predicted_s / self.recorded_s - 1.0)
+            yield (
+                f"With {self.named.title}: predicted {seconds(self.predicted_s)} ({change}; "
+                f"interval {low} to {high})."
+            )
+        before, after = of_path(self.result.recorded), of_path(self.result.changed)
+        parts = [
+            f"{name} {percent(after[name])} ({percent(before[name])})"
+            for name in after
+            if max(after[name], before[name]) >= 0.0005
+        ]
+        yield f"Critical path, in brackets as recorded: {', '.join(parts)}."
+        yield from self._slowest()
+
+    def _slowest(self) -> Iterator[str]:
+        """Yield which rank holds most of the critical path."""
+        before, after = by_rank(self.result.recorded), by_rank(self.result.changed)
+        if after.size < 2 or not after.sum() > 0.0 or not before.sum() > 0.0:
+            return
+        rank, was = int(after.argmax()), int(before.argmax())
+        unlike = "" if rank == was else f"; as recorded rank {was} holds most"
+        yield (
+            f"Rank {rank} holds {percent(after[rank] / after.sum())} of it "
+            f"({percent(before[rank] / before.sum())}){unlike}."
+        )
+
+    def assumptions(self) -> Iterator[str]:
+        """Yield what the prediction assumes, where the run cannot say."""
+        change = self.named.change
+        if self.result.hidden:
+            yield (
+                "Latency that hides behind work does not show in a run: the interval goes from "
+                "none to all of the time that it may have taken."
+            )
+        if change.of_network and self.run.edges.source.size and not self.byte_share_known:
+            yield (
+                "Messages between neighbours are taken as all latency; the interval has the case "
+                "that they are all bytes. --machine with a file of 'hindmost probe network' says "
+                "which."
+            )
+        if change.latency != 1.0 or change.bandwidth != 1.0:
+            yield (
+                "What messages and reductions typically cost is taken as the network's. It "
+                "includes the time of the MPI library, so a change of the wire alone does less."
+            )
+        if change.of_network and self.nonblocking:
+            yield "Reductions progress while ranks work. An MPI without progress hides less."
+        if change.depth is not None and change.depth > 1:
+            yield (
+                "A deeper pipeline also does more work per iteration and needs more iterations to "
+                "fill; this is not included, so the time is a lower bound."
+            )
+        if change.quiet:
+            yield (
+                "Undisturbed work is the median at each place of the restart cycle on each rank; "
+                "the interval goes from the lower to the upper quartile."
+            )
+        if change.detours is not None:
+            yield (
+                "The noise is added to the recorded one, independent on every rank, at the begin "
+                "of iterations."
+            )
+        if change.speed or change.every_speed != 1.0:
+            yield "All local work takes 1 / factor of its time, also where memory limits it."
+
+    def to_json(self, findings: Sequence[Finding]) -> dict[str, Any]:
+        """Return the entry of ``hindmost whatif --json``."""
+        return {
+            "file": str(self.run.path),
+            "recorded_s": self.recorded_s,
+            "replayed_s": self.result.recorded.total_s,
+            "predicted_s": self.predicted_s,
+            "interval_s": [self.result.low_s, self.result.high_s],
+            "changes": dict_of(self.named.words),
+            "critical_path": path_json(self.result.changed),
+            "recorded_critical_path": path_json(self.result.recorded),
+            "assumptions": list(self.assumptions()),
+            "findings": findings_json(findings),
+        }
+
+
+def dict_of(words: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Return changes by name; several of one name are joined."""
+    found = dict[str, str]()
+    for name, value in words:
+        key = name.replace(" ", "_")
+        found[key] = f"{found[key]}; {value}" if key in found else value
+    return found
+
+
+def by_rank(walked: Walked) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return the time of every rank on the critical path: float64, shape (rank,), seconds."""
+    return np.asarray(walked.path.work + walked.path.cost + walked.path.stay)
+
+
+def of_path(walked: Walked) -> dict[str, float]:
+    """Return what the time of a solve consists of along its critical path, as shares."""
+    path = walked.path
+    parts_s = {
+        "work": float(path.work.sum()),
+        "network": float(path.cost.sum()),
+        "other time in MPI": float(path.stay.sum()),
+    }
+    parts_s["outside iterations"] = walked.total_s - sum(parts_s.values())
+    return {name: each_s / walked.total_s for name, each_s in parts_s.items()}
+
+
+def path_json(walked: Walked) -> list[dict[str, Any]]:
+    """Return the ranks that hold most of a critical path."""
+    most = np.argsort(-by_rank(walked), kind="stable")[:MOST_RANKS]
+    path = walked.path
+    return [
+        {
+            "rank": int(rank),
+            "work_s": float(path.work[rank]),
+            "network_s": float(path.cost[rank]),
+            "other_mpi_s": float(path.stay[rank]),
+            "visits": int(path.visits[rank]),
+        }
+        for rank in most
+        if path.visits[rank]
+    ]
+
+
+def program_of(run: Run) -> Program:
+    """Return a run as a program that can be replayed.
+
+    Raises
+    ------
+    DataError
+        It lacks what a replay needs, or its events and clocks contradict each other.
+    UsageError
+        It is adaptive.
+    """
+    times = solve_times(run)
+    if not run.has("event_kind") and times.pipelined:
+        raise DataError(
+            f"{run.path} has no events of single iterations: an older hindmost wrote it. A replay "
+            "of a pipelined solver needs them; record it again."
+        )
+    block = solve_rows(run, slice(0, run.bodies))
+    if not run.has("event_kind"):
+        duration = (run.durations - block.work.sum(axis=2))[:, :, None]
+        block = type(block)(
+            kind=block.kind,
+            work=block.work,
+            duration=duration,
+            rest=block.rest,
+            cycle_begins=block.cycle_begins,
+        )
+    try:
+        return recorded_program(
+            run.starts, block, run.position, run.lead_out, times.edge_source, times.edge_target
+        )
+    except DataError as error:
+        raise DataError(f"{run.path}: {error}") from error
+
+
+def byte_share(run: Run, machine: Machine | None) -> float | None:
+    """Return the part of the time of a halo message that its bytes take; None if not known."""
+    edges = run.edges
+    if machine is None or not edges.source.size:
+        return None
+    network = machine.network
+    if network is None:
+        raise DataError(
+            f"The machine file of {machine.name} has no network: 'hindmost probe network' adds it."
+        )
+    link = network.within if len(set(run.hosts)) < 2 else network.across
+    if link is None:
+        raise DataError(
+            f"{run.path} was recorded on {len(set(run.hosts))} nodes, and the machine file has "
+            "no times between nodes: run 'hindmost probe network' on 2 nodes."
+        )
+    messages = np.ones_like(edges.bytes) if edges.messages is None else edges.messages
+    return link.byte_share(float(np.median(edges.bytes / np.maximum(messages, 1))))
+
+
+def replay_run(run: Run, changes: Sequence[Named], machine: Machine | None) -> list[Replayed]:
+    """Replay a run with each of some changes.
+
+    Raises
+    ------
+    DataError
+        The replay without a change misses the recorded time.
+    """
+    program, share = program_of(run), byte_share(run, machine)
+    found = []
+    for named in changes:
+        result = what_if(program, named.change, byte_share=share)
+        miss = result.recorded.total_s / run.solve_time_s - 1.0
+        if abs(miss) > MISSES:
+            raise DataError(
+                f"{run.path}: replayed without a change, the solve takes "
+                f"{seconds(result.recorded.total_s)} instead of {seconds(run.solve_time_s)} "
+                f"({signed_percent(miss)}). Its records do not explain its time, so no change is "
+                "predicted."
+            )
+        found.append(
+            Replayed(
+                run=run,
+                named=named,
+                result=result,
+                byte_share_known=share is not None,
+                nonblocking=program.has(COMPLETE),
+            )
+        )
+    return found
+
+
+def sweep_table(found: Sequence[Replayed]) -> Table:
+    """Return a table of one run with several changes."""
+    rows = [
+        (
+            each.named.title,
+            "-" if each.predicted_s is None else seconds(each.predicted_s),
+            f"{seconds(each.result.low_s)} to {seconds(each.result.high_s)}",
+            "-"
+            if each.predicted_s is None
+            else signed_percent(each.predicted_s / each.recorded_s - 1.0),
+            percent(of_path(each.result.changed)["network"]),
+        )
+        for each in found
+    ]
+    return Table(
+        columns=(
+            Column("with", LEFT),
+            Column("predicted", RIGHT),
+            Column("interval", RIGHT),
+            Column("change", RIGHT),
+            Column("network", RIGHT),
+        ),
+        rows=rows,
+        notes=("network: share of the critical path; -: the run does not show what decides it.",),
+    )
+
+
+def group_findings(group: Group) -> list[Finding]:
+    """Return what puts replays of a group in doubt."""
+    return findings_of([group])
+
+
+def replay_lines(found: Sequence[Replayed]) -> list[str]:
+    """Return what is said of a run with one change or several, before their table."""
+    first = found[0]
+    replayed_s = first.result.recorded.total_s
+    miss = signed_percent(replayed_s / first.recorded_s - 1.0, decimals=2)
+    lines = [
+        f"{first.run.path.name}: recorded {seconds(first.recorded_s)}; replayed without a change "
+        f"{seconds(replayed_s)} ({miss})."
+    ]
+    if len(found) == 1:
+        lines += first.lines()
+    return [part for each in lines for part in textwrap.wrap(each, WIDTH, subsequent_indent="    ")]
+
+
+def folded_lines(found: Replayed, findings: Sequence[Finding]) -> list[str]:
+    """Return the assumptions of a replay and the doubts about its run, for a terminal."""
+    lines = [
+        part
+        for each in found.assumptions()
+        for part in textwrap.wrap(f"Assumed: {each}", WIDTH, subsequent_indent="    ")
+    ]
+    return [*lines, *folded(cautions(findings, OF_MODELS))]

@@ -1,0 +1,171 @@
+"""What a replay changes: the network, the speed of ranks, noise, the depth of a pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.errors import UsageError
+from hindmost.models.simulation.blocks import COMPLETE, RECEIVE, REDUCE
+from hindmost.models.simulation.network import Collective, allreduce_s
+from hindmost.text import counted
+
+Times = NDArray[np.float64]
+
+
+class Detours(Protocol):
+    """A law of noise: at most one detour of each rank in each body."""
+
+    @property
+    def mean_s(self) -> float:
+        """Mean time of detours of a rank in a body, in seconds."""
+
+    def draw(self, random: np.random.Generator, shape: tuple[int, int]) -> Times:
+        """Draw the detours: shape (iteration, rank), seconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExponentialDetours:
+    """Detours of an exponential law, with a probability per body."""
+
+    mean: float
+    probability: float = 1.0
+
+    @property
+    def mean_s(self) -> float:
+        """Mean time of detours of a rank in a body, in seconds."""
+        return self.mean * self.probability
+
+    def draw(self, random: np.random.Generator, shape: tuple[int, int]) -> Times:
+        """Draw the detours: shape (iteration, rank), seconds."""
+        lengths = random.exponential(self.mean, shape)
+        return np.where(random.random(shape) < self.probability, lengths, 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixedDetours:
+    """Detours of one length, with a probability per body."""
+
+    length: float
+    probability: float
+
+    @property
+    def mean_s(self) -> float:
+        """Mean time of detours of a rank in a body, in seconds."""
+        return self.length * self.probability
+
+    def draw(self, random: np.random.Generator, shape: tuple[int, int]) -> Times:
+        """Draw the detours: shape (iteration, rank), seconds."""
+        return np.where(random.random(shape) < self.probability, self.length, 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What is unlike the recorded run; by default nothing.
+
+    Attributes
+    ----------
+    latency : float
+        Factor of the latency of messages and reductions.
+    more_latency_s : float
+        Is added to the latency of every message, in seconds. A reduction takes as many messages
+        after each other as the longest path through its algorithm has.
+    collective : Collective
+        The algorithm of reductions, for `more_latency_s`.
+    bandwidth : float
+        Factor of the bandwidth of messages between neighbours. Reductions of Krylov solvers are a
+        few numbers, so their time is all latency.
+    speed : dict of int to float
+        Factor of the speed of ranks: their local work takes 1 / factor of the time.
+    every_speed : float
+        Factor of the speed of all ranks, in addition.
+    quiet : bool
+        Replace local work and what events cost by their typical values.
+    detours : Detours or None
+        Noise in addition to the recorded one.
+    depth : int or None
+        Reductions in flight; None: as recorded.
+    """
+
+    latency: float = 1.0
+    more_latency_s: float = 0.0
+    collective: Collective = Collective.RECURSIVE_DOUBLING
+    bandwidth: float = 1.0
+    speed: Mapping[int, float] = field(default_factory=dict)
+    every_speed: float = 1.0
+    quiet: bool = False
+    detours: Detours | None = None
+    depth: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse factors of no machine."""
+        factors = {
+            "latency": (self.latency, True),
+            "bandwidth": (self.bandwidth, False),
+            "speed": (self.every_speed, False),
+            **{f"speed of rank {rank}": (each, False) for rank, each in self.speed.items()},
+        }
+        for name, (factor, zero) in factors.items():
+            if not (factor > 0.0 or (zero and factor == 0.0)) or not np.isfinite(factor):
+                least = "0 or more" if zero else "above 0"
+                raise UsageError(f"A {name} of x{factor:g}; factors are {least} and finite.")
+        if not 0.0 <= self.more_latency_s < np.inf:
+            raise UsageError(
+                f"{self.more_latency_s:g} s more latency; give a time of 0 or more, or a factor "
+                "below 1."
+            )
+        if self.detours is not None and not 0.0 <= self.detours.mean_s < np.inf:
+            raise UsageError("This law of noise has no finite mean, so it predicts no time.")
+        if self.depth is not None and self.depth < 1:
+            raise UsageError(f"A pipeline of depth {self.depth}; its depth is 1 or more.")
+
+    @property
+    def of_network(self) -> bool:
+        """Whether messages take another time."""
+        return self.latency != 1.0 or self.more_latency_s > 0.0 or self.bandwidth != 1.0
+
+    def network(self, costs: Times, ranks: int, byte_share: float) -> Times:
+        """Return what events cost on the changed network.
+
+        Parameters
+        ----------
+        costs : float64 array, shape (event, kind), seconds
+        byte_share : float
+            Part of the time of a message between neighbours that its bytes take, 0 to 1.
+
+        Returns
+        -------
+        float64 array, shape (event, kind), seconds
+        """
+        changed = costs.copy()
+        reductions = [REDUCE, COMPLETE]
+        rounds = allreduce_s(self.collective, ranks, 8.0, lambda _: 1.0)
+        changed[:, reductions] *= self.latency
+        changed[:, reductions] += rounds * self.more_latency_s
+        of_bytes = byte_share * costs[:, RECEIVE]
+        changed[:, RECEIVE] = self.latency * (costs[:, RECEIVE] - of_bytes)
+        changed[:, RECEIVE] += of_bytes / self.bandwidth + self.more_latency_s
+        return changed
+
+    def slowness(self, ranks: int) -> Times:
+        """Return the factor of the local work of every rank: float64, shape (rank,).
+
+        Raises
+        ------
+        UsageError
+            The run has no such rank.
+        """
+        beyond = [rank for rank in self.speed if not 0 <= rank < ranks]
+        if beyond:
+            raise UsageError(
+                f"A speed of rank {beyond[0]}; the run has {counted(ranks, 'rank')}, 0 to "
+                f"{ranks - 1}."
+            )
+        factor = np.full(ranks, self.every_speed)
+        for rank, each in self.speed.items():
+            factor[rank] *= each
+        return np.asarray(1.0 / factor)

@@ -1,0 +1,132 @@
+"""The longest path through a walk: back from its end, by the ranks that were waited for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.models.compiled import compiled
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waits:
+    """Who waited for whom in some bodies.
+
+    A place is an event of a body, or its end: body b of E events has places b (E + 1) up to
+    b (E + 1) + E, of which the last is its end.
+
+    Attributes
+    ----------
+    own : float64 array, shape (place, rank), seconds
+        Own work that leads to a place.
+    waited : int32 array, shape (place, rank)
+        The rank that was waited for, which may be the rank itself; -1 where nobody was.
+    since : int64 array, shape (place,)
+        The place at which that rank released the others.
+    cost : float64 array, shape (place, rank), seconds
+        What an event cost a rank once it was released, L or o; not how long else it stayed.
+    """
+
+    own: NDArray[np.float64]
+    waited: NDArray[np.int32]
+    since: NDArray[np.int64]
+    cost: NDArray[np.float64]
+
+    @classmethod
+    def of_places(cls, places: int, ranks: int) -> Waits:
+        """Return room for as many places; none for a walk that does not note who waited."""
+        return cls(
+            own=np.zeros((places, ranks)),
+            waited=np.full((places, ranks), -1, np.int32),
+            since=np.zeros(places, np.int64),
+            cost=np.zeros((places, ranks)),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathTimes:
+    """What is on a longest path, by rank.
+
+    Attributes
+    ----------
+    work, cost, stay : float64 array, shape (rank,), seconds
+        Own work; what events cost the rank that stood in them; how long else they kept it. Their
+        sum is the length of the path.
+    visits : int64 array, shape (rank,)
+        How often the path enters a rank.
+    """
+
+    work: NDArray[np.float64]
+    cost: NDArray[np.float64]
+    stay: NDArray[np.float64]
+    visits: NDArray[np.int64]
+
+    @classmethod
+    def none(cls, ranks: int) -> PathTimes:
+        """Return an empty path, to which walks are added."""
+        work, cost, stay = np.zeros((3, ranks))
+        return cls(work=work, cost=cost, stay=stay, visits=np.zeros(ranks, np.int64))
+
+
+def walk_back(
+    waits: Waits, last: int, path: PathTimes, stay: NDArray[np.float64] | None = None
+) -> None:
+    """Walk back from a rank, always to the rank that was waited for, and add up what is passed.
+
+    Parameters
+    ----------
+    waits : Waits
+    last : int
+        The rank that ends last.
+    path : PathTimes
+        What is passed is added to this.
+    stay : float64 array, shape (iteration, rank, event), seconds, optional
+        As it was walked with.
+    """
+    compiled(follow)(
+        waits.own,
+        waits.waited,
+        waits.since,
+        waits.cost,
+        np.empty((0, 0, 0)) if stay is None else np.ascontiguousarray(stay),
+        last,
+        path.work,
+        path.cost,
+        path.stay,
+        path.visits,
+    )
+
+
+def follow(
+    own: NDArray[np.float64],
+    waited: NDArray[np.int32],
+    since: NDArray[np.int64],
+    cost: NDArray[np.float64],
+    stay: NDArray[np.float64],
+    rank: int,
+    work: NDArray[np.float64],
+    costs: NDArray[np.float64],
+    stays: NDArray[np.float64],
+    visits: NDArray[np.int64],
+) -> None:
+    """Follow the largest term of the maximum at each place, from the last one back; see `Waits`."""
+    visits[rank] += 1
+    place = own.shape[0] - 1
+    while place >= 0:
+        # The event kept the rank after it was released, so that comes first on the way back.
+        costs[rank] += cost[place, rank]
+        if stay.size:
+            body, event = divmod(place, stay.shape[2] + 1)
+            if event < stay.shape[2]:
+                stays[rank] += stay[body, rank, event]
+        # The path leaves the rank that waited, for the one that released it.
+        other = waited[place, rank]
+        if other >= 0:
+            if other != rank:
+                visits[other] += 1
+            rank = other
+            place = since[place]
+        work[rank] += own[place, rank]
+        place -= 1

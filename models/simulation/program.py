@@ -1,0 +1,285 @@
+"""A recorded solve as a program that can be replayed: work, dependencies, and what events cost.
+
+The time of a rank in an event is split at the moment when nobody keeps it any more: before, it
+waited for others; after, the event cost it time. That cost is split once more, into what the event
+typically costs (the network, L) and the rest of this event on this rank (``stay``: a rank that lost
+its core inside MPI, a slow transfer). The recorded clocks are then a solution of the recursion of
+`hindmost.models.simulation.walker`, whatever L is: without a change the replay returns them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.errors import DataError
+from hindmost.models.simulation.blocks import (
+    COMPLETE,
+    KINDS,
+    POST,
+    RECEIVE,
+    REDUCE,
+    SEND,
+    EventBlock,
+)
+from hindmost.models.simulation.recorded import moments, releases
+from hindmost.models.simulation.walker import Neighbours
+
+Times = NDArray[np.float64]
+
+FEWEST_SEEN = 20
+"""Bodies that an event needs, to tell what it costs."""
+SHOWN = 0.5
+"""Share of these in which a rank must have waited for it: others say only that it cost less."""
+CAP = 0.99
+"""Quantile at which larger costs are capped in the mean: these are ranks that lost their core."""
+MOST_EARLY = 0.02
+"""Share of the time by which ranks may leave events before they were released."""
+MOST_VALUES = 1 << 25
+"""Events of all ranks that are held in memory, with some copies."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypicalCosts:
+    """What events cost once nobody keeps a rank, by place in the body and kind.
+
+    Attributes
+    ----------
+    median_s, low_s, high_s : float64 array, shape (event, kind), seconds
+        The median over bodies, the lower quartile, and the mean with the largest hundredth capped.
+        Of hidden costs the least and most that they can be: 0, 0, and the lower quartile of the
+        time that the message or reduction had before all ranks were through. 0 for events of fewer
+        than `FEWEST_SEEN` bodies.
+    seen, there : int64 array, shape (event, kind)
+        Bodies in which a rank waited and thus shows the cost; bodies that have the event.
+    """
+
+    median_s: Times
+    low_s: Times
+    high_s: Times
+    seen: NDArray[np.int64]
+    there: NDArray[np.int64]
+
+    @property
+    def hidden(self) -> NDArray[np.bool_]:
+        """Events whose cost hides behind work in most bodies: bool, shape (event, kind)."""
+        return np.asarray((self.there >= FEWEST_SEEN) & (self.seen < SHOWN * self.there))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """A solve: what its ranks do, and who waits for whom.
+
+    Attributes
+    ----------
+    block : EventBlock
+        All bodies, float64. Work includes what lies between two bodies of a cycle.
+    released_s : float64 array, shape (iteration, rank, event), seconds
+        Between the moment when nobody else kept a rank at an event any more, and when it left.
+    late_s : float64 array, shape (iteration, rank, event), seconds
+        By how much later than that it came; negative if it waited, infinite if for nobody.
+    between : float64 array, shape (cycle, rank), seconds
+        From the end of the last rank in the cycle before to the begin of each rank in this one;
+        from the begin of the solve to that of each rank in the first. Cycles follow each other as
+        if all ranks met between them.
+    after : float64 array, shape (rank,), seconds
+        From the end of each rank to the end of the solve on it.
+    position : int array, shape (iteration,)
+        Place in the restart cycle.
+    neighbours : Neighbours
+    costs : TypicalCosts
+    """
+
+    block: EventBlock
+    released_s: Times
+    late_s: Times
+    between: Times
+    after: Times
+    position: NDArray[np.int32]
+    neighbours: Neighbours
+    costs: TypicalCosts
+
+    @property
+    def ranks(self) -> int:
+        """Number of ranks."""
+        return int(self.after.size)
+
+    @property
+    def bodies(self) -> int:
+        """Number of bodies (iterations)."""
+        return len(self.block.kind)
+
+    @property
+    def receipts_send(self) -> bool:
+        """Whether halos are sent by the calls that receive them, as MPI_Sendrecv does."""
+        return not np.any(self.block.recorded & (self.block.kind == SEND))
+
+    def has(self, *kinds: int) -> bool:
+        """Tell whether any body has an event of one of these kinds."""
+        return bool(np.any(self.block.recorded & np.isin(self.block.kind, kinds)))
+
+    @property
+    def depth(self) -> int:
+        """Reductions in flight when a rank completes one: the depth of the pipeline."""
+        pending, most = 0, 0
+        for body, begins in zip(self.block.kind.tolist(), self.block.cycle_begins, strict=True):
+            pending = 0 if begins else pending
+            for what in body:
+                if what == POST:
+                    pending += 1
+                elif what == COMPLETE:
+                    most = max(most, pending)
+                    pending = max(pending - 1, 0)
+                elif not what:
+                    break
+        return most
+
+    def stays(self, latency: Times) -> Times:
+        """Return how long each event kept each rank beyond a cost of its place and kind.
+
+        Negative where the event cost less.
+
+        Parameters
+        ----------
+        latency : float64 array, shape (event, kind), seconds
+
+        Returns
+        -------
+        float64 array, shape (iteration, rank, event), seconds
+        """
+        kind = self.block.kind
+        cost = latency[np.arange(kind.shape[1]), kind][:, None, :]
+        # A rank that comes late finds a completion or a message there, and pays none of the cost.
+        paid = np.maximum(0.0, cost - np.maximum(0.0, self.late_s))
+        paid = np.where((kind == REDUCE)[:, None, :], cost, paid)
+        return np.where(waiting(self.block)[:, None, :], self.released_s - paid, 0.0)
+
+
+def recorded_program(
+    start: Times,
+    block: EventBlock,
+    position: NDArray[np.int32],
+    after: Times,
+    edge_source: NDArray[np.int32],
+    edge_target: NDArray[np.int32],
+) -> Program:
+    """Return the program of a recorded solve.
+
+    Parameters
+    ----------
+    start : float64 array, shape (iteration, rank), seconds
+        Begin of the bodies on the common clock, since the begin of the solve.
+    block : EventBlock
+        The same bodies.
+    position : int array, shape (iteration,)
+    after : float64 array, shape (rank,), seconds
+        From the last body to the end of the solve.
+    edge_source, edge_target : int array, shape (edge,)
+        The target waits for the source's halo.
+
+    Raises
+    ------
+    DataError
+        Too many events, none in which ranks wait for each other, or clocks that contradict the
+        dependencies.
+    """
+    if block.work.size > MOST_VALUES:
+        raise DataError(
+            f"{block.work.size:,} events of all ranks; replays hold them in memory, at most "
+            f"{MOST_VALUES:,}. Record fewer iterations."
+        )
+    ranks = start.shape[1]
+    if ranks > 1 and not waiting(block).any():
+        raise DataError(
+            "No event in which ranks wait for each other was recorded, so nothing can be replayed. "
+            "Record the run with 'hindmost run' or 'hindmost attach'."
+        )
+    neighbours = Neighbours.of_edges(ranks, edge_source, edge_target)
+    come, leave = moments(start, block)
+    release = releases(start, block, come, leave, neighbours)
+    end = leave[:, -1] + block.rest
+    released_s = np.ascontiguousarray((leave - np.maximum(release, come)).transpose(0, 2, 1))
+    released_s = np.where(waiting(block)[:, None, :], released_s, 0.0)
+    late_s = np.ascontiguousarray((come - release).transpose(0, 2, 1))
+    refuse_contradictions(released_s, float(end[-1].max()))
+    begins = np.union1d([0], np.flatnonzero(block.cycle_begins))
+    before = np.vstack([np.zeros((1, 1)), end[begins[1:] - 1].max(axis=1, keepdims=True)])
+    return Program(
+        block=with_gaps(start, end, block),
+        released_s=released_s,
+        late_s=late_s,
+        between=start[begins] - before,
+        after=after,
+        position=position,
+        neighbours=neighbours,
+        costs=typical_costs(block, released_s, late_s),
+    )
+
+
+def waiting(block: EventBlock) -> NDArray[np.bool_]:
+    """Return the events in which ranks may wait for others: bool, shape (iteration, event)."""
+    return block.recorded & np.isin(block.kind, (REDUCE, COMPLETE, RECEIVE))
+
+
+def with_gaps(start: Times, end: Times, block: EventBlock) -> EventBlock:
+    """Return the bodies with the time between two of them as own work of the first of the two."""
+    gap = np.zeros_like(start)
+    gap[:-1] = np.where(block.cycle_begins[1:, None], 0.0, start[1:] - end[:-1])
+    return EventBlock(
+        kind=block.kind,
+        work=np.asarray(block.work, np.float64),
+        duration=np.asarray(block.duration, np.float64),
+        rest=block.rest + gap,
+        cycle_begins=block.cycle_begins,
+    )
+
+
+def refuse_contradictions(released_s: Times, total_s: float) -> None:
+    """Raise a DataError if ranks leave events long before those they wait for have come."""
+    early_s = float(-np.minimum(released_s, 0.0).sum(axis=(0, 2)).min())
+    if early_s > MOST_EARLY * total_s:
+        raise DataError(
+            f"A rank leaves reductions or exchanges {early_s:.3g} s too early in all, before those "
+            f"that it waits for have come ({total_s:.3g} s of iterations). The clocks of the ranks "
+            "or the recorded events contradict each other, so a replay would be wrong."
+        )
+
+
+def typical_costs(block: EventBlock, released_s: Times, late_s: Times) -> TypicalCosts:
+    """Return what events cost, from the bodies in which a rank was kept and thus shows it.
+
+    In a reduction all ranks pay, so the least time of any counts: others may have lost their core.
+
+    Parameters
+    ----------
+    released_s, late_s : float64 array, shape (iteration, rank, event), seconds
+        See `Program`.
+    """
+    events = block.kind.shape[1]
+    shape = events, KINDS
+    median, low, high = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    seen, there = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    for event, what in product(range(events), (REDUCE, COMPLETE, RECEIVE)):
+        rows = block.recorded[:, event] & (block.kind[:, event] == what)
+        late, cost = late_s[rows, :, event], released_s[rows, :, event]
+        reached = np.isfinite(late).any(axis=1)  # who depends on nobody pays nothing
+        if what != REDUCE:  # those that came later do not see what the message cost
+            cost = np.where(late < 0.0, cost, np.inf)
+        least = cost.min(axis=1, initial=np.inf)
+        least = np.maximum(least[np.isfinite(least)], 0.0)
+        bodies = int(np.count_nonzero(reached))
+        there[event, what], seen[event, what] = bodies, least.size
+        if bodies < FEWEST_SEEN:
+            continue
+        if least.size >= SHOWN * bodies:
+            low[event, what], median[event, what] = np.quantile(least, (0.25, 0.5))
+            capped = np.minimum(least, np.quantile(least, CAP, method="higher"))
+            high[event, what] = max(float(capped.mean()), median[event, what])
+        else:
+            # Whoever left had what it waited for: the cost is at most that long after the release.
+            most = (np.maximum(late, 0.0) + released_s[rows, :, event])[reached].min(axis=1)
+            high[event, what] = max(float(np.quantile(most, 0.25)), 0.0)
+    return TypicalCosts(median_s=median, low_s=low, high_s=high, seen=seen, there=there)

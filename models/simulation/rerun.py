@@ -1,0 +1,320 @@
+"""A recorded solve walked through again, with a change.
+
+What a change does to a time depends on what the recorded numbers are taken for. A `Reading` says
+so; the spread over all of them is the interval. Without a change every reading gives the recorded
+time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.errors import UsageError
+from hindmost.models.simulation.blocks import COMPLETE, NONE, POST, RECEIVE, EventBlock
+from hindmost.models.simulation.change import Change
+from hindmost.models.simulation.path import PathTimes, Waits, walk_back
+from hindmost.models.simulation.program import FEWEST_SEEN, Program, Times
+from hindmost.models.simulation.walker import FEW_EVENTS, Latencies, Walker
+from hindmost.text import percent
+
+REPLICAS = 20
+"""Runs with noise drawn anew."""
+FEWEST_ALIKE = 5
+"""Bodies at a place, for a typical value of its work."""
+ALIKE = 0.9
+"""Share of the bodies that must have a typical value, to replay a run without its noise."""
+COVERED = 0.95
+"""Share of reductions and receipts that must be alike enough to tell what they cost."""
+OPEN = 0.02
+"""Width of an interval, as a share of the recorded time, that costs not shown may cause."""
+QUANTILE = {"typical": 0.5, "low": 0.25, "high": 0.75}
+"""What the undisturbed work of a place is, by reading."""
+
+Level = Literal["typical", "low", "high"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What recorded numbers are taken for.
+
+    Attributes
+    ----------
+    level : str
+        ``typical``, ``low`` or ``high``: what events cost (median, lower quartile, capped mean) and
+        what undisturbed work is (median, lower and upper quartile).
+    byte_share : float
+        Part of the time of a message between neighbours that its bytes take, 0 to 1.
+    """
+
+    level: Level
+    byte_share: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Walked:
+    """A replay.
+
+    Attributes
+    ----------
+    total_s : float
+        Time of the solve.
+    iterating_s : float
+        Of its cycles of bodies, without what is between, before and after them.
+    path : PathTimes
+        The longest path through the cycles.
+    """
+
+    total_s: float
+    iterating_s: float
+    path: PathTimes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhatIf:
+    """A solve with a change, and without.
+
+    Attributes
+    ----------
+    recorded, changed : Walked
+        Both replayed. Of several replicas, the path is that of the first.
+    predicted_s, low_s, high_s : float
+        The interval has all readings; with drawn noise, 90 % of the replicas; and the case that
+        the time between cycles changes as the cycles do.
+    hidden : bool
+        Whether the change depends on costs that the run does not show.
+    """
+
+    recorded: Walked
+    changed: Walked
+    predicted_s: float
+    low_s: float
+    high_s: float
+    hidden: bool
+
+    @property
+    def open(self) -> bool:
+        """Whether what the run does not show decides the time, so that only the interval counts."""
+        return self.hidden and self.high_s - self.low_s > OPEN * self.recorded.total_s
+
+
+def what_if(
+    program: Program,
+    change: Change,
+    *,
+    byte_share: float | None = None,
+    replicas: int = REPLICAS,
+    seed: int = 0,
+) -> WhatIf:
+    """Replay a solve with a change.
+
+    Parameters
+    ----------
+    byte_share : float, optional
+        Part of the time of a message between neighbours that its bytes take; None if not known:
+        then all of it is latency, and the interval has the case that it is all bytes.
+    replicas, seed : int
+        Of drawn noise. Replays with the same seed draw the same.
+
+    Raises
+    ------
+    UsageError
+        The change does not apply to this run, or the run does not show what it needs.
+    """
+    refuse_unknown(program, change, byte_share)
+    shares = (0.0, 1.0) if byte_share is None else (byte_share,)
+    first = Reading(level="typical", byte_share=shares[0])
+    others = [Reading(level=level, byte_share=share) for level, share in product(QUANTILE, shares)]  # type: ignore[arg-type]
+    recorded = walk(program, Change(), first)
+    changed = walk(program, change, first, seed=seed)
+    draws = [changed]
+    if change.detours is not None:
+        draws += [walk(program, change, first, seed=seed + each) for each in range(1, replicas)]
+    middle_s = float(np.mean([each.total_s for each in draws]))
+    low_s, high_s = np.quantile([each.total_s for each in draws], (0.05, 0.95)).tolist()
+    shifts = [0.0, between_shift(recorded, changed)]
+    for reading in others:
+        if reading != first:
+            other = walk(program, change, reading, seed=seed)
+            shift = other.total_s - changed.total_s
+            shifts += [shift, shift + between_shift(recorded, other)]
+    return WhatIf(
+        recorded=recorded,
+        changed=changed,
+        predicted_s=middle_s,
+        low_s=low_s + min(shifts),
+        high_s=high_s + max(shifts),
+        hidden=(change.of_network or change.depth is not None) and bool(program.costs.hidden.any()),
+    )
+
+
+def between_shift(recorded: Walked, changed: Walked) -> float:
+    """Return how much a time grows if what is between cycles changes as the cycles do, seconds."""
+    between_s = recorded.total_s - recorded.iterating_s
+    if recorded.iterating_s <= 0.0:
+        return 0.0
+    return between_s * (changed.iterating_s / recorded.iterating_s - 1.0)
+
+
+def refuse_unknown(program: Program, change: Change, byte_share: float | None) -> None:
+    """Raise a UsageError for a change whose effect the run does not show."""
+    if change.of_network:
+        refuse_network(program)
+    if change.quiet:
+        share = sum(rows.size for rows in alike(program)) / program.bodies
+        if share < ALIKE:
+            raise UsageError(
+                f"Only {percent(share)} of the iterations have {FEWEST_ALIKE} others of the same "
+                "events at the same place, so their undisturbed times are unknown: omit --noise "
+                "none, or record more iterations."
+            )
+    if change.bandwidth != 1.0:
+        if not program.has(RECEIVE) or not program.neighbours.source.size:
+            raise UsageError(
+                "No exchange between neighbours was recorded, and reductions of a few numbers do "
+                "not depend on the bandwidth: omit --bandwidth."
+            )
+        if byte_share is None:
+            raise UsageError(
+                "The run does not show which part of a message's time its bytes take: give "
+                "--machine with a file of 'hindmost probe network', or omit --bandwidth."
+            )
+    if change.depth is not None:
+        if not program.has(POST) or not program.has(COMPLETE):
+            raise UsageError(
+                "A depth is that of pipelined reductions, and this run has blocking ones only: "
+                "record the pipelined solver (pgmres for gmres, pipecg for cg)."
+            )
+        if program.depth != 1:
+            raise UsageError(
+                f"This run has up to {program.depth} reductions in flight; depths are computed "
+                "from runs with 1."
+            )
+
+
+def refuse_network(program: Program) -> None:
+    """Raise a UsageError if a run does not show what its messages cost."""
+    if program.ranks == 1:
+        raise UsageError("A run on one rank has no network to change: record it on more.")
+    there = program.costs.there
+    shown = there[there >= FEWEST_SEEN].sum()
+    if shown < COVERED * there.sum() or not shown:
+        raise UsageError(
+            f"Too few iterations to tell what messages and reductions cost: of {there.sum():,}, "
+            f"{shown:,} are at places that at least {FEWEST_SEEN} iterations share. Record more "
+            "iterations."
+        )
+
+
+def walk(program: Program, change: Change, reading: Reading, *, seed: int = 0) -> Walked:
+    """Walk through a solve with a change, and back along the longest path."""
+    costs = program.costs
+    nominal = {"typical": costs.median_s, "low": costs.low_s, "high": costs.high_s}[reading.level]
+    latency = change.network(nominal, program.ranks, reading.byte_share)
+    stay = program.stays(nominal)
+    block = program.block
+    if change.quiet:
+        block, stay = quiet(program, stay, QUANTILE[reading.level])
+    block = slowed(block, change.slowness(program.ranks))
+    if change.detours is not None:
+        random = np.random.default_rng(seed)
+        shape = program.bodies, program.ranks
+        block = delayed(block, change.detours.draw(random, shape))
+    lag = 0 if change.depth is None else change.depth - 1
+    return walk_cycles(program, block, stay, latency, lag)
+
+
+def walk_cycles(
+    program: Program, block: EventBlock, stay: Times, latency: Times, lag: int
+) -> Walked:
+    """Walk from cycle to cycle; between them all ranks meet."""
+    events = block.kind.shape[1]
+    pending = max(int(np.count_nonzero(block.kind == POST)), 1)
+    walker = Walker(
+        program.ranks,
+        program.neighbours,
+        Latencies(latency=latency, overhead=np.zeros_like(latency)),
+        lag=lag,
+        receipts_send=program.receipts_send,
+        pending=pending,
+    )
+    path = PathTimes.none(program.ranks)
+    drain_s = float(latency[:, COMPLETE].max(initial=0.0))
+    total_s = iterating_s = 0.0
+    cycles = block.cycles()
+    for rows, between in zip(cycles, program.between, strict=True):
+        walker.meet()
+        # Clocks in a cycle begin with the rank that begins it first.
+        total_s += float(between.min())
+        walker.clock[:] = between - between.min()
+        part, kept = block.part(rows), np.ascontiguousarray(stay[rows])
+        waits = Waits.of_places((rows.stop - rows.start) * (events + 1), program.ranks)
+        walker.walk(
+            part.kind,
+            part.work,
+            part.rest,
+            duration=part.duration,
+            stay=kept,
+            waits=waits,
+            interpret=block.work.size <= FEW_EVENTS,
+        )
+        ends = walker.clock + program.after if rows is cycles[-1] else walker.clock
+        walk_back(waits, int(ends.argmax()), path, kept)
+        last_s = float(ends.max())
+        if walker.last_post_s is not None and lag:  # what is in flight ends before the next cycle
+            last_s = max(last_s, walker.last_post_s + drain_s)
+        # Without the wait of those that begin first, for which the time between is to blame.
+        iterating_s += float(walker.clock.max() - (between.max() - between.min()))
+        total_s += last_s
+    return Walked(total_s=total_s, iterating_s=iterating_s, path=path)
+
+
+def slowed(block: EventBlock, factor: Times) -> EventBlock:
+    """Return bodies whose local work takes another time on each rank."""
+    if np.all(factor == 1.0):
+        return block
+    return replace(block, work=block.work * factor[None, :, None], rest=block.rest * factor)
+
+
+def delayed(block: EventBlock, detours: Times) -> EventBlock:
+    """Return bodies that begin with a detour of every rank."""
+    work, rest = np.array(block.work, np.float64), np.array(block.rest, np.float64)
+    empty = block.kind[:, 0] == NONE
+    work[~empty, :, 0] += detours[~empty]
+    rest[empty] += detours[empty]
+    return replace(block, work=work, rest=rest)
+
+
+def quiet(program: Program, stay: Times, quantile: float) -> tuple[EventBlock, Times]:
+    """Return bodies whose work and stays are those of a quantile at their place, on each rank.
+
+    Places are those in the restart cycle, if enough bodies share each; bodies of few alike stay as
+    they are.
+    """
+    block = program.block
+    work, rest = np.array(block.work, np.float64), np.array(block.rest, np.float64)
+    duration, stay = np.array(block.duration, np.float64), stay.copy()
+    for rows in alike(program):
+        for values in (work, rest, duration, stay):
+            values[rows] = np.quantile(values[rows], quantile, axis=0)
+    return replace(block, work=work, duration=duration, rest=rest), stay
+
+
+def alike(program: Program) -> Iterator[NDArray[np.intp]]:
+    """Yield the rows of bodies that do the same."""
+    kind = np.where(program.block.recorded, program.block.kind, NONE)
+    position = program.position
+    if np.unique(position).size * FEWEST_ALIKE > program.bodies:
+        position = np.zeros_like(position)
+    key = np.column_stack([kind.astype(np.int64), position])
+    _, group = np.unique(key, axis=0, return_inverse=True)
+    group = group.reshape(-1)
+    for each in range(int(group.max()) + 1):
+        rows = np.flatnonzero(group == each)
+        if rows.size >= FEWEST_ALIKE:
+            yield rows

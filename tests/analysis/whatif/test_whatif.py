@@ -1,0 +1,218 @@
+"""``hindmost whatif``: what it computes of run files, says and refuses."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.conftest import alone_values, run_values
+
+from hindmost.analysis.whatif.options import Named, changes_of
+from hindmost.cli import main
+from hindmost.errors import DataError, UsageError
+from hindmost.harness.runfile.contents import Header
+from hindmost.harness.runfile.reader import open_run
+from hindmost.harness.runfile.writer import write_whole
+from hindmost.models.events import EventKind
+from hindmost.models.simulation.change import ExponentialDetours, FixedDetours
+
+RANKS = 3
+MACHINE = {
+    "schema": "hindmost-machine",
+    "version": 1,
+    "name": "somewhere",
+    "ranks_per_node": 4,
+    "network": {
+        side: {"pieces": [{"from_bytes": 0, "latency_s": 1e-6, "per_byte_s": 1e-9}]}
+        for side in ("within", "within_both_ways")
+    },
+}
+
+
+@pytest.fixture
+def run(tmp_path: Path, header: Header) -> Path:
+    """Return a blocking run: 200 bodies of 50 to 60 us, whose reductions cost 3 us."""
+    values = run_values(iterations=200, ranks=RANKS, restart=20, seed=1)
+    return write_whole(tmp_path, header, values)
+
+
+@pytest.fixture
+def with_halos(tmp_path: Path, header: Header) -> Path:
+    """Return a run of exchanges that cost 10 us, each followed by a reduction of 3 us."""
+    values = run_values(iterations=200, ranks=RANKS, restart=20, seed=1)
+    work = np.random.default_rng(1).uniform(50e-6, 60e-6, (200, RANKS))
+    kinds = [EventKind.SEND, EventKind.RECEIVE, EventKind.REDUCE]
+    before, inside = np.zeros((200, RANKS, 3)), np.zeros((200, RANKS, 3))
+    before[:, :, 0] = work
+    padded = np.pad(work, ((0, 0), (1, 1)))
+    received = np.maximum(work, np.maximum(padded[:, :-2], padded[:, 2:]) + 10e-6)
+    inside[:, :, 1] = received - work
+    inside[:, :, 2] = received.max(axis=1, keepdims=True) + 3e-6 - received
+    duration = before.sum(axis=2) + inside.sum(axis=2)
+    gaps = np.zeros((200, RANKS))
+    gaps[20::20] = 20e-6
+    phases = np.zeros_like(np.asarray(values["phase_duration"]))
+    phases[:, :, 0] = duration
+    changed = {
+        **values,
+        "duration": duration,
+        "start": 10e-6 + np.cumsum(duration, axis=0) - duration + np.cumsum(gaps, axis=0),
+        "phase_duration": phases,
+        "solve_time": 20e-6 + duration.sum(axis=0) + gaps.sum(axis=0),
+        "event_kind": np.tile(np.array(kinds, np.uint8), (200, 1)),
+        "event_work": before.astype(np.float32),
+        "event_duration": inside.astype(np.float32),
+        "edge_bytes": np.full(4, 1000),
+    }
+    return write_whole(tmp_path, header, changed)
+
+
+def answer(capsys: pytest.CaptureFixture[str], *words: object) -> list[dict[str, object]]:
+    assert main(["whatif", *map(str, words), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["version"] == 1
+    return list(document["runs"])
+
+
+def test_without_a_change_the_recorded_time_comes_back(
+    run: Path, with_halos: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for found in answer(capsys, run, with_halos):
+        assert found["predicted_s"] == pytest.approx(found["recorded_s"], rel=1e-4)
+        assert found["interval_s"] == pytest.approx([found["predicted_s"]] * 2, rel=1e-9)
+        assert found["changes"] == {}
+
+
+def test_json_is_what_the_contract_says(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (found,) = answer(capsys, run, "--latency", "x3", "--speed", "rank 1: x0.5")
+    names = {"file", "recorded_s", "predicted_s", "interval_s", "changes", "critical_path"}
+    assert names <= found.keys()
+    assert found["changes"] == {"latency": "x3", "speed": "rank 1: x0.5"}
+    path = found["critical_path"]
+    assert isinstance(path, list)
+    # Rank 1 takes over 100 us per body and the others at most 60, so all of its work counts.
+    assert path[0]["rank"] == 1
+    work = run_values(iterations=200, ranks=RANKS, restart=20, seed=1)["event_work"]
+    assert path[0]["work_s"] == pytest.approx(2.0 * np.asarray(work)[:, 1].sum(), rel=1e-4)
+    assert sum(each["network_s"] for each in path) == pytest.approx(200 * 9e-6, rel=1e-3)
+
+
+def test_a_sweep_of_latencies_adds_what_reductions_cost(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = answer(capsys, run, "--latency", "1,2,4,+5us")
+    one, two, four, more = (float(str(each["predicted_s"])) for each in found)
+    assert two - one == pytest.approx(200 * 3e-6, rel=1e-3)
+    assert four - one == pytest.approx(3 * (two - one), rel=1e-3)
+    # 3 ranks: the message of rank 0 goes through rank 1 to rank 2, or back to rank 0.
+    assert more - one == pytest.approx(200 * 10e-6, rel=1e-3)
+
+
+def test_bytes_of_messages_follow_the_machine_file(
+    with_halos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine = tmp_path / "machine.json"
+    machine.write_text(json.dumps(MACHINE), encoding="utf-8")
+    base, half = answer(capsys, with_halos, "--machine", machine, "--bandwidth", "1,x0.5")
+    # Half of the 10 us are 1000 bytes at 1 ns each; they take twice the time.
+    grown = float(str(half["predicted_s"])) - float(str(base["predicted_s"]))
+    assert grown == pytest.approx(200 * 5e-6, rel=0.02)
+
+
+def test_sentences_come_first(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["whatif", str(run), "--latency", "x2"]) == 0
+    printed = capsys.readouterr().out
+    title, recorded, predicted, path, *_ = printed.splitlines()
+    assert title.startswith("gmres on laplacian-1d: 300 unknowns, 3 ranks")
+    assert "replayed without a change" in recorded
+    assert predicted.startswith("With latency x2: predicted ")
+    assert path.startswith("Critical path, in brackets as recorded: work ")
+    assert "Assumed: What messages and reductions typically cost" in printed
+    assert main(["whatif", str(run), "--latency", "1,2"]) == 0
+    assert "latency x2 " in capsys.readouterr().out
+
+
+def test_a_run_whose_time_is_not_explained_is_refused(tmp_path: Path, header: Header) -> None:
+    values = run_values(iterations=200, ranks=RANKS, restart=20, seed=1)
+    values["solve_time"] = 1.05 * np.asarray(values["solve_time"])
+    file = write_whole(tmp_path, header, values)
+    with pytest.raises(DataError, match="do not explain its time"):
+        main(["whatif", str(file)])
+
+
+def test_runs_without_waits_are_refused(tmp_path: Path, header: Header) -> None:
+    alone = write_whole(tmp_path, header, alone_values((1.0, 1.1, 1.2), 40))
+    with pytest.raises(DataError, match="No event in which ranks wait"):
+        main(["whatif", str(alone), "--latency", "2"])
+
+
+def test_a_machine_file_must_have_the_network_that_is_asked_for(
+    with_halos: Path, tmp_path: Path
+) -> None:
+    machine = tmp_path / "machine.json"
+    machine.write_text(json.dumps({**MACHINE, "network": None}), encoding="utf-8")
+    with pytest.raises(DataError, match="no network"):
+        main(["whatif", str(with_halos), "--machine", str(machine), "--bandwidth", "2"])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--latency", "twice"], "--latency twice: write a factor"),
+        (["--latency", "x-2"], "latency of x-2"),
+        (["--latency", "+5"], "'5' is not a time"),
+        (["--latency", "1e999"], "finite"),
+        (["--latency", "1,"], "--latency 1,: a value is missing"),
+        (["--bandwidth", "0"], "bandwidth of x0"),
+        (["--bandwidth", "2"], "omit --bandwidth"),
+        (["--speed", "rank one: x2"], "write a factor for all ranks"),
+        (["--speed", "rank 7: x2"], "speed of rank 7; the run has 3 ranks"),
+        (["--speed", "rank 1: x2", "--speed", "rank 1: x3"], "rank 1 has two factors"),
+        (["--pipeline-depth", "0"], "whole number from 1 to 64"),
+        (["--pipeline-depth", "2"], "record the pipelined solver"),
+        (["--noise", "cauchy:mean=1ms"], "choose none, exponential or fixed"),
+        (["--noise", "exponential:mean=1"], "is not a time"),
+        (["--noise", "exponential:length=1ms"], "write it as exponential"),
+        (["--noise", "fixed:length=1ms"], "a probability is a number"),
+        (["--noise", "fixed:length=1ms,probability=2"], "a probability is a number"),
+        (["--noise", "exponential"], "write it as exponential"),
+        (["--latency", ",".join(["2"] * 101)], "101 combinations"),
+        (["--collective", "star"], "invalid Collective value"),
+    ],
+)
+def test_bad_values_are_refused(run: Path, words: list[str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        main(["whatif", str(run), *words])
+
+
+def test_values_are_read_as_they_are_written() -> None:
+    assert [each.change.latency for each in changes_of(latency="x2, 0.5")] == [2.0, 0.5]
+    (named,) = changes_of(latency="+5us", noise="exponential:mean=50us,probability=0.1")
+    assert named.change.more_latency_s == pytest.approx(5e-6)
+    assert isinstance(named.change.detours, ExponentialDetours)
+    assert named.change.detours.mean_s == pytest.approx(5e-6)
+    assert named.title == "latency +5.00 us, noise exponential:mean=50us,probability=0.1"
+    (named,) = changes_of(noise="fixed:length=1ms,probability=1e-4", speed=["x2", "rank 3: 0.5"])
+    assert named.change.detours == FixedDetours(length=1e-3, probability=1e-4)
+    assert (named.change.every_speed, named.change.speed) == (2.0, {3: 0.5})
+    (named,) = changes_of(noise="none", pipeline_depth="3")
+    assert (named.change.quiet, named.change.depth) == (True, 3)
+    assert isinstance(named, Named)
+
+
+def test_an_older_file_without_events_is_replayed_by_bodies_or_refused(
+    tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str]
+) -> None:
+    values = run_values(iterations=200, ranks=RANKS, restart=20, seed=1)
+    for name in ("event_kind", "event_work", "event_duration"):
+        del values[name]
+    blocking = write_whole(tmp_path, header, values)
+    assert not open_run(blocking).has("event_kind")
+    (found,) = answer(capsys, blocking, "--latency", "x2")
+    assert found["predicted_s"] == pytest.approx(float(str(found["recorded_s"])) + 200 * 3e-6)
+    pipelined = replace(header, solver="pgmres", synchronisation="pipelined", lag=1)
+    with pytest.raises(DataError, match="no events of single iterations"):
+        main(["whatif", str(write_whole(tmp_path, pipelined, values))])

@@ -1,0 +1,339 @@
+"""Recorded solves as programs: what they replay to, with a change and without, by brute force."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.models.simulation.cases import COMPLETE, NONE, PATTERNS, POST, RECEIVE, REDUCE, SEND
+
+from hindmost.errors import DataError, UsageError
+from hindmost.models.simulation.blocks import EventBlock, whole_bodies
+from hindmost.models.simulation.change import Change, ExponentialDetours, FixedDetours
+from hindmost.models.simulation.network import Collective
+from hindmost.models.simulation.program import Program, recorded_program
+from hindmost.models.simulation.rerun import Reading, walk, what_if
+from hindmost.models.simulation.walker import Latencies, Neighbours, Walker
+
+Times = NDArray[np.float64]
+NOBODY = np.empty(0, np.int32)
+READINGS = [
+    Reading(level=level, byte_share=share)
+    for level in ("typical", "low", "high")
+    for share in (0.0, 0.3)
+]
+
+
+def synthetic(
+    name: str,
+    *,
+    cycles: int = 4,
+    length: int = 30,
+    ranks: int = 3,
+    latency_s: float = 0.05,
+    stay_s: float = 0.0,
+) -> Program:
+    """Return a solve that kept to the recursion, as its ranks would have recorded it.
+
+    Parameters
+    ----------
+    stay_s : float
+        Mean time by which each rank stays in each event longer.
+    """
+    random = np.random.default_rng(len(name))
+    kinds = PATTERNS[name]
+    bodies = cycles * length
+    shape = (bodies, ranks, len(kinds))
+    kind = np.tile(np.array(kinds, np.uint8), (bodies, 1))
+    if stay_s:
+        kind[5, 2:] = NONE
+    block = EventBlock(
+        kind=kind,
+        work=random.uniform(0.1, 1.0, shape),
+        duration=np.full(shape, 0.01),
+        rest=random.uniform(0.1, 0.2, (bodies, ranks)),
+        cycle_begins=np.arange(bodies) % length == 0,
+    )
+    ring = np.arange(ranks, dtype=np.int32), ((np.arange(ranks) + 1) % ranks).astype(np.int32)
+    start, duration = np.empty((bodies, ranks)), np.empty(shape)
+    clock = np.zeros(ranks)
+    pending: list[float] = []
+    sent = np.zeros(ranks)
+    for body in range(bodies):
+        if block.cycle_begins[body]:
+            clock[:] = clock.max() + random.uniform(0.5, 0.6, ranks)
+            pending = []
+        start[body] = clock
+        for event, what in enumerate(kind[body]):
+            if what == NONE:
+                duration[body, :, event] = block.work[body, :, event] = 0.0
+                continue
+            come = clock + block.work[body, :, event]
+            if what == RECEIVE and SEND not in kinds:
+                sent[:] = come
+            clock = after_event(what, come, pending, sent, latency_s)
+            if stay_s and what not in (SEND, POST):
+                clock = clock + random.exponential(stay_s, ranks)
+            duration[body, :, event] = clock - come
+        clock = clock + block.rest[body]
+    recorded = replace(block, duration=duration)
+    return recorded_program(
+        start, recorded, np.arange(bodies) % length, np.full(ranks, 0.25), *ring
+    )
+
+
+def after_event(
+    what: int,
+    come: Times,
+    pending: list[float],
+    sent: Times,
+    latency_s: float,
+) -> Times:
+    """Return when ranks leave an event, by the definition."""
+    if what == REDUCE:
+        return np.full(come.size, come.max() + latency_s)
+    if what == COMPLETE:
+        done = pending.pop(0) + latency_s if pending else -np.inf
+        return np.maximum(come, done)
+    if what == RECEIVE:
+        return np.maximum(come, np.roll(sent, 1) + latency_s)
+    leave = come + 0.01
+    if what == SEND:
+        sent[:] = leave
+    else:
+        pending.append(float(leave.max()))
+    return leave
+
+
+SENDING = sorted(set(PATTERNS) - {"without a send"})
+
+
+@pytest.mark.parametrize("reading", READINGS, ids=str)
+@pytest.mark.parametrize("name", sorted(PATTERNS))
+def test_without_a_change_every_clock_comes_back(name: str, reading: Reading) -> None:
+    program = synthetic(name, stay_s=0.1)
+    block = program.block
+    cycles = (block.work + block.duration).sum(axis=2) + block.rest
+    ends = program.between[0] + cycles[:30].sum(axis=0)
+    for number in range(1, 4):
+        rows = slice(30 * number, 30 * (number + 1))
+        ends = ends.max() + program.between[number] + cycles[rows].sum(axis=0)
+    total_s = (ends + program.after).max()
+    assert walk(program, Change(), reading).total_s == pytest.approx(total_s, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", SENDING)
+def test_costs_are_found_again(name: str) -> None:
+    costs = synthetic(name).costs
+    shown = (costs.there > 0) & ~costs.hidden
+    assert shown.any()
+    for found in (costs.low_s, costs.median_s, costs.high_s):
+        np.testing.assert_allclose(found[shown], 0.05, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", SENDING)
+def test_another_latency_gives_the_solve_that_it_would_have_been(name: str) -> None:
+    twice = synthetic(name, latency_s=0.1)
+    ends = walk(twice, Change(), READINGS[0]).total_s
+    found = what_if(synthetic(name), Change(latency=2.0), byte_share=0.0)
+    assert found.low_s - 1e-9 <= ends <= found.high_s + 1e-9
+    if not synthetic(name).costs.hidden.any():
+        assert found.predicted_s == pytest.approx(ends, rel=1e-9)
+        more = what_if(synthetic(name), Change(more_latency_s=0.05), byte_share=0.0)
+        if not {REDUCE, COMPLETE} & set(PATTERNS[name]):
+            assert more.predicted_s == pytest.approx(ends, rel=1e-9)
+        else:  # whose reductions take several messages
+            assert more.predicted_s > ends
+
+
+def test_a_speed_takes_as_long_as_the_work_by_hand() -> None:
+    work = np.random.default_rng(3).uniform(1.0, 2.0, (40, 3))
+    program = blocking(work, latency_s=0.5)
+    by_hand = (work / [1.0, 0.5, 1.25]).max(axis=1).sum() + 40 * 0.5
+    found = what_if(program, Change(speed={1: 0.5, 2: 1.25}))
+    assert found.predicted_s == pytest.approx(by_hand, rel=1e-12)
+    every = what_if(program, Change(every_speed=2.0))
+    assert every.predicted_s == pytest.approx(work.max(axis=1).sum() / 2.0 + 20.0, rel=1e-12)
+
+
+def blocking(work: Times, latency_s: float) -> Program:
+    """Return bodies that end with a reduction."""
+    bodies, ranks = work.shape
+    end = np.cumsum(work.max(axis=1) + latency_s)
+    start = np.repeat(np.concatenate([[0.0], end[:-1]])[:, None], ranks, axis=1)
+    block = whole_bodies(work, 0, np.arange(bodies) == 0)
+    block = replace(block, duration=(end[:, None] - start - work)[:, :, None])
+    return recorded_program(
+        start, block, np.arange(bodies, dtype=np.int32), np.zeros(ranks), NOBODY, NOBODY
+    )
+
+
+def test_without_noise_bodies_take_their_median() -> None:
+    random = np.random.default_rng(4)
+    work = np.tile([1.0, 1.5, 1.25], (60, 1))
+    work[random.random(work.shape) < 0.2] += 10.0
+    found = what_if(blocking(work, 0.5), Change(quiet=True))
+    assert found.predicted_s == pytest.approx(60 * 2.0, rel=1e-12)
+    assert found.recorded.total_s > 200.0
+
+
+def test_noise_of_a_known_law_costs_what_it_must() -> None:
+    # One rank of two is disturbed in 1 - (1 - p)^2 of the bodies.
+    program = blocking(np.ones((4000, 2)), 0.0)
+    found = what_if(program, Change(detours=FixedDetours(length=2.0, probability=0.1)))
+    assert found.predicted_s == pytest.approx(4000 * (1.0 + 2.0 * 0.19), rel=0.01)
+    assert found.low_s < found.predicted_s < found.high_s
+    # The maximum of two exponentials has the mean 1.5.
+    found = what_if(program, Change(detours=ExponentialDetours(mean=1.0)))
+    assert found.predicted_s == pytest.approx(4000 * 2.5, rel=0.02)
+    again = what_if(program, Change(detours=ExponentialDetours(mean=1.0)))
+    assert again.predicted_s == found.predicted_s
+
+
+@pytest.mark.parametrize("depth", [1, 2, 4])
+def test_a_deeper_pipeline_waits_for_earlier_reductions(depth: int) -> None:
+    work = np.random.default_rng(5).exponential(1.0, (60, 3))
+    latency_s = 3.0
+    kinds = np.tile(np.array([COMPLETE, 2], np.uint8), (60, 1))
+    before = np.zeros((60, 3, 2))
+    before[:, :, 1] = work
+    block = EventBlock(
+        kind=kinds,
+        work=before,
+        duration=np.zeros_like(before),
+        rest=np.zeros_like(work),
+        cycle_begins=np.arange(60) == 0,
+    )
+
+    def finish(lag: int) -> tuple[Times, Times]:
+        """Return begin of work, and end, of all bodies, by the definition."""
+        begin, end = np.zeros_like(work), np.zeros_like(work)
+        for k in range(60):
+            done = end[k - lag].max() + latency_s if k >= lag else 0.0
+            begin[k] = np.maximum(end[k - 1] if k else 0.0, done)
+            end[k] = begin[k] + work[k]
+        return begin, end
+
+    begin, end = finish(1)
+    start = np.vstack([np.zeros((1, 3)), end[:-1]])
+    duration = np.zeros_like(before)
+    duration[:, :, 0] = begin - start
+    program = recorded_program(
+        start, replace(block, duration=duration), np.arange(60), np.zeros(3), NOBODY, NOBODY
+    )
+    assert program.depth == 1
+    found = what_if(program, Change(depth=depth))
+    last_s = finish(depth)[1][-1].max()
+    drain_s = latency_s if depth > 1 else 0.0  # what is in flight at the end
+    assert found.predicted_s == pytest.approx(last_s + drain_s, rel=1e-9)
+
+
+def test_the_path_adds_up_to_the_time_and_is_the_longest() -> None:
+    program = synthetic("blocking")
+    found = walk(program, Change(), READINGS[0])
+    path = found.path
+    parts_s = path.work.sum() + path.cost.sum() + path.stay.sum()
+    outside_s = found.total_s - parts_s
+    # 4 cycles begin 0.5 to 0.6 s after the one before, and the solve ends after 0.25 s.
+    assert 4 * 0.5 + 0.25 <= outside_s <= 4 * 0.6 + 0.25
+    assert path.cost.sum() == pytest.approx(0.05 * 4 * 30 * 2, rel=0.5)
+
+
+def test_a_replay_is_the_walk_itself() -> None:
+    work = np.random.default_rng(6).uniform(1.0, 2.0, (50, 4))
+    walker = Walker(4, Neighbours.of_edges(4, NOBODY, NOBODY), Latencies.of_reductions(1, 0.75))
+    block = whole_bodies(work, 0, np.arange(50) == 0)
+    walker.walk(block.kind, block.work, block.rest)
+    found = what_if(blocking(work, 0.5), Change(latency=1.5))
+    assert found.predicted_s == pytest.approx(walker.clock.max(), rel=1e-12)
+
+
+def test_costs_that_hide_behind_work_leave_the_time_open() -> None:
+    program = synthetic("overlapping", latency_s=0.05)
+    assert program.costs.hidden.any()
+    found = what_if(program, Change(latency=8.0), byte_share=0.0)
+    assert found.hidden
+    assert found.open
+    assert found.high_s > found.low_s
+
+
+def test_messages_may_be_bytes_or_latency() -> None:
+    program = synthetic("two exchanges")
+    all_latency = what_if(program, Change(latency=2.0), byte_share=0.0)
+    all_bytes = what_if(program, Change(latency=2.0), byte_share=1.0)
+    unknown = what_if(program, Change(latency=2.0))
+    assert all_bytes.predicted_s == pytest.approx(all_bytes.recorded.total_s)
+    assert unknown.predicted_s == all_latency.predicted_s
+    assert unknown.low_s <= all_bytes.predicted_s
+    twice = what_if(program, Change(bandwidth=0.5), byte_share=1.0)
+    assert twice.predicted_s == pytest.approx(all_latency.predicted_s, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"latency": -1.0}, "x-1; factors are 0 or more"),
+        ({"bandwidth": 0.0}, "bandwidth of x0; factors are above 0"),
+        ({"speed": {2: float("nan")}}, "speed of rank 2"),
+        ({"more_latency_s": -1e-6}, "a time of 0 or more"),
+        ({"depth": 0}, "depth is 1 or more"),
+        ({"detours": ExponentialDetours(mean=float("inf"))}, "no finite mean"),
+    ],
+)
+def test_no_machine_has_these_factors(change: dict[str, object], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        Change(**change)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (Change(speed={3: 0.5}), "speed of rank 3; the run has 3 ranks, 0 to 2"),
+        (Change(depth=2), "has blocking ones only"),
+        (Change(bandwidth=2.0), "No exchange between neighbours"),
+    ],
+)
+def test_changes_that_a_run_cannot_answer_are_refused(change: Change, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        what_if(blocking(np.ones((30, 3)), 0.1), change)
+
+
+def test_a_run_must_show_its_network() -> None:
+    with pytest.raises(UsageError, match="one rank has no network"):
+        what_if(blocking(np.ones((30, 1)), 0.1), Change(latency=2.0))
+    with pytest.raises(UsageError, match="Too few iterations"):
+        what_if(blocking(np.ones((10, 2)), 0.1), Change(latency=2.0))
+    with pytest.raises(UsageError, match="give --machine"):
+        what_if(synthetic("blocking"), Change(bandwidth=2.0))
+    few = synthetic("blocking", cycles=1, length=3)
+    with pytest.raises(UsageError, match="same events at the same place"):
+        what_if(few, Change(quiet=True))
+
+
+def test_records_without_waits_or_with_impossible_clocks_are_refused() -> None:
+    work = np.ones((10, 2))
+    nothing = EventBlock(
+        kind=np.zeros((10, 1), np.uint8),
+        work=np.zeros((10, 2, 1)),
+        duration=np.zeros((10, 2, 1)),
+        rest=work,
+        cycle_begins=np.arange(10) == 0,
+    )
+    start = np.cumsum(work, axis=0) - work
+    with pytest.raises(DataError, match="No event in which ranks wait"):
+        recorded_program(start, nothing, np.arange(10), np.zeros(2), NOBODY, NOBODY)
+    # Rank 1 comes to each reduction long after rank 0 left it.
+    block = replace(whole_bodies(work, 0, np.arange(10) == 0), duration=np.full((10, 2, 1), 0.01))
+    start = np.cumsum(work, axis=0) - work + np.array([0.0, 50.0])
+    with pytest.raises(DataError, match="contradict each other"):
+        recorded_program(start, block, np.arange(10), np.zeros(2), NOBODY, NOBODY)
+
+
+def test_an_added_time_counts_as_often_as_a_reduction_has_messages() -> None:
+    program = blocking(np.ones((30, 5)), 0.5)
+    rounds = {"recursive-doubling": 3, "tree": 4, "ring": 8, "rabenseifner": 6}
+    for name, count in rounds.items():
+        change = Change(more_latency_s=0.01, collective=Collective(name))
+        assert what_if(program, change).predicted_s == pytest.approx(30 * (1.5 + 0.01 * count))
