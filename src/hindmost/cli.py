@@ -28,6 +28,7 @@ VERBS = {
         "compute parallel efficiencies",
     ),
     "fit": ("hindmost.analysis.verbs.fit", "fit noise models to run files"),
+    "noise": ("hindmost.analysis.verbs.noise", "estimate detours of ranks from times alone"),
     "predict": ("hindmost.analysis.verbs.predict", "predict the time of a later solve"),
     "whatif": ("hindmost.analysis.verbs.whatif", "replay a solve on another machine"),
     "scale": ("hindmost.analysis.verbs.scale", "fit scaling models to kernels and rank them"),
