@@ -113,6 +113,24 @@ def elsewhere(python: str, program: str) -> Finder:
     return find
 
 
+def peer_programs(otava: str, ruptures: str) -> dict[str, tuple[str, str, str]]:
+    """Return the interpreter, the program and the option of the other tools by name."""
+    return {
+        "Apache Otava": (otava, OTAVA, "--otava"),
+        "ruptures KernelCPD rbf": (ruptures, RUPTURES, "--ruptures"),
+    }
+
+
+def is_there(name: str, python: str, program: str, option: str) -> bool:
+    """Tell whether an interpreter has a tool, and print that it is skipped where it has not."""
+    try:
+        elsewhere(python, program)([np.linspace(1.0, 1.1, 20)])
+    except (OSError, RuntimeError) as error:
+        print(f"{name} is skipped ({error}): name a Python that has it with {option}.")  # noqa: T201
+        return False
+    return True
+
+
 def finders(otava: str, ruptures: str) -> dict[str, Finder]:
     """Return the methods by name, and print which are skipped."""
     methods = {
@@ -120,19 +138,9 @@ def finders(otava: str, ruptures: str) -> dict[str, Finder]:
         "report, 0.005": here(method="report"),
         "report, 1e-4": here(method="report", alpha=1e-4),
     }
-    tools = {
-        "Apache Otava": (otava, OTAVA, "--otava"),
-        "ruptures KernelCPD rbf": (ruptures, RUPTURES, "--ruptures"),
-    }
-    trial = [np.linspace(1.0, 1.1, 20)]
-    for name, (python, program, option) in tools.items():
-        finder = elsewhere(python, program)
-        try:
-            finder(trial)
-        except (OSError, RuntimeError) as error:
-            print(f"{name} is skipped ({error}): name a Python that has it with {option}.")  # noqa: T201
-        else:
-            methods[name] = finder
+    for name, (python, program, option) in peer_programs(otava, ruptures).items():
+        if is_there(name, python, program, option):
+            methods[name] = elsewhere(python, program)
     for finder in methods.values():  # compile the loops first
         finder([np.exp(np.random.default_rng(0).normal(0.0, 0.05, 60))])
     return methods

@@ -142,5 +142,8 @@ def tell_recorded(file: Path) -> None:
         else f"{counted(said['solves'], 'solve')}, {bodies}"
     )
     warn_lines(f"hindmost: recorded {file}: {what}")
+    others = said.get("period", {}).get("others", [])
+    if others:
+        warn(f"Iterations could also be: {'; '.join(others)}.")
     if not header.complete:
         warn(f"{file} is INCOMPLETE: {header.spec.get('failure', 'records were lost')}")

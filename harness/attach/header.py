@@ -12,12 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from hindmost.harness.attach.bodies import WORK
 from hindmost.harness.attach.facts import Inner, Section
 from hindmost.harness.attach.frames import Frame
+from hindmost.harness.attach.loops import WORK
 from hindmost.harness.attach.marks import why_different
+from hindmost.harness.attach.period import Period
 from hindmost.harness.attach.raw import RawProgram
 from hindmost.harness.attach.sections import Matched, how_killed
+from hindmost.harness.attach.settings import FIND
 from hindmost.harness.krylov.solvers import solver_named
 from hindmost.harness.runfile.attributes import OBJECTS
 from hindmost.harness.runfile.bodies import PHASES, BodyKind, RankBodies
@@ -123,6 +125,8 @@ def header_of(
     failure: str,
     seen: bool,
     origins: Origins,
+    period: Period | None = None,
+    others: Sequence[Period] = (),
 ) -> Header:
     """Return the header of a run.
 
@@ -140,6 +144,8 @@ def header_of(
         Why the run is incomplete; empty if it is complete.
     seen : bool
         Whether the recorder saw MPI calls.
+    period, others : Period or None, sequence of Period
+        Calls at which iterations end, where no marks were made, and what else they could be.
     """
     facts = group[0].parts[0].facts
     raw = program.ranks[group[0].ranks[0]]
@@ -150,7 +156,7 @@ def header_of(
     spec: Json = {
         "mpi_seen": seen,
         "pid": raw.program.pid,
-        KIND: attached_of(program, group, none),
+        KIND: attached_of(program, group, none, period, others),
     }
     iterations = int(np.count_nonzero(bodies.kind != BodyKind.FILL))
     if is_solve:
@@ -223,7 +229,13 @@ def ending_of(group: Sequence[Matched], done: int, generic: str) -> Ending:
     )
 
 
-def attached_of(program: RawProgram, group: Sequence[Matched], none: int) -> Json:
+def attached_of(
+    program: RawProgram,
+    group: Sequence[Matched],
+    none: int,
+    period: Period | None,
+    others: Sequence[Period],
+) -> Json:
     """Return what is said of the program and of the solves of a run."""
     facts = [each.parts[0].facts for each in group]
     raw = program.ranks[group[0].ranks[0]]
@@ -240,7 +252,16 @@ def attached_of(program: RawProgram, group: Sequence[Matched], none: int) -> Jso
     if facts[0].what == LOOP:
         del said["solves"], said["prefix"]
         said["work"] = work_of(group)
-        if first.mark_call:
+        if period is not None:
+            said["iterate_at"] = {"call": period.call, "calls": period.every}
+            if period.alike:
+                said["period"] = {
+                    "periods": period.periods,
+                    "alike": period.alike,
+                    "share": period.share,
+                    "others": [each.words for each in others],
+                }
+        elif first.mark_call and first.mark_call != FIND:
             said["iterate_at"] = {"call": first.mark_call, "calls": first.mark_nth}
         said["marks_differ"] = why_different(program, group) or None
     else:

@@ -72,7 +72,12 @@ def why_not(program: RawProgram) -> str:
     )
 
 
-def convert_all(folder: Path, out: Path, report: Report = lambda _: None) -> tuple[Path, ...]:
+def convert_all(
+    folder: Path,
+    out: Path,
+    report: Report = lambda _: None,
+    iterate_at: tuple[str, int] | None = None,
+) -> tuple[Path, ...]:
     """Convert all raw folders in a folder, also those whose programs ended early.
 
     Raises
@@ -91,7 +96,7 @@ def convert_all(folder: Path, out: Path, report: Report = lambda _: None) -> tup
         try:
             if runs_still(readable(raw)):
                 raise DataError(f"{raw} cannot be converted: its program is still running.")
-            files += convert(raw, out, report=report)
+            files += convert(raw, out, report=report, iterate_at=iterate_at)
         except DataError as error:
             if len(raws) > 1:
                 report(str(error))

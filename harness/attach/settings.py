@@ -21,6 +21,8 @@ from hindmost.text import choose
 NONLINEAR_EVENT = "SNESSolve"
 TIME_STEP_EVENT = "TSStep"
 DEFAULT_MEMORY = "256MB"
+FIND = "auto"
+"""Of ``--iterate-at``: record all calls, and find those at which iterations end."""
 LEAST_MEMORY = 1 << 20
 MOST_MEMORY = 1 << 36
 SIZES = {"": 1, "kB": 1000, "MB": 1000**2, "GB": 1000**3, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
@@ -157,10 +159,15 @@ def iteration_call(text: str) -> tuple[str, int]:
     UsageError
         The call is unknown, or the number is none.
     """
+    if text == FIND:
+        return text, 1
     name, _, nth = text.partition(":")
     names = call_names()
     if name not in names:
-        raise UsageError(f"--iterate-at {text}: unknown MPI call '{name}'; {choose(names, name)}.")
+        raise UsageError(
+            f"--iterate-at {text}: unknown MPI call '{name}'; {choose(names, name)}, or "
+            f"{FIND} to find it."
+        )
     if nth and not (nth.isdigit() and int(nth) > 0):
         raise UsageError(f"--iterate-at {text}: write every second call as {name}:2.")
     return name, int(nth or 1)

@@ -99,7 +99,7 @@ static void read_setting(const char *key, char *value) {
   else if (!strcmp(key, "every")) attached.every = strtoll(value, NULL, 10);
   else if (!strcmp(key, "most")) attached.most = strtoll(value, NULL, 10);
   else if (!strcmp(key, "memory")) attached.memory_bytes = strtoll(value, NULL, 10);
-  else if (!strcmp(key, "iterate")) marking_call = call_named(value);
+  else if (!strcmp(key, "iterate")) marking_call = strcmp(value, "auto") ? call_named(value) : FIND_CALL;
   else if (!strcmp(key, "nth")) marking_nth = strtoll(value, NULL, 10);
   else if (!strcmp(key, "origins")) attached.origins = strdup(value);
   else if (!strcmp(key, "halo") && (w = watch_name(value, -1))) w->is_halo = 1;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -21,12 +22,17 @@ pytestmark = pytest.mark.mpi
 @pytest.fixture(scope="module")
 def ends(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a program with a loop that ends as its argument says."""
-    program = tmp_path_factory.mktemp("ends") / "ends"
+    return compiled(tmp_path_factory.mktemp("ends"), "ends")
+
+
+def compiled(folder: Path, name: str) -> Path:
+    """Compile one of the programs with the stack's mpicc."""
+    program = folder / name
     command: list[str | Path] = [
         current_stack().mpicc,
         "-o",
         program,
-        ROOT / "tests" / "programs" / "ends.c",
+        ROOT / "tests" / "programs" / f"{name}.c",
     ]
     subprocess.run(command, check=True, timeout=120)
     return program
@@ -121,3 +127,29 @@ def test_calls_that_do_not_agree(
     assert reason in shown.splitlines()[1]
     assert "5 iterations of its loop (each 3 calls of MPI_Sendrecv) take" in shown
     assert "No rank is named as a straggler: the marks do not agree" in shown
+
+
+def test_iterations_without_marks_are_found(ranks: Ranks, tmp_path: Path) -> None:
+    steps = compiled(tmp_path, "steps")
+    words = ("attach", "--out", "runs", "--iterate-at", "auto", "--", steps, "200")
+    done = ranks(2, *words)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"each 3 calls of MPI_Allreduce, found by hindmost: 9\d.* alike", done.stderr)
+    run = only_run(tmp_path)
+    assert run.durations.shape[0] in (198, 199, 200)
+    assert run.header.spec["attached"]["iterate_at"] == {"call": "MPI_Allreduce", "calls": 3}
+    assert 0.9 < run.header.spec["attached"]["period"]["alike"] < 1.0  # output in some
+    close_books(run)
+
+
+def test_calls_without_a_period_are_refused_and_kept(tmp_path: Path) -> None:
+    steps = compiled(tmp_path, "steps")
+    done = attach("--iterate-at", "auto", "--", steps, "200", "wild", folder=tmp_path)
+    assert "no period of the MPI calls is sure. Candidates: --iterate-at MPI_" in done.stderr
+    raw = tmp_path / "runs" / "steps-0.raw"
+    assert f"hindmost attach --convert {raw}" in done.stderr
+    chosen = ("hindmost", "attach", "--convert", str(raw), "--iterate-at", "MPI_Send:2")
+    assert main([*chosen[1:]]) == 0
+    run = only_run(tmp_path)
+    assert len(run.durations) == 99
+    assert run.header.iteration_is == "each 2 calls of MPI_Send"

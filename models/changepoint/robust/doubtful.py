@@ -25,6 +25,7 @@ def find_small_shifts(
     settings: RobustSettings,
     level: float,
     fewest: int,
+    held: NDArray[np.int64],
 ) -> tuple[SmallShift, ...]:
     """Find the shifts inside levels that are significant, but below ``settings.least``.
 
@@ -38,11 +39,13 @@ def find_small_shifts(
         Of the intervals.
     fewest : int
         Least number of nights that a shift lasts.
+    held : int64 array, shape (change,)
+        Changes that are held.
     """
     from hindmost.models.changepoint.robust import describe, search
 
     fine = settings._replace(least=0.0)
-    inner = search.find_segments(series.logs, series.may_change, series.day, fine)
+    inner = search.find_segments(series.logs, series.may_change, series.day, fine, held)
     seams = describe.describe_seams(
         series.logs,
         inner.starts,

@@ -24,6 +24,7 @@ def straighten(
     extra: float,
     shortest: int,
     least: float,
+    is_held: NDArray[np.bool_],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Replace consecutive segments by one line wherever that costs less, by optimal partitioning.
 
@@ -38,6 +39,8 @@ def straighten(
         Nights that a line has at least.
     least : float
         Least rise from end to end; a line with less is a level.
+    is_held : bool array, shape (night,)
+        Changes that no line replaces.
 
     Returns
     -------
@@ -58,7 +61,9 @@ def straighten(
         own = loops.cost_of(y, begin, end, sigma, fitted[begin], 0.0, above, below)
         best[j] = best[j - 1] + own + penalty
         before[j] = j - 1
-        for i in range(j - 1):
+        for i in range(j - 2, -1, -1):
+            if is_held[starts[i + 1]]:
+                break
             if end - starts[i] < shortest:
                 continue
             cost = loops.fit_line(y, starts[i], end, sigma, fitted, above, below)[0]
@@ -94,6 +99,7 @@ def settle_seams(
     above: float,
     below: float,
     may_change: NDArray[np.bool_],
+    is_held: NDArray[np.bool_],
 ) -> NDArray[np.int64]:
     """Move the ends of lines to where they cost least: so far they are ends of steps.
 
@@ -103,7 +109,7 @@ def settle_seams(
     """
     settled = starts.copy()
     for s in range(1, starts.size):
-        if kinds[s - 1] != LINE and kinds[s] != LINE:
+        if (kinds[s - 1] != LINE and kinds[s] != LINE) or is_held[starts[s]]:
             continue
         begin, seam = settled[s - 1], starts[s]
         end = starts[s + 1] if s + 1 < starts.size else y.size

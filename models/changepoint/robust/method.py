@@ -92,7 +92,7 @@ def detect_robustly(
         series.logs, starts, kinds, found.sigma, rho, chosen
     )
     steps = seams[seams["is_step"]]
-    seen = times_seen(series, steps["place"], chosen, confirmations)
+    seen = times_seen(series, steps["place"], chosen, confirmations, found.held)
     half = 0.5 + 0.5 * level
     reach = (special.stdtrit(steps["freedom"], half) * steps["error"]).tolist()
     freedoms = freedom_of_means(segments, rho)
@@ -100,7 +100,9 @@ def detect_robustly(
     shifts: tuple[SmallShift, ...] = ()
     if found.too_small:
         fewest = chosen.shortest + confirmations - 1  # as many as a confirmed change needs
-        shifts = doubtful.find_small_shifts(series, starts, kinds, chosen, level, fewest)
+        shifts = doubtful.find_small_shifts(
+            series, starts, kinds, chosen, level, fewest, found.held
+        )
         fitted = doubtful.follow_shifts(fitted, starts, shifts)
     outliers = tuple(
         OutlierRun(start=begin, stop=end, effect=relative(effect))
@@ -177,6 +179,7 @@ def times_seen(
     places: NDArray[np.int64],
     settings: RobustSettings,
     confirmations: int,
+    held: NDArray[np.int64],
 ) -> list[int]:
     """Count how many of the last consecutive passes find each change.
 
@@ -189,9 +192,11 @@ def times_seen(
     places : int64 array, shape (change,)
     settings : RobustSettings
     confirmations : int
+    held : int64 array, shape (change,)
+        Changes that were confirmed before.
     """
     nights = int(series.day[-1]) + 1
-    going = series.day[places] > nights - LATE
+    going = (series.day[places] > nights - LATE) & ~np.isin(places, held)
     if not going.any():
         return [confirmations] * places.size
     seen = np.where(going, 1, confirmations)
@@ -199,18 +204,20 @@ def times_seen(
         shorter = series.before(int(np.searchsorted(series.day, nights - fewer)))
         if not going.any() or shorter.size < settings.first + settings.shortest:
             break
-        earlier = steps_of(shorter, settings)
+        earlier = steps_of(shorter, settings, held)
         near = np.abs(places[:, None] - earlier[None, :]) <= WITHIN
         going &= near.any(axis=1) if earlier.size else False
         seen += going
     return [int(count) for count in seen]
 
 
-def steps_of(series: CheckedSeries, settings: RobustSettings) -> NDArray[np.int64]:
+def steps_of(
+    series: CheckedSeries, settings: RobustSettings, held: NDArray[np.int64]
+) -> NDArray[np.int64]:
     """Return the first observations of all segments but the first."""
     from hindmost.models.changepoint.robust import search
 
-    found = search.find_segments(series.logs, series.may_change, series.day, settings)
+    found = search.find_segments(series.logs, series.may_change, series.day, settings, held)
     starts: NDArray[np.int64] = found.starts[1:]
     return starts
 

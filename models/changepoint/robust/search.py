@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +26,14 @@ EQUAL_AT = 0.01
 """p-value below which two levels are not equal."""
 SAME_NOISE = 0.1
 """Relative change of the noise below which a further pass is omitted."""
+REVIEW = 3
+"""Nights after which the changes that are held are reviewed."""
+LATE_REVIEW = 15
+"""Nights after which earlier changes are looked for as well."""
+REVIEWED = 21
+"""Last nights in which a large change calls for a review."""
+RAISED = 0.8
+"""Share of a change to be held by which the medians before and after it differ."""
 NEAR_LINE = 10
 """Least number of nights of a line that its end is estimated from."""
 
@@ -44,6 +53,8 @@ class Segments(NamedTuple):
         Whether an observation lies in an outlier run.
     too_small : bool
         Whether there are shifts that are significant, but smaller than ``settings.least``.
+    held : int64 array, shape (change,)
+        Changes that were held.
     """
 
     starts: NDArray[np.int64]
@@ -52,6 +63,7 @@ class Segments(NamedTuple):
     rho: float
     came_back: NDArray[np.bool_]
     too_small: bool
+    held: NDArray[np.int64]
 
 
 def without(starts: NDArray[np.int64], gone: int) -> NDArray[np.int64]:
@@ -66,6 +78,7 @@ def significant(
     sigma: NDArray[np.float64],
     rho: float,
     settings: RobustSettings,
+    is_held: NDArray[np.bool_],
 ) -> tuple[NDArray[np.int64], bool]:
     """Join segments, the least significant change first, until all changes pass the test.
 
@@ -77,6 +90,8 @@ def significant(
         Runs of one day count as one night for the least length.
     rho : float
     settings : RobustSettings
+    is_held : bool array, shape (observation,)
+        Where a change stays, whatever the test says.
 
     Returns
     -------
@@ -92,6 +107,8 @@ def significant(
         worst, at, small = -1.0, 0, False
         for s in range(1, starts.size):
             begin = starts[s]
+            if is_held[begin]:
+                continue
             end = starts[s + 1] if s + 1 < starts.size else n
             difference, _, _, p = loops.compare(
                 y,
@@ -127,6 +144,7 @@ def revert(
     sigma: NDArray[np.float64],
     rho: float,
     settings: RobustSettings,
+    is_held: NDArray[np.bool_],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
     """Turn short segments between equal levels into outlier runs (section 5.1 of the report).
 
@@ -142,7 +160,8 @@ def revert(
         begin, end = starts[s], starts[s + 1]
         after = starts[s + 2] if s + 2 < starts.size else y.size
         before = starts[s - 1]
-        if kinds[s] == LINE or day[end - 1] - day[begin] + 1 > settings.longest_run:
+        long = day[end - 1] - day[begin] + 1 > settings.longest_run
+        if kinds[s] == LINE or long or is_held[begin] or is_held[end]:
             s += 1
             continue
         # Did the data revert to the previous distribution? Compare the levels before and after.
@@ -173,13 +192,49 @@ def revert(
     return starts, kinds, came_back
 
 
-def find_segments(
+def partition_between(
+    y: NDArray[np.float64],
+    wide: NDArray[np.float64],
+    held: NDArray[np.int64],
+    settings: RobustSettings,
+    may_change: NDArray[np.bool_],
+) -> NDArray[np.int64]:
+    """Partition the nights between held changes, each piece by itself.
+
+    Returns
+    -------
+    int64 array, shape (segment,)
+    """
+    reach = max(settings.above, settings.below)
+    found = []
+    for begin, end in pairwise([0, *held.tolist(), y.size]):
+        piece, scale = y[begin:end], wide[begin:end]
+        levels = loops.level_grid(piece, scale.min(), reach, settings.fineness)
+        if levels.size == 0:  # few nights far from one another: they have no level
+            found.append(np.array([begin]))
+            continue
+        starts = loops.partition(
+            piece,
+            scale,
+            levels,
+            settings.above,
+            settings.below,
+            settings.penalty,
+            settings.shortest,
+            may_change[begin:end],
+        )
+        found.append(begin + starts)
+    return np.concatenate(found)
+
+
+def segments_with(
     y: NDArray[np.float64],
     may_change: NDArray[np.bool_],
     day: NDArray[np.int64],
     settings: RobustSettings,
+    held: NDArray[np.int64],
 ) -> Segments:
-    """Find the segments of a series.
+    """Find the segments of a series in which some changes are held.
 
     Parameters
     ----------
@@ -189,7 +244,12 @@ def find_segments(
     day : int64 array, shape (observation,)
         Ascending; runs of one day have one number.
     settings : RobustSettings
+    held : int64 array, shape (change,)
+        Ascending.
     """
+    is_held = np.zeros(y.size + 1, np.bool_)
+    for place in held:
+        is_held[place] = True
     # Noise and correlation from differences, before any change is known.
     steps = np.abs(np.diff(y))
     common = max(step_scale(steps), settings.noise_floor)
@@ -207,19 +267,7 @@ def find_segments(
         if np.max(np.abs(wide - before) / wide) < SAME_NOISE:
             break
         before = wide
-        levels = loops.level_grid(
-            y, wide.min(), max(settings.above, settings.below), settings.fineness
-        )
-        starts = loops.partition(
-            y,
-            wide,
-            levels,
-            settings.above,
-            settings.below,
-            settings.penalty,
-            settings.shortest,
-            may_change,
-        )
+        starts = partition_between(y, wide, held, settings, may_change)
         fitted = loops.levels_of(y, starts, wide, settings.above)
         sigma = segment_scales(
             y - fitted, starts, factor, settings.prior_segment, settings.noise_floor
@@ -227,7 +275,7 @@ def find_segments(
         rho = correlation_of_residuals(y - fitted, starts, sigma)
     # Test the changes; replace flights of steps by lines; remove outlier runs; join what switches
     # between two levels; and test what is left again.
-    starts, too_small = significant(y, starts, day, sigma, rho, settings)
+    starts, too_small = significant(y, starts, day, sigma, rho, settings, is_held)
     kinds = np.zeros(starts.size, np.int64)
     if starts.size > 1:
         wide = sigma * math.sqrt((1.0 + rho) / (1.0 - rho))
@@ -243,14 +291,139 @@ def find_segments(
             settings.slope_penalty,
             settings.shortest_trend,
             settings.least,
+            is_held,
         )
         starts = settle_seams(
-            y, starts, kinds, wide, fitted, settings.above, settings.below, may_change
+            y, starts, kinds, wide, fitted, settings.above, settings.below, may_change, is_held
         )
-    starts, kinds, came_back = revert(y, starts, kinds, day, sigma, rho, settings)
-    starts, kinds, sigma = join_switching(y, starts, kinds, sigma, rho, settings)
-    starts, kinds = drop_insignificant(y, starts, kinds, sigma, rho, settings)
-    return Segments(starts, kinds, sigma, rho, came_back, too_small)
+    starts, kinds, came_back = revert(y, starts, kinds, day, sigma, rho, settings, is_held)
+    starts, kinds, sigma = join_switching(y, starts, kinds, sigma, rho, settings, is_held)
+    starts, kinds = drop_insignificant(y, starts, kinds, sigma, rho, settings, is_held)
+    return Segments(starts, kinds, sigma, rho, came_back, too_small, held)
+
+
+def is_raised(y: NDArray[np.float64], settings: RobustSettings) -> NDArray[np.bool_]:
+    """Tell where a change may lie that is large enough to be held: by medians, before any search.
+
+    Returns
+    -------
+    bool array, shape (observation,)
+    """
+    span = settings.held_after
+    raised = np.zeros(y.size, np.bool_)
+    if y.size >= 2 * span:
+        medians = np.median(np.lib.stride_tricks.sliding_window_view(y, span), axis=1)
+        rise = np.abs(medians[span:] - medians[:-span])
+        raised[span : y.size - span + 1] = rise >= RAISED * settings.held_least
+    return raised
+
+
+def hold(
+    y: NDArray[np.float64],
+    day: NDArray[np.int64],
+    found: Segments,
+    settings: RobustSettings,
+) -> NDArray[np.int64]:
+    """Return the changes held from now on: those so far that are not refuted, and new ones.
+
+    Parameters
+    ----------
+    y : float64 array, shape (observation,)
+    day : int64 array, shape (observation,)
+    found : Segments
+        Of the nights so far.
+    settings : RobustSettings
+
+    Returns
+    -------
+    int64 array, shape (change,)
+    """
+    before = set(found.held.tolist())
+    held = []
+    for s, place in enumerate(found.starts.tolist()[1:], 1):
+        nights = day[-1] - day[place] + 1
+        if place not in before and nights < settings.held_after:
+            continue
+        flat, begin, end = level_at_seams(y, found.starts, found.kinds, found.sigma, settings, s)
+        difference, _, _, p = loops.compare(
+            flat,
+            (begin, place),
+            (place, end),
+            found.sigma,
+            found.rho,
+            settings.above,
+            settings.prior_nights,
+            settings.wander,
+        )
+        if place in before:
+            stays = p <= settings.refuted and abs(difference) >= settings.least
+        else:
+            stays = p <= settings.held_alpha and abs(difference) >= settings.held_least
+        if stays:
+            held.append(place)
+    return np.array(held, np.int64)
+
+
+def find_segments(
+    y: NDArray[np.float64],
+    may_change: NDArray[np.bool_],
+    day: NDArray[np.int64],
+    settings: RobustSettings,
+    held: NDArray[np.int64] | None = None,
+) -> Segments:
+    """Find the segments of a series.
+
+    What was reported should stay, so the series is read again as it grew: every `REVIEW` nights,
+    the changes that are large, old enough and significant are held, and later passes only remove
+    them where the test refutes them.
+
+    Parameters
+    ----------
+    y : float64 array, shape (observation,)
+        Logarithms of times.
+    may_change : bool array, shape (observation,)
+    day : int64 array, shape (observation,)
+        Ascending; runs of one day have one number.
+    settings : RobustSettings
+    held : int64 array, shape (change,), optional
+        Changes that are known to be held; the series is then not read again.
+    """
+    if held is None:
+        held = read_again(y, may_change, day, settings)
+    found = segments_with(y, may_change, day, settings, held)
+    if held.size:
+        # A held change that is refuted goes; what is new is held at the next review only.
+        left = np.intersect1d(held, hold(y, day, found, settings))
+        if left.size < held.size:
+            found = segments_with(y, may_change, day, settings, left)
+    return found
+
+
+def read_again(
+    y: NDArray[np.float64],
+    may_change: NDArray[np.bool_],
+    day: NDArray[np.int64],
+    settings: RobustSettings,
+) -> NDArray[np.int64]:
+    """Return the changes that are held after all reviews so far; see `find_segments`.
+
+    Returns
+    -------
+    int64 array, shape (change,)
+    """
+    held = np.zeros(0, np.int64)
+    raised = np.flatnonzero(is_raised(y, settings))
+    fewest = settings.first + settings.shortest
+    for night in range(REVIEW * (fewest // REVIEW + 1), int(day[-1]) + 1, REVIEW):
+        stop = int(np.searchsorted(day, night))
+        # A review finds a change to hold soon after it; now and then, one that was found late.
+        since = stop - REVIEWED if night % LATE_REVIEW else 0
+        near = raised[(raised > since) & (raised <= stop - settings.held_after)]
+        known = np.abs(near[:, None] - held) <= settings.held_after // 2
+        if not known.any(axis=1).all():
+            found = segments_with(y[:stop], may_change[:stop], day[:stop], settings, held)
+            held = hold(y[:stop], day[:stop], found, settings)
+    return held
 
 
 def level_at_seams(

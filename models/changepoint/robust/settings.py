@@ -50,6 +50,16 @@ class RobustSettings(NamedTuple):
         Two levels are equal if they differ by less than this share of the run's height.
     switches : int
         Number of consecutive changes between two levels that makes them the modes of one regime.
+    switches_of_held : int
+        The same number where some of these changes are held.
+    held_after : int
+        Nights at the new level after which a change is held: later nights must refute it.
+    held_least : float
+        Smallest change of the logarithm that is held.
+    held_alpha : float
+        Largest p-value of a change that is held.
+    refuted : float
+        p-value of the test of a held change above which it is withdrawn.
     fineness : float
         Distance of the levels that are tried, in standard deviations.
     passes : int
@@ -74,6 +84,11 @@ class RobustSettings(NamedTuple):
     scatter: float = 2.0
     equal: float = 0.33
     switches: int = 4
+    switches_of_held: int = 6
+    held_after: int = 7
+    held_least: float = 0.17
+    held_alpha: float = 1e-3
+    refuted: float = 0.05
     fineness: float = 0.3
     passes: int = 2
 

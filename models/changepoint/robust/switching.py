@@ -59,6 +59,7 @@ def join_switching(
     sigma: NDArray[np.float64],
     rho: float,
     settings: RobustSettings,
+    is_held: NDArray[np.bool_],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Join segments that alternate between two levels, and test the neighbouring changes again.
 
@@ -68,6 +69,8 @@ def join_switching(
     starts, kinds : int64 arrays, shape (segment,)
     rho : float
     settings : RobustSettings
+    is_held : bool array, shape (observation,)
+        Changes that stay changes.
 
     Returns
     -------
@@ -88,7 +91,11 @@ def join_switching(
     s = 0
     while s < size:
         last = last_switch(levels, counts, kinds, s, settings.equal)
-        if last - s < settings.switches:
+        needed = settings.switches
+        for t in range(s + 1, last + 1):
+            if is_held[starts[t]]:
+                needed = settings.switches_of_held
+        if last - s < needed:
             s += 1
             continue
         end = starts[last + 1] if last + 1 < size else n
@@ -103,7 +110,8 @@ def join_switching(
     while s < starts.size:
         end = starts[s + 1] if s + 1 < starts.size else n
         switches = kinds[s - 1] == SWITCHING or kinds[s] == SWITCHING
-        if switches and kinds[s - 1] != LINE and kinds[s] != LINE:
+        switches &= kinds[s - 1] != LINE and kinds[s] != LINE
+        if switches and not is_held[starts[s]]:
             difference, _, _, p = loops.compare(
                 y,
                 (starts[s - 1], starts[s]),

@@ -80,6 +80,7 @@ def drop_insignificant(
     sigma: NDArray[np.float64],
     rho: float,
     settings: RobustSettings,
+    is_held: NDArray[np.bool_],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Replace lines without a significant slope by levels, and join levels that do not differ.
 
@@ -91,6 +92,8 @@ def drop_insignificant(
     starts, kinds : int64 arrays, shape (segment,)
     rho : float
     settings : RobustSettings
+    is_held : bool array, shape (observation,)
+        Changes that stay.
 
     Returns
     -------
@@ -114,7 +117,7 @@ def drop_insignificant(
     while starts.size > 1:
         worst, at = settings.alpha, 0
         for s in range(1, starts.size):
-            if kinds[s - 1] == LINE or kinds[s] == LINE:
+            if kinds[s - 1] == LINE or kinds[s] == LINE or is_held[starts[s]]:
                 continue  # it may only be where the line begins or ends
             end = starts[s + 1] if s + 1 < starts.size else n
             difference, _, _, p = loops.compare(
