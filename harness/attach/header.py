@@ -22,7 +22,7 @@ from hindmost.harness.attach.sections import Matched, how_killed
 from hindmost.harness.attach.settings import FIND
 from hindmost.harness.krylov.solvers import solver_named
 from hindmost.harness.runfile.attributes import OBJECTS
-from hindmost.harness.runfile.bodies import PHASES, BodyKind, RankBodies
+from hindmost.harness.runfile.bodies import INJECTED, PHASES, BodyKind, RankBodies
 from hindmost.harness.runfile.contents import Header, Json
 from hindmost.harness.runfile.ending import KEY, REACHED, Ending
 from hindmost.harness.runfile.provenance import Origins
@@ -176,6 +176,9 @@ def header_of(
             spec["between"] = SEVERAL
     if failure:
         spec["failure"] = failure
+    noise = program.first.program
+    if noise.injected:
+        spec |= {INJECTED: noise.injected, "seed": noise.injection_seed}
     header = origins.header(
         workload=workload_of(program, facts),
         solver=(file_name(facts.type) or "unknown") if is_solve else LOOP,
