@@ -206,10 +206,8 @@ def test_work_that_the_program_counts(write: Any) -> None:
     amounts = np.tile([1000.0, 1200.0, 800.0], (BODIES, 1))
     _, text = story(write((40.0, 54.0, 40.0), solves=0, values={"work_amount": amounts}))
     assert "counts 1,000 units of work an iteration on the mean rank (800 to 1,200). A" in text
-    assert (
-        "A unit takes 44.7 ns of local work, most on rank 2: 50.0 ns. Rank 1 counts 20 % more units than the mean."
-        in text
-    )
+    assert "A unit takes 44.7 ns of local work, most on rank 2: 50.0 ns. Rank 1" in text
+    assert "Rank 1 counts 20 % more units than the mean." in text
 
 
 def test_an_incomplete_run_says_so_first(write: Any) -> None:
