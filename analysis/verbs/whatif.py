@@ -34,6 +34,8 @@ examples:
   hindmost whatif runs/ --noise {LAWS["fixed"]} --json
   hindmost whatif runs/ --speed 'rank 1: x0.8'
   hindmost whatif runs/*-pgmres-* --latency +100us --pipeline-depth 1,2,3
+
+docs/whatif.md says what is assumed, what intervals cover, and how to read a result.
 """
 JSON_VERSION = 1
 

@@ -210,6 +210,7 @@ def joined(solves: Sequence[Found]) -> tuple[RankBodies, NDArray[np.float64]]:
             position=np.concatenate([each.position for each in parts]),
             kind=np.concatenate([each.kind for each in parts]),
             restart_duration=np.concatenate(restarts),
+            work_amount=joined_amounts(parts),
             lead_in_s=lead_in_s,
             lead_out_s=between_s,
             solve_time_s=sum(each.seconds for each in solves),
@@ -221,6 +222,18 @@ def joined(solves: Sequence[Found]) -> tuple[RankBodies, NDArray[np.float64]]:
             events_left_out=why_not,
         ),
         np.concatenate(norms),
+    )
+
+
+def joined_amounts(parts: Sequence[RankBodies]) -> NDArray[np.float64] | None:
+    """Return the work that the program counted; 0 in loops in which it counted none."""
+    if all(each.work_amount is None for each in parts):
+        return None
+    return np.concatenate(
+        [
+            np.zeros(each.duration.size) if each.work_amount is None else each.work_amount
+            for each in parts
+        ]
     )
 
 

@@ -234,6 +234,8 @@ def write_group(
                 files.append(before)
                 continue
             bodies, norms = joined(chosen.found)
+            counts = bodies.work_amount
+            work = communicator.allgather(None if counts is None else float(counts.sum()))
             header = None
             if rank == 0:
                 cut = any(each.cut for each in chosen.found)
@@ -248,6 +250,7 @@ def write_group(
                     origins=origins,
                     period=chosen.found[0].period,
                     others=chosen.found[0].others,
+                    work=None if None in work else min(round(sum(work)), 1 << 53),
                 )
                 out.mkdir(parents=True, exist_ok=True)
             header = communicator.bcast(header)

@@ -91,6 +91,7 @@ def loop_bodies(
         lead_in_s=float(begin[0] - recording.begin_ns) * NS,
         lead_out_s=float(recording.end_ns - end[-1]) * NS,
         solve_time_s=seconds,
+        work_amount=amounts_of(marks, border, communicator),
         events=events,
         events_left_out=why_not,
     )
@@ -105,6 +106,34 @@ def loop_bodies(
         period=period,
         others=others,
     )
+
+
+def amounts_of(
+    marks: NDArray[np.void], border: NDArray[np.int64], communicator: Any
+) -> NDArray[np.float64] | None:
+    """Return the work that a program counted in each iteration; collective.
+
+    Parameters
+    ----------
+    border : int64 array, shape (body + 1,), nanoseconds
+
+    Returns
+    -------
+    float64 array, shape (body,), or None
+        None if no rank counts any.
+    """
+    places = np.flatnonzero(marks["what"] == WORK)
+    if not any(communicator.allgather(places.size > 0)):
+        return None
+    made = np.flatnonzero(marks["what"] == ord(MONITOR))
+    if made.size:  # work that is counted at the very time of a mark is in the order of records
+        body = np.searchsorted(made, places) - 1
+    else:
+        body = np.searchsorted(border, marks["begin_ns"][places], side="right") - 1
+    inside = (body >= 0) & (body < border.size - 1)
+    amounts = np.maximum(marks["end_ns"][places[inside]], 0).astype(np.float64)
+    sums = np.bincount(body[inside], weights=amounts, minlength=border.size - 1)
+    return np.asarray(sums, np.float64)
 
 
 def without_pauses(

@@ -173,7 +173,7 @@ static void attach_begin(void) {
     raw_close();
     return;
   }
-  tell("started\t%d\t%s", attached.rank, attached.folder);
+  tell("started\t%d\t%d\t%s", attached.rank, attached.size, attached.folder);
   write_program();
   write_clock();
   peers_in_solves = 1;

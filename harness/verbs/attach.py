@@ -13,7 +13,7 @@ from pathlib import Path
 from hindmost.errors import MissingError, UsageError
 from hindmost.files import write_whole
 from hindmost.harness.attach.environment import export_lines, link_words, variables
-from hindmost.harness.attach.outcome import Outcome, problem, read_outcome
+from hindmost.harness.attach.outcome import Outcome, problem, read_outcome, singletons
 from hindmost.harness.attach.program import end_as, hold_signals, release_signals, run_program
 from hindmost.harness.launch import assigned_rank
 from hindmost.harness.recorder.build import OBJECT, recorder_library
@@ -231,6 +231,9 @@ def finish(found: Outcome, arguments: argparse.Namespace, program: str, status: 
         if assigned_rank().rank <= 0:
             warn(reason)
         return MissingError.exit_status if assigned_rank().rank <= 0 else 0
+    alone = singletons(found, program, assigned_rank())
+    if alone and assigned_rank().rank == 0:
+        warn(alone)
     worst = 0
     for process in found.processes:
         note_status(process, status)
