@@ -1,7 +1,6 @@
 """A petsc4py program that knows nothing of hindmost.
 
-mpiexec -n 2 hindmost attach --out runs -- \\
-    python poisson.py -rod_ksp_type pgmres -rod_pc_type jacobi
+mpiexec -n 2 hindmost attach --out runs -- python poisson.py -rod_ksp_type pgmres
 hindmost show runs
 """
 
