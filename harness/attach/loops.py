@@ -13,7 +13,7 @@ from hindmost.harness.attach.bodies import NS, Found
 from hindmost.harness.attach.period import Calls, Period, borders, find_period, given_period
 from hindmost.harness.attach.raw import RawSection
 from hindmost.harness.attach.settings import FIND
-from hindmost.harness.recorder.bodies import Recording, phases_of_bodies
+from hindmost.harness.recorder.bodies import Recording, phases_of_bodies, with_detours
 from hindmost.harness.recorder.events import events_of_bodies
 from hindmost.harness.recorder.loop_records import with_regions
 from hindmost.harness.recorder.pattern import MONITOR
@@ -91,9 +91,12 @@ def loop_bodies(
         lead_in_s=float(begin[0] - recording.begin_ns) * NS,
         lead_out_s=float(recording.end_ns - end[-1]) * NS,
         solve_time_s=seconds,
+        work_amount=amounts_of(marks, border, communicator),
         events=events,
         events_left_out=why_not,
     )
+    if recording.injecting:
+        bodies = with_detours(bodies, recording, begin, end)
     return replace(
         none,
         bodies=bodies.first(least),
@@ -103,6 +106,34 @@ def loop_bodies(
         period=period,
         others=others,
     )
+
+
+def amounts_of(
+    marks: NDArray[np.void], border: NDArray[np.int64], communicator: Any
+) -> NDArray[np.float64] | None:
+    """Return the work that a program counted in each iteration; collective.
+
+    Parameters
+    ----------
+    border : int64 array, shape (body + 1,), nanoseconds
+
+    Returns
+    -------
+    float64 array, shape (body,), or None
+        None if no rank counts any.
+    """
+    places = np.flatnonzero(marks["what"] == WORK)
+    if not any(communicator.allgather(places.size > 0)):
+        return None
+    made = np.flatnonzero(marks["what"] == ord(MONITOR))
+    if made.size:  # work that is counted at the very time of a mark is in the order of records
+        body = np.searchsorted(made, places) - 1
+    else:
+        body = np.searchsorted(border, marks["begin_ns"][places], side="right") - 1
+    inside = (body >= 0) & (body < border.size - 1)
+    amounts = np.maximum(marks["end_ns"][places[inside]], 0).astype(np.float64)
+    sums = np.bincount(body[inside], weights=amounts, minlength=border.size - 1)
+    return np.asarray(sums, np.float64)
 
 
 def without_pauses(
@@ -121,7 +152,7 @@ def without_pauses(
     at = at[at > 0]  # no time before is known of one that comes first
     if not at.size:
         return recording, np.zeros_like
-    ends = np.where(records["what"] < 0, records["end_ns"], records["begin_ns"])
+    ends = np.where(records["what"] <= 0, records["end_ns"], records["begin_ns"])
     over = records["begin_ns"][at]
     spent = np.clip(records["end_ns"][at], 0, over - ends[at - 1])
     shift = np.zeros(records.size, np.int64)
@@ -129,7 +160,7 @@ def without_pauses(
     shift = np.cumsum(shift)
     moved = records.copy()
     moved["begin_ns"] -= shift
-    moved["end_ns"][records["what"] < 0] -= shift[records["what"] < 0]
+    moved["end_ns"][records["what"] <= 0] -= shift[records["what"] <= 0]
     paused = np.cumsum(spent)
 
     def later(instants: NDArray[np.int64]) -> NDArray[np.int64]:
