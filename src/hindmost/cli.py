@@ -31,6 +31,7 @@ VERBS = {
     "noise": ("hindmost.analysis.verbs.noise", "estimate detours of ranks from times alone"),
     "predict": ("hindmost.analysis.verbs.predict", "predict the time of a later solve"),
     "whatif": ("hindmost.analysis.verbs.whatif", "replay a solve on another machine"),
+    "advise": ("hindmost.analysis.verbs.advise", "tell whether a pipelined solver pays off"),
     "scale": ("hindmost.analysis.verbs.scale", "fit scaling models to kernels and rank them"),
     "history": ("hindmost.analysis.verbs.history", "find changes in nightly results"),
     "compare": ("hindmost.analysis.verbs.compare", "compare two sets of results"),
