@@ -138,7 +138,7 @@ def tell_recorded(file: Path) -> None:
         warn(str(error))
         return
     said, header = run.header.spec[KIND], run.header
-    bodies = counted(run.bodies, "iteration")
+    bodies = counted(header.iterations, "iteration")
     what = (
         ", ".join(filter(None, (bodies, header.iteration_is)))
         if header.solver == LOOP

@@ -87,6 +87,7 @@ static void loop_mark(int64_t t) {
   loop.last_ns = t;
   loop.last_seen = state->seen;
   if (loop.iterations > 1 && part_is_due(t)) write_part(t);
+  if (injection.law && !loop.open_phase) take_detour();
 }
 
 /* After a call that was recorded, where no marks are made. */
