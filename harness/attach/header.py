@@ -343,7 +343,10 @@ def failure_of(
     what = "solve" if facts[0].what == "solve" else LOOP
     killed = how_killed(program)
     if not all(each.complete for each in facts):
-        codes = [raw.end.aborted for raw in program.ranks.values() if raw.end is not None]
+        ends = [raw.end for raw in program.ranks.values()]
+        if what == "solve" and all(end is not None and end.finalized for end in ends):
+            return "an error of PETSc ended this solve; iterations before that are kept"
+        codes = [end.aborted for end in ends if end is not None]
         code = next((each for each in codes if each is not None), None)
         how = f" ({killed})" if killed else ""
         how = how if code is None else f" (MPI_Abort {code})"
