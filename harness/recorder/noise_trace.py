@@ -66,7 +66,7 @@ def read_trace(path: Path, option: str) -> NoiseTrace:
     try:
         text = read_text(path)
         is_json = text.lstrip().startswith(("{", "["))
-        document = parse_json(text) if is_json else None
+        document: Any = parse_json(text) if is_json else None
     except (OSError, ValueError) as error:
         raise DataError(f"{about}: the trace cannot be read: {error}.") from error
     if not is_json:
