@@ -48,13 +48,13 @@ def nightly(tmp_path: Path) -> Path:
 def test_the_keys_of_the_page_are_there(
     verb: str, run_file: Path, nightly: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    given = {
+    words: dict[str, list[str | Path]] = {
         "fit": [run_file, "--quick"],
         "scale": [ROOT / "examples/scaling/data/homme.txt"],
         "history": [nightly],
         "compare": [nightly, nightly],
-    }.get(verb, [run_file])
-    main([verb, *map(str, given), "--json"])
+    }
+    main([verb, *map(str, words.get(verb, [run_file])), "--json"])
     document = json.loads(capsys.readouterr().out)
     assert document["version"] == 1
     assert set(re.findall(r"`(\w+)`", ROWS[verb])) - set(keys_of(document)) == set()
