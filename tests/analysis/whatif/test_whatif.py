@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.conftest import alone_values, run_values
+from tests.conftest import LOCAL, alone_values, run_values
 
 from hindmost.analysis.whatif.options import Named, changes_of
 from hindmost.cli import main
@@ -55,7 +55,7 @@ def with_halos(tmp_path: Path, header: Header) -> Path:
     gaps = np.zeros((200, RANKS))
     gaps[20::20] = 20e-6
     phases = np.zeros_like(np.asarray(values["phase_duration"]))
-    phases[:, :, 0] = duration
+    phases[:, :, LOCAL] = duration
     changed = {
         **values,
         "duration": duration,
