@@ -12,6 +12,8 @@
 #   make bench-live        measure what a live feed costs a solve (about 10 min, wants an idle machine)
 #   make bench-show        time 'hindmost show' on a file of 41 million bodies (1.3 GB of disk)
 #   make bench-stochastic  measure what fitting laws to 41 million times takes (about 1 min, 2 GB)
+#   make bench-simulation  the speed of replays, and replays with noise against runs that had it injected (some min,
+#                          idle machine)
 #   make bench-scaling     hold scaling models against known truth (some 10 min; EXTRAP=PYTHON adds Extra-P)
 #   make bench-5-million   the experiment of the paper on segments: 5.2 million data sets (minutes)
 #   make bench-changepoints  hold change points against known truth (some min)
@@ -34,6 +36,8 @@ STACK ?= auto
 RANKS ?= 2
 PYTHON ?= python3
 BIN := .venv/bin
+# Tests start Python hundreds of times: it keeps its bytecode, even where the environment forbids it.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 # What depends on the MPI and PETSc of a stack.
 ON_STACKS = $(addprefix tests/setup/test_, choice.py clones.py) \
     $(addprefix tests/harness/test_, bodies.py build.py clock.py experiment.py pattern.py) \
@@ -41,7 +45,7 @@ ON_STACKS = $(addprefix tests/setup/test_, choice.py clones.py) \
     attach_linked.py attached_runs.py counters.py failures.py killed.py \
     left_loops.py own_loops.py record.py record_ksp.py recording.py solvers.py systems.py totals.py)
 
-.PHONY: test-oldest test-programs bench-adaptive bench-attach bench-ranks bench-reduced bench-live bench-recorder bench-scaling bench-scaling-real bench-5-million bench-changepoints bench-history-nightly bench-show bench-stochastic demo test test-recorder test-slow test-slurm validate check \
+.PHONY: test-oldest test-programs bench-adaptive bench-attach bench-ranks bench-reduced bench-live bench-recorder bench-scaling bench-scaling-real bench-5-million bench-changepoints bench-history-nightly bench-show bench-stochastic bench-simulation demo test test-recorder test-slow test-slurm validate check \
     scaling-cases study-adaptive \
     docs lint types contracts clean setup-demo setup-test setup-slurm setup-programs setup-docs
 
@@ -72,15 +76,11 @@ demo: setup-demo
 	@echo "Look at demo/report.html in a browser: the tables, where the time of each run went, and the"
 	@echo "figures of the median runs (demo/*.png: the first ones). Then: $(BIN)/hindmost show demo"
 
-# Tests start Python hundreds of times: keep what it compiles from the sources, outside of the tree.
-test test-recorder test-slow: export PYTHONPYCACHEPREFIX = $(CURDIR)/.pytest_cache/bytecode
-test test-recorder test-slow: export PYTHONDONTWRITEBYTECODE =
-
 test: setup-test check
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup
+	@$(PYTEST) -n 2 --dist loadgroup
 
 test-recorder: setup-test
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup $(ON_STACKS)
+	@$(PYTEST) -n 2 --dist loadgroup $(ON_STACKS)
 
 test-slurm: setup-slurm
 	@$(BIN)/python -m pytest tests/jobs/slurm -m slurm_slow
@@ -95,7 +95,7 @@ test-oldest:
 	@.venvs/oldest/bin/python -m pytest tests/models
 
 test-slow: setup-test
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow
+	@$(PYTEST) -n 2 --dist loadgroup -m slow
 
 bench-recorder: setup-demo
 	@for solver in gmres pgmres; do for ranks in 1 2; do \
@@ -114,6 +114,15 @@ bench-show: setup-demo
 
 bench-stochastic: setup-demo
 	@$(BIN)/python benchmarks/stochastic.py
+
+bench-simulation: LAW = exponential:mean=1ms
+bench-simulation: setup-demo
+	@$(BIN)/python -m benchmarks.simulation speed
+	@rm -rf build/simulation
+	@for noise in "" "--inject $(LAW)"; do $(BIN)/mpiexec -n 2 $(BIN)/hindmost run laplacian-1d --unknowns 100000 \
+	    --solver gmres --solver pgmres --iterations 1000 --repeats 5 --warmup 1 $$noise \
+	    --out build/simulation/$${noise:+noisy} || exit; done
+	@$(BIN)/python -m benchmarks.simulation reruns build/simulation build/simulation/noisy $(LAW)
 
 bench-scaling: setup-demo
 	@$(BIN)/python -m benchmarks.scaling_segments --extrap "$(EXTRAP)"

@@ -34,10 +34,13 @@ LOCAL = PHASES.index("local")
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Let one process start all ranks, where tests run in several processes."""
-    grouped = item.get_closest_marker("xdist_group") is not None
-    if item.get_closest_marker("mpi") and not grouped:
-        item.add_marker(pytest.mark.xdist_group("ranks"))
+    """Where tests run in several processes, let one start all ranks, and one make each fixture.
+
+    Tests of a file share its fixtures, some of which take seconds.
+    """
+    if item.get_closest_marker("xdist_group") is None:
+        group = "ranks" if item.get_closest_marker("mpi") else item.nodeid.partition("::")[0]
+        item.add_marker(pytest.mark.xdist_group(group))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -30,8 +30,9 @@ def load(text: str, where: str, first_line: int = 1) -> Any:
         if len(found) < len(pairs):
             names = [name for name, _ in pairs]
             twice = next(name for name in names if names.count(name) > 1)
+            place = f"{where}, line {first_line}" if first_line > 1 else where
             raise DataError(
-                f"{where}: the key '{twice}' appears twice in one object; merge the two."
+                f"{place}: the key '{twice}' appears twice in one object; merge the two."
             )
         return found
 

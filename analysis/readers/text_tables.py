@@ -10,6 +10,7 @@ from pathlib import Path
 
 from hindmost.analysis.readers.text_files import first_line, read_text, split_lines
 from hindmost.errors import DataError
+from hindmost.parsing import plain_number
 
 _UNIT = re.compile(r"^(.*?)\s*\[([^\]]*)\]$")
 
@@ -42,7 +43,7 @@ class TextTable:
     def number(self, field: str) -> float | None:
         """Return the number in a field, None of other text."""
         try:
-            return float(field.replace(",", ".") if self.decimal == "," else field)
+            return plain_number(field.replace(",", ".") if self.decimal == "," else field)
         except ValueError:
             return None
 

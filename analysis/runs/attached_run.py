@@ -66,19 +66,23 @@ class RankTimes:
         Own work, wait in halo exchange and collectives, and all of the bodies.
     hidden_s : float64 array, shape (rank,), seconds
         Wait in collectives that work of the same body could overlap.
+    amount : float64 array, shape (rank,), or None
+        Work that the program counted, in its own unit.
     """
 
     work_s: NDArray[np.float64]
     wait_s: NDArray[np.float64]
     time_s: NDArray[np.float64]
     hidden_s: NDArray[np.float64]
+    amount: NDArray[np.float64] | None = None
 
 
 def rank_times(run: Run) -> RankTimes | None:
     """Sum the bodies of a run for each rank; None if it is too large to be read for a glance."""
     if run.bodies * run.columns > MOST_IN_MEMORY:
         return None
-    work, wait, time, hidden = np.zeros((4, run.columns))
+    work, wait, time, hidden, amount = np.zeros((5, run.columns))
+    counts = run.has("work_amount")
     waits = [run.phases.index(name) for name in WAITING]
     collective = run.phases.index("wait")
     for rows in run.blocks():
@@ -88,7 +92,15 @@ def rank_times(run: Run) -> RankTimes | None:
         wait += phases[:, :, waits].sum(axis=(0, 2))
         time += phases.sum(axis=(0, 2))
         hidden += np.minimum(phases[:, :, collective], own).sum(axis=0)
-    return RankTimes(work_s=work, wait_s=wait, time_s=time, hidden_s=hidden)
+        if counts:
+            amount += run.variable("work_amount", rows).sum(axis=0)
+    return RankTimes(
+        work_s=work,
+        wait_s=wait,
+        time_s=time,
+        hidden_s=hidden,
+        amount=amount if counts and (amount > 0).all() else None,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,6 +188,7 @@ class AttachedRun:
             self.what(),
             self.where(),
             self.who(),
+            *self.counted_work(),
             *self.inner(),
             *self.bound(),
             self.next(),
@@ -266,6 +279,27 @@ class AttachedRun:
             f"waits {percent(float(share[worst]), 0)}; the others wait "
             f"{percent(float(others.mean()), 0)}.{doubt}"
         )
+
+    def counted_work(self) -> list[str]:
+        """Say how much work the program counts, and how long a unit of it takes."""
+        times = self.times
+        if times is None or times.amount is None:
+            return []
+        each = times.amount / self.run.bodies
+        rate_s = times.work_s / times.amount
+        most = int(np.argmax(rate_s))
+        said = (
+            f"The program counts {each.mean():,.4g} units of work an iteration on the mean rank "
+            f"({each.min():,.4g} to {each.max():,.4g}). A unit takes "
+            f"{seconds(float(times.work_s.sum() / times.amount.sum()))} of local work"
+        )
+        if self.run.columns > 1:
+            said += f", most on rank {most}: {seconds(float(rate_s[most]))}"
+        worst = self.straggler
+        if worst is not None:
+            more = percent(float(each[worst] / each.mean()) - 1.0, 0)
+            said += f". Rank {worst} counts {more} more units than the mean"
+        return [f"{said}."]
 
     def inner(self) -> list[str]:
         """Say what part of the time solves inside of these take, if there are any."""

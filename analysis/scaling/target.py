@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
+from hindmost.parsing import plain_number
 
 AHEAD = 4.0
 """Times the largest measured value, unless a target is named."""
@@ -84,7 +85,7 @@ def choose_target(
 
 def _positive(word: str, text: str) -> float:
     try:
-        value = float(word)
+        value = plain_number(word)
     except ValueError:
         value = float("nan")
     if not 0.0 < value < float("inf"):

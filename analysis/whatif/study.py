@@ -14,6 +14,7 @@ from hindmost.analysis.runs.finding import OF_MODELS, Finding, cautions, finding
 from hindmost.analysis.runs.groups import Group
 from hindmost.analysis.runs.model_input import solve_rows, solve_times
 from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
+from hindmost.analysis.whatif.measured import MeasuredNetwork
 from hindmost.analysis.whatif.options import Named
 from hindmost.errors import DataError
 from hindmost.harness.runfile.reader import Run
@@ -65,7 +66,10 @@ class Replayed:
         """Yield what the change does, in sentences."""
         low, high = seconds(self.result.low_s), seconds(self.result.high_s)
         if self.predicted_s is None:
-            yield f"With {self.named.title}: between {low} and {high}; no single prediction."
+            yield (
+                f"With {self.named.title}: between {low} and {high}. The run does not show enough "
+                "of the network for a single prediction."
+            )
         else:
             change = signed_percent(self.predicted_s / self.recorded_s - 1.0)
             yield (
@@ -99,9 +103,10 @@ class Replayed:
         if self.result.hidden:
             yield (
                 "Latency that hides behind work does not show in a run: the interval goes from "
-                "none to all of the time that it may have taken."
+                "none to all of the time that it may have taken. A --machine file whose network "
+                "was probed on as many ranks may say."
             )
-        if change.of_network and self.run.edges.source.size and not self.byte_share_known:
+        if change.latency != 1.0 and self.run.edges.source.size and not self.byte_share_known:
             yield (
                 "Messages between neighbours are taken as all latency; the interval has the case "
                 "that they are all bytes. --machine with a file of 'hindmost probe network' says "
@@ -225,26 +230,6 @@ def program_of(run: Run) -> Program:
         raise DataError(f"{run.path}: {error}") from error
 
 
-def byte_share(run: Run, machine: Machine | None) -> float | None:
-    """Return the part of the time of a halo message that its bytes take; None if not known."""
-    edges = run.edges
-    if machine is None or not edges.source.size:
-        return None
-    network = machine.network
-    if network is None:
-        raise DataError(
-            f"The machine file of {machine.name} has no network: 'hindmost probe network' adds it."
-        )
-    link = network.within if len(set(run.hosts)) < 2 else network.across
-    if link is None:
-        raise DataError(
-            f"{run.path} was recorded on {len(set(run.hosts))} nodes, and the machine file has "
-            "no times between nodes: run 'hindmost probe network' on 2 nodes."
-        )
-    messages = np.ones_like(edges.bytes) if edges.messages is None else edges.messages
-    return link.byte_share(float(np.median(edges.bytes / np.maximum(messages, 1))))
-
-
 def replay_run(run: Run, changes: Sequence[Named], machine: Machine | None) -> list[Replayed]:
     """Replay a run with each of some changes.
 
@@ -253,7 +238,10 @@ def replay_run(run: Run, changes: Sequence[Named], machine: Machine | None) -> l
     DataError
         The replay without a change misses the recorded time.
     """
-    program, share = program_of(run), byte_share(run, machine)
+    program, share = program_of(run), None
+    if machine is not None:
+        measured = MeasuredNetwork.of(run, machine)
+        program, share = measured.costs_of(program), measured.byte_share
     found = []
     for named in changes:
         result = what_if(program, named.change, byte_share=share)
@@ -300,7 +288,9 @@ def sweep_table(found: Sequence[Replayed]) -> Table:
             Column("network", RIGHT),
         ),
         rows=rows,
-        notes=("network: share of the critical path; -: the run does not show what decides it.",),
+        notes=(
+            "network: share of the critical path. -: the run does not show enough of the network.",
+        ),
     )
 
 

@@ -16,24 +16,17 @@ from numpy.typing import NDArray
 
 from hindmost.errors import UnknownPatternError
 from hindmost.harness.attach.frames import Frame
+from hindmost.harness.attach.period import Period
 from hindmost.harness.attach.raw import RawRank, RawSection
 from hindmost.harness.krylov.recorded import bodies_of_all, residual_norms
 from hindmost.harness.krylov.solvers import solver_named
-from hindmost.harness.recorder.bodies import Recording, phases_of_bodies
+from hindmost.harness.recorder.bodies import Recording
 from hindmost.harness.recorder.clock import ClockReading, CommonClock, significant
-from hindmost.harness.recorder.events import MOST_CELLS, events_of_bodies
-from hindmost.harness.recorder.loop_records import with_regions
+from hindmost.harness.recorder.events import MOST_CELLS
 from hindmost.harness.recorder.pattern import MONITOR
-from hindmost.harness.recorder.state import PHASES as MPI_PHASES
-from hindmost.harness.runfile.bodies import PHASES, BodyKind, RankBodies, RankEvents
+from hindmost.harness.runfile.bodies import RankBodies, RankEvents
 
 NS = 1e-9
-WHOLE = ("halo", "wait", "post")
-"""Phases that count as a whole, MPI or not."""
-PAUSE, WORK, FIRST_PHASE = 998, 999, 1000
-"""Marks of a loop besides those of its iterations, which are `MONITOR`: the end of a pause in which
-the recorder wrote to its file, an amount of work, and the begin of the first phase; its end has the
-next number, then comes the second phase."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +47,10 @@ class Found:
         Why there are no bodies although there were iterations; empty otherwise.
     cut : bool
         Whether some rank has iterations that others do not have.
+    period : Period or None
+        Where no marks were made: the calls at which iterations end.
+    others : tuple of Period
+        What else the iterations could be.
     """
 
     bodies: RankBodies | None
@@ -62,6 +59,8 @@ class Found:
     seconds: float
     why_none: str = ""
     cut: bool = False
+    period: Period | None = None
+    others: tuple[Period, ...] = ()
 
 
 def clock_of(raw: RawRank, zero_ns: int) -> CommonClock:
@@ -91,13 +90,17 @@ def on_common_clock(raw: RawRank, instant_ns: int) -> int:
     return instant_ns + significant(clock_of(raw, 0).before)
 
 
-def recording_of(each: RawSection, raw: RawRank, clock: CommonClock, *, seen: bool) -> Recording:
+def recording_of(
+    each: RawSection, raw: RawRank, clock: CommonClock, *, seen: bool, injecting: bool = False
+) -> Recording:
     """Return a section as the recorder would return it.
 
     Parameters
     ----------
     seen : bool
         Whether the recorder saw the program's MPI calls.
+    injecting : bool
+        Whether noise was injected into any rank.
     """
     facts = each.facts
     records = each.array(Frame.RECORDS)[: facts.kept]
@@ -116,6 +119,7 @@ def recording_of(each: RawSection, raw: RawRank, clock: CommonClock, *, seen: bo
         other_s={name: ns * NS for name, ns in facts.other_ns.items()},
         clock=clock,
         mpi_seen=seen,
+        injecting=injecting,
     )
 
 
@@ -170,159 +174,6 @@ def history_of(each: RawSection, recording: Recording) -> NDArray[np.float64]:
     return history
 
 
-def loop_bodies(
-    each: RawSection, recording: Recording, communicator: Any, names: Sequence[str]
-) -> Found:
-    """Find the iterations of a loop that all ranks marked; collective.
-
-    Parameters
-    ----------
-    names : sequence of str
-        The program's own phases, those of all ranks.
-    """
-    marks = recording.marks
-    border = marks["begin_ns"][marks["what"] == ord(MONITOR)]
-    counts = communicator.allgather(int(border.size))
-    least = min(counts) - 1
-    none = Found(bodies=None, norms=np.empty(0), generic="", seconds=each.facts.seconds)
-    if least < 1:
-        return replace(none, why_none="some rank has no iteration: it takes two marks")
-    begin, end = after_pauses(border, marks)[:-1], border[1:]
-    seconds = each.facts.seconds - float((begin - border[:-1]).sum()) * NS
-    if not all(communicator.allgather(bool((end > begin).all()))):
-        return replace(none, why_none="two marks of an iteration are at the same time")
-    calls = recording.records[recording.records["what"] < 0]
-    regions, number = regions_of(marks, begin[0], end[-1])
-    own = each.facts.phases
-    called = [own[at] if at < len(own) else "" for at in number.tolist()]
-    phases = phases_of_loop(begin, end, calls, regions, called, names)
-    whole = np.array([name in WHOLE for name in called], np.bool_)
-    classes = recording.call_classes
-    events, why_not = events_of_bodies(
-        begin, end, with_regions(calls, regions[whole], len(classes)), (*classes, "targets")
-    )
-    if not recording.mpi_seen:
-        events, why_not = None, "MPI calls were not seen"
-    count = begin.size
-    bodies = RankBodies(
-        start=recording.clock.since_zero(begin),
-        duration=(end - begin) * NS,
-        phase_duration=phases,
-        phases=(*PHASES, *names),
-        position=np.arange(count, dtype=np.int32),
-        kind=np.full(count, BodyKind.REGULAR, np.uint8),
-        restart_duration=np.empty(0),
-        lead_in_s=float(begin[0] - recording.begin_ns) * NS,
-        lead_out_s=float(recording.end_ns - end[-1]) * NS,
-        solve_time_s=seconds,
-        events=events,
-        events_left_out=why_not,
-    )
-    return replace(
-        none,
-        bodies=bodies.first(least),
-        norms=np.full(least, np.nan),
-        seconds=seconds,
-        cut=max(counts) > least + 1,
-    )
-
-
-def after_pauses(border: NDArray[np.int64], marks: NDArray[np.void]) -> NDArray[np.int64]:
-    """Return when iterations begin: at the mark before, or when a pause there was over.
-
-    Parameters
-    ----------
-    border : int64 array, shape (mark,), nanoseconds
-    marks : structured array, shape (mark of any kind,)
-    """
-    over = marks["begin_ns"][marks["what"] == PAUSE]
-    place = np.searchsorted(border, over, side="right") - 1
-    begin = border.copy()
-    begin[place[place >= 0]] = over[place >= 0]
-    return begin
-
-
-def regions_of(
-    marks: NDArray[np.void], first_ns: int, last_ns: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the phases that a program marked: those that begin and end, one after the other.
-
-    Returns
-    -------
-    int64 array, shape (region, 2), nanoseconds
-    int64 array, shape (region,)
-        Number of the phase.
-    """
-    bounds = marks[marks["what"] >= FIRST_PHASE]
-    begins, ends = bounds[:-1], bounds[1:]
-    number, side = np.divmod(begins["what"].astype(np.int64) - FIRST_PHASE, 2)
-    paired = (side == 0) & (ends["what"] == begins["what"] + 1)
-    paired &= (begins["begin_ns"] >= first_ns) & (ends["begin_ns"] <= last_ns)
-    regions = np.stack([begins["begin_ns"][paired], ends["begin_ns"][paired]], axis=1)
-    return regions, number[paired]
-
-
-def phases_of_loop(
-    begin: NDArray[np.int64],
-    end: NDArray[np.int64],
-    calls: NDArray[np.void],
-    regions: NDArray[np.int64],
-    called: Sequence[str],
-    names: Sequence[str],
-) -> NDArray[np.float32]:
-    """Return the time of the program's own phases as well.
-
-    A phase named halo, wait or post counts as a whole. A phase of another name counts without its
-    MPI time. Of a phase that ends in a later iteration, the part in its first one counts.
-
-    Parameters
-    ----------
-    begin, end : int64 array, shape (body,), nanoseconds
-        One body after the other.
-    calls : structured array, shape (call,)
-    regions : int64 array, shape (region, 2), nanoseconds
-        In the order of time.
-    called : sequence of str, one a region
-    names : sequence of str
-        The phases besides `PHASES`, in the order of the result.
-
-    Returns
-    -------
-    float32 array, shape (body, phase), seconds
-    """
-    every = (*PHASES, *names)
-    plain = phases_of_bodies(begin, end, calls).astype(np.float64)
-    phases = np.concatenate([plain, np.zeros((begin.size, len(names)))], axis=1)
-    if not len(regions):
-        return np.asarray(phases, np.float32)
-    body = np.searchsorted(begin, regions[:, 0], side="right") - 1
-    until = np.minimum(regions[:, 1], end[body])
-    # Time in MPI inside each region, by the phase of the call: it counts by the call, not twice.
-    region = np.searchsorted(regions[:, 0], calls["begin_ns"], side="right") - 1
-    inside = (region >= 0) & (calls["begin_ns"] < until[np.maximum(region, 0)])
-    kinds = len(MPI_PHASES)
-    in_mpi = np.bincount(
-        region[inside] * kinds + calls["phase"][inside],
-        weights=(calls["end_ns"] - calls["begin_ns"])[inside],
-        minlength=len(regions) * kinds,
-    ).reshape(-1, kinds)
-    alone = np.maximum((until - regions[:, 0]) - in_mpi.sum(axis=1), 0.0)
-    local = PHASES.index("local")
-    for name in dict.fromkeys(called):
-        if name not in every or name == "local":
-            continue
-        at, here = every.index(name), np.array([each == name for each in called])
-        spent = np.bincount(body[here], weights=alone[here], minlength=begin.size) * NS
-        phases[:, at] += spent
-        phases[:, local] -= spent
-        if name in WHOLE:
-            for kind, phase in enumerate(MPI_PHASES):
-                moved = np.bincount(body[here], weights=in_mpi[here, kind], minlength=begin.size)
-                phases[:, PHASES.index(phase)] -= moved * NS
-                phases[:, at] += moved * NS
-    return np.asarray(np.maximum(phases, 0.0), np.float32)  # rounding may leave less than nothing
-
-
 def joined(solves: Sequence[Found]) -> tuple[RankBodies, NDArray[np.float64]]:
     """Return the bodies of several sections as those of one run, and their residual norms.
 
@@ -359,13 +210,30 @@ def joined(solves: Sequence[Found]) -> tuple[RankBodies, NDArray[np.float64]]:
             position=np.concatenate([each.position for each in parts]),
             kind=np.concatenate([each.kind for each in parts]),
             restart_duration=np.concatenate(restarts),
+            work_amount=joined_amounts(parts),
             lead_in_s=lead_in_s,
             lead_out_s=between_s,
             solve_time_s=sum(each.seconds for each in solves),
+            injected=None
+            if first.injected is None
+            else np.concatenate([each.injected for each in parts if each.injected is not None]),
+            injected_outside_s=sum(each.injected_outside_s for each in parts),
             events=events,
             events_left_out=why_not,
         ),
         np.concatenate(norms),
+    )
+
+
+def joined_amounts(parts: Sequence[RankBodies]) -> NDArray[np.float64] | None:
+    """Return the work that the program counted; 0 in loops in which it counted none."""
+    if all(each.work_amount is None for each in parts):
+        return None
+    return np.concatenate(
+        [
+            np.zeros(each.duration.size) if each.work_amount is None else each.work_amount
+            for each in parts
+        ]
     )
 
 

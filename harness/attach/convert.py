@@ -20,7 +20,6 @@ from hindmost.harness.attach.bodies import (
     Found,
     clock_of,
     joined,
-    loop_bodies,
     on_common_clock,
     recording_of,
     solve_bodies,
@@ -40,7 +39,9 @@ from hindmost.harness.attach.folder import (
 )
 from hindmost.harness.attach.frames import Frame
 from hindmost.harness.attach.header import LOOP, failure_of, header_of, origins_of
+from hindmost.harness.attach.loops import loop_bodies
 from hindmost.harness.attach.marks import why_no_loop, why_nothing
+from hindmost.harness.attach.period import UnsureError
 from hindmost.harness.attach.ranks import on_ranks
 from hindmost.harness.attach.raw import (
     RawProgram,
@@ -49,11 +50,13 @@ from hindmost.harness.attach.raw import (
     read_program,
 )
 from hindmost.harness.attach.sections import Matched, sections_of
-from hindmost.harness.runfile.bodies import PHASES, RankBodies
+from hindmost.harness.attach.settings import FIND
+from hindmost.harness.runfile.bodies import INJECTED, PHASES, RankBodies
 from hindmost.harness.runfile.contents import Edges, RankRun, SolveOfBody
 from hindmost.harness.runfile.naming import RunName
 from hindmost.harness.runfile.provenance import Origins
 from hindmost.harness.runfile.writer import write_run_as
+from hindmost.printable import shell_word
 from hindmost.text import counted
 
 MOST_MESSAGES = (1 << 31) - 1
@@ -64,6 +67,7 @@ def convert(
     out: Path,
     origins: Origins | None = None,
     report: Report = lambda _: None,
+    iterate_at: tuple[str, int] | None = None,
 ) -> tuple[Path, ...]:
     """Convert a raw folder into run files, and remove it.
 
@@ -77,6 +81,9 @@ def convert(
         Where the program ran, as its launcher found it; by default what its ranks wrote.
     report : callable
         Takes sentences on what was left out.
+    iterate_at : tuple of str, int, optional
+        The call at which iterations end, and how many of these; only where all calls were recorded
+        to find it.
 
     Returns
     -------
@@ -90,6 +97,11 @@ def convert(
     """
     with locked(folder):
         program = readable(folder)
+        if iterate_at is not None and program.first.program.mark_call != FIND:
+            raise DataError(
+                f"{folder.name} was not recorded with --iterate-at {FIND}: its iterations are "
+                "those of its marks. Leave out --iterate-at."
+            )
         for why in (*program.unreadable, *torn(program)):
             report(why)
         sections = sections_of(program)
@@ -107,7 +119,14 @@ def convert(
         journal = Journal(folder / JOURNAL, out)
         files: list[Path] = []
         for number, group in enumerate(sections.groups):
-            files += write_group(program, group, out, origins, (journal, number), report)
+            try:
+                files += write_group(
+                    program, group, out, origins, (journal, number), report, iterate_at
+                )
+            except UnsureError as error:
+                why = f"{error} {how_to_choose(folder)}"
+                note_unusable(folder, why)
+                raise DataError(f"{folder.name}: {why}") from error
         remove(folder, report)
     return tuple(files)
 
@@ -125,13 +144,26 @@ def readable(folder: Path) -> RawProgram:
         raise UnusableError(folder, str(error)) from error
 
 
+def how_to_choose(folder: Path) -> str:
+    """Say how the iterations of a program are chosen whose calls are all recorded."""
+    return (
+        "Its records are kept. Choose the call: hindmost attach --convert "
+        f"{shell_word(folder)} --out {shell_word(folder.parent)} --iterate-at CALL[:N]. Or delete "
+        f"them: rm -r {shell_word(folder)}"
+    )
+
+
 def tell_unused(program: RawProgram, report: Report) -> None:
     """Say which marks of iterations were not kept."""
     ends = [raw.end for raw in program.ranks.values() if raw.end is not None]
     unused = max((end.marks_in_solves for end in ends), default=0)
     if unused:
-        chosen = program.first.program.chooses_solves
-        why = "--only, --every and --most choose solves" if chosen else "they lie inside solves"
+        said = program.first.program
+        why = "they lie inside solves"
+        if said.chooses_solves:
+            why = "--only, --every and --most choose solves"
+        if said.mark_call:
+            why = "--iterate-at says where iterations end"
         report(f"{program.folder.name}: {counted(unused, 'mark')} of iterations not kept: {why}")
 
 
@@ -165,6 +197,7 @@ def write_group(
     origins: Origins,
     place: tuple[Journal, int],
     report: Report,
+    iterate_at: tuple[str, int] | None = None,
 ) -> list[Path]:
     """Write the run files of sections of one kind: one, or two if some solves left their pattern.
 
@@ -176,8 +209,11 @@ def write_group(
     refuse_without_memory(program, group, available_bytes())
     raws = [program.ranks[rank] for rank in group[0].ranks]
     zero_ns = on_common_clock(raws[0], group[0].parts[0].facts.begin_ns)
+    injecting = bool(program.first.program.injected)
     seen = len(raws) == 1 or not all(raw.end and raw.end.mpi_calls == 0 for raw in raws)
     journal, number = place
+    said = raws[0].program
+    calls_at = (said.call_names, *(iterate_at or (FIND, 1))) if said.mark_call == FIND else None
 
     def work(communicator: Any) -> list[Path]:
         rank = communicator.rank
@@ -185,9 +221,10 @@ def write_group(
         found = []
         for each in group:
             part = each.parts[rank]
-            recording = recording_of(part, raw, clock, seen=seen)
+            recording = recording_of(part, raw, clock, seen=seen, injecting=injecting)
             if part.facts.what == LOOP:
-                found.append(loop_bodies(part, recording, communicator, own_phases(each)))
+                names = own_phases(each, injecting=injecting)
+                found.append(loop_bodies(part, recording, communicator, names, calls_at))
             else:
                 cut = not each.whole
                 found.append(solve_bodies(part, recording, communicator, cut=cut))
@@ -201,6 +238,8 @@ def write_group(
                 files.append(before)
                 continue
             bodies, norms = joined(chosen.found)
+            counts = bodies.work_amount
+            work = communicator.allgather(None if counts is None else float(counts.sum()))
             header = None
             if rank == 0:
                 cut = any(each.cut for each in chosen.found)
@@ -213,6 +252,9 @@ def write_group(
                     failure=failure_of(program, chosen.group, bodies, counts_differ=cut),
                     seen=seen,
                     origins=origins,
+                    period=chosen.found[0].period,
+                    others=chosen.found[0].others,
+                    work=None if None in work else min(round(sum(work)), 1 << 53),
                 )
                 out.mkdir(parents=True, exist_ok=True)
             header = communicator.bcast(header)
@@ -226,10 +268,11 @@ def write_group(
     return on_ranks(len(raws), work)[0]
 
 
-def own_phases(each: Matched) -> list[str]:
+def own_phases(each: Matched, *, injecting: bool) -> list[str]:
     """Return the phases that the ranks of a loop mark, without those that every run has."""
     names = dict.fromkeys(name for part in each.parts for name in part.facts.phases)
-    return [name for name in names if name and name not in PHASES]
+    taken = (*PHASES, INJECTED) if injecting else PHASES
+    return [name for name in names if name and name not in taken]
 
 
 def tell_none(program: RawProgram, found: Sequence[Found], report: Report) -> None:

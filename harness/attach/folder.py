@@ -132,7 +132,8 @@ class Journal:
 def remove(folder: Path, report: Report) -> None:
     """Remove the files that hindmost wrote to a raw folder, and the folder if it is then empty."""
     try:
-        for path in (*folder.glob(PATTERN), *folder.glob(f"*{ENDED}"), folder / JOURNAL):
+        notes = (folder / JOURNAL, folder / UNUSABLE)
+        for path in (*folder.glob(PATTERN), *folder.glob(f"*{ENDED}"), *notes):
             path.unlink(missing_ok=True)
         folder.rmdir()
     except OSError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -12,15 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from hindmost.harness.attach.bodies import WORK
 from hindmost.harness.attach.facts import Inner, Section
-from hindmost.harness.attach.frames import Frame
 from hindmost.harness.attach.marks import why_different
+from hindmost.harness.attach.period import Period
 from hindmost.harness.attach.raw import RawProgram
 from hindmost.harness.attach.sections import Matched, how_killed
+from hindmost.harness.attach.settings import FIND
 from hindmost.harness.krylov.solvers import solver_named
+from hindmost.harness.recorder.library import RECORD
 from hindmost.harness.runfile.attributes import OBJECTS
-from hindmost.harness.runfile.bodies import PHASES, BodyKind, RankBodies
+from hindmost.harness.runfile.bodies import INJECTED, PHASES, BodyKind, RankBodies
 from hindmost.harness.runfile.contents import Header, Json
 from hindmost.harness.runfile.ending import KEY, REACHED, Ending
 from hindmost.harness.runfile.provenance import Origins
@@ -123,6 +125,9 @@ def header_of(
     failure: str,
     seen: bool,
     origins: Origins,
+    period: Period | None = None,
+    others: Sequence[Period] = (),
+    work: int | None = None,
 ) -> Header:
     """Return the header of a run.
 
@@ -140,6 +145,10 @@ def header_of(
         Why the run is incomplete; empty if it is complete.
     seen : bool
         Whether the recorder saw MPI calls.
+    period, others : Period or None, sequence of Period
+        Calls at which iterations end, where no marks were made, and what else they could be.
+    work : int or None
+        What the program counted on all ranks in the iterations that are kept.
     """
     facts = group[0].parts[0].facts
     raw = program.ranks[group[0].ranks[0]]
@@ -150,7 +159,7 @@ def header_of(
     spec: Json = {
         "mpi_seen": seen,
         "pid": raw.program.pid,
-        KIND: attached_of(program, group, none),
+        KIND: attached_of(program, group, none, period, others, work),
     }
     iterations = int(np.count_nonzero(bodies.kind != BodyKind.FILL))
     if is_solve:
@@ -170,6 +179,9 @@ def header_of(
             spec["between"] = SEVERAL
     if failure:
         spec["failure"] = failure
+    noise = program.first.program
+    if noise.injected:
+        spec |= {INJECTED: noise.injected, "seed": noise.injection_seed}
     header = origins.header(
         workload=workload_of(program, facts),
         solver=(file_name(facts.type) or "unknown") if is_solve else LOOP,
@@ -223,7 +235,14 @@ def ending_of(group: Sequence[Matched], done: int, generic: str) -> Ending:
     )
 
 
-def attached_of(program: RawProgram, group: Sequence[Matched], none: int) -> Json:
+def attached_of(
+    program: RawProgram,
+    group: Sequence[Matched],
+    none: int,
+    period: Period | None,
+    others: Sequence[Period],
+    work: int | None,
+) -> Json:
     """Return what is said of the program and of the solves of a run."""
     facts = [each.parts[0].facts for each in group]
     raw = program.ranks[group[0].ranks[0]]
@@ -239,8 +258,17 @@ def attached_of(program: RawProgram, group: Sequence[Matched], none: int) -> Jso
     }
     if facts[0].what == LOOP:
         del said["solves"], said["prefix"]
-        said["work"] = work_of(group)
-        if first.mark_call:
+        said["work"] = work
+        if period is not None:
+            said["iterate_at"] = {"call": period.call, "calls": period.every}
+            if period.alike:
+                said["period"] = {
+                    "periods": period.periods,
+                    "alike": period.alike,
+                    "share": period.share,
+                    "others": [each.words for each in others],
+                }
+        elif first.mark_call and first.mark_call != FIND:
             said["iterate_at"] = {"call": first.mark_call, "calls": first.mark_nth}
         said["marks_differ"] = why_different(program, group) or None
     else:
@@ -306,18 +334,6 @@ def inner_of(facts: Sequence[Section]) -> list[Json]:
     ]
 
 
-def work_of(group: Sequence[Matched]) -> int | None:
-    """Return the work that a loop says it did, summed over ranks; None if it does not say."""
-    total, any_mark = 0, False
-    for each in group:
-        for part in each.parts:
-            records = part.array(Frame.RECORDS)[: part.facts.kept]
-            amounts = records["end_ns"][records["what"] == WORK]
-            any_mark = any_mark or amounts.size > 0
-            total += sum(int(amount) for amount in np.maximum(amounts, 0))
-    return min(total, 1 << 53) if any_mark else None
-
-
 def failure_of(
     program: RawProgram, group: Sequence[Matched], bodies: RankBodies, *, counts_differ: bool
 ) -> str:
@@ -327,14 +343,19 @@ def failure_of(
     what = "solve" if facts[0].what == "solve" else LOOP
     killed = how_killed(program)
     if not all(each.complete for each in facts):
-        codes = [raw.end.aborted for raw in program.ranks.values() if raw.end is not None]
+        ends = [raw.end for raw in program.ranks.values()]
+        if what == "solve" and all(end is not None and end.finalized for end in ends):
+            return "an error of PETSc ended this solve; iterations before that are kept"
+        codes = [end.aborted for end in ends if end is not None]
         code = next((each for each in codes if each is not None), None)
         how = f" ({killed})" if killed else ""
         how = how if code is None else f" (MPI_Abort {code})"
         return f"the program ended inside this {what}{how}; iterations before that are kept"
     if lost:
+        room = max(each.seen for each in facts) * RECORD.itemsize
         return (
-            f"{counted(lost, 'record')} did not fit into --memory; iterations before that are kept"
+            f"{counted(lost, 'record')} did not fit into --memory; iterations before that are "
+            f"kept, and all need --memory {math.ceil(room / 1e6 * 1.05)}MB"
         )
     if counts_differ:
         kept = bodies.duration.size

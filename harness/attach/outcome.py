@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hindmost.harness.launch import AssignedRank
+
 
 @dataclass(slots=True, kw_only=True)
 class Recorded:
@@ -15,7 +17,8 @@ class Recorded:
 
     Attributes
     ----------
-    rank : int
+    rank, size : int
+        As MPI sees them.
     folder : Path
         The raw folder of its program.
     finished : bool
@@ -27,6 +30,7 @@ class Recorded:
     """
 
     rank: int
+    size: int
     folder: Path
     finished: bool = False
     ended: bool = False
@@ -70,12 +74,25 @@ def read_outcome(status: Path) -> Outcome:
                 found.foreign = tuple(libraries)
             case ["failed", _, folder, reason]:
                 found.failed = f"{folder}: {reason}"
-            case ["started", rank, folder]:
-                found.processes.append(Recorded(rank=int(rank), folder=Path(folder)))
+            case ["started", rank, size, folder]:
+                process = Recorded(rank=int(rank), size=int(size), folder=Path(folder))
+                found.processes.append(process)
             case ["finished" | "ended" as how, _, lost] if found.processes:
                 last = found.processes[-1]
                 last.ended, last.finished, last.lost = True, how == "finished", lost
     return found
+
+
+def singletons(found: Outcome, program: str, promised: AssignedRank) -> str:
+    """Say that each process ran on its own, and what to do; empty if they ran together."""
+    sizes = [each.size for each in found.processes]
+    if not promised.launcher or not sizes or max(sizes) >= promised.size:
+        return ""
+    return (
+        f"{promised.launcher} started {promised.size} processes, but MPI in {program} sees "
+        f"{max(sizes)}: each ran on its own. Start it with the launcher of its MPI; under srun "
+        "choose what that MPI needs (--mpi=pmi2 for MPICH)."
+    )
 
 
 def problem(found: Outcome, program: str) -> str:
@@ -96,9 +113,9 @@ def problem(found: Outcome, program: str) -> str:
         return f"Nothing was recorded of {program}: {found.failed}. Choose another --out."
     if not found.loaded:
         return (
-            f"Nothing was recorded: {program} did not load the recorder. It is statically linked, "
-            "or runs with other rights (setuid). Link it dynamically, or link the recorder into "
-            "it: hindmost attach --print-link."
+            f"Nothing was recorded: {program} did not load the recorder. It is statically linked: "
+            "link it dynamically, or link the recorder into it (hindmost attach --print-link). Or "
+            "it runs with other rights (setuid): such programs cannot be recorded."
         )
     if not found.processes:
         return (

@@ -40,7 +40,7 @@ static void begin_loop_section(struct text *text) {
 /* Soon after the begin, then at longer and longer times up to PART_NS, or after many records. */
 static int part_is_due(int64_t t) {
   int64_t wait_ns = loop.written_ns - state->begin_ns + FIRST_PART_NS;
-  if (loop.written == state->capacity || loop.iterations < 2) return 0;
+  if (loop.written == state->capacity) return 0;
   return state->seen - loop.written >= PART_RECORDS || t - loop.written_ns >= (wait_ns < PART_NS ? wait_ns : PART_NS);
 }
 
@@ -59,20 +59,26 @@ static void write_part(int64_t mark_ns) {
   loop.written = kept;
   records = attached.records - kept; /* the memory is used again */
   pthread_sigmask(SIG_SETMASK, &before, NULL);
+  hindmost_next_body(); /* the last record is no longer in memory */
   loop.written_ns = now();
   keep(loop.written_ns, loop.written_ns - mark_ns, PAUSE_MARK, 0, 0, 0);
 }
 
+static void open_loop(void) {
+  attach_arm(attached.size);
+  loop.open = 1;
+  loop.iterations = 0;
+  loop.open_phase = 0;
+  loop.load = load_of_host();
+  loop.written = 0;
+  loop.written_ns = state->begin_ns = now();
+  halo_depth = 0;
+}
+
 static void loop_mark(int64_t t) {
   if (!loop.open) {
-    attach_arm(attached.size);
-    loop.open = 1;
-    loop.iterations = 0;
-    loop.open_phase = 0;
-    loop.load = load_of_host();
-    loop.written = 0;
-    t = loop.written_ns = state->begin_ns = now();
-    halo_depth = 0;
+    open_loop();
+    t = state->begin_ns;
   }
   attached.marks++;
   hindmost_next_body();
@@ -80,13 +86,19 @@ static void loop_mark(int64_t t) {
   state->iteration = loop.iterations++;
   loop.last_ns = t;
   loop.last_seen = state->seen;
-  if (part_is_due(t)) write_part(t);
+  if (loop.iterations > 1 && part_is_due(t)) write_part(t);
+  if (injection.law && !loop.open_phase) take_detour();
+}
+
+/* After a call that was recorded, where no marks are made. */
+static void write_due_part(int64_t end_ns) {
+  if (loop.open && !attached.ended && part_is_due(end_ns)) write_part(end_ns);
 }
 
 /* The end of an iteration, and the begin of the next. */
 void hindmost_iteration(void) {
   if (!own_thread()) return;
-  if (solve.ksp || (attached.chooses_solves && petsc.connected && !loop.open)) {
+  if (solve.ksp || marking_call != NO_CALL || (attached.chooses_solves && petsc.connected && !loop.open)) {
     attached.lost_marks++;
     return;
   }
@@ -133,11 +145,11 @@ static void end_loop(int complete) {
   if (!loop.open) return;
   hindmost_disarm();
   loop.open = 0;
-  if (loop.iterations < 2) { /* one mark is no iteration */
+  if (marking_call != FIND_CALL && loop.iterations < 2) { /* one mark is no iteration */
     count_calls();
     return;
   }
-  cut_after_last_mark();
+  if (marking_call != FIND_CALL) cut_after_last_mark();
   struct text text = {0};
   begin_loop_section(&text);
   loop.number++;
@@ -145,15 +157,12 @@ static void end_loop(int complete) {
 }
 
 void hindmost_loop_end(void) {
-  if (own_thread()) end_loop(1);
+  if (own_thread() && marking_call == NO_CALL) end_loop(1);
 }
 
 /* After a call that was recorded: whether it is the one at which iterations end. */
 static void mark_at_call(int64_t end_ns) {
   static int64_t seen;
   if (attached.ended || solve.ksp || seen++ % marking_nth) return;
-  if (loop.open)
-    loop_mark(end_ns);
-  else
-    hindmost_iteration();
+  if (loop.open || own_thread()) loop_mark(end_ns);
 }

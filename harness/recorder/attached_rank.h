@@ -105,10 +105,14 @@ static void write_program(void) {
   text_number(&text, "utc_ns", (int64_t)calendar.tv_sec * 1000000000 + calendar.tv_nsec);
   text_number(&text, "clock_ns", clock_ns);
   text_add(&text, ",\"began_utc\":\"%s.%06ld+00:00\"", began, calendar.tv_nsec / 1000);
-  text_string(&text, "mark_call", marking_call < 0 ? "" : hindmost_call_names[marking_call]);
+  text_string(&text, "mark_call", marking_call == FIND_CALL ? "auto" : marking_call < 0 ? "" : hindmost_call_names[marking_call]);
   text_number(&text, "mark_nth", marking_nth);
   if (attached.has_only) text_string(&text, "only", attached.only);
   text_add(&text, ",\"chooses_solves\":%s", attached.chooses_solves ? "true" : "false");
+  if (attached.injected) {
+    text_string(&text, "injected", attached.injected);
+    text_number(&text, "injection_seed", wanted.seed);
+  }
   if (attached.origins && attached.rank == 0) text_add(&text, ",\"origins\":%s", attached.origins);
   text_frame(&text, RAW_PROGRAM);
 }
@@ -125,6 +129,7 @@ static void write_clock(void) {
 }
 
 static void attach_arm(int size);
+static void open_loop(void);
 static void catch_signals(void);
 
 static int get_memory(void) {
@@ -168,11 +173,13 @@ static void attach_begin(void) {
     raw_close();
     return;
   }
-  tell("started\t%d\t%s", attached.rank, attached.folder);
+  tell("started\t%d\t%d\t%s", attached.rank, attached.size, attached.folder);
   write_program();
   write_clock();
   peers_in_solves = 1;
+  inject_as_wanted(attached.rank);
   catch_signals();
+  if (marking_call == FIND_CALL) open_loop();
   if (marking_call < 0) return;
   attach_arm(attached.size); /* to see the first call at which to mark */
   state->capacity = 0;
@@ -218,6 +225,7 @@ static void attach_arm(int size) {
   state->iteration = 0;
   state->residual_norm = 0.0;
   prepare_clock();
+  resume_injection();
   begin_events();
   struct timespec calendar;
   clock_gettime(CLOCK_REALTIME, &calendar);

@@ -8,6 +8,7 @@ enum { MOST_INNER = 32, INNER_DEPTH = 32, MOST_NONLINEAR = 16 };
 /* What is read of a solve at its begin. */
 static struct {
   void *ksp, *skipped_ksp; /* the recorded solve; an outermost one that is not recorded */
+  const void *frame;       /* of the stack, at its begin */
   int64_t number, snes_step, time_step, rows, nonzeros, restart, most;
   int comm_size, comm_rank, comm_leader, norm_type;
   char type[32], prefix[128], mat_type[64], pc_type[64];
@@ -22,6 +23,7 @@ static struct {
 } inner_solves[MOST_INNER];
 static struct {
   int place;
+  const void *frame;
   int64_t begin_ns;
 } inner_stack[INNER_DEPTH];
 static int inner_count, inner_open;
@@ -114,8 +116,9 @@ static void leave_out(void *ksp, int64_t *count) {
   attached.led += rank == 0;
 }
 
-static void begin_solve(void *ksp) {
+static void begin_solve(void *ksp, const void *frame) {
   static int64_t chosen, taken;
+  solve.frame = frame;
   copy_text(solve.type, sizeof solve.type, text_of(petsc.KSPGetType, ksp));
   copy_text(solve.prefix, sizeof solve.prefix, text_of(petsc.KSPGetOptionsPrefix, ksp));
   if (!prefix_is_chosen()) { /* one inside it may be */
@@ -226,8 +229,9 @@ static void end_solve_unfinished(void) {
 
 /* ---- solves inside a solve ---- */
 
-static void inner_begin(void *ksp) {
+static void inner_begin(void *ksp, const void *frame) {
   int place = 0;
+  while (inner_open && inner_open <= INNER_DEPTH && inner_stack[inner_open - 1].frame <= frame) inner_open--;
   while (place < inner_count && inner_solves[place].ksp != ksp) place++;
   if (place == inner_count) {
     const char *type = text_of(petsc.KSPGetType, ksp), *prefix = text_of(petsc.KSPGetOptionsPrefix, ksp);
@@ -243,6 +247,7 @@ static void inner_begin(void *ksp) {
   }
   if (inner_open < INNER_DEPTH) {
     inner_stack[inner_open].place = place;
+    inner_stack[inner_open].frame = frame;
     inner_stack[inner_open].begin_ns = now();
   }
   inner_open++;
@@ -258,7 +263,9 @@ static void inner_end(void) {
 
 /* ---- callbacks ---- */
 
-static void enter_level(int level, void *object) {
+/* `frame`: of the stack, which grows downwards. A solve that ended with an error of PETSc has no end event;
+ * what begins as high on the stack as it did is not inside it. */
+static void enter_level(int level, void *object, const void *frame) {
   if (level == SNES_LEVEL) {
     for (int i = 0; i < nonlinear_depth && i < MOST_NONLINEAR; i++)
       if (nonlinear[i] == object) nonlinear_depth = i; /* its last solve ended with an error */
@@ -267,12 +274,13 @@ static void enter_level(int level, void *object) {
   } else if (level == TS_LEVEL) {
     time_stepper = object;
   } else if (level == SOLVE_LEVEL) {
-    if (object == solve.ksp) end_solve_unfinished(); /* as above */
-    if (object == solve.skipped_ksp) solve.skipped_ksp = NULL;
+    int broken = solve.frame <= frame;
+    if (broken || object == solve.ksp) end_solve_unfinished();
+    if (broken || object == solve.skipped_ksp) solve.skipped_ksp = NULL;
     if (solve.ksp)
-      inner_begin(object);
+      inner_begin(object, frame);
     else if (!solve.skipped_ksp)
-      begin_solve(object);
+      begin_solve(object, frame);
   }
 }
 
@@ -282,7 +290,7 @@ static int attached_event_begin(int event, int unused, void *a, void *b, void *c
       event_known[event] = 1;
       find_names();
     }
-    if (event_levels[event]) enter_level(event_levels[event], a);
+    if (event_levels[event]) enter_level(event_levels[event], a, __builtin_frame_address(0));
   }
   return hindmost_event_begin(event, unused, a, b, c, d);
 }

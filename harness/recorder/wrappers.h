@@ -11,10 +11,12 @@
  *
  * Inside the halo exchange of a PETSc solve everything is halo. */
 
-/* The call at which the iterations of an attached program end (-1: none), and of these each Nth. */
-static int marking_call = -1;
+/* The call at which the iterations of an attached program end, and of these each Nth. */
+enum { NO_CALL = -1, FIND_CALL = -2 }; /* the second: all calls are recorded, and it is found later */
+static int marking_call = NO_CALL;
 static int64_t marking_nth = 1;
 static void mark_at_call(int64_t end_ns);
+static void write_due_part(int64_t end_ns);
 
 /* Calls by name, for a person who has to choose one: those that were not recorded, and, where iterations
  * end at a call, those among a part of the ranks. */
@@ -33,7 +35,8 @@ static inline void finish(int64_t begin_ns, int64_t end_ns, enum call call, enum
     keep(begin_ns, end_ns, -1 - (int32_t)call, phase, flags, count);
   }
   mpi_depth--;
-  if (marking_call < 0) return;
+  if (marking_call == NO_CALL) return;
+  if (marking_call == FIND_CALL) write_due_part(end_ns);
   if (flags & (PART | ALONE))
     calls_of_some[call]++;
   else if ((int)call == marking_call && !(flags & INCOMPLETE))

@@ -79,6 +79,15 @@ SPEC = Members(
                     "finished": FLAG,
                     "iterate_at": Members({"call": TEXT, "calls": COUNT}, required=True),
                     "marks_differ": TEXT,
+                    "period": Members(
+                        {
+                            "periods": COUNT,
+                            "alike": AMOUNT,
+                            "share": AMOUNT,
+                            "others": Entries(TEXT),
+                        },
+                        required=True,
+                    ),
                     "without_iterations": COUNT,
                     "solves_skipped": COUNT,
                     "reasons": Values(COUNT),

@@ -97,6 +97,8 @@ class RankBodies:
         `PHASES`, and phases that the user defined.
     instructions, cycles : float64 array, shape (body,), or None
         In user mode; None if the machine has no counters, NaN for bodies without counts.
+    work_amount : float64 array, shape (body,), or None
+        Work that the program counted in each body, in its own unit; None if it counts none.
     events : RankEvents or None
         None if unknown.
     events_left_out : str
@@ -122,6 +124,7 @@ class RankBodies:
     phases: tuple[str, ...] = PHASES
     instructions: NDArray[np.float64] | None = None
     cycles: NDArray[np.float64] | None = None
+    work_amount: NDArray[np.float64] | None = None
     events: RankEvents | None = None
     events_left_out: str = ""
     activity_duration: NDArray[np.float32] | None = None
@@ -150,6 +153,7 @@ class RankBodies:
             lead_out_s=self.lead_out_s + float(left_out),
             instructions=None if self.instructions is None else self.instructions[:bodies],
             cycles=None if self.cycles is None else self.cycles[:bodies],
+            work_amount=None if self.work_amount is None else self.work_amount[:bodies],
             events=None if self.events is None else self.events.first(bodies),
             activity_duration=(
                 None if self.activity_duration is None else self.activity_duration[:bodies]

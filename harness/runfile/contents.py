@@ -14,7 +14,7 @@ from hindmost.harness.runfile.attributes import OBJECTS, check_value, read_objec
 from hindmost.harness.runfile.bodies import RankBodies
 from hindmost.harness.runfile.cycles import RankCycles
 from hindmost.parsing import shown
-from hindmost.text import counted
+from hindmost.text import counted, percent
 
 Json = dict[str, Any]
 """A JSON object."""
@@ -83,8 +83,12 @@ class Header:
 
         Empty if the program marks its iterations, and for other runs.
         """
-        at = (self.spec.get("attached") or {}).get("iterate_at")
-        return f"each {counted(at['calls'], 'call')} of {at['call']}" if at else ""
+        attached = self.spec.get("attached") or {}
+        at, found = attached.get("iterate_at"), attached.get("period")
+        if not at:
+            return ""
+        calls = f"each {counted(at['calls'], 'call')} of {at['call']}"
+        return f"{calls}, found by hindmost: {percent(found['alike'])} alike" if found else calls
 
     def to_attributes(self) -> dict[str, str | int]:
         """Return the attributes of the file: text and numbers, and JSON for mappings."""

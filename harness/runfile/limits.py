@@ -102,6 +102,7 @@ LARGE = {
     "injected": TIME,
     "instructions": Range(0, 1e30, may_lack=True),
     "cycles": Range(0, 1e30, may_lack=True),
+    "work_amount": Range(0, 1e30),
     **dict.fromkeys((variable.name for variable in ALL_EVENTS), TIME),
     **dict.fromkeys((*COUNTS, "count_total", "count_most", "profile_count"), COUNT),
 }

@@ -170,6 +170,14 @@ VARIABLES = (
         optional=True,
     ),
     Variable(
+        name="work_amount",
+        dimensions=("iteration", "rank"),
+        type="f8",
+        units="1",
+        long_name="work that the program counted in a body, in its own unit",
+        optional=True,
+    ),
+    Variable(
         name="event_kind",
         dimensions=("iteration", "event"),
         type="u1",

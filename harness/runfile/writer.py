@@ -42,6 +42,7 @@ BY_ROW = (
     "restart_duration",
     "instructions",
     "cycles",
+    "work_amount",
     "event_work",
     "event_duration",
     "activity_duration",

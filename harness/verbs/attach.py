@@ -13,7 +13,7 @@ from pathlib import Path
 from hindmost.errors import MissingError, UsageError
 from hindmost.files import write_whole
 from hindmost.harness.attach.environment import export_lines, link_words, variables
-from hindmost.harness.attach.outcome import Outcome, problem, read_outcome
+from hindmost.harness.attach.outcome import Outcome, problem, read_outcome, singletons
 from hindmost.harness.attach.program import end_as, hold_signals, release_signals, run_program
 from hindmost.harness.launch import assigned_rank
 from hindmost.harness.recorder.build import OBJECT, recorder_library
@@ -28,7 +28,9 @@ examples:
   mpiexec -n 4 hindmost attach --out runs -- ./app -ksp_type gmres
   srun hindmost attach --out runs -- python app.py
   mpiexec -n 4 hindmost attach --out runs --only ice_ --every 10 -- ./app
+  mpiexec -n 4 hindmost attach --out runs --iterate-at auto -- ./app
   mpiexec -n 4 hindmost attach --out runs --iterate-at MPI_Allreduce -- ./app
+  mpiexec -n 4 hindmost attach --out runs --inject exponential:mean=50us -- ./app
   eval "$(hindmost attach --print-env --out runs)"; mpiexec -n 4 ./app
   hindmost attach --convert runs
   mpicc -static app.c $(hindmost attach --print-link)
@@ -59,13 +61,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--iterate-at",
         default="",
         metavar="CALL[:N]",
-        help="end an iteration at each Nth call of an MPI function, as MPI_Allreduce:2",
+        help="end an iteration at each Nth call of an MPI function, as MPI_Allreduce:2; auto: find "
+        "the period in which the calls repeat",
     )
     parser.add_argument(
         "--memory",
         default="256MB",
         metavar="SIZE",
         help="memory for the records of a solve or loop on each rank (%(default)s)",
+    )
+    parser.add_argument(
+        "--inject",
+        default="",
+        metavar="LAW",
+        help="inject noise into what is recorded, as exponential:mean=50us; see 'hindmost run "
+        "--help'",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="seed of that noise (%(default)s)"
     )
     parser.add_argument(
         "--mpicc",
@@ -105,7 +118,7 @@ def perform(arguments: argparse.Namespace) -> int:
         write_lines(" ".join(link_words(recorder_library(arguments.mpicc, OBJECT))))
         return 0
     if arguments.convert is not None:
-        return convert_left(arguments.convert, arguments.out)
+        return convert_left(arguments.convert, arguments.out, arguments.iterate_at)
     if arguments.out is None:
         raise UsageError("Give a folder for the run files with --out. See: hindmost attach --help")
     program = list(arguments.program)
@@ -132,6 +145,8 @@ def settings_text(arguments: argparse.Namespace, status: Path | None) -> str:
         most=arguments.most,
         iterate_at=arguments.iterate_at,
         memory=arguments.memory,
+        inject=arguments.inject,
+        seed=arguments.seed,
     )
     return request.text(status, None if mine.rank else origins("", mine.size, Path.cwd()))
 
@@ -216,6 +231,9 @@ def finish(found: Outcome, arguments: argparse.Namespace, program: str, status: 
         if assigned_rank().rank <= 0:
             warn(reason)
         return MissingError.exit_status if assigned_rank().rank <= 0 else 0
+    alone = singletons(found, program, assigned_rank())
+    if alone and assigned_rank().rank == 0:
+        warn(alone)
     worst = 0
     for process in found.processes:
         note_status(process, status)
@@ -231,10 +249,15 @@ def finish(found: Outcome, arguments: argparse.Namespace, program: str, status: 
     return worst
 
 
-def convert_left(folder: Path, out: Path | None) -> int:
+def convert_left(folder: Path, out: Path | None, iterate_at: str) -> int:
     """Convert what programs left in a folder, also those that ended early."""
     from hindmost.harness.attach.pending import convert_all
+    from hindmost.harness.attach.raw import SUFFIX
+    from hindmost.harness.attach.settings import iteration_call
 
-    for file in convert_all(folder, out or folder, warn):
+    if out is None:
+        out = folder.parent if folder.name.endswith(SUFFIX) else folder
+    call = iteration_call(iterate_at) if iterate_at else None
+    for file in convert_all(folder, out, warn, call):
         write_lines(str(file))
     return 0

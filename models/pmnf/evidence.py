@@ -131,7 +131,7 @@ def evidence_loop(
     reversed_y, reversed_weight = np.empty(points), np.empty(points)
     centred = np.empty(coarse.shape)
     along = np.empty(coarse.shape[0])
-    sums = np.empty((4, max(fine.shape[1], smooth.shape[1])))
+    sums = np.empty((3, max(fine.shape[1], smooth.shape[1])))
     for k in range(values.shape[0]):
         for a in range(points):
             reversed_y[a] = values[k, points - 1 - a]

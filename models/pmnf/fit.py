@@ -94,6 +94,7 @@ def fit_observations(
             columns(chosen.exponents, observations.points[there]),
             gamma=observations.noise.kind.gamma,
             penalties=penalties(count, ways, most=terms),
+            above_zero=True,
         )
 
     return ScalingModels(

@@ -16,6 +16,8 @@ LEAST_STEPS = 4
 """Steps in one direction that count as a trend; chance makes as many once in 60 cases."""
 APART = 2.0
 """Ratio of largest to smallest value from which a constant describes nothing."""
+LONE = 10.0
+"""Ratio of a value to what both neighbours suggest, from which something else was measured."""
 ALIKE = 0.05
 """Spread of all values but the last, over the difference of the last from them. Below it, growth is
 more abrupt than any term of the search spaces on points that double or lie closer."""
@@ -94,6 +96,8 @@ class ScalingModel:
     intervals : Intervals
     steepest : bool
         Whether the leading term is the steepest of the search space; the metric may grow faster.
+    fastest_fall : bool
+        Whether the leading term falls fastest of the search space; the metric may fall faster.
     """
 
     parameters: tuple[str, ...]
@@ -104,6 +108,7 @@ class ScalingModel:
     runners_up: tuple[Alternative, ...]
     intervals: Intervals
     steepest: bool = False
+    fastest_fall: bool = False
 
     def predict(self, at: NDArray[np.float64] | float) -> NDArray[np.float64]:
         """Return the function's values.
@@ -179,6 +184,9 @@ class ScalingModel:
             found.append("the values differ widely, so that their mean is a poor prediction")
         if self.steepest:
             found.append("the search space has no steeper term: it may grow faster")
+        if self.fastest_fall:
+            found.append("the search space has no term that falls faster: it may do so")
+        found += self._lone_values()
         if self.form.terms and self._rests_on_last():
             found.append(
                 "only the largest point differs from a constant: repeat it, and add a larger one"
@@ -198,6 +206,22 @@ class ScalingModel:
         """Whether the model is a constant although the values differ by a factor."""
         low, high = float(self.values.min()), float(self.values.max())
         return not self.form.terms and low > 0.0 and high > APART * low
+
+    def _lone_values(self) -> list[str]:
+        """Name the one value far from both neighbours, which agree with each other."""
+        if len(self.parameters) > 1 or self.values.size < LEAST_STEPS or self.values.min() <= 0.0:
+            return []
+        x, y = np.log(self.points[:, 0]), np.log(self.values)
+        between = y[:-2] + (x[1:-1] - x[:-2]) / (x[2:] - x[:-2]) * (y[2:] - y[:-2])
+        off = y[1:-1] - between
+        lone = (np.abs(off) > np.log(LONE)) & (np.abs(y[2:] - y[:-2]) < 0.5 * np.abs(off))
+        if lone.sum() > 1:
+            return []
+        return [
+            f"the value at {self.parameters[0]} = {self.points[at + 1, 0]:.12g} is "
+            f"{np.exp(off[at]):.3g} times what its neighbours suggest: repeat the measurement"
+            for at in np.flatnonzero(lone)
+        ]
 
     def _rests_on_last(self) -> bool:
         """Whether only the last value differs from a constant."""

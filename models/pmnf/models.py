@@ -127,6 +127,10 @@ class ScalingModels:
             steepest=len(self.parameters) == 1
             and bool(form.terms)
             and form.terms[-1].exponents[0] == max(self.space.exponents),
+            fastest_fall=len(self.parameters) == 1
+            and bool(form.terms)
+            and form.coefficients[-1] > 0.0
+            and form.terms[-1].exponents[0] == min(self.space.exponents),
         )
 
     def rows(self, kernels: slice | NDArray[np.intp]) -> ScalingModels:

@@ -14,6 +14,8 @@ from hindmost.models.compiled import part
 from hindmost.models.pmnf.search import LEAST_ANGLE
 
 LEAST_PRECISION = 1e-300
+ROUNDING = 1e-9
+"""Share of what a term explains, by which another must explain more."""
 
 
 @part
@@ -32,7 +34,7 @@ def first_residuals(
     y, weight : float64 array, shape (point,)
     columns : float64 array, shape (point, term)
         Each term of largest value 1.
-    of_terms : float64 array, shape (at least 4, term)
+    of_terms : float64 array, shape (at least 3, term)
         Scratch.
     least : float64 array, shape (point,)
         Entry b becomes the residual of points 0 to b, both included; of a constant and one term
@@ -45,9 +47,9 @@ def first_residuals(
     # Weighted means of the terms t and of the values, and their sums of products about these,
     # updated for each further point; all terms side by side, so that loops over them use vectors.
     terms = columns.shape[1]
-    mean_t, tt, ty, most_t = of_terms[0], of_terms[1], of_terms[2], of_terms[3]
+    mean_t, tt, ty = of_terms[0], of_terms[1], of_terms[2]
     for q in range(terms):
-        mean_t[q] = tt[q] = ty[q] = most_t[q] = 0.0
+        mean_t[q] = tt[q] = ty[q] = 0.0
     total = mean_y = yy = most_y = 0.0
     for b in range(y.size):
         total += weight[b]
@@ -63,16 +65,19 @@ def first_residuals(
             mean_t[q] += share * of_t
             tt[q] += gain * of_t * of_t
             ty[q] += gain * of_t * of_y
-            most_t[q] = max(most_t[q], abs(at_b[q]))
         # The constant's residual; less what a term that is added explains.
         most, best = 0.0, -1
         for q in range(terms):
-            if ty[q] > 0.0 and ty[q] * ty[q] > most * tt[q] and tt[q] > 0.0:
+            # Of terms that differ by rounding, the first: two points fit all of them exactly.
+            if ty[q] > 0.0 and ty[q] * ty[q] > (1.0 + ROUNDING) * most * tt[q] and tt[q] > 0.0:
                 most, best = ty[q] * ty[q] / tt[q], q
         least[b] = max(yy - most, 0.0)
         fixed = total * most_y**2
         if best >= 0:
-            fixed *= tt[best] * (most_y / most_t[best]) ** 2
+            most_t = 0.0
+            for a in range(b + 1):
+                most_t = max(most_t, abs(columns[a, best]))
+            fixed *= tt[best] * (most_y / most_t) ** 2
         precision[b] = np.log(max(fixed, LEAST_PRECISION))
 
 

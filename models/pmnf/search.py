@@ -4,7 +4,8 @@ All hypotheses of a kernel are compared under the same weights: first 1 / |y|^(2
 best one-term model come the final ones, 1 / f^(2 gamma), which noise does not sway. Terms that
 grow are only added: costs add up, and one that is subtracted fits noise. One term that falls may be
 subtracted from the constant, as in what approaches a bound. Values above 0 that fall towards
-nothing have no constant below 0.
+nothing have no constant below 0; if wished, their functions are above 0 at all points, and no term
+that falls comes with a constant below 0.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ def search(
     *,
     gamma: float,
     penalties: NDArray[np.float64],
+    above_zero: bool = False,
 ) -> Hypotheses:
     """Find the best hypotheses of a constant and up to two terms.
 
@@ -50,6 +52,8 @@ def search(
         The noise's variance grows like the value to 2 gamma.
     penalties : float64 array, shape (3,)
         Added to n log RSS for 0, 1 and 2 terms; infinite: such hypotheses are left out.
+    above_zero : bool
+        Whether functions of values above 0 must be above 0 as well.
     """
     kernels, points = values.shape
     scale = np.abs(columns).max(axis=1)
@@ -64,6 +68,7 @@ def search(
         unit,
         gamma,
         penalties,
+        above_zero,
         terms,
         coefficients,
         criterion,
@@ -78,7 +83,7 @@ def search(
 
 
 @declared(
-    "(f8[:,::1], f8[:,::1], f8[:,::1], f8, f8[::1], i2[:,:,::1], f8[:,:,::1], f8[:,::1], "
+    "(f8[:,::1], f8[:,::1], f8[:,::1], f8, f8[::1], b1, i2[:,:,::1], f8[:,:,::1], f8[:,::1], "
     "f8[:,::1])",
     division="numpy",
 )
@@ -88,6 +93,7 @@ def search_loop(
     columns: NDArray[np.float64],
     gamma: float,
     penalties: NDArray[np.float64],
+    above_zero: bool,
     terms: NDArray[np.int16],
     coefficients: NDArray[np.float64],
     criterion: NDArray[np.float64],
@@ -104,7 +110,7 @@ def search_loop(
         # Weights from the values: 1 / |y|^(2 gamma).
         for a in range(points):
             weight[a] = shares[k, a] * np.abs(y[a]) ** (-2.0 * gamma)
-        try_singles(y, weight, columns, penalties, target, centred, along, best)
+        try_singles(y, weight, columns, penalties, above_zero, target, centred, along, best)
         if gamma != 0.0:
             # Weights from the best function f of at most one term: 1 / f^(2 gamma).
             least = np.inf
@@ -115,9 +121,9 @@ def search_loop(
                 if terms[k, 0, 0] != ABSENT:
                     fitted += coefficients[k, 0, 1] * columns[terms[k, 0, 0] - 1, a]
                 weight[a] = shares[k, a] * max(fitted, 0.5 * least) ** (-2.0 * gamma)
-            try_singles(y, weight, columns, penalties, target, centred, along, best)
+            try_singles(y, weight, columns, penalties, above_zero, target, centred, along, best)
         if penalties[2] < np.inf:
-            try_pairs(y, weight, columns, penalties, target, centred, along, best)
+            try_pairs(y, weight, columns, penalties, above_zero, target, centred, along, best)
 
 
 @part
@@ -126,6 +132,7 @@ def try_singles(
     weight: NDArray[np.float64],
     columns: NDArray[np.float64],
     penalties: NDArray[np.float64],
+    above_zero: bool,
     target: NDArray[np.float64],
     centred: NDArray[np.float64],
     along: NDArray[np.float64],
@@ -195,8 +202,20 @@ def try_singles(
         if component > 0.0 or falls:
             slope = component / norm
             constant = mean - slope * middle
-            if falls and slope > 0.0 and constant < 0.0 and least > 0.0:
-                # What is above 0 does not fall below it further out: no constant.
+            below_zero = False
+            if constant < 0.0 and least > 0.0 and slope > 0.0:
+                below_zero = falls
+                for a in range(points if above_zero else 0):
+                    below_zero |= constant + slope * columns[q, a] <= 0.0
+            elif (
+                above_zero
+                and slope < 0.0
+                and least > 0.0
+                and constant + slope * columns[q, 0] <= 0.0
+            ):
+                continue  # it approaches a bound from below 0
+            if below_zero:
+                # What is above 0 is not below it at a point, nor further out: no constant.
                 constant = 0.0
                 above, below = 0.0, 0.0
                 for a in range(points):
@@ -207,6 +226,8 @@ def try_singles(
                 for a in range(points):
                     rest = y[a] - slope * columns[q, a]
                     rss += weight[a] * (rest * rest)
+                if slope * columns[q, 0] <= 0.0:  # a logarithm of 1: 0 where there is a value
+                    continue
             value = points * np.log(rss + tiny) + penalties[1]
             keep(best, value, q + 1, ABSENT, constant, slope, 0.0)
 
@@ -217,6 +238,7 @@ def try_pairs(
     weight: NDArray[np.float64],
     columns: NDArray[np.float64],
     penalties: NDArray[np.float64],
+    above_zero: bool,
     target: NDArray[np.float64],
     centred: NDArray[np.float64],
     along: NDArray[np.float64],
@@ -269,7 +291,34 @@ def try_pairs(
             slope_q, slope_r = on_q / np.sqrt(length_q), on_r / np.sqrt(length_r)
             constant = mean - slope_q * middle_q - slope_r * middle_r
             falls = columns[q, 0] > columns[q, points - 1]
-            if falls and columns[r, 0] > columns[r, points - 1] and constant < 0.0 and least > 0.0:
+            falls_too = columns[r, 0] > columns[r, points - 1]
+            if falls and falls_too and constant < 0.0 and least > 0.0 and not above_zero:
+                continue
+            if above_zero and (falls or falls_too) and constant < 0.0 and least > 0.0:
+                # As a single falling term: no constant. The normal equations of both columns.
+                constant = 0.0
+                qq, qr, rr, on_y, r_y = 0.0, 0.0, 0.0, 0.0, 0.0
+                for a in range(points):
+                    qq += weight[a] * (columns[q, a] * columns[q, a])
+                    qr += weight[a] * (columns[q, a] * columns[r, a])
+                    rr += weight[a] * (columns[r, a] * columns[r, a])
+                    on_y += weight[a] * (columns[q, a] * y[a])
+                    r_y += weight[a] * (columns[r, a] * y[a])
+                apart = qq * rr - qr * qr
+                slope_q, slope_r = on_y * rr - r_y * qr, r_y * qq - on_y * qr
+                if apart < LEAST_ANGLE * qq * rr or slope_q <= 0.0 or slope_r <= 0.0:
+                    continue
+                slope_q, slope_r = slope_q / apart, slope_r / apart
+                rss = 0.0
+                for a in range(points):
+                    rest = y[a] - slope_q * columns[q, a] - slope_r * columns[r, a]
+                    rss += weight[a] * (rest * rest)
+                value = points * np.log(rss + tiny) + penalties[2]
+            lowest = np.inf
+            for a in range(points):
+                fitted = constant + slope_q * columns[q, a] + slope_r * columns[r, a]
+                lowest = min(lowest, fitted)
+            if above_zero and lowest <= 0.0 and least > 0.0:
                 continue
             keep(best, value, q + 1, r + 1, constant, slope_q, slope_r)
 

@@ -68,6 +68,27 @@ class TypicalCosts:
         """Events whose cost hides behind work in most bodies: bool, shape (event, kind)."""
         return np.asarray((self.there >= FEWEST_SEEN) & (self.seen < SHOWN * self.there))
 
+    def measured(self, kind: int, cost_s: float) -> TypicalCosts:
+        """Return the costs with a measured one in place of those of a kind that hide.
+
+        A cost that the run contradicts stays hidden: it is above the most that it can be.
+
+        Parameters
+        ----------
+        kind : int
+            See `EventKind`.
+        cost_s : float
+        """
+        here = self.hidden & (cost_s <= self.high_s)
+        here[:, np.arange(KINDS) != kind] = False
+        return TypicalCosts(
+            median_s=np.where(here, cost_s, self.median_s),
+            low_s=np.where(here, cost_s, self.low_s),
+            high_s=np.where(here, cost_s, self.high_s),
+            seen=np.where(here, self.there, self.seen),
+            there=self.there,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:

@@ -86,6 +86,8 @@ class WhatIf:
     predicted_s, low_s, high_s : float
         The interval has all readings; with drawn noise, 90 % of the replicas; and the case that
         the time between cycles changes as the cycles do.
+    of_network : bool
+        Whether messages take another time.
     hidden : bool
         Whether the change depends on costs that the run does not show.
     """
@@ -95,12 +97,18 @@ class WhatIf:
     predicted_s: float
     low_s: float
     high_s: float
+    of_network: bool
     hidden: bool
 
     @property
     def open(self) -> bool:
-        """Whether what the run does not show decides the time, so that only the interval counts."""
-        return self.hidden and self.high_s - self.low_s > OPEN * self.recorded.total_s
+        """Whether what the run does not show decides the time, so that only the interval counts.
+
+        Costs hide, or those of the network vary so much that the interval is wider than the change.
+        """
+        width_s = self.high_s - self.low_s
+        wide = self.of_network and width_s > abs(self.predicted_s - self.recorded.total_s)
+        return (self.hidden or wide) and width_s > OPEN * self.recorded.total_s
 
 
 def what_if(
@@ -149,6 +157,7 @@ def what_if(
         predicted_s=middle_s,
         low_s=low_s + min(shifts),
         high_s=high_s + max(shifts),
+        of_network=change.of_network,
         hidden=(change.of_network or change.depth is not None) and bool(program.costs.hidden.any()),
     )
 

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn, Protocol, cast
 
+from hindmost.completion import SHELLS, VerbWords, completion_script
 from hindmost.errors import UsageError
 from hindmost.models.compiled import announce
-from hindmost.output import warn, write_lines
+from hindmost.output import warn, write_lines, write_text
 
 VERBS = {
     "run": ("hindmost.harness.verbs.run", "run solvers on all ranks and record every iteration"),
@@ -27,8 +28,10 @@ VERBS = {
         "compute parallel efficiencies",
     ),
     "fit": ("hindmost.analysis.verbs.fit", "fit noise models to run files"),
+    "noise": ("hindmost.analysis.verbs.noise", "estimate detours of ranks from times alone"),
     "predict": ("hindmost.analysis.verbs.predict", "predict the time of a later solve"),
     "whatif": ("hindmost.analysis.verbs.whatif", "replay a solve on another machine"),
+    "advise": ("hindmost.analysis.verbs.advise", "tell whether a pipelined solver pays off"),
     "scale": ("hindmost.analysis.verbs.scale", "fit scaling models to kernels and rank them"),
     "history": ("hindmost.analysis.verbs.history", "find changes in nightly results"),
     "compare": ("hindmost.analysis.verbs.compare", "compare two sets of results"),
@@ -51,6 +54,24 @@ BRANCHES = {
 }
 """Modules of verbs of two words."""
 
+START = """\
+hindmost finds where parallel iterations lose time: on every rank, in every iteration.
+
+  hindmost doctor                                       what this machine has, and what is missing
+  mpiexec -n 4 hindmost attach --out runs -- ./app      record your program, as it is
+  hindmost show runs                                    where its time goes, and who is slow
+  hindmost check runs                                   whether the data support conclusions
+  hindmost report runs --out report.html                all of it on one page
+
+Results that you have already:
+
+  hindmost scale experiment.txt                         how kernels grow
+  hindmost history nightly/                             what changed, and when
+  hindmost compare before/ after/                       how much faster or slower
+
+'hindmost --help' lists all verbs, 'hindmost VERB --help' has examples of one.
+"""
+"""What the command says to somebody who types nothing else."""
 EXAMPLES = """\
 examples:
   mpiexec -n 2 hindmost run laplacian-1d --unknowns 100000 --solver gmres --solver pgmres \\
@@ -135,8 +156,12 @@ def main(words: Sequence[str] | None = None) -> int:
 
         write_lines(f"hindmost {__version__}")
         return 0
+    if arguments.completion:
+        known = {verb: VerbWords.of_parser(parser_of_verb([verb])) for verb in VERBS}
+        write_text(completion_script(arguments.completion, known))
+        return 0
     if verb is None:
-        parser.print_help()
+        write_text(START)
         return 2
     if petsc_options and arguments.verb not in ("run", "attach"):
         raise UsageError("What follows '--' is for 'run' and 'attach' only; remove it.")
@@ -160,6 +185,9 @@ def parser_of(words: Sequence[str]) -> tuple[Parser, Verb | None, list[str]]:
         formatter_class=Help,
     )
     parser.add_argument("--version", action="store_true", help="print the version")
+    parser.add_argument(
+        "--completion", choices=SHELLS, help="print a script that completes the command"
+    )
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
     chosen = next((word for word in words if not word.startswith("-")), "")
     verb = None
@@ -181,14 +209,15 @@ def parser_of(words: Sequence[str]) -> tuple[Parser, Verb | None, list[str]]:
 
 def help_of(words: Sequence[str]) -> str:
     """Return what ``hindmost VERB --help`` prints; ``words`` is the verb, of one word or two."""
+    return parser_of_verb(words).format_help()
+
+
+def parser_of_verb(words: Sequence[str]) -> argparse.ArgumentParser:
+    """Return the parser of a verb of one word or two."""
     parser, _, rest = parser_of(words)
-    return parsers_of_verbs(parser)[rest[0]].format_help()
-
-
-def parsers_of_verbs(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """Return the parsers below a parser, by name."""
-    below = (each.choices for each in parser._actions if isinstance(each, SubParsers))
-    return dict(next(below, {}))
+    (verbs,) = (each.choices for each in parser._actions if isinstance(each, SubParsers))
+    found: argparse.ArgumentParser = verbs[rest[0]]
+    return found
 
 
 def convert_what_waits(arguments: argparse.Namespace) -> None:

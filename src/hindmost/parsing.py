@@ -49,6 +49,18 @@ def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
+def plain_number(text: str) -> float:
+    """Return the number that a text is; ``1_000`` is none, though Python reads it.
+
+    Raises
+    ------
+    ValueError
+    """
+    if "_" in text:
+        raise ValueError(f"{shown(text)} is not a number")
+    return float(text)
+
+
 def parse_toml(text: str) -> dict[str, Any]:
     """Parse TOML; raises a ValueError (`tomllib.TOMLDecodeError`) as `parse_json` does."""
     try:

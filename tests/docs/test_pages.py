@@ -6,11 +6,16 @@ import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from matplotlib.figure import Figure
 from tests.conftest import ROOT
 
+import hindmost
 from hindmost import cli
+from hindmost.analysis.runs.figures.run_figure import FigureChoice
+from hindmost.analysis.show.matplotlib_charts import draw
 from hindmost.errors import UsageError
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -44,11 +49,38 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert wrong == []
 
 
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_files_that_are_named_are_there(page: Path) -> None:
+    rooms = "harness|models|analysis|jobs|tests|examples|src|setup|benchmarks|docs"
+    named = re.findall(rf"`((?:{rooms})/[\w./-]+)`", page.read_text())
+    assert [each for each in named if not (ROOT / each).exists()] == []
+
+
 def test_every_page_is_in_the_contents() -> None:
     contents = (ROOT / "docs/index.md").read_text()
-    named = set(re.findall(r"^(?:.*<)?([\w/-]+)>?$", contents, re.MULTILINE))
+    contents += (ROOT / "docs/extending.md").read_text()
+    contents += (ROOT / "docs/decisions.md").read_text()
+    named = set(re.findall(r"^([\w/-]+)$", contents, re.MULTILINE))
     pages = {str(page.relative_to(ROOT / "docs"))[:-3] for page in PAGES[2:]}
     assert pages - named == {"index"}
+
+
+def test_the_api_has_every_public_package() -> None:
+    listed = re.findall(r"^## `(hindmost[.\w]*)`", (ROOT / "docs/python.md").read_text(), re.M)
+    shown = re.findall(r"automodule:: (\S+)", (ROOT / "docs/api.md").read_text())
+    assert [*listed, "hindmost.errors"] == shown
+
+
+def test_the_figure_of_the_guide_is_drawn(run_file: Path) -> None:
+    (code,) = re.findall(
+        r"```python\n(.*?)```", (ROOT / "docs/extending/figure.md").read_text(), re.DOTALL
+    )
+    names: dict[str, Any] = {}
+    exec(code, names)
+    drawn = draw(
+        names["SLOWEST"].make(hindmost.open(run_file), FigureChoice()), Figure().subplots()
+    )
+    assert drawn.get_ylabel() == "time of a body, ms"
 
 
 def test_the_readme_is_short() -> None:

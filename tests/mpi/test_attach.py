@@ -143,6 +143,44 @@ def test_what_a_program_left_that_ended_early(
     assert "the program ended inside this solve" in broken[0].header.spec["failure"]
 
 
+@pytest.mark.parametrize(
+    ("every", "solves"), [("1", {"good_": 2, "broken_": 2}), ("2", {"good_": 2})]
+)
+def test_solves_after_one_that_ended_with_an_error(
+    every: str, solves: dict[str, int], tmp_path: Path
+) -> None:
+    (tmp_path / "app.py").write_text(
+        "from petsc4py import PETSc\n"
+        "A = PETSc.Mat().createAIJ([200, 200], nnz=3)\n"
+        "for i in range(*A.getOwnershipRange()):\n"
+        "    for j in range(max(i - 1, 0), min(i + 2, 200)): A[i, j] = 2.0 if i == j else -1.0\n"
+        "A.assemble(); x, b = A.createVecs(); b.set(1.0)\n"
+        "def breaks(ksp, iteration, norm): 1 // (11 - iteration)\n"
+        "for n in range(2):\n"
+        "    for prefix in ('good_', 'broken_'):\n"
+        "        ksp = PETSc.KSP().create(); ksp.setOptionsPrefix(prefix); ksp.setOperators(A)\n"
+        "        ksp.setType('cg'); ksp.getPC().setType('none')\n"
+        "        ksp.setTolerances(rtol=1e-30, max_it=15)\n"
+        "        if prefix == 'broken_': ksp.setMonitor(breaks)\n"
+        "        x.set(0)\n"
+        "        try: ksp.solve(b, x)\n"
+        "        except (ZeroDivisionError, PETSc.Error): pass\n"
+    )
+    words = ("--out", "runs", "--every", every, "--", sys.executable, "app.py")
+    done = alone(*words, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    runs = [hindmost.open(path) for path in (tmp_path / "runs").glob("*.h5")]
+    found: dict[str, int] = {}
+    for run in runs:
+        prefix = attached(run)["prefix"]
+        assert run.header.complete is (prefix == "good_")
+        failure = run.header.spec.get("failure", "")
+        assert failure.startswith("an error of PETSc ended" if prefix == "broken_" else "")
+        assert attached(run)["inner"] == []
+        found[prefix] = found.get(prefix, 0) + attached(run)["solves"]
+    assert found == solves
+
+
 def test_a_program_that_uses_hindmost_itself(tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text(
         "import hindmost; hindmost.listen()\n"
@@ -221,7 +259,8 @@ def test_the_examples(tmp_path: Path) -> None:
     words = (f"-I{include}", "-o", str(program), str(examples / "heat.c"), "-lm")
     subprocess.run([current_stack().mpicc, *words], check=True, timeout=120)
     heat = alone("--out", "runs", "--", program, "50", folder=tmp_path)
-    python = (sys.executable, examples / "poisson.py", "-rod_ksp_type", "pgmres")
+    options = ("-rod_ksp_type", "pgmres", "-rod_pc_type", "jacobi")
+    python = (sys.executable, examples / "poisson.py", *options)
     poisson = alone("--out", "runs", "--", *python, folder=tmp_path)
     assert (heat.returncode, poisson.returncode) == (0, 0), heat.stderr + poisson.stderr
     runs = {path.name: hindmost.open(path) for path in (tmp_path / "runs").glob("*.h5")}
@@ -229,6 +268,13 @@ def test_the_examples(tmp_path: Path) -> None:
     assert len(loop.durations) == 50
     assert attached(loop)["work"] == 50 * 20000
     assert attached(solver)["solves"] == 2
+    said = (examples / "output.txt").read_text()
+    assert (
+        f"$ mpiexec -n 2 hindmost attach --out runs -- python poisson.py {' '.join(options)}"
+        in said
+    )
+    for line in poisson.stdout.splitlines():
+        assert line in said
 
 
 def test_messages_name_the_cause() -> None:

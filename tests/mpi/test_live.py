@@ -18,6 +18,7 @@ import hindmost
 from hindmost.analysis.watch.server import WatchServer
 from hindmost.harness.runfile.feed import FeedReader, bin_edges_ns, find_feed, write_control
 from hindmost.harness.runfile.feed_lines import parsed
+from hindmost.harness.runfile.reader import Run
 
 pytestmark = pytest.mark.mpi
 
@@ -217,30 +218,35 @@ def test_a_killed_run_is_told_from_one_that_ended(tmp_path: Path) -> None:
     assert json.loads(told.stdout)["end"]["status"] == "died"
 
 
-def test_an_adaptive_run_feeds_its_cycles(ranks: Ranks, tmp_path: Path) -> None:
-    done = ranks(
-        2, "run", "adaptive", "--deck", "timing-a", "--base", "24x16", "--steps", "4",
-        "--cycles", "6", "--live", "--out", tmp_path,
+CYCLES = 300
+
+
+@pytest.fixture(scope="module")
+def adapted(
+    module_ranks: Ranks, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[list[dict[str, Any]], Run]:
+    """Return the lines of an adaptive run's feed, and the run."""
+    out = tmp_path_factory.mktemp("adapted")
+    done = module_ranks(
+        2, "run", "adaptive", "--deck", "timing-a", "--base", "64x48", "--steps", "8",
+        "--cycles", str(CYCLES), "--live", "--out", out,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    lines = lines_of(tmp_path / "adaptive-p2-0.live.jsonl")
+    run = hindmost.open(out / "adaptive-timing-a-p2-0.h5")
+    return lines_of(out / "adaptive-p2-0.live.jsonl"), run
+
+
+def test_an_adaptive_run_feeds_its_cycles(adapted: tuple[list[dict[str, Any]], Run]) -> None:
+    lines, run = adapted
     frames = frames_of(lines)
-    run = hindmost.open(tmp_path / "adaptive-timing-a-p2-0.h5")
-    assert frames[-1]["iteration"] == run.bodies == 6
+    assert frames[-1]["iteration"] == run.bodies == CYCLES
     for place, name in enumerate(lines[0]["phases"]):
         told = sum(frame["phase_ns"][place] for frame in frames) * 1e-9
         assert told == pytest.approx(run.phase(name).sum(), rel=1e-5, abs=1e-7)
 
 
-def test_an_adaptive_run_says_what_it_foresees(ranks: Ranks, tmp_path: Path) -> None:
-    cycles = 300
-    done = ranks(
-        2, "run", "adaptive", "--deck", "timing-a", "--base", "64x48", "--steps", "8",
-        "--cycles", str(cycles), "--live", "--out", tmp_path,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    lines = lines_of(tmp_path / "adaptive-p2-0.live.jsonl")
-    run = hindmost.open(tmp_path / "adaptive-timing-a-p2-0.h5")
+def test_an_adaptive_run_says_what_it_foresees(adapted: tuple[list[dict[str, Any]], Run]) -> None:
+    lines, run = adapted
     [solve] = [line for line in lines if line["kind"] == "solve"]
     assert solve["predictors"] == run.predictors
     predicted = run.variable("predicted")
@@ -251,13 +257,13 @@ def test_an_adaptive_run_says_what_it_foresees(ranks: Ranks, tmp_path: Path) -> 
     for frame in told:
         foreseen = frame["foreseen"]
         cycle = foreseen["cycle"]
-        assert frame["iteration"] < cycle <= cycles
+        assert frame["iteration"] < cycle <= CYCLES
         assert foreseen["decides"] == decides
         # What was told before the cycle is what the file says was predicted of it.
         row = [each and each * 1e-9 for each in foreseen["next_ns"]]
         want = [each if each == each else None for each in predicted[cycle - 1].tolist()]
         assert row == pytest.approx(want, abs=1e-9)
-        rest = (cycles - cycle + 1) * predicted[cycle - 1, decides]
+        rest = (CYCLES - cycle + 1) * predicted[cycle - 1, decides]
         assert foreseen["rest_ns"] * 1e-9 == pytest.approx(rest)
     errors = abs(predicted / run.durations[:, :1] - 1.0) * 100.0
     for frame in told:

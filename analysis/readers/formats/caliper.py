@@ -26,6 +26,7 @@ from hindmost.analysis.readers.format import (
 from hindmost.analysis.readers.gather_experiment import ROOT, ExperimentGathering
 from hindmost.analysis.readers.text_files import read_text, split_lines
 from hindmost.errors import DataError, HindmostError, MissingError, UsageError
+from hindmost.parsing import plain_number
 
 RANKS = ("mpi.world.size", "jobsize")
 """Globals with the number of ranks: Caliper's and Adiak's."""
@@ -51,7 +52,7 @@ def _reader() -> Any:
 
 def _float(text: Any) -> float | None:
     try:
-        value = float(text)
+        value = plain_number(str(text))
     except (TypeError, ValueError):
         return None
     return value if math.isfinite(value) else None

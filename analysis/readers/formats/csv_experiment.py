@@ -6,12 +6,12 @@ there more than once), with a column ``value``; all columns but those named belo
     p,n,kernel,metric,value
     4,1000,main->compute,time,6.0
 
-or every metric has a column, with a unit if one likes; repeated columns are repetitions. What
-stands before ``kernel`` is a parameter and what stands after it is a metric; without ``kernel`` the
-table has two columns, or the parameters are named by the caller::
+or every metric has a column, with a unit if one likes. What stands before ``kernel`` is a parameter
+and what stands after it is a metric; without ``kernel`` the table has two columns, or the
+parameters are named by the caller. Two columns of one name are refused::
 
-    p,n,kernel,time [s],time [s],flops
-    4,1000,main->compute,6.0,6.1,4e9
+    p,n,kernel,time [s],flops
+    4,1000,main->compute,6.0,4e9
 
 ``kernel`` may also be called callpath, region or function. ``unit`` belongs to the rows of the
 first form, and ``repetition`` is for people: rows at the same point are repetitions in any case. If
@@ -36,6 +36,7 @@ from hindmost.analysis.readers.text_tables import (
     wrong_length,
 )
 from hindmost.errors import DataError, UsageError
+from hindmost.parsing import plain_number
 from hindmost.text import choose
 
 ROLES = {
@@ -78,6 +79,7 @@ def _columns(fields: Sequence[str], wanted: Sequence[str], where: str) -> _Exper
     for name in wanted:
         if name not in names:
             raise UsageError(f"{where}: no column '{name}'; {choose(names)}.")
+    refuse_twins(names, where)
     roles: dict[str, list[int]] = {}
     others: list[int] = []
     for at, name in enumerate(names):
@@ -118,6 +120,24 @@ def _columns(fields: Sequence[str], wanted: Sequence[str], where: str) -> _Exper
         unit=single.get("unit"),
         labels=[(at, names[at]) for at in rest] if values else [],
     )
+
+
+def refuse_twins(names: Sequence[str], where: str) -> None:
+    """Refuse columns of one name, of which nothing tells which is meant.
+
+    Several columns of values are repetitions.
+
+    Raises
+    ------
+    DataError
+    """
+    seen: set[str] = set()
+    for name in names:
+        if name in seen and ROLES.get(name.lower()) is None:
+            raise DataError(
+                f"{where}: more than one column is named '{name}'; rename or remove one of them."
+            )
+        seen.add(name)
 
 
 def _number(table: TextTable, field: str, where: str, column: str) -> float:
@@ -162,7 +182,7 @@ def _read_file(path: Path, wanted: Sequence[str], into: ExperimentGathering) -> 
 
 def _is_number(field: str) -> bool:
     try:
-        float(field.replace(",", "."))
+        plain_number(field.replace(",", "."))
     except ValueError:
         return False
     return True

@@ -22,6 +22,7 @@ from hindmost.analysis.readers.gather_experiment import DEFAULT, ROOT, Experimen
 from hindmost.analysis.readers.json_values import load, to_number, to_numbers
 from hindmost.analysis.readers.text_files import first_line, read_text, split_lines
 from hindmost.errors import DataError
+from hindmost.parsing import once_each
 
 _STRING_OR_SEMICOLON = re.compile(r'"(?:\\.|[^"\\])*"|;')
 
@@ -49,7 +50,7 @@ def _read_file(path: Path, into: ExperimentGathering, key: str) -> None:
         if key == "parameters":
             line = _with_commas(line)
         try:
-            data = json.loads(line)
+            data = json.loads(line, object_pairs_hook=once_each)
         except (ValueError, RecursionError):
             data = load(line, str(path), number)  # says what is wrong
         if not isinstance(data, dict) or not isinstance(data.get(key), dict) or "value" not in data:

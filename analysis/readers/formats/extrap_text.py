@@ -29,6 +29,7 @@ from hindmost.analysis.readers.gather_experiment import (
 )
 from hindmost.analysis.readers.text_files import read_text, split_lines
 from hindmost.errors import DataError
+from hindmost.parsing import plain_number
 
 KEYWORDS = ("PARAMETER", "POINTS", "METRIC", "REGION", "DATA")
 _BEGINS = re.compile(rf"^[ \t\ufeff]*(?:{'|'.join(KEYWORDS)})(?:[ \t\r]|$)", re.MULTILINE)
@@ -120,7 +121,7 @@ class _TextFile:
         if not self.points:
             raise DataError(f"{self.at(line)}: DATA before POINTS; name the points first.")
         try:
-            values = [float(word) for word in rest.split()]
+            values = [plain_number(word) for word in rest.split()]
         except ValueError:
             raise DataError(_not_a_number(rest.split(), self.at(line))) from None
         self.data.append((line, values))
@@ -157,7 +158,7 @@ def _not_a_number(words: list[str], at: str) -> str:
     """Say which of some words is not a number."""
     for word in words:
         try:
-            float(word)
+            plain_number(word)
         except ValueError:
             return (
                 f"{at}: '{word[:40]}' is not a number; numbers are separated by blanks and have a "
@@ -181,7 +182,7 @@ def _points(text: str, parameters: int, at: str) -> list[Point]:
                 inner = []
         else:
             try:
-                number = float(token)
+                number = plain_number(token)
             except ValueError:
                 raise DataError(_not_a_number([token], at)) from None
             if depth:

@@ -16,6 +16,11 @@ LEAST_WINDOWED = 2 * LEAST_TOLD
 """Points from which parts of a stretch are judged as well."""
 MARGIN = 2.0
 """By what evidence in a part must exceed its threshold, as there are several parts."""
+NEAR = 2.0
+"""Log likelihood short of the threshold from which a verdict is left open."""
+LEAST_THRESHOLDS = np.array([6.0, 3.4])
+"""Less than any threshold at each floor (those of 5 to 40 points are at least 6.9 and 3.8), so that
+a kernel of less evidence is judged before thresholds are simulated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,14 +54,14 @@ def judge(
         Numbers of at least `LEAST_TOLD` points.
     kernels : int array, shape (kernel,)
     """
-    judged = judge_whole(observations, stretch, kernels)
+    judged = judge_whole(observations, stretch, kernels, NEAR)
     if stretch.size < LEAST_WINDOWED:
         return judged
     part = -(-2 * stretch.size // 3)
     for begin in (0, stretch.size - part):
         open_yet = np.flatnonzero(judged.excess <= 0.0)
         window = stretch[begin : begin + part]
-        found = judge_whole(observations, window, kernels[open_yet])
+        found = judge_whole(observations, window, kernels[open_yet], NEAR - MARGIN)
         better = found.excess - MARGIN > judged.excess[open_yet]
         rows = open_yet[better]
         judged.excess[rows] = found.excess[better] - MARGIN
@@ -66,15 +71,23 @@ def judge(
 
 
 def judge_whole(
-    observations: Observations, stretch: NDArray[np.intp], kernels: NDArray[np.intp]
+    observations: Observations, stretch: NDArray[np.intp], kernels: NDArray[np.intp], near: float
 ) -> StretchEvidence:
-    """Judge a stretch for one change; the least evidence over the kinds of noise counts."""
+    """Judge a stretch for one change; the least evidence over the kinds of noise counts.
+
+    Simulating thresholds takes longer than all else. So where evidence falls short of the least
+    threshold that there may be by more than `near`, the excess is the one over that; the verdict
+    is the same.
+    """
     points = observations.points[stretch]
     excess = np.full(kernels.size, np.inf)
     speaks = heard(observations, stretch, kernels)
     for gamma, each in zip(observations.noise.gammas, speaks, strict=True):
-        apart = each.ratio - thresholds(points, gamma)
-        excess = np.minimum(excess, apart.max(axis=(1, 2)))
+        excess = np.minimum(excess, (each.ratio - LEAST_THRESHOLDS).max(axis=(1, 2)))
+        near_it = excess > -near
+        if near_it.any():
+            apart = each.ratio[near_it] - thresholds(points, gamma)
+            excess[near_it] = np.minimum(excess[near_it], apart.max(axis=(1, 2)))
     return StretchEvidence(excess=excess, place=np.mean([each.place for each in speaks], axis=0))
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hindmost.models.pmnf.evidence import LEAST
 from hindmost.models.pmnf.hypotheses import patterns
 from hindmost.models.pmnf.observations import Observations
-from hindmost.models.pmnf.segments.change_evidence import judge, place_change
+from hindmost.models.pmnf.segments.change_evidence import NEAR, judge, place_change
 from hindmost.models.pmnf.segments.segmentation import (
     LEAST_TOLD,
     Change,
@@ -23,8 +23,6 @@ from hindmost.models.pmnf.segments.segmentation import (
     SegmentVerdict,
 )
 
-NEAR = 2.0
-"""Log likelihood short of the threshold from which a verdict is left open."""
 LIKELY = 0.9
 
 
@@ -40,8 +38,8 @@ class Segmentations:
     likely : int array, shape (kernel, point, 2)
         Where one begins, the first and the last point at which it may begin, at 90 %.
     excess : float64 array, shape (kernel,)
-        The most by which the evidence for a change exceeds what it must, log likelihood;
-        infinite below 0 where points are too few.
+        The most by which the evidence for a change exceeds what it must, log likelihood; no less
+        than that where it is far from it, infinite below 0 where points are too few.
     """
 
     observations: Observations

@@ -83,6 +83,7 @@ def write(tmp_path: Path, header: Header) -> Any:
         synchronisation: Any = "blocking",
         spec: dict[str, Any] | None = None,
         complete: bool = True,
+        values: dict[str, Any] | None = None,
         **attached: Any,
     ) -> Run:
         said = {
@@ -91,7 +92,7 @@ def write(tmp_path: Path, header: Header) -> Any:
             "petsc_options": [],
             "attached": {**ATTACHED, **attached},
         }
-        values = phases_of(work_us, halo_us, step_us)
+        written = {**phases_of(work_us, halo_us, step_us), **(values or {})}
         about = replace(
             header,
             workload="app",
@@ -102,7 +103,7 @@ def write(tmp_path: Path, header: Header) -> Any:
             complete=complete,
             spec={**said, **(spec or {})},
         )
-        return open_run(write_whole(tmp_path, about, values))
+        return open_run(write_whole(tmp_path, about, written))
 
     return written
 
@@ -199,6 +200,14 @@ def test_nothing_is_said_of_what_is_not_known(write: Any) -> None:
     assert "pipelined" not in alone
     assert "did not end by MPI_Finalize" in text
     assert "3 further solves" in text
+
+
+def test_work_that_the_program_counts(write: Any) -> None:
+    amounts = np.tile([1000.0, 1200.0, 800.0], (BODIES, 1))
+    _, text = story(write((40.0, 54.0, 40.0), solves=0, values={"work_amount": amounts}))
+    assert "counts 1,000 units of work an iteration on the mean rank (800 to 1,200). A" in text
+    assert "A unit takes 44.7 ns of local work, most on rank 2: 50.0 ns. Rank 1" in text
+    assert "Rank 1 counts 20 % more units than the mean." in text
 
 
 def test_an_incomplete_run_says_so_first(write: Any) -> None:

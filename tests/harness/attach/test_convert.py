@@ -253,6 +253,9 @@ def test_lost_records_cut_a_solve(folder: Path, tmp_path: Path) -> None:
     assert run.bodies == 10  # the cycles that are whole on both
     assert not run.header.complete
     assert run.header.records_lost > 0
+    assert (
+        "iterations before that are kept, and all need --memory 1MB" in run.header.spec["failure"]
+    )
     assert balance(run) < 1e-9
 
 
@@ -310,6 +313,7 @@ def test_a_loop_of_marks(folder: Path, tmp_path: Path) -> None:
     assert run.edges.bytes.tolist() == [20, 20]
     spec = run.header.spec
     assert (spec["attached"]["work"], spec["polls"]) == (2 * 5 * 64, 6)
+    np.testing.assert_array_equal(run.variable("work_amount"), np.full((5, 2), 64.0))
     assert not run.has("solve")
     assert run.has("event_kind")
 
@@ -323,6 +327,7 @@ def test_ranks_that_mark_differently_keep_what_all_have(folder: Path, tmp_path: 
     run = hindmost.open(path)
     assert (run.bodies, run.header.complete) == (5, False)
     failure = run.header.spec["failure"]
+    assert run.header.spec["attached"]["work"] == 2 * 5 * 64  # of what is kept
     assert "rank 0 made 6 marks, rank 1 7; kept are the first 5 iterations of each" in failure
     assert "rank 1 7, so iterations of the same number may be different ones" in why_withheld(run)
     assert balance(run) < 1e-9

@@ -30,8 +30,8 @@ HINDMOST = BIN / "hindmost"
 TWO_NODES = ("--nodes=2", "--ntasks-per-node=1", "--exclusive", "--time=3")
 
 
-def batch(folder: Path, *commands: str) -> list[Run]:
-    """Run commands in an allocation of two nodes, and return the runs that they leave."""
+def batch(folder: Path, *commands: str, ranks: int = 2) -> tuple[list[Run], str]:
+    """Run commands in an allocation of two nodes; return the runs and the output they leave."""
     path = shlex.quote(str(ROOT / "src"))
     lines = (f"cd {shlex.quote(str(folder))}", f"export PYTHONPATH={path}", "set -e", *commands)
     id = submit(folder / "job", "\n".join(lines), *TWO_NODES)
@@ -41,11 +41,11 @@ def batch(folder: Path, *commands: str) -> list[Run]:
     runs = [hindmost.open(path) for path in sorted((folder / "runs").glob("*.h5"))]
     assert not list((folder / "runs").glob("*.raw")), said
     for run in runs:
-        assert run.header.ranks == 2
+        assert run.header.ranks == ranks
         assert run.header.complete
-        assert run.header.scheduler["SLURM_JOB_ID"] == id
+        assert ranks == 1 or run.header.scheduler["SLURM_JOB_ID"] == id
         close_books(run)
-    return runs
+    return runs, said
 
 
 @pytest.fixture(scope="module")
@@ -70,16 +70,24 @@ def test_srun_starts_attach_on_every_rank(
     slurm: Cluster, mpich: Path, loop: Path, tmp_path: Path
 ) -> None:
     attach = f"{HINDMOST} attach --mpicc {mpich / 'mpicc'} --out runs"
-    (run,) = batch(tmp_path, f"srun --mpi=pmi2 {attach} -- {loop} header")
+    ((run,), _) = batch(tmp_path, f"srun --mpi=pmi2 {attach} -- {loop} header")
     assert run.durations.shape == (19, 2)
     assert run.phase("halo").sum() > 0
+
+
+def test_processes_that_srun_starts_on_their_own(
+    slurm: Cluster, mpich: Path, loop: Path, tmp_path: Path
+) -> None:
+    attach = f"{HINDMOST} attach --mpicc {mpich / 'mpicc'} --out runs"
+    said = batch(tmp_path, f"srun --mpi=none {attach} -- {loop} header", ranks=1)[1]
+    assert said.count("srun started 2 processes, but MPI in loop sees 1: each ran on its own") == 1
 
 
 def test_a_script_that_sets_the_environment_itself(
     slurm: Cluster, mpich: Path, loop: Path, tmp_path: Path
 ) -> None:
     attach = f"{HINDMOST} attach --mpicc {mpich / 'mpicc'}"
-    (run,) = batch(
+    ((run,), _) = batch(
         tmp_path,
         f'eval "$({attach} --print-env --out runs)"',
         f"srun --mpi=pmi2 {loop} pcontrol",
@@ -93,5 +101,5 @@ def test_mpiexec_starts_attach_on_every_rank(slurm: Cluster, tmp_path: Path) -> 
     petsc = shared_petsc()
     solves = compiled(tmp_path, "solves", petsc, f"-Wl,-rpath,{petsc.parent}")
     mpiexec = Path(sys.prefix) / "bin" / "mpiexec"
-    runs = batch(tmp_path, f"{mpiexec} -n 2 {HINDMOST} attach --out runs -- {solves} well")
+    runs, _ = batch(tmp_path, f"{mpiexec} -n 2 {HINDMOST} attach --out runs -- {solves} well")
     assert sum(run.header.spec["attached"]["solves"] for run in runs) == 3

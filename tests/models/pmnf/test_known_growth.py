@@ -146,6 +146,35 @@ def test_what_grows_at_the_last_point_only_is_doubted() -> None:
     assert doubts_of(5.0 + RANKS["doubling"] ** 2.0) == []
 
 
+def test_a_value_far_from_both_neighbours_is_named() -> None:
+    values = 3.0 * RANKS["doubling"]
+    values[3] *= 1000.0
+    at = RANKS["doubling"][3]
+    assert any(f"the value at p = {at:g} is 1e+03 times" in each for each in doubts_of(values))
+    assert not any("its neighbours" in each for each in doubts_of(3.0 * RANKS["doubling"] ** 3.0))
+
+
+def test_what_falls_faster_than_every_term_is_doubted() -> None:
+    told = doubts_of(100.0 * RANKS["doubling"] ** -3.0)
+    assert any("it may do so" in each for each in told)
+    assert doubts_of(100.0 / RANKS["doubling"]) == []
+
+
+@pytest.mark.parametrize("space", ["paper", "fine"])
+@pytest.mark.parametrize("points", [2.0 ** np.arange(6), 2.0 ** np.arange(8), np.arange(1.0, 13.0)])
+def test_functions_of_values_above_zero_are_above_zero(
+    space: str, points: NDArray[np.float64]
+) -> None:
+    """At the measured points, between them, and up to 64 times the largest."""
+    random = np.random.default_rng(5)
+    work, cost = 10.0 ** random.uniform(-2.0, 2.0, (2, 300, 1))
+    falls, grows = random.uniform([[[0.3]], [[0.0]]], [[[1.5]], [[1.5]]], (2, 300, 1))
+    values = work / points**falls + cost * points**grows
+    values *= np.exp(random.choice([0.02, 0.1, 0.3], (300, 1)) * random.normal(size=values.shape))
+    models = fit(points, values, space=space)
+    assert (models.predict(np.geomspace(points[0], 64.0 * points[-1], 50)) > 0.0).all()
+
+
 def test_the_steepest_term_may_not_be_steep_enough() -> None:
     told = doubts_of(RANKS["doubling"] ** 4.0)
     assert any("it may grow faster" in each for each in told)

@@ -259,6 +259,35 @@ def test_costs_that_hide_behind_work_leave_the_time_open() -> None:
     assert found.high_s > found.low_s
 
 
+def test_a_network_that_varies_more_than_it_changes_predicts_no_single_time() -> None:
+    steady = blocking(np.ones((200, 2)), 0.5)
+    assert not what_if(steady, Change(latency=2.0)).open
+    # Two in five reductions take forty times as long as the others.
+    costs = np.where(np.arange(200) % 5 < 2, 2.0, 0.05)
+    end = np.cumsum(1.0 + costs)
+    start = np.repeat((end - 1.0 - costs)[:, None], 2, axis=1)
+    block = whole_bodies(np.ones((200, 2)), 0, np.arange(200) == 0)
+    block = replace(block, duration=np.repeat(costs[:, None, None], 2, axis=1))
+    varying = recorded_program(
+        start, block, np.arange(200, dtype=np.int32), np.zeros(2), NOBODY, NOBODY
+    )
+    found = what_if(varying, Change(latency=2.0))
+    assert found.open
+    assert found.low_s < found.recorded.total_s + costs.sum() <= found.high_s + 1e-9
+
+
+def test_a_measured_cost_closes_what_hides_unless_the_run_contradicts_it() -> None:
+    # Ranks work for 0.1 to 1 s between a post and its completion.
+    program = synthetic("overlapping", latency_s=0.05)
+    told = replace(program, costs=program.costs.measured(RECEIVE, 0.05).measured(COMPLETE, 0.05))
+    assert not told.costs.hidden.any()
+    twice = walk(synthetic("overlapping", latency_s=0.4), Change(), READINGS[0]).total_s
+    found = what_if(told, Change(latency=8.0), byte_share=0.0)
+    assert not found.open
+    assert found.predicted_s == pytest.approx(twice, rel=1e-9)
+    assert program.costs.measured(COMPLETE, 50.0).hidden.any()
+
+
 def test_messages_may_be_bytes_or_latency() -> None:
     program = synthetic("two exchanges")
     all_latency = what_if(program, Change(latency=2.0), byte_share=0.0)
@@ -274,10 +303,14 @@ def test_messages_may_be_bytes_or_latency() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"latency": -1.0}, "x-1; factors are 0 or more"),
-        ({"bandwidth": 0.0}, "bandwidth of x0; factors are above 0"),
+        ({"latency": -1.0}, "x-1; factors are 0, or 1e-06 to 1e"),
+        ({"latency": 1e300}, "factors are 0, or 1e-06 to 1e"),
+        ({"bandwidth": 0.0}, "bandwidth of x0; factors are 1e-06 to 1e"),
+        ({"every_speed": 1e-320}, "speed of x"),
+        ({"more_latency_s": 1e308}, "from 0 to 3600 s"),
+        ({"detours": FixedDetours(length=1e300, probability=1.0)}, "the most is 3600 s"),
         ({"speed": {2: float("nan")}}, "speed of rank 2"),
-        ({"more_latency_s": -1e-6}, "a time of 0 or more"),
+        ({"more_latency_s": -1e-6}, "a time from 0 to 3600 s"),
         ({"depth": 0}, "depth is 1 or more"),
         ({"detours": ExponentialDetours(mean=float("inf"))}, "no finite mean"),
     ],

@@ -21,8 +21,8 @@ def read(folder: Path, text: str, parameters: str | list[str] | None = None) -> 
 def test_a_column_for_every_metric(tmp_path: Path) -> None:
     experiment = read(
         tmp_path,
-        "# from the scheduler\np, n, kernel, time [s], time [s], flops\n"
-        '4, 10, "a, b", 1.5, 1.6, 4e9\n\n2, 10, "a, b", 0.5, , 2e9\n',
+        "# from the scheduler\np, n, kernel, time [s], flops\n"
+        '4, 10, "a, b", 1.5, 4e9\n\n4, 10, "a, b", 1.6, \n2, 10, "a, b", 0.5, 2e9\n',
     )
     assert experiment.parameters == ("p", "n")
     time, flops = experiment.series
@@ -112,7 +112,9 @@ def test_an_empty_field_of_all_rows_at_a_point_is_told(tmp_path: Path) -> None:
         ("p,metric,time\n4,a,1\n", "the columns are p, metric, time; a table has columns"),
         ("kernel,value\na,1\n", "the columns are kernel, value; a table"),
         ("p,kernel,region,time\n4,a,b,1\n", "more than one column for the kernel"),
-        ("p,p,kernel,time\n4,4,a,1\n", "parameter 'p' appears twice"),
+        ("p,p,kernel,time\n4,4,a,1\n", "line 1: more than one column is named 'p'"),
+        ("p,kernel,time,time\n4,a,1,2\n", "line 1: more than one column is named 'time'; rename"),
+        ("p,time\n1_000,1\n", "line 2: '1_000' in column 'p' is not a number"),
         ("p,time\n0,1\n", "line 2: p = 0; a parameter must be above zero"),
         ("p,time\n4," + "9" * 140_000 + "\n", "line 2: not a row of a table"),
     ],

@@ -154,6 +154,8 @@ FIRST = '{"params": {"p": 4}, "value": 1}\n'
     [
         ('{"params": {"p": 4}, "val', "line 2, column .*not JSON.*cut off"),
         ("[1]", 'line 2: a line is an object with at least "params"'),
+        ('{"params": {"p": 4}, "value": 1, "value": 2}', "line 2: the key 'value' appears twice"),
+        ('{"params": {"p": 4, "p": 8}, "value": 1}', "line 2: the key 'p' appears twice"),
         ('{"params": {"p": 4}}', 'line 2: .*"value"'),
         ('{"params": 4, "value": 1}', "line 2: .*params"),
         ('{"params": {"p": 4, "n": 2}, "value": 1}', "line 2: the parameters are p, n; the first"),

@@ -126,6 +126,8 @@ def test_a_region_without_data_is_named(file: Path) -> None:
         ),
         (HEAD + "data 1\n", "unknown keyword 'data'"),
         (HEAD + "DATA 1 x2\n", "line 5: 'x2' is not a number"),
+        (HEAD + "DATA 1_000\n", "line 5: '1_000' is not a number"),
+        ("PARAMETER p\nPOINTS 1_000 2\n", "line 2: '1_000' is not a number"),
         (HEAD + "DATA 1,5\n", "line 5: '1,5' is not a number.*decimal point"),
         (HEAD, "has no DATA"),
         ("PARAMETER p\nDATA 1\n", "line 2: DATA before POINTS"),

@@ -1,0 +1,283 @@
+"""Detours of the ranks of a run, estimated from times alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.analysis.runs.check import findings_of
+from hindmost.analysis.runs.configuration import injected_noise
+from hindmost.analysis.runs.efficiency.withheld import mpi_unseen
+from hindmost.analysis.runs.finding import Finding, findings_json
+from hindmost.analysis.runs.groups import Group
+from hindmost.analysis.show.table import RIGHT, Column, Table
+from hindmost.errors import DataError
+from hindmost.harness.runfile.bodies import INJECTED, BodyKind
+from hindmost.harness.runfile.reader import Run
+from hindmost.models.adaptive.machine import SystemNoise
+from hindmost.models.noise.detours import LEAST_ITERATIONS, RankDetours, find_detours
+from hindmost.text import counted, percent, seconds
+
+JSON_VERSION = 1
+MORE_THAN_PROBED = 2.0
+"""Factor over the probe's share from which a run lost more than the idle machine explains."""
+MOST_RANKS = 32
+"""Ranks that are looked at, evenly spread; each takes about a second."""
+LIMITS = (
+    "Times do not tell the cause of a detour, nor where in an iteration it came. Not seen: detours "
+    "while a rank waits; detours of one length in every iteration, which look like work; a second "
+    "detour in an iteration, which adds to the first."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredDetours:
+    """What a run file says of the noise that was injected into a rank, in the same iterations.
+
+    Attributes
+    ----------
+    count : int
+        Iterations with injected time.
+    mean_s : float
+        Mean injected time of these.
+    """
+
+    count: int
+    mean_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankEstimate:
+    """The detours of one rank of a run.
+
+    Attributes
+    ----------
+    rank : int
+    host : str
+    detours : RankDetours
+    stored : StoredDetours or None
+        None if no noise was injected into the run.
+    """
+
+    rank: int
+    host: str
+    detours: RankDetours
+    stored: StoredDetours | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunDetours:
+    """The detours of a run.
+
+    Attributes
+    ----------
+    run : Run
+    ranks : tuple of RankEstimate
+        Of at most `MOST_RANKS` ranks.
+    findings : tuple of Finding
+    """
+
+    run: Run
+    ranks: tuple[RankEstimate, ...]
+    findings: tuple[Finding, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the entry of the run in ``hindmost noise --json``."""
+        return {
+            "file": str(self.run.path),
+            "workload": self.run.header.workload,
+            "solver": self.run.header.solver,
+            "ranks": self.run.header.ranks,
+            "injected": injected_noise(self.run),
+            "detours": [rank_json(each) for each in self.ranks],
+            "findings": findings_json(self.findings),
+        }
+
+
+def rank_json(estimate: RankEstimate) -> dict[str, Any]:
+    """Return the entry of a rank."""
+    found = estimate.detours
+    return {
+        "rank": estimate.rank,
+        "host": estimate.host,
+        **asdict(found),
+        "probability": found.probability,
+        "per_s": found.per_s,
+        "share": found.share,
+        "least_s": found.least_s,
+        "stored": None if estimate.stored is None else asdict(estimate.stored),
+    }
+
+
+def detours_of(run: Run) -> RunDetours:
+    """Estimate the detours of a run from the times of its regular iterations.
+
+    Raises
+    ------
+    DataError
+        There are too few iterations, or it is unknown what of them is waiting.
+    """
+    if mpi_unseen(run):
+        raise DataError(
+            f"{run.path}: MPI calls were not seen, so waiting for other ranks cannot be told from "
+            "detours."
+        )
+    regular = np.flatnonzero(run.kind == BodyKind.REGULAR)
+    if regular.size < LEAST_ITERATIONS:
+        raise DataError(
+            f"{run.path} has {counted(regular.size, 'regular iteration')}; detours are estimated "
+            f"from {LEAST_ITERATIONS} or more."
+        )
+    columns = np.unique(np.linspace(0, run.columns - 1, min(run.columns, MOST_RANKS)).astype(int))
+    work, start = chosen(run, columns)
+    place = run.position if run.header.restart else np.zeros(run.bodies, np.int32)
+    numbers = run.variable("kept_rank") if run.reduced else np.arange(run.columns)
+    stored = run.variable(INJECTED)[:, columns] if run.has(INJECTED) else None
+    estimates = []
+    for at, column in enumerate(columns.tolist()):
+        found = find_detours(work[regular, at], start[regular, at], place[regular])
+        assert found is not None
+        estimates.append(
+            RankEstimate(
+                rank=int(numbers[column]),
+                host=run.hosts[column],
+                detours=found,
+                stored=None if stored is None else stored_in(stored[regular, at]),
+            )
+        )
+    return RunDetours(run=run, ranks=tuple(estimates), findings=tuple(findings_of([Group((run,))])))
+
+
+def chosen(
+    run: Run, columns: NDArray[np.integer[Any]]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return work and start of some ranks: float64 arrays, shape (iteration, column), seconds."""
+    parts = [
+        (run.work_in(rows)[:, columns], run.variable("start", rows)[:, columns])
+        for rows in run.blocks()
+    ]
+    work, start = zip(*parts, strict=True)
+    return np.concatenate(work), np.concatenate(start)
+
+
+def stored_in(injected_s: NDArray[np.float64]) -> StoredDetours:
+    """Return what was injected into the iterations of a rank: shape (iteration,), seconds."""
+    taken = injected_s[injected_s > 0.0]
+    return StoredDetours(count=taken.size, mean_s=float(taken.mean()) if taken.size else 0.0)
+
+
+# How it is shown.
+
+
+def detours_table(found: RunDetours) -> Table:
+    """Return a row for every rank that was looked at."""
+    known = any(each.stored is not None for each in found.ranks)
+    heads = ("rank", "detours", "iterations", "mean length", "per second", "of the time", "timing")
+    rows = []
+    for each in found.ranks:
+        detours = each.detours
+        none = detours.kind == "none"
+        rows.append(
+            (
+                str(each.rank),
+                LENGTHS[detours.kind],
+                "" if none else f"{detours.count:.0f} ({percent(detours.probability)})",
+                "" if none else seconds(detours.mean_s),
+                "" if none else f"{detours.per_s:.3g}",
+                percent(detours.share),
+                "" if none else timing(detours),
+                f"{detours.others:.0f}" if detours.others >= 1.0 else "",
+                *((stored_words(each.stored),) if known else ()),
+            )
+        )
+    return Table(
+        columns=(
+            *(Column(head, RIGHT if 2 <= at <= 5 else "left") for at, head in enumerate(heads)),
+            Column("others", RIGHT),
+            *((Column("injected"),) if known else ()),
+        ),
+        rows=rows,
+        notes=tuple(notes(found)),
+    )
+
+
+LENGTHS = {
+    "none": "none found",
+    "exponential": "exponential",
+    "fixed": "one length",
+    "varied": "any length",
+}
+
+
+def timing(detours: RankDetours) -> str:
+    """Say when detours come."""
+    if detours.period_s is not None:
+        return f"every {seconds(detours.period_s)}"
+    return "at random" if detours.timing_known else "unknown"
+
+
+def stored_words(stored: StoredDetours | None) -> str:
+    """Say what was injected into a rank."""
+    if stored is None or not stored.count:
+        return "nothing"
+    return f"{stored.count}, mean {seconds(stored.mean_s)}"
+
+
+def notes(found: RunDetours) -> Iterable[str]:
+    """Say which ranks have detours, what could not be seen, and what is not known."""
+    ranks = found.ranks
+    disturbed = [each for each in ranks if each.detours.kind != "none"]
+    if len(ranks) < found.run.columns:
+        yield f"Looked at {len(ranks)} of {counted(found.run.columns, 'rank')}, evenly spread."
+    if 0 < len(disturbed) < len(ranks):
+        hosts = {each.host for each in disturbed}
+        on = f", all on {hosts.pop()}" if len(hosts) == 1 < len(set(found.run.hosts)) else ""
+        yield f"Detours on rank {listed(each.rank for each in disturbed)} only{on}."
+    least = max(each.detours.least_s for each in ranks)
+    yield f"Detours shorter than {seconds(least)} cannot be told from jitter."
+    if any(not each.detours.timing_known for each in disturbed):
+        yield (
+            "Timing unknown: fewer than 8 detours, or detours in more than half of the iterations, "
+            "say nothing on a period."
+        )
+    yield LIMITS
+
+
+def listed(numbers: Iterable[int]) -> str:
+    """Write numbers in ranges: ``0, 2-5``."""
+    ranges: list[list[int]] = []
+    for number in numbers:
+        if ranges and number == ranges[-1][1] + 1:
+            ranges[-1][1] = number
+        else:
+            ranges.append([number, number])
+    return ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in ranges)
+
+
+def against_probe(found: RunDetours, probed: SystemNoise) -> str:
+    """Compare the noise of a run with that of the idle machine, in a sentence or two.
+
+    The probe also sees detours that are too short for a run; so rates are compared by their share
+    of the time.
+    """
+    most = max(each.detours.share for each in found.ranks)
+    longest = f", the longest {seconds(probed.detour_quantiles_s[-1])}"
+    known = (
+        f"The probe of the machine found {probed.detours_per_s:.3g} detours per second and rank"
+        f"{longest if probed.detour_quantiles_s else ''}: {percent(probed.share, 2)} of the time."
+    )
+    if most > MORE_THAN_PROBED * probed.share:
+        return (
+            f"{known} The run lost up to {percent(most, 2)}: more than the idle machine explains."
+        )
+    return f"{known} The run lost up to {percent(most, 2)}, which the idle machine explains."
+
+
+def detours_json(found: Sequence[RunDetours], probed: SystemNoise | None = None) -> dict[str, Any]:
+    """Return the answer of ``hindmost noise --json``."""
+    known = {} if probed is None else {"probe": asdict(probed)}
+    return {"version": JSON_VERSION, **known, "runs": [each.to_json() for each in found]}

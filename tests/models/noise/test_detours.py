@@ -1,0 +1,170 @@
+"""Detours found from times alone, in times with known detours."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from hindmost.harness.recorder.injection import planned_ns, read_law
+from hindmost.models.noise.detours import (
+    MOST_OTHERS,
+    RankDetours,
+    binned,
+    find_detours,
+    period_of,
+    with_exponential,
+)
+
+N = 3000
+WORK_S = 100e-6
+FloatArray = NDArray[np.float64]
+
+
+def jitter(kind: str, count: int = N) -> FloatArray:
+    random = np.random.default_rng(7)
+    if kind == "normal":
+        return random.normal(0.0, 1e-6, count)
+    return random.lognormal(0.0, 0.5, count) * 1e-6  # skewed, as caches make it
+
+
+def found_in(work_s: FloatArray, place: NDArray[np.int64] | None = None) -> RankDetours:
+    start = np.concatenate(([0.0], np.cumsum(work_s)[:-1]))
+    places = np.zeros(work_s.size, np.int64) if place is None else place
+    found = find_detours(work_s, start, places)
+    assert found is not None
+    return found
+
+
+def injected_s(law: str, count: int = N) -> FloatArray:
+    return 1e-9 * planned_ns(read_law(law).of_rank(0, seed=1, repeat=0), count)
+
+
+LAWS = {
+    "exponential:mean=50us": "exponential",
+    "exponential:mean=20us,probability=0.1": "exponential",
+    "exponential:mean=500us,probability=0.03": "exponential",
+    "exponential:mean=20us,probability=0.4": "exponential",
+    "fixed:length=1ms,probability=0.01": "fixed",
+    "fixed:length=20us,probability=0.3": "fixed",
+}
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("kind", ["normal", "lognormal"])
+def test_rate_and_length_are_recovered(law: str, kind: str) -> None:
+    detour_s = injected_s(law)
+    found = found_in(WORK_S + jitter(kind) + detour_s)
+    taken = detour_s[detour_s > 0.0]
+    assert found.kind == LAWS[law]
+    assert found.count == pytest.approx(taken.size, rel=0.1)
+    assert found.mean_s == pytest.approx(taken.mean(), rel=0.1)
+    assert found.share == pytest.approx(detour_s.sum() / found.seconds, rel=0.1)
+    assert found.period_s is None
+    assert found.timing_known == (taken.size <= 0.5 * N)
+
+
+def test_detours_of_other_kinds_do_not_disturb() -> None:
+    random = np.random.default_rng(3)
+    rare = np.where(random.random(N) < 0.003, random.exponential(4e-3, N), 0.0)
+    for law in ("exponential:mean=50us", "exponential:mean=20us,probability=0.1"):
+        detour_s = injected_s(law)
+        found = found_in(WORK_S + jitter("lognormal") + detour_s + rare)
+        taken = detour_s[detour_s > 0.0]
+        assert found.count == pytest.approx(taken.size, rel=0.1)
+        assert found.mean_s == pytest.approx(taken.mean(), rel=0.1)
+        assert found.others_s == pytest.approx(rare.sum(), rel=0.1)
+
+
+def test_work_that_grows_in_the_restart_cycle_is_no_detour() -> None:
+    place = np.arange(N) % 30
+    grown = WORK_S + 3e-6 * place + jitter("normal")
+    assert found_in(grown, place).kind == "none"
+    detour_s = injected_s("exponential:mean=50us")
+    found = found_in(grown + detour_s, place)
+    assert found.mean_s == pytest.approx(detour_s.mean(), rel=0.1)
+    assert found.work_s == pytest.approx(grown.mean(), rel=0.05)
+
+
+def test_a_quiet_rank_has_none() -> None:
+    found = found_in(WORK_S + jitter("normal"))
+    assert found.kind == "none"
+    assert (found.count, found.mean_s, found.probability) == (0.0, 0.0, 0.0)
+    assert found.share < 1e-3
+    assert found.least_s == pytest.approx(5e-6, rel=0.2)
+
+
+def test_rare_detours_of_any_length_are_counted() -> None:
+    work_s = WORK_S + jitter("normal")
+    work_s[50::400] += np.geomspace(30e-6, 30e-3, work_s[50::400].size)
+    found = found_in(work_s)
+    assert found.count + found.others == pytest.approx(work_s[50::400].size, rel=0.15)
+    assert found.count * found.mean_s + found.others_s == pytest.approx(
+        (work_s - WORK_S)[50::400].sum(), rel=0.1
+    )
+    assert work_s[50::400].size / N < MOST_OTHERS
+
+
+def on_a_clock(period_s: float, length_s: float, kind: str) -> tuple[FloatArray, int]:
+    """Return the work of iterations with detours on a clock, and how many iterations have one."""
+    work_s = WORK_S + jitter(kind)
+    now_s, next_s, disturbed = 0.0, period_s / 3, 0
+    for k in range(N):
+        due = 0
+        while next_s <= now_s:
+            next_s += period_s
+            due += 1
+        work_s[k] += due * length_s
+        disturbed += due > 0
+        now_s += work_s[k]
+    return work_s, disturbed
+
+
+@pytest.mark.parametrize("kind", ["normal", "lognormal"])
+@pytest.mark.parametrize(("period_s", "length_s"), [(10e-3, 100e-6), (1e-3, 30e-6)])
+def test_a_clock_is_found(kind: str, period_s: float, length_s: float) -> None:
+    work_s, disturbed = on_a_clock(period_s, length_s, kind)
+    found = found_in(work_s)
+    assert found.kind == "fixed"
+    assert found.period_s == pytest.approx(period_s, rel=0.01)
+    assert found.mean_s == pytest.approx(length_s, rel=0.1)
+    assert found.count == pytest.approx(disturbed, rel=0.1)
+
+
+def test_random_times_have_no_period() -> None:
+    random = np.random.default_rng(5)
+    for count in (8, 30, 300):
+        for _ in range(30):
+            assert period_of(np.sort(random.uniform(0.0, 1.0, count))) is None
+    times = np.arange(40) + random.uniform(-0.1, 0.1, 40)
+    assert period_of(np.delete(times, [3, 17, 18])) == pytest.approx(1.0, rel=0.01)
+    assert period_of(times[:7]) is None
+    assert period_of(np.zeros(20)) is None
+
+
+def test_too_few_iterations_say_nothing() -> None:
+    assert find_detours(np.ones(99), np.arange(99.0), np.zeros(99, np.int64)) is None
+
+
+def test_equal_times_are_no_noise() -> None:
+    found = found_in(np.full(N, WORK_S))
+    assert found.kind == "none"
+    assert found.share == 0.0
+
+
+def test_the_density_is_that_of_a_sum() -> None:
+    x = np.linspace(-10.0, 60.0, 40_001)
+    for deviation, mean in ((1.0, 5.0), (1.0, 0.5), (0.1, 3.0), (1.0, 0.01)):
+        density = np.exp(with_exponential(x, deviation, mean))
+        step = x[1] - x[0]
+        assert density.sum() * step == pytest.approx(1.0, abs=1e-4)
+        assert (density * x).sum() * step == pytest.approx(mean, abs=1e-3)
+
+
+def test_bins_keep_count_and_sum() -> None:
+    values = np.random.default_rng(0).exponential(1.0, 10_000)
+    value, weight = binned(values)
+    assert weight.sum() == values.size
+    assert value @ weight == pytest.approx(values.sum())
+    assert value.size < 500
+    assert (value[-5:] == np.sort(values)[-5:]).all()
