@@ -36,6 +36,8 @@ STACK ?= auto
 RANKS ?= 2
 PYTHON ?= python3
 BIN := .venv/bin
+# Tests start Python hundreds of times: it keeps its bytecode, even where the environment forbids it.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 # What depends on the MPI and PETSc of a stack.
 ON_STACKS = $(addprefix tests/setup/test_, choice.py clones.py) \
     $(addprefix tests/harness/test_, bodies.py build.py clock.py experiment.py pattern.py) \
@@ -74,15 +76,11 @@ demo: setup-demo
 	@echo "Look at demo/report.html in a browser: the tables, where the time of each run went, and the"
 	@echo "figures of the median runs (demo/*.png: the first ones). Then: $(BIN)/hindmost show demo"
 
-# Tests start Python hundreds of times: keep what it compiles from the sources, outside of the tree.
-test test-recorder test-slow: export PYTHONPYCACHEPREFIX = $(CURDIR)/.pytest_cache/bytecode
-test test-recorder test-slow: export PYTHONDONTWRITEBYTECODE =
-
 test: setup-test check
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup
+	@$(PYTEST) -n 2 --dist loadgroup
 
 test-recorder: setup-test
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup $(ON_STACKS)
+	@$(PYTEST) -n 2 --dist loadgroup $(ON_STACKS)
 
 test-slurm: setup-slurm
 	@$(BIN)/python -m pytest tests/jobs/slurm -m slurm_slow
@@ -97,7 +95,7 @@ test-oldest:
 	@.venvs/oldest/bin/python -m pytest tests/models
 
 test-slow: setup-test
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow
+	@$(PYTEST) -n 2 --dist loadgroup -m slow
 
 bench-recorder: setup-demo
 	@for solver in gmres pgmres; do for ranks in 1 2; do \

@@ -10,7 +10,7 @@ from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.machine_file import read_machine
 from hindmost.analysis.runs.read import find_runs, fittable_runs
 from hindmost.analysis.show.terminal import print_table
-from hindmost.analysis.whatif.options import LAWS, changes_of
+from hindmost.analysis.whatif.options import LAWS, Named, changes_of
 from hindmost.analysis.whatif.study import (
     folded_lines,
     group_findings,
@@ -45,6 +45,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = DESCRIPTION
     parser.epilog = EXAMPLES
     parser.add_argument("file", nargs="+", type=Path, help="run files, or folders of them")
+    add_changes(parser)
+    parser.add_argument(
+        "--pipeline-depth",
+        metavar="LIST",
+        help="reductions in flight, for pipelined solvers (recorded: 1)",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON, one entry per replay")
+
+
+def add_changes(parser: argparse.ArgumentParser) -> None:
+    """Declare the changes that apply to every solver."""
     parser.add_argument(
         "--latency",
         metavar="LIST",
@@ -82,24 +93,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SPEED",
         help="factor of the speed of all ranks (x1.2) or of one ('rank 3: x0.8'); repeatable",
     )
-    parser.add_argument(
-        "--pipeline-depth",
-        metavar="LIST",
-        help="reductions in flight, for pipelined solvers (recorded: 1)",
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON, one entry per replay")
 
 
-def perform(arguments: argparse.Namespace) -> int:
-    """Replay and print."""
-    changes = changes_of(
+def changes_from(arguments: argparse.Namespace, pipeline_depth: str | None = None) -> list[Named]:
+    """Return the changes that were asked for."""
+    return changes_of(
         latency=arguments.latency,
         bandwidth=arguments.bandwidth,
         noise=arguments.noise,
         speed=arguments.speed,
-        pipeline_depth=arguments.pipeline_depth,
+        pipeline_depth=pipeline_depth,
         collective=arguments.collective,
     )
+
+
+def perform(arguments: argparse.Namespace) -> int:
+    """Replay and print."""
+    changes = changes_from(arguments, arguments.pipeline_depth)
     machine = None if arguments.machine is None else read_machine(arguments.machine)
     groups = group_runs(fittable_runs(find_runs(arguments.file, complete=True)))
     answer = []

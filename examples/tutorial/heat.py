@@ -27,8 +27,9 @@ left = comm.rank - 1 if comm.rank > 0 else MPI.PROC_NULL
 right = comm.rank + 1 if comm.rank + 1 < comm.size else MPI.PROC_NULL
 
 for _ in range(STEPS):
-    comm.Sendrecv(heat[-2:-1], right, recvbuf=heat[:1], source=left)
-    comm.Sendrecv(heat[1:2], left, recvbuf=heat[-1:], source=right)
+    ends = [comm.Isend(heat[1:2], left), comm.Isend(heat[-2:-1], right)]
+    ghosts = [comm.Irecv(heat[:1], left), comm.Irecv(heat[-1:], right)]
+    MPI.Request.Waitall([*ends, *ghosts])
     change = np.zeros(1)
     for update in range(max(COST)):
         # Cells of one material are one stretch of the array.

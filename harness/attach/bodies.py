@@ -90,13 +90,17 @@ def on_common_clock(raw: RawRank, instant_ns: int) -> int:
     return instant_ns + significant(clock_of(raw, 0).before)
 
 
-def recording_of(each: RawSection, raw: RawRank, clock: CommonClock, *, seen: bool) -> Recording:
+def recording_of(
+    each: RawSection, raw: RawRank, clock: CommonClock, *, seen: bool, injecting: bool = False
+) -> Recording:
     """Return a section as the recorder would return it.
 
     Parameters
     ----------
     seen : bool
         Whether the recorder saw the program's MPI calls.
+    injecting : bool
+        Whether noise was injected into any rank.
     """
     facts = each.facts
     records = each.array(Frame.RECORDS)[: facts.kept]
@@ -115,6 +119,7 @@ def recording_of(each: RawSection, raw: RawRank, clock: CommonClock, *, seen: bo
         other_s={name: ns * NS for name, ns in facts.other_ns.items()},
         clock=clock,
         mpi_seen=seen,
+        injecting=injecting,
     )
 
 
@@ -209,6 +214,10 @@ def joined(solves: Sequence[Found]) -> tuple[RankBodies, NDArray[np.float64]]:
             lead_in_s=lead_in_s,
             lead_out_s=between_s,
             solve_time_s=sum(each.seconds for each in solves),
+            injected=None
+            if first.injected is None
+            else np.concatenate([each.injected for each in parts if each.injected is not None]),
+            injected_outside_s=sum(each.injected_outside_s for each in parts),
             events=events,
             events_left_out=why_not,
         ),

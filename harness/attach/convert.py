@@ -51,7 +51,7 @@ from hindmost.harness.attach.raw import (
 )
 from hindmost.harness.attach.sections import Matched, sections_of
 from hindmost.harness.attach.settings import FIND
-from hindmost.harness.runfile.bodies import PHASES, RankBodies
+from hindmost.harness.runfile.bodies import INJECTED, PHASES, RankBodies
 from hindmost.harness.runfile.contents import Edges, RankRun, SolveOfBody
 from hindmost.harness.runfile.naming import RunName
 from hindmost.harness.runfile.provenance import Origins
@@ -158,8 +158,12 @@ def tell_unused(program: RawProgram, report: Report) -> None:
     ends = [raw.end for raw in program.ranks.values() if raw.end is not None]
     unused = max((end.marks_in_solves for end in ends), default=0)
     if unused:
-        chosen = program.first.program.chooses_solves
-        why = "--only, --every and --most choose solves" if chosen else "they lie inside solves"
+        said = program.first.program
+        why = "they lie inside solves"
+        if said.chooses_solves:
+            why = "--only, --every and --most choose solves"
+        if said.mark_call:
+            why = "--iterate-at says where iterations end"
         report(f"{program.folder.name}: {counted(unused, 'mark')} of iterations not kept: {why}")
 
 
@@ -205,6 +209,7 @@ def write_group(
     refuse_without_memory(program, group, available_bytes())
     raws = [program.ranks[rank] for rank in group[0].ranks]
     zero_ns = on_common_clock(raws[0], group[0].parts[0].facts.begin_ns)
+    injecting = bool(program.first.program.injected)
     seen = len(raws) == 1 or not all(raw.end and raw.end.mpi_calls == 0 for raw in raws)
     journal, number = place
     said = raws[0].program
@@ -216,9 +221,9 @@ def write_group(
         found = []
         for each in group:
             part = each.parts[rank]
-            recording = recording_of(part, raw, clock, seen=seen)
+            recording = recording_of(part, raw, clock, seen=seen, injecting=injecting)
             if part.facts.what == LOOP:
-                names = own_phases(each)
+                names = own_phases(each, injecting=injecting)
                 found.append(loop_bodies(part, recording, communicator, names, calls_at))
             else:
                 cut = not each.whole
@@ -263,10 +268,11 @@ def write_group(
     return on_ranks(len(raws), work)[0]
 
 
-def own_phases(each: Matched) -> list[str]:
+def own_phases(each: Matched, *, injecting: bool) -> list[str]:
     """Return the phases that the ranks of a loop mark, without those that every run has."""
     names = dict.fromkeys(name for part in each.parts for name in part.facts.phases)
-    return [name for name in names if name and name not in PHASES]
+    taken = (*PHASES, INJECTED) if injecting else PHASES
+    return [name for name in names if name and name not in taken]
 
 
 def tell_none(program: RawProgram, found: Sequence[Found], report: Report) -> None:

@@ -67,6 +67,9 @@ class Program:
         The options prefix of the solves to record (``--only``); empty for all.
     chooses_solves : bool
         Whether options choose solves (``--only``, ``--every``, ``--most``).
+    injected : str
+        Law of the noise that was injected; empty if there was none.
+    injection_seed : int
     origins : mapping
         Machine, scheduler and repository, as rank 0 found them; may be empty.
     """
@@ -89,6 +92,8 @@ class Program:
     mark_nth: Annotated[int, Rule(least=1, most=1 << 53)] = 1
     only: Text = ""
     chooses_solves: bool = False
+    injected: Text = ""
+    injection_seed: Annotated[int, Rule(least=-(1 << 53), most=1 << 53)] = 0
     origins: Mapping[str, Any] = field(default_factory=dict)
 
 

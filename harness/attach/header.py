@@ -22,7 +22,7 @@ from hindmost.harness.attach.settings import FIND
 from hindmost.harness.krylov.solvers import solver_named
 from hindmost.harness.recorder.library import RECORD
 from hindmost.harness.runfile.attributes import OBJECTS
-from hindmost.harness.runfile.bodies import PHASES, BodyKind, RankBodies
+from hindmost.harness.runfile.bodies import INJECTED, PHASES, BodyKind, RankBodies
 from hindmost.harness.runfile.contents import Header, Json
 from hindmost.harness.runfile.ending import KEY, REACHED, Ending
 from hindmost.harness.runfile.provenance import Origins
@@ -179,6 +179,9 @@ def header_of(
             spec["between"] = SEVERAL
     if failure:
         spec["failure"] = failure
+    noise = program.first.program
+    if noise.injected:
+        spec |= {INJECTED: noise.injected, "seed": noise.injection_seed}
     header = origins.header(
         workload=workload_of(program, facts),
         solver=(file_name(facts.type) or "unknown") if is_solve else LOOP,
@@ -340,7 +343,10 @@ def failure_of(
     what = "solve" if facts[0].what == "solve" else LOOP
     killed = how_killed(program)
     if not all(each.complete for each in facts):
-        codes = [raw.end.aborted for raw in program.ranks.values() if raw.end is not None]
+        ends = [raw.end for raw in program.ranks.values()]
+        if what == "solve" and all(end is not None and end.finalized for end in ends):
+            return "an error of PETSc ended this solve; iterations before that are kept"
+        codes = [end.aborted for end in ends if end is not None]
         code = next((each for each in codes if each is not None), None)
         how = f" ({killed})" if killed else ""
         how = how if code is None else f" (MPI_Abort {code})"

@@ -13,7 +13,7 @@ from hindmost.harness.attach.bodies import NS, Found
 from hindmost.harness.attach.period import Calls, Period, borders, find_period, given_period
 from hindmost.harness.attach.raw import RawSection
 from hindmost.harness.attach.settings import FIND
-from hindmost.harness.recorder.bodies import Recording, phases_of_bodies
+from hindmost.harness.recorder.bodies import Recording, phases_of_bodies, with_detours
 from hindmost.harness.recorder.events import events_of_bodies
 from hindmost.harness.recorder.loop_records import with_regions
 from hindmost.harness.recorder.pattern import MONITOR
@@ -95,6 +95,8 @@ def loop_bodies(
         events=events,
         events_left_out=why_not,
     )
+    if recording.injecting:
+        bodies = with_detours(bodies, recording, begin, end)
     return replace(
         none,
         bodies=bodies.first(least),
@@ -150,7 +152,7 @@ def without_pauses(
     at = at[at > 0]  # no time before is known of one that comes first
     if not at.size:
         return recording, np.zeros_like
-    ends = np.where(records["what"] < 0, records["end_ns"], records["begin_ns"])
+    ends = np.where(records["what"] <= 0, records["end_ns"], records["begin_ns"])
     over = records["begin_ns"][at]
     spent = np.clip(records["end_ns"][at], 0, over - ends[at - 1])
     shift = np.zeros(records.size, np.int64)
@@ -158,7 +160,7 @@ def without_pauses(
     shift = np.cumsum(shift)
     moved = records.copy()
     moved["begin_ns"] -= shift
-    moved["end_ns"][records["what"] < 0] -= shift[records["what"] < 0]
+    moved["end_ns"][records["what"] <= 0] -= shift[records["what"] <= 0]
     paused = np.cumsum(spent)
 
     def later(instants: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from hindmost.harness.attach.frames import Frame
 from hindmost.harness.attach.raw import RawProgram, RawRank, RawSection
+from hindmost.harness.recorder.bodies import DETOUR
 from hindmost.harness.recorder.state import PHASES as MPI_PHASES
 from hindmost.text import counted
 
@@ -198,10 +199,12 @@ def fault_of(
     if records.size and not -known <= int(what.min()) <= int(what.max()) < MOST_MARK:
         return "a record is of an unknown call or mark"
     phase = records["phase"]
-    if (what == 0).any() or ((what < 0) & ((phase < 0) | (phase >= len(MPI_PHASES)))).any():
+    if (not raw.program.injected and (what == DETOUR).any()) or (
+        (what < 0) & ((phase < 0) | (phase >= len(MPI_PHASES)))
+    ).any():
         return "a record is neither a mark nor a call of a known kind"
     begins = records["begin_ns"]
-    ends = np.where(what < 0, records["end_ns"], begins)
+    ends = np.where(what <= 0, records["end_ns"], begins)
     if (ends < begins).any() or (begins[1:] < ends[:-1]).any():
         return "its records are not in the order of time"
     if records.size and (int(begins[0]) < facts.begin_ns or int(ends[-1]) > facts.end_ns):

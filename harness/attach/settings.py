@@ -12,8 +12,10 @@ from pathlib import Path
 
 from hindmost.errors import UsageError
 from hindmost.harness.krylov.solvers import SOLVERS
+from hindmost.harness.launch import assigned_rank
 from hindmost.harness.recorder.attach import HALO_EVENTS, INNER_EVENTS, SOLVE_EVENT
 from hindmost.harness.recorder.build import SOURCES
+from hindmost.harness.recorder.injection import OPTION, Law, read_law
 from hindmost.harness.runfile.provenance import Origins
 from hindmost.output import strict_json
 from hindmost.text import choose
@@ -25,6 +27,13 @@ FIND = "auto"
 """Of ``--iterate-at``: record all calls, and find those at which iterations end."""
 LEAST_MEMORY = 1 << 20
 MOST_MEMORY = 1 << 36
+LAWS = {
+    "exponential": Law.EXPONENTIAL,
+    "fixed": Law.FIXED,
+    "periodic": Law.TIMED,
+}
+MOST_RANGES = 64
+"""Ranges of ranks that the recorder in C stores."""
 SIZES = {"": 1, "kB": 1000, "MB": 1000**2, "GB": 1000**3, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 
 
@@ -47,6 +56,10 @@ class AttachRequest:
         marks of the program.
     memory : str
         Memory for records on each rank, as ``256MB``.
+    inject : str
+        Law of noise to inject into what is recorded; empty for none.
+    seed : int
+        Of that noise.
     """
 
     out: Path
@@ -55,6 +68,8 @@ class AttachRequest:
     most: int | None = None
     iterate_at: str = ""
     memory: str = DEFAULT_MEMORY
+    inject: str = ""
+    seed: int = 0
 
     def text(self, status: Path | None, origins: Origins | None) -> str:
         """Return the file of settings.
@@ -101,12 +116,40 @@ class AttachRequest:
                 )
             call, nth = iteration_call(self.iterate_at)
             lines += [f"iterate {call}", f"nth {nth}"]
+        lines += injection_lines(self.inject, self.seed, self.iterate_at)
         if origins is not None:
             lines.append(f"origins {strict_json(asdict(origins))}")
         lines += event_lines()
         if any("\n" in line for line in lines):
             raise UsageError(f"'{self.out}': a folder or prefix cannot contain a line end.")
         return "".join(f"{line}\n" for line in lines)
+
+
+def injection_lines(inject: str, seed: int, iterate_at: str) -> list[str]:
+    """Return the settings of injected noise; nothing if there is none."""
+    if not inject:
+        return []
+    law = read_law(inject)
+    if law.trace is not None:
+        raise UsageError(f"{OPTION} {inject}: attach injects no traces; 'hindmost run' does.")
+    if iterate_at == FIND:
+        raise UsageError(
+            f"{OPTION} injects noise into iterations, and --iterate-at {FIND} finds these after "
+            "the program has ended. Name the call at which they end: --iterate-at MPI_Allreduce."
+        )
+    if len(law.ranks) > MOST_RANGES:
+        raise UsageError(f"{OPTION} {inject}: at most {MOST_RANGES} ranges of ranks.")
+    mine = assigned_rank()
+    if mine.launcher:
+        law.check_ranks(mine.size)
+    kind = LAWS[law.kind]
+    length = law.times_ns["mean" if kind is Law.EXPONENTIAL else "length"]
+    period = law.times_ns.get("period", 0)
+    return [
+        f"inject {int(kind)} {int(law.asleep)} {seed} {length} {law.probability!r} {period}",
+        *(f"inject_ranks {first} {last}" for first, last in law.ranks),
+        f"injected {law}",
+    ]
 
 
 def event_lines() -> list[str]:

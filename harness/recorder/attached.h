@@ -42,6 +42,7 @@ static struct {
   char out[PATH_MAX], folder[PATH_MAX], status[PATH_MAX], only[256], petsc_version[64];
   const char *scalar;
   char *origins; /* where the program runs, as JSON */
+  char *injected; /* the law of injected noise */
   struct record *records;
   int real_bytes;
   int watched_count, solver_count;
@@ -101,6 +102,9 @@ static void read_setting(const char *key, char *value) {
   else if (!strcmp(key, "memory")) attached.memory_bytes = strtoll(value, NULL, 10);
   else if (!strcmp(key, "iterate")) marking_call = strcmp(value, "auto") ? call_named(value) : FIND_CALL;
   else if (!strcmp(key, "nth")) marking_nth = strtoll(value, NULL, 10);
+  else if (!strcmp(key, "inject")) read_injection(value);
+  else if (!strcmp(key, "inject_ranks")) read_injected_ranks(value);
+  else if (!strcmp(key, "injected")) attached.injected = strdup(value);
   else if (!strcmp(key, "origins")) attached.origins = strdup(value);
   else if (!strcmp(key, "halo") && (w = watch_name(value, -1))) w->is_halo = 1;
   else if (!strcmp(key, "inner") && (w = watch_name(value, -1))) w->is_inner = 1;
@@ -239,7 +243,7 @@ static int other_records(void) { return dlsym(RTLD_DEFAULT, "hindmost_linked") !
 #endif
 
 __attribute__((constructor)) static void attach_to_process(void) {
-  const char *settings = getenv("HINDMOST_ATTACH");
+  const char *settings = secure_getenv("HINDMOST_ATTACH");
   if (!settings || !read_settings(settings)) return;
   if (other_records()) {
     find_bindings();

@@ -109,6 +109,10 @@ static void write_program(void) {
   text_number(&text, "mark_nth", marking_nth);
   if (attached.has_only) text_string(&text, "only", attached.only);
   text_add(&text, ",\"chooses_solves\":%s", attached.chooses_solves ? "true" : "false");
+  if (attached.injected) {
+    text_string(&text, "injected", attached.injected);
+    text_number(&text, "injection_seed", wanted.seed);
+  }
   if (attached.origins && attached.rank == 0) text_add(&text, ",\"origins\":%s", attached.origins);
   text_frame(&text, RAW_PROGRAM);
 }
@@ -173,6 +177,7 @@ static void attach_begin(void) {
   write_program();
   write_clock();
   peers_in_solves = 1;
+  inject_as_wanted(attached.rank);
   catch_signals();
   if (marking_call == FIND_CALL) open_loop();
   if (marking_call < 0) return;
@@ -220,6 +225,7 @@ static void attach_arm(int size) {
   state->iteration = 0;
   state->residual_norm = 0.0;
   prepare_clock();
+  resume_injection();
   begin_events();
   struct timespec calendar;
   clock_gettime(CLOCK_REALTIME, &calendar);

@@ -10,6 +10,7 @@
  * The draws depend on nothing but the stream (of seed, repeat and rank) and the number of the point, so
  * they are the same in every run. injection.py repeats them. */
 #include <errno.h>
+#include <stdio.h>
 
 enum injection_law { NO_DETOURS, EXPONENTIAL, FIXED, TIMED };
 
@@ -20,12 +21,14 @@ static struct {
   const int64_t *start_ns, *each_ns; /* TIMED: detours in the order of time, */
   int64_t detours, span_ns, first_ns; /* repeated every span; the recording begins at first_ns in it */
   int64_t next;                       /* TIMED: number of the next detour, over all repetitions */
-  int64_t points, total_ns;           /* so far in this stretch */
+  int64_t points, total_ns;           /* so far */
+  int64_t begin_ns;                   /* of the clock of TIMED detours */
   int32_t due, iteration;             /* iteration: of the last point */
 } injection;
 
 static void begin_injection(void) {
   injection.points = injection.total_ns = injection.next = 0;
+  injection.begin_ns = state->begin_ns;
   injection.due = 0;
   injection.iteration = -1;
   while (injection.next < injection.detours && injection.start_ns[injection.next] < injection.first_ns)
@@ -85,6 +88,57 @@ int64_t hindmost_next_detour(int64_t since_begin_ns) {
   return (int64_t)(injection.length_ns * minus_log(1.0 - injection_draw(2 * point + 1)));
 }
 
+/* ---- attached programs ---- */
+
+enum { MOST_RANGES = 64 };
+static struct {
+  int law, asleep, ranges;
+  long long seed, length_ns, period_ns;
+  double probability;
+  long long first[MOST_RANGES], last[MOST_RANGES];
+} wanted; /* as the settings say */
+
+static void read_injection(const char *value) {
+  sscanf(value, "%d %d %lld %lld %lf %lld", &wanted.law, &wanted.asleep, &wanted.seed, &wanted.length_ns,
+         &wanted.probability, &wanted.period_ns);
+}
+
+static void read_injected_ranks(const char *value) {
+  if (wanted.ranges < MOST_RANGES &&
+      sscanf(value, "%lld %lld", &wanted.first[wanted.ranges], &wanted.last[wanted.ranges]) == 2)
+    wanted.ranges++;
+}
+
+static uint64_t injection_mixed(uint64_t number) {
+  uint64_t z = number + 0x9E3779B97F4A7C15u;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  return z ^ (z >> 31);
+}
+
+/* When the rank is known. The points of all solves and loops count on. */
+static void inject_as_wanted(int64_t rank) {
+  static int64_t start_ns, each_ns;
+  int chosen = wanted.ranges == 0;
+  for (int i = 0; i < wanted.ranges; i++) chosen |= wanted.first[i] <= rank && rank <= wanted.last[i];
+  if (!wanted.law || !chosen) return;
+  uint64_t stream = injection_mixed(injection_mixed(injection_mixed((uint64_t)wanted.seed)) + (uint64_t)rank);
+  each_ns = wanted.length_ns;
+  hindmost_inject(wanted.law, wanted.asleep, stream, (double)wanted.length_ns, wanted.probability, &start_ns, &each_ns,
+                  1, wanted.period_ns, 0);
+  if (wanted.law == TIMED) injection.first_ns = (int64_t)(injection_draw(0) * (double)wanted.period_ns);
+  injection.begin_ns = now();
+  injection.next = injection.first_ns > 0;
+}
+
+/* A solve or loop begins: what came due before it is not taken. */
+static void resume_injection(void) {
+  injection.due = 0;
+  injection.iteration = -1;
+  if (injection.law == TIMED && injection.detours == 1)
+    injection.next = (now() - injection.begin_ns + injection.first_ns) / injection.span_ns + 1;
+}
+
 static void rest_for(int64_t ns) {
   struct timespec left = {ns / 1000000000, ns % 1000000000};
   while (nanosleep(&left, &left) && errno == EINTR) {}
@@ -93,7 +147,7 @@ static void rest_for(int64_t ns) {
 static __attribute__((noinline)) void take_detour(void) {
   injection.due = 0;
   int64_t begin_ns = now(), end_ns;
-  int64_t length_ns = hindmost_next_detour(begin_ns - state->begin_ns);
+  int64_t length_ns = hindmost_next_detour(begin_ns - injection.begin_ns);
   if (length_ns <= 0) return;
   if (injection.asleep) rest_for(length_ns);
   do end_ns = now();

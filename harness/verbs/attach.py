@@ -30,6 +30,7 @@ examples:
   mpiexec -n 4 hindmost attach --out runs --only ice_ --every 10 -- ./app
   mpiexec -n 4 hindmost attach --out runs --iterate-at auto -- ./app
   mpiexec -n 4 hindmost attach --out runs --iterate-at MPI_Allreduce -- ./app
+  mpiexec -n 4 hindmost attach --out runs --inject exponential:mean=50us -- ./app
   eval "$(hindmost attach --print-env --out runs)"; mpiexec -n 4 ./app
   hindmost attach --convert runs
   mpicc -static app.c $(hindmost attach --print-link)
@@ -68,6 +69,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="256MB",
         metavar="SIZE",
         help="memory for the records of a solve or loop on each rank (%(default)s)",
+    )
+    parser.add_argument(
+        "--inject",
+        default="",
+        metavar="LAW",
+        help="inject noise into what is recorded, as exponential:mean=50us; see 'hindmost run "
+        "--help'",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="seed of that noise (%(default)s)"
     )
     parser.add_argument(
         "--mpicc",
@@ -134,6 +145,8 @@ def settings_text(arguments: argparse.Namespace, status: Path | None) -> str:
         most=arguments.most,
         iterate_at=arguments.iterate_at,
         memory=arguments.memory,
+        inject=arguments.inject,
+        seed=arguments.seed,
     )
     return request.text(status, None if mine.rank else origins("", mine.size, Path.cwd()))
 

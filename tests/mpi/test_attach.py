@@ -174,6 +174,8 @@ def test_solves_after_one_that_ended_with_an_error(
     for run in runs:
         prefix = attached(run)["prefix"]
         assert run.header.complete is (prefix == "good_")
+        failure = run.header.spec.get("failure", "")
+        assert failure.startswith("an error of PETSc ended" if prefix == "broken_" else "")
         assert attached(run)["inner"] == []
         found[prefix] = found.get(prefix, 0) + attached(run)["solves"]
     assert found == solves
@@ -257,7 +259,8 @@ def test_the_examples(tmp_path: Path) -> None:
     words = (f"-I{include}", "-o", str(program), str(examples / "heat.c"), "-lm")
     subprocess.run([current_stack().mpicc, *words], check=True, timeout=120)
     heat = alone("--out", "runs", "--", program, "50", folder=tmp_path)
-    python = (sys.executable, examples / "poisson.py", "-rod_ksp_type", "pgmres")
+    options = ("-rod_ksp_type", "pgmres", "-rod_pc_type", "jacobi")
+    python = (sys.executable, examples / "poisson.py", *options)
     poisson = alone("--out", "runs", "--", *python, folder=tmp_path)
     assert (heat.returncode, poisson.returncode) == (0, 0), heat.stderr + poisson.stderr
     runs = {path.name: hindmost.open(path) for path in (tmp_path / "runs").glob("*.h5")}
@@ -265,6 +268,13 @@ def test_the_examples(tmp_path: Path) -> None:
     assert len(loop.durations) == 50
     assert attached(loop)["work"] == 50 * 20000
     assert attached(solver)["solves"] == 2
+    said = (examples / "output.txt").read_text()
+    assert (
+        f"$ mpiexec -n 2 hindmost attach --out runs -- python poisson.py {' '.join(options)}"
+        in said
+    )
+    for line in poisson.stdout.splitlines():
+        assert line in said
 
 
 def test_messages_name_the_cause() -> None:

@@ -75,6 +75,7 @@ def test_the_example_in_fortran(tmp_path: Path) -> None:
     heat = alone("--out", "runs", "--", program, folder=tmp_path)
     assert heat.returncode == 0, heat.stderr
     assert heat.stdout == "largest change in the last step: 4.840E-04\n"
+    assert heat.stdout in (source.parent / "output.txt").read_text()
     run = hindmost.open(tmp_path / "runs" / "fortran-loop-p1-0.h5")
     assert len(run.durations) == 500
     assert attached(run)["work"] == 500 * 20000

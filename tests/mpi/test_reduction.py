@@ -339,7 +339,7 @@ def test_verbs_take_a_reduced_adaptive_run_or_refuse_it(
 
 def test_one_rank_that_is_kept_is_the_one_that_predicts(ranks: Ranks, tmp_path: Path) -> None:
     words = ("run", "adaptive", *SMALL[:-1], "3", "--out", tmp_path / "runs", "--keep")
-    done = ranks(3, *words, "1%")
+    done = ranks(2, *words, "1%")
     assert done.returncode == 0, done.stderr
     [file] = (tmp_path / "runs").glob("*.h5")
     run = hindmost.open(file)

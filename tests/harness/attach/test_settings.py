@@ -49,11 +49,27 @@ def test_what_is_said_of_the_machine_is_one_line() -> None:
             "--only chooses PETSc solves.* Leave out --only and --most, or --iterate-at",
         ),
         ({"iterate_at": "MPI_Bcast", "every": 2}, "Leave out --every, or --iterate-at"),
+        ({"inject": "exponential"}, "the law exponential needs mean="),
+        (
+            {"inject": "exponential:mean=1us", "iterate_at": "auto"},
+            "finds these after the program has ended",
+        ),
     ],
 )
 def test_what_cannot_be_done_is_refused(given: dict[str, int | str], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         AttachRequest(out=OUT, **given).text(None, None)  # type: ignore[arg-type]
+
+
+def test_injected_noise_is_one_line_and_one_a_range() -> None:
+    law = "fixed:length=1ms,probability=0.1,ranks=0,2-5,asleep"
+    text = AttachRequest(out=OUT, inject=law, seed=7).text(None, None)
+    assert "\ninject 2 1 7 1000000 0.1 0\n" in text
+    assert "\ninject_ranks 0 0\ninject_ranks 2 5\n" in text
+    assert f"\ninjected {law}\n" in text
+    periodic = AttachRequest(out=OUT, inject="periodic:period=10ms,length=1us").text(None, None)
+    assert "\ninject 3 0 0 1000 1.0 10000000\n" in periodic
+    assert "inject" not in AttachRequest(out=OUT).text(None, None)
 
 
 def test_sizes() -> None:

@@ -1,0 +1,353 @@
+"""Whether a pipelined solver pays off: two solvers replayed with the same changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from hindmost.analysis.runs.check import findings_of
+from hindmost.analysis.runs.configuration import apart, configuration
+from hindmost.analysis.runs.finding import OF_MODELS, Finding, about
+from hindmost.analysis.runs.groups import Group, group_runs
+from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
+from hindmost.analysis.whatif.options import Named
+from hindmost.analysis.whatif.study import Replayed, of_path, replay_run
+from hindmost.errors import UsageError
+from hindmost.harness.runfile.ending import Ending
+from hindmost.harness.runfile.reader import Run
+from hindmost.models.adaptive.machine import Machine
+from hindmost.models.simulation.change import Change
+from hindmost.text import counted, percent, seconds
+
+REPEATS = 3
+"""Of each solver, from which on the spread of repeats says something."""
+MAY_DIFFER = ("solver", "iterations", "options", "command", "warmup")
+"""What is not alike in runs of two solvers on one problem and machine."""
+
+
+class Verdict(StrEnum):
+    """Whether the pipelined solver pays off."""
+
+    YES = "pays off"
+    NO = "does not pay off"
+    OPEN = "undecided"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SolverTime:
+    """The time of a solver with a change, over its repeats.
+
+    Attributes
+    ----------
+    each_s : float or None
+        Median over the repeats; None if the runs do not show it.
+    low_s, high_s : float
+        From the least low end of an interval to the largest high one.
+    """
+
+    each_s: float | None
+    low_s: float
+    high_s: float
+
+    @classmethod
+    def of(cls, replays: Sequence[Replayed], *, whole: bool) -> SolverTime:
+        """Return the time of an iteration, or of whole solves."""
+        parts = [1.0 if whole else 1.0 / each.run.header.iterations for each in replays]
+        known = [
+            each.predicted_s * part
+            for each, part in zip(replays, parts, strict=True)
+            if each.predicted_s is not None
+        ]
+        pairs = list(zip(replays, parts, strict=True))
+        return cls(
+            each_s=float(np.median(known)) if len(known) == len(replays) else None,
+            low_s=min(each.result.low_s * part for each, part in pairs),
+            high_s=max(each.result.high_s * part for each, part in pairs),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """Two solvers with the same change.
+
+    Attributes
+    ----------
+    named : Named
+    blocking, pipelined : SolverTime
+    """
+
+    named: Named
+    blocking: SolverTime
+    pipelined: SolverTime
+
+    @property
+    def ratio(self) -> float | None:
+        """Time of the pipelined solver over that of the other; None if not known."""
+        if self.blocking.each_s is None or self.pipelined.each_s is None:
+            return None
+        return self.pipelined.each_s / self.blocking.each_s
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Of the ratio."""
+        low = self.pipelined.low_s / self.blocking.high_s
+        return low, self.pipelined.high_s / self.blocking.low_s
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the interval says."""
+        low, high = self.interval
+        if high < 1.0:
+            return Verdict.YES
+        return Verdict.NO if low > 1.0 else Verdict.OPEN
+
+    @property
+    def words(self) -> str:
+        """The ratio with its interval."""
+        low, high = self.interval
+        ends = f"{low:.2f} to {high:.2f}"
+        return ends if self.ratio is None else f"{self.ratio:.2f} ({ends})"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the comparison for JSON."""
+        return {
+            "changes": dict(self.named.words),
+            "blocking_s": self.blocking.each_s,
+            "blocking_interval_s": [self.blocking.low_s, self.blocking.high_s],
+            "pipelined_s": self.pipelined.each_s,
+            "pipelined_interval_s": [self.pipelined.low_s, self.pipelined.high_s],
+            "ratio": self.ratio,
+            "ratio_interval": list(self.interval),
+            "verdict": str(self.verdict),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """Whether a pipelined solver pays off, and with which changes.
+
+    Attributes
+    ----------
+    blocking, pipelined : Group
+    recorded : Compared
+        Per iteration, without a change.
+    changed : tuple of Compared
+        Per iteration.
+    to_tolerance : Compared or None
+        Whole solves without a change; None if some did not reach their tolerance.
+    reasons : tuple of str
+    assumptions : tuple of str
+    findings : tuple of Finding
+    """
+
+    blocking: Group
+    pipelined: Group
+    recorded: Compared
+    changed: tuple[Compared, ...]
+    to_tolerance: Compared | None
+    reasons: tuple[str, ...]
+    assumptions: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The two solvers."""
+        return solver_of(self.blocking), solver_of(self.pipelined)
+
+    def explain(self) -> str:
+        """Return the answer, the most important sentence first."""
+        return "\n".join([*self._verdicts(), *self.reasons, *self.surer()])
+
+    def _verdicts(self) -> Iterator[str]:
+        """Yield whether the pipelined solver pays off, as recorded and from when on."""
+        blocking, pipelined = self.names
+        ranks = counted(self.blocking.runs[0].header.ranks, "rank")
+        say = f"{pipelined} {self.recorded.verdict} on this machine and {ranks}"
+        if self.recorded.verdict is Verdict.OPEN:
+            say = f"These runs do not decide whether {pipelined} pays off"
+        if self.broken:
+            say = f"The runs have errors (see below). At face value, {say[0].lower()}{say[1:]}"
+        yield f"{say}: an iteration takes {self.recorded.words} times as long as one of {blocking}."
+        unlike = [each for each in self.changed if each.verdict is not self.recorded.verdict]
+        if unlike:
+            words = f"{pipelined} {unlike[0].verdict}"
+            if unlike[0].verdict is Verdict.OPEN:
+                words = "it is undecided"
+            yield f"With {unlike[0].named.title}, {words}: {unlike[0].words} times as long."
+        elif self.changed:
+            yield "None of the changes below changes this."
+        if self.to_tolerance is not None:
+            yield f"To the tolerance it takes {self.to_tolerance.words} times as long."
+
+    @property
+    def broken(self) -> bool:
+        """Whether the runs have findings that forbid conclusions."""
+        return any(each.severity == "error" for each in about(self.findings, OF_MODELS))
+
+    def surer(self) -> Iterator[str]:
+        """Yield what to measure to be surer."""
+        few = [each for each in (self.blocking, self.pipelined) if len(each.runs) < REPEATS]
+        if few:
+            have = ", ".join(f"{solver_of(each)} {len(each.runs)}" for each in few)
+            yield (
+                f"To be surer, record {counted(REPEATS, 'repeat')} of each solver (now: {have}): "
+                "the interval has only the repeats that there are."
+            )
+        if self.broken:
+            yield "To be surer, record again without the errors that 'hindmost check' lists."
+        if any(each.ratio is None for each in self.changed):
+            yield (
+                "To be surer of other latencies, give --machine with a file of 'hindmost probe "
+                "network' on as many ranks."
+            )
+
+    def table(self) -> Table:
+        """Return all changes in a table."""
+        blocking, pipelined = self.names
+        return Table(
+            columns=(
+                Column("with", LEFT),
+                Column(blocking, RIGHT),
+                Column(pipelined, RIGHT),
+                Column("ratio", RIGHT),
+                Column("", LEFT),
+            ),
+            rows=[
+                (
+                    each.named.title,
+                    *(
+                        "-" if one.each_s is None else seconds(one.each_s)
+                        for one in (each.blocking, each.pipelined)
+                    ),
+                    each.words,
+                    str(each.verdict),
+                )
+                for each in (self.recorded, *self.changed)
+            ],
+            notes=("Times per iteration; ratio: with the range over repeats and intervals.",),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the advice for JSON."""
+        blocking, pipelined = self.names
+        return {
+            "blocking": files_json(blocking, self.blocking),
+            "pipelined": files_json(pipelined, self.pipelined),
+            "answer": self.explain(),
+            "recorded": self.recorded.to_json(),
+            "changes": [each.to_json() for each in self.changed],
+            "to_tolerance": None if self.to_tolerance is None else self.to_tolerance.to_json(),
+            "assumptions": list(self.assumptions),
+            "findings": [each.to_json() for each in self.findings],
+        }
+
+
+def files_json(solver: str, group: Group) -> dict[str, Any]:
+    """Return a solver and its files for JSON."""
+    return {"solver": solver, "files": [str(run.path) for run in group.runs]}
+
+
+def solver_of(group: Group) -> str:
+    """Return the solver of a group."""
+    return group.runs[0].header.solver
+
+
+def advise(
+    blocking: Sequence[Run],
+    pipelined: Sequence[Run],
+    changes: Sequence[Named],
+    machine: Machine | None = None,
+) -> Advice:
+    """Compare a blocking and a pipelined solver, as recorded and with changes.
+
+    Raises
+    ------
+    UsageError
+        Runs of several configurations, of unlike problems, or not of such solvers.
+    """
+    first, second = one_group(blocking, "first"), one_group(pipelined, "second")
+    refuse_unlike(first, second)
+    nothing = Named(change=Change(), words=())
+    every = [nothing, *(each for each in changes if each.words)]
+    ours = [replay_run(run, every, machine) for run in first.runs]
+    theirs = [replay_run(run, every, machine) for run in second.runs]
+
+    def compare(number: int, *, whole: bool = False) -> Compared:
+        return Compared(
+            named=every[number],
+            blocking=SolverTime.of([each[number] for each in ours], whole=whole),
+            pipelined=SolverTime.of([each[number] for each in theirs], whole=whole),
+        )
+
+    endings = [Ending.of(run.header) for run in (*first.runs, *second.runs)]
+    reached = all(each is not None and each.reached for each in endings)
+    said = dict.fromkeys(
+        each for replays in (*ours, *theirs) for one in replays for each in one.assumptions()
+    )
+    return Advice(
+        blocking=first,
+        pipelined=second,
+        recorded=compare(0),
+        changed=tuple(compare(number) for number in range(1, len(every))),
+        to_tolerance=compare(0, whole=True) if reached else None,
+        reasons=tuple(reasons([each[0] for each in ours], [each[0] for each in theirs])),
+        assumptions=tuple(said),
+        findings=tuple(findings_of([first, second])),
+    )
+
+
+def one_group(runs: Sequence[Run], which: str) -> Group:
+    """Return the only configuration of some runs; raise a UsageError if there are several."""
+    groups = group_runs(runs)
+    if len(groups) > 1:
+        titles = "; ".join(each.title for each in groups[:3])
+        raise UsageError(
+            f"The {which} argument has {counted(len(groups), 'configuration')} ({titles}): name "
+            "the run files of one."
+        )
+    return groups[0]
+
+
+def refuse_unlike(first: Group, second: Group) -> None:
+    """Raise a UsageError for runs that do not compare."""
+    if first.runs[0].header.synchronisation != "blocking":
+        raise UsageError(f"{solver_of(first)} is pipelined; name a blocking solver's runs first.")
+    if second.runs[0].header.synchronisation != "pipelined":
+        raise UsageError(f"{solver_of(second)} is blocking; name a pipelined solver's runs last.")
+    ours, theirs = (configuration(each.runs[0]) for each in (first, second))
+    unlike = [name for name in apart([ours, theirs]) if name not in MAY_DIFFER]
+    if unlike:
+        name = unlike[0]
+        raise UsageError(
+            f"The runs do not compare: {name} is {ours.get(name, 'none')} for {solver_of(first)} "
+            f"and {theirs.get(name, 'none')} for {solver_of(second)}."
+        )
+
+
+def reasons(ours: Sequence[Replayed], theirs: Sequence[Replayed]) -> Iterator[str]:
+    """Yield what the two solvers spend their time on, along their critical paths."""
+    blocking, pipelined = (each[0].run.header.solver for each in (ours, theirs))
+    parts = []
+    for replays in (ours, theirs):
+        shares = [of_path(each.result.recorded) for each in replays]
+        parts.append({name: float(np.median([one[name] for one in shares])) for name in shares[0]})
+    work = [np.median([work_s(each.run) for each in replays]) for replays in (ours, theirs)]
+    if work[0] > 0.0:
+        yield (
+            f"An iteration of {pipelined} has {work[1] / work[0]:.2f} times the local work of one "
+            f"of {blocking} (mean of the ranks)."
+        )
+    words = ", ".join(
+        f"{name} {percent(parts[0][name])} and {percent(parts[1][name])}" for name in parts[0]
+    )
+    yield f"Of their critical paths ({blocking} and {pipelined}): {words}."
+
+
+def work_s(run: Run) -> float:
+    """Return the local work of an iteration, the mean of the ranks, in seconds."""
+    total = sum(float(run.work_in(rows).sum()) for rows in run.blocks())
+    return total / run.columns / run.header.iterations

@@ -1,0 +1,140 @@
+"""``hindmost advise``: whether a pipelined solver pays off, against times that are known."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.conftest import LOCAL, run_values
+
+from hindmost.cli import main
+from hindmost.errors import UsageError
+from hindmost.harness.runfile.contents import Header
+from hindmost.harness.runfile.writer import write_whole
+from hindmost.models.events import EventKind
+
+BODIES, RANKS = 200, 3
+EXTRA = 1.2
+"""Local work of an iteration of the pipelined solver, over that of the blocking one."""
+
+
+def blocking(folder: Path, header: Header, seed: int = 1) -> Path:
+    """Write a run whose reductions cost 3 us."""
+    values = run_values(iterations=BODIES, ranks=RANKS, restart=20, seed=seed)
+    return write_whole(folder, header, values)
+
+
+def pipelined(folder: Path, header: Header, seed: int = 1, **changed: Any) -> Path:
+    """Write a run whose ranks post a reduction and complete it after half of the next body."""
+    values = run_values(iterations=BODIES, ranks=RANKS, restart=20, seed=seed)
+    work = np.repeat(EXTRA * np.random.default_rng(seed).uniform(50e-6, 60e-6, (BODIES, 1)), 3, 1)
+    before = np.repeat(0.5 * work[:, :, None], 2, axis=2)
+    inside = np.full((BODIES, RANKS, 2), 1e-7)
+    duration = work + 2e-7
+    gaps = np.zeros((BODIES, RANKS))
+    gaps[20::20] = 20e-6
+    phases = np.zeros_like(np.asarray(values["phase_duration"]))
+    phases[:, :, LOCAL] = duration
+    return write_whole(
+        folder,
+        replace(header, solver="pgmres", synchronisation="pipelined", lag=1, **changed),
+        {
+            **values,
+            "duration": duration,
+            "start": 10e-6 + np.cumsum(duration, axis=0) - duration + np.cumsum(gaps, axis=0),
+            "phase_duration": phases,
+            "solve_time": 20e-6 + duration.sum(axis=0) + gaps.sum(axis=0),
+            "event_kind": np.tile(
+                np.array([EventKind.COMPLETE, EventKind.POST], np.uint8), (BODIES, 1)
+            ),
+            "event_work": before.astype(np.float32),
+            "event_duration": inside.astype(np.float32),
+        },
+    )
+
+
+@pytest.fixture(name="header")
+def long_header(header: Header) -> Header:
+    """Return the header of as many iterations."""
+    return replace(header, iterations=BODIES, restart=20)
+
+
+@pytest.fixture
+def folders(tmp_path: Path, header: Header) -> tuple[Path, Path]:
+    """Return folders of three repeats of each solver."""
+    found = tmp_path / "blocking", tmp_path / "pipelined"
+    for folder, write in zip(found, (blocking, pipelined), strict=True):
+        folder.mkdir()
+        for seed in range(3):
+            write(folder, header, seed)
+    return found
+
+
+def advice(capsys: pytest.CaptureFixture[str], *words: object) -> dict[str, Any]:
+    assert main(["advise", *map(str, words), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["version"] == 1
+    return dict(document["advice"])
+
+
+def test_extra_work_does_not_pay_off_until_latency_hides_behind_it(
+    folders: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = advice(capsys, *folders, "--latency", "+1us,+100us")
+    assert found["recorded"]["verdict"] == "does not pay off"
+    # 66 us of work against the slowest of three ranks (57.5 us on average) and 3 us.
+    assert found["recorded"]["ratio"] == pytest.approx(66.2 / 60.5, rel=0.02)
+    low, high = found["recorded"]["ratio_interval"]
+    assert low < found["recorded"]["ratio"] < high
+    little, much = found["changes"]
+    assert little["verdict"] == "does not pay off"
+    # Reductions of 2 messages: 200 us more, of which the pipelined solver hides half a body. The
+    # first of 20 bodies of a cycle has nothing to complete.
+    assert much["verdict"] == "pays off"
+    assert much["blocking_s"] == pytest.approx(261e-6, rel=0.02)
+    assert much["pipelined_interval_s"][0] == pytest.approx((19 * 233e-6 + 66e-6) / 20, rel=0.02)
+    assert found["answer"].splitlines()[1].startswith("With latency +100 us, pgmres pays off: ")
+    more = re.search(r"An iteration of pgmres has (1\.\d\d) times the local", found["answer"])
+    assert more
+    assert float(more[1]) == pytest.approx(EXTRA, rel=0.02)
+
+
+def test_the_answer_is_the_first_sentence(
+    folders: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["advise", *map(str, folders)]) == 0
+    printed = capsys.readouterr().out
+    first = "pgmres does not pay off on this machine and 3 ranks: an iteration takes 1."
+    assert printed.startswith(first)
+    assert main(["advise", str(folders[0]), "--against", str(folders[1]), "--speed", "x2"]) == 0
+    assert "None of the changes below changes this." in capsys.readouterr().out
+
+
+def test_few_repeats_are_said(
+    tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ours, theirs = blocking(tmp_path, header), pipelined(tmp_path, header)
+    found = advice(capsys, ours, theirs)
+    assert "record 3 repeats of each solver (now: gmres 1, pgmres 1)" in found["answer"]
+
+
+def test_runs_that_do_not_compare_are_refused(
+    folders: tuple[Path, Path], tmp_path: Path, header: Header
+) -> None:
+    ours, theirs = map(str, folders)
+    with pytest.raises(UsageError, match="gmres is blocking; name a pipelined"):
+        main(["advise", ours, ours])
+    with pytest.raises(UsageError, match="pgmres is pipelined; name a blocking"):
+        main(["advise", theirs, ours])
+    with pytest.raises(UsageError, match="name two"):
+        main(["advise", ours])
+    other = pipelined(tmp_path, header, workload="diagonal")
+    with pytest.raises(UsageError, match="workload is laplacian-1d for gmres and diagonal for"):
+        main(["advise", ours, str(other)])
+    with pytest.raises(UsageError, match="first argument has 2 configurations"):
+        main(["advise", ours, str(other), "--against", theirs])

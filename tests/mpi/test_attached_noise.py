@@ -1,0 +1,65 @@
+"""Noise that is injected into attached programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.conftest import Ranks
+from tests.programs.attaching import ATTACH, close_books, compiled, shared_petsc
+
+import hindmost
+from hindmost.harness.recorder.injection import planned_ns, read_law
+from hindmost.harness.runfile.reader import Run
+
+pytestmark = pytest.mark.mpi
+LAW = "exponential:mean=20us,ranks=1"
+
+
+def check_noise(run: Run, law: str) -> None:
+    assert run.header.spec["injected"] == law
+    assert run.header.spec["seed"] == 3
+    assert run.phases[-1] == "injected"
+    injected = run.variable("injected")
+    np.testing.assert_allclose(run.phase("injected"), injected, rtol=1e-6)
+    assert not injected[:, 0].any()
+    run.verify()
+    close_books(run)
+
+
+@pytest.mark.parametrize("marks", ["header", "none"])
+def test_a_loop_has_a_detour_in_every_iteration(marks: str, ranks: Ranks, tmp_path: Path) -> None:
+    loop = compiled(tmp_path, "loop", f"-I{ATTACH}")
+    at = ("--iterate-at", "MPI_Allreduce:2") if marks == "none" else ()
+    words = ("--out", "runs", "--inject", LAW, "--seed", "3", *at, "--", loop, marks)
+    done = ranks(2, "attach", *words)
+    assert done.returncode == 0, done.stderr
+    (path,) = (tmp_path / "runs").glob("*")
+    run = hindmost.open(path)
+    check_noise(run, LAW)
+    planned_s = 1e-9 * planned_ns(read_law(LAW).of_rank(1, seed=3, repeat=0), run.bodies)
+    assert (run.variable("injected")[:, 1] >= planned_s - 2e-9).all()
+    assert not run.variable("injected_outside").any()
+
+
+def test_solves_do_not_repeat_their_detours(ranks: Ranks, tmp_path: Path) -> None:
+    petsc = shared_petsc()
+    solves = compiled(tmp_path, "solves", petsc, f"-Wl,-rpath,{petsc.parent}")
+    words = ("--out", "runs", "--inject", LAW, "--seed", "3", "--only", "ice", "--", solves)
+    done = ranks(2, "attach", *words)
+    assert done.returncode == 0, done.stderr
+    (path,) = (tmp_path / "runs").glob("*")
+    run = hindmost.open(path)
+    check_noise(run, LAW)
+    taken_s = run.variable("injected")[:, 1]
+    planned_s = 1e-9 * planned_ns(read_law(LAW).of_rank(1, seed=3, repeat=0), run.bodies)
+    assert len(np.unique(run.variable("solve"))) == 2
+    assert (taken_s >= planned_s - 2e-9).all()  # the points of the second solve count on
+
+
+def test_a_rank_that_does_not_exist_is_refused(ranks: Ranks, tmp_path: Path) -> None:
+    words = ("--inject", "exponential:mean=1us,ranks=2", "--", "true")
+    done = ranks(2, "attach", "--out", "runs", *words)
+    assert done.returncode == 2
+    assert "there is no rank 2; the run has ranks 0 to 1" in done.stderr
