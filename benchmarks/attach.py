@@ -36,7 +36,7 @@ SOURCES = Path(__file__).with_name("peers")
 SECONDS = 25.0
 """For each case."""
 LEAST_PAIRS = 4
-UNKNOWNS, ITERATIONS, SOLVES = 2500, 1000, 8
+UNKNOWNS, ITERATIONS, SOLVES = 1000, 1500, 8
 """Of a rank; of a solve; of a process."""
 LOOPS, CALLS, ROUNDS = 5000, 10, 12
 """Iterations of a loop, calls of an iteration, loops of a process."""

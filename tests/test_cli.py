@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from hindmost.cli import main
+from hindmost import cli
+from hindmost.cli import VERBS, main, parser_of, split_petsc_options
 from hindmost.errors import UsageError
 
 
@@ -29,3 +32,15 @@ def test_unknown_words_are_named_with_the_verb(words: str, said: str) -> None:
     with pytest.raises(UsageError) as caught:
         main(words.split())
     assert str(caught.value) == said
+
+
+def test_the_command_alone_says_what_to_type_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(cli, "write_text", said.append)
+    assert main([]) == 2
+    typed = re.findall(r"^ +(?:mpiexec -n \d )?hindmost (.+?)(?:   .*)?$", said[0], re.MULTILINE)
+    assert len(typed) == 8
+    for line in typed:
+        words, _ = split_petsc_options(line.split())
+        parser, _, rest = parser_of(words)
+        assert parser.parse_args(rest).verb in VERBS

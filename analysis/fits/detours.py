@@ -18,10 +18,13 @@ from hindmost.analysis.show.table import RIGHT, Column, Table
 from hindmost.errors import DataError
 from hindmost.harness.runfile.bodies import INJECTED, BodyKind
 from hindmost.harness.runfile.reader import Run
+from hindmost.models.adaptive.machine import SystemNoise
 from hindmost.models.noise.detours import LEAST_ITERATIONS, RankDetours, find_detours
 from hindmost.text import counted, percent, seconds
 
 JSON_VERSION = 1
+MORE_THAN_PROBED = 2.0
+"""Factor over the probe's share from which a run lost more than the idle machine explains."""
 MOST_RANKS = 32
 """Ranks that are looked at, evenly spread; each takes about a second."""
 LIMITS = (
@@ -255,6 +258,26 @@ def listed(numbers: Iterable[int]) -> str:
     return ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in ranges)
 
 
-def detours_json(found: Sequence[RunDetours]) -> dict[str, Any]:
+def against_probe(found: RunDetours, probed: SystemNoise) -> str:
+    """Compare the noise of a run with that of the idle machine, in a sentence or two.
+
+    The probe also sees detours that are too short for a run; so rates are compared by their share
+    of the time.
+    """
+    most = max(each.detours.share for each in found.ranks)
+    longest = f", the longest {seconds(probed.detour_quantiles_s[-1])}"
+    known = (
+        f"The probe of the machine found {probed.detours_per_s:.3g} detours per second and rank"
+        f"{longest if probed.detour_quantiles_s else ''}: {percent(probed.share, 2)} of the time."
+    )
+    if most > MORE_THAN_PROBED * probed.share:
+        return (
+            f"{known} The run lost up to {percent(most, 2)}: more than the idle machine explains."
+        )
+    return f"{known} The run lost up to {percent(most, 2)}, which the idle machine explains."
+
+
+def detours_json(found: Sequence[RunDetours], probed: SystemNoise | None = None) -> dict[str, Any]:
     """Return the answer of ``hindmost noise --json``."""
-    return {"version": JSON_VERSION, "runs": [each.to_json() for each in found]}
+    known = {} if probed is None else {"probe": asdict(probed)}
+    return {"version": JSON_VERSION, **known, "runs": [each.to_json() for each in found]}

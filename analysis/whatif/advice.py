@@ -170,7 +170,7 @@ class Advice:
         if self.recorded.verdict is Verdict.OPEN:
             say = f"These runs do not decide whether {pipelined} pays off"
         if self.broken:
-            say = f"The runs have errors (see below). If they hold, {say[0].lower()}{say[1:]}"
+            say = f"The runs have errors (see below). At face value, {say[0].lower()}{say[1:]}"
         yield f"{say}: an iteration takes {self.recorded.words} times as long as one of {blocking}."
         unlike = [each for each in self.changed if each.verdict is not self.recorded.verdict]
         if unlike:
@@ -336,10 +336,11 @@ def reasons(ours: Sequence[Replayed], theirs: Sequence[Replayed]) -> Iterator[st
         shares = [of_path(each.result.recorded) for each in replays]
         parts.append({name: float(np.median([one[name] for one in shares])) for name in shares[0]})
     work = [np.median([work_s(each.run) for each in replays]) for replays in (ours, theirs)]
-    yield (
-        f"An iteration of {pipelined} has {work[1] / work[0]:.2f} times the local work of one of "
-        f"{blocking} (mean of the ranks)."
-    )
+    if work[0] > 0.0:
+        yield (
+            f"An iteration of {pipelined} has {work[1] / work[0]:.2f} times the local work of one "
+            f"of {blocking} (mean of the ranks)."
+        )
     words = ", ".join(
         f"{name} {percent(parts[0][name])} and {percent(parts[1][name])}" for name in parts[0]
     )

@@ -86,13 +86,16 @@ def convert_last(process: Recorded, out: Path) -> int:
     int
         Exit status; 0 if another rank is to convert it, or has done so.
     """
+    advice = (
+        "ended without MPI_Finalize. If no run file of it is written now: "
+        f"hindmost attach --convert {shell_word(out)}"
+    )
     if process.rank == 0:
-        warn(
-            "The program ended without MPI_Finalize. If no run file of it is written now: "
-            f"hindmost attach --convert {shell_word(out)}"
-        )
+        warn(f"The program {advice}")
     with undisturbed():
         if not wait_for_all(process.folder):
+            if process.rank:  # the launcher may kill rank 0 before it can say so
+                warn(f"Rank {process.rank} of the program {advice}")
             return 0
         with turn(process.folder):
             return convert_and_report(process.folder, out) if is_left(process.folder) else 0

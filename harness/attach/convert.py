@@ -158,8 +158,12 @@ def tell_unused(program: RawProgram, report: Report) -> None:
     ends = [raw.end for raw in program.ranks.values() if raw.end is not None]
     unused = max((end.marks_in_solves for end in ends), default=0)
     if unused:
-        chosen = program.first.program.chooses_solves
-        why = "--only, --every and --most choose solves" if chosen else "they lie inside solves"
+        said = program.first.program
+        why = "they lie inside solves"
+        if said.chooses_solves:
+            why = "--only, --every and --most choose solves"
+        if said.mark_call:
+            why = "--iterate-at says where iterations end"
         report(f"{program.folder.name}: {counted(unused, 'mark')} of iterations not kept: {why}")
 
 

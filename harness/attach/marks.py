@@ -153,8 +153,8 @@ def calls_of(raw: RawRank) -> dict[str, int]:
     if raw.end is None:
         return {}
     some = raw.end.calls_of_some
-    left = {name: count - some.get(name, 0) for name, count in raw.end.calls.items()}
-    return {name: count for name, count in left.items() if count > 0}
+    made = {name: raw.end.calls.get(name, 0) - some.get(name, 0) for name in raw.program.call_names}
+    return {name: count for name, count in made.items() if count > 0}
 
 
 def why_different(program: RawProgram, group: Sequence[Matched]) -> str:

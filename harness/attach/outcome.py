@@ -113,9 +113,9 @@ def problem(found: Outcome, program: str) -> str:
         return f"Nothing was recorded of {program}: {found.failed}. Choose another --out."
     if not found.loaded:
         return (
-            f"Nothing was recorded: {program} did not load the recorder. It is statically linked, "
-            "or runs with other rights (setuid). Link it dynamically, or link the recorder into "
-            "it: hindmost attach --print-link."
+            f"Nothing was recorded: {program} did not load the recorder. It is statically linked: "
+            "link it dynamically, or link the recorder into it (hindmost attach --print-link). Or "
+            "it runs with other rights (setuid): such programs cannot be recorded."
         )
     if not found.processes:
         return (

@@ -7,9 +7,12 @@ import socket
 from pathlib import Path
 
 from hindmost.errors import DataError
+from hindmost.files import read_text
 from hindmost.harness.attach.convert import convert, readable
 from hindmost.harness.attach.folder import Report, why_unusable
 from hindmost.harness.attach.raw import SUFFIX, RawProgram
+
+ENDED_STATES = ("Z", "X", "x")
 
 
 def raw_folders(folder: Path) -> list[Path]:
@@ -23,12 +26,18 @@ def runs_still(program: RawProgram) -> bool:
     """Tell whether a process of a program that has not finished runs on this machine."""
     here = socket.gethostname()
     return not program.finished and any(
-        raw.end is None
-        and raw.program.host == here
-        and raw.program.pid > 0
-        and Path(f"/proc/{raw.program.pid}").exists()
+        raw.end is None and raw.program.host == here and is_alive(raw.program.pid)
         for raw in program.ranks.values()
     )
+
+
+def is_alive(pid: int) -> bool:
+    """Tell whether a process runs; one that has ended may wait for its parent."""
+    try:
+        state = read_text(f"/proc/{pid}/stat", errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return False
+    return bool(state) and state[0] not in ENDED_STATES
 
 
 def convert_finished(folder: Path, report: Report) -> list[Path]:

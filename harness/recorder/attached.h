@@ -243,7 +243,7 @@ static int other_records(void) { return dlsym(RTLD_DEFAULT, "hindmost_linked") !
 #endif
 
 __attribute__((constructor)) static void attach_to_process(void) {
-  const char *settings = getenv("HINDMOST_ATTACH");
+  const char *settings = secure_getenv("HINDMOST_ATTACH");
   if (!settings || !read_settings(settings)) return;
   if (other_records()) {
     find_bindings();

@@ -98,7 +98,7 @@ static void write_due_part(int64_t end_ns) {
 /* The end of an iteration, and the begin of the next. */
 void hindmost_iteration(void) {
   if (!own_thread()) return;
-  if (solve.ksp || marking_call == FIND_CALL || (attached.chooses_solves && petsc.connected && !loop.open)) {
+  if (solve.ksp || marking_call != NO_CALL || (attached.chooses_solves && petsc.connected && !loop.open)) {
     attached.lost_marks++;
     return;
   }
@@ -157,15 +157,12 @@ static void end_loop(int complete) {
 }
 
 void hindmost_loop_end(void) {
-  if (own_thread() && marking_call != FIND_CALL) end_loop(1);
+  if (own_thread() && marking_call == NO_CALL) end_loop(1);
 }
 
 /* After a call that was recorded: whether it is the one at which iterations end. */
 static void mark_at_call(int64_t end_ns) {
   static int64_t seen;
   if (attached.ended || solve.ksp || seen++ % marking_nth) return;
-  if (loop.open)
-    loop_mark(end_ns);
-  else
-    hindmost_iteration();
+  if (loop.open || own_thread()) loop_mark(end_ns);
 }

@@ -1,4 +1,8 @@
-"""Recorded noise to inject: the detours of ``hindmost probe noise``."""
+"""Recorded noise to inject: the detours of ``hindmost probe noise``, or a text of two columns.
+
+The text is what LogGOPSim reads: a line for each detour, with its start and its duration in whole
+nanoseconds. Lines that begin with ``#`` are comments.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +21,7 @@ from hindmost.text import percent, seconds
 
 DIGITS = 8
 MOST_NS = 10**15
+LEAST_ROWS = 2
 STARTS, LENGTHS = "detour_start_ns", "detour_length_ns"
 
 
@@ -45,7 +50,7 @@ class NoiseTrace:
 
 
 def read_trace(path: Path, option: str) -> NoiseTrace:
-    """Read the detours of a file that ``hindmost probe noise`` wrote.
+    """Read the detours of a file that ``hindmost probe noise`` wrote, or of a text of columns.
 
     Parameters
     ----------
@@ -60,9 +65,12 @@ def read_trace(path: Path, option: str) -> NoiseTrace:
     about = f"{option} trace:{path}"
     try:
         text = read_text(path)
-        document = parse_json(text)
+        is_json = text.lstrip().startswith(("{", "["))
+        document: Any = parse_json(text) if is_json else None
     except (OSError, ValueError) as error:
         raise DataError(f"{about}: the trace cannot be read: {error}.") from error
+    if not is_json:
+        return trace_of(path, (columns_of(text, about),))
     try:
         every = document["samples"]["noise"]["ranks"]
         found = [each for each in every if isinstance(each, dict) and STARTS in each]
@@ -71,9 +79,50 @@ def read_trace(path: Path, option: str) -> NoiseTrace:
     if not found:
         raise DataError(
             f"{about}: the file has no recorded detours; 'hindmost probe noise --out {path.name}' "
-            "records them."
+            "records them. Or write a line for each: its start and its duration in nanoseconds."
         )
-    ranks = tuple(detours_of(each, f"{about}: rank {number}") for number, each in enumerate(found))
+    return trace_of(
+        path,
+        tuple(detours_of(each, f"{about}: rank {number}") for number, each in enumerate(found)),
+    )
+
+
+def columns_of(text: str, about: str) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    """Return the detours of a text of two columns; raise a DataError if they cannot be.
+
+    The trace is taken to end a mean gap after its last detour.
+    """
+    rows = []
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.split()
+        if not words or words[0].startswith("#"):
+            continue
+        if len(words) != 2 or not all(
+            word.isascii() and word.isdigit() and len(word) < 16 for word in words
+        ):
+            raise DataError(
+                f"{about}: line {number} is '{line[:40]}'; write the start and the duration of a "
+                "detour in whole nanoseconds."
+            )
+        rows.append((int(words[0]), int(words[1])))
+    if len(rows) < LEAST_ROWS:
+        raise DataError(f"{about}: it has fewer than {LEAST_ROWS} detours.")
+    start, length = np.array(rows, np.int64).T
+    start = np.ascontiguousarray(start - start[0])
+    length = np.ascontiguousarray(length)
+    if (start[1:] < start[:-1] + length[:-1]).any():
+        raise DataError(
+            f"{about}: a detour begins before the one above it has ended: are starts and durations "
+            "both in nanoseconds?"
+        )
+    gap = int((int(start[-1]) - int(length[:-1].sum())) // (start.size - 1))
+    return start, length, int(start[-1] + length[-1]) + max(gap, 1)
+
+
+def trace_of(
+    path: Path, ranks: tuple[tuple[NDArray[np.int64], NDArray[np.int64], int], ...]
+) -> NoiseTrace:
+    """Return a trace with the digest of its detours."""
     sealed = hashlib.sha256()
     for start, length, span_ns in ranks:
         sealed.update(start.tobytes() + length.tobytes() + span_ns.to_bytes(8, "little"))

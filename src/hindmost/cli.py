@@ -54,6 +54,24 @@ BRANCHES = {
 }
 """Modules of verbs of two words."""
 
+START = """\
+hindmost finds where parallel iterations lose time: on every rank, in every iteration.
+
+  hindmost doctor                                       what this machine has, and what is missing
+  mpiexec -n 4 hindmost attach --out runs -- ./app      record your program, as it is
+  hindmost show runs                                    where its time goes, and who is slow
+  hindmost check runs                                   whether the data support conclusions
+  hindmost report runs --out report.html                all of it on one page
+
+Results that you have already:
+
+  hindmost scale experiment.txt                         how kernels grow
+  hindmost history nightly/                             what changed, and when
+  hindmost compare before/ after/                       how much faster or slower
+
+'hindmost --help' lists all verbs, 'hindmost VERB --help' has examples of one.
+"""
+"""What the command says to somebody who types nothing else."""
 EXAMPLES = """\
 examples:
   mpiexec -n 2 hindmost run laplacian-1d --unknowns 100000 --solver gmres --solver pgmres \\
@@ -143,7 +161,7 @@ def main(words: Sequence[str] | None = None) -> int:
         write_text(completion_script(arguments.completion, known))
         return 0
     if verb is None:
-        parser.print_help()
+        write_text(START)
         return 2
     if petsc_options and arguments.verb not in ("run", "attach"):
         raise UsageError("What follows '--' is for 'run' and 'attach' only; remove it.")

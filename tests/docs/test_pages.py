@@ -59,6 +59,7 @@ def test_files_that_are_named_are_there(page: Path) -> None:
 def test_every_page_is_in_the_contents() -> None:
     contents = (ROOT / "docs/index.md").read_text()
     contents += (ROOT / "docs/extending.md").read_text()
+    contents += (ROOT / "docs/decisions.md").read_text()
     named = set(re.findall(r"^([\w/-]+)$", contents, re.MULTILINE))
     pages = {str(page.relative_to(ROOT / "docs"))[:-3] for page in PAGES[2:]}
     assert pages - named == {"index"}

@@ -135,6 +135,36 @@ def test_a_file_that_is_no_trace_is_named(tmp_path: Path) -> None:
         read_law(f"trace:{tmp_path / 'missing.json'}")
 
 
+def test_a_text_of_two_columns_is_a_trace(tmp_path: Path) -> None:
+    path = tmp_path / "noise.txt"
+    path.write_text("# start duration\n1000000\t1000\n1400000\t2000\n\n1801000 3000\n")
+    injection = read_law(f"trace:{path}").of_rank(7, seed=0, repeat=0)
+    assert injection.start_ns.tolist() == [0, 400_000, 801_000]
+    assert injection.each_ns.tolist() == [1000, 2000, 3000]
+    assert injection.span_ns == 804_000 + 399_000
+    assert injection.start_ns.flags.c_contiguous
+    assert injection.each_ns.flags.c_contiguous
+
+
+WRONG_TEXTS = {
+    "1 2\n3 4 5\n": "line 2 is '3 4 5'",
+    "0.001 0.0001\n0.002 0.0001\n": "in whole nanoseconds",
+    "1 5000\n401 6000\n": "both in nanoseconds",
+    "1000 10\n": "fewer than 2 detours",
+    "": "fewer than 2 detours",
+    "9 1\n5 1\n": "begins before the one above it",
+}
+
+
+@pytest.mark.parametrize("text", WRONG_TEXTS)
+def test_a_text_that_is_no_trace_is_named(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "noise.txt"
+    path.write_text(text)
+    with pytest.raises(DataError) as raised:
+        read_law(f"trace:{path}")
+    assert WRONG_TEXTS[text] in str(raised.value)
+
+
 def test_times_are_written_exactly() -> None:
     assert [exact_time(ns) for ns in (1, 1500, 2_000_000, 3_000_000_000)] == [
         "1ns", "1500ns", "2ms", "3s",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +57,25 @@ def test_a_program_with_the_recorder_in_it(linked: list[str], tmp_path: Path) ->
         close_books(run)
     bare = subprocess.run([program, "header"], capture_output=True, text=True, check=True)
     assert bare.stderr == ""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives a program other rights")
+def test_a_program_with_other_rights_does_not_follow_the_environment(linked: list[str]) -> None:
+    # Not in tmp_path: the other user could not read it.
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        program = compiled(folder, "loop", f"-I{ATTACH}", *linked)
+        printed = alone("--print-env", "--out", "runs", folder=folder)
+        for path, mode in ((folder, 0o755), (folder / "runs", 0o777)):
+            path.chmod(mode)
+        for settings in (folder / "runs").iterdir():
+            settings.chmod(0o644)
+        command = ["sh", "-ec", f"{printed.stdout}\n{program} header"]
+        for mode, recordings in ((0o755, 1), (0o4755, 1)):  # none by the second
+            os.chown(program, 65534, -1)
+            program.chmod(mode)
+            subprocess.run(command, check=True, cwd=folder, timeout=60, capture_output=True)
+            assert len(list((folder / "runs").glob("*.raw"))) == recordings
 
 
 def test_a_petsc_program_with_the_recorder_in_it(linked: list[str], tmp_path: Path) -> None:

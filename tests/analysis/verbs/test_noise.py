@@ -12,11 +12,12 @@ import pytest
 from tests.conftest import LOCAL
 
 from hindmost.cli import main
-from hindmost.errors import DataError
+from hindmost.errors import DataError, UsageError
 from hindmost.harness.recorder.injection import planned_ns, read_law
 from hindmost.harness.runfile.bodies import INJECTED, PHASES
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
+from hindmost.models.adaptive.machine import Machine
 
 BODIES, RANKS = 1500, 3
 LAW = "exponential:mean=30us,probability=0.2,ranks=1-2"
@@ -24,6 +25,7 @@ LAW = "exponential:mean=30us,probability=0.2,ranks=1-2"
 
 def disturbed(folder: Path, header: Header, law: str = LAW, *, named: bool = True) -> Path:
     """Write a run of ranks that meet in every iteration, with planned detours."""
+    folder.mkdir(exist_ok=True)
     random = np.random.default_rng(4)
     injection = read_law(law)
     injected = 1e-9 * np.stack(
@@ -107,6 +109,43 @@ def test_it_says_which_ranks_and_what_it_cannot_know(
     assert "Times do not tell the cause" in said
     assert f"injected noise {LAW}" in said
     assert "noise was injected" in said
+
+
+def machine_file(folder: Path, noise: dict[str, Any] | None) -> Path:
+    machine = Machine(name="vm", ranks_per_node=2)
+    path = folder / "machine.json"
+    path.write_text(json.dumps({**machine.to_json(), "noise": noise}))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [(0.001, "more than the idle machine explains"), (0.2, "which the idle machine explains")],
+)
+def test_the_probe_of_the_machine_stands_beside_it(
+    share: float,
+    said: str,
+    tmp_path: Path,
+    header: Header,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    noise = {
+        "detours_per_s": 120.0,
+        "share": share,
+        "detour_quantiles_s": [1e-6, 2e-6, 3e-6, 4e-3],
+    }
+    machine = machine_file(tmp_path, noise)
+    run = disturbed(tmp_path / "runs", header)
+    assert main(["noise", str(run), "--machine", str(machine)]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "found 120 detours per second and rank, the longest 4.00 ms" in shown
+    assert said in shown
+
+
+def test_a_machine_without_a_probe_of_noise_is_named(tmp_path: Path, header: Header) -> None:
+    run = disturbed(tmp_path / "runs", header)
+    with pytest.raises(UsageError, match="noise was not probed; 'hindmost probe noise"):
+        main(["noise", str(run), "--machine", str(machine_file(tmp_path, None))])
 
 
 def test_too_few_iterations_are_named(run_file: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.conftest import alone_values, run_values
+from tests.conftest import LOCAL, alone_values, run_values
 
 from hindmost.analysis.whatif.options import Named, changes_of
 from hindmost.cli import main
@@ -55,7 +55,7 @@ def with_halos(tmp_path: Path, header: Header) -> Path:
     gaps = np.zeros((200, RANKS))
     gaps[20::20] = 20e-6
     phases = np.zeros_like(np.asarray(values["phase_duration"]))
-    phases[:, :, 0] = duration
+    phases[:, :, LOCAL] = duration
     changed = {
         **values,
         "duration": duration,
@@ -164,7 +164,7 @@ def test_a_machine_file_must_have_the_network_that_is_asked_for(
         (["--latency", "twice"], "--latency twice: write a factor"),
         (["--latency", "x-2"], "latency of x-2"),
         (["--latency", "+5"], "'5' is not a time"),
-        (["--latency", "1e999"], "finite"),
+        (["--latency", "1e999"], "latency of xinf; factors are 0, or 1e-06"),
         (["--latency", "1,"], "--latency 1,: a value is missing"),
         (["--bandwidth", "0"], "bandwidth of x0"),
         (["--bandwidth", "2"], "omit --bandwidth"),

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.harness.attach.raw_files import (
+    CALLS,
     PART,
     PART_RECORDS,
     US,
@@ -23,7 +24,9 @@ from hindmost.harness.attach.raw import RawProgram, read_program
 
 def program(folder: Path, *ends: dict[str, Any], **said: Any) -> RawProgram:
     """Return a program of two ranks without sections."""
-    for each, facts in zip(two_ranks(**said), ends * (2 // len(ends)), strict=True):
+    more = ("MPI_Bcast", "MPI_Barrier", "MPI_Comm_dup")
+    names = {"call_names": [*CALLS, *more], "call_classes": [*CALLS.values(), *["meets"] * 3]}
+    for each, facts in zip(two_ranks(**{**names, **said}), ends * (2 // len(ends)), strict=True):
         each.end(**{"solves_seen": 0, **facts}).write(folder / "app-0.raw")
     return read_program(folder / "app-0.raw")
 

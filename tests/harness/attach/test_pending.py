@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,14 @@ def test_a_running_program_is_never_converted(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="still running"):
         convert_all(tmp_path, tmp_path)
     assert raw.exists()
+
+
+def test_a_process_that_has_ended_does_not_run(tmp_path: Path) -> None:
+    child = subprocess.Popen(["true"])
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # it is a zombie until it is waited for
+    left_by(tmp_path / "app-0.raw", finished=False, pid=child.pid, host=socket.gethostname())
+    assert len(convert_all(tmp_path, tmp_path)) == 1
+    child.wait()
 
 
 def test_one_process_converts_at_a_time(tmp_path: Path) -> None:
