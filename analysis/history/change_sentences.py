@@ -71,7 +71,7 @@ def details_of(finding: SeriesChange) -> Iterator[str]:
     if note is not None:
         yield f"acknowledged: {note.reason}"
     elif judged.is_worse(change) and judged.is_undone(change):
-        yield "has recovered by half or more since"
+        yield "has recovered since"
     elif judged.is_worse(change) and not change.confirmed:
         yield f"not confirmed yet: found on {change.seen} of {change.needed} consecutive nights"
     yield from worse_within(finding)

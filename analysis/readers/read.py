@@ -177,10 +177,20 @@ def _read_each(
 ) -> None:
     """Read files, and remark on those that cannot be read if others can."""
     unreadable: list[DataError] = []
-    for each in files:
-        source = HistoryFile(
-            path=each.path, folder_machine=machine_of(each.path, each.root, several)
+    machines = [machine_of(each.path, each.root, several) for each in files]
+    below = [
+        each.path.parent
+        for each, name in zip(files, machines, strict=True)
+        if name and name == each.path.absolute().parent.name
+    ]
+    if below and not all(machines):
+        into.remarks.add(
+            "folders that name a machine",
+            f"{below[0]} is taken for the results of a machine {below[0].name!r}, as its name is "
+            "no date, while files outside it name no machine. If it is none, move its files.",
         )
+    for each, name in zip(files, machines, strict=True):
+        source = HistoryFile(path=each.path, folder_machine=name)
         try:
             # All of a file or nothing.
             found = list(each.format.read(source, into.remarks))

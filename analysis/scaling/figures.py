@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.analysis.scaling.foretelling import ForetoldPath
 from hindmost.analysis.scaling.kernel import KernelScaling
 from hindmost.analysis.scaling.study import LEVEL
 from hindmost.analysis.scaling.target import TargetScale
@@ -36,7 +37,10 @@ LONGEST_NAME = 80
 
 
 def draw_kernels(
-    kernels: Sequence[KernelScaling], target: TargetScale, out: Path
+    kernels: Sequence[KernelScaling],
+    target: TargetScale,
+    out: Path,
+    paths: Mapping[int, ForetoldPath],
 ) -> Iterator[Path]:
     """Draw each kernel into its own file, with its numbers in a CSV file; yield the files.
 
@@ -45,6 +49,8 @@ def draw_kernels(
     out : path
         A file, which the first kernel gets and the others with a number behind its name, or a
         folder, in which files are named after the kernels.
+    paths : mapping
+        By the position of a kernel, what is foretold of it.
 
     Raises
     ------
@@ -53,14 +59,14 @@ def draw_kernels(
     MissingError
         matplotlib is not installed.
     """
-    for kernel, file in zip(kernels, files_for(kernels, out), strict=True):
+    for number, (kernel, file) in enumerate(zip(kernels, files_for(kernels, out), strict=True)):
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UsageError(
                 f"--figure {file.parent} cannot be created: {error.strerror}."
             ) from error
-        chart = scaling_chart(kernel, target)
+        chart = scaling_chart(kernel, target, paths.get(number))
         with new_figure(HEIGHT_INCHES, WIDTH) as (canvas, axes):
             draw(chart, axes)
             yield save(canvas, file)
@@ -96,8 +102,12 @@ def files_for(kernels: Sequence[KernelScaling], out: Path) -> list[Path]:
     return files
 
 
-def scaling_chart(kernel: KernelScaling, target: TargetScale) -> Chart:
+def scaling_chart(
+    kernel: KernelScaling, target: TargetScale, path: ForetoldPath | None = None
+) -> Chart:
     """Make the chart of a kernel over its first parameter, up to the target.
+
+    The interval of the model ends where that of what is foretold begins.
 
     All other parameters stay at their largest measured value; only measurements there are drawn.
     """
@@ -127,9 +137,16 @@ def scaling_chart(kernel: KernelScaling, target: TargetScale) -> Chart:
     low = np.maximum(_broken([side[0] for side in sides]), 0.0)
     high = _broken([side[1] for side in sides])
     shown = np.concatenate([y, *predicted])
+    if path is not None:
+        beyond = x_model > measured[-1]
+        low[beyond], high[beyond] = np.nan, np.nan
+        shown = np.concatenate([shown, path.predicted])
     y_logarithmic = logarithmic and float(shown.min()) * LOGARITHMIC_FROM <= float(shown.max())
     y_logarithmic &= bool(shown.min() > 0.0)
-    limits = _limits(shown, low, high, logarithmic=y_logarithmic)
+    all_low, all_high = (
+        (low, high) if path is None else (np.append(low, path.low), np.append(high, path.high))
+    )
+    limits = _limits(shown, all_low, all_high, logarithmic=y_logarithmic)
     parts = [
         Series(
             name=_interval_name(values),
@@ -164,6 +181,17 @@ def scaling_chart(kernel: KernelScaling, target: TargetScale) -> Chart:
                 y=factor * whole,
             )
         )
+    if path is not None:
+        parts.append(
+            Series(
+                name=f"foretold, {percent(LEVEL, 0)}",
+                look="band",
+                x=path.at,
+                y=factor * path.high,
+                base=factor * path.low,
+            )
+        )
+        parts.append(Series(name="foretold", look="line", x=path.at, y=factor * path.predicted))
     parts.append(Series(name="measured", look="points", x=x, y=factor * y))
     fixed = zip(target.parameters[1:], others, strict=True)
     return Chart(

@@ -14,6 +14,8 @@ from hindmost.text import percent
 
 LEAST_NAMED = 0.1
 """Weight from which a source of a prediction is named."""
+PLACES = 9
+"""On the way from the last point to the target, both included, at which figures are foretold."""
 OF_MODEL = "the model"
 """Where predictions come from among the measured points, over several parameters, and with the
 method of Extra-P."""
@@ -78,6 +80,53 @@ class Predictions:
             return Source()
         forecast, row = found
         return Source(weights=tuple((str(name), share) for name, share in forecast.sources(row)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ForetoldPath:
+    """What is foretold of a kernel from its last point to the target.
+
+    Attributes
+    ----------
+    at, predicted, low, high : float64 array, shape (place,)
+        At the first place, the last point, all three are what was measured.
+    """
+
+    at: NDArray[np.float64]
+    predicted: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+
+def foretold_paths(
+    batches: Sequence[Batch], numbers: NDArray[np.intp], target: tuple[float, ...]
+) -> dict[int, ForetoldPath]:
+    """Foretell some kernels of a metric at several places on the way to the target."""
+    found: dict[int, ForetoldPath] = {}
+    first = 0
+    for batch in batches:
+        beyond = batch.beyond(target)
+        for number in numbers[(numbers >= first) & (numbers < first + len(batch.series))].tolist():
+            if beyond[number - first]:
+                last = float(batch.series[number - first].points[-1, 0])
+                value = float(batch.medians[number - first, batch.points == last][0])
+                ends = np.full((4, PLACES), value)
+                ends[0] = np.geomspace(last, target[0], PLACES)
+                found[number] = ForetoldPath(
+                    at=ends[0], predicted=ends[1], low=ends[2], high=ends[3]
+                )
+        first += len(batch.series)
+    places = sorted({float(place) for path in found.values() for place in path.at[1:]})
+    for place in places:
+        predictions = predict_all(batches, (place,))
+        for number, path in found.items():
+            foretold = predictions.foretold(number)
+            here = path.at == place
+            if foretold is not None and here.any():
+                forecast, row = foretold
+                path.predicted[here] = forecast.predicted[row]
+                path.low[here], path.high[here] = forecast.low[row], forecast.high[row]
+    return found
 
 
 def predict_all(batches: Sequence[Batch], at: tuple[float, ...]) -> Predictions:

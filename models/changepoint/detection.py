@@ -21,6 +21,8 @@ RECENT = 10.0
 """Days at the end of a series that its verdict covers (observations, if there are no times)."""
 RECOVERED = 0.5
 """A change or drift counts as undone once the level keeps this share of it, or less."""
+LASTING = 0.1
+"""It does not count as undone while the level differs from that before it by this share or more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,8 +103,17 @@ class Detection:
         return last.mean * math.sqrt(1.0 + self.trends[-1].effect)
 
     def is_undone(self, change: ChangePoint) -> bool:
-        """Tell whether the level has since recovered half of a change or more."""
-        return (self.level_now - change.before) / (change.after - change.before) <= RECOVERED
+        """Tell whether the level has since recovered from a change; see `has_recovered`."""
+        return self.has_recovered(change.before, change.after)
+
+    def has_recovered(self, before: float, after: float) -> bool:
+        """Tell whether the level has recovered half of a rise or fall, or more.
+
+        After a spike, half is not enough: the level must be near that before it.
+        """
+        kept = (self.level_now - before) / (after - before)
+        ratio = self.level_now / before
+        return kept <= 0.0 or (kept <= RECOVERED and max(ratio, 1.0 / ratio) < 1.0 + LASTING)
 
     def levels_of(self, trend: Trend) -> tuple[float, float]:
         """Return the levels at the first and the last observation of a drift."""
@@ -111,9 +122,8 @@ class Detection:
         return regime.mean / half, regime.mean * half
 
     def is_drift_undone(self, trend: Trend) -> bool:
-        """Tell whether the level has since recovered half of a drift or more."""
-        before, after = self.levels_of(trend)
-        return (self.level_now - before) / (after - before) <= RECOVERED
+        """Tell whether the level has since recovered from a drift; see `has_recovered`."""
+        return self.has_recovered(*self.levels_of(trend))
 
     def recent(self, last: float = RECENT) -> tuple[ChangePoint, ...]:
         """Return the changes of the last days (of the times, or observations), newest first."""

@@ -21,6 +21,8 @@ VERDICTS = (FAIL, WARN, PASS, UNKNOWN)
 """The worst first; "unknown" where nothing could be judged."""
 DRIFT = 0.05
 """A drift warns where the series is worse by more than this share, for certain."""
+SPIKE_DAYS = 10.0
+"""Days that a spike lasts at most, after which a lower level may still be a slowdown."""
 SILENT_DAYS = 60.0
 """Days without a result after which a series counts as given up; until then it went silent."""
 
@@ -90,12 +92,19 @@ class Verdicts:
         return self.verdict_on(change) != PASS
 
     def recent(self, since: float) -> tuple[ChangePoint, ...]:
-        """Return the changes after a time, the newest first."""
-        return tuple(
-            change
-            for change in reversed(self.detection.changes)
-            if self.times[change.index] > since
-        )
+        """Return the changes after a time, the newest first.
+
+        A slowdown that was mostly undone after it, soon after it began, but not to the level
+        before, belongs to them: without it, a spike would hide the slowdown that it leaves.
+        """
+        changes = self.detection.changes
+        first = sum(self.times[change.index] <= since for change in changes)
+        if 0 < first < len(changes):
+            before, after = changes[first - 1], changes[first]
+            soon = self.times[after.index] - self.times[before.index] <= SPIKE_DAYS * self.DAY
+            if soon and not self.is_worse(after) and self.is_open(before):
+                first -= 1
+        return tuple(reversed(changes[first:]))
 
     def open_before(self, since: float) -> tuple[ChangePoint, ...]:
         """Return the open changes up to a time, the newest first; none of a series given up."""
@@ -104,7 +113,9 @@ class Verdicts:
         return tuple(
             change
             for change in reversed(self.detection.changes)
-            if self.times[change.index] <= since and self.is_open(change)
+            if self.times[change.index] <= since
+            and self.is_open(change)
+            and change not in self.recent(since)
         )
 
     def is_suspected(self, since: float) -> bool:

@@ -279,6 +279,6 @@ LEARNT = Experience(
             ],
         ]
     ),
-    width=np.array([2.389, 0.378, 0.399, 0.223]),
+    width=np.array([1.855, 0.299, 0.202, 0.489]),
 )
 """A line for each regime, a column for each candidate."""

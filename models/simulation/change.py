@@ -16,6 +16,11 @@ from hindmost.text import counted
 
 Times = NDArray[np.float64]
 
+MOST = 1e6
+"""Of a factor; the least is its inverse."""
+LONGEST_S = 3600.0
+"""Of a latency that is added, and of detours in a body."""
+
 
 class Detours(Protocol):
     """A law of noise: at most one detour of each rank in each body."""
@@ -110,16 +115,23 @@ class Change:
             **{f"speed of rank {rank}": (each, False) for rank, each in self.speed.items()},
         }
         for name, (factor, zero) in factors.items():
-            if not (factor > 0.0 or (zero and factor == 0.0)) or not np.isfinite(factor):
-                least = "0 or more" if zero else "above 0"
-                raise UsageError(f"A {name} of x{factor:g}; factors are {least} and finite.")
-        if not 0.0 <= self.more_latency_s < np.inf:
+            if not (1.0 / MOST <= factor <= MOST or (zero and factor == 0.0)):
+                nothing = "0, or " if zero else ""
+                raise UsageError(
+                    f"A {name} of x{factor:g}; factors are {nothing}{1.0 / MOST:g} to {MOST:g}."
+                )
+        if not 0.0 <= self.more_latency_s <= LONGEST_S:
             raise UsageError(
-                f"{self.more_latency_s:g} s more latency; give a time of 0 or more, or a factor "
-                "below 1."
+                f"{self.more_latency_s:g} s more latency; give a time from 0 to {LONGEST_S:g} s, "
+                "or a factor below 1."
             )
         if self.detours is not None and not 0.0 <= self.detours.mean_s < np.inf:
             raise UsageError("This law of noise has no finite mean, so it predicts no time.")
+        if self.detours is not None and self.detours.mean_s > LONGEST_S:
+            raise UsageError(
+                f"This law of noise takes {self.detours.mean_s:g} s of an iteration; the most is "
+                f"{LONGEST_S:g} s."
+            )
         if self.depth is not None and self.depth < 1:
             raise UsageError(f"A pipeline of depth {self.depth}; its depth is 1 or more.")
 

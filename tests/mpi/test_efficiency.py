@@ -8,8 +8,11 @@ from tests.conftest import Ranks
 
 import hindmost
 from hindmost.analysis.runs.efficiency.of_run import efficiencies_of
+from hindmost.analysis.whatif.study import program_of
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.ranks.efficiencies import Efficiencies
+from hindmost.models.simulation.change import Change
+from hindmost.models.simulation.rerun import what_if
 
 pytestmark = pytest.mark.mpi
 
@@ -79,3 +82,16 @@ def test_work_between_events_is_what_the_phases_call_local(
     of = efficiencies_of(run, windows=5).whole
     assert of.max_local_s == pytest.approx(local.max(), rel=0.02)
     assert of.mean_local_s == pytest.approx(np.mean(local), rel=0.02)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_replay_ends_when_the_last_rank_did(recorded: dict[str, Run], solver: str) -> None:
+    run = recorded[solver]
+    ends = run.starts[-1] + run.durations[-1] + run.lead_out
+    found = what_if(program_of(run), Change())
+    # Times of events are kept in single precision.
+    rounding_s = ROUNDING_S * (run.restarts + 1)
+    assert found.predicted_s == pytest.approx(float(ends.max()), rel=1e-5, abs=rounding_s)
+    assert found.low_s == pytest.approx(found.predicted_s, rel=1e-9)
+    slower = what_if(program_of(run), Change(every_speed=0.5))
+    assert found.predicted_s < slower.predicted_s < 2.0 * found.predicted_s

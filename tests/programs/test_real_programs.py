@@ -99,6 +99,13 @@ def of_the_distribution() -> None:
         pytest.skip("the distribution's programs use its Open MPI: make test-programs STACK=system")
 
 
+def iterations_printed(output: str) -> int:
+    """Return the sum of the iterations that -ksp_converged_reason prints for each solve."""
+    return sum(int(n) for n in re.findall(r"solve converged due to \w+ iterations (\d+)", output))
+
+
+SAY = ("-log_view", "-ksp_converged_reason")
+
 CASES = {
     "a linear system": ("ksp/ksp/tutorials/ex23.c", ["-n", "400", "-ksp_type", "pgmres"]),
     "a nonlinear system": (
@@ -120,11 +127,12 @@ def test_every_solve_of_a_petsc_example_is_recorded(
 ) -> None:
     source, options = CASES[name]
     program = compiled(tmp_path, source)
-    done = ranks(2, "attach", "--out", "runs", "--", program, *options, "-log_view")
+    done = ranks(2, "attach", "--out", "runs", "--", program, *options, *SAY)
     assert done.returncode == 0, done.stderr
     runs = runs_in(tmp_path / "runs")
     attached = [run.header.spec["attached"] for run in runs]
     assert sum(each["solves"] for each in attached) == solves_of_log_view(done.stdout)
+    assert sum(run.header.iterations for run in runs) == iterations_printed(done.stdout)
     for run in runs:
         assert run.header.spec["unknowns"] > 0
         assert run.header.spec["nonzeros"] > 0

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from hindmost.analysis.readers.commits import commits_in
@@ -32,6 +33,7 @@ from hindmost.errors import DataError
 
 MACHINE_KEYS = ("machine", "site", "host", "hostname")
 DAY_S = 86400.0
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _START = re.compile(r"(\d{1,2}):(\d{2}):(\d{2})(?:\.\d*)?")
 
@@ -48,6 +50,11 @@ def _time(entry: JsonObject, where: str, by_name: float | None) -> float:
     if match is not None and time % DAY_S == 0.0:
         time += 3600.0 * int(match[1]) + 60.0 * int(match[2]) + int(match[3])
     return time
+
+
+def day_of(time: float) -> str:
+    """Return the date of a time in seconds since 1970, UTC."""
+    return (EPOCH + timedelta(seconds=time // DAY_S * DAY_S)).date().isoformat()
 
 
 def _run(case: str, entry: JsonObject, source: HistoryFile, time: float) -> HistoryEntry:
@@ -89,7 +96,14 @@ def _read(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
         try:
             if not {"passed", "timers"} & expect(entry, dict, where).keys():
                 raise DataError(f"{where} has neither 'passed' nor 'timers'; a case has both.")
-            found = _run(case, entry, source, _time(entry, where, by_name))
+            time = _time(entry, where, by_name)
+            if by_name is not None and time // DAY_S != by_name // DAY_S:
+                remarks.add(
+                    "cases with another date than their file's name",
+                    f"{where} has the date {day_of(time)}, and the file's name has "
+                    f"{day_of(by_name)}; dated by its contents. Correct the one that is wrong.",
+                )
+            found = _run(case, entry, source, time)
         except DataError as error:
             remarks.add("cases that cannot be read", f"{error} The case is left out.")
         else:

@@ -15,6 +15,8 @@ MAD_TO_SIGMA = 1.4826
 """The median absolute deviation of a normal law times this is its standard deviation."""
 BOUND = 3.0
 """In standard deviations: an outlier lies farther from the median."""
+ROUNDING = 1e-11
+"""Difference of the means of logarithms that may be an error of rounding."""
 DIVISOR_K, DIVISOR_TESTED, DIVISOR_LARGER = 0, 1, 2
 
 
@@ -81,6 +83,8 @@ def t_test(
         freedom = n + m - 2.0
         square = ((n - 1) * left[1] + (m - 1) * right[1]) / freedom * (1.0 / n + 1.0 / m)
     difference = abs(right[0] - left[0])
+    if difference < ROUNDING:
+        return 0.0, 1.0
     if square <= 0.0:
         return (np.inf, 0.0) if difference > 0.0 else (0.0, 1.0)
     t = difference / np.sqrt(square)

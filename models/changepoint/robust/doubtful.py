@@ -14,6 +14,8 @@ from hindmost.text import signed_percent
 
 NEAR = 2
 """A shift that lies so few observations from the end of a segment belongs to the change there."""
+GAP = 2
+"""Outliers so many observations apart belong to one run."""
 MOST_OUTLYING = 0.5
 """Share of outliers in a segment above which its level is unknown."""
 
@@ -114,7 +116,8 @@ def find_unjudged(
 ) -> tuple[Unjudged, ...]:
     """Find the stretches whose level is unknown.
 
-    These are the segments that consist mostly of outliers, and the first nights if they are too few
+    These are the segments that consist mostly of outliers, long runs of outliers, and the first
+    nights if they are too few
     for a level and differ from those that follow.
 
     Parameters
@@ -133,8 +136,11 @@ def find_unjudged(
     for begin, end in zip(starts.tolist(), [*starts[1:].tolist(), series.size], strict=True):
         outlying = int(far[begin:end].sum())
         if outlying > MOST_OUTLYING * (end - begin):
-            reason = f"{outlying} of {end - begin} results are outliers, so the level is unknown"
-            found.append(Unjudged(start=begin, stop=end, reason=reason))
+            found.append(outlying_stretch(begin, end, outlying))
+    for begin, end in long_runs(far, series.day, settings.longest_run):
+        if not any(each.start < end and begin < each.stop for each in found):
+            found.append(outlying_stretch(begin, end, int(far[begin:end].sum())))
+    found.sort(key=lambda each: each.start)
     if outliers and outliers[0].start == 0 and not (found and found[0].start == 0):
         first = outliers[0]
         nights = int(series.day[first.stop - 1] - series.day[0] + 1)
@@ -145,3 +151,26 @@ def find_unjudged(
             )
             found.insert(0, Unjudged(start=0, stop=first.stop, reason=reason))
     return tuple(found)
+
+
+def outlying_stretch(begin: int, end: int, outlying: int) -> Unjudged:
+    """Return a stretch whose level is unknown because so many of its results are outliers."""
+    reason = f"{outlying} of {end - begin} results are outliers, so the level is unknown"
+    return Unjudged(start=begin, stop=end, reason=reason)
+
+
+def long_runs(
+    far: NDArray[np.bool_], day: NDArray[np.int64], longest: int
+) -> list[tuple[int, int]]:
+    """Return the runs of more outlying nights than disturbances last; short gaps do not end one.
+
+    Parameters
+    ----------
+    far : bool array, shape (observation,)
+    day : int64 array, shape (observation,)
+    longest : int
+        Largest number of nights of a disturbance.
+    """
+    places = np.flatnonzero(far)
+    runs = np.split(places, np.flatnonzero(np.diff(places) > GAP) + 1)
+    return [(int(run[0]), int(run[-1]) + 1) for run in runs if np.unique(day[run]).size > longest]

@@ -92,7 +92,8 @@ def detect_robustly(
         series.logs, starts, kinds, found.sigma, rho, chosen
     )
     steps = seams[seams["is_step"]]
-    seen = times_seen(series, steps["place"], chosen, confirmations, found.held)
+    large = np.abs(steps["after"] - steps["before"]) >= chosen.held_least
+    seen = times_seen(series, steps["place"], large, chosen, confirmations, found.held)
     half = 0.5 + 0.5 * level
     reach = (special.stdtrit(steps["freedom"], half) * steps["error"]).tolist()
     freedoms = freedom_of_means(segments, rho)
@@ -177,6 +178,7 @@ def settings_from(settings: dict[str, Any]) -> RobustSettings:
 def times_seen(
     series: CheckedSeries,
     places: NDArray[np.int64],
+    large: NDArray[np.bool_],
     settings: RobustSettings,
     confirmations: int,
     held: NDArray[np.int64],
@@ -184,19 +186,21 @@ def times_seen(
     """Count how many of the last consecutive passes find each change.
 
     Every pass has one night less than the next. Changes more than `LATE` nights ago count as
-    confirmed.
+    confirmed, unless they are so large that they would have been held, and are not.
 
     Parameters
     ----------
     series : CheckedSeries
     places : int64 array, shape (change,)
+    large : bool array, shape (change,)
+        Whether a change is large enough to be held.
     settings : RobustSettings
     confirmations : int
     held : int64 array, shape (change,)
         Changes that were confirmed before.
     """
     nights = int(series.day[-1]) + 1
-    going = (series.day[places] > nights - LATE) & ~np.isin(places, held)
+    going = ((series.day[places] > nights - LATE) | large) & ~np.isin(places, held)
     if not going.any():
         return [confirmations] * places.size
     seen = np.where(going, 1, confirmations)

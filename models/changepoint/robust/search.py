@@ -28,7 +28,7 @@ SAME_NOISE = 0.1
 """Relative change of the noise below which a further pass is omitted."""
 REVIEW = 3
 """Nights after which the changes that are held are reviewed."""
-LATE_REVIEW = 15
+LATE_REVIEW = 9
 """Nights after which earlier changes are looked for as well."""
 REVIEWED = 21
 """Last nights in which a large change calls for a review."""

@@ -213,7 +213,8 @@ def test_figures_have_their_numbers_beside_them(
         (model,) = (
             each
             for each in rows
-            if each not in ("measured", "change", band) and not each.startswith("one function")
+            if each not in ("measured", "change", band)
+            and not each.startswith(("one function", "foretold"))
         )
         drawn = np.array([row for row in rows[model] if not np.isnan(row[0])])
         assert drawn[0, 0] == 1.0
@@ -221,10 +222,21 @@ def test_figures_have_their_numbers_beside_them(
         border = [0.5 * (change.low + change.high) for change in kernel.changes]
         inside = ~np.isin(drawn[:, 0], border)
         np.testing.assert_allclose(drawn[inside, 1], kernel.predict(drawn[inside, :1]))
+        # The model's interval ends at the last point, where what is foretold begins.
+        inside &= drawn[:, 0] <= points[-1]
         high = np.array([row for row in rows[band] if not np.isnan(row[0])])
+        assert np.isnan(high[drawn[:, 0] > points[-1], 1]).all()
         np.testing.assert_allclose(
             high[inside, 1], kernel.interval(drawn[inside, :1], 0.9)[1], rtol=1e-6
         )
+        ahead = np.array(rows["foretold"])
+        ahead = ahead[~np.isnan(ahead[:, 0])]
+        standing = next(
+            each for each in metric.at_target(metric.order) if each.kernel.series == kernel.series
+        )
+        assert ahead[[0, -1], 0] == pytest.approx([points[-1], 40.0])
+        assert ahead[-1, 1] == pytest.approx(standing.predicted)
+        assert np.isin(f"{standing.high:.6g}", [f"{y:.6g}" for _, y in rows["foretold, 90 %"]])
         assert ("change" in rows) == kernel.segmented == (kernel.series.kernel == "main->f")
     capsys.readouterr()
 

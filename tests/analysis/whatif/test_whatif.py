@@ -164,7 +164,7 @@ def test_a_machine_file_must_have_the_network_that_is_asked_for(
         (["--latency", "twice"], "--latency twice: write a factor"),
         (["--latency", "x-2"], "latency of x-2"),
         (["--latency", "+5"], "'5' is not a time"),
-        (["--latency", "1e999"], "finite"),
+        (["--latency", "1e999"], "latency of xinf; factors are 0, or 1e-06"),
         (["--latency", "1,"], "--latency 1,: a value is missing"),
         (["--bandwidth", "0"], "bandwidth of x0"),
         (["--bandwidth", "2"], "omit --bandwidth"),

@@ -11,7 +11,7 @@ from hindmost.models.foretell import Forecast, MeasuredKernels, foretell
 from hindmost.models.foretell.candidates import COUNT, Candidate
 from hindmost.models.foretell.experience import LEARNT, REGIMES
 from hindmost.models.foretell.stacking import weighted_median
-from hindmost.models.foretell.width import median_of_others
+from hindmost.models.foretell.width import weighted_quantile
 
 POINTS = 2.0 ** np.arange(2, 11)
 
@@ -170,10 +170,11 @@ def test_weighted_medians_agree_with_repeated_values() -> None:
     assert weighted_median(values[:1], one)[0] == values[0, 3]
 
 
-def test_medians_of_others_agree_with_numpy() -> None:
-    random = np.random.default_rng(6)
-    for count in (2, 3, 4, 9, 10):
-        values = random.normal(size=count)
-        wanted = [np.median(np.delete(values, one)) for one in range(count)]
-        np.testing.assert_allclose(median_of_others(values), wanted)
-    assert median_of_others(np.array([4.0])) == [4.0]
+def test_weighted_quantiles_agree_with_numpy() -> None:
+    values = np.random.default_rng(6).normal(size=9)
+    even = np.ones(9)
+    for share in (0.1, 0.5, 0.9):
+        wanted = np.quantile(values, share, method="hazen")
+        assert weighted_quantile(values, even, share) == pytest.approx(wanted)
+    heavy = np.where(np.arange(9) == 4, 1000.0, 1.0)
+    assert weighted_quantile(values, heavy, 0.5) == pytest.approx(values[4], abs=0.01)

@@ -303,10 +303,14 @@ def test_messages_may_be_bytes_or_latency() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"latency": -1.0}, "x-1; factors are 0 or more"),
-        ({"bandwidth": 0.0}, "bandwidth of x0; factors are above 0"),
+        ({"latency": -1.0}, "x-1; factors are 0, or 1e-06 to 1e"),
+        ({"latency": 1e300}, "factors are 0, or 1e-06 to 1e"),
+        ({"bandwidth": 0.0}, "bandwidth of x0; factors are 1e-06 to 1e"),
+        ({"every_speed": 1e-320}, "speed of x"),
+        ({"more_latency_s": 1e308}, "from 0 to 3600 s"),
+        ({"detours": FixedDetours(length=1e300, probability=1.0)}, "the most is 3600 s"),
         ({"speed": {2: float("nan")}}, "speed of rank 2"),
-        ({"more_latency_s": -1e-6}, "a time of 0 or more"),
+        ({"more_latency_s": -1e-6}, "a time from 0 to 3600 s"),
         ({"depth": 0}, "depth is 1 or more"),
         ({"detours": ExponentialDetours(mean=float("inf"))}, "no finite mean"),
     ],

@@ -195,3 +195,22 @@ def test_the_blake_history(tmp_path: Path) -> None:
         alike += bool(np.allclose(values, each["seconds"], rtol=1e-9))
     # What is known of the page: 18 of its 121 series have other values than the files.
     assert alike == 103
+
+
+def test_a_folder_that_becomes_a_machine_beside_files_without_one_is_told(tmp_path: Path) -> None:
+    write_night(tmp_path, 20210124)
+    (tmp_path / "old").mkdir()
+    write_night(tmp_path / "old", 20210123)
+    history = read_history(tmp_path)
+    assert {series.name.machine for series in history.series} == {"", "old"}
+    (said,) = history.warnings
+    assert "a machine 'old'" in said
+    assert "move its files" in said
+
+
+def test_a_date_that_is_not_that_of_the_files_name_is_told(tmp_path: Path) -> None:
+    path = write_night(tmp_path, 20210124)
+    path.rename(tmp_path / "ctest-20210224.json")
+    (said,) = read_history(tmp_path).warnings
+    assert "has the date 2021-01-24, and the file's name has 2021-02-24" in said
+    assert "dated by its contents" in said

@@ -1,0 +1,63 @@
+"""Long runs of outliers, and slowdowns that begin with a spike, leave a trace in the verdict."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from hindmost.models.changepoint import detect
+from hindmost.models.changepoint.robust.doubtful import long_runs
+
+
+def noise(nights: int, seed: int = 0) -> NDArray[np.float64]:
+    """Return quiet nights at a level of 1."""
+    return np.asarray(np.exp(np.random.default_rng(seed).normal(0.0, 0.03, nights)))
+
+
+def test_a_lower_level_after_a_spike_is_compared_with_the_level_before_it() -> None:
+    values = noise(72)
+    values[60:64] *= 9.0
+    values[64:] *= 1.8
+    found = detect(values)
+    assert found.status() == "fail"
+    assert [change.index for change in found.recent()] == [64, 60]
+
+
+def test_a_spike_that_went_back_to_the_level_before_passes() -> None:
+    values = noise(72)
+    values[60:64] *= 9.0
+    assert detect(values).status() == "pass"
+
+
+def test_a_slowdown_that_left_little_is_undone() -> None:
+    values = noise(90)
+    values[40:60] *= 1.5
+    values[60:] *= 1.05
+    found = detect(values)
+    assert found.is_undone(found.changes[0])
+    values[60:] *= 1.1
+    found = detect(values)
+    assert not found.is_undone(found.changes[0])
+
+
+@pytest.mark.parametrize(("outlying", "expected"), [(6, []), (7, [(20, 27)]), (21, [(20, 41)])])
+def test_a_long_run_of_outliers_is_found(outlying: int, expected: list[tuple[int, int]]) -> None:
+    far = np.zeros(60, np.bool_)
+    far[20 : 20 + outlying] = True
+    far[3] = far[50] = True
+    assert long_runs(far, np.arange(60), 6) == expected
+
+
+def test_a_gap_does_not_end_a_long_run() -> None:
+    far = np.zeros(60, np.bool_)
+    far[20:30] = True
+    far[25] = False
+    assert long_runs(far, np.arange(60), 6) == [(20, 30)]
+
+
+@pytest.mark.parametrize("value", [0.1, 3.3, 172.123])
+def test_equal_values_contain_no_place_of_the_reports_method(value: float) -> None:
+    found = detect([value] * 81, method="report")
+    assert not found.changes
+    assert not found.insignificant
