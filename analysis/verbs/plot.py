@@ -189,11 +189,11 @@ def contents(
                 if content is not None:
                     target = run.path.with_name(f"{stem}-{figure.name}")
                     yield target, figure.height_inches(run.header.ranks, width), content
-    for together in COMPARISON_FIGURES:
-        if together.name in names or (together.default and not names and len(runs) > 1):
-            content = made(partial(together.make, runs), asked=bool(names))
+    for comparison in COMPARISON_FIGURES:
+        if comparison.name in names or (comparison.default and not names and len(runs) > 1):
+            content = made(partial(comparison.make, runs), asked=bool(names))
             if content is not None:
-                target = runs[0].path.with_name(together.name)
+                target = runs[0].path.with_name(comparison.name)
                 yield target, DEFAULT_HEIGHT_INCHES[width], content
 
 
