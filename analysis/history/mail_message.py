@@ -109,6 +109,7 @@ def remarks_of(study: HistoryStudy, plan: MailPlan | None, at: float) -> list[st
     lines = [age_line(study, at), *silence_lines(study), *doubt_lines(study)]
     if plan is None:
         return [line for line in (*lines, *open_lines(study)) if line]
+    lines += plan.withdrawn
     if plan.again and plan.digest:
         lines.append(f"Weekly digest: {counted(plan.still_open, 'open change')}:")
         lines += [f"  {line}" for line in group_lines(plan.again, MOST_FINDINGS)]

@@ -22,7 +22,9 @@ from hindmost.analysis.history.mail_record import (
 )
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.models.changepoint import ChangePoint
+from hindmost.models.changepoint.revisions import WITHDRAWN
 from hindmost.models.changepoint.verdicts import FAIL, PASS, VERDICTS, WARN
+from hindmost.text import signed_percent
 
 KEPT_DAYS = 90.0
 """Days for which a mailed item is kept after it is no longer found: it may return."""
@@ -43,6 +45,8 @@ class MailPlan:
         than the last days.
     still_open : int
         Number of these changes.
+    withdrawn : tuple of str
+        Sentences on mailed changes that were confirmed and that later nights have refuted.
     digest : bool
         Whether the digest is due.
     next_digest : str
@@ -55,6 +59,7 @@ class MailPlan:
     others: int
     again: tuple[ChangeGroup, ...]
     still_open: int
+    withdrawn: tuple[str, ...] = ()
     digest: bool
     next_digest: str
     record: MailRecord
@@ -62,7 +67,7 @@ class MailPlan:
     @property
     def is_due(self) -> bool:
         """Whether there is anything to send."""
-        return bool(self.news or self.others or (self.digest and self.again))
+        return bool(self.news or self.others or self.withdrawn or (self.digest and self.again))
 
 
 def plan_mail(study: HistoryStudy, record: MailRecord, now: float) -> MailPlan:
@@ -93,6 +98,9 @@ def plan_mail(study: HistoryStudy, record: MailRecord, now: float) -> MailPlan:
             fresh.append(finding)
         elif item.badge in (FAIL, WARN):
             again.append(finding)
+    withdrawn = tuple(line for item in left if (line := withdrawal(study, item)))
+    # Told once; if the change is found again, it is news.
+    left = [replace(item, badge=PASS) if withdrawal(study, item) else item for item in left]
     forgotten = now - KEPT_DAYS * SECONDS_A_DAY
     begun = now if digest or record.digest is None else record.digest
     return MailPlan(
@@ -100,6 +108,7 @@ def plan_mail(study: HistoryStudy, record: MailRecord, now: float) -> MailPlan:
         others=others,
         again=grouped(study, again),
         still_open=len(again),
+        withdrawn=withdrawn,
         digest=digest,
         next_digest=(date.fromisoformat(date_of(begun)) + timedelta(DIGEST_DAYS)).isoformat(),
         record=MailRecord(
@@ -107,6 +116,24 @@ def plan_mail(study: HistoryStudy, record: MailRecord, now: float) -> MailPlan:
             items=(*kept, *(item for item in left if item.mailed > forgotten)),
         ),
     )
+
+
+def withdrawal(study: HistoryStudy, item: MailedItem) -> str:
+    """Return the sentence on a mailed change that was confirmed and is withdrawn; else nothing."""
+    if item.kind != CHANGE or item.badge != FAIL:
+        return ""
+    for judged in study.judged:
+        name, times = judged.series.name, judged.times
+        if (name.machine, name.case, name.timer) != (item.machine, item.case, item.timer):
+            continue
+        for event in reversed(judged.log):
+            there = item.first <= times[event.index] <= item.last
+            if there and event.kind == WITHDRAWN and (event.effect > 0.0) == item.rises:
+                return (
+                    f"Withdrawn: {name}: {signed_percent(event.effect)} on "
+                    f"{judged.labels[event.index]}: {event.reason}"
+                )
+    return ""
 
 
 def is_recent(finding: SeriesChange, study: HistoryStudy) -> bool:
@@ -187,6 +214,8 @@ def news_words(plan: MailPlan, findings: Sequence[SeriesChange]) -> str:
             phrases.append(f"{others} other new {'change' if others == 1 else 'changes'}")
     if plan.others:
         phrases.append(f"{plan.others} new {'warning' if plan.others == 1 else 'warnings'}")
+    if plan.withdrawn:
+        phrases.append(f"{len(plan.withdrawn)} withdrawn")
     if not phrases:
         phrases.append("nothing new")
     if plan.still_open:

@@ -12,7 +12,10 @@ import pytest
 
 RUN = """
 import os, sys
+import signal
 from hindmost.harness.attach.program import *
+# A shell that runs the tests in the background has them ignore this signal.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 blocked = hold_signals()
 status = run_program(sys.argv[1:], dict(os.environ), blocked)
 release_signals(blocked)
