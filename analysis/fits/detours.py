@@ -190,14 +190,14 @@ def detours_table(found: RunDetours) -> Table:
                 "" if none else f"{detours.per_s:.3g}",
                 percent(detours.share),
                 "" if none else timing(detours),
-                f"{detours.others:.0f}" if detours.others >= 1.0 else "",
+                others_words(detours),
                 *((stored_words(each.stored),) if known else ()),
             )
         )
     return Table(
         columns=(
             *(Column(head, RIGHT if 2 <= at <= 5 else "left") for at, head in enumerate(heads)),
-            Column("others", RIGHT),
+            Column("others"),
             *((Column("injected"),) if known else ()),
         ),
         rows=rows,
@@ -211,6 +211,13 @@ LENGTHS = {
     "fixed": "one length",
     "varied": "any length",
 }
+
+
+def others_words(detours: RankDetours) -> str:
+    """Say how many detours have other lengths, and how long these are."""
+    if detours.others < 1.0:
+        return ""
+    return f"{detours.others:.0f}, mean {seconds(detours.others_s / detours.others)}"
 
 
 def timing(detours: RankDetours) -> str:

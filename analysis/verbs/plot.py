@@ -49,8 +49,9 @@ examples:
   hindmost plot here/run.h5 there/run.h5 --figure overlay --figure ecdf
   hindmost plot runs/adaptive-timing-a-p2-0.h5 --figure predicted --figure grind --machine m.json
 
-Bodies and places of the restart cycle count from 0. Figures of one run are named after its file,
-figures of several runs after the figure.
+Bodies and places of the restart cycle count from 0. Figures of one run are named after its file
+(with --out also after its folder, if files have the same name), figures of several runs after the
+figure.
 """
 
 
@@ -131,7 +132,8 @@ def perform(arguments: argparse.Namespace) -> int:
         position=arguments.position,
         machine=read_machine(arguments.machine) if arguments.machine else None,
     )
-    drawn = contents(runs, choice, arguments.figure or (), arguments.width)
+    together = arguments.out is not None
+    drawn = contents(runs, choice, arguments.figure or (), arguments.width, together=together)
     for target, height_inches, content in drawn:
         folder = arguments.out or target.parent
         try:
@@ -150,22 +152,48 @@ def perform(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def stems_of(paths: Sequence[Path], *, together: bool) -> list[str]:
+    """Return what the figures of each file are named after.
+
+    Files of the same name from several folders, whose figures go into one, also get the name of
+    their folder, or else a number.
+    """
+    stems = [path.stem for path in paths]
+    if not together:
+        return stems
+    for named in (
+        [f"{path.resolve().parent.name}-{path.stem}" for path in paths],
+        [f"{number}-{path.stem}" for number, path in enumerate(paths)],
+    ):
+        if len(set(stems)) == len(stems):
+            break
+        twice = {stem for stem in stems if stems.count(stem) > 1}
+        stems = [new if old in twice else old for old, new in zip(stems, named, strict=True)]
+    return stems
+
+
 def contents(
-    runs: Sequence[Run], choice: FigureChoice, names: Sequence[str], width: str
+    runs: Sequence[Run],
+    choice: FigureChoice,
+    names: Sequence[str],
+    width: str,
+    *,
+    together: bool = False,
 ) -> Iterator[tuple[Path, float, Content]]:
     """Yield the figures to draw: path without suffix, height in inches, content."""
-    for run in runs:
+    stems = stems_of([run.path for run in runs], together=together)
+    for run, stem in zip(runs, stems, strict=True):
         for figure in OF_ONE_RUN:
             if figure.name in names or (figure.default and not names):
                 content = made(partial(figure.make, run, choice), asked=bool(names))
                 if content is not None:
-                    target = run.path.with_name(f"{run.path.stem}-{figure.name}")
+                    target = run.path.with_name(f"{stem}-{figure.name}")
                     yield target, figure.height_inches(run.header.ranks, width), content
-    for together in COMPARISON_FIGURES:
-        if together.name in names or (together.default and not names and len(runs) > 1):
-            content = made(partial(together.make, runs), asked=bool(names))
+    for comparison in COMPARISON_FIGURES:
+        if comparison.name in names or (comparison.default and not names and len(runs) > 1):
+            content = made(partial(comparison.make, runs), asked=bool(names))
             if content is not None:
-                target = runs[0].path.with_name(together.name)
+                target = runs[0].path.with_name(comparison.name)
                 yield target, DEFAULT_HEIGHT_INCHES[width], content
 
 

@@ -49,7 +49,7 @@ from hindmost.harness.attach.raw import (
     UnreadableVersionError,
     read_program,
 )
-from hindmost.harness.attach.sections import Matched, sections_of
+from hindmost.harness.attach.sections import Matched, how_killed, sections_of
 from hindmost.harness.attach.settings import FIND
 from hindmost.harness.runfile.bodies import INJECTED, PHASES, RankBodies
 from hindmost.harness.runfile.contents import Edges, RankRun, SolveOfBody
@@ -115,6 +115,13 @@ def convert(
         if not sections.groups:
             report(why_nothing(program))
         tell_unused(program, report)
+        killed = how_killed(program)
+        if (
+            killed
+            and sections.groups
+            and all(group[0].parts[0].facts.what != LOOP for group in sections.groups)
+        ):
+            report(f"{folder.name}: {killed}; a solve that it had not finished is lost")
         origins = origins_of(program, origins)
         journal = Journal(folder / JOURNAL, out)
         files: list[Path] = []

@@ -153,8 +153,8 @@ def how_killed(program: RawProgram, but: Sequence[int] = ()) -> str:
     """Say which ranks were killed, and how; empty if none was, or if that is not known."""
     killed = [
         f"rank {rank} {how}"
-        for rank in range(program.size)
-        if rank not in but and (how := how_it_ended(program.ranks.get(rank)))
+        for rank, raw in sorted(program.ranks.items())
+        if rank not in but and (how := how_it_ended(raw))
     ]
     return ", ".join(killed[:MOST_NAMED])
 

@@ -41,6 +41,9 @@ NOTABLE = 0.02
 """Share of the work from which skewed jitter is a detour in every iteration."""
 DEAR = 3.0
 """What one of the other detours costs in likelihood: a law is to explain what it can."""
+SHORTEST_S = 1e-9
+LEAST_OF_PLACE = 60
+"""Iterations whose times stand for a place; with fewer, neighbouring places count as one."""
 EXACT = 1e-9
 """Relative spread of times up to which they are equal."""
 CERTAIN = 1e-6
@@ -155,7 +158,7 @@ def find_detours(
     if work_s.size < LEAST_ITERATIONS:
         return None
     excess, usual_s = excess_over_place(work_s, place)
-    seconds = float(start_s[-1] - start_s[0] + work_s[-1])
+    seconds = max(float(start_s[-1] - start_s[0] + work_s[-1]), SHORTEST_S)
     if not float(np.ptp(excess)) > EXACT * usual_s:
         return RankDetours(
             kind="none",
@@ -190,7 +193,9 @@ def find_detours(
     elif kind == "none" and others_count >= LEAST_DETOURS:
         kind, count, mean_s = "varied", others_count, others_s / others_count
         regular, others_count, others_s = others, 0.0, 0.0
-    elif kind == "none":
+    elif count < 1.0:
+        kind = "none"
+        others_count, others_s = others_count + count, others_s + float(regular @ over)
         count = mean_s = 0.0
     tested = LEAST_PERIODIC <= count <= 0.5 * work_s.size
     # Each begins somewhere in its iteration; the middle is as good a guess as any.
@@ -214,7 +219,8 @@ def excess_over_place(
     work_s: FloatArray, place: NDArray[np.integer[Any]]
 ) -> tuple[FloatArray, float]:
     """Return the work over that of each place, and the mean work of the places, in seconds."""
-    _, number = np.unique(place, return_inverse=True)
+    _, number, counts = np.unique(place, return_inverse=True, return_counts=True)
+    number = number // math.ceil(LEAST_OF_PLACE / float(np.median(counts)))
     order = np.argsort(number, kind="stable")
     groups = np.split(work_s[order], np.cumsum(np.bincount(number))[:-1])
     usual = np.array([np.quantile(group, QUANTILE) for group in groups])

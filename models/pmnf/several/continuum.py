@@ -24,6 +24,8 @@ POWERS = (-2.0, 3.0)
 LOGARITHMS = (0.0, 2.0)
 WIDER = 1.3
 """Draws are wider than the normal approximation, so that they cover its tails."""
+RIDGE = 1e-9
+"""Share of the largest precision of an exponent that each gets, against rounding."""
 DRAWN = 1
 """Kind of a component that was drawn; a hypothesis has kind 0."""
 
@@ -234,8 +236,13 @@ def likeliest(
         for q in range(width):
             gradient[v] -= (basis[q] * gradient[v]).sum() * basis[q]
     precision = gradient @ gradient.T / variance
+    largest = 1.0
     for v in range(free):
-        precision[v, v] += 1.0  # prior: exponents vary by about 1
+        largest = max(largest, precision[v, v])
+    for v in range(free):
+        # Prior: exponents vary by about 1. Of values without noise the precision is so large that
+        # this is lost to rounding, and two directions that are alike would leave no root.
+        precision[v, v] += 1.0 + RIDGE * largest
     # Step and precision of the normal approximation; steps are limited to half a power.
     lower = np.linalg.cholesky(precision)
     scale = 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -134,3 +135,21 @@ def test_more_configurations_than_can_be_told_apart_spoil_nothing(
         for target, _, _ in contents(runs, FigureChoice(), (), "full")
         if target.name == "ecdf"
     ]
+
+
+def test_files_of_one_name_from_several_folders_keep_their_figures(
+    run_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = []
+    for folder in ("before", "after", "other/after"):
+        (tmp_path / folder).mkdir(parents=True)
+        files.append(shutil.copy(run_file, tmp_path / folder / run_file.name))
+    out = tmp_path / "figures"
+    assert main(["plot", *map(str, files), "--figure", "phases", "--out", str(out)]) == 0
+    written = {Path(line).name for line in capsys.readouterr().out.splitlines()}
+    stem = run_file.stem
+    assert written == {
+        f"before-{stem}-phases.png",
+        f"1-{stem}-phases.png",
+        f"2-{stem}-phases.png",
+    }

@@ -86,6 +86,29 @@ def test_work_that_grows_in_the_restart_cycle_is_no_detour() -> None:
     assert found.work_s == pytest.approx(grown.mean(), rel=0.05)
 
 
+def test_places_of_a_single_cycle_are_taken_together() -> None:
+    place = np.arange(N)
+    detour_s = injected_s("exponential:mean=50us")
+    found = found_in(WORK_S + 10e-9 * place + jitter("normal") + detour_s, place)
+    assert found.kind == "exponential"
+    assert found.count == pytest.approx(N, rel=0.1)
+    assert found.mean_s == pytest.approx(detour_s.mean(), rel=0.1)
+
+
+def test_a_single_spike_is_no_kind_of_detours() -> None:
+    work_s = np.append(WORK_S + jitter("normal", 300), 1.0)
+    found = found_in(work_s)
+    assert found.kind == "none"
+    assert found.count == 0.0
+    assert found.others == pytest.approx(1.0, abs=0.1)
+    assert found.others_s == pytest.approx(1.0, rel=0.01)
+
+
+def test_a_rank_without_work_has_none() -> None:
+    found = found_in(np.zeros(N))
+    assert (found.kind, found.share, found.per_s) == ("none", 0.0, 0.0)
+
+
 def test_a_quiet_rank_has_none() -> None:
     found = found_in(WORK_S + jitter("normal"))
     assert found.kind == "none"
