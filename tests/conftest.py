@@ -17,6 +17,7 @@ os.environ.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 
 from hindmost.analysis.show import figure_style, matplotlib_charts
 from hindmost.harness.runfile.bodies import PHASES
@@ -24,6 +25,10 @@ from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.cycles import COUNTS
 from hindmost.harness.runfile.writer import write_whole
 from hindmost.models.events import EventKind
+
+# On a busy machine an example may take any time.
+settings.register_profile("any-speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any-speed")
 
 ROOT = Path(__file__).parent.parent
 BIN = Path(sys.prefix) / "bin"
