@@ -106,6 +106,7 @@ def test_several_runs_are_fitted_in_several_processes(
     for solve_time_s in (1.0, 2.0):
         write_whole(tmp_path, header, {**flat, "solve_time": np.full(3, solve_time_s)})
     monkeypatch.setattr("hindmost.analysis.fits.study.fit_models", None)  # not in this process
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
     assert main(["fit", str(tmp_path)]) == 0
     assert "All times are equal" in capsys.readouterr().out
     assert len(list((tmp_path / ".hindmost").glob("fit-*"))) == 2
