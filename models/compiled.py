@@ -5,8 +5,9 @@ has one specialisation, can be compiled ahead (`compile_ahead`, ``hindmost docto
 announces itself (`announce`) where a person would wait for it.
 
 What numba keeps are pickles: whoever can write them runs code in the process that loads them. They
-are loaded only if those who can write them could as well change the source. A file that is damaged
-or cannot be read, and a disk that is full, cost a compilation and nothing else.
+are loaded only if those who can write them could as well change the source, and only if neither the
+loop nor what it calls has changed. A file that is damaged or cannot be read, and a disk that is
+full, cost a compilation and nothing else.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from functools import cache
 from glob import escape
+from hashlib import sha256
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import Any, Literal, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -158,6 +161,11 @@ def optional_cache() -> Any:
     class OptionalCache(numbas):  # type: ignore[misc]  # numba has no types
         """Loads what is whole and safe; what fails is compiled, and the cache begins anew."""
 
+        def __init__(self, loop: Callable[..., Any]) -> None:
+            """Let what the loop is made of decide whether it is kept still, not its own file."""
+            super().__init__(loop)
+            self._cache_file._source_stamp = (self._cache_file._source_stamp, made_of(loop))
+
         def load_overload(self, sig: Any, target_context: Any) -> Any:
             """Return a compiled loop, None if there is none that can be loaded."""
             try:
@@ -180,6 +188,42 @@ def optional_cache() -> Any:
                 self.disable()
 
     return OptionalCache
+
+
+def made_of(loop: Callable[..., Any]) -> str:
+    """Return a digest of a loop: its text, all it calls, and the constants that these use.
+
+    numba itself looks at the file of the loop alone, and would run what another file had before.
+    """
+    texts, left, seen = [], [loop], set()
+    while left:
+        function = left.pop()
+        if function in seen:
+            continue
+        seen.add(function)
+        code = function.__code__
+        texts.append(f"{function.__module__}.{function.__qualname__} {bytecode(code)}")
+        for name in sorted(set(code.co_names)):
+            used = function.__globals__.get(name)
+            used = getattr(used, "loop", getattr(used, "py_func", used))
+            if isinstance(used, FunctionType):
+                left.append(used)
+            elif isinstance(used, int | float | str | tuple):
+                texts.append(f"{function.__module__}.{name} = {used!r}")
+            elif hasattr(used, "tobytes") and not isinstance(used, type):
+                texts.append(f"{function.__module__}.{name} = {used.tobytes().hex()}")
+    return sha256("\n".join(sorted(texts)).encode()).hexdigest()
+
+
+def bytecode(code: CodeType) -> str:
+    """Return what a function does, with the functions within it."""
+    within = []
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            within.append(bytecode(each))
+        else:  # the order of a set of texts is another in each process
+            within.append(repr(sorted(each, key=repr) if isinstance(each, frozenset) else each))
+    return f"{code.co_code.hex()} {within} {code.co_names} {code.co_varnames} {code.co_freevars}"
 
 
 def kept_files(kept: Any) -> list[Path]:

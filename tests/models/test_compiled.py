@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import pickle
 import resource
+import sys
 from collections.abc import Callable
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -90,6 +92,36 @@ def test_what_is_kept_badly_is_compiled_again(
         path.rmdir()
         use(folder)
     assert use(folder) == (1, 0), "kept again"
+
+
+def test_what_a_loop_calls_decides_whether_it_is_kept_still(tmp_path: Path) -> None:
+    loops = """\
+from hindmost.models.compiled import compiled, part
+from parts_of_a_loop import FACTOR, times
+
+@compiled
+def twice(x):
+    return times(x)
+"""
+    (tmp_path / "loops.py").write_text(loops)
+    parts = tmp_path / "parts_of_a_loop.py"
+    sys.path.insert(0, str(tmp_path))
+    try:
+        for text, expected in (
+            ("FACTOR = 2\n@part\ndef times(x):\n    return FACTOR * x\n", (0, 1)),
+            ("FACTOR = 2\n@part\ndef times(x):\n    return FACTOR * x\n\n", (1, 0)),
+            ("FACTOR = 1\n@part\ndef times(x):\n    return FACTOR * x + 21\n", (0, 1)),
+            ("FACTOR = 3\n@part\ndef times(x):\n    return FACTOR * x - 21\n", (0, 1)),
+            ("FACTOR = 2\n@part\ndef times(x):\n    return FACTOR * x\n", (0, 1)),
+        ):
+            parts.write_text("from hindmost.models.compiled import part\n" + text)
+            sys.modules.pop(parts.stem, None)
+            importlib.invalidate_caches()
+            for old in (tmp_path / "__pycache__").glob(f"{parts.stem}.*.pyc"):
+                old.unlink()
+            assert use(tmp_path) == expected, text
+    finally:
+        sys.path.remove(str(tmp_path))
 
 
 def test_a_full_disk_costs_a_compilation(folder: Path) -> None:
