@@ -22,6 +22,8 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, Literal, TypeVar
 
+import numpy as np
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -210,7 +212,7 @@ def made_of(loop: Callable[..., Any]) -> str:
                 left.append(used)
             elif isinstance(used, int | float | str | tuple):
                 texts.append(f"{function.__module__}.{name} = {used!r}")
-            elif hasattr(used, "tobytes") and not isinstance(used, type):
+            elif isinstance(used, np.ndarray):
                 texts.append(f"{function.__module__}.{name} = {used.tobytes().hex()}")
     return sha256("\n".join(sorted(texts)).encode()).hexdigest()
 
