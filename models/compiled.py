@@ -22,8 +22,6 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, Literal, TypeVar
 
-import numpy as np
-
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -197,6 +195,8 @@ def made_of(loop: Callable[..., Any]) -> str:
 
     numba itself looks at the file of the loop alone, and would run what another file had before.
     """
+    import numpy as np  # not waited for by commands that compile nothing
+
     texts, left, seen = [], [loop], set()
     while left:
         function = left.pop()

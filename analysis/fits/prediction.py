@@ -58,7 +58,7 @@ class SolvePrediction:
             self.group.title,
             f"{later}: predicted {seconds(self.prediction.seconds)} ({self._interval()})",
             *([f"error: {self.model.own_miss}"] if self.model.own_miss else []),
-            *self.model.explain().splitlines(),
+            *self.model.explain(self.iterations).splitlines(),
             *self._of_ranks(),
             *folded(cautions(self.findings, OF_MODELS)),
         ]
@@ -97,7 +97,7 @@ class SolvePrediction:
             "kind": str(self.model.kind),
             "predicted_s": self.prediction.seconds,
             "interval_s": [self.prediction.low_s, self.prediction.high_s],
-            "explanation": self.model.explain(),
+            "explanation": self.model.explain(self.iterations),
             "own_miss": self.model.own_miss or None,
             "findings": findings_json(self.findings),
         }

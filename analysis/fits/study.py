@@ -29,7 +29,7 @@ from hindmost.models.results import FittedResult, ModelKind
 
 JSON_VERSION = 1
 KIND = "fit"
-APART = "ranks do not wait for each other in every iteration"
+APART = "the iterations of the ranks differ in sum by over 1 %, as where they do not always meet"
 BELOW = "the bound lies below the measured time of the bodies"
 """Why a run contradicts a model."""
 WORTH_A_PROCESS = 2

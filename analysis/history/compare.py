@@ -83,7 +83,7 @@ class Comparison:
         if unknown:
             phrases.append(f"{len(unknown)} with too few data")
         if unlike:
-            phrases.append(f"{len(unlike)} of different numbers of iterations")
+            phrases.append(f"{len(unlike)} of different work")
         alone = "; single results, whose repeats may differ by more" if self.alone else ""
         return f"{counted(len(self.series), 'timer')} compared: {', '.join(phrases)}{alone}"
 

@@ -20,7 +20,7 @@ from hindmost.text import percent
 
 ALPHA = 0.05
 WIDE = 2.0
-"""Factor between the results of one side from which on a remark says so."""
+"""Factor from which on results of one side differ widely, and an interval decides nothing."""
 FEW = 3
 """With fewer observations on a side, a remark says that the interval is wide."""
 HUGE = 1e5
@@ -123,8 +123,8 @@ class ComparedSeries:
         if unjudged is not None and unjudged[1]:
             return f"{sentence}; not judged: {unjudged[0]}"
         if differ_in_work(self.first, self.second):
-            counts = (" or ".join(map(str, sorted(each.amounts))) for each in self.sides)
-            return f"{sentence} for {' and '.join(counts)} iterations: not judged"
+            works = (" or ".join(sorted(each.work)) for each in self.sides)
+            return f"{sentence} for {' and '.join(works)}: not judged"
         if ratio.interval is None or ratio.p_value is None:
             sentence += "; too few data for an interval: add repetitions"
             return sentence + self.scatter_words()
@@ -133,8 +133,9 @@ class ComparedSeries:
             low, high = 1.0 / high, 1.0 / low
         sentence += f" ({times(low)} to {times(high)}), {p_words(ratio.p_value)}"
         if not self.is_significant and ratio.p_value >= ALPHA:
-            # An interval at 90 % without 1 leaves the test at 5 % undecided.
-            equal = "no significant difference" if low <= 1.0 <= high else "undecided"
+            # An interval at 90 % without 1 leaves the test at 5 % undecided, as a wide one does.
+            narrow = 1.0 / WIDE <= low <= 1.0 <= high <= WIDE
+            equal = "no significant difference" if narrow else "undecided"
             sentence = f"{equal}: {sentence}"
         elif not self.is_significant:
             sentence = f"{self.several_words(ratio.p_value)}: {sentence.rpartition(', ')[0]}"
@@ -218,8 +219,8 @@ class ComparedSeries:
 
 
 def differ_in_work(first: NightlySeries, second: NightlySeries) -> bool:
-    """Tell whether two series are times of different numbers of iterations."""
-    return bool(first.amounts and second.amounts and first.amounts != second.amounts)
+    """Tell whether two series are times of different work."""
+    return bool(first.work and second.work and first.work != second.work)
 
 
 def changes_json(history: RatioHistory) -> list[dict[str, Any]]:

@@ -125,8 +125,8 @@ class CaseResult:
         Timer to standard error, if known.
     parents : mapping
         Timer to parent, if the format knows.
-    amounts : mapping
-        Timer to the iterations that its value is the time of, if their number was given.
+    work : mapping
+        Timer to what its value is the time of in words, if that was chosen: ``400 iterations``.
     """
 
     machine: str
@@ -138,7 +138,7 @@ class CaseResult:
     units: Mapping[str, str] = field(default_factory=dict)
     errors: Mapping[str, StandardError] = field(default_factory=dict)
     parents: Mapping[str, str] = field(default_factory=dict)
-    amounts: Mapping[str, int] = field(default_factory=dict)
+    work: Mapping[str, str] = field(default_factory=dict)
 
 
 HistoryEntry = CaseResult | FailedRun

@@ -45,7 +45,7 @@ class _Observation(NamedTuple):
     freedom: float
     unit: str
     file: str
-    amount: int
+    work: str
 
 
 class HistoryGathering:
@@ -99,7 +99,7 @@ class HistoryGathering:
                 error.freedom,
                 unit,
                 run.file,
-                run.amounts.get(timer, 0),
+                run.work.get(timer, ""),
             )
             if not 0.0 < observation.value < math.inf:  # too large or too small for a float
                 self._judge(observation.value, f"{run.file}: {run.case}, {timer}")
@@ -222,7 +222,7 @@ class HistoryGathering:
             commit_parts=tuple(each.commits.parts for each in kept),
             spread=spread if known.any() else None,
             freedom=freedom if np.isfinite(freedom[known]).any() else None,
-            amounts=frozenset(each.amount for each in kept if each.amount),
+            work=frozenset(each.work for each in kept if each.work),
         )
 
 

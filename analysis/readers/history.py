@@ -73,8 +73,8 @@ class NightlySeries:
     freedom : float64 array, shape (observation,), or None
         Degrees of freedom of each spread, infinite where they are not stated; None where they are
         stated nowhere. Read-only.
-    amounts : frozenset of int
-        Iterations that the values are times of, where their number was given; empty if unknown.
+    work : frozenset of str
+        What the values are times of, ``400 iterations``, where that was chosen; empty if unknown.
     """
 
     name: SeriesName
@@ -86,7 +86,7 @@ class NightlySeries:
     commit_parts: tuple[Mapping[str, str], ...]
     spread: NDArray[np.float64] | None
     freedom: NDArray[np.float64] | None = None
-    amounts: frozenset[int] = frozenset()
+    work: frozenset[str] = frozenset()
 
     def __eq__(self, other: object) -> bool:
         """Compare everything; unknown spreads are equal."""

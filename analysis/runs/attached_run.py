@@ -206,8 +206,9 @@ class AttachedRun:
         time = seconds(self.run.solve_time_s)
         if not self.solves:
             each = f" ({header.iteration_is})" if header.iteration_is else ""
+            verb = "takes" if self.run.bodies == 1 else "take"
             return (
-                f"{counted(self.run.bodies, 'iteration')} of its loop{each} take {time}"
+                f"{counted(self.run.bodies, 'iteration')} of its loop{each} {verb} {time}"
                 f"{self.of_program()}."
             )
         parts = [counted(header.iterations, "iteration") + " in all"]

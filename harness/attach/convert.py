@@ -98,9 +98,12 @@ def convert(
     with locked(folder):
         program = readable(folder)
         if iterate_at is not None and program.first.program.mark_call != FIND:
+            given = program.first.program.mark_call
+            ends = f"at calls of {given} (--iterate-at)" if given else "at its marks"
             raise DataError(
-                f"{folder.name} was not recorded with --iterate-at {FIND}: its iterations are "
-                "those of its marks. Leave out --iterate-at."
+                f"The iterations of {folder.name} end {ends}: only a program that was recorded "
+                f"with --iterate-at {FIND} can be converted with another call. Leave out "
+                "--iterate-at, or record the program again."
             )
         for why in (*program.unreadable, *torn(program)):
             report(why)

@@ -64,7 +64,6 @@ def loop_bodies(
     if least < 1:
         return replace(none, why_none="some rank has no iteration: it takes two marks")
     begin, end = border[:-1], border[1:]
-    seconds = (recording.end_ns - recording.begin_ns) * NS
     if not all(communicator.allgather(bool((end > begin).all()))):
         return replace(none, why_none="two marks of an iteration are at the same time")
     calls = recording.records[recording.records["what"] < 0]
@@ -88,20 +87,25 @@ def loop_bodies(
         position=np.arange(count, dtype=np.int32),
         kind=np.full(count, BodyKind.REGULAR, np.uint8),
         restart_duration=np.empty(0),
-        lead_in_s=float(begin[0] - recording.begin_ns) * NS,
-        lead_out_s=float(recording.end_ns - end[-1]) * NS,
-        solve_time_s=seconds,
+        lead_in_s=0.0,
+        lead_out_s=0.0,
+        solve_time_s=0.0,
         work_amount=amounts_of(marks, border, communicator),
         events=events,
         events_left_out=why_not,
     )
     if recording.injecting:
         bodies = with_detours(bodies, recording, begin, end)
+    kept = bodies.first(least)
+    # The time of a loop is that of its iterations. Set-up is not in it, nor how long a rank waited
+    # for one that had failed.
+    spent_s = float(kept.duration.sum())
+    kept = replace(kept, lead_out_s=0.0, solve_time_s=spent_s, injected_outside_s=0.0)
     return replace(
         none,
-        bodies=bodies.first(least),
+        bodies=kept,
         norms=np.full(least, np.nan),
-        seconds=seconds,
+        seconds=spent_s,
         cut=max(counts) > least + 1,
         period=period,
         others=others,

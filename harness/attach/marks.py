@@ -117,8 +117,8 @@ def advice(program: RawProgram) -> str:
     where = "on each rank" if program.size > 1 else "in all"
     return (
         f"Calls that can end iterations, as often as they were made {where}: {', '.join(listed)}"
-        f"{more}. Choose one, as --iterate-at {next(iter(choices))}, or mark the iterations in "
-        "the program, with MPI_Pcontrol(1) or hindmost.h."
+        f"{more}. Record again with one of them, as --iterate-at {next(iter(choices))}, or mark "
+        "the iterations in the program, with MPI_Pcontrol(1) or hindmost.h."
     )
 
 

@@ -33,6 +33,8 @@ LEAST_SHARE = 0.25
 """Share of the recorded time that the periods must have."""
 SAME_WORK = 0.5
 """Rank correlation of the work of periods from which on it is taken to repeat."""
+CLOSE_WORK = 0.25
+"""Correlations that differ by less do not decide: of a lag and its multiples, noise says which."""
 MOST_NAMED = 4
 POLLS = frozenset(
     (
@@ -44,6 +46,13 @@ POLLS = frozenset(
 COLLECTIVE = frozenset(("meets", "starts_meeting"))
 FACTOR = 0x9E3779B97F4A7C15
 """An odd number: powers modulo 2^64 have inverses."""
+
+
+NEEDED = (
+    f"A sure one is {percent(SURE, 0)} alike ({percent(SURE_ALONE, 0)} if nothing but one call "
+    f"repeats) and has {percent(LEAST_SHARE, 0)} of the time on every rank."
+)
+OFTEN = ": no call comes often enough on all ranks"
 
 
 class UnsureError(DataError):
@@ -196,7 +205,7 @@ def find_period(
         named = "; ".join(each.words for each in candidates[:MOST_NAMED])
         raise UnsureError(
             "no period of the MPI calls is sure"
-            + (f". Candidates: {named}" if named else ": no call comes often enough on all ranks")
+            + (f". {NEEDED} Candidates: {named}" if named else OFTEN)
             + "."
         )
     longest = max(each.share for each in sure)
@@ -311,8 +320,8 @@ def period_of_work(work: NDArray[np.int64], communicator: Any) -> int:
             own[lag] = np.corrcoef(order[lag:], order[:-lag])[0, 1]
     found = np.nan_to_num(np.array(communicator.allgather(own))).min(axis=0)
     best = float(found.max())
-    lag = int(np.flatnonzero(found >= best - CLOSE)[0])
-    return lag if best >= SAME_WORK and best >= found[1] + SAME_WORK / 2 else 1
+    lag = int(np.flatnonzero(found[1:] >= best - CLOSE_WORK)[0]) + 1
+    return lag if best >= SAME_WORK else 1
 
 
 def alike_periods(

@@ -83,12 +83,16 @@ class Header:
 
         Empty if the program marks its iterations, and for other runs.
         """
-        attached = self.spec.get("attached") or {}
-        at, found = attached.get("iterate_at"), attached.get("period")
-        if not at:
-            return ""
-        calls = f"each {counted(at['calls'], 'call')} of {at['call']}"
-        return f"{calls}, found by hindmost: {percent(found['alike'])} alike" if found else calls
+        found = (self.spec.get("attached") or {}).get("period")
+        if not found or not self.calls_of_iteration:
+            return self.calls_of_iteration
+        return f"{self.calls_of_iteration}, found by hindmost: {percent(found['alike'])} alike"
+
+    @property
+    def calls_of_iteration(self) -> str:
+        """The same without how sure it is."""
+        at = (self.spec.get("attached") or {}).get("iterate_at")
+        return f"each {counted(at['calls'], 'call')} of {at['call']}" if at else ""
 
     def to_attributes(self) -> dict[str, str | int]:
         """Return the attributes of the file: text and numbers, and JSON for mappings."""

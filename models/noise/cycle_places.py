@@ -189,15 +189,19 @@ class PlaceInCycle:
     def _of_quarters(self, iterations: int, restart: int) -> NDArray[np.float64]:
         return np.array([part.solve_time_s(iterations, restart) for part in self.quarters])
 
-    def explain(self) -> str:
-        """Return what the model assumes, in a sentence."""
+    def explain(self, iterations: int | None = None) -> str:
+        """Return what the model assumes of a solve of some length, in a sentence."""
         first = self.solves[0]
         solves = counted(len(self.solves), "run")
         if self.slowest_alone:
-            solves += " (slowest rank, as ranks do not wait for each other in every iteration)"
+            solves += " (slowest rank, as the iterations of the ranks differ in sum by over 1 %)"
         if not first.restart:
             rate = float(np.mean([c.place_s.mean() for c in self.solves]))
-            return f"From {solves}: an iteration takes {seconds(rate)} in the mean."
+            words = f"From {solves}: an iteration takes {seconds(rate)} in the mean"
+            if iterations is None or iterations <= first.iterations:
+                return f"{words}."
+            late = float(np.mean([c.place_s[c.place_s.size // 2 :].mean() for c in self.solves]))
+            return f"{words}; further ones {seconds(late)}, as those of the second half."
         begin, end = (float(np.mean([c.place_s[at] for c in self.solves])) for at in (0, -1))
         pause = float(np.mean([c.restart_s for c in self.solves]))
         return (

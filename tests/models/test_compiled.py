@@ -7,7 +7,7 @@ import os
 import pickle
 import resource
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
@@ -20,6 +20,14 @@ from hindmost.models.compiled import compiled
 def twice(x):
     return 2 * x
 """
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_bytecode() -> Iterator[None]:
+    """Let Python keep nothing beside what numba keeps: a full disk would cut it off."""
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    yield
+    sys.dont_write_bytecode = before
 
 
 @pytest.fixture(scope="module")
@@ -117,8 +125,6 @@ def twice(x):
             parts.write_text("from hindmost.models.compiled import part\n" + text)
             sys.modules.pop(parts.stem, None)
             importlib.invalidate_caches()
-            for old in (tmp_path / "__pycache__").glob(f"{parts.stem}.*.pyc"):
-                old.unlink()
             assert use(tmp_path) == expected, text
     finally:
         sys.path.remove(str(tmp_path))

@@ -108,7 +108,7 @@ def test_a_call_that_never_comes(ends: Path, ranks: Ranks, tmp_path: Path) -> No
     done = ranks(2, *words)
     assert done.returncode == 4
     assert "--iterate-at MPI_Bcast:2: MPI_Bcast was never made on any rank." in done.stderr
-    assert "on each rank: MPI_Allreduce 18, MPI_Sendrecv 18. Choose one, as" in done.stderr
+    assert "on each rank: MPI_Allreduce 18, MPI_Sendrecv 18. Record again" in done.stderr
     assert not list((tmp_path / "runs").iterdir())
     no_marks = attach("--", ends, "unmarked", "9", folder=tmp_path)
     assert "no marks of iterations were seen" in no_marks.stderr
@@ -127,6 +127,8 @@ def test_calls_that_do_not_agree(
     assert main(["show", str(tmp_path / "runs")]) == 0
     shown = capsys.readouterr().out
     assert reason in shown.splitlines()[1]
+    run = only_run(tmp_path)
+    assert run.solve_time == pytest.approx(run.durations.sum(axis=0))
     assert "5 iterations of its loop (each 3 calls of MPI_Sendrecv) take" in shown
     assert "No rank is named as a straggler: the marks do not agree" in shown
 
@@ -141,13 +143,15 @@ def test_iterations_without_marks_are_found(ranks: Ranks, tmp_path: Path) -> Non
     assert run.durations.shape[0] in (198, 199, 200)
     assert run.header.spec["attached"]["iterate_at"] == {"call": "MPI_Allreduce", "calls": 3}
     assert 0.9 < run.header.spec["attached"]["period"]["alike"] < 1.0  # output in some
+    assert run.solve_time == pytest.approx(run.durations.sum(axis=0))  # set-up is not in it
     close_books(run)
 
 
 def test_calls_without_a_period_are_refused_and_kept(tmp_path: Path) -> None:
     steps = compiled(tmp_path, "steps")
     done = attach("--iterate-at", "auto", "--", steps, "200", "wild", folder=tmp_path)
-    assert "no period of the MPI calls is sure. Candidates: --iterate-at MPI_" in done.stderr
+    assert "no period of the MPI calls is sure. A sure one is 80 %" in done.stderr
+    assert " Candidates: --iterate-at MPI_" in done.stderr
     raw = tmp_path / "runs" / "steps-0.raw"
     assert f"hindmost attach --convert {raw}" in done.stderr
     chosen = ("hindmost", "attach", "--convert", str(raw), "--iterate-at", "MPI_Send:2")

@@ -29,6 +29,7 @@ from hindmost.analysis.runs.groups import Group
 from hindmost.analysis.runs.read import incomplete
 from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.reader import Run, open_run
+from hindmost.text import counted
 
 SOLVE = "solve"
 ITERATION = "iteration"
@@ -89,6 +90,16 @@ def _errors(run: Run) -> dict[str, StandardError]:
     }
 
 
+def _work(run: Run, parts: list[str]) -> dict[str, str]:
+    """Return what the timers are times of, where the person who recorded the run chose it."""
+    ending, each = Ending.of(run.header), run.header.calls_of_iteration
+    work = dict.fromkeys((ITERATION, *parts), f"iterations of {each}") if each else {}
+    if ending is None or not ending.to_tolerance:
+        count = counted(run.header.iterations, "iteration")
+        work[SOLVE] = f"{count} of {each}" if each else count
+    return work
+
+
 def _scatter(of_batches: list[NDArray[np.float64]]) -> NDArray[np.float64]:
     """Return the standard error of the mean of batches, shape (rank,)."""
     return np.asarray(np.std(of_batches, axis=0, ddof=1) / math.sqrt(len(of_batches)))
@@ -124,8 +135,6 @@ def read_run(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
         values=values,
         commits=_commits(run),
         errors=_errors(run),
-        amounts={}
-        if ending is not None and ending.to_tolerance
-        else {SOLVE: run.header.iterations},
+        work=_work(run, parts),
         parents=dict.fromkeys((ITERATION, *parts), SOLVE),
     )

@@ -47,7 +47,7 @@ def series(
     smaller_is_better: bool = True,
     first: int = 0,
     spread: NDArray[np.float64] | None = None,
-    amounts: frozenset[int] = frozenset(),
+    work: frozenset[str] = frozenset(),
 ) -> NightlySeries:
     nights = range(first, first + values.size)
     parts: list[Mapping[str, str]] = [
@@ -62,7 +62,7 @@ def series(
         commits=tuple(f"Albany {part['Albany']}, Trilinos {part['Trilinos']}" for part in parts),
         commit_parts=tuple(parts),
         spread=spread,
-        amounts=amounts,
+        work=work,
     )
 
 

@@ -174,15 +174,16 @@ def test_an_interval_without_1_is_not_told_as_no_difference() -> None:
 
 
 def test_times_of_unlike_work_are_not_judged() -> None:
+    works = ((20.0, "400 iterations"), (10.0, "200 iterations"))
     one, other = (
-        history(series(sample(seed, 5, level), first=9 * seed, amounts=frozenset({count})))
-        for seed, (level, count) in enumerate(((20.0, 400), (10.0, 200)))
+        history(series(sample(seed, 5, level), first=9 * seed, work=frozenset({work})))
+        for seed, (level, work) in enumerate(works)
     )
     found = compare_histories(one, other)
     (each,) = found.series
     assert each.ratio.p_value is None
-    assert "faster for 400 and 200 iterations: not judged" in each.words()
-    assert found.summary().endswith("1 of different numbers of iterations")
+    assert "faster for 400 iterations and 200 iterations: not judged" in each.words()
+    assert found.summary().endswith("1 of different work")
 
 
 def test_counts_that_never_differ_are_certain() -> None:

@@ -41,7 +41,7 @@ BOTH = {"MPI_Allreduce": 40, "MPI_Comm_dup": 9, "MPI_Barrier": 1}
             ({"calls": BOTH}, {"calls": {**BOTH, "MPI_Bcast": 3}}),
             {"mark_call": "MPI_Bcast"},
             "MPI_Bcast was never made on rank 0, and 3 times on rank 1. Calls that can end "
-            "iterations, as often as they were made on each rank: MPI_Allreduce 40. Choose",
+            "iterations, as often as they were made on each rank: MPI_Allreduce 40. Record again",
         ),
         (
             ({"calls": BOTH},),

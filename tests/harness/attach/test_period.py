@@ -74,6 +74,16 @@ def test_the_same_calls_with_different_work_are_parts_of_an_iteration() -> None:
     assert any(each.option == "MPI_Barrier" for each in others)
 
 
+def test_noise_does_not_double_the_period() -> None:
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        work = np.tile([10000, 300, 2000], 100) * rng.lognormal(0.0, 0.5, 300)
+        work *= np.repeat(np.tile([1.0, 1.3], 50), 3)  # the load of another process
+        period, others = found_in(calls_of([2] * 300, np.rint(work).astype(int).tolist()))
+        assert (period.call, period.every) == ("MPI_Allreduce", 3)
+        assert any(each.option == "MPI_Allreduce" for each in others)
+
+
 def test_what_is_not_sure_is_refused_with_its_candidates() -> None:
     rng = np.random.default_rng(2)
     with pytest.raises(UnsureError, match=r"Candidates: --iterate-at MPI_\w+.*% alike, .* of the"):

@@ -48,7 +48,8 @@ def test_a_run_is_an_observation(tmp_path: Path, header: Header) -> None:
     assert solve.freedom is not None
     assert solve.spread[0] == pytest.approx(40 * batches.mean(axis=1).std(ddof=1) / math.sqrt(10))
     assert solve.freedom.tolist() == [9.0, 9.0]
-    assert solve.amounts == {40}
+    assert solve.work == {"40 iterations"}
+    assert not iteration.work
     medians = [np.median(each["duration"], axis=0).max() for each in (first, second)]
     assert iteration.values.tolist() == medians
     place = np.median(first["duration"], axis=0).argmax()
