@@ -19,6 +19,7 @@ OUTLIER_SHARE = 0.02
 DOMINATES = 0.10
 """Share of the time above which outliers are an error: without them the solve would be shorter by
 more than repeats may differ, so means and comparisons are meaningless."""
+FASTEST = 0.1
 SLOW_FACTOR = 1.25
 SLOW_BLOCK = 30
 SLOW_BLOCKS = 3
@@ -130,6 +131,7 @@ def look_at_bodies(times: BodyTimes) -> Iterator[Remark]:
     yield from find_outliers(times)
     if times.slowest.size < LEAST_BODIES:
         return
+    yield from find_no_baseline(times)
     relative = times.relative
     drift = times.drift
     if abs(drift) > DRIFT:
@@ -178,6 +180,25 @@ def find_outliers(times: BodyTimes) -> Iterator[Remark]:
         text=f"{count} bod{'y lasts' if count == 1 else 'ies last'} over {OUTLIER_FACTOR:.0f} "
         f"times the median, {percent(share)} of the time",
         advice=advice_on_outliers(times, early > 0.5),
+        doubts=MARKED,
+    )
+
+
+def find_no_baseline(times: BodyTimes) -> Iterator[Remark]:
+    """Find runs in which most bodies are slow, so that the median hides how many."""
+    fastest = float(np.quantile(times.relative, FASTEST))
+    if not float(np.median(times.relative)) > OUTLIER_FACTOR * fastest:
+        return
+    yield Remark(
+        code="no-baseline",
+        severity="error" if times.same_work else "note",
+        text=f"half of the bodies last over {OUTLIER_FACTOR:.0f} times as long as the fastest "
+        "tenth",
+        advice="most of them were disturbed, so the median is no baseline and outliers count "
+        "against a slow one: repeat on a quiet machine"
+        if times.same_work
+        else "iterations do different work, or most were disturbed: then the median is no "
+        "baseline, and outliers count against a slow one",
         doubts=MARKED,
     )
 

@@ -212,5 +212,8 @@ def iteration_call(text: str) -> tuple[str, int]:
             f"{FIND} to find it."
         )
     if nth and not (nth.isdigit() and int(nth) > 0):
-        raise UsageError(f"--iterate-at {text}: write every second call as {name}:2.")
+        raise UsageError(
+            f"--iterate-at {text}: '{nth}' is not a number of calls from 1 on; write every "
+            f"second call as {name}:2."
+        )
     return name, int(nth or 1)

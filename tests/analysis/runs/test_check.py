@@ -308,3 +308,18 @@ def test_drift_says_how_much_more_or_less() -> None:
         rank_quarters=np.array([[1.0], [0.7]]),
     )
     assert "30 % less time than" in next(iter(look_at_bodies(course))).text
+
+
+@pytest.mark.parametrize("same_work", [True, False])
+def test_a_run_that_is_mostly_disturbed_has_no_baseline(same_work: bool) -> None:
+    times = np.where(np.arange(400) % 5 == 0, 1e-3, 15e-3)  # every fifth undisturbed
+    course = BodyTimes(
+        slowest=times,
+        relative=times / np.median(times),
+        rank_s=np.ones(1),
+        same_work=same_work,
+        rank_quarters=np.ones((2, 1)),
+    )
+    (found,) = look_at_bodies(course)
+    assert (found.code, found.severity) == ("no-baseline", "error" if same_work else "note")
+    assert not list(look_at_bodies(replace(course, relative=np.ones(400))))

@@ -42,7 +42,7 @@ def test_what_is_said_of_the_machine_is_one_line() -> None:
         ({"memory": "much"}, "--memory much: write a size as 256MB"),
         ({"memory": "3kB"}, "--memory 3kB: give a size from 1MiB to 64GiB"),
         ({"iterate_at": "MPI_Alreduce"}, "unknown MPI call 'MPI_Alreduce'; did you mean MPI_All"),
-        ({"iterate_at": "MPI_Bcast:x"}, "write every second call as MPI_Bcast:2"),
+        ({"iterate_at": "MPI_Bcast:x"}, "'x' is not a number of calls"),
         ({"only": "a\nb"}, "cannot contain a line end"),
         (
             {"iterate_at": "MPI_Bcast", "only": "ice_", "most": 2},
