@@ -6,6 +6,8 @@ import os
 import pwd
 import re
 import stat
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -142,9 +144,18 @@ def test_a_temporary_folder_that_somebody_else_made_is_not_taken(
 def fresh_key(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
     """Return where the key of a user lies who has none yet."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    seal.user_key.cache_clear()
+    seal.key_in.cache_clear()
     yield tmp_path / "hindmost" / "seal.key"
-    seal.user_key.cache_clear()
+    seal.key_in.cache_clear()
+
+
+def test_each_folder_has_its_own_key(fresh_key: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blob = sealed("a run", b"{}")
+    assert blob is not None
+    monkeypatch.setenv("XDG_CACHE_HOME", str(fresh_key.parent))
+    assert unsealed("a run", blob) is None
+    monkeypatch.setenv("XDG_CACHE_HOME", str(fresh_key.parent.parent))
+    assert unsealed("a run", blob) == b"{}"
 
 
 def test_only_what_was_sealed_for_this_is_believed(fresh_key: Path) -> None:
@@ -157,8 +168,18 @@ def test_only_what_was_sealed_for_this_is_believed(fresh_key: Path) -> None:
     assert unsealed("another run", blob) is None
     fresh_key.unlink()
     assert unsealed("a run", blob) == b"{1: 2}", "this process has the key"
-    seal.user_key.cache_clear()
+    seal.key_in.cache_clear()
     assert unsealed("a run", blob) is None, "another key"
+
+
+def test_processes_that_begin_together_have_one_key(fresh_key: Path) -> None:
+    asks = "from hindmost import seal; print(seal.user_key().hex())"
+    asking = [
+        subprocess.Popen([sys.executable, "-c", asks], stdout=subprocess.PIPE) for _ in range(4)
+    ]
+    keys = {each.communicate()[0] for each in asking}
+    assert len(keys) == 1
+    assert bytes.fromhex(keys.pop().decode()) == fresh_key.read_bytes()
 
 
 def readable_by_others(key: Path) -> None:
@@ -180,7 +201,7 @@ def test_a_key_that_is_no_secret_is_made_anew(
 ) -> None:
     first = seal.user_key()
     spoil(fresh_key)
-    seal.user_key.cache_clear()
+    seal.key_in.cache_clear()
     second = seal.user_key()
     assert second is not None
     assert second != first

@@ -7,10 +7,12 @@ colleague, a result is computed again.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import hmac
 import os
 import secrets
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -48,14 +50,33 @@ def seal(key: bytes, purpose: str, data: bytes) -> bytes:
     return hmac.new(key, about + data, "sha256").hexdigest().encode() + b"\n"
 
 
-@cache
 def user_key() -> bytes | None:
     """Return the secret key of this user, created if necessary; None if it cannot be kept."""
     try:
-        path = cache_folder() / "seal.key"
-        return read_key(path) or make_key(path)
+        return key_in(cache_folder())
     except OSError:
         return None
+
+
+@cache
+def key_in(folder: Path) -> bytes:
+    """Return the key in a folder, created if necessary; read once in a process.
+
+    Raises
+    ------
+    OSError
+        It cannot be kept.
+    """
+    path = folder / "seal.key"
+    if key := read_key(path):
+        return key
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_EX)  # of processes that begin together, one makes it
+        return read_key(path) or make_key(path)
+    finally:
+        os.close(handle)
 
 
 def read_key(path: Path) -> bytes | None:

@@ -13,7 +13,6 @@ import pytest
 from tests.conftest import LOCAL, run_values
 
 import hindmost
-from hindmost import seal
 from hindmost.cli import main
 from hindmost.errors import DamagedFileError, DataError, NotARunFileError, UsageError
 from hindmost.harness.runfile.bodies import PHASES
@@ -87,7 +86,6 @@ def test_fit_json_is_what_the_design_promises(
     likelihoods = [one["log_likelihood"] for one in ranked]
     assert likelihoods == sorted(likelihoods, reverse=True)
     # What was kept is read again, and another question is another result.
-    seal.user_key.cache_clear()  # other tests have keys of their own
     monkeypatch.setattr("hindmost.analysis.fits.study.fit_models", None)
     assert main(["fit", "--json", str(folder)]) == 0
     assert capsys.readouterr().out == printed
