@@ -1,6 +1,6 @@
 """Learn what `hindmost.models.foretell` carries as experience, and write it as a module.
 
-    python -m benchmarks.scaling_experience [FILE] > models/foretell/experience.py
+    python -m benchmarks.scaling_experience [FILE]
 
 Learns from the measured experiments that are not set aside (`real_series`; FILE, or the folder in
 HINDMOST_EVALUATION_DATA) and from simulated ones: the losses of every candidate by how kernels grow
@@ -25,6 +25,7 @@ from benchmarks.real_series import RealSeries, data_file, read_series, read_slic
 from benchmarks.scaling_intervals import factorisations
 from numpy.typing import NDArray
 
+from hindmost.models.foretell import experience as carried
 from hindmost.models.foretell.candidates import COUNT, Candidate
 from hindmost.models.foretell.experience import REGIMES, Experience
 from hindmost.models.foretell.forecast import joint_trials
@@ -79,7 +80,7 @@ def main() -> None:
     learner = Learner(cases, trials)
     widths = learner.widths(learner.features())
     experience = Experience(losses=learner.losses(np.ones(len(cases), bool)), width=widths)
-    sys.stdout.write(module_text(experience))
+    MODULE.write_text(module_text(experience), encoding="utf-8")
 
 
 def real_cases(path: Path) -> Iterator[Case]:
@@ -243,38 +244,8 @@ def quantile_regression(
     return found
 
 
-HEAD = '''"""Experience: how well candidates foretold other experiments, learnt once and carried.
-
-Written by ``python -m benchmarks.scaling_experience``, which says from what; do not edit.
-"""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
-
-REGIMES = np.array([{regimes}])
-"""Slopes of the logarithms at the last two points that part kernels which grow alike."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Experience:
-    """What other experiments taught.
-
-    Attributes
-    ----------
-    losses : float64 array, shape (2, regime, candidate)
-        Mean logarithm of the error, one and two points beyond the data.
-    width : float64 array, shape (4,)
-        Coefficients of the logarithm of an interval's half width, see `width`.
-    """
-
-    losses: NDArray[np.float64]
-    width: NDArray[np.float64]
-
-
+MODULE = Path(carried.__file__)
+LEARNT = """\
 LEARNT = Experience(
     losses=np.array(
         [
@@ -283,20 +254,20 @@ LEARNT = Experience(
     ),
     width=np.array([{width}]),
 )
-"""A line for each regime, a column for each candidate."""
-'''
+\"\"\"A line for each regime, a column for each candidate; written, not edited.\"\"\"
+"""
 
 
 def module_text(experience: Experience) -> str:
-    """Write the module."""
+    """Return the module of the experience, with this one in place of the one it has."""
+    kept, _, _ = MODULE.read_text(encoding="utf-8").partition("LEARNT = ")
     tables = []
     for table in experience.losses:
         lines = [
             "                [" + ", ".join(f"{value:.2f}" for value in row) + "]," for row in table
         ]
         tables.append("\n".join(["            [", *lines, "            ],"]))
-    return HEAD.format(
-        regimes=", ".join(f"{each:g}" for each in REGIMES),
+    return kept + LEARNT.format(
         losses="\n".join(tables),
         width=", ".join(f"{each:.3f}" for each in experience.width),
     )

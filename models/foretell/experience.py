@@ -1,6 +1,6 @@
 """Experience: how well candidates foretold other experiments, learnt once and carried.
 
-Written by ``python -m benchmarks.scaling_experience``, which says from what; do not edit.
+``python -m benchmarks.scaling_experience`` writes `LEARNT`, and says from what.
 """
 
 from __future__ import annotations
@@ -281,4 +281,4 @@ LEARNT = Experience(
     ),
     width=np.array([1.855, 0.299, 0.202, 0.489]),
 )
-"""A line for each regime, a column for each candidate."""
+"""A line for each regime, a column for each candidate; written, not edited."""

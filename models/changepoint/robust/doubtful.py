@@ -35,7 +35,7 @@ def find_small_shifts(
     ----------
     series : CheckedSeries
     starts, kinds : int64 arrays, shape (segment,)
-        As `search.find_segments` returns them.
+        As `held_changes.find_segments` returns them.
     settings : RobustSettings
     level : float
         Of the intervals.
@@ -44,10 +44,10 @@ def find_small_shifts(
     held : int64 array, shape (change,)
         Changes that are held.
     """
-    from hindmost.models.changepoint.robust import describe, search
+    from hindmost.models.changepoint.robust import describe, held_changes
 
     fine = settings._replace(least=0.0)
-    inner = search.find_segments(series.logs, series.may_change, series.day, fine, held)
+    inner = held_changes.find_segments(series.logs, series.may_change, series.day, fine, held)
     seams = describe.describe_seams(
         series.logs,
         inner.starts,

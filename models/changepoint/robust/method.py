@@ -81,9 +81,9 @@ def detect_robustly(
     needed = chosen.first + chosen.shortest
     if series.size < needed or series.day[-1] + 1 < needed:
         return Detection(method="robust", observations=series.size, times=times, too_short=needed)
-    from hindmost.models.changepoint.robust import describe, doubtful, search, tested
+    from hindmost.models.changepoint.robust import describe, doubtful, held_changes, tested
 
-    found = search.find_segments(series.logs, series.may_change, series.day, chosen)
+    found = held_changes.find_segments(series.logs, series.may_change, series.day, chosen)
     starts, kinds, rho = found.starts, found.kinds, float(found.rho)
     seams = describe.describe_seams(
         series.logs, starts, kinds, found.sigma, rho, series.may_change, chosen, level
@@ -219,9 +219,9 @@ def steps_of(
     series: CheckedSeries, settings: RobustSettings, held: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Return the first observations of all segments but the first."""
-    from hindmost.models.changepoint.robust import search
+    from hindmost.models.changepoint.robust import held_changes
 
-    found = search.find_segments(series.logs, series.may_change, series.day, settings, held)
+    found = held_changes.find_segments(series.logs, series.may_change, series.day, settings, held)
     starts: NDArray[np.int64] = found.starts[1:]
     return starts
 
