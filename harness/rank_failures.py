@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import ctypes
 import sys
 import time
 from array import array
@@ -184,11 +185,18 @@ def end_all_ranks(rank: int, message: str, status: int) -> None:
 def _abort(communicator: Any, status: int) -> None:
     """End all ranks through MPI, once the launcher has read what this one has said.
 
-    MPICH's launcher ends without a look at what is left in the pipes of its ranks.
+    MPICH's launcher ends without a look at what is left in the pipes of its ranks. MPICH's own
+    abort ends in ``exit``, where UCX takes down its connections under a thread that still serves
+    them: now and then that thread calls ``abort``, and the status is lost. So the
+    first thing that ``exit`` does here is to end the process.
     """
     deadline = time.monotonic() + READING_S
     while unread_bytes() and time.monotonic() < deadline:
         time.sleep(0.01)
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "on_exit"):
+        libc.fflush(None)
+        libc.on_exit(libc._exit, None)  # called with the status of exit, before older handlers
     communicator.Abort(status)
 
 
