@@ -60,6 +60,7 @@ def changes_of(
     speed: Sequence[str] = (),
     pipeline_depth: str | None = None,
     collective: Collective = Collective.RECURSIVE_DOUBLING,
+    progress: bool = True,
 ) -> list[Named]:
     """Return all combinations of the values of a command line.
 
@@ -75,7 +76,7 @@ def changes_of(
     if count > MOST_CHANGES:
         raise UsageError(f"{count} combinations of values; the most in one call is {MOST_CHANGES}.")
     every, of_ranks = read_speeds(speed)
-    quiet, detours = read_noise(noise)
+    deviation, detours = read_noise(noise)
     found = []
     for one, width, depth in product(latencies or [""], bandwidths or [""], depths or [""]):
         factor, more_s = read_latency(one) if one else (1.0, 0.0)
@@ -85,6 +86,7 @@ def changes_of(
         words += [("noise", noise)] if noise else []
         words += [("speed", each) for each in speed]
         words += [("pipeline depth", depth)] if depth else []
+        words += [] if progress else [("progress", "none")]
         change = Change(
             latency=factor,
             more_latency_s=more_s,
@@ -92,9 +94,10 @@ def changes_of(
             bandwidth=bandwidth_factor,
             speed=of_ranks,
             every_speed=every,
-            quiet=quiet,
+            noise=deviation,
             detours=detours,
             depth=read_depth(depth) if depth else None,
+            progress=progress,
         )
         found.append(Named(change=change, words=tuple(words)))
     return found
@@ -168,16 +171,18 @@ def read_depth(text: str) -> int:
     return int(text)
 
 
-def read_noise(text: str | None) -> tuple[bool, Detours | None]:
-    """Return whether noise is left out, and what is added."""
+def read_noise(text: str | None) -> tuple[float, Detours | None]:
+    """Return the factor of the recorded noise, and what is added."""
     if text is None:
-        return False, None
+        return 1.0, None
     if text == "none":
-        return True, None
+        return 0.0, None
+    if text.startswith("x"):
+        return read_factor(text, "--noise"), None
     kind, _, rest = text.partition(":")
     if kind not in LAWS:
         raise UsageError(
-            f"--noise {text}: {choose(('none', *LAWS), kind)}, such as {LAWS['exponential']}."
+            f"--noise {text}: {choose(('none', 'x2', *LAWS), kind)}, such as {LAWS['exponential']}."
         )
     values = dict[str, str]()
     for part in rest.split(","):
@@ -191,8 +196,8 @@ def read_noise(text: str | None) -> tuple[bool, Detours | None]:
         raise UsageError(f"--noise {text}: write it as {LAWS[kind]}.")
     length_s = read_time(values[wanted], f"--noise {text}")
     if kind == "exponential":
-        return False, ExponentialDetours(mean=length_s, probability=probability)
-    return False, FixedDetours(length=length_s, probability=probability)
+        return 1.0, ExponentialDetours(mean=length_s, probability=probability)
+    return 1.0, FixedDetours(length=length_s, probability=probability)
 
 
 def read_probability(text: str | None, law: str, *, needed: bool) -> float:
