@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tests.conftest import run_values
 
-from hindmost.analysis.fits.prediction import predict_solves
+from hindmost.analysis.whatif.prediction import predict_solves
 from hindmost.analysis.runs.attached import attached_programs
 from hindmost.analysis.runs.attached_run import AttachedRun
 from hindmost.analysis.runs.check import findings_of
