@@ -85,8 +85,8 @@ def add_changes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--noise",
         metavar="LAW",
-        help=f"none; {NOT_INJECTED}: without the noise of 'run --inject'; or a law of detours to add: "
-        f"{', '.join(LAWS.values())}",
+        help=f"none; {NOT_INJECTED}: without the noise of 'run --inject'; or a law of detours to "
+        f"add: {', '.join(LAWS.values())}",
     )
     parser.add_argument(
         "--iterations", type=int, metavar="N", help="iterations of the solve (default: as recorded)"

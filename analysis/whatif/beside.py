@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from hindmost.errors import DataError
-from hindmost.models.noise.redraw import RedrawnUniform, fit_redrawn_uniform
+from hindmost.models.noise.redraw import fit_redrawn_uniform
 from hindmost.models.noise.times import SolveTimes
 from hindmost.models.results import Prediction
 from hindmost.models.simulation.change import Change
 from hindmost.text import seconds
 
-NAIVE = "naive"
+NAIVE, PAPER = "naive", "redrawn-uniform"
 NOTHING = Prediction(seconds=float("nan"), low_s=float("nan"), high_s=float("nan"))
 
 
@@ -83,7 +83,7 @@ def of_paper(times: Sequence[SolveTimes], change: Change, share: float) -> Besid
 
     It has no restart cycles and no time between bodies, and knows no other machine or noise.
     """
-    name = RedrawnUniform.__dataclass_fields__["name"].default
+    name = PAPER
     plain = Change(iterations=change.iterations, restart=change.restart)
     if change != plain:
         return Beside(name=name, what="the paper's simulation says nothing of this change")

@@ -192,7 +192,8 @@ def read_noise(text: str | None) -> tuple[bool, bool, Detours | None]:
     kind, _, rest = text.partition(":")
     if kind not in LAWS:
         raise UsageError(
-            f"--noise {text}: {choose(('none', NOT_INJECTED, *LAWS), kind)}, such as {LAWS['exponential']}."
+            f"--noise {text}: {choose(('none', NOT_INJECTED, *LAWS), kind)}, such as "
+            f"{LAWS['exponential']}."
         )
     values = dict[str, str]()
     for part in rest.split(","):

@@ -270,7 +270,7 @@ def choose_without_cycles(
     shape: SolveShape,
     wanted: SolveShape,
 ) -> Chosen:
-    """Choose bodies of a solver that does not restart: the first ones, or more of its second half."""
+    """Choose the first bodies of a solver without restarts, or more of its second half."""
     bodies = len(block.kind)
     regular, drains = np.flatnonzero(~shape.drain), np.flatnonzero(shape.drain)
     count = wanted.iterations + (bodies - shape.iterations) - drains.size
