@@ -117,7 +117,8 @@ bench-stochastic: setup-demo
 
 bench-simulation: LAW = exponential:mean=1ms
 bench-simulation: setup-demo
-	@$(BIN)/python -m benchmarks.simulation speed
+	@$(BIN)/python -m benchmarks.simulation speed $(if $(QUICK),--quick)
+	@$(BIN)/python -m benchmarks.simulation million $(if $(QUICK),--quick)
 	@rm -rf build/simulation
 	@for noise in "" "--inject $(LAW)"; do $(BIN)/mpiexec -n 2 $(BIN)/hindmost run laplacian-1d --unknowns 100000 \
 	    --solver gmres --solver pgmres --iterations 1000 --repeats 5 --warmup 1 $$noise \
