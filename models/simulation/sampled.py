@@ -3,8 +3,8 @@
 The recursion is that of `hindmost.models.simulation.walker`, for programs whose iterations have the
 same events. Nothing that grows with ranks times iterations is kept: a million ranks take some tens
 of megabytes. Threads share the ranks and meet where the recursion needs all of them; draws are
-counted (`hindmost.models.simulation.counted_draws`) and maxima know no order, so that every number of
-threads gives the same clocks to the bit.
+counted (`hindmost.models.simulation.counted_draws`) and maxima know no order, so that every number
+of threads gives the same clocks to the bit.
 """
 
 from __future__ import annotations
