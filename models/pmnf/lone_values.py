@@ -60,7 +60,7 @@ def lone_ratios(table: NDArray[np.float64], values: NDArray[np.float64]) -> NDAr
     off[usual] = np.nan
     many = np.isfinite(off).sum(axis=1) > max(1, table.shape[0] // AMONG)
     off[many] = np.nan
-    return np.exp(off)
+    return np.asarray(np.exp(off))
 
 
 def lines_along(table: NDArray[np.float64], axis: int) -> list[NDArray[np.intp]]:

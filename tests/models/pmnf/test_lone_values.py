@@ -19,7 +19,7 @@ def disturbed(at: int, factor: float = 1000.0) -> NDArray[np.float64]:
     """Return p / 2 with 1 % of noise, one value of which is far off."""
     values = 0.5 * POINTS * np.exp(0.01 * np.random.default_rng(3).standard_normal(POINTS.size))
     values[at] *= factor
-    return values
+    return np.asarray(values)
 
 
 @pytest.mark.parametrize("factor", [1000.0, 0.001])
@@ -73,7 +73,7 @@ def test_a_step_has_no_lone_values() -> None:
 @pytest.mark.parametrize("at", [(8.0, 40.0), (2.0, 40.0)])
 def test_one_value_of_a_grid_is_left_out(at: tuple[float, float]) -> None:
     values = 1.0 + 0.1 * GRID[:, 0] * GRID[:, 1]
-    values[(at == GRID).all(axis=1)] *= 1000.0
+    values[(np.array(at) == GRID).all(axis=1)] *= 1000.0
     model = fit_parameters(GRID, values)[0]
     assert model.predict(np.array([[128.0, 640.0]]))[0] == pytest.approx(8193.0, rel=0.01)
     (doubt,) = model.doubts()
