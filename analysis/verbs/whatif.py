@@ -14,7 +14,7 @@ from hindmost.analysis.runs.machine_file import read_machine
 from hindmost.analysis.runs.read import find_runs, fittable_runs
 from hindmost.analysis.show.terminal import print_table
 from hindmost.analysis.whatif.at_scale import AtScale, scale_table, scaled
-from hindmost.analysis.whatif.options import LAWS, Named, changes_of
+from hindmost.analysis.whatif.options import LAWS, NOT_INJECTED, Named, changes_of
 from hindmost.analysis.whatif.study import (
     WIDTH,
     folded_lines,
@@ -42,6 +42,7 @@ examples:
   hindmost whatif runs/ --latency +5us --collective ring
   hindmost whatif runs/ --noise none
   hindmost whatif runs/ --noise {LAWS["fixed"]} --json
+  hindmost whatif runs/ --iterations 20000 --latency x2
   hindmost whatif runs/ --speed 'rank 1: x0.8'
   hindmost whatif runs/*-pgmres-* --latency +100us --pipeline-depth 1,2,3
   hindmost whatif runs/ --ranks 64..4096 --ranks-per-node 64 --scaling weak --noise x2
@@ -96,14 +97,20 @@ def add_changes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--noise",
         metavar="LAW",
-        help="none, a factor of the recorded noise (x2), or a law of detours to add: "
-        f"{', '.join(LAWS.values())}",
+        help=f"none; x2: a factor of the recorded noise; {NOT_INJECTED}: without the noise of "
+        f"'run --inject'; or a law of detours to add: {', '.join(LAWS.values())}",
     )
     parser.add_argument(
         "--progress",
         choices=("none", "async"),
         default="async",
         help="whether non-blocking reductions progress while ranks work (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--iterations", type=int, metavar="N", help="iterations of the solve (default: as recorded)"
+    )
+    parser.add_argument(
+        "--restart", type=int, metavar="N", help="its restart length (default: as recorded)"
     )
     parser.add_argument(
         "--speed",
@@ -172,6 +179,8 @@ def changes_from(arguments: argparse.Namespace, pipeline_depth: str | None = Non
         pipeline_depth=pipeline_depth,
         collective=arguments.collective,
         progress=arguments.progress == "async",
+        iterations=arguments.iterations,
+        restart=arguments.restart,
     )
 
 

@@ -97,6 +97,10 @@ class Change:
         Reductions in flight; None: as recorded.
     progress : bool
         Whether non-blocking reductions progress while ranks work.
+    uninjected : bool
+        Remove the noise that was injected; that of the machine stays.
+    iterations, restart : int or None
+        Of the solve and of its restart cycles; None: as recorded.
     """
 
     latency: float = 1.0
@@ -109,6 +113,9 @@ class Change:
     detours: Detours | None = None
     depth: int | None = None
     progress: bool = True
+    uninjected: bool = False
+    iterations: int | None = None
+    restart: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse factors of no machine."""

@@ -353,6 +353,11 @@ def refuse_change(work: LocalWork, change: Change) -> None:
             "A speed of one rank has no meaning on other numbers of ranks: give one for all, such "
             "as --speed x0.8."
         )
+    if change.uninjected or change.iterations is not None or change.restart is not None:
+        raise UsageError(
+            "On other numbers of ranks a solve keeps its recorded iterations, restart length and "
+            "injected noise: omit --iterations, --restart and --noise not-injected."
+        )
     if change.depth is not None and (work.program.depth != 1):
         raise UsageError(
             "A pipeline depth needs a run of a pipelined solver with one reduction in flight: "
