@@ -48,7 +48,7 @@ ON_STACKS = $(addprefix tests/setup/test_, choice.py clones.py) \
 
 .PHONY: wheel test-oldest test-programs bench-adaptive bench-attach bench-ranks bench-reduced bench-live bench-recorder bench-scaling bench-scaling-real bench-5-million bench-changepoints bench-history-nightly bench-show bench-stochastic bench-simulation demo test test-recorder test-slow test-slurm validate check \
     scaling-cases study-adaptive \
-    docs lint types contracts clean setup-demo setup-test setup-slurm setup-programs setup-docs
+    docs lint types contracts clean setup-demo setup-test setup-slurm setup-programs setup-simulation setup-docs
 
 setup-demo:
 	@$(PYTHON) setup --stack $(STACK) --extras plot
@@ -61,6 +61,9 @@ setup-slurm:
 
 setup-programs:
 	@$(PYTHON) setup --stack $(STACK) --extras dev --programs
+
+setup-simulation:
+	@$(PYTHON) setup --stack $(STACK) --extras plot --simgrid
 
 setup-docs:
 	@$(PYTHON) setup --docs
@@ -117,9 +120,10 @@ bench-stochastic: setup-demo
 	@$(BIN)/python benchmarks/stochastic.py
 
 bench-simulation: LAW = exponential:mean=1ms
-bench-simulation: setup-demo
+bench-simulation: setup-simulation
 	@$(BIN)/python -m benchmarks.simulation speed $(if $(QUICK),--quick)
 	@$(BIN)/python -m benchmarks.simulation million $(if $(QUICK),--quick)
+	@$(BIN)/python -m benchmarks.simulation_smpi $(if $(QUICK),--quick)
 	@rm -rf build/simulation
 	@for noise in "" "--inject $(LAW)"; do $(BIN)/mpiexec -n 2 $(BIN)/hindmost run laplacian-1d --unknowns 100000 \
 	    --solver gmres --solver pgmres --iterations 1000 --repeats 5 --warmup 1 $$noise \

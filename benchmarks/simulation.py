@@ -28,7 +28,7 @@ from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.whatif.options import changes_of
 from hindmost.analysis.whatif.study import replay_run
 from hindmost.models.events import EventKind
-from hindmost.models.simulation.draws import Quantiles
+from hindmost.models.simulation.counted_draws import Quantiles
 from hindmost.models.simulation.sampled import DrawnWork, SampledProgram, SampledWalk
 from hindmost.models.simulation.walker import Latencies, Neighbours, Walker
 

@@ -40,6 +40,9 @@ def main() -> int:
         "--programs", action="store_true", help="programs of others that tests record"
     )
     parser.add_argument(
+        "--simgrid", action="store_true", help="the simulator that a benchmark compares with"
+    )
+    parser.add_argument(
         "--docs", action="store_true", help="only what builds the documentation, in .venvs/docs"
     )
     parser.add_argument(
@@ -62,6 +65,8 @@ def main() -> int:
         if "dev" in arguments.extras.split(","):
             system.prepare_tests(environment)
         slurm.prepare(environment, arguments.slurm)
+        if arguments.simgrid:
+            system.prepare_simgrid(environment)
         if arguments.programs:
             if choice.stack not in PROGRAMS:
                 raise SetupError(

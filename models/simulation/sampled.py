@@ -3,8 +3,8 @@
 The recursion is that of `hindmost.models.simulation.walker`, for programs whose iterations have the
 same events. Nothing that grows with ranks times iterations is kept: a million ranks take some tens
 of megabytes. Threads share the ranks and meet where the recursion needs all of them; draws are
-counted (`hindmost.models.simulation.draws`) and maxima know no order, so that every number of
-threads gives the same clocks to the bit.
+counted (`hindmost.models.simulation.counted_draws`) and maxima know no order, so that every number
+of threads gives the same clocks to the bit.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from hindmost.errors import DataError
 from hindmost.models.compiled import compiled, part
 from hindmost.models.simulation.blocks import COMPLETE, POST, RECEIVE, REDUCE, SEND
-from hindmost.models.simulation.draws import Quantiles, draw, stream
+from hindmost.models.simulation.counted_draws import Quantiles, draw, stream
 from hindmost.models.simulation.lockstep import LINE, counters, publish, wait_for_all
 from hindmost.models.simulation.walker import MOST_PENDING, Neighbours
 

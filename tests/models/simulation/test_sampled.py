@@ -14,8 +14,8 @@ from scipy import stats
 from hindmost.errors import DataError
 from hindmost.models.compiled import compiled
 from hindmost.models.events import EventKind
-from hindmost.models.simulation import draws
-from hindmost.models.simulation.draws import Quantiles
+from hindmost.models.simulation import counted_draws as draws
+from hindmost.models.simulation.counted_draws import Quantiles
 from hindmost.models.simulation.sampled import DrawnWork, SampledProgram, SampledWalk
 from hindmost.models.simulation.walker import Latencies, Neighbours, Walker
 
