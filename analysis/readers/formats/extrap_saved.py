@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.lib import format as npy
+from numpy.lib import format as npy_format
 
 from hindmost.analysis.readers.format import ExperimentFormat, ExperimentRequest
 from hindmost.analysis.readers.formats.extrap_3 import is_version_3, read_version_3
@@ -49,9 +49,10 @@ ZIP = b"PK\x03\x04"
 MOST_UNPACKED = 1 << 28
 """Bytes of a member of an archive, unpacked."""
 VALUES_MARK, INDEX_MARK = b"Extra-P VALUES\0\0", b"Extra-P INDEX\0\0\0"
+NPY: Any = npy_format
+"""What reads headers of arrays; its functions have no types."""
 NOT_NUMBERS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 """Texts in place of numbers that JSON has not."""
-LONGEST_HEADER = 1000
 DAMAGED = (
     *(zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, struct.error, OSError, EOFError),
     *(RuntimeError, NotImplementedError, ValueError, OverflowError, MemoryError),
@@ -131,9 +132,9 @@ def read_array(data: bytes, begin: int, where: str) -> list[float] | None:
     try:
         stream = io.BytesIO(data)
         stream.seek(min(begin, len(data)))
-        if npy.read_magic(stream) != (1, 0):
+        if NPY.read_magic(stream) != (1, 0):
             raise ValueError("not version 1.0 of numpy's format")
-        shape, _, kind = npy.read_array_header_1_0(stream, max_header_size=LONGEST_HEADER)
+        shape, _, kind = NPY.read_array_header_1_0(stream)
         if kind.kind not in "fiu":
             raise ValueError(f"it has entries of type {kind}")
         size = math.prod(shape) * kind.itemsize

@@ -49,7 +49,7 @@ def value_files(written: Written) -> dict[str, bytes]:
     for values in written.values.values():
         for each in values:
             stream = io.BytesIO()
-            np.lib.format.write_array(stream, np.array(each), version=(1, 0))
+            np.save(stream, np.array(each))
             places.append(len(arrays))
             arrays += stream.getvalue()
     index = INDEX + struct.pack(f"<Q{len(places)}Q", len(places), *places)

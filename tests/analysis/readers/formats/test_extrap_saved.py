@@ -78,7 +78,7 @@ def test_measurements_with_a_mean_only_are_read(tmp_path: Path) -> None:
 
 def test_values_of_every_rank_are_summed_up_by_extra_p(tmp_path: Path) -> None:
     stream = io.BytesIO()
-    np.lib.format.write_array(stream, np.ones((2, 4)), version=(1, 0))
+    np.save(stream, np.ones((2, 4)))
     entry = {"coordinate": [2, 10], "median": 7.0, "repetitions": 2, "values": [0, 0]}
     data = archive(
         {
