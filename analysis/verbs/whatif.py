@@ -10,7 +10,7 @@ from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.machine_file import read_machine
 from hindmost.analysis.runs.read import find_runs, fittable_runs
 from hindmost.analysis.show.terminal import print_table
-from hindmost.analysis.whatif.options import LAWS, Named, changes_of
+from hindmost.analysis.whatif.options import LAWS, NOT_INJECTED, Named, changes_of
 from hindmost.analysis.whatif.study import (
     folded_lines,
     group_findings,
@@ -32,6 +32,7 @@ examples:
   hindmost whatif runs/ --latency +5us --collective ring
   hindmost whatif runs/ --noise none
   hindmost whatif runs/ --noise {LAWS["fixed"]} --json
+  hindmost whatif runs/ --iterations 20000 --latency x2
   hindmost whatif runs/ --speed 'rank 1: x0.8'
   hindmost whatif runs/*-pgmres-* --latency +100us --pipeline-depth 1,2,3
 
@@ -84,7 +85,14 @@ def add_changes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--noise",
         metavar="LAW",
-        help=f"none, or a law of detours to add: {', '.join(LAWS.values())}",
+        help=f"none; {NOT_INJECTED}: without the noise of 'run --inject'; or a law of detours to "
+        f"add: {', '.join(LAWS.values())}",
+    )
+    parser.add_argument(
+        "--iterations", type=int, metavar="N", help="iterations of the solve (default: as recorded)"
+    )
+    parser.add_argument(
+        "--restart", type=int, metavar="N", help="its restart length (default: as recorded)"
     )
     parser.add_argument(
         "--speed",
@@ -104,6 +112,8 @@ def changes_from(arguments: argparse.Namespace, pipeline_depth: str | None = Non
         speed=arguments.speed,
         pipeline_depth=pipeline_depth,
         collective=arguments.collective,
+        iterations=arguments.iterations,
+        restart=arguments.restart,
     )
 
 

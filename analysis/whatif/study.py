@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from hindmost.analysis.runs.check import findings_of
+from hindmost.analysis.runs.configuration import solves_in
 from hindmost.analysis.runs.finding import OF_MODELS, Finding, cautions, findings_json, folded
 from hindmost.analysis.runs.groups import Group
 from hindmost.analysis.runs.model_input import solve_rows, solve_times
@@ -17,9 +18,11 @@ from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
 from hindmost.analysis.whatif.measured import MeasuredNetwork
 from hindmost.analysis.whatif.options import Named
 from hindmost.errors import DataError
+from hindmost.harness.runfile.bodies import INJECTED, BodyKind
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.simulation.blocks import COMPLETE
+from hindmost.models.simulation.length import SolveShape
 from hindmost.models.simulation.program import Program, recorded_program
 from hindmost.models.simulation.rerun import Walked, WhatIf, what_if
 from hindmost.text import percent, seconds, signed_percent
@@ -129,6 +132,10 @@ class Replayed:
                 "Undisturbed work is the median at each place of the restart cycle on each rank; "
                 "the interval goes from the lower to the upper quartile."
             )
+        if change.uninjected:
+            yield "Injected noise is removed; the noise of the machine stays."
+        if change.iterations is not None or change.restart is not None:
+            yield from self._of_length()
         if change.detours is not None:
             yield (
                 "The noise is added to the recorded one, independent on every rank, at the begin "
@@ -136,6 +143,20 @@ class Replayed:
             )
         if change.speed or change.every_speed != 1.0:
             yield "All local work takes 1 / factor of its time, also where memory limits it."
+
+    def _of_length(self) -> Iterator[str]:
+        """Yield what is assumed of a solve of another length."""
+        header, change = self.run.header, self.named.change
+        if not header.restart:
+            yield "Further iterations take as long as those of the second half of the run."
+            return
+        if change.restart is None or change.restart <= header.restart:
+            yield "A place in the restart cycle costs the same in every cycle."
+        else:
+            yield (
+                f"Places beyond {header.restart} of a restart cycle continue the growth of work "
+                "in a line. Vectors that no longer fit into a cache cost more."
+            )
 
     def to_json(self, findings: Sequence[Finding]) -> dict[str, Any]:
         """Return the entry of ``hindmost whatif --json``."""
@@ -224,10 +245,32 @@ def program_of(run: Run) -> Program:
         )
     try:
         return recorded_program(
-            run.starts, block, run.position, run.lead_out, times.edge_source, times.edge_target
+            run.starts,
+            block,
+            run.position,
+            run.lead_out,
+            times.edge_source,
+            times.edge_target,
+            shape=shape_of(run),
+            injected=np.asarray(run.variable(INJECTED)) if run.has(INJECTED) else None,
         )
     except DataError as error:
         raise DataError(f"{run.path}: {error}") from error
+
+
+def shape_of(run: Run) -> SolveShape | None:
+    """Return what a solve consists of; None for several solves, whose cycles end within."""
+    if solves_in(run) > 1:
+        return None
+    header = run.header
+    unknowns = header.spec.get("unknowns")
+    return SolveShape(
+        solver=header.solver,
+        iterations=header.iterations,
+        restart=header.restart,
+        drain=np.asarray(run.kind == BodyKind.DRAIN),
+        vector_bytes=8.0 * unknowns / header.ranks if isinstance(unknowns, int) else 0.0,
+    )
 
 
 def replay_run(run: Run, changes: Sequence[Named], machine: Machine | None) -> list[Replayed]:

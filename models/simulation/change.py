@@ -94,6 +94,10 @@ class Change:
         Noise in addition to the recorded one.
     depth : int or None
         Reductions in flight; None: as recorded.
+    uninjected : bool
+        Remove the noise that was injected; that of the machine stays.
+    iterations, restart : int or None
+        Of the solve and of its restart cycles; None: as recorded.
     """
 
     latency: float = 1.0
@@ -105,6 +109,9 @@ class Change:
     quiet: bool = False
     detours: Detours | None = None
     depth: int | None = None
+    uninjected: bool = False
+    iterations: int | None = None
+    restart: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse factors of no machine."""

@@ -173,7 +173,7 @@ def test_a_machine_file_must_have_the_network_that_is_asked_for(
         (["--speed", "rank 1: x2", "--speed", "rank 1: x3"], "rank 1 has two factors"),
         (["--pipeline-depth", "0"], "whole number from 1 to 64"),
         (["--pipeline-depth", "2"], "record the pipelined solver"),
-        (["--noise", "cauchy:mean=1ms"], "choose none, exponential or fixed"),
+        (["--noise", "cauchy:mean=1ms"], "choose none, not-injected, exponential or fixed"),
         (["--noise", "exponential:mean=1"], "is not a time"),
         (["--noise", "exponential:length=1ms"], "write it as exponential"),
         (["--noise", "fixed:length=1ms"], "a probability is a number"),
@@ -216,3 +216,53 @@ def test_an_older_file_without_events_is_replayed_by_bodies_or_refused(
     pipelined = replace(header, solver="pgmres", synchronisation="pipelined", lag=1)
     with pytest.raises(DataError, match="no events of single iterations"):
         main(["whatif", str(write_whole(tmp_path, pipelined, values))])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["--iterations", "700"],
+        ["--restart", "30", "--iterations", "310"],
+        ["--noise", "fixed:length=20us,probability=0.5"],
+        ["--noise", "none", "--latency", "x2"],
+        ["--speed", "x0.5"],
+    ],
+    ids=" ".join,
+)
+def test_predict_and_whatif_are_one_engine(
+    run: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    (replayed,) = answer(capsys, run, *words)
+    assert main(["predict", str(run), *words, "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["predictions"]
+    assert found["predicted_s"] == replayed["predicted_s"]
+    assert found["changes"] == replayed["changes"]
+    assert found["name"] == "replay"
+    assert [each["name"] for each in found["beside"]] == ["naive", "redrawn-uniform"]
+
+
+def test_a_prediction_stands_in_a_table_with_the_others(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["predict", str(run), "--iterations", "1000"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].startswith("later run with 1,000 iterations: predicted ")
+    assert [line.split()[0] for line in lines[2:6]] == [
+        "model",
+        "replay",
+        "naive",
+        "redrawn-uniform",
+    ]
+    assert "Assumed: A place in the restart cycle costs the same in every cycle." in lines
+
+
+def test_what_cannot_be_replayed_is_predicted_from_means_of_its_places(
+    tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str]
+) -> None:
+    values = alone_values((1.0, 1.1, 1.2), 40)
+    file = write_whole(tmp_path, header, values)
+    assert main(["predict", str(file)]) == 0
+    assert "Not replayed, but put together from these means" in capsys.readouterr().out
+    with pytest.raises(DataError, match="nothing can be replayed"):
+        main(["predict", str(file), "--noise", "none"])
