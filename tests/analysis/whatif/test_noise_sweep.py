@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -22,6 +23,8 @@ from hindmost.harness.runfile.bodies import INJECTED
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
 
+Way = Literal["blocking", "pipelined"]
+SOLVERS: dict[str, Way] = {"cg": "blocking", "pipecg": "pipelined"}
 LAWS = ("", "exponential:mean=20us", "exponential:mean=50us", "fixed:length=1ms,probability=0.1")
 
 
@@ -31,7 +34,7 @@ def sweep(tmp_path: Path, header: Header) -> Path:
     (tmp_path / "runs").mkdir()
     for repeat in range(2):
         for law in LAWS:
-            for solver, way in (("cg", "blocking"), ("pipecg", "pipelined")):
+            for solver, way in SOLVERS.items():
                 values = run_values(iterations=60, ranks=2, restart=20, seed=repeat)
                 spec = {**header.spec, "repeat": repeat} | ({INJECTED: law} if law else {})
                 changed = replace(
