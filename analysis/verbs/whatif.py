@@ -19,6 +19,7 @@ from hindmost.analysis.whatif.study import (
     sweep_table,
 )
 from hindmost.models.simulation.network import Collective
+from hindmost.models.simulation.recipes import RECIPES
 from hindmost.output import write_json, write_lines
 
 DESCRIPTION = """\
@@ -47,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EXAMPLES
     parser.add_argument("file", nargs="+", type=Path, help="run files, or folders of them")
     add_changes(parser)
+    add_solve(parser)
     parser.add_argument(
         "--pipeline-depth",
         metavar="LIST",
@@ -89,17 +91,27 @@ def add_changes(parser: argparse.ArgumentParser) -> None:
         f"add: {', '.join(LAWS.values())}",
     )
     parser.add_argument(
-        "--iterations", type=int, metavar="N", help="iterations of the solve (default: as recorded)"
-    )
-    parser.add_argument(
-        "--restart", type=int, metavar="N", help="its restart length (default: as recorded)"
-    )
-    parser.add_argument(
         "--speed",
         action="append",
         default=[],
         metavar="SPEED",
         help="factor of the speed of all ranks (x1.2) or of one ('rank 3: x0.8'); repeatable",
+    )
+
+
+def add_solve(parser: argparse.ArgumentParser) -> None:
+    """Declare what another solve may be."""
+    parser.add_argument(
+        "--solver",
+        metavar="NAME",
+        help="the pipelined partner of a blocking solver, or the reverse: "
+        + ", ".join(f"{name} from {each.partner}" for name, each in RECIPES.items()),
+    )
+    parser.add_argument(
+        "--iterations", type=int, metavar="N", help="iterations of the solve (default: as recorded)"
+    )
+    parser.add_argument(
+        "--restart", type=int, metavar="N", help="its restart length (default: as recorded)"
     )
 
 
@@ -112,8 +124,9 @@ def changes_from(arguments: argparse.Namespace, pipeline_depth: str | None = Non
         speed=arguments.speed,
         pipeline_depth=pipeline_depth,
         collective=arguments.collective,
-        iterations=arguments.iterations,
-        restart=arguments.restart,
+        iterations=getattr(arguments, "iterations", None),
+        restart=getattr(arguments, "restart", None),
+        solver=getattr(arguments, "solver", None),
     )
 
 

@@ -70,6 +70,7 @@ def changes_of(
     collective: Collective = Collective.RECURSIVE_DOUBLING,
     iterations: int | None = None,
     restart: int | None = None,
+    solver: str | None = None,
 ) -> list[Named]:
     """Return all combinations of the values of a command line.
 
@@ -95,6 +96,7 @@ def changes_of(
         words += [("noise", noise)] if noise else []
         words += [("speed", each) for each in speed]
         words += [("pipeline depth", depth)] if depth else []
+        words += [] if solver is None else [("solver", solver)]
         words += [] if iterations is None else [("iterations", f"{iterations}")]
         words += [] if restart is None else [("restart", f"{restart}")]
         change = Change(
@@ -108,6 +110,7 @@ def changes_of(
             detours=detours,
             depth=read_depth(depth) if depth else None,
             uninjected=uninjected,
+            solver=solver,
             iterations=iterations,
             restart=restart,
         )

@@ -96,6 +96,8 @@ class Change:
         Reductions in flight; None: as recorded.
     uninjected : bool
         Remove the noise that was injected; that of the machine stays.
+    solver : str or None
+        The partner of the recorded solver; None: as recorded.
     iterations, restart : int or None
         Of the solve and of its restart cycles; None: as recorded.
     """
@@ -110,6 +112,7 @@ class Change:
     detours: Detours | None = None
     depth: int | None = None
     uninjected: bool = False
+    solver: str | None = None
     iterations: int | None = None
     restart: int | None = None
 
