@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -35,6 +35,13 @@ MISSES = 0.02
 """Error of a replay without a change, against the recorded time, from which on none is given."""
 MOST_RANKS = 20
 """Ranks of a critical path that JSON lists."""
+
+
+class Assuming(Protocol):
+    """A result that rests on assumptions."""
+
+    def assumptions(self) -> Iterator[str]:
+        """Yield what is assumed, in sentences."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,14 +130,19 @@ class Replayed:
                 "What messages and reductions typically cost is taken as the network's. It "
                 "includes the time of the MPI library, so a change of the wire alone does less."
             )
-        if change.of_network and self.nonblocking:
+        if change.of_network and self.nonblocking and change.progress:
             yield "Reductions progress while ranks work. An MPI without progress hides less."
         if change.depth is not None and change.depth > 1:
             yield (
                 "A deeper pipeline also does more work per iteration and needs more iterations to "
                 "fill; this is not included, so the time is a lower bound."
             )
-        if change.quiet:
+        if not change.progress:
+            yield (
+                "Without progress a reduction takes its time after all ranks have come to its "
+                "completion. Calls of MPI before it may do a part of it, so this is an upper bound."
+            )
+        if change.noise != 1.0:
             yield (
                 "Undisturbed work is the median at each place of the restart cycle on each rank; "
                 "the interval goes from the lower to the upper quartile."
@@ -380,7 +392,7 @@ def replay_lines(found: Sequence[Replayed]) -> list[str]:
     return [part for each in lines for part in textwrap.wrap(each, WIDTH, subsequent_indent="    ")]
 
 
-def folded_lines(found: Replayed, findings: Sequence[Finding]) -> list[str]:
+def folded_lines(found: Assuming, findings: Sequence[Finding]) -> list[str]:
     """Return the assumptions of a replay and the doubts about its run, for a terminal."""
     lines = [
         part

@@ -1,8 +1,8 @@
 """What an iteration of PETSc's Krylov solvers does between the events in which ranks wait.
 
-Counted in the sources of PETSc 3.18 to 3.23, and held against the calls that its log counts
-(`-log_view`). A vector that is read, and one that is written, counts once
-each. A preconditioner is Jacobi's, three vectors, or none, a copy.
+Counted for PETSc 3.18, and held against the calls that its log counts (`-log_view`). A vector that
+is read, and one that is written, counts once each. A preconditioner is Jacobi's, three vectors, or
+none, a copy.
 """
 
 from __future__ import annotations
