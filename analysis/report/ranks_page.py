@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -148,11 +149,10 @@ def chart(
     except UsageError:
         return []
     figure = figure_named(name)
-    return [
-        live_chart(
-            content, figure.heading, figure.caption, numbers, height=CHART_INCHES, opens=opens
-        )
-    ]
+    drawn = live_chart(
+        content, figure.heading, figure.caption, numbers, height=CHART_INCHES, opens=opens
+    )
+    return [replace(drawn, name=name)]
 
 
 def bars_open(report: RankReport, opens: Opens | None) -> Opens | None:

@@ -44,7 +44,7 @@ class KernelAtTarget:
         At the target, in the metric's unit; a new measurement there lies between low and high at
         90 %. Measurements are above 0, so low and high are cut off there.
     explained : float
-        What the model of the kernel says at the target.
+        What the model of the kernel says at the target; NaN if its last segment has none.
     source : Source
         Where the prediction comes from.
     share : float
@@ -64,7 +64,9 @@ class KernelAtTarget:
 
     def disagreement(self) -> str:
         """Say that the model contradicts the prediction; empty if it does not."""
-        if not self.source.foretold or self.low <= self.explained <= self.high:
+        if not self.source.foretold or np.isnan(self.explained):
+            return ""
+        if self.low <= self.explained <= self.high:
             return ""
         unit = self.kernel.series.unit
         return (
@@ -74,7 +76,10 @@ class KernelAtTarget:
 
     def doubts(self, target: TargetScale) -> list[str]:
         """Say what makes the prediction doubtful; empty if nothing does."""
-        found = self.kernel.model_at(target.at).doubts()
+        found = []
+        if not self.kernel.unexplained(target.at):
+            found = self.kernel.model_at(target.at).doubts()
+        found += [each for each in self.kernel.whole.lone_values() if each not in found]
         if contradiction := self.disagreement():
             found.append(contradiction)
         ahead = max(at / largest for at, largest in zip(target.at, target.largest, strict=True))
@@ -134,12 +139,14 @@ class MetricStudy:
             own = numbers[(numbers >= first) & (numbers < first + len(batch.series))]
             low, high = self._interval(batch, first, own)
             for at, number in enumerate(own.tolist()):
+                kernel = batch[number - first]
+                explained = float(self.predictions.explained[number])
                 found[number] = KernelAtTarget(
-                    kernel=batch[number - first],
+                    kernel=kernel,
                     predicted=float(self.predicted[number]),
                     low=max(float(low[at]), 0.0),
                     high=max(float(high[at]), 0.0),
-                    explained=float(self.predictions.explained[number]),
+                    explained=np.nan if kernel.unexplained(self.target.at) else explained,
                     source=self.predictions.source(number),
                     share=float(self.share[number]),
                     growth=float(self.growth[number]),

@@ -92,8 +92,9 @@ def styles(widgets: Iterable[Widget]) -> str:
 def part_html(part: Part) -> str:
     """Return the HTML of a part of a page."""
     match part:
-        case Heading(text):
-            return f"<h2>{escape(text)}</h2>"
+        case Heading(text, anchor):
+            place = f' id="{escape(anchor)}"' if anchor else ""
+            return f"<h2{place}>{escape(text)}</h2>"
         case Subheading(text):
             return f'<h3 class="part">{escape(text)}</h3>'
         case Paragraph(text, quiet):

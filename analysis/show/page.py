@@ -25,18 +25,25 @@ class Widget:
     html : str
     scripts, styles : tuple of Path
         What it needs, in the order of the page; the last script starts the others.
+    anchor : str
+        Its id on the page, if it has one.
+    name : str
+        By which other parts refer to it; may be empty.
     """
 
     html: str = ""
+    anchor: str = ""
+    name: str = ""
     scripts: tuple[Path, ...] = ()
     styles: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading that begins a section."""
+    """A heading that begins a section; an anchor is for links to it."""
 
     text: str
+    anchor: str = ""
 
 
 @dataclass(frozen=True, slots=True)

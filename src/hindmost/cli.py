@@ -6,14 +6,16 @@ import argparse
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import NoReturn, Protocol, cast
 
 from hindmost.completion import SHELLS, VerbWords, completion_script
 from hindmost.errors import UsageError
 from hindmost.models.compiled import announce
 from hindmost.output import warn, write_lines, write_text
+from hindmost.text import plural
 
 VERBS = {
     "run": ("hindmost.harness.verbs.run", "run solvers on all ranks and record every iteration"),
@@ -118,9 +120,12 @@ class Parser(argparse.ArgumentParser):
     ----------
     called : str
         The verb on the command line, for messages; argparse reports unknown options without it.
+    habits : mapping
+        What to type in place of options that the verb has not and another tool has.
     """
 
     called = ""
+    habits: Mapping[str, str] = MappingProxyType({})
 
     def error(self, message: str) -> NoReturn:
         """Raise a UsageError."""
@@ -128,7 +133,12 @@ class Parser(argparse.ArgumentParser):
         unknown = message.removeprefix("unrecognized arguments: ")
         if unknown != message:
             first = unknown.split()[0]
-            if not first.startswith("-"):
+            names = [word.partition("=")[0] for word in unknown.split()]
+            known = [name for name in dict.fromkeys(names) if name in self.habits]
+            if known and first.startswith("-"):
+                hints = "; ".join(f"{name}: {self.habits[name]}" for name in known)
+                message = f"Unknown {plural(len(known), 'option')} {hints}"
+            elif not first.startswith("-"):
                 message = f"Unexpected argument '{first}'; repeat an option for each of its values"
             elif prog.startswith("hindmost run"):
                 message = f"Unknown option {first}; PETSc options go after '--'"
@@ -204,6 +214,7 @@ def parser_of(words: Sequence[str]) -> tuple[Parser, Verb | None, list[str]]:
             verb = load(module)
             verb.add_arguments(sub)
             parser.called = sub.prog
+            parser.habits = getattr(verb, "HABITS", parser.habits)
     return parser, verb, words
 
 
