@@ -19,6 +19,7 @@ from hindmost.errors import UsageError
 from hindmost.models.simulation.blocks import COMPLETE, NONE, POST, RECEIVE, EventBlock
 from hindmost.models.simulation.change import Change, blocking_latency, without_progress
 from hindmost.models.simulation.length import CycleCounts
+from hindmost.models.simulation.partner import as_partner
 from hindmost.models.simulation.path import PathTimes, Waits, walk_back
 from hindmost.models.simulation.program import FEWEST_SEEN, Program, Times
 from hindmost.models.simulation.walker import FEW_EVENTS, Latencies, Walker
@@ -150,6 +151,9 @@ def what_if(
     narrower = min(1.0, (program.bodies / bodies_of(program, change)) ** 0.5)
     low_s, high_s = np.quantile(middle_s + narrower * (totals_s - middle_s), (0.05, 0.95)).tolist()
     shifts = [0.0, between_shift(recorded, changed)]
+    shifts += [
+        (each - 1.0) * changed.iterating_s for each in changed_program(program, change).doubt
+    ]
     for reading in others:
         if reading != first:
             other = walk(program, change, reading, seed=seed)
@@ -233,7 +237,7 @@ def refuse_network(program: Program) -> None:
 
 def walk(program: Program, change: Change, reading: Reading, *, seed: int = 0) -> Walked:
     """Walk through a solve with a change, and back along the longest path."""
-    program = program.of_length(change.iterations, change.restart)
+    program = changed_program(program, change)
     if change.uninjected or (change.noise == 0.0 and program.injected is not None):
         program = without_injected(program)
     costs = program.costs
@@ -254,6 +258,13 @@ def walk(program: Program, change: Change, reading: Reading, *, seed: int = 0) -
         block = replace(block, kind=np.concatenate(kinds))
         latency = blocking_latency(latency)
     return walk_cycles(program, block, stay, latency, lag)
+
+
+def changed_program(program: Program, change: Change) -> Program:
+    """Return the program of the solver and of the length that a change has."""
+    if change.solver is not None:
+        program = as_partner(program, change.solver)
+    return program.of_length(change.iterations, change.restart)
 
 
 def walk_cycles(
