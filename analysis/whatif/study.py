@@ -19,6 +19,7 @@ from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
 from hindmost.analysis.whatif.measured import MeasuredNetwork
 from hindmost.analysis.whatif.options import Named
 from hindmost.errors import DataError
+from hindmost.executors import Executor
 from hindmost.harness.runfile.bodies import INJECTED, BodyKind
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
@@ -309,8 +310,14 @@ def preconditioner_vectors(run: Run) -> float:
     return {"jacobi": JACOBI_VECTORS, "none": COPY_VECTORS}.get(chosen, 0.0)
 
 
-def replay_run(run: Run, changes: Sequence[Named], machine: Machine | None) -> list[Replayed]:
-    """Replay a run with each of some changes.
+def replay_run(
+    run: Run,
+    changes: Sequence[Named],
+    machine: Machine | None,
+    *,
+    executor: Executor | None = None,
+) -> list[Replayed]:
+    """Replay a run with each of some changes; the executor does the replays.
 
     Raises
     ------
@@ -323,7 +330,7 @@ def replay_run(run: Run, changes: Sequence[Named], machine: Machine | None) -> l
         program, share = measured.costs_of(program), measured.byte_share
     found = []
     for named in changes:
-        result = what_if(program, named.change, byte_share=share)
+        result = what_if(program, named.change, byte_share=share, executor=executor)
         miss = result.recorded.total_s / run.solve_time_s - 1.0
         if abs(miss) > MISSES:
             raise DataError(

@@ -44,11 +44,13 @@ def test_parts_are_done_on_other_ranks(ranks: Ranks) -> None:
 
 @pytest.mark.mpi
 def test_two_ranks_give_the_answer_of_one_to_the_bit(
-    ranks: Ranks, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ranks: Ranks, tmp_path: Path, run_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     experiment = write_text(tmp_path / "e.txt", TRUTH, noise=0.02, repetitions=3, seed=3)
     write_nights(tmp_path / "nights", CASES, range(NIGHTS))
-    for words in (["scale", str(experiment)], ["history", str(tmp_path / "nights")]):
+    replay = ["whatif", str(run_file), "--speed", "rank 1: x0.5", "--noise", "exponential:mean=1ms"]
+    commands = (["scale", str(experiment)], ["history", str(tmp_path / "nights")], replay)
+    for words in commands:
         main([*words, "--json"])
         assert ranks(2, *words, "--json").stdout == capsys.readouterr().out
 
