@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.models.simulation.blocks import COMPLETE, NONE, POST, RECEIVE, EventBlock
-from hindmost.models.simulation.change import Change
+from hindmost.models.simulation.change import Change, blocking_latency, without_progress
 from hindmost.models.simulation.length import CycleCounts
+from hindmost.models.simulation.partner import as_partner
 from hindmost.models.simulation.path import PathTimes, Waits, walk_back
 from hindmost.models.simulation.program import FEWEST_SEEN, Program, Times
 from hindmost.models.simulation.walker import FEW_EVENTS, Latencies, Walker
@@ -150,6 +151,9 @@ def what_if(
     narrower = min(1.0, (program.bodies / bodies_of(program, change)) ** 0.5)
     low_s, high_s = np.quantile(middle_s + narrower * (totals_s - middle_s), (0.05, 0.95)).tolist()
     shifts = [0.0, between_shift(recorded, changed)]
+    shifts += [
+        (each - 1.0) * changed.iterating_s for each in changed_program(program, change).doubt
+    ]
     for reading in others:
         if reading != first:
             other = walk(program, change, reading, seed=seed)
@@ -185,13 +189,13 @@ def refuse_unknown(program: Program, change: Change, byte_share: float | None) -
     """Raise a UsageError for a change whose effect the run does not show."""
     if change.of_network:
         refuse_network(program)
-    if change.quiet:
+    if change.noise != 1.0:
         share = sum(rows.size for rows in alike(program)) / program.bodies
         if share < ALIKE:
             raise UsageError(
                 f"Only {percent(share)} of the iterations have {FEWEST_ALIKE} others of the same "
-                "events at the same place, so their undisturbed times are unknown: omit --noise "
-                "none, or record more iterations."
+                "events at the same place, so their undisturbed times are unknown: omit --noise, "
+                "or record more iterations."
             )
     if change.bandwidth != 1.0:
         if not program.has(RECEIVE) or not program.neighbours.source.size:
@@ -233,23 +237,34 @@ def refuse_network(program: Program) -> None:
 
 def walk(program: Program, change: Change, reading: Reading, *, seed: int = 0) -> Walked:
     """Walk through a solve with a change, and back along the longest path."""
-    program = program.of_length(change.iterations, change.restart)
-    if change.uninjected or (change.quiet and program.injected is not None):
+    program = changed_program(program, change)
+    if change.uninjected or (change.noise == 0.0 and program.injected is not None):
         program = without_injected(program)
     costs = program.costs
     nominal = {"typical": costs.median_s, "low": costs.low_s, "high": costs.high_s}[reading.level]
     latency = change.network(nominal, program.ranks, reading.byte_share)
     stay = program.stays(nominal)
     block = program.block
-    if change.quiet:
-        block, stay = quiet(program, stay, QUANTILE[reading.level])
+    if change.noise != 1.0:
+        block, stay = with_noise(program, stay, QUANTILE[reading.level], change.noise)
     block = slowed(block, change.slowness(program.ranks))
     if change.detours is not None:
         random = np.random.default_rng(seed)
         shape = program.bodies, program.ranks
         block = delayed(block, change.detours.draw(random, shape))
     lag = 0 if change.depth is None else change.depth - 1
+    if not change.progress:
+        kinds = [without_progress(block.kind[rows]) for rows in block.cycles()]
+        block = replace(block, kind=np.concatenate(kinds))
+        latency = blocking_latency(latency)
     return walk_cycles(program, block, stay, latency, lag)
+
+
+def changed_program(program: Program, change: Change) -> Program:
+    """Return the program of the solver and of the length that a change has."""
+    if change.solver is not None:
+        program = as_partner(program, change.solver)
+    return program.of_length(change.iterations, change.restart)
 
 
 def walk_cycles(
@@ -257,7 +272,7 @@ def walk_cycles(
 ) -> Walked:
     """Walk from cycle to cycle; between them all ranks meet."""
     events = block.kind.shape[1]
-    pending = max(int(np.count_nonzero(block.kind == POST)), 1)
+    pending = max(int(np.isin(block.kind, (POST, COMPLETE)).sum()), 1)
     walker = Walker(
         program.ranks,
         program.neighbours,
@@ -347,18 +362,22 @@ def delayed(block: EventBlock, detours: Times) -> EventBlock:
     return replace(block, work=work, rest=rest)
 
 
-def quiet(program: Program, stay: Times, quantile: float) -> tuple[EventBlock, Times]:
-    """Return bodies whose work and stays are those of a quantile at their place, on each rank.
+def with_noise(
+    program: Program, stay: Times, quantile: float, factor: float
+) -> tuple[EventBlock, Times]:
+    """Return bodies whose work and stays deviate by a factor from a quantile at their place.
 
-    Places are those in the restart cycle, if enough bodies share each; bodies of few alike stay as
-    they are.
+    On each rank; with a factor of 0 they are that quantile. Places are those in the restart cycle,
+    if enough bodies share each; bodies of few alike stay as they are.
     """
     block = program.block
     work, rest = np.array(block.work, np.float64), np.array(block.rest, np.float64)
     duration, stay = np.array(block.duration, np.float64), stay.copy()
     for rows in alike(program):
         for values in (work, rest, duration, stay):
-            values[rows] = np.quantile(values[rows], quantile, axis=0)
+            typical = np.quantile(values[rows], quantile, axis=0)
+            deviating = typical + factor * (values[rows] - typical)
+            values[rows] = deviating if values is stay else np.maximum(deviating, 0.0)
     return replace(block, work=work, duration=duration, rest=rest), stay
 
 

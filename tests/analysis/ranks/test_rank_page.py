@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from tests.analysis.browser import Browser, need_browser
 from tests.analysis.ranks.conftest import RANKS, SLOW, reduced_values
-from tests.analysis.ranks.test_ranks import CSV
+from tests.analysis.ranks.test_rank_tables import CSV
 from tests.conftest import LOCAL
 
 import hindmost
