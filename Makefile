@@ -12,8 +12,8 @@
 #   make bench-live        measure what a live feed costs a solve (about 10 min, wants an idle machine)
 #   make bench-show        time 'hindmost show' on a file of 41 million bodies (1.3 GB of disk)
 #   make bench-stochastic  measure what fitting laws to 41 million times takes (about 1 min, 2 GB)
-#   make bench-simulation  the speed of replays, and replays with noise against runs that had it injected (some min,
-#                          idle machine)
+#   make bench-simulation  the speed of replays, SimGrid's SMPI on the same solves, and predictions against real
+#                          reruns (10 min, idle machine; QUICK=1: 4 min)
 #   make bench-scaling     hold scaling models against known truth (some 10 min; EXTRAP=PYTHON adds Extra-P)
 #   make bench-5-million   the experiment of the paper on segments: 5.2 million data sets (minutes)
 #   make bench-changepoints  hold change points against known truth (some min)
@@ -119,16 +119,11 @@ bench-show: setup-demo
 bench-stochastic: setup-demo
 	@$(BIN)/python benchmarks/stochastic.py
 
-bench-simulation: LAW = exponential:mean=1ms
 bench-simulation: setup-simulation
 	@$(BIN)/python -m benchmarks.simulation speed $(if $(QUICK),--quick)
 	@$(BIN)/python -m benchmarks.simulation million $(if $(QUICK),--quick)
 	@$(BIN)/python -m benchmarks.simulation_smpi $(if $(QUICK),--quick)
-	@rm -rf build/simulation
-	@for noise in "" "--inject $(LAW)"; do $(BIN)/mpiexec -n 2 $(BIN)/hindmost run laplacian-1d --unknowns 100000 \
-	    --solver gmres --solver pgmres --iterations 1000 --repeats 5 --warmup 1 $$noise \
-	    --out build/simulation/$${noise:+noisy} || exit; done
-	@$(BIN)/python -m benchmarks.simulation reruns build/simulation build/simulation/noisy $(LAW)
+	@$(BIN)/python -m benchmarks.simulation_reruns $(if $(QUICK),--quick)
 
 bench-scaling: setup-demo
 	@$(BIN)/python -m benchmarks.scaling_segments --extrap "$(EXTRAP)"

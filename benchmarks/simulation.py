@@ -1,12 +1,9 @@
-"""How fast the walk over events is, and how well replays foretell real reruns.
+"""How fast the walk over events is.
 
 Run by ``make bench-simulation``:
 
     python -m benchmarks.simulation speed              rank-iterations a second, 8192 ranks
     python -m benchmarks.simulation million            1,048,576 ranks: time, peak memory
-    python -m benchmarks.simulation reruns CLEAN NOISY LAW
-                                                       replays of quiet runs with a law of noise,
-                                                       against runs that had it injected
 
 ``--quick`` takes one round, and a tenth of the million's iterations. Shares of the machine's memory
 bandwidth are those of a loop that copies, in turn with the walks.
@@ -20,13 +17,9 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from hindmost.analysis.runs.read import find_runs
-from hindmost.analysis.whatif.options import changes_of
-from hindmost.analysis.whatif.study import replay_run
 from hindmost.models.events import EventKind
 from hindmost.models.simulation.counted_draws import Quantiles
 from hindmost.models.simulation.sampled import DrawnWork, SampledProgram, SampledWalk
@@ -206,23 +199,6 @@ def peak_bytes() -> int:
     return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
-def reruns(clean: Path, noisy: Path, law: str) -> None:
-    """Compare replays of quiet runs with runs that had the noise, solver by solver."""
-    quiet: dict[str, list[float]] = {}
-    real: dict[str, list[float]] = {}
-    for run in find_runs([clean]):
-        (found,) = replay_run(run, changes_of(noise=law), None)
-        quiet.setdefault(run.header.solver, []).append(found.result.predicted_s)
-    for run in find_runs([noisy]):
-        real.setdefault(run.header.solver, []).append(run.solve_time_s)
-    say(f"{'solver':12}{'replayed':>10}{'rerun':>10}{'error':>9}   reruns differ by")
-    for solver in sorted(quiet.keys() & real.keys()):
-        replayed, rerun = np.median(quiet[solver]), np.median(real[solver])
-        spread = max(real[solver]) / min(real[solver]) - 1.0
-        error = replayed / rerun - 1.0
-        say(f"{solver:12}{replayed:8.3f} s{rerun:8.3f} s{error:+9.1%}   {spread:.1%}")
-
-
 def say(line: str) -> None:
     """Print a line at once."""
     print(line, flush=True)  # noqa: T201
@@ -232,9 +208,7 @@ def main(words: list[str]) -> None:
     """Run one of the parts."""
     quick = "--quick" in words
     words = [each for each in words if each != "--quick"]
-    if words[:1] == ["reruns"] and len(words) == 4:
-        reruns(Path(words[1]), Path(words[2]), words[3])
-    elif words == ["speed"]:
+    if words == ["speed"]:
         speed(rounds=1 if quick else ROUNDS)
     elif words == ["million"]:
         million(ITERATIONS // 10 if quick else ITERATIONS)

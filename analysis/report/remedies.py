@@ -126,7 +126,7 @@ def replayed(run: Run) -> Remedies:
         speed = {rank: float(each / work_s.mean()) for rank, each in enumerate(work_s)}
     try:
         return Remedies(
-            quiet=remedy(run, program, Change(quiet=True)),
+            quiet=remedy(run, program, Change(noise=0.0)),
             balanced=remedy(run, program, Change(speed=speed)) if speed else None,
         )
     except HindmostError as error:

@@ -68,8 +68,10 @@ def changes_of(
     speed: Sequence[str] = (),
     pipeline_depth: str | None = None,
     collective: Collective = Collective.RECURSIVE_DOUBLING,
+    progress: bool = True,
     iterations: int | None = None,
     restart: int | None = None,
+    solver: str | None = None,
 ) -> list[Named]:
     """Return all combinations of the values of a command line.
 
@@ -85,7 +87,7 @@ def changes_of(
     if count > MOST_CHANGES:
         raise UsageError(f"{count} combinations of values; the most in one call is {MOST_CHANGES}.")
     every, of_ranks = read_speeds(speed)
-    quiet, uninjected, detours = read_noise(noise)
+    deviation, uninjected, detours = read_noise(noise)
     found = []
     for one, width, depth in product(latencies or [""], bandwidths or [""], depths or [""]):
         factor, more_s = read_latency(one) if one else (1.0, 0.0)
@@ -95,6 +97,8 @@ def changes_of(
         words += [("noise", noise)] if noise else []
         words += [("speed", each) for each in speed]
         words += [("pipeline depth", depth)] if depth else []
+        words += [] if progress else [("progress", "none")]
+        words += [] if solver is None else [("solver", solver)]
         words += [] if iterations is None else [("iterations", f"{iterations}")]
         words += [] if restart is None else [("restart", f"{restart}")]
         change = Change(
@@ -104,10 +108,12 @@ def changes_of(
             bandwidth=bandwidth_factor,
             speed=of_ranks,
             every_speed=every,
-            quiet=quiet,
+            noise=deviation,
             detours=detours,
             depth=read_depth(depth) if depth else None,
+            progress=progress,
             uninjected=uninjected,
+            solver=solver,
             iterations=iterations,
             restart=restart,
         )
@@ -183,16 +189,18 @@ def read_depth(text: str) -> int:
     return int(text)
 
 
-def read_noise(text: str | None) -> tuple[bool, bool, Detours | None]:
-    """Return whether all noise is left out, whether that which was injected, and what is added."""
+def read_noise(text: str | None) -> tuple[float, bool, Detours | None]:
+    """Return the factor of all noise, whether injected noise is left out, and what is added."""
     if text is None:
-        return False, False, None
+        return 1.0, False, None
     if text in ("none", NOT_INJECTED):
-        return text == "none", text == NOT_INJECTED, None
+        return float(text != "none"), text == NOT_INJECTED, None
+    if text.startswith("x"):
+        return read_factor(text, "--noise"), False, None
     kind, _, rest = text.partition(":")
     if kind not in LAWS:
         raise UsageError(
-            f"--noise {text}: {choose(('none', NOT_INJECTED, *LAWS), kind)}, such as "
+            f"--noise {text}: {choose(('none', 'x2', NOT_INJECTED, *LAWS), kind)}, such as "
             f"{LAWS['exponential']}."
         )
     values = dict[str, str]()
@@ -207,8 +215,8 @@ def read_noise(text: str | None) -> tuple[bool, bool, Detours | None]:
         raise UsageError(f"--noise {text}: write it as {LAWS[kind]}.")
     length_s = read_time(values[wanted], f"--noise {text}")
     if kind == "exponential":
-        return False, False, ExponentialDetours(mean=length_s, probability=probability)
-    return False, False, FixedDetours(length=length_s, probability=probability)
+        return 1.0, False, ExponentialDetours(mean=length_s, probability=probability)
+    return 1.0, False, FixedDetours(length=length_s, probability=probability)
 
 
 def read_probability(text: str | None, law: str, *, needed: bool) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from typing import Literal
 
@@ -16,9 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
+from hindmost.executors import Executor, ThisProcess
 from hindmost.models.simulation.blocks import COMPLETE, NONE, POST, RECEIVE, EventBlock
-from hindmost.models.simulation.change import Change
+from hindmost.models.simulation.change import Change, blocking_latency, without_progress
 from hindmost.models.simulation.length import CycleCounts
+from hindmost.models.simulation.partner import as_partner
 from hindmost.models.simulation.path import PathTimes, Waits, walk_back
 from hindmost.models.simulation.program import FEWEST_SEEN, Program, Times
 from hindmost.models.simulation.walker import FEW_EVENTS, Latencies, Walker
@@ -119,6 +122,7 @@ def what_if(
     byte_share: float | None = None,
     replicas: int = REPLICAS,
     seed: int = 0,
+    executor: Executor | None = None,
 ) -> WhatIf:
     """Replay a solve with a change.
 
@@ -129,6 +133,8 @@ def what_if(
         then all of it is latency, and the interval has the case that it is all bytes.
     replicas, seed : int
         Of drawn noise. Replays with the same seed draw the same.
+    executor : Executor, optional
+        Walks through the solve for each reading and replica.
 
     Raises
     ------
@@ -139,22 +145,24 @@ def what_if(
     shares = (0.0, 1.0) if byte_share is None else (byte_share,)
     first = Reading(level="typical", byte_share=shares[0])
     others = [Reading(level=level, byte_share=share) for level, share in product(QUANTILE, shares)]  # type: ignore[arg-type]
-    recorded = walk(program, Change(), first)
-    changed = walk(program, change, first, seed=seed)
-    draws = [changed]
-    if change.detours is not None:
-        draws += [walk(program, change, first, seed=seed + each) for each in range(1, replicas)]
+    drawn = 1 if change.detours is None else replicas
+    asked = [(Change(), first, 0), *((change, first, seed + each) for each in range(drawn))]
+    asked += [(change, reading, seed) for reading in others if reading != first]
+    walks = (executor or ThisProcess()).map(partial(walk, program), *zip(*asked, strict=True))
+    recorded, *rest = walks
+    changed, draws, by_reading = rest[0], rest[:drawn], rest[drawn:]
     totals_s = np.array([each.total_s for each in draws])
     middle_s = float(totals_s.mean())
     # Cycles that count several times would draw their noise anew each time.
     narrower = min(1.0, (program.bodies / bodies_of(program, change)) ** 0.5)
     low_s, high_s = np.quantile(middle_s + narrower * (totals_s - middle_s), (0.05, 0.95)).tolist()
     shifts = [0.0, between_shift(recorded, changed)]
-    for reading in others:
-        if reading != first:
-            other = walk(program, change, reading, seed=seed)
-            shift = other.total_s - changed.total_s
-            shifts += [shift, shift + between_shift(recorded, other)]
+    shifts += [
+        (each - 1.0) * changed.iterating_s for each in changed_program(program, change).doubt
+    ]
+    for other in by_reading:
+        shift = other.total_s - changed.total_s
+        shifts += [shift, shift + between_shift(recorded, other)]
     return WhatIf(
         recorded=recorded,
         changed=changed,
@@ -185,13 +193,13 @@ def refuse_unknown(program: Program, change: Change, byte_share: float | None) -
     """Raise a UsageError for a change whose effect the run does not show."""
     if change.of_network:
         refuse_network(program)
-    if change.quiet:
+    if change.noise != 1.0:
         share = sum(rows.size for rows in alike(program)) / program.bodies
         if share < ALIKE:
             raise UsageError(
                 f"Only {percent(share)} of the iterations have {FEWEST_ALIKE} others of the same "
-                "events at the same place, so their undisturbed times are unknown: omit --noise "
-                "none, or record more iterations."
+                "events at the same place, so their undisturbed times are unknown: omit --noise, "
+                "or record more iterations."
             )
     if change.bandwidth != 1.0:
         if not program.has(RECEIVE) or not program.neighbours.source.size:
@@ -231,25 +239,36 @@ def refuse_network(program: Program) -> None:
         )
 
 
-def walk(program: Program, change: Change, reading: Reading, *, seed: int = 0) -> Walked:
+def walk(program: Program, change: Change, reading: Reading, seed: int = 0) -> Walked:
     """Walk through a solve with a change, and back along the longest path."""
-    program = program.of_length(change.iterations, change.restart)
-    if change.uninjected or (change.quiet and program.injected is not None):
+    program = changed_program(program, change)
+    if change.uninjected or (change.noise == 0.0 and program.injected is not None):
         program = without_injected(program)
     costs = program.costs
     nominal = {"typical": costs.median_s, "low": costs.low_s, "high": costs.high_s}[reading.level]
     latency = change.network(nominal, program.ranks, reading.byte_share)
     stay = program.stays(nominal)
     block = program.block
-    if change.quiet:
-        block, stay = quiet(program, stay, QUANTILE[reading.level])
+    if change.noise != 1.0:
+        block, stay = with_noise(program, stay, QUANTILE[reading.level], change.noise)
     block = slowed(block, change.slowness(program.ranks))
     if change.detours is not None:
         random = np.random.default_rng(seed)
         shape = program.bodies, program.ranks
         block = delayed(block, change.detours.draw(random, shape))
     lag = 0 if change.depth is None else change.depth - 1
+    if not change.progress:
+        kinds = [without_progress(block.kind[rows]) for rows in block.cycles()]
+        block = replace(block, kind=np.concatenate(kinds))
+        latency = blocking_latency(latency)
     return walk_cycles(program, block, stay, latency, lag)
+
+
+def changed_program(program: Program, change: Change) -> Program:
+    """Return the program of the solver and of the length that a change has."""
+    if change.solver is not None:
+        program = as_partner(program, change.solver)
+    return program.of_length(change.iterations, change.restart)
 
 
 def walk_cycles(
@@ -257,7 +276,7 @@ def walk_cycles(
 ) -> Walked:
     """Walk from cycle to cycle; between them all ranks meet."""
     events = block.kind.shape[1]
-    pending = max(int(np.count_nonzero(block.kind == POST)), 1)
+    pending = max(int(np.isin(block.kind, (POST, COMPLETE)).sum()), 1)
     walker = Walker(
         program.ranks,
         program.neighbours,
@@ -347,18 +366,22 @@ def delayed(block: EventBlock, detours: Times) -> EventBlock:
     return replace(block, work=work, rest=rest)
 
 
-def quiet(program: Program, stay: Times, quantile: float) -> tuple[EventBlock, Times]:
-    """Return bodies whose work and stays are those of a quantile at their place, on each rank.
+def with_noise(
+    program: Program, stay: Times, quantile: float, factor: float
+) -> tuple[EventBlock, Times]:
+    """Return bodies whose work and stays deviate by a factor from a quantile at their place.
 
-    Places are those in the restart cycle, if enough bodies share each; bodies of few alike stay as
-    they are.
+    On each rank; with a factor of 0 they are that quantile. Places are those in the restart cycle,
+    if enough bodies share each; bodies of few alike stay as they are.
     """
     block = program.block
     work, rest = np.array(block.work, np.float64), np.array(block.rest, np.float64)
     duration, stay = np.array(block.duration, np.float64), stay.copy()
     for rows in alike(program):
         for values in (work, rest, duration, stay):
-            values[rows] = np.quantile(values[rows], quantile, axis=0)
+            typical = np.quantile(values[rows], quantile, axis=0)
+            deviating = typical + factor * (values[rows] - typical)
+            values[rows] = deviating if values is stay else np.maximum(deviating, 0.0)
     return replace(block, work=work, duration=duration, rest=rest), stay
 
 

@@ -173,13 +173,17 @@ def test_a_machine_file_must_have_the_network_that_is_asked_for(
         (["--speed", "rank 1: x2", "--speed", "rank 1: x3"], "rank 1 has two factors"),
         (["--pipeline-depth", "0"], "whole number from 1 to 64"),
         (["--pipeline-depth", "2"], "record the pipelined solver"),
-        (["--noise", "cauchy:mean=1ms"], "choose none, not-injected, exponential or fixed"),
+        (["--noise", "cauchy:mean=1ms"], "choose none, x2, not-injected, exponential or fixed"),
         (["--noise", "exponential:mean=1"], "is not a time"),
         (["--noise", "exponential:length=1ms"], "write it as exponential"),
         (["--noise", "fixed:length=1ms"], "a probability is a number"),
         (["--noise", "fixed:length=1ms,probability=2"], "a probability is a number"),
         (["--noise", "exponential"], "write it as exponential"),
         (["--latency", ",".join(["2"] * 101)], "101 combinations"),
+        (["--iterations", "0"], "0 iterations in cycles of "),
+        (["--noise", "not-injected"], "No noise was injected into this run"),
+        (["--solver", "pipecg"], "pipecg cannot be predicted from runs of gmres"),
+        (["--solver", "pgmres"], "0 of 200 iterations have the events of PETSc's gmres"),
         (["--collective", "star"], "invalid Collective value"),
     ],
 )
@@ -199,7 +203,7 @@ def test_values_are_read_as_they_are_written() -> None:
     assert named.change.detours == FixedDetours(length=1e-3, probability=1e-4)
     assert (named.change.every_speed, named.change.speed) == (2.0, {3: 0.5})
     (named,) = changes_of(noise="none", pipeline_depth="3")
-    assert (named.change.quiet, named.change.depth) == (True, 3)
+    assert (named.change.noise, named.change.depth) == (0.0, 3)
     assert isinstance(named, Named)
 
 
