@@ -12,8 +12,8 @@
 #   make bench-live        measure what a live feed costs a solve (about 10 min, wants an idle machine)
 #   make bench-show        time 'hindmost show' on a file of 41 million bodies (1.3 GB of disk)
 #   make bench-stochastic  measure what fitting laws to 41 million times takes (about 1 min, 2 GB)
-#   make bench-simulation  the speed of replays, and replays with noise against runs that had it injected (some min,
-#                          idle machine)
+#   make bench-simulation  the speed of replays, SimGrid's SMPI on the same solves, and predictions against real
+#                          reruns (10 min, idle machine; QUICK=1: 4 min)
 #   make bench-scaling     hold scaling models against known truth (some 10 min; EXTRAP=PYTHON adds Extra-P)
 #   make bench-5-million   the experiment of the paper on segments: 5.2 million data sets (minutes)
 #   make bench-changepoints  hold change points against known truth (some min)
@@ -27,6 +27,7 @@
 #                          (idle machine; QUICK=1: a tiny one, to see that it works)
 #   make validate          hold the models against real and simulated runs (about 10 min, idle machine)
 #   make docs              build the documentation in build/docs; warnings are errors
+#   make wheel             a wheel and an sdist in dist/, checked, and installed into an empty environment
 #   make check             lint, types, import contracts
 #   make clean             remove what the demonstration made
 #
@@ -45,9 +46,9 @@ ON_STACKS = $(addprefix tests/setup/test_, choice.py clones.py) \
     attach_linked.py attached_runs.py counters.py failures.py killed.py \
     left_loops.py own_loops.py record.py record_ksp.py recording.py solvers.py systems.py totals.py)
 
-.PHONY: test-oldest test-programs bench-adaptive bench-attach bench-ranks bench-reduced bench-live bench-recorder bench-scaling bench-scaling-real bench-5-million bench-changepoints bench-history-nightly bench-show bench-stochastic bench-simulation demo test test-recorder test-slow test-slurm validate check \
+.PHONY: wheel test-oldest test-programs bench-adaptive bench-attach bench-ranks bench-reduced bench-live bench-recorder bench-scaling bench-scaling-real bench-5-million bench-changepoints bench-history-nightly bench-show bench-stochastic bench-simulation demo test test-recorder test-slow test-slurm validate check \
     scaling-cases study-adaptive \
-    docs lint types contracts clean setup-demo setup-test setup-slurm setup-programs setup-docs
+    docs lint types contracts clean setup-demo setup-test setup-slurm setup-programs setup-simulation setup-docs
 
 setup-demo:
 	@$(PYTHON) setup --stack $(STACK) --extras plot
@@ -60,6 +61,9 @@ setup-slurm:
 
 setup-programs:
 	@$(PYTHON) setup --stack $(STACK) --extras dev --programs
+
+setup-simulation:
+	@$(PYTHON) setup --stack $(STACK) --extras plot --simgrid
 
 setup-docs:
 	@$(PYTHON) setup --docs
@@ -115,14 +119,11 @@ bench-show: setup-demo
 bench-stochastic: setup-demo
 	@$(BIN)/python benchmarks/stochastic.py
 
-bench-simulation: LAW = exponential:mean=1ms
-bench-simulation: setup-demo
-	@$(BIN)/python -m benchmarks.simulation speed
-	@rm -rf build/simulation
-	@for noise in "" "--inject $(LAW)"; do $(BIN)/mpiexec -n 2 $(BIN)/hindmost run laplacian-1d --unknowns 100000 \
-	    --solver gmres --solver pgmres --iterations 1000 --repeats 5 --warmup 1 $$noise \
-	    --out build/simulation/$${noise:+noisy} || exit; done
-	@$(BIN)/python -m benchmarks.simulation reruns build/simulation build/simulation/noisy $(LAW)
+bench-simulation: setup-simulation
+	@$(BIN)/python -m benchmarks.simulation speed $(if $(QUICK),--quick)
+	@$(BIN)/python -m benchmarks.simulation million $(if $(QUICK),--quick)
+	@$(BIN)/python -m benchmarks.simulation_smpi $(if $(QUICK),--quick)
+	@$(BIN)/python -m benchmarks.simulation_reruns $(if $(QUICK),--quick)
 
 bench-scaling: setup-demo
 	@$(BIN)/python -m benchmarks.scaling_segments --extrap "$(EXTRAP)"
@@ -166,6 +167,9 @@ validate: setup-demo
 docs: setup-docs
 	@.venvs/docs/bin/python -m sphinx -W --keep-going -q -b html docs build/docs
 	@echo "Look at build/docs/index.html in a browser."
+
+wheel:
+	@$(PYTHON) setup --wheel
 
 check: lint types contracts
 

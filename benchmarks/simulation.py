@@ -1,38 +1,38 @@
-"""How fast the walk over events is, and how well replays foretell real reruns.
+"""How fast the walk over events is.
 
 Run by ``make bench-simulation``:
 
     python -m benchmarks.simulation speed              rank-iterations a second, 8192 ranks
-    python -m benchmarks.simulation reruns CLEAN NOISY LAW
-                                                       replays of quiet runs with a law of noise,
-                                                       against runs that had it injected
+    python -m benchmarks.simulation million            1,048,576 ranks: time, peak memory
 
-Speeds are those of processor time, on one core and on two threads that walk side by side; the share
-of the memory's bandwidth is that of reading the work once, measured in turn with the walks.
+``--quick`` takes one round, and a tenth of the million's iterations. Shares of the machine's memory
+bandwidth are those of a loop that copies, in turn with the walks.
 """
 
 from __future__ import annotations
 
+import resource
 import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from hindmost.analysis.runs.read import find_runs
-from hindmost.analysis.whatif.options import changes_of
-from hindmost.analysis.whatif.study import replay_run
 from hindmost.models.events import EventKind
+from hindmost.models.simulation.counted_draws import Quantiles
+from hindmost.models.simulation.sampled import DrawnWork, SampledProgram, SampledWalk
 from hindmost.models.simulation.walker import Latencies, Neighbours, Walker
 
 RANKS, ITERATIONS, ROUNDS = 8192, 5000, 7
+MANY = 1 << 20
 AT_ONCE = 250
 """Bodies whose work is in memory; walked through until there are enough."""
 GOAL = 200e6
 """Rank-iterations a second, on two cores."""
+MOST_S, MOST_BYTES = 120, 4 << 30
+"""Goals of a million ranks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,15 +45,16 @@ class Pattern:
     neighbours: bool = False
 
 
-POST, COMPLETE = EventKind.POST, EventKind.COMPLETE
-HALO = (EventKind.SEND, EventKind.RECEIVE)
+REDUCE, POST, COMPLETE = EventKind.REDUCE, EventKind.POST, EventKind.COMPLETE
+SEND, RECEIVE = EventKind.SEND, EventKind.RECEIVE
+HALO = (SEND, RECEIVE)
 PATTERNS = (
-    Pattern(name="blocking", kinds=(EventKind.REDUCE,)),
+    Pattern(name="blocking", kinds=(REDUCE,)),
     Pattern(name="pipelined, lag 1", kinds=(COMPLETE, POST)),
     Pattern(name="pipelined, lag 2", kinds=(COMPLETE, POST), lag=1),
     Pattern(name="pipelined, lag 8", kinds=(COMPLETE, POST), lag=7),
     Pattern(name="split phase", kinds=(POST, COMPLETE)),
-    Pattern(name="blocking, halo", kinds=(*HALO, EventKind.REDUCE), neighbours=True),
+    Pattern(name="blocking, halo", kinds=(*HALO, REDUCE), neighbours=True),
     Pattern(name="pipelined, lag 1, halo", kinds=(*HALO, COMPLETE, POST), neighbours=True),
 )
 
@@ -64,14 +65,7 @@ def walk_of(pattern: Pattern, seed: int) -> Callable[[], float]:
     work[:, :, -1] = np.random.default_rng(seed).exponential(1e-3, (AT_ONCE, RANKS))
     kind = np.tile(np.array(pattern.kinds, np.uint8), (AT_ONCE, 1))
     rest = np.zeros((AT_ONCE, RANKS))
-    rank = np.arange(RANKS, dtype=np.int32)
-    left, right = rank[:-1], rank[1:]
-    nobody = np.empty(0, np.int32)
-    neighbours = Neighbours.of_edges(
-        RANKS,
-        np.concatenate([left, right]) if pattern.neighbours else nobody,
-        np.concatenate([right, left]) if pattern.neighbours else nobody,
-    )
+    neighbours = chain(RANKS, neighbours=pattern.neighbours)
 
     def walk() -> float:
         latencies = Latencies.of_reductions(len(pattern.kinds), 1e-5)
@@ -90,50 +84,119 @@ def seconds_of(task: Callable[[], object]) -> float:
     return time.process_time() - begin
 
 
-def read_speed() -> float:
-    """Return how many bytes of memory one core reads a second."""
-    values = np.ones(1 << 25)
-    return values.nbytes / seconds_of(values.sum)
-
-
-def speed() -> None:
-    """Print the speed of every pattern."""
-    say(
-        f"{RANKS} ranks x {ITERATIONS} iterations; goal: {GOAL / 1e6:.0f} million a second, 2 cores"
-    )
-    say(f"{'pattern':24}{'1 core':>12}{'2 threads':>12}   share of memory bandwidth (1 core)")
-    count = RANKS * ITERATIONS
+def copy_speed() -> float:
+    """Return how many bytes of memory two threads read and write a second, at best."""
+    pairs = [(np.ones(1 << 23), np.ones(1 << 23)) for _ in range(2)]
+    took = []
     with ThreadPoolExecutor(2) as pool:
-        for pattern in PATTERNS:
-            walks = [walk_of(pattern, seed) for seed in (0, 1)]
-            walks[0]()  # compiled
-            alone, both, memory = [], [], []
-            for _ in range(ROUNDS):
-                memory.append(read_speed())
-                alone.append(seconds_of(walks[0]))
-                begin = time.perf_counter()
-                list(pool.map(lambda walk: walk(), walks))
-                both.append(time.perf_counter() - begin)
-            rate, together = count / np.median(alone), 2 * count / np.median(both)
-            share = rate * 8 * (len(pattern.kinds) + 1) / np.median(memory)
-            say(f"{pattern.name:24}{rate / 1e6:10.0f} M{together / 1e6:10.0f} M{share:12.0%}")
+        for _ in range(5):
+            begin = time.perf_counter()
+            list(pool.map(lambda pair: np.copyto(pair[1], pair[0]), pairs))
+            took.append(time.perf_counter() - begin)
+    return sum(2 * each.nbytes for each, _ in pairs) / min(took)
 
 
-def reruns(clean: Path, noisy: Path, law: str) -> None:
-    """Compare replays of quiet runs with runs that had the noise, solver by solver."""
-    quiet: dict[str, list[float]] = {}
-    real: dict[str, list[float]] = {}
-    for run in find_runs([clean]):
-        (found,) = replay_run(run, changes_of(noise=law), None)
-        quiet.setdefault(run.header.solver, []).append(found.result.predicted_s)
-    for run in find_runs([noisy]):
-        real.setdefault(run.header.solver, []).append(run.solve_time_s)
-    say(f"{'solver':12}{'replayed':>10}{'rerun':>10}{'error':>9}   reruns differ by")
-    for solver in sorted(quiet.keys() & real.keys()):
-        replayed, rerun = np.median(quiet[solver]), np.median(real[solver])
-        spread = max(real[solver]) / min(real[solver]) - 1.0
-        error = replayed / rerun - 1.0
-        say(f"{solver:12}{replayed:8.3f} s{rerun:8.3f} s{error:+9.1%}   {spread:.1%}")
+def touched(pattern: Pattern) -> int:
+    """Return the bytes that the loops of a sampled walk read and write in a rank's iteration."""
+    # Clock read and written and slowness read where work is added; then clock, sent, cost by event.
+    of_event = {REDUCE: 16, POST: 8, COMPLETE: 16, SEND: 16, RECEIVE: 16 + 8 + 2 * 16}
+    return 24 + sum(of_event[each] for each in pattern.kinds)
+
+
+def chain(ranks: int, *, neighbours: bool) -> Neighbours:
+    """Return ranks in a row, each with the one before and after it; or none with any."""
+    rank = np.arange(ranks if neighbours else 1, dtype=np.int32)
+    left, right = rank[:-1], rank[1:]
+    return Neighbours.of_edges(ranks, np.concatenate([left, right]), np.concatenate([right, left]))
+
+
+def sampled(pattern: Pattern, ranks: int) -> SampledProgram:
+    """Return a program whose ranks draw their work from an exponential law."""
+    law = Quantiles.of_law(lambda tail: -1e-3 * np.log(tail))
+    events = len(pattern.kinds)
+    return SampledProgram(
+        ranks=ranks,
+        kinds=tuple(int(kind) for kind in pattern.kinds),
+        work=(DrawnWork(event=events - 1, laws=(law,)),),
+        latency_s=(1e-5,) * events,
+        overhead_s=(0.0,) * events,
+        neighbours=chain(ranks, neighbours=pattern.neighbours),
+        lag=pattern.lag,
+    )
+
+
+def sampled_seconds(program: SampledProgram, threads: int) -> float:
+    """Return the time of the walk through all iterations, in seconds."""
+    walk = SampledWalk(program, threads=threads)
+    begin = time.perf_counter()
+    walk.walk(ITERATIONS)
+    return time.perf_counter() - begin
+
+
+def speed(*, rounds: int) -> None:
+    """Print the speed of every pattern: one solve on one core, and on two threads."""
+    say(
+        f"{RANKS} ranks x {ITERATIONS} iterations; goal: {GOAL / 1e6:.0f} million rank-iterations "
+        "a second, 2 cores"
+    )
+    say(
+        f"{'':24}{'times drawn in the loop':>38}{'times from arrays':>26}\n"
+        f"{'pattern':24}{'1 core':>12}{'2 threads':>12}{'of bandwidth':>14}{'1 core':>12}"
+        f"{'of bandwidth':>14}"
+    )
+    count = RANKS * ITERATIONS
+    for pattern in PATTERNS:
+        program, walk = sampled(pattern, RANKS), walk_of(pattern, 0)
+        walk()  # compiled
+        SampledWalk(program).walk(1)
+        alone, both, arrays, memory = [], [], [], []
+        for _ in range(rounds):
+            memory.append(copy_speed())
+            alone.append(sampled_seconds(program, 1))
+            both.append(sampled_seconds(program, 2))
+            arrays.append(seconds_of(walk))
+        one, two, read = (count / float(np.median(each)) for each in (alone, both, arrays))
+        bandwidth = max(memory)
+        say(
+            f"{pattern.name:24}{one / 1e6:10.0f} M{two / 1e6:10.0f} M"
+            f"{two * touched(pattern) / bandwidth:14.0%}{read / 1e6:10.0f} M"
+            f"{read * 8 * (len(pattern.kinds) + 1) / bandwidth:14.0%}"
+        )
+    say(
+        f"bandwidth: {bandwidth / 1e9:.1f} GB/s, two threads that copy in the same run. Its share "
+        "is that of\nthe bytes that the loops touch; clocks of so few ranks stay in the caches."
+    )
+
+
+def million(iterations: int) -> None:
+    """Print time and memory of a million ranks whose times are drawn while they are walked."""
+    pattern = PATTERNS[1]
+    program = sampled(pattern, MANY)
+    SampledWalk(program).walk(1)
+    walk = SampledWalk(program)
+    begin = time.perf_counter()
+    walk.walk(iterations)
+    took, peak = time.perf_counter() - begin, peak_bytes()
+    bandwidth = copy_speed()
+    rate = MANY * iterations / took
+    say(
+        f"{MANY:,} ranks x {iterations} iterations, {pattern.name}: {took:.1f} s, "
+        f"{rate / 1e6:.0f} million a second; the solve takes {walk.clock.max():.2f} s"
+    )
+    if iterations != ITERATIONS:
+        say(f"  {ITERATIONS} iterations at this rate: {MANY * ITERATIONS / rate:.1f} s")
+    say(f"  goal: under {MOST_S} s for {ITERATIONS} iterations, and {MOST_BYTES >> 30} GiB")
+    say(f"  peak memory of the process: {peak / 2**20:.0f} MiB")
+    say(
+        f"  the loops touch {rate * touched(pattern) / 1e9:.1f} GB/s, "
+        f"{rate * touched(pattern) / bandwidth:.0%} of the {bandwidth / 1e9:.1f} GB/s that two "
+        "threads copy"
+    )
+
+
+def peak_bytes() -> int:
+    """Return the most memory that this process had so far."""
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def say(line: str) -> None:
@@ -142,11 +205,13 @@ def say(line: str) -> None:
 
 
 def main(words: list[str]) -> None:
-    """Run one of the two."""
-    if words[:1] == ["reruns"] and len(words) == 4:
-        reruns(Path(words[1]), Path(words[2]), words[3])
-    elif words == ["speed"]:
-        speed()
+    """Run one of the parts."""
+    quick = "--quick" in words
+    words = [each for each in words if each != "--quick"]
+    if words == ["speed"]:
+        speed(rounds=1 if quick else ROUNDS)
+    elif words == ["million"]:
+        million(ITERATIONS // 10 if quick else ITERATIONS)
     else:
         sys.exit(__doc__)
 

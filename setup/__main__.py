@@ -20,6 +20,7 @@ import system
 from choice import SetupError, choose
 from environment import Environment, established, install_hindmost, prepare_docs
 from progress import say
+from wheel import make_wheel
 
 PREPARE = {"site": ownsite.prepare, "system": system.prepare, "source": source.prepare}
 PROGRAMS = {"system": system.install_programs, "source": source.install_programs}
@@ -39,12 +40,21 @@ def main() -> int:
         "--programs", action="store_true", help="programs of others that tests record"
     )
     parser.add_argument(
+        "--simgrid", action="store_true", help="the simulator that a benchmark compares with"
+    )
+    parser.add_argument(
         "--docs", action="store_true", help="only what builds the documentation, in .venvs/docs"
+    )
+    parser.add_argument(
+        "--wheel", action="store_true", help="only a wheel and an sdist, in dist/, installed once"
     )
     arguments = parser.parse_args()
     try:
         if arguments.docs:
             prepare_docs()
+            return 0
+        if arguments.wheel:
+            make_wheel()
             return 0
         choice = choose(arguments.stack or "auto", established())
         say(f"{choice.stack} stack: {choice.why}")
@@ -55,6 +65,8 @@ def main() -> int:
         if "dev" in arguments.extras.split(","):
             system.prepare_tests(environment)
         slurm.prepare(environment, arguments.slurm)
+        if arguments.simgrid:
+            system.prepare_simgrid(environment)
         if arguments.programs:
             if choice.stack not in PROGRAMS:
                 raise SetupError(

@@ -29,6 +29,7 @@ SLURM_PACKAGES = (
 SLURM_ACCOUNT_PACKAGES = ("slurmdbd", "mariadb-server")
 TEST_PACKAGES = ("gfortran",)
 PROGRAM_PACKAGES = (*TEST_PACKAGES, "lammps", "lammps-examples", "python3-dolfinx")
+SIMGRID_PACKAGES = ("libsimgrid-dev",)
 SOURCE_PACKAGES = ("build-essential", "libopenblas-dev")
 
 

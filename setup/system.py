@@ -7,10 +7,12 @@ from pathlib import Path
 
 from choice import (
     PROGRAM_PACKAGES,
+    SIMGRID_PACKAGES,
     SYSTEM_PACKAGES,
     TEST_PACKAGES,
     SetupError,
     install_line,
+    is_debian,
     may_install,
     missing,
     sudo,
@@ -30,16 +32,39 @@ def prepare(environment: Environment) -> None:
 
 def prepare_tests(environment: Environment) -> None:
     """Install the compiler of the tests in Fortran, where that may be done; else say how."""
-    if environment.stack != "system" or not missing(TEST_PACKAGES):
+    if environment.stack == "system":
+        install_if_possible(
+            environment,
+            TEST_PACKAGES,
+            expected="about 5 s",
+            without="no gfortran: tests in Fortran are skipped without",
+        )
+
+
+def prepare_simgrid(environment: Environment) -> None:
+    """Install the simulator that a benchmark compares with, where that may be done."""
+    if is_debian():
+        install_if_possible(
+            environment,
+            SIMGRID_PACKAGES,
+            expected="about 10 s",
+            without="no SimGrid: replays are not compared with SMPI's without",
+        )
+
+
+def install_if_possible(
+    environment: Environment, packages: tuple[str, ...], *, expected: str, without: str
+) -> None:
+    """Install packages that set-up can do without, or say what is lost and the line that helps."""
+    if not missing(packages):
         return
     if not may_install():
-        line = install_line(TEST_PACKAGES)
-        say(f"no gfortran: tests in Fortran are skipped without; to have it: {line}")
+        say(f"{without}; to have it: {install_line(packages)}")
         return
     try:
-        install_packages(environment, TEST_PACKAGES, expected="about 5 s")
+        install_packages(environment, packages, expected=expected)
     except SetupError as error:
-        say(f"no gfortran: tests in Fortran are skipped without: {error}")
+        say(f"{without}: {error}")
 
 
 def install_programs(environment: Environment) -> None:

@@ -14,7 +14,7 @@ from hindmost.errors import UsageError
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("scale --median 3", "Unknown option --median. See: hindmost scale --help"),
+        ("scale --medians 3", "Unknown option --medians. See: hindmost scale --help"),
         ("fit --best x", "Unknown option --best. See: hindmost fit --help"),
         (
             "run laplacian-1d --solver cg --out x -ksp_view",

@@ -19,19 +19,27 @@ from hindmost.errors import DataError
 from hindmost.harness.runfile.bodies import INJECTED, BodyKind
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import SystemNoise
-from hindmost.models.noise.detours import LEAST_ITERATIONS, RankDetours, find_detours
+from hindmost.models.noise.detours import (
+    LEAST_ITERATIONS,
+    DetourFamily,
+    RankDetours,
+    find_detours,
+)
 from hindmost.text import counted, percent, seconds
 
 JSON_VERSION = 1
 MORE_THAN_PROBED = 2.0
 """Factor over the probe's share from which a run lost more than the idle machine explains."""
 MOST_RANKS = 32
-"""Ranks that are looked at, evenly spread; each takes about a second."""
+"""Ranks that are looked at, evenly spread; each takes a few seconds."""
 LIMITS = (
-    "Times do not tell the cause of a detour, nor where in an iteration it came. Not seen: detours "
-    "while a rank waits; detours of one length in every iteration, which look like work; a second "
-    "detour in an iteration, which adds to the first."
+    "Times do not tell the cause of a detour, nor where in an iteration it came: the machine's own "
+    "detours are among these, and detours of similar lengths count as one law whatever their "
+    "causes. Not seen: detours while a rank waits; detours of one length in every iteration, which "
+    "look like work."
 )
+PREEMPTED = 0.01
+"""Share of the iterations that were preempted from which on the run's own detours are in doubt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +112,11 @@ def rank_json(estimate: RankEstimate) -> dict[str, Any]:
     return {
         "rank": estimate.rank,
         "host": estimate.host,
+        "kind": found.kind,
+        "count": found.count,
+        "mean_s": found.mean_s,
+        "period_s": found.period_s,
+        "timing_known": found.timing_known,
         **asdict(found),
         "probability": found.probability,
         "per_s": found.per_s,
@@ -174,30 +187,17 @@ def stored_in(injected_s: NDArray[np.float64]) -> StoredDetours:
 
 
 def detours_table(found: RunDetours) -> Table:
-    """Return a row for every rank that was looked at."""
+    """Return a row for every law of detours of every rank that was looked at."""
     known = any(each.stored is not None for each in found.ranks)
     heads = ("rank", "detours", "iterations", "mean length", "per second", "of the time", "timing")
-    rows = []
-    for each in found.ranks:
-        detours = each.detours
-        none = detours.kind == "none"
-        rows.append(
-            (
-                str(each.rank),
-                LENGTHS[detours.kind],
-                "" if none else f"{detours.count:.0f} ({percent(detours.probability)})",
-                "" if none else seconds(detours.mean_s),
-                "" if none else f"{detours.per_s:.3g}",
-                percent(detours.share),
-                "" if none else timing(detours),
-                others_words(detours),
-                *((stored_words(each.stored),) if known else ()),
-            )
-        )
+    rows = [
+        (*cells, *((stored_words(each.stored) if first else "",) if known else ()))
+        for each in found.ranks
+        for first, cells in rank_rows(each)
+    ]
     return Table(
         columns=(
             *(Column(head, RIGHT if 2 <= at <= 5 else "left") for at, head in enumerate(heads)),
-            Column("others"),
             *((Column("injected"),) if known else ()),
         ),
         rows=rows,
@@ -205,6 +205,37 @@ def detours_table(found: RunDetours) -> Table:
     )
 
 
+def rank_rows(estimate: RankEstimate) -> Iterable[tuple[bool, tuple[str, ...]]]:
+    """Yield the rows of a rank: whether it is the first, and its cells."""
+    detours = estimate.detours
+    name = str(estimate.rank)
+    if not detours.families:
+        yield True, (name, LENGTHS["none"], "", "", "", percent(detours.share), "")
+    for number, each in enumerate(detours.families):
+        first = number == 0
+        yield first, (name if first else "", *family_words(each, detours))
+    if round(detours.others) >= 1:
+        mean_s = detours.others_s / detours.others
+        of_time = percent(detours.others_s / detours.seconds)
+        per_s = f"{detours.others / detours.seconds:.3g}"
+        yield False, ("", "others", f"{detours.others:.0f}", seconds(mean_s), per_s, of_time, "")
+
+
+def family_words(family: DetourFamily, detours: RankDetours) -> tuple[str, ...]:
+    """Write a family in the cells of a row."""
+    return (
+        LENGTHS[family.kind],
+        f"{family.count:.0f} ± {2 * family.count_error:.0f} "
+        f"({percent(family.count / detours.iterations)})",
+        f"{seconds(family.mean_s)} ± {percent(2 * family.mean_error_s / family.mean_s, 0)}",
+        f"{family.count / detours.seconds:.3g}",
+        percent(family.total_s / detours.seconds),
+        timing(family),
+    )
+
+
+ALL = 0.8
+"""Alignment with a clock from which on all detours are said to follow it."""
 LENGTHS = {
     "none": "none found",
     "exponential": "exponential",
@@ -213,18 +244,12 @@ LENGTHS = {
 }
 
 
-def others_words(detours: RankDetours) -> str:
-    """Say how many detours have other lengths, and how long these are."""
-    if detours.others < 1.0:
-        return ""
-    return f"{detours.others:.0f}, mean {seconds(detours.others_s / detours.others)}"
-
-
-def timing(detours: RankDetours) -> str:
-    """Say when detours come."""
-    if detours.period_s is not None:
-        return f"every {seconds(detours.period_s)}"
-    return "at random" if detours.timing_known else "unknown"
+def timing(family: DetourFamily) -> str:
+    """Say when the detours of a family come."""
+    if family.period_s is None:
+        return "at random" if family.timing_known else "unknown"
+    some = "" if family.on_clock > ALL else f"{percent(family.on_clock, 0)} of them "
+    return f"{some}every {seconds(family.period_s)}"
 
 
 def stored_words(stored: StoredDetours | None) -> str:
@@ -237,7 +262,7 @@ def stored_words(stored: StoredDetours | None) -> str:
 def notes(found: RunDetours) -> Iterable[str]:
     """Say which ranks have detours, what could not be seen, and what is not known."""
     ranks = found.ranks
-    disturbed = [each for each in ranks if each.detours.kind != "none"]
+    disturbed = [each for each in ranks if each.detours.families]
     if len(ranks) < found.run.columns:
         yield f"Looked at {len(ranks)} of {counted(found.run.columns, 'rank')}, evenly spread."
     if 0 < len(disturbed) < len(ranks):
@@ -246,12 +271,28 @@ def notes(found: RunDetours) -> Iterable[str]:
         yield f"Detours on rank {listed(each.rank for each in disturbed)} only{on}."
     least = max(each.detours.least_s for each in ranks)
     yield f"Detours shorter than {seconds(least)} cannot be told from jitter."
-    if any(not each.detours.timing_known for each in disturbed):
+    families = [family for each in disturbed for family in each.detours.families]
+    if families:
+        yield "±: 95 %, if the laws are right; a single law for several causes is not in it."
+    if any(not family.timing_known for family in families):
         yield (
-            "Timing unknown: fewer than 8 detours, or detours in more than half of the iterations, "
-            "say nothing on a period."
+            "Timing unknown: fewer than 8 detours, detours in more than half of the iterations, or "
+            "iterations that come by the same clock themselves say nothing on a period."
         )
+    yield from preempted(found)
     yield LIMITS
+
+
+def preempted(found: RunDetours) -> Iterable[str]:
+    """Say if other processes took the core so often that they are among the laws."""
+    switches = found.run.variable("context_switches")
+    share = float(switches.max(initial=0.0)) / max(found.run.bodies, 1)
+    if share > PREEMPTED:
+        yield (
+            f"A rank lost its core in up to {percent(min(share, 1.0), 0)} of the iterations: the "
+            "laws above mix the noise of this machine, as it was then, with whatever was injected. "
+            "Record on an idle machine to tell them apart."
+        )
 
 
 def listed(numbers: Iterable[int]) -> str:

@@ -11,6 +11,7 @@ from hindmost.analysis.readers.formats.csv_ranks import CSV_RANKS
 from hindmost.analysis.readers.formats.cube import CUBE, CUBE_RANKS
 from hindmost.analysis.readers.formats.extrap_json import EXTRAP_JSON
 from hindmost.analysis.readers.formats.extrap_json_lines import EXTRAP_JSON_LINES, TALPAS
+from hindmost.analysis.readers.formats.extrap_saved import EXTRAP_SAVED
 from hindmost.analysis.readers.formats.extrap_text import EXTRAP_TEXT
 from hindmost.analysis.readers.formats.google_benchmark import GOOGLE_BENCHMARK
 from hindmost.analysis.readers.formats.hyperfine import HYPERFINE
@@ -30,6 +31,7 @@ EXPERIMENT_FORMATS: Registry[ExperimentFormat] = Registry(
         RUN_EXPERIMENT,
         CUBE,
         CALIPER,
+        EXTRAP_SAVED,
         EXTRAP_JSON_LINES,
         TALPAS,
         EXTRAP_JSON,

@@ -8,13 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from hindmost.analysis.fits.study import FittedGroup
+from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.runs.configuration import OF_THE_SOLVER, OWN_SOLVER, STRUCTURE, configuration
 from hindmost.analysis.runs.figures.compare_runs import apart
+from hindmost.analysis.runs.finding import OF_COMPARISON
 from hindmost.analysis.runs.summary import summarise_run
 from hindmost.analysis.show.table import RIGHT, Column, Table
 from hindmost.harness.runfile.ending import Ending
 from hindmost.text import percent, seconds
 
+FASTER, SLOWER = "faster in every repeat", "slower in every repeat"
+DECIDED = (FASTER, SLOWER)
 NOT_COMPARED = "not compared: a solve fell short"
 
 
@@ -124,10 +128,47 @@ def verdict(first: Sequence[float], second: Sequence[float]) -> str:
     if min(len(first), len(second)) < 2:
         return "unknown without repeats"
     if max(second) < min(first):
-        return "faster in every repeat"
+        return FASTER
     if min(second) > max(first):
-        return "slower in every repeat"
+        return SLOWER
     return "inconclusive: the repeats overlap"
+
+
+def solver_conclusions(members: Sequence[FittedGroup], anchor: str) -> list[Conclusion]:
+    """Return how every other solver compares with the first one.
+
+    Parameters
+    ----------
+    anchor : str
+        Of the table of solvers.
+    """
+    solvers = compare_solvers(members)
+    first = solvers[0]
+    findings = [each for fitted in members for each in fitted.findings]
+    found = []
+    for solver, fitted in zip(solvers[1:], members[1:], strict=True):
+        if solver.ratio is None:
+            continue
+        sure = solver.verdict in DECIDED
+        delta_s = solver.median_s - first.median_s
+        files = [str(each.run.path) for group in (members[0], fitted) for each in group.runs]
+        found.append(
+            Conclusion(
+                title=f"{solver.name} instead of {first.name}",
+                text=f"{solver.name} takes {solver.ratio:.2f} times as long as {first.name}: "
+                f"{seconds(solver.median_s)} and {seconds(first.median_s)} (medians), "
+                f"{solver.verdict}.",
+                cost_s=delta_s,
+                share=delta_s / first.median_s,
+                relative=True,
+                certainty=Certainty.MEASURED if sure else Certainty.OPEN,
+                basis=f"solve times of {solver.runs} and {first.runs} repeats",
+                links=(Link(anchor=anchor, text="Solvers side by side"),),
+                topics=OF_COMPARISON,
+                files=tuple(files),
+            ).doubted(findings)
+        )
+    return found
 
 
 def solvers_table(members: Sequence[FittedGroup]) -> Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import count
 
 from hindmost.analysis.adaptive.study import study_runs
@@ -19,20 +20,25 @@ from hindmost.analysis.ranks.study import report_run
 from hindmost.analysis.report.adaptive_page import adaptive_parts
 from hindmost.analysis.report.comparison import comparable, solvers_table
 from hindmost.analysis.report.ranks_page import openings, rank_parts
+from hindmost.analysis.report.remedies import remedies_of
+from hindmost.analysis.report.run_conclusions import LookedAt
 from hindmost.analysis.report.run_figures import figure_named
+from hindmost.analysis.report.runs_overview import overview_of
+from hindmost.analysis.report.time_balance import time_balance
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.cycles import AdaptiveRun
 from hindmost.analysis.runs.efficiency.of_run import efficiencies_of
 from hindmost.analysis.runs.efficiency.page_parts import run_parts, scaling_parts
 from hindmost.analysis.runs.efficiency.scaling import efficiencies_over_ranks
-from hindmost.analysis.runs.figures.compare_runs import COMPARISON_FIGURES
+from hindmost.analysis.runs.figures.compare_runs import COMPARISON_FIGURES, apart
 from hindmost.analysis.runs.figures.run_figure import FigureChoice, RunFigure
 from hindmost.analysis.runs.finding import OF_COMPARISON, OF_MODELS, Topic, caution_parts
+from hindmost.analysis.runs.first_screen import data_parts
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import of_how_many
 from hindmost.analysis.runs.summary import mpi_name, runs_table, summarise_run, when
 from hindmost.analysis.show.html_charts import Opens, live_chart
-from hindmost.analysis.show.page import Heading, Page, Paragraph, Part
+from hindmost.analysis.show.page import Heading, Page, Paragraph, Part, Widget
 from hindmost.analysis.show.palette import MOST_LINES
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.ending import Ending
@@ -70,35 +76,54 @@ def report_page(
         From which adaptive runs were predicted.
     """
     numbers = count(1)
-    parts: list[Part] = []
-    for members in comparable(groups):
-        parts += comparison(members, numbers)
+    compared = comparable(groups)
+    names = apart([fitted.group for fitted in groups]) if len(groups) > 1 else [""]
+    sections = [
+        section(fitted, name, f"configuration-{place}", numbers)
+        for place, (fitted, name) in enumerate(zip(groups, names, strict=False))
+    ]
+    findings = [each for fitted in groups for each in fitted.findings]
+    solvers: list[Part] = []
+    for place, members in enumerate(compared):
+        solvers += comparison(members, place, numbers)
     kernels = efficiencies_over_ranks([each.run for fitted in groups for each in fitted.runs])
-    parts += scaling_parts(kernels, [each for fitted in groups for each in fitted.findings])
-    for fitted in groups:
-        parts += section(fitted, numbers)
+    scaling = scaling_parts(kernels, findings)
+    cycles: list[Part] = []
     if adaptive:
         found = findings_of(group_runs([each.run for each in adaptive]))
-        parts += adaptive_parts(study_runs(adaptive, machine), machine, numbers, found)
+        cycles = adaptive_parts(study_runs(adaptive, machine), machine, numbers, found)
+        findings += found
     headers = [each.run.header for fitted in groups for each in fitted.runs]
     headers += [each.run.header for each in adaptive]
     first = headers[0]
     petsc = f", PETSc {version}" if (version := first.environment.get("petsc")) else ""
+    overview = overview_of([each for each, _ in sections], compared, findings, len(headers))
     return Page(
         title="Where iterations lost time" if groups else "How well cycles were predicted",
         subtitle=f"{counted(len(headers), 'recorded run')}, the first from {when(first.t0_utc)}; "
         f"{mpi_name(first.mpi_library)}{petsc}",
-        parts=parts,
+        parts=[
+            *overview,
+            *solvers,
+            *scaling,
+            *(part for _, parts in sections for part in parts),
+            *cycles,
+            *data_parts(findings),
+        ],
+        headed=bool(overview),
     )
 
 
-def comparison(members: Sequence[FittedGroup], numbers: Iterator[int]) -> list[Part]:
+def comparison(members: Sequence[FittedGroup], place: int, numbers: Iterator[int]) -> list[Part]:
     """Return the parts on solvers of the same workload."""
     header = members[0].runs[0].run.header
     endings = [Ending.of(each.run.header) for fitted in members for each in fitted.runs]
     to_tolerance = [ending for ending in endings if ending is not None and ending.to_tolerance]
     parts: list[Part] = [
-        Heading(f"Solvers of {header.workload} on {counted(header.ranks, 'rank')}, side by side"),
+        Heading(
+            f"Solvers of {header.workload} on {counted(header.ranks, 'rank')}, side by side",
+            anchor=f"solvers-{place}",
+        ),
         solvers_table(members),
         *caution_parts((each for fitted in members for each in fitted.findings), OF_COMPARISON),
         Paragraph(what_is_compared(to_tolerance), quiet=True),
@@ -135,10 +160,25 @@ def what_is_compared(to_tolerance: Sequence[Ending]) -> str:
     )
 
 
-def section(fitted: FittedGroup, numbers: Iterator[int]) -> list[Part]:
-    """Return the parts on one configuration."""
+def section(
+    fitted: FittedGroup, name: str, anchor: str, numbers: Iterator[int]
+) -> tuple[LookedAt, list[Part]]:
+    """Return what was looked at of one configuration, and its section.
+
+    Parameters
+    ----------
+    name : str
+        What the configuration is called; empty if there is no other.
+    anchor : str
+        Of the section.
+    """
     parts: list[Part] = [
-        Heading(fitted.group.title),
+        Heading(
+            fitted.group.title,
+            anchor=anchor,
+            short=name or "The run",
+            facets=facets_of(fitted, name),
+        ),
         models_table(fitted, explained=True),
         *caution_parts(fitted.findings, OF_MODELS),
         *map(Paragraph, (*contradictions(fitted), *refusals(fitted), *assumption_lines(fitted))),
@@ -147,20 +187,43 @@ def section(fitted: FittedGroup, numbers: Iterator[int]) -> list[Part]:
         runs_table([summarise_run(each.run) for each in fitted.runs]),
     ]
     middle = fitted.median_run.run
-    parts += run_parts([efficiencies_of(each.run) for each in fitted.runs], efficiencies_of(middle))
+    efficiencies = efficiencies_of(middle)
+    parts += run_parts([efficiencies_of(each.run) for each in fitted.runs], efficiencies)
     parts += caution_parts(fitted.findings, (Topic.PHASES,))
     if len(fitted.runs) > 1:
         drawn = f"The charts show {middle.path.name}, the run with the median solve time."
         parts.append(Paragraph(drawn, quiet=True))
     ranks = report_run(middle)
     opens = openings(ranks, next(numbers)) if middle.header.ranks > 1 else None
-    for name in ON_PAGE:
-        figure = figure_named(name)
+    for each in ON_PAGE:
+        figure = figure_named(each)
         clicked = opens if figure.of_ranks else None
         if clicked is not None and figure.by_rank:  # rows are the ranks with full records
             clicked = of_columns(clicked, middle)
         parts += run_chart(figure, middle, numbers, clicked)
-    return [*parts, *rank_parts(ranks, middle, opens, numbers)]
+    parts += rank_parts(ranks, middle, opens, numbers)
+    charts = [each for each in parts if isinstance(each, Widget) and each.name]
+    remedies = remedies_of(middle)
+    looked = LookedAt(
+        fitted=fitted,
+        ranks=ranks,
+        balance=time_balance(efficiencies, ranks, remedies),
+        remedies=remedies,
+        anchors={"section": anchor, "runs": anchor} | {each.name: each.anchor for each in charts},
+        of=name,
+    )
+    return looked, parts
+
+
+def facets_of(fitted: FittedGroup, name: str) -> dict[str, str]:
+    """Return what the section on a configuration can be filtered by."""
+    header = fitted.median_run.run.header
+    return {
+        "run": name,
+        "workload": header.workload,
+        "solver": header.solver,
+        "ranks": str(header.ranks),
+    }
 
 
 def of_columns(opens: Opens, run: Run) -> Opens:
@@ -182,6 +245,5 @@ def run_chart(
     except UsageError:
         return []
     height = figure.height_inches(run.header.ranks)
-    return [
-        live_chart(content, figure.heading, figure.caption, numbers, height=height, opens=opens)
-    ]
+    drawn = live_chart(content, figure.heading, figure.caption, numbers, height=height, opens=opens)
+    return [replace(drawn, name=figure.name)]

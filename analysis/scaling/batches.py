@@ -60,7 +60,7 @@ class Batch:
     segmented : KernelModels or None
         The same with segments; None over several parameters, where changes are not searched for.
     medians : float64 array, shape (kernel, point)
-        Of the repetitions; NaN where a kernel has no measurement.
+        Of the repetitions; NaN where a kernel has no measurement, or a lone one is left out.
     foretells : bool
         Whether predictions beyond the points are foretold instead of those of the models.
     """
@@ -126,7 +126,8 @@ class Batch:
         groups: dict[tuple[int, int] | None, list[int]] = {}
         for kernel in kernels.tolist():
             stretch = self._stretch(self.segmented, kernel, at[0]) if is_segmented[kernel] else None
-            groups.setdefault(stretch if stretch in stretches else None, []).append(kernel)
+            modelled = stretch in stretches and kernel in stretches[stretch][0]
+            groups.setdefault(stretch if modelled else None, []).append(kernel)
         found = []
         for stretch, members in groups.items():
             rows = np.array(members, np.intp)
@@ -226,7 +227,7 @@ def fit_batch(
     return Batch(
         series=tuple(series),
         whole=models.whole,
-        medians=medians(values),
+        medians=np.where(models.whole.there, medians(values), np.nan),
         segmented=models,
         foretells=options.method == "likelihood",
     )

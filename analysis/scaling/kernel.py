@@ -59,6 +59,10 @@ class KernelScaling:
         borders = [change.middle for change in self.changes]
         return int(np.searchsorted(borders, at[0], side="left"))
 
+    def unexplained(self, at: tuple[float, ...]) -> bool:
+        """Say whether the segment that a point is in has no model."""
+        return len(self.segments) > 1 and self.segments[self.number_at(at)].model is None
+
     def model_at(self, at: tuple[float, ...]) -> ScalingModel:
         """Return the model that is valid at a point; that of all points if its segment has none."""
         if len(self.segments) < 2:
@@ -81,6 +85,8 @@ class KernelScaling:
 
     def is_open(self, at: tuple[float, ...]) -> bool:
         """Say whether a runner-up is as good as the model that is valid at a point."""
+        if self.unexplained(at):
+            return False
         return any(other.behind < OPEN for other in self.model_at(at).runners_up)
 
     def explain(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from hindmost.analysis.scaling.foretelling import Predictions, Source, predict_a
 from hindmost.analysis.scaling.kernel import KernelScaling
 from hindmost.analysis.scaling.target import TargetScale, choose_target
 from hindmost.errors import DataError
+from hindmost.executors import Executor, ThisProcess
 from hindmost.models.pmnf.observations import LEAST_POINTS
 from hindmost.models.pmnf.segments.advice import beyond, listed
 from hindmost.text import quantity
@@ -44,7 +46,7 @@ class KernelAtTarget:
         At the target, in the metric's unit; a new measurement there lies between low and high at
         90 %. Measurements are above 0, so low and high are cut off there.
     explained : float
-        What the model of the kernel says at the target.
+        What the model of the kernel says at the target; NaN if its last segment has none.
     source : Source
         Where the prediction comes from.
     share : float
@@ -64,7 +66,9 @@ class KernelAtTarget:
 
     def disagreement(self) -> str:
         """Say that the model contradicts the prediction; empty if it does not."""
-        if not self.source.foretold or self.low <= self.explained <= self.high:
+        if not self.source.foretold or np.isnan(self.explained):
+            return ""
+        if self.low <= self.explained <= self.high:
             return ""
         unit = self.kernel.series.unit
         return (
@@ -74,7 +78,10 @@ class KernelAtTarget:
 
     def doubts(self, target: TargetScale) -> list[str]:
         """Say what makes the prediction doubtful; empty if nothing does."""
-        found = self.kernel.model_at(target.at).doubts()
+        found = []
+        if not self.kernel.unexplained(target.at):
+            found = self.kernel.model_at(target.at).doubts()
+        found += [each for each in self.kernel.whole.lone_values() if each not in found]
         if contradiction := self.disagreement():
             found.append(contradiction)
         ahead = max(at / largest for at, largest in zip(target.at, target.largest, strict=True))
@@ -134,12 +141,14 @@ class MetricStudy:
             own = numbers[(numbers >= first) & (numbers < first + len(batch.series))]
             low, high = self._interval(batch, first, own)
             for at, number in enumerate(own.tolist()):
+                kernel = batch[number - first]
+                explained = float(self.predictions.explained[number])
                 found[number] = KernelAtTarget(
-                    kernel=batch[number - first],
+                    kernel=kernel,
                     predicted=float(self.predicted[number]),
                     low=max(float(low[at]), 0.0),
                     high=max(float(high[at]), 0.0),
-                    explained=float(self.predictions.explained[number]),
+                    explained=np.nan if kernel.unexplained(self.target.at) else explained,
                     source=self.predictions.source(number),
                     share=float(self.share[number]),
                     growth=float(self.growth[number]),
@@ -203,7 +212,11 @@ class ScalingStudy:
 
 
 def study_scaling(
-    experiment: Experiment, options: ScalingOptions | None = None, *, at: str | None = None
+    experiment: Experiment,
+    options: ScalingOptions | None = None,
+    *,
+    at: str | None = None,
+    executor: Executor | None = None,
 ) -> ScalingStudy:
     """Model every series of an experiment.
 
@@ -213,6 +226,8 @@ def study_scaling(
     options : ScalingOptions, optional
     at : str, optional
         The target scale, as `choose_target` reads it.
+    executor : Executor, optional
+        Models kernels, those of one metric and the same points together.
 
     Raises
     ------
@@ -235,7 +250,8 @@ def study_scaling(
     for metric in dict.fromkeys(series.metric for series in enough):
         series = [each for each in enough if each.metric == metric]
         groups = group_series(series, complete=options.method == "paper")
-        batches = tuple(fit_batch(each, experiment.parameters, options) for each in groups)
+        fit = partial(fit_batch, parameters=experiment.parameters, options=options)
+        batches = tuple((executor or ThisProcess()).map(fit, groups))
         metrics.append(_by_metric(metric, series[0].unit, batches, target))
     return ScalingStudy(
         experiment=experiment,

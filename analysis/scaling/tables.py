@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import textwrap
 
+import numpy as np
+
 from hindmost.analysis.scaling.kernel import OPEN, KernelScaling, model_choices
 from hindmost.analysis.scaling.study import KernelAtTarget, MetricStudy
 from hindmost.models.pmnf.noise import LEAST_POOLED, LEAST_REPETITIONS, Noise
@@ -123,7 +125,7 @@ def kernel_lines(metric: MetricStudy, standings: list[KernelAtTarget]) -> list[s
             ]
         elif kernel.verdict is not SegmentVerdict.ONE:
             parts.append(UNSETTLED.get(kernel.verdict, str(kernel.verdict)))
-        if standing.disagreement():
+        if standing.disagreement() or np.isnan(standing.explained):
             parts.append(f"predicted from {standing.source.explain()}")
         if kernel.is_open(metric.target.at):
             model = kernel.model_at(metric.target.at)

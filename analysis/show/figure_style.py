@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from hindmost.analysis.show.palette import INK
-from hindmost.errors import MissingError, UsageError
+from hindmost.errors import UsageError
+from hindmost.extras import imported
 from hindmost.files import replacing
 from hindmost.printable import one_line, printable
 
@@ -73,15 +74,10 @@ def new_figure(height_inches: float, width: str = "full") -> Iterator[tuple[Figu
     MissingError
         matplotlib is not installed.
     """
-    try:
-        import matplotlib as mpl
+    mpl = imported("matplotlib", what="Figures", extra="plot")
+    mpl.use("Agg", force=False)
+    from matplotlib import pyplot as plt
 
-        mpl.use("Agg", force=False)
-        from matplotlib import pyplot as plt
-    except ImportError as error:
-        raise MissingError(
-            "Figures need matplotlib, which is not installed: pip install 'hindmost[plot]'."
-        ) from error
     size = (WIDTHS_INCHES[width], height_inches)
     with mpl.rc_context(HALF_SETTINGS if width == "half" else SETTINGS):
         figure, axes = plt.subplots(figsize=size, layout="constrained")

@@ -311,6 +311,8 @@ def figure(
         f"{picture_html(png, label)}"
         f"<figcaption>{escape(caption)}</figcaption>"
         f'<script type="application/json">{embedded(data)}</script></figure>',
+        anchor=f"chart-{number}",
+        heading=heading,
         scripts=SCRIPTS,
     )
 

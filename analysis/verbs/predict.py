@@ -5,19 +5,25 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from hindmost.analysis.fits.prediction import predict_solves
 from hindmost.analysis.runs.groups import group_runs
+from hindmost.analysis.runs.machine_file import read_machine
 from hindmost.analysis.runs.read import find_runs, fittable_runs
+from hindmost.analysis.show.terminal import print_table
+from hindmost.analysis.verbs.whatif import add_changes, add_solve, changes_from
+from hindmost.analysis.whatif.options import LAWS
+from hindmost.analysis.whatif.prediction import predict_solves
 from hindmost.output import write_json, write_lines
 
 DESCRIPTION = """\
-Predict the time of a later solve from earlier ones: the same solve, more iterations, or another
-restart length. The model adds up the times at each place of the restart cycle; repeats are pooled.
+Predict the time of a later solve from earlier ones: the same solve, more iterations, another
+restart length, other noise, or another machine. Every run is replayed with the change, as by
+'hindmost whatif'; repeats are pooled, and their scatter gives the interval.
 """
-EXAMPLES = """\
+EXAMPLES = f"""\
 examples:
   hindmost predict runs/
   hindmost predict runs/laplacian-1d-gmres-p2-*.h5 --iterations 20000
+  hindmost predict runs/ --noise {LAWS["exponential"].split("[")[0]}
   hindmost predict runs/ --restart 60 --json
 
 To run the adaptive kernel within a time budget, see: hindmost predict adaptive --help
@@ -30,10 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = DESCRIPTION
     parser.epilog = EXAMPLES
     parser.add_argument("file", nargs="+", type=Path, help="run files, or folders of them")
-    parser.add_argument(
-        "--iterations", type=int, help="iterations of the later solve (default: as recorded)"
-    )
-    parser.add_argument("--restart", type=int, help="its restart length (default: as recorded)")
+    add_changes(parser)
+    add_solve(parser)
     parser.add_argument(
         "--json", action="store_true", help="print JSON, one entry per configuration"
     )
@@ -41,12 +45,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def perform(arguments: argparse.Namespace) -> int:
     """Predict and print."""
+    changes = changes_from(arguments)
+    machine = None if arguments.machine is None else read_machine(arguments.machine)
     groups = group_runs(fittable_runs(find_runs(arguments.file, complete=True)))
-    predicted = predict_solves(groups, arguments.iterations, arguments.restart)
+    predicted = predict_solves(groups, changes, machine)
     if arguments.json:
         answer = [each.to_json() for each in predicted]
         write_json({"version": JSON_VERSION, "predictions": answer})
         return 0
     for number, each in enumerate(predicted):
         write_lines(*([""] if number else []), *each.lines())
+        print_table(each.table())
+        write_lines(*each.notes())
     return 0

@@ -12,6 +12,7 @@ from hindmost.analysis.readers.read import read_experiment
 from hindmost.analysis.readers.registry import EXPERIMENT_FORMATS
 from hindmost.analysis.runs.doubts import findings_in
 from hindmost.analysis.runs.finding import OF_COMPARISON, cautions, findings_json
+from hindmost.analysis.verbs.extrap_habits import HABITS as HABITS
 from hindmost.errors import UsageError
 from hindmost.output import warn, warn_lines, write_lines, write_text
 from hindmost.printable import shell_word
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Model how kernels grow with ranks, unknowns or any other parameter, and rank them by their growth at
 a target scale. If the behaviour of a kernel changes, each side gets its own model.
-Reads run files, Extra-P text, JSON and JSON lines, CSV tables, CUBE and Caliper.
+Reads run files, CSV tables, CUBE, Caliper, TaLPas, and Extra-P's text, JSON, JSON lines and saved
+experiments (*.extra-p).
 """
 EXAMPLES = """\
 examples:
@@ -168,7 +170,7 @@ def perform(arguments: argparse.Namespace) -> int:
         noise=arguments.noise,
         terms=arguments.terms,
     )
-    study = study_scaling(experiment, options, at=arguments.at)
+    study = study_scaling(experiment, options, at=arguments.at, executor=arguments.executor)
     expectations = [read_expectation(text, study) for text in arguments.expect]
     for warning in study.warnings:
         warn(warning)

@@ -3,27 +3,38 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from hindmost.analysis.runs.finding import of_file
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.machine_file import read_machine
 from hindmost.analysis.runs.read import find_runs, fittable_runs
 from hindmost.analysis.show.terminal import print_table
-from hindmost.analysis.whatif.options import LAWS, Named, changes_of
+from hindmost.analysis.whatif.at_scale import AtScale, scale_table, scaled
+from hindmost.analysis.whatif.options import LAWS, NOT_INJECTED, Named, changes_of
 from hindmost.analysis.whatif.study import (
+    WIDTH,
     folded_lines,
     group_findings,
     replay_lines,
     replay_run,
     sweep_table,
 )
+from hindmost.analysis.whatif.targets import Scale, Scaling, read_scale, scalable
+from hindmost.errors import UsageError
+from hindmost.harness.runfile.reader import Run
+from hindmost.models.adaptive.machine import Machine
 from hindmost.models.simulation.network import Collective
+from hindmost.models.simulation.recipes import RECIPES
 from hindmost.output import write_json, write_lines
 
 DESCRIPTION = """\
 Replay recorded solves with another network, other speeds or other noise, or a deeper pipeline.
-Ranks do their recorded work again, and wait for each other anew.
+Ranks do their recorded work again, and wait for each other anew. With --ranks, simulate them on
+other numbers of ranks, whose work is drawn from laws fitted to the recorded one.
 """
 EXAMPLES = f"""\
 examples:
@@ -32,8 +43,10 @@ examples:
   hindmost whatif runs/ --latency +5us --collective ring
   hindmost whatif runs/ --noise none
   hindmost whatif runs/ --noise {LAWS["fixed"]} --json
+  hindmost whatif runs/ --iterations 20000 --latency x2
   hindmost whatif runs/ --speed 'rank 1: x0.8'
   hindmost whatif runs/*-pgmres-* --latency +100us --pipeline-depth 1,2,3
+  hindmost whatif runs/ --ranks 64..4096 --ranks-per-node 64 --scaling weak --noise x2
 
 docs/whatif.md says what is assumed, what intervals cover, and how to read a result.
 """
@@ -46,11 +59,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EXAMPLES
     parser.add_argument("file", nargs="+", type=Path, help="run files, or folders of them")
     add_changes(parser)
+    add_solve(parser)
     parser.add_argument(
         "--pipeline-depth",
         metavar="LIST",
         help="reductions in flight, for pipelined solvers (recorded: 1)",
     )
+    add_scale(parser)
     parser.add_argument("--json", action="store_true", help="print JSON, one entry per replay")
 
 
@@ -84,7 +99,14 @@ def add_changes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--noise",
         metavar="LAW",
-        help=f"none, or a law of detours to add: {', '.join(LAWS.values())}",
+        help=f"none; x2: a factor of the recorded noise; {NOT_INJECTED}: without the noise of "
+        f"'run --inject'; or a law of detours to add: {', '.join(LAWS.values())}",
+    )
+    parser.add_argument(
+        "--progress",
+        choices=("none", "async"),
+        default="async",
+        help="whether non-blocking reductions progress while ranks work (default: %(default)s)",
     )
     parser.add_argument(
         "--speed",
@@ -92,6 +114,70 @@ def add_changes(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="SPEED",
         help="factor of the speed of all ranks (x1.2) or of one ('rank 3: x0.8'); repeatable",
+    )
+
+
+def add_solve(parser: argparse.ArgumentParser) -> None:
+    """Declare what another solve may be."""
+    parser.add_argument(
+        "--solver",
+        metavar="NAME",
+        help="the pipelined partner of a blocking solver, or the reverse: "
+        + ", ".join(f"{name} from {each.partner}" for name, each in RECIPES.items()),
+    )
+    parser.add_argument(
+        "--iterations", type=int, metavar="N", help="iterations of the solve (default: as recorded)"
+    )
+    parser.add_argument(
+        "--restart", type=int, metavar="N", help="its restart length (default: as recorded)"
+    )
+
+
+def add_scale(parser: argparse.ArgumentParser) -> None:
+    """Declare where solves are scaled to."""
+    parser.add_argument(
+        "--ranks",
+        metavar="LIST",
+        help="simulate on other numbers of ranks: 512, 64,512 or 64..4096, which doubles",
+    )
+    parser.add_argument(
+        "--ranks-per-node",
+        type=int,
+        metavar="K",
+        help="of the machine to scale to (default: that of --machine)",
+    )
+    parser.add_argument(
+        "--scaling",
+        type=Scaling,
+        choices=list(Scaling),
+        help="how the work of a rank changes: it stays (weak) or is divided (strong). Runs on "
+        "several numbers of ranks say it themselves",
+    )
+    parser.add_argument(
+        "--grid",
+        type=int,
+        choices=(1, 2, 3),
+        help="dimensions of the grid of ranks that exchange halos (default: what the recorded "
+        "neighbours suggest)",
+    )
+
+
+def scale_from(arguments: argparse.Namespace, machine: Machine | None) -> Scale | None:
+    """Return where solves are scaled to; None if they stay on their ranks.
+
+    Raises
+    ------
+    UsageError
+        Options of a scale without one, or values that cannot be read.
+    """
+    if arguments.ranks is None:
+        for option in ("ranks_per_node", "scaling", "grid"):
+            if getattr(arguments, option) is not None:
+                name = option.replace("_", "-")
+                raise UsageError(f"--{name} needs --ranks: it says how a solve is scaled.")
+        return None
+    return read_scale(
+        arguments.ranks, arguments.ranks_per_node, arguments.scaling, arguments.grid, machine
     )
 
 
@@ -104,6 +190,10 @@ def changes_from(arguments: argparse.Namespace, pipeline_depth: str | None = Non
         speed=arguments.speed,
         pipeline_depth=pipeline_depth,
         collective=arguments.collective,
+        iterations=getattr(arguments, "iterations", None),
+        restart=getattr(arguments, "restart", None),
+        solver=getattr(arguments, "solver", None),
+        progress=arguments.progress == "async",
     )
 
 
@@ -111,10 +201,21 @@ def perform(arguments: argparse.Namespace) -> int:
     """Replay and print."""
     changes = changes_from(arguments, arguments.pipeline_depth)
     machine = None if arguments.machine is None else read_machine(arguments.machine)
-    groups = group_runs(fittable_runs(find_runs(arguments.file, complete=True)))
+    scale = scale_from(arguments, machine)
+    runs = fittable_runs(find_runs(arguments.file, complete=True))
     answer = []
+    if scale is not None:
+        for number, alike in enumerate(scalable(runs)):
+            simulated = scaled(alike, scale, changes, machine, arguments.executor)
+            answer += perform_at_scale(alike, simulated, arguments.json, blank=number > 0)
+        if arguments.json:
+            write_json({"version": JSON_VERSION, "runs": answer})
+        return 0
+    groups = group_runs(runs)
     for number, group in enumerate(groups):
-        replays = [replay_run(run, changes, machine) for run in group.runs]
+        replays = [
+            replay_run(run, changes, machine, executor=arguments.executor) for run in group.runs
+        ]
         findings = group_findings(group)
         if not arguments.json:
             write_lines(*([""] if number else []), group.title)
@@ -130,3 +231,31 @@ def perform(arguments: argparse.Namespace) -> int:
     if arguments.json:
         write_json({"version": JSON_VERSION, "runs": answer})
     return 0
+
+
+def perform_at_scale(
+    runs: Sequence[Run], found: Sequence[Sequence[AtScale]], as_json: bool, *, blank: bool
+) -> list[dict[str, Any]]:
+    """Print runs of one kind on other numbers of ranks, or return them for JSON."""
+    (group,) = group_runs([each[0].run for each in found])
+    findings = group_findings(group)
+    if not as_json:
+        write_lines(*([""] if blank else []), group.title)
+    answer = []
+    for replays in found:
+        doubts = of_file(findings, replays[0].run.path)
+        if as_json:
+            answer += [each.to_json(doubts) for each in replays]
+            continue
+        write_lines(*scale_lines(replays))
+        if len(replays) > 1:
+            print_table(scale_table(replays))
+        write_lines(*folded_lines(replays[-1], doubts))
+    return answer
+
+
+def scale_lines(found: Sequence[AtScale]) -> list[str]:
+    """Return what is said of a run on other ranks, before the table."""
+    last = found[-1]
+    lines = [f"{last.run.path.name}, simulated:", *last.lines()]
+    return [part for each in lines for part in textwrap.wrap(each, WIDTH, subsequent_indent="    ")]

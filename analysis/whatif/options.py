@@ -16,7 +16,7 @@ from hindmost.models.simulation.change import (
     FixedDetours,
 )
 from hindmost.models.simulation.network import Collective
-from hindmost.text import SECONDS, choose, seconds
+from hindmost.text import SECONDS, choose, counted, seconds
 
 NUMBER = r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 FACTOR = re.compile(rf"x?(-?{NUMBER})")
@@ -25,6 +25,8 @@ TIME = re.compile(rf"({NUMBER})\s*({'|'.join(sign for sign, _ in SECONDS)})")
 OF_RANK = re.compile(r"rank\s+(\d+)\s*:\s*(.+)")
 MOST_CHANGES = 100
 """Combinations of values in one call."""
+NOT_INJECTED = "not-injected"
+"""Noise is left as it was recorded, without that which was injected."""
 LAWS = {
     "exponential": "exponential:mean=50us[,probability=0.1]",
     "fixed": "fixed:length=1ms,probability=0.01",
@@ -49,7 +51,13 @@ class Named:
     @property
     def title(self) -> str:
         """What is changed, for a sentence."""
-        return ", ".join(f"{name} {value}" for name, value in self.words) or "no change"
+        return ", ".join(map(in_words, self.words)) or "no change"
+
+
+def in_words(change: tuple[str, str]) -> str:
+    """Return the name and value of a change for a sentence."""
+    name, value = change
+    return counted(int(value), "iteration") if name == "iterations" else f"{name} {value}"
 
 
 def changes_of(
@@ -60,6 +68,10 @@ def changes_of(
     speed: Sequence[str] = (),
     pipeline_depth: str | None = None,
     collective: Collective = Collective.RECURSIVE_DOUBLING,
+    progress: bool = True,
+    iterations: int | None = None,
+    restart: int | None = None,
+    solver: str | None = None,
 ) -> list[Named]:
     """Return all combinations of the values of a command line.
 
@@ -75,7 +87,7 @@ def changes_of(
     if count > MOST_CHANGES:
         raise UsageError(f"{count} combinations of values; the most in one call is {MOST_CHANGES}.")
     every, of_ranks = read_speeds(speed)
-    quiet, detours = read_noise(noise)
+    deviation, uninjected, detours = read_noise(noise)
     found = []
     for one, width, depth in product(latencies or [""], bandwidths or [""], depths or [""]):
         factor, more_s = read_latency(one) if one else (1.0, 0.0)
@@ -85,6 +97,10 @@ def changes_of(
         words += [("noise", noise)] if noise else []
         words += [("speed", each) for each in speed]
         words += [("pipeline depth", depth)] if depth else []
+        words += [] if progress else [("progress", "none")]
+        words += [] if solver is None else [("solver", solver)]
+        words += [] if iterations is None else [("iterations", f"{iterations}")]
+        words += [] if restart is None else [("restart", f"{restart}")]
         change = Change(
             latency=factor,
             more_latency_s=more_s,
@@ -92,9 +108,14 @@ def changes_of(
             bandwidth=bandwidth_factor,
             speed=of_ranks,
             every_speed=every,
-            quiet=quiet,
+            noise=deviation,
             detours=detours,
             depth=read_depth(depth) if depth else None,
+            progress=progress,
+            uninjected=uninjected,
+            solver=solver,
+            iterations=iterations,
+            restart=restart,
         )
         found.append(Named(change=change, words=tuple(words)))
     return found
@@ -168,16 +189,19 @@ def read_depth(text: str) -> int:
     return int(text)
 
 
-def read_noise(text: str | None) -> tuple[bool, Detours | None]:
-    """Return whether noise is left out, and what is added."""
+def read_noise(text: str | None) -> tuple[float, bool, Detours | None]:
+    """Return the factor of all noise, whether injected noise is left out, and what is added."""
     if text is None:
-        return False, None
-    if text == "none":
-        return True, None
+        return 1.0, False, None
+    if text in ("none", NOT_INJECTED):
+        return float(text != "none"), text == NOT_INJECTED, None
+    if text.startswith("x"):
+        return read_factor(text, "--noise"), False, None
     kind, _, rest = text.partition(":")
     if kind not in LAWS:
         raise UsageError(
-            f"--noise {text}: {choose(('none', *LAWS), kind)}, such as {LAWS['exponential']}."
+            f"--noise {text}: {choose(('none', 'x2', NOT_INJECTED, *LAWS), kind)}, such as "
+            f"{LAWS['exponential']}."
         )
     values = dict[str, str]()
     for part in rest.split(","):
@@ -191,8 +215,8 @@ def read_noise(text: str | None) -> tuple[bool, Detours | None]:
         raise UsageError(f"--noise {text}: write it as {LAWS[kind]}.")
     length_s = read_time(values[wanted], f"--noise {text}")
     if kind == "exponential":
-        return False, ExponentialDetours(mean=length_s, probability=probability)
-    return False, FixedDetours(length=length_s, probability=probability)
+        return 1.0, False, ExponentialDetours(mean=length_s, probability=probability)
+    return 1.0, False, FixedDetours(length=length_s, probability=probability)
 
 
 def read_probability(text: str | None, law: str, *, needed: bool) -> float:

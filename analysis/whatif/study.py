@@ -5,11 +5,13 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
+from typing import Any, Protocol
 
 import numpy as np
 
 from hindmost.analysis.runs.check import findings_of
+from hindmost.analysis.runs.configuration import is_own_loop, options_of, solves_in
 from hindmost.analysis.runs.finding import OF_MODELS, Finding, cautions, findings_json, folded
 from hindmost.analysis.runs.groups import Group
 from hindmost.analysis.runs.model_input import solve_rows, solve_times
@@ -17,18 +19,30 @@ from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
 from hindmost.analysis.whatif.measured import MeasuredNetwork
 from hindmost.analysis.whatif.options import Named
 from hindmost.errors import DataError
+from hindmost.executors import Executor
+from hindmost.harness.runfile.bodies import INJECTED, BodyKind
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.simulation.blocks import COMPLETE
+from hindmost.models.simulation.length import SolveShape
 from hindmost.models.simulation.program import Program, recorded_program
 from hindmost.models.simulation.rerun import Walked, WhatIf, what_if
 from hindmost.text import percent, seconds, signed_percent
 
 WIDTH = 100
+JACOBI_VECTORS, COPY_VECTORS = 3.0, 2.0
+"""Vectors that Jacobi's preconditioner reads and writes, and none."""
 MISSES = 0.02
 """Error of a replay without a change, against the recorded time, from which on none is given."""
 MOST_RANKS = 20
 """Ranks of a critical path that JSON lists."""
+
+
+class Assuming(Protocol):
+    """A result that rests on assumptions."""
+
+    def assumptions(self) -> Iterator[str]:
+        """Yield what is assumed, in sentences."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,18 +131,32 @@ class Replayed:
                 "What messages and reductions typically cost is taken as the network's. It "
                 "includes the time of the MPI library, so a change of the wire alone does less."
             )
-        if change.of_network and self.nonblocking:
+        if change.of_network and self.nonblocking and change.progress:
             yield "Reductions progress while ranks work. An MPI without progress hides less."
         if change.depth is not None and change.depth > 1:
             yield (
                 "A deeper pipeline also does more work per iteration and needs more iterations to "
                 "fill; this is not included, so the time is a lower bound."
             )
-        if change.quiet:
+        if not change.progress:
+            yield (
+                "Without progress a reduction takes its time after all ranks have come to its "
+                "completion. Calls of MPI before it may do a part of it, so this is an upper bound."
+            )
+        if change.noise != 1.0:
             yield (
                 "Undisturbed work is the median at each place of the restart cycle on each rank; "
                 "the interval goes from the lower to the upper quartile."
             )
+        if change.uninjected:
+            yield "Injected noise is removed; the noise of the machine stays."
+        if change.solver is not None and change.solver != self.run.header.solver:
+            yield (
+                "The other solver reads and writes as many vectors as PETSc's does, each in the "
+                "time that they take in this run. The interval leaves out one step after the other."
+            )
+        if change.iterations is not None or change.restart is not None:
+            yield from self._of_length()
         if change.detours is not None:
             yield (
                 "The noise is added to the recorded one, independent on every rank, at the begin "
@@ -136,6 +164,20 @@ class Replayed:
             )
         if change.speed or change.every_speed != 1.0:
             yield "All local work takes 1 / factor of its time, also where memory limits it."
+
+    def _of_length(self) -> Iterator[str]:
+        """Yield what is assumed of a solve of another length."""
+        header, change = self.run.header, self.named.change
+        if not header.restart:
+            yield "Further iterations take as long as those of the second half of the run."
+            return
+        if change.restart is None or change.restart <= header.restart:
+            yield "A place in the restart cycle costs the same in every cycle."
+        else:
+            yield (
+                f"Places beyond {header.restart} of a restart cycle continue the growth of work "
+                "in a line. Vectors that no longer fit into a cache cost more."
+            )
 
     def to_json(self, findings: Sequence[Finding]) -> dict[str, Any]:
         """Return the entry of ``hindmost whatif --json``."""
@@ -224,14 +266,58 @@ def program_of(run: Run) -> Program:
         )
     try:
         return recorded_program(
-            run.starts, block, run.position, run.lead_out, times.edge_source, times.edge_target
+            run.starts,
+            block,
+            run.position,
+            run.lead_out,
+            times.edge_source,
+            times.edge_target,
+            shape=shape_of(run),
+            injected=np.asarray(run.variable(INJECTED)) if run.has(INJECTED) else None,
         )
     except DataError as error:
         raise DataError(f"{run.path}: {error}") from error
 
 
-def replay_run(run: Run, changes: Sequence[Named], machine: Machine | None) -> list[Replayed]:
-    """Replay a run with each of some changes.
+def shape_of(run: Run) -> SolveShape | None:
+    """Return what a solve consists of; None for several solves, whose cycles end within."""
+    if solves_in(run) > 1:
+        return None
+    header = run.header
+    unknowns = header.spec.get("unknowns")
+    return SolveShape(
+        solver=header.solver,
+        iterations=header.iterations,
+        restart=header.restart,
+        drain=np.asarray(run.kind == BodyKind.DRAIN),
+        vector_bytes=8.0 * unknowns / header.ranks if isinstance(unknowns, int) else 0.0,
+        preconditioner=preconditioner_vectors(run),
+    )
+
+
+def preconditioner_vectors(run: Run) -> float:
+    """Return how many vectors a preconditioner reads and writes; 0 if not known.
+
+    Without an option it is that of the problem, as `hindmost run` chose it.
+    """
+    words = options_of(run).split()
+    if is_own_loop(run):
+        return 0.0
+    chosen = "none" if run.header.workload == "diagonal" else "jacobi"
+    for option, value in pairwise(words):
+        if option == "-pc_type":
+            chosen = value
+    return {"jacobi": JACOBI_VECTORS, "none": COPY_VECTORS}.get(chosen, 0.0)
+
+
+def replay_run(
+    run: Run,
+    changes: Sequence[Named],
+    machine: Machine | None,
+    *,
+    executor: Executor | None = None,
+) -> list[Replayed]:
+    """Replay a run with each of some changes; the executor does the replays.
 
     Raises
     ------
@@ -244,7 +330,7 @@ def replay_run(run: Run, changes: Sequence[Named], machine: Machine | None) -> l
         program, share = measured.costs_of(program), measured.byte_share
     found = []
     for named in changes:
-        result = what_if(program, named.change, byte_share=share)
+        result = what_if(program, named.change, byte_share=share, executor=executor)
         miss = result.recorded.total_s / run.solve_time_s - 1.0
         if abs(miss) > MISSES:
             raise DataError(
@@ -313,7 +399,7 @@ def replay_lines(found: Sequence[Replayed]) -> list[str]:
     return [part for each in lines for part in textwrap.wrap(each, WIDTH, subsequent_indent="    ")]
 
 
-def folded_lines(found: Replayed, findings: Sequence[Finding]) -> list[str]:
+def folded_lines(found: Assuming, findings: Sequence[Finding]) -> list[str]:
     """Return the assumptions of a replay and the doubts about its run, for a terminal."""
     lines = [
         part

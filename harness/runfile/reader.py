@@ -19,6 +19,7 @@ from hindmost.harness.runfile.checks import check_names, check_schema, check_var
 from hindmost.harness.runfile.checksum import verify_checksum
 from hindmost.harness.runfile.contents import Edges, Header, Json
 from hindmost.harness.runfile.hdf5 import Sealed, scalar_attributes
+from hindmost.harness.runfile.interchange import as_dataset, as_frame, as_html
 from hindmost.harness.runfile.limits import (
     BLOCK_BYTES,
     LARGE,
@@ -81,6 +82,33 @@ class Run:
             f"<Run {self.path.name}: {header.workload}, {header.solver}, {header.ranks} ranks, "
             f"{self.bodies} bodies>"
         )
+
+    def _repr_html_(self) -> str:
+        """Show what the run is in a notebook."""
+        return as_html(self)
+
+    def to_xarray(self) -> Any:
+        """Return all variables, read into memory: xarray.Dataset, times in seconds.
+
+        Raises
+        ------
+        MissingError
+            xarray or h5netcdf is not installed.
+        """
+        return as_dataset(self)
+
+    def to_pandas(self) -> Any:
+        """Return a row for each body and rank: pandas.DataFrame, times in seconds.
+
+        The index has the levels ``iteration`` and ``rank``; the columns are ``start``, ``duration``
+        and the phases.
+
+        Raises
+        ------
+        MissingError
+            pandas is not installed.
+        """
+        return as_frame(self)
 
     @property
     def reduced(self) -> bool:

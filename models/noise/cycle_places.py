@@ -170,6 +170,12 @@ class PlaceInCycle:
         )
 
     @property
+    def own_width(self) -> float:
+        """Half the width of the interval for the recorded length, as a logarithm; 0 for none."""
+        own = self.predict()
+        return float(np.log(own.high_s / own.seconds))
+
+    @property
     def own_miss(self) -> str:
         """Which measured solve lies outside the interval for its own length; empty if none does."""
         own = self.predict()

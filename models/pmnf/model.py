@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.pmnf.expression import HANDS
+from hindmost.models.pmnf.lone_values import end_ratios
 from hindmost.models.pmnf.noise import Noise
 from hindmost.models.pmnf.term import ABSENT, Exponents, Term
 
@@ -16,8 +17,6 @@ LEAST_STEPS = 4
 """Steps in one direction that count as a trend; chance makes as many once in 60 cases."""
 APART = 2.0
 """Ratio of largest to smallest value from which a constant describes nothing."""
-LONE = 10.0
-"""Ratio of a value to what both neighbours suggest, from which something else was measured."""
 ALIKE = 0.05
 """Spread of all values but the last, over the difference of the last from them. Below it, growth is
 more abrupt than any term of the search spaces on points that double or lie closer."""
@@ -81,6 +80,36 @@ class Alternative:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LoneValue:
+    """A value far from what its neighbours suggest.
+
+    Attributes
+    ----------
+    at : tuple of float
+        The point.
+    ratio : float
+        Over what the neighbours suggest.
+    left_out : bool
+        Whether the model is that of the other values.
+    """
+
+    at: tuple[float, ...]
+    ratio: float
+    left_out: bool
+
+    def explain(self, parameters: tuple[str, ...]) -> str:
+        """Say where it is, how far off, and what to do."""
+        place = ", ".join(
+            f"{name} = {value:.12g}" for name, value in zip(parameters, self.at, strict=True)
+        )
+        out = " and is left out" if self.left_out else ""
+        return (
+            f"the value at {place} is {self.ratio:.3g} times what its neighbours suggest{out}: "
+            "repeat the measurement"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ScalingModel:
     """How a metric of a kernel grows: a function, its uncertainty and its runners-up.
 
@@ -94,8 +123,10 @@ class ScalingModel:
     noise : Noise
     runners_up : tuple of Alternative
     intervals : Intervals
-    steepest : bool
-        Whether the leading term is the steepest of the search space; the metric may grow faster.
+    lone : tuple of LoneValue
+    steepest : tuple of str
+        Parameters with whose steepest growth in the search space the function grows; the metric
+        may grow faster.
     fastest_fall : bool
         Whether the leading term falls fastest of the search space; the metric may fall faster.
     """
@@ -107,7 +138,8 @@ class ScalingModel:
     noise: Noise
     runners_up: tuple[Alternative, ...]
     intervals: Intervals
-    steepest: bool = False
+    lone: tuple[LoneValue, ...] = ()
+    steepest: tuple[str, ...] = ()
     fastest_fall: bool = False
 
     def predict(self, at: NDArray[np.float64] | float) -> NDArray[np.float64]:
@@ -183,10 +215,11 @@ class ScalingModel:
         elif self._scattered():
             found.append("the values differ widely, so that their mean is a poor prediction")
         if self.steepest:
-            found.append("the search space has no steeper term: it may grow faster")
+            of = f" of {' and '.join(self.steepest)}" if len(self.parameters) > 1 else ""
+            found.append(f"the search space has no steeper term{of}: it may grow faster")
         if self.fastest_fall:
             found.append("the search space has no term that falls faster: it may do so")
-        found += self._lone_values()
+        found += self.lone_values()
         if self.form.terms and self._rests_on_last():
             found.append(
                 "only the largest point differs from a constant: repeat it, and add a larger one"
@@ -207,21 +240,18 @@ class ScalingModel:
         low, high = float(self.values.min()), float(self.values.max())
         return not self.form.terms and low > 0.0 and high > APART * low
 
-    def _lone_values(self) -> list[str]:
-        """Name the one value far from both neighbours, which agree with each other."""
-        if len(self.parameters) > 1 or self.values.size < LEAST_STEPS or self.values.min() <= 0.0:
-            return []
-        x, y = np.log(self.points[:, 0]), np.log(self.values)
-        between = y[:-2] + (x[1:-1] - x[:-2]) / (x[2:] - x[:-2]) * (y[2:] - y[:-2])
-        off = y[1:-1] - between
-        lone = (np.abs(off) > np.log(LONE)) & (np.abs(y[2:] - y[:-2]) < 0.5 * np.abs(off))
-        if lone.sum() > 1:
-            return []
-        return [
-            f"the value at {self.parameters[0]} = {self.points[at + 1, 0]:.12g} is "
-            f"{np.exp(off[at]):.3g} times what its neighbours suggest: repeat the measurement"
-            for at in np.flatnonzero(lone)
-        ]
+    def lone_values(self) -> list[str]:
+        """Name the values far from their neighbours, and an end far from the points next to it."""
+        found = [each.explain(self.parameters) for each in self.lone]
+        if len(self.parameters) == 1:
+            points = self.points[:, 0]
+            for at, ratio in zip((0, -1), end_ratios(points, self.values), strict=True):
+                if np.isfinite(ratio):
+                    found.append(
+                        f"the value at {self.parameters[0]} = {points[at]:.12g} is {ratio:.3g} "
+                        "times what the points next to it suggest: repeat the measurement"
+                    )
+        return found
 
     def _rests_on_last(self) -> bool:
         """Whether only the last value differs from a constant."""

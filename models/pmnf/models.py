@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.models.pmnf.hypotheses import Hypotheses, patterns
-from hindmost.models.pmnf.model import Alternative, Form, ScalingModel
+from hindmost.models.pmnf.model import Alternative, Form, LoneValue, ScalingModel
 from hindmost.models.pmnf.observations import Observations
 from hindmost.models.pmnf.predictive import Average, KernelFits
 from hindmost.models.pmnf.space import SearchSpace, tabulate
@@ -45,6 +45,11 @@ class ScalingModels:
 
     def __len__(self) -> int:
         return len(self.hypotheses)
+
+    @property
+    def there(self) -> NDArray[np.bool_]:
+        """Whether each kernel has a value at each point: shape (kernel, point)."""
+        return np.isfinite(self.observations.values)
 
     def predict(self, at: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the values of all functions.
@@ -124,13 +129,28 @@ class ScalingModels:
                 for rank in (others if np.isfinite(criterion[0]) else ())
             ),
             intervals=lambda at, level: tuple(side[0] for side in alone.interval(at, level=level)),
-            steepest=len(self.parameters) == 1
-            and bool(form.terms)
-            and form.terms[-1].exponents[0] == max(self.space.exponents),
+            lone=self._lone(kernel),
+            steepest=tuple(
+                name
+                for name, exponents in zip(self.parameters, form.leading, strict=False)
+                if exponents == max(self.space.exponents)
+            ),
             fastest_fall=len(self.parameters) == 1
             and bool(form.terms)
             and form.coefficients[-1] > 0.0
             and form.terms[-1].exponents[0] == min(self.space.exponents),
+        )
+
+    def _lone(self, kernel: int) -> tuple[LoneValue, ...]:
+        """Return the values of a kernel that are far from their neighbours."""
+        ratios, values = self.observations.lone[kernel], self.observations.values[kernel]
+        return tuple(
+            LoneValue(
+                at=tuple(self.observations.table[point].tolist()),
+                ratio=float(ratios[point]),
+                left_out=bool(np.isnan(values[point])),
+            )
+            for point in np.flatnonzero(np.isfinite(ratios))
         )
 
     def rows(self, kernels: slice | NDArray[np.intp]) -> ScalingModels:
@@ -139,6 +159,7 @@ class ScalingModels:
             self.observations,
             values=self.observations.values[kernels],
             shares=self.observations.shares[kernels],
+            lone=self.observations.lone[kernels],
         )
         return replace(self, observations=observations, hypotheses=self.hypotheses.rows(kernels))
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
+from hindmost.models.pmnf.lone_values import lone_ratios, to_leave_out
 from hindmost.models.pmnf.noise import (
     LEAST_REPETITIONS,
     Noise,
@@ -41,16 +42,19 @@ class Observations:
     points : float64 array, shape (point,) or (point, parameter)
         In the order given.
     values : float64 array, shape (kernel, point)
-        NaN where a kernel has no measurement.
+        NaN where a kernel has no measurement, or a lone one that is left out.
     shares : float64 array, shape (kernel, point)
         What a point weighs apart from the noise model; 0 where there is no measurement.
     noise : Noise
+    lone : float64 array, shape (kernel, point)
+        Of values far from their neighbours, the ratio to what those suggest; else NaN.
     """
 
     points: NDArray[np.float64]
     values: NDArray[np.float64]
     shares: NDArray[np.float64]
     noise: Noise
+    lone: NDArray[np.float64]
 
     @property
     def table(self) -> NDArray[np.float64]:
@@ -64,8 +68,9 @@ def observe(
     noise: str | None = None,
     *,
     pool: Pool = from_kernels,
+    whole: bool = False,
 ) -> Observations:
-    """Check measurements and join repetitions.
+    """Check measurements, join repetitions, and leave out lone values.
 
     Parameters
     ----------
@@ -78,6 +83,8 @@ def observe(
         together tell it.
     pool : callable
         How the kernels together tell it.
+    whole : bool
+        Keep lone values.
 
     Raises
     ------
@@ -90,6 +97,12 @@ def observe(
     points, values = checked(points, values)
     kind = given_noise(noise) if noise is not None else from_repetitions(values)
     one, shares = join_repetitions(values, kind.kind if kind else NoiseKind.MULTIPLICATIVE)
+    table = points.reshape(points.shape[0], -1)
+    lone = lone_ratios(table, one)
+    if not whole and (kind is None or kind.kind.gamma > 0.0):
+        count = np.isfinite(values).sum(axis=2)
+        out = to_leave_out(table, lone, one, count, enough=LEAST_REPETITIONS, least=LEAST_POINTS)
+        one, shares = np.where(out, np.nan, one), np.where(out, 0.0, shares)
     complete = np.isfinite(one).all(axis=1)
     if kind is None:
         kind = pool(points, one[complete], shares[complete])
@@ -101,7 +114,7 @@ def observe(
             f"Kernel {kernel} has the value {one[kernel, point]:g} at point {points[point]}; "
             f"under {kind.kind} noise values are above 0: leave it out, or say noise 'additive'."
         )
-    return Observations(points=points, values=one, shares=shares, noise=kind)
+    return Observations(points=points, values=one, shares=shares, noise=kind, lone=lone)
 
 
 def checked(

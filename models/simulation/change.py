@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
-from hindmost.models.simulation.blocks import COMPLETE, RECEIVE, REDUCE
+from hindmost.models.simulation.blocks import COMPLETE, NONE, POST, RECEIVE, REDUCE
 from hindmost.models.simulation.network import Collective, allreduce_s
 from hindmost.text import counted
 
@@ -88,12 +88,21 @@ class Change:
         Factor of the speed of ranks: their local work takes 1 / factor of the time.
     every_speed : float
         Factor of the speed of all ranks, in addition.
-    quiet : bool
-        Replace local work and what events cost by their typical values.
+    noise : float
+        Factor of how much local work and what events cost deviate from their typical values; 0
+        replaces them by these.
     detours : Detours or None
         Noise in addition to the recorded one.
     depth : int or None
         Reductions in flight; None: as recorded.
+    progress : bool
+        Whether non-blocking reductions progress while ranks work.
+    uninjected : bool
+        Remove the noise that was injected; that of the machine stays.
+    solver : str or None
+        The partner of the recorded solver; None: as recorded.
+    iterations, restart : int or None
+        Of the solve and of its restart cycles; None: as recorded.
     """
 
     latency: float = 1.0
@@ -102,14 +111,20 @@ class Change:
     bandwidth: float = 1.0
     speed: Mapping[int, float] = field(default_factory=dict)
     every_speed: float = 1.0
-    quiet: bool = False
+    noise: float = 1.0
     detours: Detours | None = None
     depth: int | None = None
+    progress: bool = True
+    uninjected: bool = False
+    solver: str | None = None
+    iterations: int | None = None
+    restart: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse factors of no machine."""
         factors = {
             "latency": (self.latency, True),
+            "noise": (self.noise, True),
             "bandwidth": (self.bandwidth, False),
             "speed": (self.every_speed, False),
             **{f"speed of rank {rank}": (each, False) for rank, each in self.speed.items()},
@@ -134,6 +149,11 @@ class Change:
             )
         if self.depth is not None and self.depth < 1:
             raise UsageError(f"A pipeline of depth {self.depth}; its depth is 1 or more.")
+        if not self.progress and self.depth not in (None, 1):
+            raise UsageError(
+                f"A pipeline of depth {self.depth} on an MPI without progress is not modelled: "
+                "give --pipeline-depth or --progress none."
+            )
 
     @property
     def of_network(self) -> bool:
@@ -181,3 +201,33 @@ class Change:
         for rank, each in self.speed.items():
             factor[rank] *= each
         return np.asarray(1.0 / factor)
+
+
+def without_progress(kind: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return the events of a cycle on an MPI whose reductions progress only inside MPI calls.
+
+    A reduction then takes its time once all ranks have come to its completion, as a blocking one.
+    A completion of what was never posted becomes a post, of which nobody waits for the end.
+
+    Parameters
+    ----------
+    kind : uint8 array, shape (iteration, event)
+    """
+    changed, pending = kind.copy(), 0
+    for body, row in enumerate(kind.tolist()):
+        for event, what in enumerate(row):
+            if what == NONE:
+                break
+            if what == POST:
+                pending += 1
+            elif what == COMPLETE:
+                changed[body, event] = REDUCE if pending else POST
+                pending = max(pending - 1, 0)
+    return changed
+
+
+def blocking_latency(latency: Times) -> Times:
+    """Return what events cost if completions are reductions: float64, shape (event, kind), s."""
+    changed = latency.copy()
+    changed[:, REDUCE] = np.maximum(latency[:, REDUCE], latency[:, COMPLETE])
+    return changed

@@ -69,6 +69,16 @@ class PathTimes:
         work, cost, stay = np.zeros((3, ranks))
         return cls(work=work, cost=cost, stay=stay, visits=np.zeros(ranks, np.int64))
 
+    def add(self, other: PathTimes, times: float) -> None:
+        """Add a path that is passed a number of times."""
+        for ours, theirs in (
+            (self.work, other.work),
+            (self.cost, other.cost),
+            (self.stay, other.stay),
+        ):
+            ours += times * theirs
+        self.visits[:] += np.rint(times * other.visits).astype(np.int64)
+
 
 def walk_back(
     waits: Waits, last: int, path: PathTimes, stay: NDArray[np.float64] | None = None

@@ -9,7 +9,7 @@ its core inside MPI, a slow transfer). The recorded clocks are then a solution o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -24,6 +24,13 @@ from hindmost.models.simulation.blocks import (
     REDUCE,
     SEND,
     EventBlock,
+)
+from hindmost.models.simulation.length import (
+    CycleCounts,
+    SolveShape,
+    checked,
+    choose_bodies,
+    fit_growth,
 )
 from hindmost.models.simulation.recorded import moments, releases
 from hindmost.models.simulation.walker import Neighbours
@@ -112,6 +119,14 @@ class Program:
         Place in the restart cycle.
     neighbours : Neighbours
     costs : TypicalCosts
+    shape : SolveShape or None
+        None if the bodies are not those of one solve.
+    injected : float64 array, shape (iteration, rank), or None, seconds
+        Noise that was put into the bodies, part of their first work; None if none was.
+    counts : CycleCounts or None
+        How often cycles count; None: once.
+    doubt : tuple of float
+        Factors of the time of cycles that work that was never recorded may have.
     """
 
     block: EventBlock
@@ -122,6 +137,10 @@ class Program:
     position: NDArray[np.int32]
     neighbours: Neighbours
     costs: TypicalCosts
+    shape: SolveShape | None = None
+    injected: Times | None = None
+    counts: CycleCounts | None = None
+    doubt: tuple[float, float] = (1.0, 1.0)
 
     @property
     def ranks(self) -> int:
@@ -158,6 +177,39 @@ class Program:
                     break
         return most
 
+    def of_length(self, iterations: int | None, restart: int | None) -> Program:
+        """Return the program with another number of iterations, or cycles of another length.
+
+        Parameters
+        ----------
+        iterations, restart : int or None
+            None: as recorded.
+
+        Raises
+        ------
+        UsageError
+            See `hindmost.models.simulation.length.checked`.
+        """
+        if iterations is None and restart is None:
+            return self
+        wanted = checked(self.shape, iterations, restart)
+        if self.shape is None or wanted == self.shape:
+            return self
+        chosen = choose_bodies(self.block, self.position, self.between, self.shape, wanted)
+        rows = chosen.rows
+        growth = fit_growth(self.block, self.position, self.shape.drain)
+        return replace(
+            self,
+            block=chosen.block(self.block, self.position, self.shape.drain, growth),
+            released_s=self.released_s[rows],
+            late_s=self.late_s[rows],
+            between=chosen.between,
+            position=chosen.place,
+            shape=replace(wanted, drain=self.shape.drain[rows]),
+            injected=None if self.injected is None else self.injected[rows],
+            counts=chosen.counts,
+        )
+
     def stays(self, latency: Times) -> Times:
         """Return how long each event kept each rank beyond a cost of its place and kind.
 
@@ -186,6 +238,9 @@ def recorded_program(
     after: Times,
     edge_source: NDArray[np.int32],
     edge_target: NDArray[np.int32],
+    *,
+    shape: SolveShape | None = None,
+    injected: Times | None = None,
 ) -> Program:
     """Return the program of a recorded solve.
 
@@ -200,6 +255,8 @@ def recorded_program(
         From the last body to the end of the solve.
     edge_source, edge_target : int array, shape (edge,)
         The target waits for the source's halo.
+    shape, injected : optional
+        See `Program`.
 
     Raises
     ------
@@ -237,6 +294,8 @@ def recorded_program(
         position=position,
         neighbours=neighbours,
         costs=typical_costs(block, released_s, late_s),
+        shape=shape,
+        injected=injected,
     )
 
 

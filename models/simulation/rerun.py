@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from typing import Literal
 
@@ -16,8 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
+from hindmost.executors import Executor, ThisProcess
 from hindmost.models.simulation.blocks import COMPLETE, NONE, POST, RECEIVE, EventBlock
-from hindmost.models.simulation.change import Change
+from hindmost.models.simulation.change import Change, blocking_latency, without_progress
+from hindmost.models.simulation.length import CycleCounts
+from hindmost.models.simulation.partner import as_partner
 from hindmost.models.simulation.path import PathTimes, Waits, walk_back
 from hindmost.models.simulation.program import FEWEST_SEEN, Program, Times
 from hindmost.models.simulation.walker import FEW_EVENTS, Latencies, Walker
@@ -118,6 +122,7 @@ def what_if(
     byte_share: float | None = None,
     replicas: int = REPLICAS,
     seed: int = 0,
+    executor: Executor | None = None,
 ) -> WhatIf:
     """Replay a solve with a change.
 
@@ -128,6 +133,8 @@ def what_if(
         then all of it is latency, and the interval has the case that it is all bytes.
     replicas, seed : int
         Of drawn noise. Replays with the same seed draw the same.
+    executor : Executor, optional
+        Walks through the solve for each reading and replica.
 
     Raises
     ------
@@ -138,19 +145,24 @@ def what_if(
     shares = (0.0, 1.0) if byte_share is None else (byte_share,)
     first = Reading(level="typical", byte_share=shares[0])
     others = [Reading(level=level, byte_share=share) for level, share in product(QUANTILE, shares)]  # type: ignore[arg-type]
-    recorded = walk(program, Change(), first)
-    changed = walk(program, change, first, seed=seed)
-    draws = [changed]
-    if change.detours is not None:
-        draws += [walk(program, change, first, seed=seed + each) for each in range(1, replicas)]
-    middle_s = float(np.mean([each.total_s for each in draws]))
-    low_s, high_s = np.quantile([each.total_s for each in draws], (0.05, 0.95)).tolist()
+    drawn = 1 if change.detours is None else replicas
+    asked = [(Change(), first, 0), *((change, first, seed + each) for each in range(drawn))]
+    asked += [(change, reading, seed) for reading in others if reading != first]
+    walks = (executor or ThisProcess()).map(partial(walk, program), *zip(*asked, strict=True))
+    recorded, *rest = walks
+    changed, draws, by_reading = rest[0], rest[:drawn], rest[drawn:]
+    totals_s = np.array([each.total_s for each in draws])
+    middle_s = float(totals_s.mean())
+    # Cycles that count several times would draw their noise anew each time.
+    narrower = min(1.0, (program.bodies / bodies_of(program, change)) ** 0.5)
+    low_s, high_s = np.quantile(middle_s + narrower * (totals_s - middle_s), (0.05, 0.95)).tolist()
     shifts = [0.0, between_shift(recorded, changed)]
-    for reading in others:
-        if reading != first:
-            other = walk(program, change, reading, seed=seed)
-            shift = other.total_s - changed.total_s
-            shifts += [shift, shift + between_shift(recorded, other)]
+    shifts += [
+        (each - 1.0) * changed.iterating_s for each in changed_program(program, change).doubt
+    ]
+    for other in by_reading:
+        shift = other.total_s - changed.total_s
+        shifts += [shift, shift + between_shift(recorded, other)]
     return WhatIf(
         recorded=recorded,
         changed=changed,
@@ -160,6 +172,13 @@ def what_if(
         of_network=change.of_network,
         hidden=(change.of_network or change.depth is not None) and bool(program.costs.hidden.any()),
     )
+
+
+def bodies_of(program: Program, change: Change) -> float:
+    """Return about how many bodies a solve has with a change."""
+    if change.iterations is None or program.shape is None:
+        return float(program.bodies)
+    return program.bodies * change.iterations / program.shape.iterations
 
 
 def between_shift(recorded: Walked, changed: Walked) -> float:
@@ -174,13 +193,13 @@ def refuse_unknown(program: Program, change: Change, byte_share: float | None) -
     """Raise a UsageError for a change whose effect the run does not show."""
     if change.of_network:
         refuse_network(program)
-    if change.quiet:
+    if change.noise != 1.0:
         share = sum(rows.size for rows in alike(program)) / program.bodies
         if share < ALIKE:
             raise UsageError(
                 f"Only {percent(share)} of the iterations have {FEWEST_ALIKE} others of the same "
-                "events at the same place, so their undisturbed times are unknown: omit --noise "
-                "none, or record more iterations."
+                "events at the same place, so their undisturbed times are unknown: omit --noise, "
+                "or record more iterations."
             )
     if change.bandwidth != 1.0:
         if not program.has(RECEIVE) or not program.neighbours.source.size:
@@ -220,22 +239,36 @@ def refuse_network(program: Program) -> None:
         )
 
 
-def walk(program: Program, change: Change, reading: Reading, *, seed: int = 0) -> Walked:
+def walk(program: Program, change: Change, reading: Reading, seed: int = 0) -> Walked:
     """Walk through a solve with a change, and back along the longest path."""
+    program = changed_program(program, change)
+    if change.uninjected or (change.noise == 0.0 and program.injected is not None):
+        program = without_injected(program)
     costs = program.costs
     nominal = {"typical": costs.median_s, "low": costs.low_s, "high": costs.high_s}[reading.level]
     latency = change.network(nominal, program.ranks, reading.byte_share)
     stay = program.stays(nominal)
     block = program.block
-    if change.quiet:
-        block, stay = quiet(program, stay, QUANTILE[reading.level])
+    if change.noise != 1.0:
+        block, stay = with_noise(program, stay, QUANTILE[reading.level], change.noise)
     block = slowed(block, change.slowness(program.ranks))
     if change.detours is not None:
         random = np.random.default_rng(seed)
         shape = program.bodies, program.ranks
         block = delayed(block, change.detours.draw(random, shape))
     lag = 0 if change.depth is None else change.depth - 1
+    if not change.progress:
+        kinds = [without_progress(block.kind[rows]) for rows in block.cycles()]
+        block = replace(block, kind=np.concatenate(kinds))
+        latency = blocking_latency(latency)
     return walk_cycles(program, block, stay, latency, lag)
+
+
+def changed_program(program: Program, change: Change) -> Program:
+    """Return the program of the solver and of the length that a change has."""
+    if change.solver is not None:
+        program = as_partner(program, change.solver)
+    return program.of_length(change.iterations, change.restart)
 
 
 def walk_cycles(
@@ -243,7 +276,7 @@ def walk_cycles(
 ) -> Walked:
     """Walk from cycle to cycle; between them all ranks meet."""
     events = block.kind.shape[1]
-    pending = max(int(np.count_nonzero(block.kind == POST)), 1)
+    pending = max(int(np.isin(block.kind, (POST, COMPLETE)).sum()), 1)
     walker = Walker(
         program.ranks,
         program.neighbours,
@@ -253,13 +286,16 @@ def walk_cycles(
         pending=pending,
     )
     path = PathTimes.none(program.ranks)
+    counts = program.counts or CycleCounts.once(len(program.between))
     drain_s = float(latency[:, COMPLETE].max(initial=0.0))
-    total_s = iterating_s = 0.0
+    total_s, iterating_s = counts.more_s, 0.0
     cycles = block.cycles()
-    for rows, between in zip(cycles, program.between, strict=True):
+    for rows, between, times, before in zip(
+        cycles, program.between, counts.times, counts.before, strict=True
+    ):
         walker.meet()
         # Clocks in a cycle begin with the rank that begins it first.
-        total_s += float(between.min())
+        total_s += before * float(between.min())
         walker.clock[:] = between - between.min()
         part, kept = block.part(rows), np.ascontiguousarray(stay[rows])
         waits = Waits.of_places((rows.stop - rows.start) * (events + 1), program.ranks)
@@ -273,14 +309,45 @@ def walk_cycles(
             interpret=block.work.size <= FEW_EVENTS,
         )
         ends = walker.clock + program.after if rows is cycles[-1] else walker.clock
-        walk_back(waits, int(ends.argmax()), path, kept)
-        last_s = float(ends.max())
+        one = PathTimes.none(program.ranks)
+        walk_back(waits, int(ends.argmax()), one, kept)
+        path.add(one, times)
+        last_s = float(walker.clock.max())
+        pending_s = 0.0
         if walker.last_post_s is not None and lag:  # what is in flight ends before the next cycle
-            last_s = max(last_s, walker.last_post_s + drain_s)
+            pending_s = walker.last_post_s + drain_s
         # Without the wait of those that begin first, for which the time between is to blame.
-        iterating_s += float(walker.clock.max() - (between.max() - between.min()))
-        total_s += last_s
+        iterating_s += times * (last_s - float(between.max() - between.min()))
+        total_s += times * max(last_s, pending_s)
+        if rows is cycles[-1]:  # the end of the solve comes once
+            total_s += max(float(ends.max()), pending_s) - max(last_s, pending_s)
     return Walked(total_s=total_s, iterating_s=iterating_s, path=path)
+
+
+def without_injected(program: Program) -> Program:
+    """Return a program without the noise that was put into it.
+
+    Raises
+    ------
+    UsageError
+        None was.
+    """
+    if program.injected is None:
+        raise UsageError("No noise was injected into this run, so none can be removed.")
+    block = program.block
+    work, rest = np.array(block.work, np.float64), np.array(block.rest, np.float64)
+    for rows in alike(program, fewest=1, by_place=False):
+        detours = program.injected[rows]
+        # Every body has one point for detours: without them, what is left there varies least.
+        steps = np.concatenate([work[rows], rest[rows, :, None]], axis=2)
+        left = np.square(steps - detours[:, :, None]).sum(axis=(0, 1))
+        gained = left - np.square(steps).sum(axis=(0, 1))
+        at = int(gained.argmin())
+        if at == work.shape[2]:
+            rest[rows] = np.maximum(rest[rows] - detours, 0.0)
+        else:
+            work[rows, :, at] = np.maximum(work[rows, :, at] - detours, 0.0)
+    return replace(program, block=replace(block, work=work, rest=rest), injected=None)
 
 
 def slowed(block: EventBlock, factor: Times) -> EventBlock:
@@ -299,31 +366,37 @@ def delayed(block: EventBlock, detours: Times) -> EventBlock:
     return replace(block, work=work, rest=rest)
 
 
-def quiet(program: Program, stay: Times, quantile: float) -> tuple[EventBlock, Times]:
-    """Return bodies whose work and stays are those of a quantile at their place, on each rank.
+def with_noise(
+    program: Program, stay: Times, quantile: float, factor: float
+) -> tuple[EventBlock, Times]:
+    """Return bodies whose work and stays deviate by a factor from a quantile at their place.
 
-    Places are those in the restart cycle, if enough bodies share each; bodies of few alike stay as
-    they are.
+    On each rank; with a factor of 0 they are that quantile. Places are those in the restart cycle,
+    if enough bodies share each; bodies of few alike stay as they are.
     """
     block = program.block
     work, rest = np.array(block.work, np.float64), np.array(block.rest, np.float64)
     duration, stay = np.array(block.duration, np.float64), stay.copy()
     for rows in alike(program):
         for values in (work, rest, duration, stay):
-            values[rows] = np.quantile(values[rows], quantile, axis=0)
+            typical = np.quantile(values[rows], quantile, axis=0)
+            deviating = typical + factor * (values[rows] - typical)
+            values[rows] = deviating if values is stay else np.maximum(deviating, 0.0)
     return replace(block, work=work, duration=duration, rest=rest), stay
 
 
-def alike(program: Program) -> Iterator[NDArray[np.intp]]:
-    """Yield the rows of bodies that do the same."""
+def alike(
+    program: Program, *, fewest: int = FEWEST_ALIKE, by_place: bool = True
+) -> Iterator[NDArray[np.intp]]:
+    """Yield the rows of bodies that do the same, at the same place of a cycle if asked for."""
     kind = np.where(program.block.recorded, program.block.kind, NONE)
     position = program.position
-    if np.unique(position).size * FEWEST_ALIKE > program.bodies:
+    if not by_place or np.unique(position).size * FEWEST_ALIKE > program.bodies:
         position = np.zeros_like(position)
     key = np.column_stack([kind.astype(np.int64), position])
     _, group = np.unique(key, axis=0, return_inverse=True)
     group = group.reshape(-1)
     for each in range(int(group.max()) + 1):
         rows = np.flatnonzero(group == each)
-        if rows.size >= FEWEST_ALIKE:
+        if rows.size >= fewest:
             yield rows

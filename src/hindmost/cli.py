@@ -6,14 +6,18 @@ import argparse
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import NoReturn, Protocol, cast
 
 from hindmost.completion import SHELLS, VerbWords, completion_script
 from hindmost.errors import UsageError
+from hindmost.executors import Executor
 from hindmost.models.compiled import announce
 from hindmost.output import warn, write_lines, write_text
+from hindmost.text import plural
 
 VERBS = {
     "run": ("hindmost.harness.verbs.run", "run solvers on all ranks and record every iteration"),
@@ -53,6 +57,9 @@ BRANCHES = {
     ("predict", "adaptive"): "hindmost.harness.verbs.predict_adaptive",
 }
 """Modules of verbs of two words."""
+
+SHARED = ("whatif", "scale", "history")
+"""Verbs whose work the ranks share when mpiexec starts several."""
 
 START = """\
 hindmost finds where parallel iterations lose time: on every rank, in every iteration.
@@ -118,9 +125,12 @@ class Parser(argparse.ArgumentParser):
     ----------
     called : str
         The verb on the command line, for messages; argparse reports unknown options without it.
+    habits : mapping
+        What to type in place of options that the verb has not and another tool has.
     """
 
     called = ""
+    habits: Mapping[str, str] = MappingProxyType({})
 
     def error(self, message: str) -> NoReturn:
         """Raise a UsageError."""
@@ -128,7 +138,12 @@ class Parser(argparse.ArgumentParser):
         unknown = message.removeprefix("unrecognized arguments: ")
         if unknown != message:
             first = unknown.split()[0]
-            if not first.startswith("-"):
+            names = [word.partition("=")[0] for word in unknown.split()]
+            known = [name for name in dict.fromkeys(names) if name in self.habits]
+            if known and first.startswith("-"):
+                hints = "; ".join(f"{name}: {self.habits[name]}" for name in known)
+                message = f"Unknown {plural(len(known), 'option')} {hints}"
+            elif not first.startswith("-"):
                 message = f"Unexpected argument '{first}'; repeat an option for each of its values"
             elif prog.startswith("hindmost run"):
                 message = f"Unknown option {first}; PETSc options go after '--'"
@@ -166,6 +181,20 @@ def main(words: Sequence[str] | None = None) -> int:
     if petsc_options and arguments.verb not in ("run", "attach"):
         raise UsageError("What follows '--' is for 'run' and 'attach' only; remove it.")
     arguments.petsc_options = arguments.program = tuple(petsc_options)
+    if arguments.verb in SHARED:
+        from hindmost.harness.launch import assigned_rank
+
+        mine = assigned_rank()
+        if mine.size > 1:
+            from hindmost.harness.shared_work import perform_shared
+
+            return perform_shared(partial(perform_with, verb, arguments), mine)
+    return perform_with(verb, arguments, None)
+
+
+def perform_with(verb: Verb, arguments: argparse.Namespace, executor: Executor | None) -> int:
+    """Perform a verb, which may hand parts of its work to an executor; returns the exit status."""
+    arguments.executor = executor
     announce(tell_compilation)
     convert_what_waits(arguments)
     return verb.perform(arguments)
@@ -204,6 +233,7 @@ def parser_of(words: Sequence[str]) -> tuple[Parser, Verb | None, list[str]]:
             verb = load(module)
             verb.add_arguments(sub)
             parser.called = sub.prog
+            parser.habits = getattr(verb, "HABITS", parser.habits)
     return parser, verb, words
 
 

@@ -16,6 +16,7 @@ from numpy.random import Generator
 from tests.analysis.adaptive.files import write_machine
 from tests.analysis.readers.experiment_files import SMALL, WRITERS
 from tests.analysis.readers.history_files import WRITTEN
+from tests.analysis.readers.saved_files import archive, document, version_3, version_4
 from tests.analysis.watch.feeds import Feed
 from tests.fuzz.hdf5_files import hostile_copy
 from tests.fuzz.texts import change_one
@@ -230,6 +231,32 @@ def scaling(folder: Path) -> Specimen:
     return each_alone(folder, whole, {"scale": ("scale",), "scale --json": ("scale", "--json")})
 
 
+def saved(folder: Path) -> Specimen:
+    """Return saved experiments of Extra-P, of which some bytes are changed or the end is cut."""
+    target = folder / "saved.extra-p"
+    packed = json.dumps(document(SMALL))
+    whole = [version_3(SMALL), version_4(SMALL), version_4(SMALL, kept=True)]
+    target.write_bytes(whole[0])
+    named = folder / "experiment.json"
+
+    def change(random: Generator) -> str:
+        number = int(random.integers(len(whole) + 1))
+        if number == len(whole):
+            named.write_text(packed)
+            said = change_one({named: packed}, random)
+            target.write_bytes(archive({named.name: named.read_bytes()}))
+            return f"the document: {said}"
+        data = bytearray(whole[number])
+        places = random.integers(len(data), size=random.integers(4))
+        for place in places:
+            data[place] = random.integers(256)
+        end = int(random.integers(len(data))) if random.random() < 0.3 else len(data)
+        target.write_bytes(data[:end])
+        return f"number {number}: bytes {places.tolist()}, cut at {end}"
+
+    return Specimen(change=change, calls={"scale": verb("scale", target)})
+
+
 def results(folder: Path) -> Specimen:
     """Return nightly results, in every format of text."""
     whole = {folder / f"{name}.json": text for name, text in WRITTEN.items()}
@@ -297,6 +324,7 @@ KINDS: dict[str, Callable[[Path], Specimen]] = {
     "machine": machine,
     "study": study,
     "scaling": scaling,
+    "saved": saved,
     "results": results,
     "tables": tables,
     "state": state,

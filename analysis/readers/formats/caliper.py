@@ -25,7 +25,8 @@ from hindmost.analysis.readers.format import (
 )
 from hindmost.analysis.readers.gather_experiment import ROOT, ExperimentGathering
 from hindmost.analysis.readers.text_files import read_text, split_lines
-from hindmost.errors import DataError, HindmostError, MissingError, UsageError
+from hindmost.errors import DataError, HindmostError, UsageError
+from hindmost.extras import imported
 from hindmost.parsing import plain_number
 
 RANKS = ("mpi.world.size", "jobsize")
@@ -40,14 +41,10 @@ _Values = dict[tuple[str, str], tuple[float, str]]
 
 
 def _reader() -> Any:
-    try:
-        from caliperreader import CaliperReader
-    except ImportError as error:
-        raise MissingError(
-            "Caliper files need caliper-reader, which is not installed: "
-            "pip install 'hindmost[caliper]'."
-        ) from error
-    return CaliperReader()
+    library = imported(
+        "caliperreader", what="Caliper files", extra="caliper", package="caliper-reader"
+    )
+    return library.CaliperReader()
 
 
 def _float(text: Any) -> float | None:

@@ -30,20 +30,15 @@ from hindmost.analysis.readers.format import (
 from hindmost.analysis.readers.gather_experiment import ExperimentGathering
 from hindmost.analysis.readers.path_names import parameters_in
 from hindmost.analysis.readers.remarks import first_few
-from hindmost.errors import DataError, HindmostError, MissingError, UsageError
+from hindmost.errors import DataError, HindmostError, UsageError
+from hindmost.extras import imported
 from hindmost.text import choose
 
 _FIRST_MEMBER = re.compile(rb"(?:\./)?(?:anchor\.xml|\d+\.(?:index|data))\0")
 
 
 def _parser() -> Any:
-    try:
-        from pycubexr import CubexParser
-    except ImportError as error:
-        raise MissingError(
-            "CUBE profiles need pycubexr, which is not installed: pip install 'hindmost[cube]'."
-        ) from error
-    return CubexParser
+    return imported("pycubexr", what="CUBE profiles", extra="cube").CubexParser
 
 
 def _call_paths(roots: list[Any]) -> Iterator[tuple[Any, str]]:

@@ -23,6 +23,9 @@ from hindmost.models.pmnf.segments.segmentation import Segmentation
 METHODS = ("likelihood", "paper")
 FEWEST = 2
 """Points from which a side gets a provisional model: a constant, from 3 on at most one term."""
+ALIKE = 1.35
+"""Ratio of the largest to the smallest value of a side of fewer points than a model needs, up to
+which they may be those of a constant: that of values with 15 % of noise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +38,7 @@ class Segment:
         Its first and its last point.
     points : int
     model : ScalingModel or None
-        None of a single point.
+        None of a single point, and of a few whose values no model explains.
     """
 
     low: float
@@ -126,7 +129,7 @@ class KernelModels:
     segmentations : Segmentations or PaperSegmentations
     stretches : dict
         From (first, one past the last) of points to the models of the kernels that have a segment
-        there, and the kernels' numbers.
+        with a model there, and the kernels' numbers.
     """
 
     whole: ScalingModels
@@ -152,11 +155,12 @@ class KernelModels:
             segments.append(Segment(low=low, high=high, points=count, model=side))
         return KernelModel(whole=model, segmentation=segmentation, segments=tuple(segments))
 
-    def _side(self, kernel: int, stretch: slice) -> ScalingModel:
+    def _side(self, kernel: int, stretch: slice) -> ScalingModel | None:
         there = np.flatnonzero(np.isfinite(self.whole.observations.values[kernel]))
         key = (int(there[stretch.start]), int(there[stretch.stop - 1]) + 1)
         kernels, models = self.stretches[key]
-        return models[int(np.searchsorted(kernels, kernel))]
+        row = int(np.searchsorted(kernels, kernel))
+        return models[row] if row < kernels.size and kernels[row] == kernel else None
 
 
 def fit_segments(
@@ -185,7 +189,7 @@ def fit_segments(
     DataError, UsageError
         As `fit`; UsageError for an unknown method as well.
     """
-    observations = observe(points, values, noise)
+    observations = observe(points, values, noise, whole=method == "paper")
     of_one_parameter(observations)
     if method == "paper":
         observations = replace(observations, values=means(values))
@@ -211,13 +215,23 @@ def fit_segments(
             values=observations.values[kernels, begin:end],
             shares=observations.shares[kernels, begin:end],
             noise=observations.noise,
+            lone=observations.lone[kernels, begin:end],
         )
         if method == "paper" and end - begin >= LEAST_POINTS:
             models = fit_left_out(part, **how)
         else:
             models = fit_observations(part, terms=terms, least_points=FEWEST, **how)
-        stretches[begin, end] = (kernels, models)
+        kept = np.flatnonzero(explained(models) | (end - begin >= LEAST_POINTS))
+        stretches[begin, end] = (kernels[kept], models.rows(kept))
     return KernelModels(whole=whole, segmentations=found, stretches=stretches)
+
+
+def explained(models: ScalingModels) -> NDArray[np.bool_]:
+    """Say which kernels are no constants of values far apart: shape (kernel,)."""
+    values = models.observations.values
+    low, high = np.nanmin(values, axis=1), np.nanmax(values, axis=1)
+    far = (low > 0.0) & (high > ALIKE * low)
+    return np.asarray(~(models.hypotheses.constant & far))
 
 
 def means(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -234,7 +248,7 @@ def detect_segments(
     noise: str | None = None,
 ) -> Segmentations | PaperSegmentations:
     """Find the changes of many kernels; arguments and errors as those of `fit_segments`."""
-    observations = observe(points, values, noise)
+    observations = observe(points, values, noise, whole=method == "paper")
     of_one_parameter(observations)
     return segment_observations(observations, method)
 

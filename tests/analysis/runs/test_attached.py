@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from tests.conftest import run_values
 
-from hindmost.analysis.fits.prediction import predict_solves
 from hindmost.analysis.runs.attached import attached_programs
 from hindmost.analysis.runs.attached_run import AttachedRun
 from hindmost.analysis.runs.check import findings_of
@@ -19,6 +18,7 @@ from hindmost.analysis.runs.configuration import configuration
 from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.summary import summarise_run
+from hindmost.analysis.whatif.prediction import predict_solves
 from hindmost.cli import main
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.bodies import PHASES

@@ -17,6 +17,7 @@ from hindmost.analysis.scaling.latex_table import escaped, latex_table
 from hindmost.analysis.scaling.python_module import python_module
 from hindmost.analysis.scaling.study import ScalingStudy, study_scaling
 from hindmost.analysis.scaling.study_json import json_text, study_json
+from hindmost.analysis.scaling.tables import kernel_lines
 
 MIXED: dict[str, Function] = {
     **TRUTH,
@@ -89,6 +90,24 @@ def test_a_side_of_two_points_has_a_provisional_constant(tmp_path: Path) -> None
     assert model["model_predicts"] == short["constant"]
     assert 0.3e5 < model["predicted"] < 3e5  # nothing from before the change
     assert "measure" in model["advice"]
+
+
+def test_a_side_of_two_points_far_apart_has_no_model(tmp_path: Path) -> None:
+    """A transpose out of cache: a constant would be the mean of what grows."""
+    sizes = np.array([64.0, 128.0, 192.0, 256.0, 384.0, 512.0, 768.0, 1024.0])
+    values = {"transpose": lambda n: np.where(n < 768.0, 1e-9, 6e-9) * n**2}
+    path = write_text(tmp_path / "e.txt", values, points=sizes, noise=0.01, repetitions=3)
+    study = study_scaling(read_experiment(path))
+    (model,) = study_json(study)["models"]
+    assert model["change"] == [512.0, 768.0]
+    assert model["segments"][1]["expression"] is None
+    assert model["model_predicts"] is None
+    assert model["disagreement"] is None
+    (kernel,) = study.metrics[0].at_target(study.metrics[0].order)
+    assert kernel.doubts(study.target) == []
+    assert "only 2 points from 768 to 1024: no model" in "".join(
+        kernel_lines(study.metrics[0], [kernel])
+    )
 
 
 def test_the_python_module_runs_and_gives_the_predictions(study: ScalingStudy) -> None:

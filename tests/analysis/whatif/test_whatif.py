@@ -173,13 +173,17 @@ def test_a_machine_file_must_have_the_network_that_is_asked_for(
         (["--speed", "rank 1: x2", "--speed", "rank 1: x3"], "rank 1 has two factors"),
         (["--pipeline-depth", "0"], "whole number from 1 to 64"),
         (["--pipeline-depth", "2"], "record the pipelined solver"),
-        (["--noise", "cauchy:mean=1ms"], "choose none, exponential or fixed"),
+        (["--noise", "cauchy:mean=1ms"], "choose none, x2, not-injected, exponential or fixed"),
         (["--noise", "exponential:mean=1"], "is not a time"),
         (["--noise", "exponential:length=1ms"], "write it as exponential"),
         (["--noise", "fixed:length=1ms"], "a probability is a number"),
         (["--noise", "fixed:length=1ms,probability=2"], "a probability is a number"),
         (["--noise", "exponential"], "write it as exponential"),
         (["--latency", ",".join(["2"] * 101)], "101 combinations"),
+        (["--iterations", "0"], "0 iterations in cycles of "),
+        (["--noise", "not-injected"], "No noise was injected into this run"),
+        (["--solver", "pipecg"], "pipecg cannot be predicted from runs of gmres"),
+        (["--solver", "pgmres"], "0 of 200 iterations have the events of PETSc's gmres"),
         (["--collective", "star"], "invalid Collective value"),
     ],
 )
@@ -199,7 +203,7 @@ def test_values_are_read_as_they_are_written() -> None:
     assert named.change.detours == FixedDetours(length=1e-3, probability=1e-4)
     assert (named.change.every_speed, named.change.speed) == (2.0, {3: 0.5})
     (named,) = changes_of(noise="none", pipeline_depth="3")
-    assert (named.change.quiet, named.change.depth) == (True, 3)
+    assert (named.change.noise, named.change.depth) == (0.0, 3)
     assert isinstance(named, Named)
 
 
@@ -216,3 +220,53 @@ def test_an_older_file_without_events_is_replayed_by_bodies_or_refused(
     pipelined = replace(header, solver="pgmres", synchronisation="pipelined", lag=1)
     with pytest.raises(DataError, match="no events of single iterations"):
         main(["whatif", str(write_whole(tmp_path, pipelined, values))])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["--iterations", "700"],
+        ["--restart", "30", "--iterations", "310"],
+        ["--noise", "fixed:length=20us,probability=0.5"],
+        ["--noise", "none", "--latency", "x2"],
+        ["--speed", "x0.5"],
+    ],
+    ids=" ".join,
+)
+def test_predict_and_whatif_are_one_engine(
+    run: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    (replayed,) = answer(capsys, run, *words)
+    assert main(["predict", str(run), *words, "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["predictions"]
+    assert found["predicted_s"] == replayed["predicted_s"]
+    assert found["changes"] == replayed["changes"]
+    assert found["name"] == "replay"
+    assert [each["name"] for each in found["beside"]] == ["naive", "redrawn-uniform"]
+
+
+def test_a_prediction_stands_in_a_table_with_the_others(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["predict", str(run), "--iterations", "1000"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].startswith("later run with 1,000 iterations: predicted ")
+    assert [line.split()[0] for line in lines[2:6]] == [
+        "model",
+        "replay",
+        "naive",
+        "redrawn-uniform",
+    ]
+    assert "Assumed: A place in the restart cycle costs the same in every cycle." in lines
+
+
+def test_what_cannot_be_replayed_is_predicted_from_means_of_its_places(
+    tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str]
+) -> None:
+    values = alone_values((1.0, 1.1, 1.2), 40)
+    file = write_whole(tmp_path, header, values)
+    assert main(["predict", str(file)]) == 0
+    assert "Not replayed, but put together from these means" in capsys.readouterr().out
+    with pytest.raises(DataError, match="nothing can be replayed"):
+        main(["predict", str(file), "--noise", "none"])

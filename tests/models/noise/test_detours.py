@@ -7,14 +7,9 @@ import pytest
 from numpy.typing import NDArray
 
 from hindmost.harness.recorder.injection import planned_ns, read_law
-from hindmost.models.noise.detours import (
-    MOST_OTHERS,
-    RankDetours,
-    binned,
-    find_detours,
-    period_of,
-    with_exponential,
-)
+from hindmost.models.noise.clocks import timing_of
+from hindmost.models.noise.detours import RankDetours, find_detours
+from hindmost.models.noise.mixtures import MOST_OTHERS, binned, with_exponential
 
 N = 3000
 WORK_S = 100e-6
@@ -71,9 +66,11 @@ def test_detours_of_other_kinds_do_not_disturb() -> None:
         detour_s = injected_s(law)
         found = found_in(WORK_S + jitter("lognormal") + detour_s + rare)
         taken = detour_s[detour_s > 0.0]
-        assert found.count == pytest.approx(taken.size, rel=0.1)
-        assert found.mean_s == pytest.approx(taken.mean(), rel=0.1)
-        assert found.others_s == pytest.approx(rare.sum(), rel=0.1)
+        often = max(found.families, key=lambda each: each.count)
+        assert often.count == pytest.approx(taken.size, rel=0.1)
+        assert often.mean_s == pytest.approx(taken.mean(), rel=0.1)
+        others_s = found.others_s + sum(each.total_s for each in found.families) - often.total_s
+        assert others_s == pytest.approx(rare.sum(), rel=0.1)
 
 
 def test_work_that_grows_in_the_restart_cycle_is_no_detour() -> None:
@@ -128,9 +125,11 @@ def test_rare_detours_of_any_length_are_counted() -> None:
     assert work_s[50::400].size / N < MOST_OTHERS
 
 
-def on_a_clock(period_s: float, length_s: float, kind: str) -> tuple[FloatArray, int]:
+def on_a_clock(
+    period_s: float, length_s: float, kind: str, more_s: FloatArray | float = 0.0
+) -> tuple[FloatArray, int]:
     """Return the work of iterations with detours on a clock, and how many iterations have one."""
-    work_s = WORK_S + jitter(kind)
+    work_s = WORK_S + jitter(kind) + more_s
     now_s, next_s, disturbed = 0.0, period_s / 3, 0
     for k in range(N):
         due = 0
@@ -158,11 +157,53 @@ def test_random_times_have_no_period() -> None:
     random = np.random.default_rng(5)
     for count in (8, 30, 300):
         for _ in range(30):
-            assert period_of(np.sort(random.uniform(0.0, 1.0, count))) is None
+            times = np.sort(random.uniform(0.0, 1.0, count))
+            assert timing_of(times, np.arange(0.0, 1.0, 1e-3)).clock is None
     times = np.arange(40) + random.uniform(-0.1, 0.1, 40)
-    assert period_of(np.delete(times, [3, 17, 18])) == pytest.approx(1.0, rel=0.01)
-    assert period_of(times[:7]) is None
-    assert period_of(np.zeros(20)) is None
+    every = np.arange(-1.0, 41.0, 0.05)
+    clock = timing_of(np.delete(times, [3, 17, 18]), every).clock
+    assert clock is not None
+    assert clock.period_s == pytest.approx(1.0, rel=0.01)
+    assert clock.share > 0.9
+    assert not timing_of(times[:7], every).known
+    assert not timing_of(np.zeros(20), every).known
+
+
+def test_detours_in_the_turns_of_a_core_have_no_known_timing() -> None:
+    random = np.random.default_rng(6)
+    every = np.arange(4000) * 1e-4
+    every += 8e-3 * (np.arange(4000) // 40)  # 4 ms of work, then 8 ms of another process
+    times = every[np.sort(random.choice(4000, 300, replace=False))]
+    timing = timing_of(times, every)
+    assert timing.clock is None
+    assert not timing.known
+
+
+def test_a_clock_of_some_detours_is_theirs_alone() -> None:
+    random = np.random.default_rng(8)
+    ticks = np.arange(300) * 4e-3 + random.uniform(0.0, 2e-4, 300)
+    times = np.sort(np.concatenate([ticks, random.uniform(0.0, 1.2, 300)]))
+    clock = timing_of(times, np.arange(0.0, 1.2, 1e-4)).clock
+    assert clock is not None
+    assert clock.period_s == pytest.approx(4e-3, rel=0.01)
+    assert clock.share == pytest.approx(0.5, abs=0.1)
+
+
+@pytest.mark.parametrize("length_s", [300e-6, 100e-6])
+def test_a_clock_is_found_among_the_detours_of_a_machine(length_s: float) -> None:
+    # As on a virtual machine: short exponential detours in an eighth of the iterations.
+    random = np.random.default_rng(11)
+    machine_s = np.where(random.random(N) < 0.13, random.exponential(15e-6, N), 0.0)
+    work_s, disturbed = on_a_clock(5e-3, length_s, "lognormal", machine_s)
+    found = found_in(work_s)
+    (clocked,) = [each for each in found.families if each.period_s is not None]
+    assert clocked.kind == "fixed"
+    assert clocked.period_s == pytest.approx(5e-3, rel=0.01)
+    assert clocked.mean_s == pytest.approx(length_s, rel=0.1)
+    assert clocked.count == pytest.approx(disturbed, rel=0.1)
+    (short,) = [each for each in found.families if each.kind == "exponential"]
+    assert short.count == pytest.approx((machine_s > 5e-6).sum() / np.exp(-1 / 3), rel=0.2)
+    assert short.mean_s == pytest.approx(15e-6, rel=0.2)
 
 
 def test_too_few_iterations_say_nothing() -> None:
@@ -189,5 +230,5 @@ def test_bins_keep_count_and_sum() -> None:
     value, weight = binned(values)
     assert weight.sum() == values.size
     assert value @ weight == pytest.approx(values.sum())
-    assert value.size < 500
+    assert value.size < 800
     assert (value[-5:] == np.sort(values)[-5:]).all()

@@ -174,7 +174,7 @@ def test_without_noise_bodies_take_their_median() -> None:
     random = np.random.default_rng(4)
     work = np.tile([1.0, 1.5, 1.25], (60, 1))
     work[random.random(work.shape) < 0.2] += 10.0
-    found = what_if(blocking(work, 0.5), Change(quiet=True))
+    found = what_if(blocking(work, 0.5), Change(noise=0.0))
     assert found.predicted_s == pytest.approx(60 * 2.0, rel=1e-12)
     assert found.recorded.total_s > 200.0
 
@@ -342,7 +342,7 @@ def test_a_run_must_show_its_network() -> None:
         what_if(synthetic("blocking"), Change(bandwidth=2.0))
     few = synthetic("blocking", cycles=1, length=3)
     with pytest.raises(UsageError, match="same events at the same place"):
-        what_if(few, Change(quiet=True))
+        what_if(few, Change(noise=0.0))
 
 
 def test_records_without_waits_or_with_impossible_clocks_are_refused() -> None:

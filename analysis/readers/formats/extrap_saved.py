@@ -1,0 +1,257 @@
+"""Experiments as Extra-P saves them (``.extra-p``), of its versions 4 and 3.
+
+Version 4 writes a zip archive with one JSON document, ``experiment.json``::
+
+    {"Extra-P": "4.2.5", "parameters": ["p"],
+     "measurements": {"main->compute": {"time": [
+         {"coordinate": [4.0], "median": 6.0, "mean": 6.1, "minimum": 6.0, "maximum": 6.3,
+          "std": 0.1, "repetitions": 3, "values": [0, 0]}]}}}
+
+The repetitions themselves are there only if Extra-P was told to keep them: ``values`` is then the
+number of a file ``values/0.vals`` and that of an array in it, whose place is in ``values/0.indx``.
+Version 3 wrote binary records, see `extrap_3`. The models in either file are left out.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import struct
+import zipfile
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy_format
+
+from hindmost.analysis.readers.format import ExperimentFormat, ExperimentRequest
+from hindmost.analysis.readers.formats.extrap_3 import is_version_3, read_version_3
+from hindmost.analysis.readers.gather_experiment import ExperimentGathering, Point
+from hindmost.analysis.readers.json_values import (
+    JsonObject,
+    expect,
+    load,
+    member,
+    to_number,
+    to_numbers,
+)
+from hindmost.errors import DataError
+from hindmost.files import MOST_BYTES, open_regular, read_bytes
+from hindmost.parsing import check_depth
+
+SUFFIX = ".extra-p"
+DOCUMENT = "experiment.json"
+PRODUCT = "Extra-P"
+VERSION = "4"
+ZIP = b"PK\x03\x04"
+MOST_UNPACKED = 1 << 28
+"""Bytes of a member of an archive, unpacked."""
+VALUES_MARK, INDEX_MARK = b"Extra-P VALUES\0\0", b"Extra-P INDEX\0\0\0"
+NPY: Any = npy_format
+"""What reads headers of arrays; its functions have no types."""
+NOT_NUMBERS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+"""Texts in place of numbers that JSON has not."""
+DAMAGED = (
+    *(zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, struct.error, OSError, EOFError),
+    *(RuntimeError, NotImplementedError, ValueError, OverflowError, MemoryError),
+)
+"""What `zipfile` raises for archives that are damaged, encrypted or packed in another way."""
+
+
+@dataclass(slots=True)
+class Archive:
+    """An open archive, whose members are unpacked within limits and once each."""
+
+    path: Path
+    zip: zipfile.ZipFile
+    unpacked: dict[str, bytes] = field(default_factory=dict)
+
+    def member(self, name: str) -> bytes:
+        """Return the contents of a member.
+
+        Raises
+        ------
+        DataError
+            It is missing, there twice, too long, or damaged.
+        """
+        if name not in self.unpacked:
+            self.unpacked[name] = self._unpack(name)
+        return self.unpacked[name]
+
+    def _unpack(self, name: str) -> bytes:
+        found = self.zip.namelist().count(name)
+        if found != 1:
+            there = "is missing from" if not found else "is there twice in"
+            raise DataError(
+                f"{self.path}: {name} {there} the archive; save the experiment with Extra-P again."
+            )
+        left = MOST_UNPACKED - sum(map(len, self.unpacked.values()))
+        try:
+            with self.zip.open(name) as packed:
+                data = packed.read(left + 1)
+        except DAMAGED as error:
+            raise DataError(
+                f"{self.path}: {name} cannot be unpacked ({error}). Copy the file again."
+            ) from None
+        if len(data) > left:
+            raise DataError(
+                f"{self.path}: the archive unpacks to more than {MOST_UNPACKED:,} bytes; at most "
+                "so many are read. Save fewer kernels or metrics."
+            )
+        return data
+
+    def values(self, place: Any, where: str) -> list[float] | None:
+        """Return the repetitions at a place, None if they are kept apart for every rank.
+
+        Parameters
+        ----------
+        place : list of two whole numbers
+            Of the file, and of the array in it.
+        """
+        if not (isinstance(place, list) and len(place) == 2 and all(map(is_index, place))):
+            raise DataError(f"{where}: values is {str(place)[:40]!r}; it should be two numbers.")
+        index = self.member(f"values/{place[0]}.indx")
+        arrays = self.member(f"values/{place[0]}.vals")
+        at = len(INDEX_MARK) + 8 * (place[1] + 1)  # after the number of places
+        if not (index.startswith(INDEX_MARK) and arrays.startswith(VALUES_MARK)):
+            raise DataError(f"{where}: values/{place[0]} has not the marks of Extra-P's values.")
+        if at + 8 > len(index):
+            raise DataError(f"{where}: values/{place[0]}.indx has no array {place[1]}.")
+        return read_array(arrays, struct.unpack_from("<Q", index, at)[0], where)
+
+
+def is_index(value: Any) -> bool:
+    """Tell whether a value is a whole number from 0 on that a place can have."""
+    return type(value) is int and 0 <= value < MOST_BYTES
+
+
+def read_array(data: bytes, begin: int, where: str) -> list[float] | None:
+    """Return an array in numpy's format; None if it has more than one dimension."""
+    try:
+        stream = io.BytesIO(data)
+        stream.seek(min(begin, len(data)))
+        if NPY.read_magic(stream) != (1, 0):
+            raise ValueError("not version 1.0 of numpy's format")
+        shape, _, kind = NPY.read_array_header_1_0(stream)
+        if kind.kind not in "fiu":
+            raise ValueError(f"it has entries of type {kind}")
+        size = math.prod(shape) * kind.itemsize
+        entries = stream.read(size if size < len(data) else 0)
+        if len(entries) < size:
+            raise ValueError("the file ends before it")
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError) as error:
+        raise DataError(f"{where}: no array of values ({str(error)[:80]}).") from None
+    values = np.frombuffer(entries, kind).astype(np.float64)
+    return values.tolist() if len(shape) == 1 else None
+
+
+def number_in(entry: JsonObject, name: str, where: str) -> float | None:
+    """Return a number of a measurement, None if it has none of that name."""
+    value = entry.get(name)
+    if isinstance(value, str) and value.lower() in NOT_NUMBERS:
+        return NOT_NUMBERS[value.lower()]
+    return None if value is None else to_number(value, f"{where} {name}")
+
+
+def check_version(data: JsonObject, path: Path) -> None:
+    """Refuse what another version of Extra-P, or another program, wrote."""
+    version = member(data, PRODUCT, str, f"{path}, {DOCUMENT}:")
+    if version.split(".")[0] != VERSION:
+        raise DataError(
+            f"{path}: Extra-P {version[:20]} wrote it; versions 3 and 4 are read. Export the data "
+            "as JSON or text."
+        )
+
+
+def read_archive(path: Path, into: ExperimentGathering) -> None:
+    """Read a file of version 4."""
+    try:
+        with open_regular(path) as file, zipfile.ZipFile(file) as packed:
+            archive = Archive(path, packed)
+            text = text_of(archive.member(DOCUMENT), path)
+            data = expect(load(text, f"{path}, {DOCUMENT}"), dict, f"{path}, {DOCUMENT}")
+            check_depth(data)
+            check_version(data, path)
+            read_measurements(data, archive, into)
+    except DataError:
+        raise
+    except DAMAGED as error:
+        raise DataError(
+            f"{path} is not an archive that can be read ({error}). Copy the file again."
+        ) from None
+
+
+def text_of(data: bytes, path: Path) -> str:
+    """Return the text of the document."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}, {DOCUMENT}, byte {error.start}: not UTF-8.") from None
+
+
+def read_measurements(data: JsonObject, archive: Archive, into: ExperimentGathering) -> None:
+    """Put all measurements of a document into the gathering."""
+    path, lost = archive.path, False
+    names = member(data, "parameters", list, f"{path}:")
+    for at, name in enumerate(names):
+        expect(name, str, f"{path}: parameters[{at}]")
+    into.declare(names, f"{path}: parameters")
+    for kernel, metrics in member(data, "measurements", dict, f"{path}:").items():
+        place = f"{path}: measurements['{kernel}']"
+        for metric, entries in expect(metrics, dict, place).items():
+            inside = f"{place}['{metric}']"
+            for at, entry in enumerate(expect(entries, list, inside)):
+                where = f"{inside}[{at}]"
+                coordinate = member(entry, "coordinate", list, where)
+                point: Point = tuple(to_numbers(coordinate, f"{where} coordinate"))
+                values = None
+                if entry.get("values") is not None:
+                    values = archive.values(entry["values"], where)
+                if values is None:
+                    values = [summary(entry, where)]
+                    lost = lost or entry.get("repetitions") != 1
+                into.add((kernel, metric), point, values, where)
+    if lost:
+        into.remarks.add(
+            "saved experiments without repetitions",
+            f"{path} has no repetitions of all points, only what Extra-P made of them: medians are "
+            "used, and less tells the noise. Read the measurements themselves, or save with "
+            "Extra-P's --keep-values.",
+        )
+
+
+def summary(entry: JsonObject, where: str) -> float:
+    """Return the median of a measurement, or else its mean."""
+    for name in ("median", "mean"):
+        if (value := number_in(entry, name, where)) is not None:
+            return value
+    raise DataError(f"{where} has neither 'median' nor 'mean'.")
+
+
+def _recognises(path: Path, head: bytes) -> bool:
+    if is_version_3(head):
+        return True
+    return head.startswith(ZIP) and (path.suffix == SUFFIX or DOCUMENT.encode() in head)
+
+
+def _read(paths: tuple[Path, ...], request: ExperimentRequest, into: ExperimentGathering) -> None:
+    for path in paths:
+        try:
+            with open_regular(path) as file:
+                begin = file.read(64)
+            if is_version_3(begin):
+                read_version_3(read_bytes(path), path, into)
+            else:
+                read_archive(path, into)
+        except OSError as error:
+            raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+EXTRAP_SAVED = ExperimentFormat(
+    name="extra-p",
+    looks_like="a saved experiment (*.extra-p; Extra-P 4, and the binary files of Extra-P 3)",
+    recognises=_recognises,
+    read=_read,
+)

@@ -1,0 +1,154 @@
+"""What would help a run, and how much: its recorded solve, replayed with a change."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from hindmost.analysis.runs.cache import cached
+from hindmost.analysis.whatif.study import MISSES, program_of
+from hindmost.errors import DataError, HindmostError
+from hindmost.harness.runfile.reader import Run
+from hindmost.models.simulation.change import Change
+from hindmost.models.simulation.program import Program
+from hindmost.models.simulation.rerun import what_if
+from hindmost.text import percent, seconds, signed_percent
+
+KIND = "remedies"
+MOST_EVENTS = 20_000_000
+"""Events of all ranks up to which a report replays a run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    """The time of a solve with a change.
+
+    Attributes
+    ----------
+    recorded_s, predicted_s, low_s, high_s : float
+        With the change; ``predicted_s`` is None if the run shows only the interval.
+    network_s : float
+        On the critical path with the change, in messages and other MPI time.
+    """
+
+    recorded_s: float
+    predicted_s: float | None
+    low_s: float
+    high_s: float
+    network_s: float
+
+    @property
+    def saved_s(self) -> float:
+        """What the change saves, in seconds; from the middle of the interval if need be."""
+        middle_s = (
+            0.5 * (self.low_s + self.high_s) if self.predicted_s is None else self.predicted_s
+        )
+        return self.recorded_s - middle_s
+
+    @property
+    def sure(self) -> bool:
+        """Whether all of the interval saves time."""
+        return self.high_s < self.recorded_s
+
+    @property
+    def words(self) -> str:
+        """The predicted time with its interval."""
+        ends = f"{seconds(self.low_s)} to {seconds(self.high_s)}"
+        if self.predicted_s is None:
+            return f"between {ends}"
+        change = signed_percent(self.predicted_s / self.recorded_s - 1.0)
+        return f"{seconds(self.predicted_s)} ({change}; interval {ends})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedies:
+    """What replays of a run say; None where one is impossible.
+
+    Attributes
+    ----------
+    quiet : Remedy or None
+        Every iteration takes its typical time: no noise.
+    balanced : Remedy or None
+        All ranks have the same work.
+    refused : str
+        Why the run cannot be replayed; may be empty.
+    """
+
+    quiet: Remedy | None = None
+    balanced: Remedy | None = None
+    refused: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the remedies for the cache."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Remedies:
+        """Return what `to_json` wrote."""
+        made = {
+            name: None if values[name] is None else Remedy(**values[name])
+            for name in ("quiet", "balanced")
+        }
+        return cls(**made, refused=values["refused"])
+
+
+def remedies_of(run: Run) -> Remedies:
+    """Replay a run without noise and with balanced work, or read what was cached."""
+    events = int(np.prod(run.shape("event_work"))) if run.has("event_work") else 0
+    size = max(events, run.bodies * run.columns)
+    if size > MOST_EVENTS:
+        return Remedies(refused=f"a report replays runs of up to {MOST_EVENTS:,} events")
+    if run.header.ranks < 2:
+        return Remedies(refused="a single rank waits for nobody")
+    return cached(
+        run,
+        KIND,
+        {},
+        compute=lambda: replayed(run),
+        to_json=Remedies.to_json,
+        from_json=Remedies.from_json,
+    )
+
+
+def replayed(run: Run) -> Remedies:
+    """Replay a run without noise and with balanced work."""
+    try:
+        program = program_of(run)
+    except HindmostError as error:
+        return Remedies(refused=str(error))
+    work_s = np.zeros(run.columns)
+    for rows in run.blocks():
+        work_s += run.work_in(rows).sum(axis=0)
+    speed: dict[int, float] = {}
+    if work_s.min() > 0.0:
+        speed = {rank: float(each / work_s.mean()) for rank, each in enumerate(work_s)}
+    try:
+        return Remedies(
+            quiet=remedy(run, program, Change(noise=0.0)),
+            balanced=remedy(run, program, Change(speed=speed)) if speed else None,
+        )
+    except HindmostError as error:
+        return Remedies(refused=str(error))
+
+
+def remedy(run: Run, program: Program, change: Change) -> Remedy | None:
+    """Replay a run with one change; None if the run does not show what that needs."""
+    try:
+        result = what_if(program, change)
+    except HindmostError:
+        return None
+    miss = result.recorded.total_s / run.solve_time_s - 1.0
+    if abs(miss) > MISSES:
+        raise DataError(
+            f"Replayed without a change, the run misses its recorded time by {percent(abs(miss))}."
+        )
+    path = result.changed.path
+    return Remedy(
+        recorded_s=run.solve_time_s,
+        predicted_s=None if result.open else result.predicted_s,
+        low_s=result.low_s,
+        high_s=result.high_s,
+        network_s=float(path.cost.sum() + path.stay.sum()),
+    )

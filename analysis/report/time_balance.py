@@ -1,0 +1,108 @@
+"""Where the time of a configuration goes: parts that sum to the time of its median run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.analysis.ranks.study import RankReport
+from hindmost.analysis.report.remedies import Remedies
+from hindmost.analysis.runs.efficiency.of_run import RunEfficiencies
+from hindmost.harness.runfile.bodies import INJECTED
+
+PARTS = (
+    "work",
+    "injected noise",
+    "load imbalance",
+    "waiting in turn",
+    "communication",
+    "interrupted in MPI",
+    "waiting and communication",
+    "outside iterations",
+)
+"""In this order on every bar.
+
+``waiting and communication`` is what cannot be divided into waiting in turn and communication. Time
+in messages beyond their typical cost, as where a rank loses its core, is ``interrupted in MPI``.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeBalance:
+    """Where the time of a run goes.
+
+    Attributes
+    ----------
+    whole_s : float
+        Of the run, or of its iterations if ranks began them before the solve did.
+    parts_s : dict of str to float
+        Of `PARTS`, those that are known; empty if no efficiency is given.
+    why_not : str
+        Why there are none; may be empty.
+    """
+
+    whole_s: float
+    parts_s: dict[str, float]
+    why_not: str = ""
+
+    def share(self, part: str) -> float:
+        """Return the share of a part; 0 if there is none."""
+        return self.parts_s.get(part, 0.0) / self.whole_s if self.whole_s > 0.0 else 0.0
+
+    @property
+    def work_share(self) -> float:
+        """The share of work."""
+        return self.share("work")
+
+
+def time_balance(
+    efficiencies: RunEfficiencies, ranks: RankReport, remedies: Remedies
+) -> TimeBalance:
+    """Return where the time of a run goes.
+
+    Parameters
+    ----------
+    efficiencies : RunEfficiencies
+    ranks : RankReport
+        For the noise that was injected.
+    remedies : Remedies
+        The replay without noise gives the typical cost of messages.
+    """
+    whole, run = efficiencies.whole, efficiencies.run
+    whole_s = max(run.solve_time_s, whole.run_time_s)
+    if efficiencies.withheld:
+        return TimeBalance(whole_s=whole_s, parts_s={}, why_not=efficiencies.withheld)
+    injected_s = min(float(metric_of(ranks, INJECTED).mean()), whole.mean_local_s)
+    lost = whole.lost_s
+    transfer_s = lost.get("transfer", 0.0)
+    network_s = (
+        transfer_s if (quiet := remedies.quiet) is None else min(transfer_s, quiet.network_s)
+    )
+    parts = {
+        "work": whole.mean_local_s - injected_s,
+        "injected noise": injected_s,
+        "load imbalance": lost["load_balance"],
+        "waiting in turn": lost.get("serialisation", 0.0),
+        "communication": network_s,
+        "interrupted in MPI": transfer_s - network_s,
+        "waiting and communication": lost.get("communication", 0.0),
+        "outside iterations": efficiencies.outside_s,
+    }
+    return TimeBalance(
+        whole_s=whole_s, parts_s={name: max(each, 0.0) for name, each in parts.items() if each > 0}
+    )
+
+
+def metric_of(ranks: RankReport, name: str) -> NDArray[np.float64]:
+    """Return a metric of every rank; zeros where it was not recorded.
+
+    Returns
+    -------
+    float64 array, shape (rank,)
+    """
+    metrics = ranks.metrics
+    if name not in metrics.names:
+        return np.zeros(metrics.ranks)
+    return np.asarray(metrics.values[:, metrics.names.index(name)])

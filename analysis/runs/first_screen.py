@@ -1,0 +1,150 @@
+"""The first screen of a report, put together from conclusions of all kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hindmost.analysis.runs.conclusion import Certainty, Conclusion, worth_saying
+from hindmost.analysis.runs.finding import Finding
+from hindmost.analysis.show.overview import Judgement, Statement
+from hindmost.analysis.show.page import Heading, Paragraph, Part
+from hindmost.analysis.show.table import Column, Table
+from hindmost.text import counted, percent, seconds
+
+DATA = "data"
+"""The section on the data, as an anchor."""
+SMALL = 0.05
+"""Share of the time below which no loss makes the headline."""
+MOST_CODES = 3
+"""Findings that the line on the data names."""
+SURE = (Certainty.MEASURED, Certainty.PREDICTED, Certainty.LIMIT)
+
+
+def judge_data(findings: Sequence[Finding], files: int) -> Judgement:
+    """Return whether the data are good enough to conclude from, and what is wrong with them."""
+    errors = [each for each in findings if each.severity == "error"]
+    of = counted(files, "file")
+    if not findings:
+        return Judgement(grade="good", text=f"The data are good: no finding in {of}.")
+    worst = errors or list(findings)
+    by_code: dict[str, list[Finding]] = {}
+    for each in worst:
+        by_code.setdefault(each.code, []).append(each)
+    said = [
+        found[0].text + (f" (in {counted(len(found), 'file')})" if files > 1 else "")
+        for found in list(by_code.values())[:MOST_CODES]
+    ]
+    more = len(by_code) - len(said)
+    listed = "; ".join(said) + (f"; {more} more" if more > 0 else "")
+    if errors:
+        return Judgement(
+            grade="poor",
+            text=f"The data do not support firm conclusions: {listed}.",
+            advice=f"{capital(worst[0].advice)}.",
+            anchor=DATA,
+        )
+    return Judgement(grade="fair", text=f"The data are usable with care: {listed}.", anchor=DATA)
+
+
+def headline_of(conclusions: Sequence[Conclusion], work_share: float | None, doubt: bool) -> str:
+    """Return the most important thing in one sentence.
+
+    Parameters
+    ----------
+    conclusions : sequence of Conclusion
+        The largest first.
+    work_share : float or None
+        Of the configuration that the first is of, None if unknown.
+    doubt : bool
+        Whether the data have errors.
+    """
+    prefix = "data in doubt. At face value, " if doubt else ""
+    losses = [each for each in conclusions if each.cost_s > 0.0 and not each.relative]
+    first = next((each for each in losses if each.certainty is not Certainty.LIMIT), None)
+    if first is None or (first.share or 0.0) < SMALL:
+        if work_share is None:
+            return f"{prefix}no cause of lost time stands out."
+        return (
+            f"{prefix}{percent(work_share, 0)} of the time is work; no loss above 5 % stands out."
+        )
+    of = f" of {first.of}" if first.of else ""
+    maybe = "may cost" if first.certainty is Certainty.OPEN else "costs"
+    why = f": {small(first.brief)}" if first.brief else ""
+    return (
+        f"{prefix}{small(first.title)} {maybe} {percent(first.share or 0.0, 0)} of the time{of} "
+        f"({seconds(first.cost_s)}){why}."
+    )
+
+
+def small(text: str) -> str:
+    """Continue a sentence."""
+    return text[:1].lower() + text[1:]
+
+
+def capital(text: str) -> str:
+    """Begin a sentence with a capital."""
+    return text[:1].upper() + text[1:]
+
+
+def sign_of(conclusion: Conclusion) -> str:
+    """Return the sign of a difference; a part of a time has none."""
+    if not conclusion.relative:
+        return ""
+    return "+" if conclusion.cost_s > 0.0 else "−"
+
+
+def statements_of(conclusions: Sequence[Conclusion]) -> list[Statement]:
+    """Return what is worth saying, the largest first."""
+    return [
+        Statement(
+            title=each.title,
+            text=each.text,
+            remedy=each.remedy,
+            of=each.of,
+            amount=each.amount or sign_of(each) + seconds(abs(each.cost_s)),
+            share=each.share,
+            certainty=str(each.certainty),
+            basis=each.basis,
+            sure=each.certainty in SURE,
+            links=[(link.anchor, link.text) for link in each.links],
+        )
+        for each in worth_saying(conclusions)
+    ]
+
+
+def data_parts(findings: Sequence[Finding]) -> list[Part]:
+    """Return the section on the data: every finding with its advice."""
+    if not findings:
+        return []
+    alike: dict[tuple[str, str], list[Finding]] = {}
+    for each in sorted(findings, key=lambda each: each.severity != "error"):
+        alike.setdefault((each.code, each.severity), []).append(each)
+    return [
+        Heading("Data quality", anchor=DATA),
+        Table(
+            columns=(
+                Column("severity"),
+                Column("finding", "wide"),
+                Column("advice", "wide"),
+                Column("in doubt", "wide"),
+                Column("files", "right"),
+                Column("code"),
+            ),
+            rows=[
+                (
+                    severity,
+                    found[0].text,
+                    found[0].advice,
+                    ", ".join(found[0].doubts),
+                    str(len({each.file for each in found})),
+                    code,
+                )
+                for (code, severity), found in alike.items()
+            ],
+        ),
+        Paragraph(
+            "error: draw no conclusion from the numbers in doubt. note: conclude with care. "
+            "Texts are of the first file; 'hindmost check' lists all.",
+            quiet=True,
+        ),
+    ]

@@ -1,0 +1,244 @@
+"""The first screen of a page as values, and its HTML: a headline, bars, and ranked statements.
+
+It knows no topic. Nothing on it is told by colour alone: grades have a mark, segments a pattern.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from hindmost.analysis.show.page import Widget
+from hindmost.printable import escape
+from hindmost.text import percent, seconds
+
+Grade = Literal["good", "fair", "poor"]
+MARKS: dict[Grade, str] = {"good": "✓", "fair": "!", "poor": "✕"}
+MOST_SHOWN = 6
+"""Statements that are not folded."""
+MOST_BARS = 8
+WIDE_ENOUGH = 0.14
+"""Share of a bar from which on a segment has its name in it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """A line with a grade.
+
+    Attributes
+    ----------
+    grade : str
+        ``good``, ``fair`` or ``poor``.
+    text, advice : str
+    anchor : str
+        Where the page says more; may be empty.
+    """
+
+    grade: Grade
+    text: str
+    advice: str = ""
+    anchor: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """A time, divided.
+
+    Attributes
+    ----------
+    name : str
+    whole_s : float
+    shares : dict of str to float
+        By part; they sum to 1.
+    anchor : str
+        Where the page says more; may be empty.
+    instead : str
+        What is said if there are no shares.
+    """
+
+    name: str
+    whole_s: float
+    shares: dict[str, float]
+    anchor: str = ""
+    instead: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """A sentence with its size and its certainty.
+
+    Attributes
+    ----------
+    title, text, remedy : str
+        The last may be empty.
+    of : str
+        What it is about, where there are several; may be empty.
+    amount : str
+        As a time.
+    share : float or None
+        Of the whole: negative for a gain.
+    certainty, basis : str
+        A word, and what it rests on.
+    sure : bool
+        Whether the word may be read without care.
+    links : sequence of (str, str)
+        Anchor and text.
+    """
+
+    title: str
+    text: str
+    amount: str
+    certainty: str
+    basis: str
+    sure: bool
+    remedy: str = ""
+    of: str = ""
+    share: float | None = None
+    links: Sequence[tuple[str, str]] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """What a page says first.
+
+    Attributes
+    ----------
+    headline : str
+    ran : sequence of str
+        What the page is about.
+    data : Judgement
+        Whether the data are good enough.
+    parts : tuple of str
+        All parts that a bar may have, in their order.
+    bars : sequence of Bar
+    statements : sequence of Statement
+        The most important first.
+    nothing : str
+        What is said if there is no statement.
+    """
+
+    headline: str
+    ran: Sequence[str]
+    data: Judgement
+    parts: tuple[str, ...] = ()
+    bars: Sequence[Bar] = ()
+    statements: Sequence[Statement] = ()
+    nothing: str = ""
+
+
+def overview_widget(overview: Overview) -> Widget:
+    """Return the first screen as a part of a page."""
+    ran = "".join(f"<p>{escape(each)}</p>" for each in overview.ran)
+    return Widget(
+        anchor="overview",
+        begins="Overview",
+        html='<section id="overview" class="overview" aria-label="Overview">'
+        f'<h1 class="headline">{escape(overview.headline)}</h1>'
+        f'<div class="ran">{ran}</div>{judgement_html(overview.data)}'
+        f"{bars_html(overview)}{statements_html(overview)}</section>",
+    )
+
+
+def judgement_html(data: Judgement) -> str:
+    """Return the line on the data."""
+    more = f' <a href="#{escape(data.anchor)}">All findings</a>' if data.anchor else ""
+    advice = f' <span class="advice">{escape(data.advice)}</span>' if data.advice else ""
+    return (
+        f'<p class="judgement {data.grade}"><span class="mark" aria-hidden="true">'
+        f"{MARKS[data.grade]}</span> {escape(data.text)}{advice}{more}</p>"
+    )
+
+
+def bars_html(overview: Overview) -> str:
+    """Return the bars with one legend."""
+    if not overview.bars:
+        return ""
+    shown = list(overview.bars[:MOST_BARS])
+    longest_s = max(bar.whole_s for bar in shown)
+    rows = "".join(bar_html(bar, overview.parts, longest_s) for bar in shown)
+    left = len(overview.bars) - len(shown)
+    more = f'<p class="quiet">{left} more below.</p>' if left > 0 else ""
+    seen = [part for part in overview.parts if any(bar.shares.get(part) for bar in shown)]
+    legend = "".join(
+        f'<li><span class="swatch part-{overview.parts.index(part)}"></span>{escape(part)}</li>'
+        for part in seen
+    )
+    return f'<div class="bars">{rows}{more}<ul class="legend">{legend}</ul></div>'
+
+
+def bar_html(bar: Bar, parts: tuple[str, ...], longest_s: float) -> str:
+    """Return one bar, as long as its time relative to the longest."""
+    name = escape(bar.name)
+    if bar.anchor:
+        name = f'<a href="#{escape(bar.anchor)}">{name}</a>'
+    head = (
+        f'<div class="time-bar"{whose(bar.name)}><div class="bar-name">{name} '
+        f'<span class="quiet">{seconds(bar.whole_s)}</span></div>'
+    )
+    if not bar.shares:
+        return f'{head}<p class="quiet">{escape(bar.instead)}</p></div>'
+    described = ", ".join(f"{part} {percent(share)}" for part, share in bar.shares.items())
+    segments = "".join(
+        segment_html(part, parts.index(part), share) for part, share in bar.shares.items()
+    )
+    width = 100.0 * bar.whole_s / longest_s if longest_s > 0.0 else 100.0
+    return (
+        f'{head}<div class="stack" role="img" aria-label="{escape(described)}" '
+        f'style="width: {max(width, 8.0):.1f}%">{segments}</div></div>'
+    )
+
+
+def whose(name: str) -> str:
+    """Return the attribute by which what is left out takes its bars and statements along."""
+    return f' data-of="{escape(name)}"' if name else ""
+
+
+def segment_html(part: str, number: int, share: float) -> str:
+    """Return a segment, with its name where there is room."""
+    said = f"{part} {percent(share, 0)}"
+    text = f"<span>{escape(said)}</span>" if share >= WIDE_ENOUGH else ""
+    return (
+        f'<div class="part-{number}" title="{escape(said)}" style="width: {100.0 * share:.2f}%">'
+        f"{text}</div>"
+    )
+
+
+def statements_html(overview: Overview) -> str:
+    """Return the statements; those after the first few are folded."""
+    if not overview.statements:
+        return f'<p class="nothing">{escape(overview.nothing)}</p>' if overview.nothing else ""
+    shown, rest = overview.statements[:MOST_SHOWN], overview.statements[MOST_SHOWN:]
+    said = f'<ol class="statements">{items(shown)}</ol>'
+    if rest:
+        said += (
+            f'<details class="more"><summary>{len(rest)} smaller ones</summary>'
+            f'<ol class="statements" start="{len(shown) + 1}">{items(rest)}</ol></details>'
+        )
+    return said
+
+
+def items(statements: Iterable[Statement]) -> str:
+    """Return statements as items of a list."""
+    return "".join(map(statement_html, statements))
+
+
+def statement_html(each: Statement) -> str:
+    """Return a statement: its size, what it says, how sure it is, and where it comes from."""
+    size = f'<div class="size"><strong>{escape(each.amount)}</strong>'
+    if each.share is not None:
+        share = abs(each.share)
+        size += (
+            f' <span class="quiet">{percent(share)}</span><div class="gauge" aria-hidden="true">'
+            f'<i style="width: {100.0 * min(share, 1.0):.1f}%"></i></div>'
+        )
+    of = f' <span class="of">{escape(each.of)}</span>' if each.of else ""
+    remedy = f' <span class="remedy">{escape(each.remedy)}</span>' if each.remedy else ""
+    links = " ".join(f'<a href="#{escape(at)}">{escape(text)}</a>' for at, text in each.links)
+    kind = "sure" if each.sure else "unsure"
+    return (
+        f'<li{whose(each.of)}>{size}</div><div class="said"><h3>{escape(each.title)}{of}</h3>'
+        f"<p>{escape(each.text)}{remedy}</p>"
+        f'<p class="why"><span class="certainty {kind}">{escape(each.certainty)}</span> '
+        f'<span class="quiet">{escape(each.basis)}</span> {links}</p></div></li>'
+    )

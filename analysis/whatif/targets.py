@@ -1,0 +1,360 @@
+"""Numbers of ranks that were not recorded: how they are written, and how work and network grow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from hindmost.analysis.runs.configuration import GROWS, configuration
+from hindmost.analysis.whatif.options import split
+from hindmost.errors import DataError, UsageError
+from hindmost.harness.runfile.reader import Run
+from hindmost.models.adaptive.machine import Machine
+from hindmost.models.pmnf.fit import fit
+from hindmost.models.pmnf.observations import LEAST_POINTS
+from hindmost.models.simulation.layout import NodeNetwork, grid_edges, nodes_of
+from hindmost.models.simulation.local_work import LocalWork
+from hindmost.models.simulation.network import Link, Piece
+from hindmost.models.simulation.prospect import Target, WorkFactor
+from hindmost.models.simulation.scaleup import MOST_RANKS, Placement, neighbours_of
+from hindmost.text import counted, seconds
+
+MOST_COUNTS = 32
+"""Numbers of ranks in one call."""
+FACES = {1: 2, 2: 4, 3: 6}
+"""Neighbours of a rank in a grid of one, two or three dimensions."""
+ALIKE = 0.02
+"""Spread of the unknowns of a rank, up to which runs are of weak scaling."""
+
+
+class Scaling(StrEnum):
+    """How the work of a rank changes with the number of ranks."""
+
+    WEAK = "weak"
+    """It stays: the problem grows with the ranks."""
+    STRONG = "strong"
+    """It is divided among the ranks: the problem stays."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """Where runs are to be scaled to.
+
+    Attributes
+    ----------
+    ranks : tuple of int
+    per_node : int
+    scaling : Scaling or None
+        None if the runs are to say.
+    grid : int or None
+        Dimensions of the grid of ranks that exchange halos; None if the run is to say.
+    """
+
+    ranks: tuple[int, ...]
+    per_node: int
+    scaling: Scaling | None = None
+    grid: int | None = None
+
+
+def read_scale(
+    ranks: str,
+    per_node: int | None,
+    scaling: Scaling | None,
+    grid: int | None,
+    machine: Machine | None,
+) -> Scale:
+    """Return where to scale to, from a command line.
+
+    Raises
+    ------
+    UsageError
+        Numbers that cannot be read, or no ranks per node.
+    """
+    counts = read_ranks(ranks)
+    if per_node is None and machine is not None:
+        per_node = machine.ranks_per_node
+    if per_node is None:
+        raise UsageError(
+            "How many ranks a node has is not known: give --ranks-per-node, or --machine with a "
+            "file of 'hindmost probe'."
+        )
+    if per_node < 1:
+        raise UsageError(f"--ranks-per-node {per_node}: give 1 or more.")
+    return Scale(ranks=counts, per_node=per_node, scaling=scaling, grid=grid)
+
+
+def read_ranks(text: str) -> tuple[int, ...]:
+    """Return the numbers of ranks of ``64``, ``64,512`` or ``64..4096``, which doubles."""
+    found: list[int] = []
+    for part in split(text, "--ranks"):
+        first, dots, last = part.partition("..")
+        ends = [first, last] if dots else [first]
+        if not all(each.strip().isdecimal() for each in ends):
+            raise UsageError(
+                f"--ranks {text}: write 512, a list such as 64,512, or 64..4096, which doubles."
+            )
+        low, high = int(ends[0]), int(ends[-1])
+        if not 1 <= low <= high <= MOST_RANKS:
+            raise UsageError(
+                f"--ranks {text}: numbers of ranks are 1 to {MOST_RANKS:,}, and a range ascends."
+            )
+        doubled = [low << each for each in range((high // low).bit_length())]
+        found += [*(each for each in doubled if each < high), high]
+    counts = tuple(dict.fromkeys(found))
+    if len(counts) > MOST_COUNTS:
+        raise UsageError(f"{len(counts)} numbers of ranks; the most in one call is {MOST_COUNTS}.")
+    return counts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkModel:
+    """The work of a rank on other numbers of ranks.
+
+    Attributes
+    ----------
+    factors : mapping of int to WorkFactor
+        By number of ranks.
+    scaling : Scaling
+    basis : str
+        What it rests on, in a sentence.
+    """
+
+    factors: dict[int, WorkFactor]
+    scaling: Scaling
+    basis: str
+
+
+def work_model(runs: Sequence[Run], works: Sequence[LocalWork], scale: Scale) -> WorkModel:
+    """Return the work of a rank on other numbers of ranks.
+
+    Runs on five numbers of ranks or more give a model of it. With fewer, weak or strong scaling is
+    assumed as asked for, or as the sizes of the runs say.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        On one or several numbers of ranks; the last one is scaled.
+    works : sequence of LocalWork
+        Of the same runs.
+    scale : Scale
+
+    Raises
+    ------
+    UsageError
+        Neither the runs nor the user say how work scales.
+    """
+    base = runs[-1].header.ranks
+    counts = sorted({run.header.ranks for run in runs})
+    scaling = scale.scaling or scaling_of(runs)
+    if scaling is None:
+        raise UsageError(
+            f"The runs are all on {counted(base, 'rank')}, so they do not say how the work of a "
+            "rank changes: give --scaling weak (it stays) or --scaling strong (it is divided)."
+            if len(counts) == 1
+            else "The sizes of the runs are neither those of weak nor of strong scaling: give "
+            "--scaling weak or strong, and runs of one kind."
+        )
+    if len(counts) < LEAST_POINTS or scaling is not scaling_of(runs):
+        return assumed(scaling, base, scale.ranks)
+    pairs = list(zip(runs, works, strict=True))
+    body_s = [
+        float(np.median([work.body_s for run, work in pairs if run.header.ranks == each]))
+        for each in counts
+    ]
+    models = fit(np.array(counts, np.float64), np.array(body_s), parameter="p")
+    model = models[0]
+    at = np.array([base, *scale.ranks], np.float64)
+    said = np.maximum(model.predict(at), 1e-12)
+    low, high = model.interval(at)
+    now_s = body_s[counts.index(base)]
+    factors = {
+        each: WorkFactor(
+            typical=float(said[place]) / now_s,
+            low=max(float(low[place]), 1e-12) / now_s,
+            high=max(float(high[place]), 1e-12) / now_s,
+        )
+        for place, each in enumerate(scale.ranks, 1)
+    }
+    return WorkModel(
+        factors=factors,
+        scaling=scaling,
+        basis=(
+            f"The work of a rank follows {model.expression()} s an iteration, fitted to runs on "
+            f"{counts[0]} to {counts[-1]} ranks; beyond these it is an extrapolation."
+        ),
+    )
+
+
+def assumed(scaling: Scaling, base: int, ranks: Sequence[int]) -> WorkModel:
+    """Return work that stays, or is divided."""
+    if scaling is Scaling.WEAK:
+        return WorkModel(
+            factors={each: WorkFactor() for each in ranks},
+            scaling=scaling,
+            basis=(
+                "Weak scaling: every rank has the work of a recorded one. More ranks on a node "
+                "than recorded may slow each other; runs with full nodes would show it."
+            ),
+        )
+    factors = {}
+    for each in ranks:
+        share = base / each
+        factors[each] = WorkFactor(typical=share, low=share, high=share)
+    return WorkModel(
+        factors=factors,
+        scaling=scaling,
+        basis=(
+            f"Strong scaling: the work of a rank is that of {base} ranks, divided. Caches and work "
+            f"that is not divided are not modelled; runs on {LEAST_POINTS} numbers of ranks would "
+            "show them."
+        ),
+    )
+
+
+def scaling_of(runs: Sequence[Run]) -> Scaling | None:
+    """Return the scaling that the sizes of runs on several numbers of ranks are of."""
+    sizes = {(run.header.ranks, run.header.spec.get("unknowns")) for run in runs}
+    if len({ranks for ranks, _ in sizes}) < 2:
+        return None
+    unknowns = [size for _, size in sizes]
+    if not all(isinstance(each, int) and each > 0 for each in unknowns):
+        return None
+    if len(set(unknowns)) == 1:
+        return Scaling.STRONG
+    of_rank = [int(str(size)) / ranks for ranks, size in sizes]
+    return Scaling.WEAK if max(of_rank) <= (1.0 + ALIKE) * min(of_rank) else None
+
+
+def scalable(runs: Sequence[Run]) -> list[list[Run]]:
+    """Put runs together that differ in size and ranks only; those on the most ranks come last."""
+    found: dict[tuple[tuple[str, str], ...], list[Run]] = {}
+    for run in runs:
+        kept = {key: each for key, each in configuration(run).items() if key not in GROWS}
+        found.setdefault(tuple(sorted(kept.items())), []).append(run)
+    return [sorted(each, key=lambda run: run.header.ranks) for each in found.values()]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkBasis:
+    """A network, and what it rests on.
+
+    Attributes
+    ----------
+    network : NodeNetwork
+    basis : str
+        In a sentence.
+    """
+
+    network: NodeNetwork
+    basis: str
+
+
+def network_of(machine: Machine | None, works: Sequence[LocalWork]) -> NetworkBasis:
+    """Return the network of a machine file, or else what messages of recorded reductions cost.
+
+    Parameters
+    ----------
+    works : sequence of LocalWork
+        Runs that may show what a reduction costs.
+
+    Raises
+    ------
+    DataError
+        Neither says.
+    """
+    if machine is not None and machine.network is not None:
+        within, across = machine.network.within, machine.network.across
+        if across is not None:
+            return NetworkBasis(
+                network=NodeNetwork(within=within, across=across),
+                basis=f"Messages take the times of the machine file of {machine.name}.",
+            )
+        return NetworkBasis(
+            network=NodeNetwork(within=within, across=within),
+            basis=(
+                f"The machine file of {machine.name} has no times between nodes: messages between "
+                "nodes are taken to cost what they cost within one, so the network's part is a "
+                "lower bound. Probe the network on 2 nodes, or add the difference with --latency."
+            ),
+        )
+    if machine is not None:
+        raise DataError(
+            f"The machine file of {machine.name} has no network: 'hindmost probe network' adds it."
+        )
+    unit = Link(pieces=(Piece(from_bytes=0, latency_s=1.0, per_byte_s=0.0),))
+    for work in works:
+        costs = work.program.costs
+        rounds = NodeNetwork(within=unit, across=unit).reduction_s(work.node)
+        shown = (costs.seen > 0) & ~costs.hidden & (costs.median_s > 0.0)
+        shown[:, [each for each in range(shown.shape[1]) if each not in (1, 3)]] = False
+        if rounds > 0.0 and shown.any():
+            message_s = float(np.median(costs.median_s[shown])) / rounds
+            link = Link(pieces=(Piece(from_bytes=0, latency_s=message_s, per_byte_s=0.0),))
+            nodes = np.unique(work.node).size
+            return NetworkBasis(
+                network=NodeNetwork(within=link, across=link),
+                basis=(
+                    f"Without --machine, every message takes {seconds(message_s)}, as in the "
+                    f"recorded reductions on {counted(nodes, 'node')}"
+                    + (
+                        "; messages between nodes take longer, so the network's part is a lower "
+                        "bound."
+                        if nodes == 1
+                        else "."
+                    )
+                ),
+            )
+    raise DataError(
+        "The runs do not show what a reduction costs (they are on one rank, or work hides it): "
+        "give --machine with a file of 'hindmost probe network'."
+    )
+
+
+def halo_bytes(run: Run) -> float:
+    """Return the size of a message between neighbours; 0 without any."""
+    edges = run.edges
+    if not edges.source.size:
+        return 0.0
+    messages = np.ones_like(edges.bytes) if edges.messages is None else edges.messages
+    return float(np.median(edges.bytes / np.maximum(messages, 1)))
+
+
+def grid_of(work: LocalWork, scale: Scale) -> tuple[int, str]:
+    """Return the dimensions of the grid of ranks, and what they rest on; 0 without neighbours."""
+    _, target = neighbours_of(work.program)
+    if not target.size:
+        if scale.grid is not None and work.program.ranks > 1:
+            raise UsageError("--grid: no exchange between neighbours was recorded; omit it.")
+        return 0, ""
+    most = int(np.bincount(target).max())
+    shape = scale.grid or next((each for each, faces in FACES.items() if most <= faces), 3)
+    words = {1: "a chain", 2: "a grid of two dimensions", 3: "a grid of three dimensions"}[shape]
+    if scale.grid is not None:
+        return shape, f"Ranks exchange halos in {words} (--grid {shape})."
+    return shape, (
+        f"Ranks exchange halos in {words}: recorded ranks have up to "
+        f"{counted(most, 'neighbour')}. --grid changes it."
+    )
+
+
+def targets_of(run: Run, work: LocalWork, model: WorkModel, scale: Scale) -> list[Target]:
+    """Return where a run is scaled to."""
+    dimensions, _ = grid_of(work, scale)
+    found = []
+    for ranks in scale.ranks:
+        grow = 1.0
+        if model.scaling is Scaling.STRONG and dimensions > 1:  # surfaces of smaller blocks
+            grow = (run.header.ranks / ranks) ** ((dimensions - 1) / dimensions)
+        found.append(
+            Target(
+                placement=Placement(
+                    node=nodes_of(ranks, scale.per_node), edges=grid_edges(ranks, dimensions)
+                ),
+                work=model.factors[ranks],
+                halo_bytes=grow * halo_bytes(run),
+            )
+        )
+    return found

@@ -1,0 +1,197 @@
+"""Predictions from recorded runs, against reruns that were done as predicted.
+
+    python -m benchmarks.simulation_reruns [--quick] [FOLDER]
+
+Records GMRES and PGMRES on 1 and 2 ranks: as they are, with injected noise, and with three times
+the iterations, in turns, so that a machine that drifts does so for all of them. Then predicts, from
+the runs as they are:
+
+- noise: the replay with the law that was injected (`hindmost whatif --noise`);
+- iterations: the times by place in the restart cycle (`hindmost predict --iterations`);
+- partner: PGMRES on 2 ranks, from GMRES on 2 ranks with the dependencies of PGMRES, its work longer
+  by the ratio of the two solvers on 1 rank, where nobody waits.
+
+Each prediction is the median of those from single runs. Its error is the median over the reruns,
+and its floor the median difference between two reruns: nobody can foretell better than that.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from hindmost.analysis.runs.model_input import solve_times
+from hindmost.analysis.runs.read import find_runs
+from hindmost.analysis.whatif.options import changes_of
+from hindmost.analysis.whatif.study import program_of, replay_run
+from hindmost.harness.runfile.reader import Run
+from hindmost.models.noise.cycle_places import fit_places
+from hindmost.models.simulation.blocks import (
+    COMPLETE,
+    KINDS,
+    OWN_TIME,
+    RECEIVE,
+    REDUCE,
+    EventBlock,
+    whole_bodies,
+)
+from hindmost.models.simulation.change import Change
+from hindmost.models.simulation.program import Program
+from hindmost.models.simulation.rerun import Reading, walk
+from hindmost.models.simulation.walker import Latencies, Walker
+
+BIN = Path(sys.prefix) / "bin"
+SOLVERS, RANKS = ("gmres", "pgmres"), (1, 2)
+LAW = "exponential:mean=1ms"
+LONGER = 3
+ROUNDS, ITERATIONS = 5, 1000
+QUICK_ROUNDS, QUICK_ITERATIONS = 3, 400
+GOAL, GOAL_FLOOR = 0.04, 1.2
+BUSY = 0.1
+"""Difference of reruns from which on reaching the goal says little."""
+
+Found = dict[tuple[str, int, str], list[Run]]
+"""Runs by case, ranks and solver."""
+
+
+def record(folder: Path, rounds: int, iterations: int) -> None:
+    """Record all cases on 1 and 2 ranks, round after round."""
+    cases = {
+        "base": ["--iterations", str(iterations)],
+        "noise": ["--iterations", str(iterations), "--inject", LAW],
+        "longer": ["--iterations", str(LONGER * iterations)],
+    }
+    solvers = [word for solver in SOLVERS for word in ("--solver", solver)]
+    for each in range(rounds):
+        for ranks in RANKS:
+            for name, words in cases.items():
+                command = [BIN / "mpiexec", "-n", ranks, BIN / "hindmost", "run", "laplacian-1d"]
+                command += [*solvers, *words, "--seed", each, "--out", folder / name]
+                done = subprocess.run(
+                    [str(word) for word in command], capture_output=True, text=True, check=False
+                )
+                if done.returncode:
+                    sys.exit(f"{done.stderr}\n{name} on {ranks} ranks ended with an error")
+
+
+def runs_of(folder: Path) -> Found:
+    """Return what was recorded."""
+    found: Found = {}
+    for case in sorted(each for each in folder.iterdir() if each.is_dir()):
+        for run in find_runs([case]):
+            found.setdefault((case.name, run.header.ranks, run.header.solver), []).append(run)
+    return found
+
+
+def with_noise(runs: list[Run]) -> list[float]:
+    """Predict runs with the law that was injected."""
+    changes = changes_of(noise=LAW)
+    return [replay_run(run, changes, None)[0].result.predicted_s for run in runs]
+
+
+def with_iterations(runs: list[Run]) -> list[float]:
+    """Predict longer runs."""
+    iterations = LONGER * runs[0].header.iterations
+    return [fit_places([solve_times(run)]).predict(iterations).seconds for run in runs]
+
+
+def as_partner(runs: list[Run], more_work: float) -> list[float]:
+    """Predict pipelined runs from blocking ones, with a factor of the work."""
+    return [partner_s(program_of(run), more_work) for run in runs]
+
+
+def partner_s(program: Program, more_work: float) -> float:
+    """Return the time of a solve whose reductions complete in the next iteration, in seconds.
+
+    A cycle has one more body, which fills the pipeline.
+    """
+    block, costs = program.block, program.costs.median_s
+    stay = np.maximum(program.stays(costs), 0.0).sum(axis=2)
+    own = block.duration * OWN_TIME[block.kind][:, None, :] * block.recorded[:, None, :]
+    work = (block.work * block.recorded[:, None, :]).sum(axis=2) + own.sum(axis=2) + block.rest
+    pipelined = whole_bodies(work * more_work + stay, 1, block.cycle_begins)
+    latency = np.zeros((pipelined.kind.shape[1], KINDS))
+    latency[:, COMPLETE] = costs[:, REDUCE].max()
+    latency[:, RECEIVE] = costs[:, RECEIVE].max()
+    latencies = Latencies(latency=latency, overhead=np.zeros_like(latency))
+    recorded = walk(program, Change(), Reading(level="typical", byte_share=0.0))
+    total_s = (recorded.total_s - recorded.iterating_s) * more_work
+    walker = Walker(program.ranks, program.neighbours, latencies)
+    for rows in pipelined.cycles():
+        walker.meet()
+        for part in (pipelined.part(rows), last_body(pipelined, rows)):
+            walker.walk(part.kind, part.work, part.rest)
+        total_s += float(walker.clock.max())
+    return total_s
+
+
+def last_body(block: EventBlock, rows: slice) -> EventBlock:
+    """Return the last body of a cycle."""
+    return block.part(slice(rows.stop - 1, rows.stop))
+
+
+def print_line(name: str, solver: str, ranks: int, predicted: list[float], real: list[Run]) -> bool:
+    """Print a prediction beside the reruns; return whether it reaches the goal."""
+    measured = np.array([run.solve_time_s for run in real])
+    said = float(np.median(predicted))
+    error = float(np.median(np.abs(said / measured - 1.0)))
+    first, second = np.triu_indices(measured.size, 1)
+    floor = float(np.median(np.abs(measured[first] / measured[second] - 1.0)))
+    verdict = "reached" if error <= max(GOAL, GOAL_FLOOR * floor) else "missed"
+    if floor > BUSY and verdict == "reached":
+        verdict = "reached, but reruns differ too much to tell: busy machine?"
+    say(
+        f"{name:12}{solver:8}{ranks:5}{said:11.3f} s{np.median(measured):11.3f} s"
+        f"{said / np.median(measured) - 1.0:+10.1%}{error:10.1%}{floor:10.1%}"
+        f"   {verdict}"
+    )
+    return verdict == "reached"
+
+
+def compare(found: Found) -> None:
+    """Print all predictions."""
+    say(f"goal: an error of at most {GOAL:.0%}, or {GOAL_FLOOR} times the difference of reruns")
+    say(
+        f"{'':12}{'solver':8}{'ranks':>5}{'predicted':>13}{'measured':>13}{'medians':>10}{'error':>10}"
+        f"{'reruns':>10}"
+    )
+    reached = []
+    for ranks in RANKS:
+        for solver in SOLVERS:
+            base = found["base", ranks, solver]
+            noisy, longer = found["noise", ranks, solver], found["longer", ranks, solver]
+            reached.append(print_line("noise", solver, ranks, with_noise(base), noisy))
+            reached.append(print_line("iterations", solver, ranks, with_iterations(base), longer))
+    blocking, pipelined = SOLVERS
+    alone = [
+        float(np.median([run.solve_time_s for run in found["base", 1, solver]]))
+        for solver in SOLVERS
+    ]
+    partner = as_partner(found["base", 2, blocking], alone[1] / alone[0])
+    reached.append(print_line("partner", pipelined, 2, partner, found["base", 2, pipelined]))
+    say(f"{sum(reached)} of {len(reached)} reached the goal")
+
+
+def say(line: str) -> None:
+    """Print a line at once."""
+    print(line, flush=True)  # noqa: T201
+
+
+def main(words: list[str]) -> None:
+    """Record, and compare; with a folder that has runs, only compare."""
+    quick = "--quick" in words
+    folders = [Path(word) for word in words if word != "--quick"]
+    rounds, iterations = (QUICK_ROUNDS, QUICK_ITERATIONS) if quick else (ROUNDS, ITERATIONS)
+    with TemporaryDirectory() as name:
+        folder = folders[0] if folders else Path(name)
+        if not folder.exists() or not any(folder.iterdir()):
+            record(folder, rounds, iterations)
+        compare(runs_of(folder))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,233 @@
+"""The same solve, replayed by SimGrid's SMPI and walked through by hindmost.
+
+    python -m benchmarks.simulation_smpi [--quick]
+
+SMPI replays a time-independent trace of every rank; hindmost walks through the same work. Both have
+one network, without contention: a message takes `LATENCY_S` and its bytes at `BANDWIDTH`. For SMPI
+that is a cluster with links that nothing fills, and a rate of each message that its latency limits
+(TCP-gamma = 2 x latency x bandwidth), no factors and no overheads of its own, and messages that
+begin when both ranks have come. Its allreduce is recursive doubling. Its non-blocking one, which
+traces cannot contain, is the one that MPI_Iallreduce has in SMPI: all ranks exchange with all, so
+that it completes one message after the last rank posted it.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.models.events import EventKind
+from hindmost.models.simulation.blocks import KINDS
+from hindmost.models.simulation.network import Collective, Link, Piece, allreduce_s
+from hindmost.models.simulation.walker import Latencies, Neighbours, Walker
+
+LATENCY_S, BANDWIDTH = 10e-6, 1e9
+LINK = Link(pieces=(Piece(from_bytes=0, latency_s=LATENCY_S, per_byte_s=1.0 / BANDWIDTH),))
+HALO_BYTES, REDUCED_BYTES = 8000, 8
+MEAN_WORK_S = 1e-3
+GOAL_ERROR, GOAL_RATIO = 0.02, 5000
+REPEATS = 50
+"""Walks of hindmost, which one is too short to time."""
+LONGEST_S = 300
+
+OPTIONS = {
+    "network/model": "CM02",
+    "network/latency-factor": "1",
+    "network/bandwidth-factor": "1",
+    "network/TCP-gamma": f"{2 * LATENCY_S * BANDWIDTH:g}",
+    "network/weight-S": "0",
+    "network/crosstraffic": "0",
+    "smpi/os": "0:0:0",
+    "smpi/or": "0:0:0",
+    "smpi/ois": "0:0:0",
+    "smpi/async-small-thresh": "0",
+    "smpi/send-is-detached-thresh": "0",
+    "smpi/allreduce": "rdb",
+    "smpi/host-speed": "1Gf",
+    "smpi/display-timing": "yes",
+}
+PLATFORM = """\
+<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+  <cluster id="cluster" prefix="host" suffix="" radical="0-{last}" speed="1Gf" bw="1000000GBps"
+           lat="{half}s"/>
+</platform>
+"""
+BYTE = 2
+"""A datatype of one byte, in traces."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solve:
+    """Iterations that exchange halos along a row of ranks, work and reduce.
+
+    Attributes
+    ----------
+    blocking : bool
+        Whether the reduction comes after the work; else it is posted before the halos and completed
+        after the work.
+    work : float64 array, shape (iteration, rank), seconds
+    """
+
+    blocking: bool
+    work: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, ranks: int, iterations: int, *, blocking: bool) -> Solve:
+        """Draw the work of a solve."""
+        random = np.random.default_rng(0)
+        return cls(blocking=blocking, work=random.exponential(MEAN_WORK_S, (iterations, ranks)))
+
+    @property
+    def kinds(self) -> list[int]:
+        """The events of an iteration."""
+        halo = [EventKind.SEND, EventKind.RECEIVE]
+        if self.blocking:
+            return [*halo, EventKind.REDUCE]
+        return [EventKind.POST, *halo, EventKind.COMPLETE]
+
+    @property
+    def latencies(self) -> Latencies:
+        """What the events cost on the network that both have."""
+        kinds = self.kinds
+        latency, overhead = np.zeros((2, len(kinds), KINDS))
+        halo = kinds.index(EventKind.RECEIVE)
+        # A rank's own messages to its neighbours have left only then, however early theirs came.
+        latency[halo, EventKind.RECEIVE] = LINK.time_s(HALO_BYTES)
+        overhead[halo, EventKind.RECEIVE] = LINK.time_s(HALO_BYTES)
+        latency[-1, EventKind.REDUCE] = allreduce_s(
+            Collective.RECURSIVE_DOUBLING, self.work.shape[1], REDUCED_BYTES, LINK.time_s
+        )
+        latency[-1, EventKind.COMPLETE] = LINK.time_s(REDUCED_BYTES)
+        return Latencies(latency=latency, overhead=overhead)
+
+    def walked(self) -> tuple[float, float]:
+        """Return the time of the solve and that of the walk through it, in seconds."""
+        iterations, ranks = self.work.shape
+        kinds = np.array(self.kinds, np.uint8)
+        work = np.zeros((iterations, ranks, kinds.size))
+        work[:, :, -1] = self.work
+        rest = np.zeros((iterations, ranks))
+        rank = np.arange(ranks, dtype=np.int32)
+        left, right = rank[:-1], rank[1:]
+        neighbours = Neighbours.of_edges(
+            ranks, np.concatenate([left, right]), np.concatenate([right, left])
+        )
+        every = np.tile(kinds, (iterations, 1))
+        total_s = 0.0
+        took = []
+        for _ in range(REPEATS):
+            begin = time.perf_counter()
+            walker = Walker(ranks, neighbours, self.latencies)
+            walker.walk(every, work, rest)
+            total_s = float(walker.clock.max())
+            took.append(time.perf_counter() - begin)
+        return total_s, float(np.median(took))
+
+    def write_trace(self, folder: Path) -> None:
+        """Write the traces of all ranks, and the platform they run on."""
+        iterations, ranks = self.work.shape
+        half = f"{LATENCY_S / 2:g}"  # of the link of either host
+        (folder / "platform.xml").write_text(PLATFORM.format(last=ranks - 1, half=half))
+        (folder / "hosts").write_text("".join(f"host{rank}\n" for rank in range(ranks)))
+        names = [folder / f"rank{rank}" for rank in range(ranks)]
+        (folder / "trace").write_text("".join(f"{name}\n" for name in names))
+        for rank, name in enumerate(names):
+            lines = ["init"]
+            for body in range(iterations):
+                lines += self.actions(rank, body)
+            lines.append("finalize")
+            name.write_text("".join(f"{rank} {line}\n" for line in lines))
+
+    def actions(self, rank: int, body: int) -> list[str]:
+        """Return what a rank does in an iteration, as traces have it."""
+        iterations, ranks = self.work.shape
+        near = [other for other in (rank - 1, rank + 1) if 0 <= other < ranks]
+        halo = [
+            *(f"isend {other} {body} {HALO_BYTES} {BYTE}" for other in near),
+            *(f"irecv {other} {body} {HALO_BYTES} {BYTE}" for other in near),
+            *(f"wait {other} {rank} {body}" for other in near),
+            *(f"wait {rank} {other} {body}" for other in near),
+        ]
+        work = f"compute {self.work[body, rank] * 1e9:.17g}"
+        if self.blocking:
+            return [*halo, work, f"allreduce {REDUCED_BYTES} 0 {BYTE}"]
+        every = [other for other in range(ranks) if other != rank]
+        tag = iterations + body
+        posts = [
+            *(f"isend {other} {tag} {REDUCED_BYTES} {BYTE}" for other in every),
+            *(f"irecv {other} {tag} {REDUCED_BYTES} {BYTE}" for other in every),
+        ]
+        return [*posts, *halo, work, f"waitall {len(posts)}"]
+
+    def replayed(self) -> tuple[float, float]:
+        """Return the time of the solve and that of its simulation by SMPI, in seconds."""
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            self.write_trace(folder)
+            command = ["smpirun", "-np", str(self.work.shape[1])]
+            command += ["-platform", "platform.xml", "-hostfile", "hosts", "-replay", "trace"]
+            command += [f"--cfg={key}:{value}" for key, value in OPTIONS.items()]
+            done = subprocess.run(
+                command, cwd=folder, capture_output=True, text=True, timeout=LONGEST_S, check=False
+            )
+        said = done.stdout + done.stderr
+        solve = re.search(r"Simulated time: ([\d.e+-]+) seconds", said)
+        took = re.search(r"simulation took ([\d.e+-]+) seconds", said)
+        if done.returncode or not solve or not took:
+            sys.exit(f"smpirun failed:\n{said[-2000:]}")
+        return float(solve[1]), float(took[1])
+
+
+def main(words: list[str]) -> None:
+    """Print both, for blocking and non-blocking reductions."""
+    if shutil.which("smpirun") is None:
+        say("SMPI: not installed, so nothing to compare with (Debian: libsimgrid-dev)")
+        return
+    quick = "--quick" in words
+    version = subprocess.run(["smpirun", "--version"], capture_output=True, text=True, check=True)
+    say(f"{version.stdout.splitlines()[0]}, SMPI, replay of a time-independent trace: {OPTIONS}")
+    say(
+        f"goals: the same time within {GOAL_ERROR:.0%}, {GOAL_RATIO} times the rank-iterations a "
+        "second"
+    )
+    say(
+        f"{'reduction':14}{'ranks':>6}{'iterations':>11}{'SMPI':>13}{'hindmost':>13}"
+        f"{'differ by':>11}   rank-iterations"
+    )
+    counts = {True: {64: 200, 256: 100}, False: {64: 20, 256: 2}}
+    for blocking, of_ranks in counts.items():
+        for ranks, most in of_ranks.items():
+            iterations = max(2, most // 4) if quick else most
+            solve = Solve.of(ranks, iterations, blocking=blocking)
+            theirs_s, their_time = solve.replayed()
+            ours_s, our_time = solve.walked()
+            done = ranks * iterations
+            say(
+                f"{'blocking' if blocking else 'non-blocking':14}{ranks:6}{iterations:11}"
+                f"{theirs_s * 1e3:10.3f} ms{ours_s * 1e3:10.3f} ms{ours_s / theirs_s - 1.0:+11.4%}"
+                f"   {done / their_time:,.0f}/s, {done / our_time / 1e6:.1f} million/s: "
+                f"{their_time / our_time:,.0f} times"
+            )
+    say(
+        "The non-blocking one is slow in SMPI because its reductions are exchanges of all with all."
+    )
+
+
+def say(line: str) -> None:
+    """Print a line at once."""
+    print(line, flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

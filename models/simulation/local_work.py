@@ -1,0 +1,231 @@
+"""The local work of a recorded solve as laws, from which ranks that were not recorded are drawn.
+
+A body (iteration) is divided into segments: the own work before each of its events and after the
+last. The time of a segment is a typical one, the median of all bodies at the same place in the
+restart cycle with the same events, and a deviation from it. Deviations of a segment follow one law
+(`hindmost.models.laws.tailed`); `hindmost.models.simulation.draws` says how they depend on each
+other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from hindmost.errors import DataError
+from hindmost.models.laws.tailed import TailedLaw, fit_tailed
+from hindmost.models.simulation.blocks import OWN_TIME
+from hindmost.models.simulation.draws import Dependence
+from hindmost.models.simulation.layout import Nodes
+from hindmost.models.simulation.program import Program
+from hindmost.models.simulation.rerun import alike
+
+Times = NDArray[np.float64]
+
+FEWEST_BODIES = 20
+"""Bodies that laws are fitted to."""
+BLOCKS = 40
+"""Into which a solve is divided to draw its laws anew; short ones would lose the correlation."""
+MOST_REDRAWN = 1 << 20
+"""Deviations of a redrawn sample."""
+MOST_SHARED = 0.95
+"""Largest share or correlation that is used."""
+ROUNDING_S = 1e-12
+"""Deviations below it are what rounding left."""
+FEW_RANKS = 8
+"""Recorded ranks below which how ranks differ is not known well."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalWork:
+    """Local work as laws.
+
+    Attributes
+    ----------
+    program : Program
+    node : int array, shape (rank,)
+        Node of every recorded rank.
+    typical : float64 array, shape (iteration, segment), seconds
+        Undisturbed work.
+    deviation : float64 array, shape (iteration, rank, segment), seconds
+        Recorded work less the typical one.
+    laws : tuple of TailedLaw
+        Of the deviations of each segment.
+    dependence : Dependence
+    """
+
+    program: Program
+    node: Nodes
+    typical: Times
+    deviation: Times
+    laws: tuple[TailedLaw, ...]
+    dependence: Dependence
+
+    @property
+    def body_s(self) -> float:
+        """Undisturbed work of a body, the mean over bodies, in seconds."""
+        return float(self.typical.sum(axis=1).mean())
+
+    @property
+    def mean_deviation_s(self) -> float:
+        """What noise adds to the work of a rank in a body, on average, in seconds."""
+        return float(self.deviation.sum(axis=2).mean())
+
+    @property
+    def samples(self) -> int:
+        """Recorded bodies of all ranks."""
+        return int(self.deviation.shape[0] * self.deviation.shape[1])
+
+    @property
+    def tail_index(self) -> float:
+        """The heaviest tail among segments that matter; minus infinity if none has a tail."""
+        spread = [law.x[-1] - law.x[0] for law in self.laws]
+        limit = 0.05 * max(spread, default=0.0)
+        return max(
+            (
+                law.tail.xi
+                for law, width in zip(self.laws, spread, strict=True)
+                if law.tail is not None and width >= limit
+            ),
+            default=-np.inf,
+        )
+
+    def redrawn(self, random: np.random.Generator) -> tuple[TailedLaw, ...]:
+        """Return the laws of a sample of stretches of the solve, drawn with replacement."""
+        bodies, ranks, segments = self.deviation.shape
+        length = max(bodies // BLOCKS, 1)
+        count = max(min(bodies // length, MOST_REDRAWN // (length * ranks * segments)), 1)
+        first = random.integers(0, bodies - length + 1, count)
+        rows = (first[:, None] + np.arange(length)).ravel()
+        sample = self.deviation[rows]
+        return tuple(fit_tailed(sample[:, :, segment]) for segment in range(segments))
+
+
+def fit_local_work(program: Program, node: Nodes) -> LocalWork:
+    """Fit laws to the local work of a recorded solve.
+
+    Parameters
+    ----------
+    program : Program
+    node : int array, shape (rank,)
+        Node of every rank, any numbers.
+
+    Raises
+    ------
+    DataError
+        Too few bodies.
+    """
+    if program.bodies < FEWEST_BODIES:
+        raise DataError(
+            f"{program.bodies} iterations are too few to fit laws of local work to: record at "
+            f"least {FEWEST_BODIES}."
+        )
+    work = segments_of(program)
+    typical = np.median(work, axis=1)
+    for rows in alike(program):
+        typical[rows] = np.median(work[rows], axis=(0, 1))
+    deviation = work - typical[:, None, :]
+    deviation[np.abs(deviation) < ROUNDING_S] = 0.0
+    return LocalWork(
+        program=program,
+        node=np.unique(node, return_inverse=True)[1].astype(np.intp),
+        typical=typical,
+        deviation=deviation,
+        laws=tuple(fit_tailed(deviation[:, :, each]) for each in range(deviation.shape[2])),
+        dependence=dependence_of(deviation, np.asarray(node), program.block.cycle_begins),
+    )
+
+
+def segments_of(program: Program) -> Times:
+    """Return the own work of all segments: float64, shape (iteration, rank, segment), seconds.
+
+    How long an event keeps a rank beyond its typical cost counts as work of the segment after it,
+    which leaves the clocks of a walk as they are.
+    """
+    block = program.block
+    bodies, ranks, events = block.work.shape
+    work = np.zeros((bodies, ranks, events + 1))
+    own = OWN_TIME[block.kind][:, None, :]
+    work[:, :, :-1] = block.work + np.where(own, block.duration, 0.0)
+    work[:, :, 1:] += program.stays(program.costs.median_s)
+    work[:, :, -1] += block.rest
+    # What follows the last event of a body is one segment, the last.
+    ended = ~block.recorded[:, None, :]
+    work[:, :, -1] += np.where(ended, work[:, :, :-1], 0.0).sum(axis=2)
+    work[:, :, :-1] = np.where(ended, 0.0, work[:, :, :-1])
+    return work
+
+
+def dependence_of(
+    deviation: Times, node: NDArray[np.integer[Any]], cycle_begins: NDArray[np.bool_]
+) -> Dependence:
+    """Return how deviations depend on each other, from their normal scores.
+
+    Segments count by their variance, without the hundredth that deviates most.
+    """
+    bodies, ranks, segments = deviation.shape
+    score = np.stack([normal_scores(deviation[:, :, each]) for each in range(segments)], axis=2)
+    low, high = np.quantile(deviation, (0.005, 0.995), axis=(0, 1))
+    weight = np.clip(deviation, low, high).var(axis=(0, 1))
+    weight[score.var(axis=(0, 1)) < 0.5] = 0.0  # mostly equal values say nothing of dependence
+    if not weight.sum() > 0.0:
+        return Dependence()
+    weight /= weight.sum()
+    mean = score.mean(axis=0)
+    score -= mean
+    variance = score.var(axis=(0, 1)) + 1e-12
+    follows = ~cycle_begins[1:]
+    along = (score[1:] * score[:-1])[follows].mean(axis=(0, 1)) if follows.any() else 0.0
+    time = shared(float(np.sum(weight * along / variance)))
+    # The mean of n correlated scores has the variance v (1 + rho) / (1 - rho) / n.
+    persistent = 0.0
+    if ranks > 1:
+        by_chance = variance * (1.0 + time) / (1.0 - time) / bodies
+        between = mean.var(axis=0, ddof=1)
+        part = np.maximum(between - by_chance, 0.0) / (np.maximum(between, 1e-12) + variance)
+        persistent = shared(float(np.sum(weight * part)))
+    return Dependence(
+        persistent=persistent,
+        node=shared(common_on_node(score, node, weight, variance)),
+        time=time,
+        segments=shared(common_in_body(score, weight, variance)),
+    )
+
+
+def common_on_node(
+    score: Times, node: NDArray[np.integer[Any]], weight: Times, variance: Times
+) -> float:
+    """Return the correlation of two ranks of a node in a segment; 0 if all are alone."""
+    pairs, total = 0, np.zeros(score.shape[2])
+    for each in np.unique(node):
+        ours = score[:, node == each]
+        count = ours.shape[1]
+        total += (ours.sum(axis=1) ** 2 - (ours**2).sum(axis=1)).mean(axis=0)
+        pairs += count * (count - 1)
+    return float(np.sum(weight * total / pairs / variance)) if pairs else 0.0
+
+
+def common_in_body(score: Times, weight: Times, variance: Times) -> float:
+    """Return the correlation of two segments of a body, weighted by both."""
+    unit = score * np.sqrt(weight / variance)
+    summed = float((unit.sum(axis=2) ** 2).mean()) - float((unit**2).sum(axis=2).mean())
+    pairs = float(np.sqrt(weight).sum() ** 2 - weight.sum())
+    return summed / pairs if pairs > 1e-9 else 0.0
+
+
+def normal_scores(values: Times) -> Times:
+    """Return the standard normal quantiles of the ranks of values; equal values share theirs."""
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(count)
+    middle = last - 0.5 * count
+    scores: Times = special.ndtri(middle / values.size)[place.reshape(values.shape)]
+    return scores
+
+
+def shared(value: float) -> float:
+    """Return a share or correlation within what is used."""
+    return float(np.clip(value, 0.0, MOST_SHARED))

@@ -1,0 +1,365 @@
+"""What a solve would take on other ranks: a time with an interval, and what the time consists of.
+
+The interval has 90 % of replicas, in which laws and work are drawn anew, times the change by
+any of the readings: what recorded numbers may be taken for where a run cannot say. All simulations
+of one solve have common random numbers, whatever is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from hindmost.errors import UsageError
+from hindmost.models.simulation.change import Change
+from hindmost.models.simulation.draws import generator
+from hindmost.models.simulation.layout import NodeNetwork
+from hindmost.models.simulation.local_work import LocalWork
+from hindmost.models.simulation.rerun import Reading, walk
+from hindmost.models.simulation.scaleup import (
+    REPLICAS,
+    Case,
+    CostReading,
+    Placement,
+    costs_on,
+    neighbours_of,
+    simulate,
+)
+
+Times = NDArray[np.float64]
+
+MOST_BEYOND = 0.1
+"""Share of a time that may be due to deviations larger than any recorded one, to predict it."""
+MISSES = 0.25
+"""Error of the simulation on the recorded ranks, from which on no time is predicted."""
+CAPPED = "recorded noise"
+"""The reading in which no deviation exceeds the largest recorded one."""
+PARTS = ("no network", "undisturbed")
+"""Readings that only say what a time consists of."""
+OF_LAWS = 1 << 20
+"""Stream of the draws of laws."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkFactor:
+    """The undisturbed work of a rank on the target, over the recorded one.
+
+    Attributes
+    ----------
+    typical, low, high : float
+    """
+
+    typical: float = 1.0
+    low: float = 1.0
+    high: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Where a solve is to run.
+
+    Attributes
+    ----------
+    placement : Placement
+    work : WorkFactor
+    halo_bytes : float
+        Size of a message between neighbours.
+    """
+
+    placement: Placement
+    work: WorkFactor = WorkFactor()
+    halo_bytes: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prospect:
+    """The time of a solve on other ranks.
+
+    Attributes
+    ----------
+    ranks, nodes : int
+    recorded_ranks : int
+    seconds, low_s, high_s : float
+        The interval has the replicas and all readings. `high_s` is infinite if the noise has no
+        mean.
+    replicas_s : float64 array, shape (replica,), seconds
+        Of the typical reading.
+    readings_s : mapping of str to float
+        By name, with the draws of ``typical``.
+    work_s, network_s, outside_s : float
+        What the time consists of: undisturbed work, what the network adds, and the time between
+        restart cycles, before and after.
+    beyond : float
+        Share of the time that is due to deviations larger than any recorded one.
+    samples : int
+        Recorded bodies of all ranks.
+    check_s : float
+        Simulated on the recorded ranks.
+    recorded_s : float
+    """
+
+    ranks: int
+    nodes: int
+    recorded_ranks: int
+    seconds: float
+    low_s: float
+    high_s: float
+    replicas_s: Times
+    readings_s: Mapping[str, float]
+    work_s: float
+    network_s: float
+    outside_s: float
+    beyond: float
+    samples: int
+    check_s: float
+    recorded_s: float
+
+    @property
+    def as_recorded_s(self) -> float:
+        """The time if no deviation exceeds the largest recorded one."""
+        return self.readings_s[CAPPED]
+
+    @property
+    def shown_s(self) -> float:
+        """The typical time, or that with recorded noise if only that is known."""
+        return self.as_recorded_s if self.on_tail else self.seconds
+
+    @property
+    def noise_s(self) -> float:
+        """What noise adds to that time, waiting for others included."""
+        return self.shown_s - self.work_s - self.network_s - self.outside_s
+
+    @property
+    def miss(self) -> float:
+        """Error of the simulation on the recorded ranks, as a share."""
+        return self.check_s / self.recorded_s - 1.0
+
+    @property
+    def on_tail(self) -> bool:
+        """Whether the time rests on noise that was not recorded."""
+        return self.beyond > MOST_BEYOND or not np.isfinite(self.high_s)
+
+    @property
+    def open(self) -> bool:
+        """Whether only the interval counts."""
+        return self.on_tail or abs(self.miss) > MISSES
+
+
+def prospects(
+    work: LocalWork,
+    target: Target,
+    changes: Sequence[Change],
+    network: NodeNetwork,
+    *,
+    halo_bytes: float = 0.0,
+    replicas: int = REPLICAS,
+    seed: int = 0,
+) -> list[Prospect]:
+    """Simulate a solve on other ranks, with each of some changes.
+
+    Parameters
+    ----------
+    work : LocalWork
+    target : Target
+    changes : sequence of Change
+    network : NodeNetwork
+        That of the recording; changes apply to it.
+    halo_bytes : float
+        Size of a recorded message between neighbours.
+    replicas, seed : int
+
+    Raises
+    ------
+    UsageError
+        A change that does not apply, or too many ranks.
+    """
+    for change in changes:
+        refuse_change(work, change)
+    program = work.program
+    recorded = Placement(node=work.node, edges=neighbours_of(program))
+    walked = walk(program, Change(), Reading(level="typical", byte_share=0.0))
+    outside_s = (walked.total_s - walked.iterating_s) * target.work.typical
+    readings = [
+        readings_of(
+            change,
+            target,
+            costs_on(
+                program.costs,
+                recorded,
+                target.placement,
+                network,
+                network.changed(change.latency, change.more_latency_s, change.bandwidth),
+                recorded_bytes=halo_bytes,
+                target_bytes=target.halo_bytes,
+            ),
+        )
+        for change in changes
+    ]
+    names = list(readings[0])
+    every = [case for each in readings for case in each.values()]
+    middle_s = simulate(
+        work,
+        target.placement,
+        every,
+        laws=work.laws,
+        dependence=work.dependence,
+        seed=(seed, 0),
+    ).reshape(len(changes), len(names))
+    apart_s = simulate(
+        work,
+        target.placement,
+        [each["typical"] for each in readings],
+        laws=work.laws,
+        dependence=replace(work.dependence, persistent=0.0),
+        seed=(seed, 0),
+    )
+    drawn_s = np.empty((replicas, len(changes)))
+    for replica in range(replicas):
+        drawn_s[replica] = simulate(
+            work,
+            target.placement,
+            [each["typical"] for each in readings],
+            laws=work.redrawn(generator((seed, replica + 1, OF_LAWS))),
+            dependence=work.dependence,
+            seed=(seed, replica + 1),
+        )
+    check_s = check_of(work, recorded, seed)
+    found = []
+    for number in range(len(changes)):
+        by_name = dict(zip(names, middle_s[number].tolist(), strict=True))
+        by_name["ranks alike"] = float(apart_s[number])
+        found.append(
+            prospect_of(
+                work,
+                target,
+                by_name,
+                drawn_s[:, number],
+                outside_s=outside_s,
+                check_s=check_s + walked.total_s - walked.iterating_s,
+                recorded_s=walked.total_s,
+                endless=work.tail_index >= 1.0 and changes[number].noise > 0.0,
+            )
+        )
+    return found
+
+
+def readings_of(change: Change, target: Target, costs: CostReading) -> dict[str, Case]:
+    """Return the cases of a change: the typical one, its readings, and what it consists of."""
+    factor = target.work
+    slow = 1.0 / change.every_speed
+    typical = Case(
+        latency=costs.typical,
+        work=slow * factor.typical,
+        noise=change.noise,
+        detours=change.detours,
+        lag=0 if change.depth is None else change.depth - 1,
+        progress=change.progress,
+    )
+    nothing = np.zeros_like(costs.typical)
+    return {
+        "typical": typical,
+        "cheap network": replace(typical, latency=costs.low),
+        "costly network": replace(typical, latency=costs.high),
+        CAPPED: replace(typical, capped=True),
+        "noise in proportion": replace(typical, noise_scales=True),
+        "less work": replace(typical, work=slow * factor.low),
+        "more work": replace(typical, work=slow * factor.high),
+        "no network": replace(typical, latency=nothing, capped=True),
+        "undisturbed": replace(typical, latency=nothing, noise=0.0, detours=None),
+    }
+
+
+def prospect_of(
+    work: LocalWork,
+    target: Target,
+    readings_s: Mapping[str, float],
+    drawn_s: Times,
+    *,
+    outside_s: float,
+    check_s: float,
+    recorded_s: float,
+    endless: bool,
+) -> Prospect:
+    """Put simulated times together.
+
+    Parameters
+    ----------
+    readings_s : mapping of str to float
+        Without the time outside the bodies, as ``drawn_s``.
+    endless : bool
+        Whether the noise has no mean.
+    """
+    typical_s = readings_s["typical"]
+    drawn = np.append(drawn_s, typical_s)
+    ratios = [each / typical_s for name, each in readings_s.items() if name not in (*PARTS, CAPPED)]
+    low_s, high_s = spread_of(drawn)
+    low_s, high_s = min(low_s, readings_s[CAPPED]) * min(ratios), high_s * max(ratios)
+    # What is between cycles stays, or grows as the cycles do.
+    before_s = recorded_s * max(outside_s, 0.0) / max(recorded_s, 1e-12)
+    grown = typical_s / max(check_s, 1e-12)
+    outside = sorted((outside_s, before_s * grown))
+    # The simulation misses the recorded ranks by as much as it may miss others.
+    miss = recorded_s / check_s if check_s > 0.0 else 1.0
+    return Prospect(
+        ranks=target.placement.ranks,
+        nodes=target.placement.nodes,
+        recorded_ranks=work.program.ranks,
+        seconds=typical_s + outside_s,
+        low_s=(low_s + outside[0]) * min(miss, 1.0),
+        high_s=np.inf if endless else (high_s + outside[1]) * max(miss, 1.0),
+        replicas_s=drawn_s + outside_s,
+        readings_s={name: each + outside_s for name, each in readings_s.items()},
+        work_s=readings_s["undisturbed"],
+        network_s=readings_s[CAPPED] - readings_s["no network"],
+        outside_s=outside_s,
+        beyond=max(typical_s - readings_s[CAPPED], 0.0) / (typical_s + outside_s),
+        samples=work.samples,
+        check_s=check_s,
+        recorded_s=recorded_s,
+    )
+
+
+def spread_of(drawn_s: Times) -> tuple[float, float]:
+    """Return where 90 % of further replicas lie, if the logarithms of their times are normal."""
+    logs = np.log(drawn_s)
+    width = float(special.stdtrit(logs.size - 1, 0.95) * logs.std(ddof=1))
+    width *= float(np.sqrt(1.0 + 1.0 / logs.size))
+    return float(np.exp(logs.mean() - width)), float(np.exp(logs.mean() + width))
+
+
+def check_of(work: LocalWork, recorded: Placement, seed: int) -> float:
+    """Return the time of the bodies on the recorded ranks, without noise beyond the recorded."""
+    case = Case(latency=work.program.costs.median_s, capped=True)
+    return float(
+        simulate(
+            work,
+            recorded,
+            [case],
+            laws=work.laws,
+            dependence=work.dependence,
+            seed=(seed, 0),
+        )[0]
+    )
+
+
+def refuse_change(work: LocalWork, change: Change) -> None:
+    """Raise a UsageError for a change that has no meaning on other ranks."""
+    if change.speed:
+        raise UsageError(
+            "A speed of one rank has no meaning on other numbers of ranks: give one for all, such "
+            "as --speed x0.8."
+        )
+    if change.uninjected or change.iterations is not None or change.restart is not None:
+        raise UsageError(
+            "On other numbers of ranks a solve keeps its recorded iterations, restart length and "
+            "injected noise: omit --iterations, --restart and --noise not-injected."
+        )
+    if change.depth is not None and (work.program.depth != 1):
+        raise UsageError(
+            "A pipeline depth needs a run of a pipelined solver with one reduction in flight: "
+            "record pgmres for gmres, or pipecg for cg."
+        )

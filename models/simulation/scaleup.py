@@ -1,0 +1,287 @@
+"""A recorded solve simulated on another number of ranks.
+
+The bodies (iterations) are the recorded ones, in their order. The local work of every rank is drawn
+from the laws of `LocalWork`, scaled as asked, and all waiting is computed by the walker. What a
+reduction or halo costs comes from a network. Several cases are simulated with the same draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.errors import UsageError
+from hindmost.models.laws.tailed import TailedLaw
+from hindmost.models.simulation.blocks import COMPLETE, POST, RECEIVE, REDUCE
+from hindmost.models.simulation.change import Detours, blocking_latency, without_progress
+from hindmost.models.simulation.draws import OF_DETOURS, Dependence, generator, scores
+from hindmost.models.simulation.layout import Edges, NodeNetwork, Nodes
+from hindmost.models.simulation.local_work import LocalWork
+from hindmost.models.simulation.program import Program, TypicalCosts
+from hindmost.models.simulation.walker import Latencies, Neighbours, Walker
+
+Times = NDArray[np.float64]
+
+BUDGET = 1 << 20
+"""Values drawn for a simulation, if that is at least a restart cycle."""
+MOST_DRAWN = 1 << 26
+"""Values that one restart cycle may need."""
+FEWEST_BODIES = 20
+"""Simulated bodies of a solver that does not restart."""
+MOST_RANKS = 1 << 18
+REPLICAS = 20
+"""Simulations with laws and work drawn anew."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """What is simulated.
+
+    Attributes
+    ----------
+    latency : float64 array, shape (event, kind), seconds
+        What events cost.
+    work : float
+        Factor of the undisturbed work.
+    noise : float
+        Factor of the deviations.
+    noise_scales : bool
+        Whether deviations are in proportion to the work; else they last as long as recorded.
+    detours : Detours or None
+        Noise in addition.
+    lag : int
+        Reductions in flight less one.
+    progress : bool
+        Whether reductions progress while ranks work.
+    capped : bool
+        Whether no deviation exceeds the largest recorded one.
+    """
+
+    latency: Times
+    work: float = 1.0
+    noise: float = 1.0
+    noise_scales: bool = False
+    detours: Detours | None = None
+    lag: int = 0
+    progress: bool = True
+    capped: bool = False
+
+    def deviations(self, drawn: Times, laws: Sequence[TailedLaw]) -> Times:
+        """Return the deviations of a case from those that were drawn."""
+        if self.capped:
+            drawn = np.minimum(drawn, np.array([law.largest for law in laws]))
+        if self.work != 1.0:
+            # Work that took less than typical cannot have saved more than there is.
+            late = self.work if self.noise_scales else 1.0
+            drawn = np.where(drawn > 0.0, late * drawn, self.work * drawn)
+        return np.asarray(self.noise * drawn)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placement:
+    """Where ranks are, and whom they exchange halos with.
+
+    Attributes
+    ----------
+    node : int array, shape (rank,)
+        From 0.
+    edges : Edges
+    """
+
+    node: Nodes
+    edges: Edges
+
+    @property
+    def ranks(self) -> int:
+        """Number of ranks."""
+        return int(self.node.size)
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes."""
+        return int(np.unique(self.node).size)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostReading:
+    """What events cost on a placement, and the least and most that they may.
+
+    Attributes
+    ----------
+    typical, low, high : float64 array, shape (event, kind), seconds
+    """
+
+    typical: Times
+    low: Times
+    high: Times
+
+
+def costs_on(
+    costs: TypicalCosts,
+    recorded: Placement,
+    target: Placement,
+    network: NodeNetwork,
+    changed: NodeNetwork,
+    *,
+    recorded_bytes: float,
+    target_bytes: float,
+) -> CostReading:
+    """Return what events cost on other ranks.
+
+    A recorded cost is that of the network and of the MPI library. The typical cost takes the
+    difference of the recorded cost from that of the network as the library's, which stays; the low
+    one has the network alone; the high one is in proportion to that of the network.
+
+    Parameters
+    ----------
+    costs : TypicalCosts
+        As recorded.
+    recorded, target : Placement
+    network, changed : NodeNetwork
+        That of the recording, and that of the target.
+    recorded_bytes, target_bytes : float
+        Size of a halo message.
+    """
+    typical, low, high = (np.zeros_like(costs.median_s) for _ in range(3))
+    here = {
+        REDUCE: network.reduction_s(recorded.node),
+        RECEIVE: network.halo_s(recorded.edges, recorded.node, recorded_bytes),
+    }
+    there = {
+        REDUCE: changed.reduction_s(target.node),
+        RECEIVE: changed.halo_s(target.edges, target.node, target_bytes),
+    }
+    for kind in (REDUCE, COMPLETE, RECEIVE):
+        now, then = (each[RECEIVE if kind == RECEIVE else REDUCE] for each in (here, there))
+        seen = (costs.there[:, kind] > 0) & ~costs.hidden[:, kind]
+        excess = np.where(seen, np.maximum(costs.median_s[:, kind] - now, 0.0), 0.0)
+        typical[:, kind] = then + excess
+        low[:, kind] = then
+        growth = then / now if now > 0.0 else 1.0
+        high[:, kind] = np.maximum(
+            typical[:, kind], np.where(seen, growth * costs.high_s[:, kind], then)
+        )
+    return CostReading(typical=typical, low=low, high=high)
+
+
+def simulate(
+    work: LocalWork,
+    placement: Placement,
+    cases: Sequence[Case],
+    *,
+    laws: Sequence[TailedLaw],
+    dependence: Dependence,
+    seed: tuple[int, ...],
+) -> Times:
+    """Simulate a solve; cases have the same draws.
+
+    Returns
+    -------
+    float64 array, shape (case,), seconds
+        Time of all bodies, without what is between restart cycles, before and after.
+
+    Raises
+    ------
+    UsageError
+        Too many ranks.
+    """
+    program = work.program
+    parts = simulated_rows(program, placement.ranks, len(laws))
+    rows = np.concatenate(parts)
+    score = scores(dependence, placement.node, rows.size, len(laws), seed)
+    drawn = np.empty_like(score)
+    for segment, law in enumerate(laws):
+        drawn[:, :, segment] = law.at_normal(score[:, :, segment])
+    del score
+    shape = rows.size, placement.ranks
+    ends = []
+    for case in cases:
+        own = case.work * work.typical[rows, None, :] + case.deviations(drawn, laws)
+        if case.detours is not None:
+            own[:, :, 0] += case.detours.draw(generator((*seed, OF_DETOURS)), shape)
+        ends.append(walk_through(program, placement, case, own, parts))
+    return np.array(ends) * (program.bodies / rows.size)
+
+
+def simulated_rows(program: Program, ranks: int, segments: int) -> list[NDArray[np.intp]]:
+    """Return the bodies that are simulated, cycle by cycle: whole cycles, as many as are needed.
+
+    A solver that does not restart has one cycle, whose first bodies stand for all.
+    """
+    if ranks > MOST_RANKS:
+        raise UsageError(f"{ranks:,} ranks; the most that are simulated is {MOST_RANKS:,}.")
+    cycles = program.block.cycles()
+    width = ranks * (segments + 1)
+    most = max(BUDGET // width, FEWEST_BODIES)
+    if len(cycles) == 1:
+        return [np.arange(min(program.bodies, most))]
+    # Evenly over the solve, so that they stand for all of it.
+    length = program.bodies / len(cycles)
+    count = int(np.clip(most / length, 1, len(cycles)))
+    chosen = np.unique(np.linspace(0, len(cycles) - 1, count).round().astype(int))
+    found = [np.arange(cycles[each].start, cycles[each].stop) for each in chosen]
+    drawn = width * sum(part.size for part in found)
+    if drawn > MOST_DRAWN:
+        raise UsageError(
+            f"{ranks:,} ranks in restart cycles of {length:.0f} iterations are {drawn:,} values at "
+            f"once; the most is {MOST_DRAWN:,}. Give fewer ranks."
+        )
+    return found
+
+
+def walk_through(
+    program: Program,
+    placement: Placement,
+    case: Case,
+    own: Times,
+    parts: Sequence[NDArray[np.intp]],
+) -> float:
+    """Walk through cycles one after the other; between them all ranks meet.
+
+    Parameters
+    ----------
+    own : float64 array, shape (iteration, rank, segment), seconds
+    parts : sequence of int array
+        Bodies of each cycle, see `simulated_rows`.
+
+    Returns
+    -------
+    float
+        Seconds.
+    """
+    latency = case.latency if case.progress else blocking_latency(case.latency)
+    walker = Walker(
+        placement.ranks,
+        Neighbours.of_edges(placement.ranks, *placement.edges),
+        Latencies(latency=latency, overhead=np.zeros_like(latency)),
+        lag=case.lag,
+        receipts_send=program.receipts_send,
+        pending=max(int(np.isin(program.block.kind, (POST, COMPLETE)).sum()), 1),
+    )
+    drain_s = float(latency[:, COMPLETE].max(initial=0.0))
+    total_s, first = 0.0, 0
+    for rows in parts:
+        kind = program.block.kind[rows]
+        mine = slice(first, first + rows.size)
+        walker.meet()
+        walker.walk(
+            kind if case.progress else without_progress(kind),
+            own[mine, :, :-1],
+            own[mine, :, -1],
+        )
+        last_s = float(walker.clock.max())
+        if walker.last_post_s is not None and case.lag:  # what is in flight ends before the next
+            last_s = max(last_s, walker.last_post_s + drain_s)
+        total_s += last_s
+        first += rows.size
+    return total_s
+
+
+def neighbours_of(program: Program) -> Edges:
+    """Return the recorded neighbours of a program."""
+    first = program.neighbours.first
+    target = np.repeat(np.arange(program.ranks), np.diff(first)).astype(np.int32)
+    return program.neighbours.source.astype(np.int32), target

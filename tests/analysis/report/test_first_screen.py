@@ -1,0 +1,166 @@
+"""The first screen of a report says what is wrong with runs of known faults, and no more."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html import unescape
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.conftest import LOCAL, run_values
+
+from hindmost.cli import main
+from hindmost.harness.runfile.bodies import PHASES
+from hindmost.harness.runfile.contents import Header
+from hindmost.harness.runfile.writer import write_whole
+
+ITERATIONS, RANKS, LATENCY_S = 400, 4, 1e-6
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+def of_work(work: NDArray[np.float64], latency_s: float = LATENCY_S) -> dict[str, object]:
+    """Return a run without restarts whose ranks meet at the end of every iteration.
+
+    Parameters
+    ----------
+    work : float64 array, shape (iteration, rank), seconds
+    latency_s : float
+        Of the reduction.
+    """
+    iterations, ranks = work.shape
+    values = run_values(iterations=iterations, ranks=ranks, restart=iterations, seed=0)
+    duration = np.repeat(work.max(axis=1, keepdims=True) + latency_s, ranks, axis=1)
+    phases = np.zeros((iterations, ranks, len(PHASES)))
+    phases[:, :, LOCAL] = work
+    phases[:, :, PHASES.index("wait")] = duration - work
+    lead = np.asarray(values["lead_in"])
+    return values | {
+        "duration": duration,
+        "start": lead + np.cumsum(duration, axis=0) - duration,
+        "phase_duration": phases,
+        "position": np.arange(iterations) % iterations,
+        "solve_time": 2 * lead + duration.sum(axis=0),
+        "event_work": work[:, :, None].astype(np.float32),
+        "event_duration": (duration - work)[:, :, None].astype(np.float32),
+        "instructions": duration * 2e9,
+        "cycles": duration * 1e9,
+    }
+
+
+@pytest.fixture
+def alike() -> NDArray[np.float64]:
+    """Return equal work of all ranks, with 1 % of noise: shape (iteration, rank), seconds."""
+    random = np.random.default_rng(0)
+    return 1e-4 * random.normal(1.0, 0.001, (ITERATIONS, RANKS))
+
+
+@pytest.fixture
+def own(header: Header) -> Header:
+    """Return the header of a loop: no restarts."""
+    made = replace(header, ranks=RANKS, iterations=ITERATIONS, restart=0, solver="loop")
+    machine = {"host": "büro", "cores": RANKS}
+    return replace(
+        made, petsc_options={}, spec={"mpi_seen": True}, environment={"machine": machine}
+    )
+
+
+def page_of(folder: Path, header: Header, *values: dict[str, object]) -> str:
+    """Return the page on runs."""
+    runs = folder / "runs"
+    runs.mkdir()
+    for each in values:
+        write_whole(runs, header, each)
+    assert main(["report", "--quick", str(runs), "--out", str(folder / "page.html")]) == 0
+    return (folder / "page.html").read_text()
+
+
+def words(html: str) -> str:
+    """Return the text of the first screen."""
+    screen = html.split('<section id="overview"')[1].split("</section>")[0]
+    return unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", screen.partition(">")[2]))).strip()
+
+
+def test_a_healthy_run_is_called_so(
+    tmp_path: Path, own: Header, alike: NDArray[np.float64]
+) -> None:
+    said = words(page_of(tmp_path, own, of_work(alike)))
+    assert "% of the time is work; no loss above 5 % stands out." in said
+    assert "The data are good: no finding in 1 file." in said
+    assert "Load imbalance costs" not in said
+
+
+def test_imbalance_names_the_rank_its_cost_and_what_would_help(
+    tmp_path: Path, own: Header, alike: NDArray[np.float64]
+) -> None:
+    alike[:, 2] *= 2.0
+    html = page_of(tmp_path, own, of_work(alike))
+    said = words(html)
+    # The mean is 1.25 of the others' work, so 0.75 of 2 is lost.
+    assert re.match(r"Load imbalance costs 37 % of the time \(30\.\d ms\): rank 2 has 1\.60 ", said)
+    assert "is the slowest in 100 % of the iterations. It is slower throughout" in said
+    assert re.search(r"With equal work on all ranks the replay takes 5[01]\.\d ms \(-37\.", said)
+    anchors = re.findall(r'href="#([^"]+)"', html)
+    assert set(anchors) <= set(re.findall(r'id="([^"]+)"', html)) | {
+        each for each in anchors if "=" in each
+    }
+
+
+def test_detours_are_noise_and_no_imbalance(
+    tmp_path: Path, own: Header, alike: NDArray[np.float64]
+) -> None:
+    random = np.random.default_rng(1)
+    places = random.choice(alike.size, 60, replace=False)
+    alike.flat[places] += 1.5e-4
+    said = words(page_of(tmp_path, own, of_work(alike)))
+    assert said.startswith("Noise costs 1")
+    assert "No single rank stands out." in said
+    assert "Load imbalance" not in said.split("smaller")[0].split("Noise costs")[1][:200]
+
+
+def test_slow_reductions_are_communication(
+    tmp_path: Path, own: Header, alike: NDArray[np.float64]
+) -> None:
+    said = words(page_of(tmp_path, own, of_work(alike, latency_s=1e-4)))
+    assert said.startswith("Communication costs 50 %")
+    assert "in reductions and other collectives" in said
+
+
+def test_doubtful_data_make_every_conclusion_doubtful(
+    tmp_path: Path, own: Header, alike: NDArray[np.float64]
+) -> None:
+    alike[:, 0] *= 2.0
+    alike[300:] *= 2.0
+    said = words(page_of(tmp_path, own, of_work(alike)))
+    assert said.startswith("Data in doubt. At face value, ")
+    assert "The data do not support firm conclusions" in said
+    assert "in doubt" in said
+    assert "errors in the data: drift" in said
+
+
+def test_a_later_session_is_compared_with_the_earlier(
+    tmp_path: Path, own: Header, alike: NDArray[np.float64]
+) -> None:
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    for day, factor in ((2, 1.0), (2, 1.01), (5, 1.5), (5, 1.51)):
+        later = replace(own, t0_utc=f"2026-01-0{day}T03:04:05.000006+00:00")
+        write_whole(runs, later, of_work(alike * factor))
+    assert main(["report", "--quick", str(runs), "--out", str(tmp_path / "page.html")]) == 0
+    said = words((tmp_path / "page.html").read_text())
+    assert "Since the last session" in said
+    assert "slower in every repeat" in said
+    assert "2 runs since 2026-01-05" in said
+
+
+def test_what_a_file_says_stays_text(
+    tmp_path: Path, own: Header, alike: NDArray[np.float64]
+) -> None:
+    alike[:, 2] *= 2.0
+    hostile = replace(own, workload=HOSTILE, solver="<script>alert(2)")
+    html = page_of(tmp_path, hostile, of_work(alike) | {"host": ["a", "a", HOSTILE, "b"]})
+    assert "<img src=x" not in html
+    assert "<script>alert" not in html
+    assert f"on {HOSTILE} has 1.60 times" in words(html)

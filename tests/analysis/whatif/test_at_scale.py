@@ -1,0 +1,169 @@
+"""``hindmost whatif --ranks``: what it simulates of run files, says and refuses."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.conftest import run_values
+
+from hindmost.analysis.whatif.targets import Scaling, read_ranks, scalable, scaling_of
+from hindmost.cli import main
+from hindmost.errors import UsageError
+from hindmost.harness.runfile.contents import Header
+from hindmost.harness.runfile.reader import open_run
+from hindmost.harness.runfile.writer import write_whole
+
+BODIES = 100
+MACHINE: dict[str, Any] = {
+    "schema": "hindmost-machine",
+    "version": 1,
+    "name": "somewhere",
+    "ranks_per_node": 4,
+    "network": {
+        side: {"pieces": [{"from_bytes": 0, "latency_s": latency_s, "per_byte_s": 1e-9}]}
+        for side, latency_s in (
+            ("within", 1e-6),
+            ("within_both_ways", 1e-6),
+            ("across", 5e-6),
+            ("across_both_ways", 5e-6),
+        )
+    },
+}
+
+
+@pytest.fixture(autouse=True)
+def few_replicas(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw less: what is simulated is tested elsewhere."""
+    monkeypatch.setattr("hindmost.analysis.whatif.at_scale.REPLICAS", 2)
+    monkeypatch.setattr("hindmost.analysis.whatif.at_scale.FEWEST_REPLICAS", 2)
+    monkeypatch.setattr("hindmost.models.simulation.scaleup.BUDGET", 1 << 14)
+
+
+def write(
+    folder: Path, header: Header, ranks: int = 3, *, slower: float = 1.0, **spec: Any
+) -> Path:
+    """Write a blocking run whose bodies have 50 to 60 us of work, and reductions of 3 us."""
+    values = run_values(iterations=BODIES, ranks=ranks, restart=20, seed=1)
+    for name in (
+        "duration",
+        "start",
+        "phase_duration",
+        "restart_duration",
+        "lead_in",
+        "lead_out",
+        "solve_time",
+        "event_work",
+        "event_duration",
+    ):
+        values[name] = slower * np.asarray(values[name])
+    return write_whole(
+        folder,
+        replace(
+            header,
+            ranks=ranks,
+            iterations=BODIES,
+            restart=20,
+            spec={**header.spec, **spec},
+        ),
+        values,
+    )
+
+
+@pytest.fixture
+def run(tmp_path: Path, header: Header) -> Path:
+    return write(tmp_path, header)
+
+
+def answer(capsys: pytest.CaptureFixture[str], *words: object) -> list[dict[str, Any]]:
+    assert main(["whatif", *map(str, words), "--json"]) == 0
+    return list(json.loads(capsys.readouterr().out)["runs"])
+
+
+WEAK = ("--ranks-per-node", "4", "--scaling", "weak")
+
+
+def test_weak_scaling_keeps_the_work_and_adds_reductions(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine = tmp_path / "machine.json"
+    machine.write_text(json.dumps(MACHINE), encoding="utf-8")
+    words = (run, "--ranks", "3,16", "--scaling", "weak", "--machine", machine)
+    same, more = answer(capsys, *words, "--noise", "none")
+    assert same["ranks"] == 3
+    assert more["nodes"] == 4
+    assert more["origin"] == "simulated"
+    assert more["extrapolated_from"] == {"ranks": 3, "iterations_of_ranks": 3 * BODIES}
+    assert more["parts_s"]["work"] == pytest.approx(same["parts_s"]["work"])
+    # 16 ranks on 4 nodes: two rounds of 1 us and two of 5 us, and 8 bytes in each; recorded: two
+    # messages of 1 us, of the 3 us that a reduction takes. The third one stays.
+    rounds_s = 2 * 1.008e-6 + 2 * (5e-6 + 4 * 8e-9) + 3e-6 - 2 * 1.008e-6
+    assert more["parts_s"]["network"] == pytest.approx(BODIES * rounds_s, rel=1e-3)
+    assert same["check_s"] == pytest.approx(same["recorded_s"], rel=0.02)
+
+
+def test_strong_scaling_divides_the_work(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = (run, "--ranks", "6", "--ranks-per-node", "4", "--noise", "none", "--scaling")
+    (weak,), (strong,) = answer(capsys, *words, "weak"), answer(capsys, *words, "strong")
+    assert strong["parts_s"]["work"] == pytest.approx(0.5 * weak["parts_s"]["work"])
+
+
+def test_runs_on_five_numbers_of_ranks_say_how_work_grows(
+    tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for ranks in (1, 2, 3, 4, 6):
+        write(tmp_path, header, ranks, slower=12.0 / ranks, unknowns=1200)
+    (found,) = answer(capsys, tmp_path, "--ranks", "12", "--ranks-per-node", "4")
+    assert any("fitted to runs on 1 to 6 ranks" in each for each in found["assumptions"])
+    # Of 6 ranks: twice 55 us.
+    assert found["parts_s"]["work"] == pytest.approx(BODIES * 55e-6, rel=0.1)
+
+
+def test_sizes_say_which_scaling_they_are_of(tmp_path: Path, header: Header) -> None:
+    weak = [open_run(write(tmp_path, header, each, unknowns=100 * each)) for each in (1, 2, 3)]
+    assert scaling_of(weak) is Scaling.WEAK
+    assert scaling_of(weak[:1]) is None
+    (together,) = scalable(weak[::-1])
+    assert [run.header.ranks for run in together] == [1, 2, 3]
+
+
+def test_sentences_come_first_and_say_what_is_extrapolated(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["whatif", str(run), "--ranks", "64..256", *WEAK, "--noise", "x2"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "On 256 ranks (64 nodes) with noise x2: predicted " in printed
+    assert "extrapolated from 3 ranks" in printed
+    assert "messages between nodes take longer, so the network's part is a lower bound" in printed
+    assert "rests on the fitted tail of the laws" in printed
+    assert "Assumed: Weak scaling: every rank has the work of a recorded one." in printed
+
+
+def test_ranges_of_ranks_double() -> None:
+    assert read_ranks("64..500") == (64, 128, 256, 500)
+    assert read_ranks("8, 4..16") == (8, 4, 16)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--ranks", "64"], "give --ranks-per-node"),
+        (["--ranks", "64", "--ranks-per-node", "4"], "give --scaling weak"),
+        (["--ranks", "64", "--ranks-per-node", "0", "--scaling", "weak"], "give 1 or more"),
+        (["--ranks", "many", *WEAK], "write 512, a list"),
+        (["--ranks", "64..8", *WEAK], "a range ascends"),
+        (["--ranks", "0", *WEAK], "numbers of ranks are 1 to"),
+        (["--scaling", "weak"], "--scaling needs --ranks"),
+        (["--ranks", "8", *WEAK, "--speed", "rank 1: x2"], "no meaning on other numbers"),
+        (["--ranks", "8", *WEAK, "--pipeline-depth", "2"], "pipelined solver"),
+        (["--ranks", "8", *WEAK, "--noise", "x-2"], "noise of x-2"),
+        (["--ranks", "9999999", *WEAK], "numbers of ranks are 1 to"),
+    ],
+)
+def test_bad_values_are_refused(run: Path, words: list[str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        main(["whatif", str(run), *words])

@@ -1,0 +1,57 @@
+"""Laws with a fitted tail, against laws whose tails are known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import special
+
+from hindmost.models.laws.tailed import fit_tail, fit_tailed
+
+SIZE = 20_000
+
+
+def pareto(xi: float, random: np.random.Generator) -> NDArray[np.float64]:
+    return np.asarray(np.expm1(-xi * np.log(random.random(SIZE))) / xi)
+
+
+@pytest.mark.parametrize("xi", [-0.4, 0.2, 0.6, 1.5])
+def test_the_tail_index_is_recovered(xi: float) -> None:
+    found, sigma = fit_tail(np.sort(pareto(xi, np.random.default_rng(1))))
+    assert found == pytest.approx(xi, abs=0.05)
+    assert sigma == pytest.approx(1.0, rel=0.05)
+
+
+def test_quantiles_are_those_of_the_sample_and_go_beyond_it() -> None:
+    values = np.random.default_rng(2).exponential(size=SIZE)
+    law = fit_tailed(values)
+    z = special.ndtri([0.1, 0.5, 0.9])
+    assert law.at_normal(z) == pytest.approx(np.quantile(values, [0.1, 0.5, 0.9]), rel=0.01)
+    # One in a million, where the sample has 20,000 values: -log(1e-6) = 13.8.
+    rare = law.at_normal(np.array([-special.ndtri(1e-6)]))
+    assert law.largest < rare[0] == pytest.approx(13.8, rel=0.15)
+    assert law.capped().at_normal(np.array([8.0]))[0] == law.largest
+
+
+def test_a_mixture_has_the_tail_of_its_rare_part() -> None:
+    """1 in 100 values is a detour of 100 to 101, the others are 0 to 1: the tail is bounded."""
+    random = np.random.default_rng(3)
+    values = random.random(SIZE) + np.where(random.random(SIZE) < 0.01, 100.0, 0.0)
+    law = fit_tailed(values)
+    assert law.tail is not None
+    assert law.tail.share <= 0.01
+    assert law.at_normal(np.array([6.0]))[0] == pytest.approx(101.0, abs=1.0)
+
+
+def test_few_or_equal_values_have_no_tail() -> None:
+    assert fit_tailed(np.arange(30.0)).tail is None
+    same = fit_tailed(np.full(1000, 2.5))
+    assert same.constant
+    assert same.at_normal(np.array([-3.0, 0.0, 8.0])).tolist() == [2.5] * 3
+
+
+def test_a_law_without_a_mean_says_so() -> None:
+    heavy = fit_tailed(pareto(1.6, np.random.default_rng(4)))
+    assert heavy.tail is not None
+    assert not heavy.tail.has_mean

@@ -1,0 +1,239 @@
+"""Recorded solves on other numbers of ranks, against truth that is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+from tests.models.simulation.cases import COMPLETE, POST, REDUCE
+
+from hindmost.errors import DataError, UsageError
+from hindmost.models.laws.maximum import maximum_moments
+from hindmost.models.simulation.blocks import EventBlock
+from hindmost.models.simulation.change import (
+    Change,
+    ExponentialDetours,
+    FixedDetours,
+    without_progress,
+)
+from hindmost.models.simulation.draws import Dependence, scores
+from hindmost.models.simulation.layout import NodeNetwork, grid_edges, nodes_of
+from hindmost.models.simulation.local_work import LocalWork, dependence_of, fit_local_work
+from hindmost.models.simulation.network import Link, Piece
+from hindmost.models.simulation.program import Program, recorded_program
+from hindmost.models.simulation.prospect import Prospect, Target, WorkFactor, prospects
+from hindmost.models.simulation.scaleup import Placement
+from hindmost.models.simulation.walker import Latencies, Neighbours, Walker
+
+NOBODY = np.empty(0, np.int32)
+BODY, NOISE, COST = 1e-3, 1e-4, 1e-5
+"""Undisturbed work, mean of its exponential noise, and what a reduction costs on two ranks."""
+MESSAGE = Link(pieces=(Piece(from_bytes=0, latency_s=COST, per_byte_s=0.0),))
+NETWORK = NodeNetwork(within=MESSAGE, across=MESSAGE)
+
+
+def recorded(
+    kinds: list[int], noise: NDArray[np.float64], *, lag: int = 0, cycle: int = 50
+) -> Program:
+    """Return what ranks would have recorded that do some work and then events of one kind each.
+
+    Parameters
+    ----------
+    noise : float64 array, shape (iteration, rank), seconds
+        In addition to `BODY`.
+    """
+    bodies, ranks = noise.shape
+    shape = bodies, ranks, len(kinds)
+    work = np.zeros(shape)
+    work[:, :, -1] = BODY + noise
+    start, duration = np.empty((bodies, ranks)), np.empty(shape)
+    begins = np.arange(bodies) % cycle == 0
+    clock, pending = np.zeros(ranks), list[float]()
+    for body in range(bodies):
+        if begins[body]:
+            clock[:], pending = clock.max(), []
+        start[body] = clock
+        for event, what in enumerate(kinds):
+            come = clock + work[body, :, event]
+            clock = come
+            if what == REDUCE:
+                clock = np.full(ranks, come.max() + COST)
+            elif what == POST:
+                pending.append(float(come.max()))
+            elif len(pending) > lag:
+                clock = np.maximum(come, pending.pop(0) + COST)
+            duration[body, :, event] = clock - come
+    block = EventBlock(
+        kind=np.tile(np.array(kinds, np.uint8), (bodies, 1)),
+        work=work,
+        duration=duration,
+        rest=np.zeros((bodies, ranks)),
+        cycle_begins=begins,
+    )
+    position = (np.arange(bodies) % cycle).astype(np.int32)
+    return recorded_program(start, block, position, np.zeros(ranks), NOBODY, NOBODY)
+
+
+def exponential(ranks: int = 2, bodies: int = 2000) -> NDArray[np.float64]:
+    return np.random.default_rng(5).exponential(NOISE, (bodies, ranks))
+
+
+@pytest.fixture(scope="module")
+def blocking() -> LocalWork:
+    return fit_local_work(recorded([REDUCE], exponential()), np.zeros(2, np.intp))
+
+
+@pytest.fixture(scope="module")
+def pipelined() -> LocalWork:
+    return fit_local_work(recorded([POST, COMPLETE], exponential()), np.zeros(2, np.intp))
+
+
+def on(
+    work: LocalWork, ranks: int, *changes: Change, factor: WorkFactor | None = None
+) -> list[Prospect]:
+    place = Placement(node=nodes_of(ranks, 16), edges=grid_edges(ranks, 0))
+    target = Target(placement=place, work=factor or WorkFactor())
+    return prospects(work, target, changes or [Change()], NETWORK, replicas=5)
+
+
+@pytest.mark.parametrize("ranks", [2, 64, 1024])
+def test_blocking_ranks_wait_for_the_maximum_of_the_law(blocking: LocalWork, ranks: int) -> None:
+    """The maximum of P exponential times is NOISE H_P: sum of 1 / p."""
+    (found,) = on(blocking, ranks)
+    slowest = NOISE * np.sum(1.0 / np.arange(1, ranks + 1))
+    truth = 2000 * (BODY + slowest + COST * np.log2(ranks))
+    assert found.seconds == pytest.approx(truth, rel=0.05)
+    assert found.low_s < truth < found.high_s
+    assert found.miss == pytest.approx(0.0, abs=0.02)
+    assert found.network_s == pytest.approx(2000 * COST * np.log2(ranks), rel=0.01)
+    assert found.outside_s == pytest.approx(0.0, abs=1e-9)
+
+
+def test_pipelined_ranks_are_those_of_a_walk_with_the_law(pipelined: LocalWork) -> None:
+    noise = np.random.default_rng(9).exponential(NOISE, (500, 256))
+    cost = COST * np.log2(256)
+    walker = Walker(
+        256, Neighbours.of_edges(256, NOBODY, NOBODY), Latencies.of_reductions(2, float(cost))
+    )
+    work = np.zeros((500, 256, 2))
+    work[:, :, 1] = BODY + noise
+    total_s = 0.0
+    for first in range(0, 500, 50):
+        walker.meet()
+        part = slice(first, first + 50)
+        kind = np.tile(np.array([POST, COMPLETE], np.uint8), (50, 1))
+        walker.walk(kind, work[part], np.zeros((50, 256)))
+        total_s += float(walker.clock.max())
+    (found,) = on(pipelined, 256)
+    assert found.seconds == pytest.approx(4 * total_s, rel=0.03)
+    assert found.low_s < 4 * total_s < found.high_s
+
+
+def test_noise_is_multiplied_and_left_out(blocking: LocalWork) -> None:
+    once, twice, none = on(blocking, 64, Change(), Change(noise=2.0), Change(noise=0.0))
+    network_s = 2000 * COST * 6
+    median_s = BODY + NOISE * np.log(2.0)
+    assert none.seconds == pytest.approx(2000 * median_s + network_s, rel=0.01)
+    assert twice.seconds - none.seconds == pytest.approx(2 * (once.seconds - none.seconds))
+
+
+def test_detours_are_added(blocking: LocalWork) -> None:
+    sure = FixedDetours(length=3e-4, probability=1.0)
+    without, more = on(blocking, 64, Change(), Change(detours=sure))
+    assert more.seconds - without.seconds == pytest.approx(2000 * 3e-4, rel=1e-6)
+    (law,) = on(blocking, 64, Change(detours=ExponentialDetours(mean=1e-3)))
+    assert law.seconds > more.seconds
+
+
+def test_work_is_divided_and_noise_is_not_or_is(blocking: LocalWork) -> None:
+    half = WorkFactor(typical=0.5, low=0.4, high=0.6)
+    (found,), (full,) = on(blocking, 64, factor=half), on(blocking, 64)
+    assert found.work_s == pytest.approx(0.5 * full.work_s)
+    assert found.readings_s["less work"] < found.seconds < found.readings_s["more work"]
+    assert found.readings_s["noise in proportion"] < found.seconds < full.seconds
+    assert found.low_s < found.readings_s["noise in proportion"]
+
+
+def test_deeper_pipelines_hide_more_and_no_progress_hides_nothing(pipelined: LocalWork) -> None:
+    one, three, none = on(pipelined, 256, Change(), Change(depth=3), Change(progress=False))
+    assert three.seconds < one.seconds < none.seconds
+    # All ranks meet at the completion, as in a blocking solver.
+    blocking_s = 2000 * (BODY + NOISE * np.sum(1.0 / np.arange(1, 257)) + COST * 8)
+    assert none.seconds == pytest.approx(blocking_s, rel=0.05)
+
+
+def test_without_progress_completions_of_nothing_stay_harmless() -> None:
+    kind = np.array([[COMPLETE, POST], [COMPLETE, POST]], np.uint8)
+    assert without_progress(kind).tolist() == [[POST, POST], [REDUCE, POST]]
+
+
+def test_a_single_number_is_withheld_if_it_rests_on_the_tail() -> None:
+    """One in 1000 detours of a law without a mean: the largest of 4096 ranks was never recorded."""
+    random = np.random.default_rng(1)
+    noise = 1e-5 * random.random((2000, 2)) + 1e-5 * random.pareto(0.7, (2000, 2))
+    work = fit_local_work(recorded([REDUCE], noise), np.zeros(2, np.intp))
+    (found,) = on(work, 4096)
+    assert found.on_tail
+    assert found.open
+    assert not np.isfinite(found.high_s)
+    assert 0.0 < found.low_s <= found.as_recorded_s
+    assert found.as_recorded_s <= 2000 * (BODY + noise.max() + 13 * COST)
+
+
+def test_dependence_is_recovered() -> None:
+    truth = Dependence(persistent=0.3, node=0.5, time=0.6, segments=0.4)
+    node = nodes_of(32, 4)
+    deviation = scores(truth, node, 3000, 3, (1,))
+    found = dependence_of(deviation, node, np.zeros(3000, np.bool_))
+    assert found.persistent == pytest.approx(truth.persistent, abs=0.1)
+    assert found.node == pytest.approx(truth.node, abs=0.05)
+    assert found.time == pytest.approx(truth.time, abs=0.05)
+    # Of the segments, as a part of what is not persistent.
+    assert found.segments == pytest.approx(truth.segments, abs=0.05)
+
+
+def test_ranks_of_a_node_that_are_slow_together_cost_less() -> None:
+    """With equal noise on a node, 64 ranks are 4 independent ones."""
+    bodies = 2000
+    alike = np.repeat(np.random.default_rng(2).exponential(NOISE, (bodies, 2)), 2, axis=1)
+    work = fit_local_work(recorded([REDUCE], alike), np.array([0, 0, 1, 1]))
+    assert work.dependence.node > 0.9
+    (found,) = on(work, 64)
+    truth = bodies * (BODY + NOISE * np.sum(1.0 / np.arange(1, 5)) + COST * 6)
+    assert found.seconds == pytest.approx(truth, rel=0.05)
+
+
+def test_a_rank_draws_the_same_on_any_machine() -> None:
+    depends = Dependence(time=0.5, segments=0.2)
+    few = scores(depends, nodes_of(10, 4), 20, 2, (3, 1))
+    many = scores(depends, nodes_of(100, 4), 40, 2, (3, 1))
+    assert np.array_equal(few, many[:20, :10])
+    assert stats.kstest(many[-1].ravel(), "norm").pvalue > 0.001
+
+
+def test_the_expected_maximum_is_that_of_quadrature(blocking: LocalWork) -> None:
+    law = blocking.laws[0]
+    mean, _ = maximum_moments(law.at_normal, 512)
+    (found,) = on(blocking, 512)
+    assert found.seconds == pytest.approx(found.work_s + 2000 * mean + found.network_s, rel=0.02)
+
+
+def test_changes_without_a_meaning_are_refused(blocking: LocalWork) -> None:
+    for change, words in [
+        (Change(speed={1: 0.5}), "speed of one rank"),
+        (Change(depth=2), "pipelined solver"),
+        (Change(iterations=10), "keeps its recorded iterations"),
+    ]:
+        with pytest.raises(UsageError, match=words):
+            on(blocking, 8, change)
+    with pytest.raises(UsageError, match="not modelled"):
+        Change(depth=2, progress=False)
+    with pytest.raises(UsageError, match="the most that are simulated"):
+        on(blocking, 1 << 19)
+    short = recorded([REDUCE], exponential(bodies=10))
+    with pytest.raises(DataError, match="too few to fit laws"):
+        fit_local_work(short, np.zeros(2, np.intp))
+    assert replace(blocking.dependence, persistent=0.0).persistent == 0.0
