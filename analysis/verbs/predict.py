@@ -9,7 +9,7 @@ from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.machine_file import read_machine
 from hindmost.analysis.runs.read import find_runs, fittable_runs
 from hindmost.analysis.show.terminal import print_table
-from hindmost.analysis.verbs.whatif import add_changes, changes_from
+from hindmost.analysis.verbs.whatif import add_changes, add_solve, changes_from
 from hindmost.analysis.whatif.options import LAWS
 from hindmost.analysis.whatif.prediction import predict_solves
 from hindmost.output import write_json, write_lines
@@ -37,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EXAMPLES
     parser.add_argument("file", nargs="+", type=Path, help="run files, or folders of them")
     add_changes(parser)
+    add_solve(parser)
     parser.add_argument(
         "--json", action="store_true", help="print JSON, one entry per configuration"
     )

@@ -28,6 +28,7 @@ from hindmost.errors import UsageError
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.simulation.network import Collective
+from hindmost.models.simulation.recipes import RECIPES
 from hindmost.output import write_json, write_lines
 
 DESCRIPTION = """\
@@ -58,6 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EXAMPLES
     parser.add_argument("file", nargs="+", type=Path, help="run files, or folders of them")
     add_changes(parser)
+    add_solve(parser)
     parser.add_argument(
         "--pipeline-depth",
         metavar="LIST",
@@ -107,17 +109,27 @@ def add_changes(parser: argparse.ArgumentParser) -> None:
         help="whether non-blocking reductions progress while ranks work (default: %(default)s)",
     )
     parser.add_argument(
-        "--iterations", type=int, metavar="N", help="iterations of the solve (default: as recorded)"
-    )
-    parser.add_argument(
-        "--restart", type=int, metavar="N", help="its restart length (default: as recorded)"
-    )
-    parser.add_argument(
         "--speed",
         action="append",
         default=[],
         metavar="SPEED",
         help="factor of the speed of all ranks (x1.2) or of one ('rank 3: x0.8'); repeatable",
+    )
+
+
+def add_solve(parser: argparse.ArgumentParser) -> None:
+    """Declare what another solve may be."""
+    parser.add_argument(
+        "--solver",
+        metavar="NAME",
+        help="the pipelined partner of a blocking solver, or the reverse: "
+        + ", ".join(f"{name} from {each.partner}" for name, each in RECIPES.items()),
+    )
+    parser.add_argument(
+        "--iterations", type=int, metavar="N", help="iterations of the solve (default: as recorded)"
+    )
+    parser.add_argument(
+        "--restart", type=int, metavar="N", help="its restart length (default: as recorded)"
     )
 
 
@@ -178,9 +190,10 @@ def changes_from(arguments: argparse.Namespace, pipeline_depth: str | None = Non
         speed=arguments.speed,
         pipeline_depth=pipeline_depth,
         collective=arguments.collective,
+        iterations=getattr(arguments, "iterations", None),
+        restart=getattr(arguments, "restart", None),
+        solver=getattr(arguments, "solver", None),
         progress=arguments.progress == "async",
-        iterations=arguments.iterations,
-        restart=arguments.restart,
     )
 
 
@@ -193,15 +206,16 @@ def perform(arguments: argparse.Namespace) -> int:
     answer = []
     if scale is not None:
         for number, alike in enumerate(scalable(runs)):
-            answer += perform_at_scale(
-                alike, scaled(alike, scale, changes, machine), arguments.json, blank=number > 0
-            )
+            simulated = scaled(alike, scale, changes, machine, arguments.executor)
+            answer += perform_at_scale(alike, simulated, arguments.json, blank=number > 0)
         if arguments.json:
             write_json({"version": JSON_VERSION, "runs": answer})
         return 0
     groups = group_runs(runs)
     for number, group in enumerate(groups):
-        replays = [replay_run(run, changes, machine) for run in group.runs]
+        replays = [
+            replay_run(run, changes, machine, executor=arguments.executor) for run in group.runs
+        ]
         findings = group_findings(group)
         if not arguments.json:
             write_lines(*([""] if number else []), group.title)

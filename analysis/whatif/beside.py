@@ -81,16 +81,19 @@ def beside(times: Sequence[SolveTimes], change: Change) -> Iterator[Beside]:
 def of_paper(times: Sequence[SolveTimes], change: Change, share: float) -> Beside:
     """Return the simulation of section 6: uniform laws drawn anew, for more bodies or fewer.
 
-    It has no restart cycles and no time between bodies, and knows no other machine or noise.
+    It has no restart cycles and no time between bodies, and knows no other machine or noise. Of the
+    partner of a solver it knows that ranks wait for the slowest, or do not, with the same laws.
     """
     name = PAPER
-    plain = Change(iterations=change.iterations, restart=change.restart)
+    plain = Change(iterations=change.iterations, restart=change.restart, solver=change.solver)
     if change != plain:
         return Beside(name=name, what="the paper's simulation says nothing of this change")
     try:
         models = [fit_redrawn_uniform(each) for each in times]
     except DataError as error:
         return Beside(name=name, what=f"the paper's simulation: {error}")
+    if change.solver is not None:  # whether a body waits for the slowest rank, or for none
+        models = [replace(each, blocking=not each.blocking) for each in models]
     said = [
         replace(
             each, bodies=max(round(each.bodies * share), 1), fill_s=each.fill_s * share

@@ -71,6 +71,7 @@ def changes_of(
     progress: bool = True,
     iterations: int | None = None,
     restart: int | None = None,
+    solver: str | None = None,
 ) -> list[Named]:
     """Return all combinations of the values of a command line.
 
@@ -97,6 +98,7 @@ def changes_of(
         words += [("speed", each) for each in speed]
         words += [("pipeline depth", depth)] if depth else []
         words += [] if progress else [("progress", "none")]
+        words += [] if solver is None else [("solver", solver)]
         words += [] if iterations is None else [("iterations", f"{iterations}")]
         words += [] if restart is None else [("restart", f"{restart}")]
         change = Change(
@@ -111,6 +113,7 @@ def changes_of(
             depth=read_depth(depth) if depth else None,
             progress=progress,
             uninjected=uninjected,
+            solver=solver,
             iterations=iterations,
             restart=restart,
         )

@@ -146,7 +146,7 @@ class SolvePrediction:
         return {
             "files": [str(run.path) for run in self.group.runs],
             "workload": header.workload,
-            "solver": header.solver,
+            "solver": change.solver or header.solver,
             "ranks": header.ranks,
             "kept_ranks": self.group.runs[0].columns if self.group.runs[0].reduced else None,
             "iterations": change.iterations or header.iterations,

@@ -5,12 +5,13 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
 
 from hindmost.analysis.runs.check import findings_of
-from hindmost.analysis.runs.configuration import solves_in
+from hindmost.analysis.runs.configuration import is_own_loop, options_of, solves_in
 from hindmost.analysis.runs.finding import OF_MODELS, Finding, cautions, findings_json, folded
 from hindmost.analysis.runs.groups import Group
 from hindmost.analysis.runs.model_input import solve_rows, solve_times
@@ -18,6 +19,7 @@ from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
 from hindmost.analysis.whatif.measured import MeasuredNetwork
 from hindmost.analysis.whatif.options import Named
 from hindmost.errors import DataError
+from hindmost.executors import Executor
 from hindmost.harness.runfile.bodies import INJECTED, BodyKind
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
@@ -28,6 +30,8 @@ from hindmost.models.simulation.rerun import Walked, WhatIf, what_if
 from hindmost.text import percent, seconds, signed_percent
 
 WIDTH = 100
+JACOBI_VECTORS, COPY_VECTORS = 3.0, 2.0
+"""Vectors that Jacobi's preconditioner reads and writes, and none."""
 MISSES = 0.02
 """Error of a replay without a change, against the recorded time, from which on none is given."""
 MOST_RANKS = 20
@@ -146,6 +150,11 @@ class Replayed:
             )
         if change.uninjected:
             yield "Injected noise is removed; the noise of the machine stays."
+        if change.solver is not None and change.solver != self.run.header.solver:
+            yield (
+                "The other solver reads and writes as many vectors as PETSc's does, each in the "
+                "time that they take in this run. The interval leaves out one step after the other."
+            )
         if change.iterations is not None or change.restart is not None:
             yield from self._of_length()
         if change.detours is not None:
@@ -282,11 +291,33 @@ def shape_of(run: Run) -> SolveShape | None:
         restart=header.restart,
         drain=np.asarray(run.kind == BodyKind.DRAIN),
         vector_bytes=8.0 * unknowns / header.ranks if isinstance(unknowns, int) else 0.0,
+        preconditioner=preconditioner_vectors(run),
     )
 
 
-def replay_run(run: Run, changes: Sequence[Named], machine: Machine | None) -> list[Replayed]:
-    """Replay a run with each of some changes.
+def preconditioner_vectors(run: Run) -> float:
+    """Return how many vectors a preconditioner reads and writes; 0 if not known.
+
+    Without an option it is that of the problem, as `hindmost run` chose it.
+    """
+    words = options_of(run).split()
+    if is_own_loop(run):
+        return 0.0
+    chosen = "none" if run.header.workload == "diagonal" else "jacobi"
+    for option, value in pairwise(words):
+        if option == "-pc_type":
+            chosen = value
+    return {"jacobi": JACOBI_VECTORS, "none": COPY_VECTORS}.get(chosen, 0.0)
+
+
+def replay_run(
+    run: Run,
+    changes: Sequence[Named],
+    machine: Machine | None,
+    *,
+    executor: Executor | None = None,
+) -> list[Replayed]:
+    """Replay a run with each of some changes; the executor does the replays.
 
     Raises
     ------
@@ -299,7 +330,7 @@ def replay_run(run: Run, changes: Sequence[Named], machine: Machine | None) -> l
         program, share = measured.costs_of(program), measured.byte_share
     found = []
     for named in changes:
-        result = what_if(program, named.change, byte_share=share)
+        result = what_if(program, named.change, byte_share=share, executor=executor)
         miss = result.recorded.total_s / run.solve_time_s - 1.0
         if abs(miss) > MISSES:
             raise DataError(

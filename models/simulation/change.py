@@ -99,6 +99,8 @@ class Change:
         Whether non-blocking reductions progress while ranks work.
     uninjected : bool
         Remove the noise that was injected; that of the machine stays.
+    solver : str or None
+        The partner of the recorded solver; None: as recorded.
     iterations, restart : int or None
         Of the solve and of its restart cycles; None: as recorded.
     """
@@ -114,6 +116,7 @@ class Change:
     depth: int | None = None
     progress: bool = True
     uninjected: bool = False
+    solver: str | None = None
     iterations: int | None = None
     restart: int | None = None
 

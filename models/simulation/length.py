@@ -46,6 +46,8 @@ class SolveShape:
         Bodies that only drain a pipeline (epilogue).
     vector_bytes : float
         Of a vector on a rank; 0 if not known.
+    preconditioner : float
+        Vectors that the preconditioner reads and writes; 0 if not known.
     """
 
     solver: str
@@ -53,6 +55,7 @@ class SolveShape:
     restart: int
     drain: NDArray[np.bool_]
     vector_bytes: float = 0.0
+    preconditioner: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -125,6 +125,8 @@ class Program:
         Noise that was put into the bodies, part of their first work; None if none was.
     counts : CycleCounts or None
         How often cycles count; None: once.
+    doubt : tuple of float
+        Factors of the time of cycles that work that was never recorded may have.
     """
 
     block: EventBlock
@@ -138,6 +140,7 @@ class Program:
     shape: SolveShape | None = None
     injected: Times | None = None
     counts: CycleCounts | None = None
+    doubt: tuple[float, float] = (1.0, 1.0)
 
     @property
     def ranks(self) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from typing import Literal
 
@@ -16,9 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
+from hindmost.executors import Executor, ThisProcess
 from hindmost.models.simulation.blocks import COMPLETE, NONE, POST, RECEIVE, EventBlock
 from hindmost.models.simulation.change import Change, blocking_latency, without_progress
 from hindmost.models.simulation.length import CycleCounts
+from hindmost.models.simulation.partner import as_partner
 from hindmost.models.simulation.path import PathTimes, Waits, walk_back
 from hindmost.models.simulation.program import FEWEST_SEEN, Program, Times
 from hindmost.models.simulation.walker import FEW_EVENTS, Latencies, Walker
@@ -119,6 +122,7 @@ def what_if(
     byte_share: float | None = None,
     replicas: int = REPLICAS,
     seed: int = 0,
+    executor: Executor | None = None,
 ) -> WhatIf:
     """Replay a solve with a change.
 
@@ -129,6 +133,8 @@ def what_if(
         then all of it is latency, and the interval has the case that it is all bytes.
     replicas, seed : int
         Of drawn noise. Replays with the same seed draw the same.
+    executor : Executor, optional
+        Walks through the solve for each reading and replica.
 
     Raises
     ------
@@ -139,22 +145,24 @@ def what_if(
     shares = (0.0, 1.0) if byte_share is None else (byte_share,)
     first = Reading(level="typical", byte_share=shares[0])
     others = [Reading(level=level, byte_share=share) for level, share in product(QUANTILE, shares)]  # type: ignore[arg-type]
-    recorded = walk(program, Change(), first)
-    changed = walk(program, change, first, seed=seed)
-    draws = [changed]
-    if change.detours is not None:
-        draws += [walk(program, change, first, seed=seed + each) for each in range(1, replicas)]
+    drawn = 1 if change.detours is None else replicas
+    asked = [(Change(), first, 0), *((change, first, seed + each) for each in range(drawn))]
+    asked += [(change, reading, seed) for reading in others if reading != first]
+    walks = (executor or ThisProcess()).map(partial(walk, program), *zip(*asked, strict=True))
+    recorded, *rest = walks
+    changed, draws, by_reading = rest[0], rest[:drawn], rest[drawn:]
     totals_s = np.array([each.total_s for each in draws])
     middle_s = float(totals_s.mean())
     # Cycles that count several times would draw their noise anew each time.
     narrower = min(1.0, (program.bodies / bodies_of(program, change)) ** 0.5)
     low_s, high_s = np.quantile(middle_s + narrower * (totals_s - middle_s), (0.05, 0.95)).tolist()
     shifts = [0.0, between_shift(recorded, changed)]
-    for reading in others:
-        if reading != first:
-            other = walk(program, change, reading, seed=seed)
-            shift = other.total_s - changed.total_s
-            shifts += [shift, shift + between_shift(recorded, other)]
+    shifts += [
+        (each - 1.0) * changed.iterating_s for each in changed_program(program, change).doubt
+    ]
+    for other in by_reading:
+        shift = other.total_s - changed.total_s
+        shifts += [shift, shift + between_shift(recorded, other)]
     return WhatIf(
         recorded=recorded,
         changed=changed,
@@ -231,9 +239,9 @@ def refuse_network(program: Program) -> None:
         )
 
 
-def walk(program: Program, change: Change, reading: Reading, *, seed: int = 0) -> Walked:
+def walk(program: Program, change: Change, reading: Reading, seed: int = 0) -> Walked:
     """Walk through a solve with a change, and back along the longest path."""
-    program = program.of_length(change.iterations, change.restart)
+    program = changed_program(program, change)
     if change.uninjected or (change.noise == 0.0 and program.injected is not None):
         program = without_injected(program)
     costs = program.costs
@@ -254,6 +262,13 @@ def walk(program: Program, change: Change, reading: Reading, *, seed: int = 0) -
         block = replace(block, kind=np.concatenate(kinds))
         latency = blocking_latency(latency)
     return walk_cycles(program, block, stay, latency, lag)
+
+
+def changed_program(program: Program, change: Change) -> Program:
+    """Return the program of the solver and of the length that a change has."""
+    if change.solver is not None:
+        program = as_partner(program, change.solver)
+    return program.of_length(change.iterations, change.restart)
 
 
 def walk_cycles(

@@ -180,6 +180,10 @@ def test_a_machine_file_must_have_the_network_that_is_asked_for(
         (["--noise", "fixed:length=1ms,probability=2"], "a probability is a number"),
         (["--noise", "exponential"], "write it as exponential"),
         (["--latency", ",".join(["2"] * 101)], "101 combinations"),
+        (["--iterations", "0"], "0 iterations in cycles of "),
+        (["--noise", "not-injected"], "No noise was injected into this run"),
+        (["--solver", "pipecg"], "pipecg cannot be predicted from runs of gmres"),
+        (["--solver", "pgmres"], "0 of 200 iterations have the events of PETSc's gmres"),
         (["--collective", "star"], "invalid Collective value"),
     ],
 )

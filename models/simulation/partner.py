@@ -1,0 +1,355 @@
+"""The pipelined partner of a blocking solve, or the blocking one of a pipelined, never run.
+
+The recorded work before every event is split into the units that PETSc's solver does there
+(`hindmost.models.simulation.recipes`): vectors, vectors of the basis, and the two parts of a
+product. Their times on each rank, by least squares, make the work of the partner. The recorded
+iterations keep their noise: each body of the partner takes as much more than its typical work, in
+proportion, as the recorded one that it stands for, and other time in MPI goes with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+
+from hindmost.errors import UsageError
+from hindmost.models.simulation.blocks import (
+    COMPLETE,
+    KINDS,
+    NONE,
+    POST,
+    RECEIVE,
+    REDUCE,
+    SEND,
+    EventBlock,
+)
+from hindmost.models.simulation.program import FEWEST_SEEN, Program, Times, TypicalCosts
+from hindmost.models.simulation.recipes import RECIPES, Recipe, Step, steps_of
+from hindmost.text import choose
+
+TYPICAL = 0.25
+"""Quantile of the work of a step that is split: less disturbed than the median."""
+FEWEST_BODIES = 20
+"""Iterations that do the same, to split their work."""
+WITHOUT_WAIT_S = -1.0
+"""By how much ranks wait in every event of the partner, as its costs are typical ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fitted:
+    """What the units of work take.
+
+    Attributes
+    ----------
+    unit_s : float64 array, shape (rank, unit), seconds
+    left_out_s : list of the same, each without one step of the body
+    """
+
+    unit_s: Times
+    left_out_s: list[Times]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bodies:
+    """Bodies of the partner.
+
+    Attributes
+    ----------
+    rows : int array, shape (iteration,)
+        Recorded bodies that they stand for.
+    place : int32 array, shape (iteration,)
+    first, last : bool array, shape (iteration,)
+        The first of a cycle, if it differs; those that drain the pipeline.
+    begins : bool array, shape (iteration,)
+    """
+
+    rows: NDArray[np.intp]
+    place: NDArray[np.int32]
+    first: NDArray[np.bool_]
+    last: NDArray[np.bool_]
+    begins: NDArray[np.bool_]
+
+
+def as_partner(program: Program, solver: str) -> Program:
+    """Return the program of another solver on the same system.
+
+    Raises
+    ------
+    UsageError
+        Solvers that are no pair, a preconditioner whose work is not known, or a run that does not
+        have the events of its solver.
+    """
+    shape = program.shape
+    if shape is None:
+        raise UsageError("This run is not of one solve, so no other solver can be predicted.")
+    if solver == shape.solver:
+        return program
+    ours = RECIPES.get(shape.solver)
+    if solver not in RECIPES:
+        raise UsageError(f"--solver {solver}: {choose(tuple(RECIPES), solver)}.")
+    if ours is None or ours.partner != solver:
+        known = "; ".join(f"{name} from {each.partner}" for name, each in RECIPES.items())
+        raise UsageError(
+            f"{solver} cannot be predicted from runs of {shape.solver}. Predicted are {known}."
+        )
+    if not shape.preconditioner:
+        raise UsageError(
+            "The partner of a solver is predicted with Jacobi's preconditioner or none (-pc_type "
+            "jacobi, none), as the work of others is not known."
+        )
+    theirs = RECIPES[solver]
+    halo = program.has(RECEIVE)
+    source = list(steps_of(ours.body, halo=halo, preconditioner=shape.preconditioner))
+    rows = rows_of(program, source)
+    work = np.concatenate([program.block.work, program.block.rest[:, :, None]], axis=2)
+    if program.injected is not None:  # it comes back in the bodies of the partner
+        work = without(work, program.injected, rows)
+    typical = np.full((program.bodies, program.ranks), np.nan)
+    fitted = fit_units(work, rows, program.position, source, typical)
+    noise = work.sum(axis=2) / typical
+    noise[~np.isin(np.arange(program.bodies), rows)] = np.median(noise[rows])
+    bodies = bodies_of(program, ours, theirs)
+    steps = Patterns.of(theirs, halo=halo, preconditioner=shape.preconditioner)
+    block = block_of(program, bodies, steps, fitted.unit_s, noise)
+    released, late, costs = waits_of(program, bodies, block)
+    total_s = total(steps, bodies, fitted.unit_s)
+    others = [total(steps, bodies, each) / total_s for each in fitted.left_out_s]
+    partner = replace(
+        program,
+        block=block,
+        released_s=released,
+        late_s=late,
+        position=bodies.place,
+        costs=costs,
+        injected=None,
+        shape=replace(shape, solver=solver, drain=bodies.last),
+        doubt=(min(others, default=1.0), max(others, default=1.0)),
+    )
+    if program.injected is None:
+        return partner
+    injected = np.where(bodies.last[:, None], 0.0, program.injected[bodies.rows])
+    work = np.array(block.work)
+    work[:, :, 0] += injected
+    return replace(partner, block=replace(block, work=work), injected=injected)
+
+
+def rows_of(program: Program, source: list[Step]) -> NDArray[np.intp]:
+    """Return the recorded bodies that have the events of their solver, and no more."""
+    kinds = [step.event for step in source if step.event != NONE]
+    wanted = np.zeros(program.block.kind.shape[1], np.uint8)
+    wanted[: len(kinds)] = kinds[: wanted.size]
+    recorded = np.where(program.block.recorded, program.block.kind, NONE)
+    rows = np.flatnonzero(np.all(recorded == wanted, axis=1))
+    if len(kinds) > wanted.size or rows.size < FEWEST_BODIES:
+        name = program.shape.solver if program.shape else ""
+        raise UsageError(
+            f"{rows.size:,} of {program.bodies:,} iterations have the events of PETSc's {name}; "
+            f"its partner needs {FEWEST_BODIES}. Record more iterations, with events."
+        )
+    return rows
+
+
+def without(work: Times, injected: Times, rows: NDArray[np.intp]) -> Times:
+    """Return work without injected detours, at the step where less is left without them."""
+    left = np.square(work[rows] - injected[rows, :, None]) - np.square(work[rows])
+    at = int(left.sum(axis=(0, 1)).argmin())
+    less = work.copy()
+    less[:, :, at] = np.maximum(less[:, :, at] - injected, 0.0)
+    return less
+
+
+def fit_units(
+    work: Times,
+    rows: NDArray[np.intp],
+    position: NDArray[np.int32],
+    source: list[Step],
+    typical: Times,
+) -> Fitted:
+    """Fit the times of units to the typical times of every step at every place, on every rank.
+
+    Parameters
+    ----------
+    work : float64 array, shape (iteration, rank, event and rest), seconds
+    rows : int array
+        Bodies that count.
+    typical : float64 array, shape (iteration, rank), seconds
+        Is filled with the typical work of the bodies at their place.
+    """
+    grows = any(step.by_place.any() for step in source)
+    place = position[rows] if grows else np.zeros(rows.size, np.int32)
+    # The rest of a body stands behind all events that any body has.
+    at = [*range(len(source) - 1), work.shape[2] - 1]
+    units, medians, step_of = [], [], []
+    for each in np.unique(place):
+        here = rows[place == each]
+        middle = np.quantile(work[here], TYPICAL, axis=0)
+        typical[here] = middle[:, at].sum(axis=1)
+        for number, step in enumerate(source):
+            units.append(step.units(float(each)))
+            medians.append(middle[:, at[number]])
+            step_of.append(number)
+    matrix, values, of_step = np.stack(units), np.stack(medians), np.array(step_of)
+
+    def solve(kept: NDArray[np.bool_]) -> Times:
+        return np.stack([nnls(matrix[kept], column)[0] for column in values[kept].T])
+
+    every = solve(np.ones(of_step.size, np.bool_))
+    left_out = []
+    needed = matrix.any(axis=0)
+    for number in range(len(source)):
+        kept = of_step != number
+        if np.array_equal(matrix[kept].any(axis=0), needed):
+            left_out.append(solve(kept))
+    return Fitted(unit_s=every, left_out_s=left_out)
+
+
+def bodies_of(program: Program, ours: Recipe, theirs: Recipe) -> Bodies:
+    """Return the bodies of the partner, cycle by cycle."""
+    parts = list(cycles_of(program, ours, theirs))
+    rows, place, first, last, begins = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return Bodies(rows=rows, place=place, first=first, last=last, begins=begins)
+
+
+def cycles_of(
+    program: Program, ours: Recipe, theirs: Recipe
+) -> Iterator[tuple[NDArray[np.intp], NDArray[np.int32], *tuple[NDArray[np.bool_], ...]]]:
+    """Yield rows, places, and which bodies are first, drain, and begin, of every cycle."""
+    for cycle in program.block.cycles():
+        bodies = max(cycle.stop - cycle.start - ours.more + theirs.more, 1)
+        place = np.arange(bodies, dtype=np.int32)
+        rows = np.minimum(cycle.start + place, cycle.stop - 1).astype(np.intp)
+        begins = place == 0
+        first = begins & bool(theirs.first)
+        yield rows, place, first, (place == bodies - 1) & bool(theirs.last), begins
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patterns:
+    """The steps of the three kinds of bodies."""
+
+    body: list[Step]
+    first: list[Step]
+    last: list[Step]
+
+    @classmethod
+    def of(cls, recipe: Recipe, *, halo: bool, preconditioner: float) -> Patterns:
+        """Return the steps of a solver."""
+        body, first, last = (
+            list(steps_of(parts, halo=halo, preconditioner=preconditioner))
+            for parts in (recipe.body, recipe.first, recipe.last)
+        )
+        return cls(body=body, first=first, last=last)
+
+    def with_rows(self, bodies: Bodies) -> Iterator[tuple[list[Step], NDArray[np.intp]]]:
+        """Yield the steps with the bodies that have them."""
+        yield self.body, np.flatnonzero(~bodies.first & ~bodies.last)
+        yield self.first, np.flatnonzero(bodies.first)
+        yield self.last, np.flatnonzero(bodies.last)
+
+
+def block_of(
+    program: Program, bodies: Bodies, patterns: Patterns, unit_s: Times, noise: Times
+) -> EventBlock:
+    """Return the events of the partner.
+
+    Parameters
+    ----------
+    unit_s : float64 array, shape (rank, unit), seconds
+    noise : float64 array, shape (recorded iteration, rank)
+        Work over typical work.
+    """
+    events = len(patterns.body) - 1
+    shape = bodies.rows.size, program.ranks, events
+    kind = np.zeros((shape[0], events), np.uint8)
+    work, duration, rest = np.zeros(shape), np.zeros(shape), np.zeros(shape[:2])
+    sent_s, posted_s = own_costs(program)
+    for steps, rows in patterns.with_rows(bodies):
+        factor = noise[bodies.rows[rows]]
+        for number, step in enumerate(steps):
+            units = step.fixed + bodies.place[rows, None] * step.by_place
+            own = factor * (units @ unit_s.T)
+            if step.event == NONE:
+                rest[rows] = own
+                continue
+            kind[rows, number], work[rows, :, number] = step.event, own
+            if step.event in (SEND, POST):
+                duration[rows, :, number] = sent_s if step.event == SEND else posted_s
+    return EventBlock(
+        kind=kind, work=work, duration=duration, rest=rest, cycle_begins=bodies.begins
+    )
+
+
+def own_costs(program: Program) -> tuple[float, float]:
+    """Return what sending a halo and posting a reduction take a rank, in seconds.
+
+    Posts that were not recorded take as long as a reduction once all ranks have come.
+    """
+    block, costs = program.block, program.costs
+
+    def median(kind: int) -> float:
+        found = block.duration.transpose(0, 2, 1)[block.recorded & (block.kind == kind)]
+        return float(np.median(found)) if found.size else 0.0
+
+    if program.has(POST):
+        return median(SEND), median(POST)
+    known = costs.there[:, REDUCE] >= FEWEST_SEEN
+    posted_s = float(costs.median_s[known, REDUCE].mean()) if known.any() else 0.0
+    return median(SEND), posted_s
+
+
+def waits_of(
+    program: Program, bodies: Bodies, block: EventBlock
+) -> tuple[Times, Times, TypicalCosts]:
+    """Return how long ranks stay in the events of the partner, and what these cost."""
+    stays, kind = program.stays(program.costs.median_s), program.block.kind
+    costs = costs_of(program, block.kind.shape[1])
+    released, late = np.zeros(block.work.shape), np.full(block.work.shape, np.inf)
+    for ours, theirs in (((REDUCE, COMPLETE), (REDUCE, COMPLETE)), ((RECEIVE,), (RECEIVE,))):
+        was = program.block.recorded & np.isin(kind, ours)
+        now = block.recorded & np.isin(block.kind, theirs)
+        # What kept a rank in all reductions, or exchanges, of a body, in those of the partner.
+        kept = np.where(was[:, None, :], stays, 0.0).sum(axis=2)[bodies.rows]
+        kept = kept / np.maximum(now.sum(axis=1), 1)[:, None]
+        waits = np.isfinite(program.late_s) & was[:, None, :]
+        depends = waits.any(axis=(0, 2))  # on whom, by rank
+        paid = costs.median_s[np.arange(block.kind.shape[1]), block.kind][:, None, :]
+        here = now[:, None, :] & depends[None, :, None]
+        released = np.where(here, paid + kept[:, :, None], released)
+        late = np.where(here, WITHOUT_WAIT_S, late)
+    return released, late, costs
+
+
+def costs_of(program: Program, events: int) -> TypicalCosts:
+    """Return what events cost by kind, at any place."""
+    costs = program.costs
+    median, low, high = np.zeros((3, events, KINDS))
+    seen, there = np.zeros((2, events, KINDS), np.int64)
+    for ours, theirs in (((REDUCE, COMPLETE), (REDUCE, COMPLETE)), ((RECEIVE,), (RECEIVE,))):
+        weight = costs.there[:, ours].astype(np.float64)
+        if not weight.sum():
+            continue
+        hidden = bool(costs.hidden[:, ours].any())
+        for what in theirs:
+            for found, source in (
+                (median, costs.median_s),
+                (low, costs.low_s),
+                (high, costs.high_s),
+            ):
+                found[:, what] = (source[:, ours] * weight).sum() / weight.sum()
+            there[:, what] = program.bodies
+            seen[:, what] = 0 if hidden else program.bodies
+    return TypicalCosts(median_s=median, low_s=low, high_s=high, seen=seen, there=there)
+
+
+def total(patterns: Patterns, bodies: Bodies, unit_s: Times) -> float:
+    """Return the work of all bodies of the slowest rank, in seconds."""
+    every = np.zeros(len(unit_s))
+    for steps, rows in patterns.with_rows(bodies):
+        for step in steps:
+            units = rows.size * step.fixed + bodies.place[rows].sum() * step.by_place
+            every += unit_s @ units
+    return float(every.max())
