@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from benchmarks.krylov_paper import ICE, LAPLACIAN, Case
@@ -208,7 +209,7 @@ def of_one_body(*cases: Case) -> Make:
             run = fitted.median_run.run
             body = min(BODIES[case[1]], run.bodies - 1)
             yield from chart(
-                lambda run=run, body=body: one_run.make_time_per_rank(run, FigureChoice(body=body)),
+                partial(one_run.make_time_per_rank, run, FigureChoice(body=body)),
                 f"{case_name(case)}, body {body}",
                 "One body on every rank, with and without waiting.",
                 numbers,
@@ -226,7 +227,7 @@ def of_map(*cases: Case) -> Make:
         for case, fitted in each_case(study, *cases):
             run = fitted.median_run.run
             yield from chart(
-                lambda run=run: one_run.make_map(run, FigureChoice()),
+                partial(one_run.make_map, run, FigureChoice()),
                 case_name(case),
                 "Bodies in the middle of every restart cycle.",
                 numbers,
@@ -277,7 +278,7 @@ def of_uniform(study: Study, numbers: Iterator[int]) -> Iterator[Part]:
             continue
         samples = {f"body {at}": [run.durations[at]] for at in SAME_WORK if at < run.bodies}
         yield from chart(
-            lambda run=run, samples=samples: banded_histograms(samples, title=title_of(run)),
+            partial(banded_histograms, samples, title=title_of(run)),
             case_name(case),
             "Single bodies over all ranks; their uniform law goes from end to end.",
             numbers,
@@ -297,9 +298,7 @@ def over(chosen: Callable[[Study], Sequence[FittedGroup]], name: str) -> Make:
             }
             if samples:
                 yield from chart(
-                    lambda samples=samples, what=what: banded_histograms(
-                        samples, title=f"{what}, by {name}", what=what
-                    ),
+                    partial(banded_histograms, samples, title=f"{what}, by {name}", what=what),
                     what,
                     "All repeats pooled.",
                     numbers,
@@ -333,15 +332,13 @@ def in_cycle(study: Study, numbers: Iterator[int]) -> Iterator[Part]:
             for place in dict.fromkeys((0, last // 3, 2 * last // 3, last))
         }
         yield from chart(
-            lambda run=run, samples=samples: banded_histograms(samples, title=title_of(run)),
+            partial(banded_histograms, samples, title=title_of(run)),
             case_name(case),
             "Bodies at places of the restart cycle.",
             numbers,
         )
         yield from chart(
-            lambda run=run: time_in_cycle(
-                run.durations, run.work, run.position, title=title_of(run)
-            ),
+            partial(time_in_cycle, run.durations, run.work, run.position, title=title_of(run)),
             f"{case_name(case)} through the cycle",
             "Median and middle 90 % at every place.",
             numbers,

@@ -126,7 +126,7 @@ def two_machines(rows: Sequence[tuple[str, ...]]) -> Table:
         ),
         rows=rows,
         notes=(
-            "error: against KSPSolve, of which the interval stands alone. -: not recorded, or these "
+            "error: against KSPSolve, of which the interval stands alone. -: not recorded, or the "
             "times do not allow the model.",
         ),
     )
