@@ -36,8 +36,8 @@ FEWEST_STRETCHES = 6
 FEWEST_CYCLES = 3
 """Cycles of the first half of a pipelined solve: with fewer it is too short for an interval."""
 QUANTILE, SKEWED_QUANTILE = 0.95, 0.975
-"""Of Student's law, for 90 % of the solves. What a pipelined solve misses is a latency at the end of
-each cycle, which is skewed: sums of few such terms need more (chosen on simulated solves)."""
+"""Of Student's law, for 90 % of the solves. What a pipelined solve misses is a latency at the end
+of each cycle, which is skewed: sums of few such terms need more (chosen on simulated solves)."""
 FEWEST_BODIES = 5
 """Of a stretch."""
 FAR = 20.0
