@@ -31,6 +31,7 @@ from hindmost.models.simulation.length import (
     checked,
     choose_bodies,
     fit_growth,
+    growth_of_vectors,
 )
 from hindmost.models.simulation.recorded import moments, releases
 from hindmost.models.simulation.walker import Neighbours
@@ -197,7 +198,8 @@ class Program:
             return self
         chosen = choose_bodies(self.block, self.position, self.between, self.shape, wanted)
         rows = chosen.rows
-        growth = fit_growth(self.block, self.position, self.shape.drain)
+        vectors = growth_of_vectors(self.shape, self.position)
+        growth = fit_growth(self.block, self.position, self.shape.drain, vectors)
         return replace(
             self,
             block=chosen.block(self.block, self.position, self.shape.drain, growth),
