@@ -4,9 +4,10 @@
 
 Learns from the measured experiments that are not set aside (`real_series`; FILE, or the folder in
 HINDMOST_EVALUATION_DATA) and from simulated ones: the losses of every candidate by how kernels grow
-at their last points, one and two points ahead, and the widths that nine of ten errors keep to. For
-the latter each fold of machines is predicted with the experience of the others. The coverage of
-each group, on stderr, is that of other folds' machines as well.
+at their last points, one, two and four points ahead, of short and of long series, and the widths
+that nine of ten errors keep to. For the latter each fold of machines is predicted with the
+experience of the others. The coverage of each group, on stderr, is that of other folds' machines as
+well.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ from benchmarks.scaling_intervals import factorisations
 from numpy.typing import NDArray
 
 from hindmost.models.foretell import experience as carried
-from hindmost.models.foretell.candidates import COUNT, Candidate
-from hindmost.models.foretell.experience import REGIMES, Experience
+from hindmost.models.foretell.candidates import COUNT, LONG, Candidate
+from hindmost.models.foretell.experience import AHEAD, REGIMES, Experience
 from hindmost.models.foretell.forecast import joint_trials
 from hindmost.models.foretell.held_out import Trials, hold_out
-from hindmost.models.foretell.stacking import FLOOR, loss, stack_candidates
+from hindmost.models.foretell.stacking import FLOOR, loss, shares_of_distances, stack_candidates
 from hindmost.models.foretell.width import LEAST_ERROR, width_features
 from hindmost.models.pmnf.noise import NoiseKind
 from hindmost.models.pmnf.segments.one_behaviour import FAMILIES, measured
@@ -47,6 +48,9 @@ SIMULATED_SETS = 40
 KERNELS = 5
 GRIDS = (2.0 ** np.arange(8), 16.0 * 2.0 ** np.arange(7), 100.0 * np.arange(1.0, 10.0))
 NOISES = (0.01, 0.05, 0.12)
+FAR_GRIDS = (*GRIDS[:1], np.arange(1.0, 11.0), 2.0 ** np.arange(1, 11), 100.0 * np.arange(1.0, 7.0))
+FAR, FAR_SETS = 4.0, 2
+"""Times the largest point, and sets of each kind that are foretold there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -75,7 +79,8 @@ def main() -> None:
     """Learn and print the module."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("file", nargs="?", type=Path)
-    cases = [*real_cases(data_file(parser.parse_args().file)), *simulated_cases()]
+    file = data_file(parser.parse_args().file)
+    cases = [*real_cases(file), *simulated_cases(), *far_cases()]
     trials = joint_trials([hold_out(each.points, each.values[None], each.at) for each in cases])
     learner = Learner(cases, trials)
     widths = learner.widths(learner.features())
@@ -94,11 +99,12 @@ def real_cases(path: Path) -> Iterator[Case]:
 
 
 def cases_of(series: RealSeries, least: int, *, whole: bool = True) -> Iterator[Case]:
-    """Yield a series without its last one and two points; if not whole, all its beginnings."""
+    """Yield a series without its last points; if not whole, all its beginnings but the far ones."""
     medians = series.medians
-    for end, ahead in product(range(len(medians) - 1, 0, -1), (1, 2)):
+    for end, ahead in product(range(len(medians) - 1, 0, -1), (1, 2, 4)):
         known = end - ahead + 1
-        if known < least or whole != (end == len(medians) - 1):
+        last = end == len(medians) - 1
+        if known < least or whole != last or (ahead == 4 and (not whole or known < 5)):
             continue
         yield Case(
             experiment=series.experiment,
@@ -131,6 +137,30 @@ def simulated_cases() -> Iterator[Case]:
                 )
 
 
+def far_cases() -> Iterator[Case]:
+    """Yield series of known functions with both kinds of noise, and their value far ahead."""
+    random = np.random.default_rng(5)
+    draws = {**FAMILIES, "factorisation": factorisations}
+    for (name, draw), noise, grid, kind in product(
+        draws.items(), NOISES, FAR_GRIDS, (NoiseKind.MULTIPLICATIVE, NoiseKind.ADDITIVE)
+    ):
+        for number in range(FAR_SETS):
+            at = FAR * grid[-1]
+            truth = draw(random, np.append(grid, at), KERNELS)
+            values = measured(random, truth[:, :-1], noise=noise, kind=kind)[..., 0]
+            for kernel, aim in zip(values, truth[:, -1], strict=True):
+                if (kernel > 0.0).all() and aim > 0.0:
+                    yield Case(
+                        experiment=f"simulated {name} far {noise} {kind} {grid[:2]} {number}",
+                        group=f"simulated {name}, far",
+                        points=grid,
+                        values=kernel,
+                        at=float(at),
+                        truth=float(aim),
+                        ahead=4,
+                    )
+
+
 class Learner:
     """Learns from cases, of which folds by machine are kept apart."""
 
@@ -155,18 +185,24 @@ class Learner:
             pools[case.experiment, case.ahead, case.at].append(number)
         self.pools = [np.array(each) for each in pools.values()]
         self.regime = np.searchsorted(REGIMES, trials.slope)
+        self.long = (trials.known >= LONG).astype(np.intp)
 
     def losses(self, known: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return mean losses: shape (one and two points ahead, regime, candidate)."""
-        every = loss(self.trials.predicted - self.truth[:, None], FLOOR)
-        total = np.zeros((2, REGIMES.size + 1, COUNT))
-        number = np.zeros((2, REGIMES.size + 1, 1))
-        at = (self.ahead[known] - 1, self.regime[known])
-        np.add.at(total, at, self.weight[known, None] * every[known])
-        np.add.at(number, at, self.weight[known, None])
-        mean = total.sum(axis=(0, 1)) / number.sum(axis=(0, 1))
-        by_regime = (total.sum(axis=0) + SHRINK * mean) / (number.sum(axis=0) + SHRINK)
-        return np.asarray((total + SHRINK * by_regime) / (number + SHRINK))
+        """Return mean losses: shape (distance, short and long, regime, candidate)."""
+        every = loss(self.trials.predicted[known] - self.truth[known, None], FLOOR)
+        shares = shares_of_distances(self.trials.steps[known]) * self.weight[known, None]
+        total = np.zeros((AHEAD.size, 2, REGIMES.size + 1, COUNT))
+        number = np.zeros((*total.shape[:-1], 1))
+        at = (self.long[known], self.regime[known])
+        for distance, weight in enumerate(shares.T):
+            np.add.at(total[distance], at, weight[:, None] * every)
+            np.add.at(number[distance], at, weight[:, None])
+        # What is thin leans on the mean of its distance and regime, and these on theirs.
+        mean = total.sum(axis=(0, 1, 2)) / number.sum(axis=(0, 1, 2))
+        for axes in ((1, 2), (1,), ()):
+            sums = total.sum(axis=axes, keepdims=True), number.sum(axis=axes, keepdims=True)
+            mean = (sums[0] + SHRINK * mean) / (sums[1] + SHRINK)
+        return np.asarray(mean)
 
     def features(self) -> NDArray[np.float64]:
         """Predict each fold with the experience of the others; return what widths depend on.
@@ -194,7 +230,7 @@ class Learner:
             learnt = quantile_regression(asked[other], sizes[other], self.weight[other])
             own = ~other
             within[own] = sizes[own] <= np.exp(asked[own] @ learnt)
-        for group, ahead in product(dict.fromkeys(self.groups), (1, 2)):
+        for group, ahead in product(dict.fromkeys(self.groups), (1, 2, 4)):
             some = (np.array(self.groups) == group) & (self.ahead == ahead)
             if some.any():
                 median, most = np.percentile(100.0 * np.expm1(sizes[some]), [50, 90])
@@ -224,6 +260,7 @@ def rows(trials: Trials, pool: NDArray[np.intp]) -> Trials:
         steps=trials.steps[pool],
         slope=trials.slope[pool],
         recent=trials.recent[pool],
+        known=trials.known[pool],
     )
 
 
@@ -246,29 +283,24 @@ def quantile_regression(
 
 MODULE = Path(carried.__file__)
 LEARNT = """\
-LEARNT = Experience(
-    losses=np.array(
-        [
+LOSSES = \"\"\"
 {losses}
-        ]
-    ),
+\"\"\"
+\"\"\"In hundredths, a line for each regime, a column for each candidate; written, not edited.\"\"\"
+LEARNT = Experience(
+    losses=np.array(LOSSES.split(), float).reshape({shape}) / 100.0,
     width=np.array([{width}]),
 )
-\"\"\"A line for each regime, a column for each candidate; written, not edited.\"\"\"
 """
 
 
 def module_text(experience: Experience) -> str:
     """Return the module of the experience, with this one in place of the one it has."""
-    kept, _, _ = MODULE.read_text(encoding="utf-8").partition("LEARNT = ")
-    tables = []
-    for table in experience.losses:
-        lines = [
-            "                [" + ", ".join(f"{value:.2f}" for value in row) + "]," for row in table
-        ]
-        tables.append("\n".join(["            [", *lines, "            ],"]))
+    kept, _, _ = MODULE.read_text(encoding="utf-8").partition("LOSSES = ")
+    lines = np.rint(100.0 * experience.losses.reshape(-1, COUNT)).astype(int)
     return kept + LEARNT.format(
-        losses="\n".join(tables),
+        losses="\n".join(" ".join(map(str, line)) for line in lines),
+        shape=", ".join(map(str, experience.losses.shape)),
         width=", ".join(f"{each:.3f}" for each in experience.width),
     )
 

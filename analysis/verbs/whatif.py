@@ -206,15 +206,16 @@ def perform(arguments: argparse.Namespace) -> int:
     answer = []
     if scale is not None:
         for number, alike in enumerate(scalable(runs)):
-            answer += perform_at_scale(
-                alike, scaled(alike, scale, changes, machine), arguments.json, blank=number > 0
-            )
+            simulated = scaled(alike, scale, changes, machine, arguments.executor)
+            answer += perform_at_scale(alike, simulated, arguments.json, blank=number > 0)
         if arguments.json:
             write_json({"version": JSON_VERSION, "runs": answer})
         return 0
     groups = group_runs(runs)
     for number, group in enumerate(groups):
-        replays = [replay_run(run, changes, machine) for run in group.runs]
+        replays = [
+            replay_run(run, changes, machine, executor=arguments.executor) for run in group.runs
+        ]
         findings = group_findings(group)
         if not arguments.json:
             write_lines(*([""] if number else []), group.title)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -13,6 +14,7 @@ from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.simulation.length import SolveShape
 from hindmost.models.simulation.memory import MemoryLevels
+from hindmost.models.simulation.program import Program
 
 JACOBI_VECTORS, COPY_VECTORS = 3.0, 2.0
 """Vectors that Jacobi's preconditioner reads and writes, and none."""
@@ -64,3 +66,10 @@ def memory_of(run: Run, machine: Machine) -> MemoryLevels | None:
         return None
     sizes, seconds = zip(*points, strict=True)
     return MemoryLevels(bytes=sizes, seconds_per_byte=seconds)
+
+
+def with_memory(program: Program, run: Run, machine: Machine | None) -> Program:
+    """Return a program with what was probed of the memory that the run was recorded in."""
+    if machine is None or program.shape is None:
+        return program
+    return replace(program, shape=replace(program.shape, memory=memory_of(run, machine)))

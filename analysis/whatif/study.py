@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,13 +16,13 @@ from hindmost.analysis.runs.model_input import solve_rows, solve_times
 from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
 from hindmost.analysis.whatif.measured import MeasuredNetwork
 from hindmost.analysis.whatif.options import Named
-from hindmost.analysis.whatif.solve_shape import memory_of, shape_of
+from hindmost.analysis.whatif.solve_shape import shape_of, with_memory
 from hindmost.errors import DataError
+from hindmost.executors import Executor
 from hindmost.harness.runfile.bodies import INJECTED
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.simulation.blocks import COMPLETE
-from hindmost.models.simulation.length import growth_of_vectors
 from hindmost.models.simulation.memory import VectorGrowth
 from hindmost.models.simulation.program import Program, recorded_program
 from hindmost.models.simulation.rerun import Walked, WhatIf, what_if
@@ -297,24 +297,27 @@ def program_of(run: Run) -> Program:
         raise DataError(f"{run.path}: {error}") from error
 
 
-def replay_run(run: Run, changes: Sequence[Named], machine: Machine | None) -> list[Replayed]:
-    """Replay a run with each of some changes.
+def replay_run(
+    run: Run,
+    changes: Sequence[Named],
+    machine: Machine | None,
+    *,
+    executor: Executor | None = None,
+) -> list[Replayed]:
+    """Replay a run with each of some changes; the executor does the replays.
 
     Raises
     ------
     DataError
         The replay without a change misses the recorded time.
     """
-    program, share, vectors = program_of(run), None, None
-    if machine is not None and machine.memory and program.shape is not None:
-        shape = replace(program.shape, memory=memory_of(run, machine))
-        program, vectors = replace(program, shape=shape), growth_of_vectors(shape, program.position)
+    program, share = with_memory(program_of(run), run, machine), None
     if machine is not None and (machine.network is not None or not machine.memory):
         measured = MeasuredNetwork.of(run, machine)
         program, share = measured.costs_of(program), measured.byte_share
     found = []
     for named in changes:
-        result = what_if(program, named.change, byte_share=share)
+        result = what_if(program, named.change, byte_share=share, executor=executor)
         miss = result.recorded.total_s / run.solve_time_s - 1.0
         if abs(miss) > MISSES:
             raise DataError(
@@ -330,7 +333,7 @@ def replay_run(run: Run, changes: Sequence[Named], machine: Machine | None) -> l
                 result=result,
                 byte_share_known=share is not None,
                 nonblocking=program.has(COMPLETE),
-                vectors=vectors,
+                vectors=program.vectors,
             )
         )
     return found

@@ -33,11 +33,20 @@ class Candidate(StrEnum):
     WORK_AND_COST = "shared work, a constant and a growing part over the last 4 points"
     MEAN_SLOPE = "the mean slope of the last 3 steps"
     NORMAL_FORM = "a normal form of all points"
+    LIKELIER_FORM = "a normal form of all points, with the likelier kind of noise"
+    USUAL_SLOPE = "the usual slope, from the last value"
+    WIDE_LINE = "a straight line through the last point and the last but two"
+    LINEARITHMIC = "a constant and p log p through the last 2 points"
 
 
 COUNT = len(Candidate)
-REACH = np.array([1, 2, 3, 3, 4, 2, 1, 1, 2, 2, 4, 4, np.inf])
+REACH = np.array([1, 2, 3, 3, 4, 2, 1, 1, 2, 2, 4, 4, np.inf, np.inf, 1, 3, 2])
 """Points that each candidate continues; infinite for all."""
+LONG = 8
+"""Points from which a series is long: it tells more of itself, and is learnt from apart."""
+OF_LONG = np.array([each in ("LIKELIER_FORM", "WIDE_LINE") for each in Candidate.__members__])
+OF_SHORT = np.array([each == "LINEARITHMIC" for each in Candidate.__members__])
+"""Candidates that only long or only short series are given: the others foretell worse with them."""
 
 TERMS: tuple[Exponents, ...] = (
     *PAPER.exponents,
@@ -50,6 +59,10 @@ FADING = 0.7
 """Weight of a point over that of its successor in `WORK_AND_COST`."""
 PENALTY_OF_TERM = 0.3
 """Share by which each coefficient must lower the residuals there."""
+LEAST_LOGARITHM = 0.7
+"""Of the last point in `LINEARITHMIC`, which is 2 at least."""
+ROUNDING = 1e-4
+"""Relative residual that is not told from none."""
 PENALTY_OF_GROWTH = 2.0
 """Factor by which a term must lower the residuals of a constant in `NORMAL_FORM`."""
 
@@ -105,7 +118,19 @@ def continue_series(
     for at in range(last - steps, last):
         slopes += (y[at + 1] - y[at]) / (x[at + 1] - x[at])
     answer[11] = here + slopes / steps * ahead
-    answer[12] = normal_form(y, terms, count, target, here + lowest)
+    relative, likely = normal_form(y, terms, count, target, here + lowest, 1.0)
+    absolute, likelier = normal_form(y, terms, count, target, here + lowest, 0.0)
+    answer[12] = relative
+    answer[13] = absolute if likelier > likely else relative
+    answer[14] = here + usual_slope(x, y, last) * ahead
+    wide = x[last] - x[last - 2]
+    answer[15] = here + through_two(
+        np.exp(y[last - 2] - here), np.exp(-wide) - 1.0, grown - 1.0, lowest
+    )
+    size = max(x[last], LEAST_LOGARITHM)  # of p, which has no unit where p log p makes sense
+    answer[16] = here + through_two(
+        ratio, before * (size - step) / size - 1.0, grown * (size + ahead) / size - 1.0, lowest
+    )
     for one in range(answer.size):
         if not np.isfinite(answer[one]):
             answer[one] = here
@@ -127,6 +152,29 @@ def power_law(
         length += (x[at] - middle) * (x[at] - middle)
         along += (x[at] - middle) * (y[at] - level)
     return middle, level, along / length
+
+
+@part
+def usual_slope(x: NDArray[np.float64], y: NDArray[np.float64], last: int) -> float:
+    """Return the median slope of all steps up to a point."""
+    slopes = np.empty(last)
+    for at in range(last):
+        slopes[at] = (y[at + 1] - y[at]) / (x[at + 1] - x[at])
+    return float(np.median(slopes))
+
+
+@part
+def leaps(x: NDArray[np.float64], y: NDArray[np.float64], count: int) -> bool:
+    """Say whether the last step is unlike all before: a new behaviour begins with the last point.
+
+    Its slope is outside the range of all others by more than 1 and the width of that range.
+    """
+    least, most = np.inf, -np.inf
+    for at in range(count - 2):
+        slope = (y[at + 1] - y[at]) / (x[at + 1] - x[at])
+        least, most = min(least, slope), max(most, slope)
+    slope = (y[count - 1] - y[count - 2]) / (x[count - 1] - x[count - 2])
+    return bool(max(slope - most, least - slope) > 1.0 + most - least)
 
 
 @part
@@ -237,38 +285,39 @@ def normal_form(
     count: int,
     target: int,
     lowest: float,
-) -> float:
-    """Fit a constant and one term, none below 0, by relative residuals; return its logarithm.
+    gamma: float,
+) -> tuple[float, float]:
+    """Fit a constant and one term, none below 0; return its logarithm and the fit's likelihood.
 
-    A term whose constant would be below 0 has none. The constant alone is kept unless a term
-    halves the residuals.
+    The noise's standard deviation grows like the value to gamma. A term whose constant would be
+    below 0 has none. The constant alone is kept unless a term halves the residuals.
     """
     here = y[count - 1]
-    total, level = 0.0, 0.0
+    size, weight = np.empty(count), np.empty(count)
+    total, level, scale = 0.0, 0.0, 0.0
     for at in range(count):
-        size = np.exp(y[at] - here)
-        total += 1.0 / (size * size)
-        level += 1.0 / size
+        size[at] = np.exp(y[at] - here)
+        weight[at] = size[at] ** (-2.0 * gamma)
+        total += weight[at]
+        level += weight[at] * size[at]
+        scale += 0.5 * np.log(weight[at])
     level /= total
-    best, value = 0.0, level
+    constant_misfit = 0.0
     for at in range(count):
-        off = level / np.exp(y[at] - here) - 1.0
-        best += off * off
-    best /= PENALTY_OF_GROWTH
+        constant_misfit += weight[at] * (level - size[at]) ** 2
+    best, value, misfit_of_best = constant_misfit / PENALTY_OF_GROWTH, level, constant_misfit
     for term in range(terms.shape[0]):
         middle = 0.0
         for at in range(count):
-            size = np.exp(y[at] - here)
-            middle += terms[term, at] / (size * size)
+            middle += weight[at] * terms[term, at]
         middle /= total
         length, along, square, product = 0.0, 0.0, 0.0, 0.0
         for at in range(count):
-            size = np.exp(y[at] - here)
             apart = terms[term, at] - middle
-            length += apart * apart / (size * size)
-            along += apart * (size - level) / (size * size)
-            square += terms[term, at] * terms[term, at] / (size * size)
-            product += terms[term, at] / size
+            length += weight[at] * apart * apart
+            along += weight[at] * apart * (size[at] - level)
+            square += weight[at] * terms[term, at] * terms[term, at]
+            product += weight[at] * terms[term, at] * size[at]
         if length <= 0.0 or along < 0.0:
             continue
         factor = along / length
@@ -277,8 +326,8 @@ def normal_form(
             constant, factor = 0.0, product / square
         misfit = 0.0
         for at in range(count):
-            off = (constant + factor * terms[term, at]) / np.exp(y[at] - here) - 1.0
-            misfit += off * off
+            misfit += weight[at] * (constant + factor * terms[term, at] - size[at]) ** 2
         if misfit < best:
-            best, value = misfit, constant + factor * terms[term, target]
-    return float(here + np.log(max(value, np.exp(lowest - here))))
+            best, value, misfit_of_best = misfit, constant + factor * terms[term, target], misfit
+    likelihood = scale - 0.5 * count * np.log(misfit_of_best / count + ROUNDING**2)
+    return float(here + np.log(max(value, np.exp(lowest - here)))), float(likelihood)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.compiled import declared
-from hindmost.models.foretell.candidates import COUNT, TERMS, continue_series
+from hindmost.models.foretell.candidates import COUNT, TERMS, continue_series, leaps
 from hindmost.models.pmnf.term import columns
 
 LEAST_KNOWN = 3
@@ -40,6 +40,8 @@ class Trials:
         Of the logarithms of the last two values.
     recent : float64 array, shape (kernel,)
         Points of the last behaviour; infinite if there is one only.
+    known : float64 array, shape (kernel,)
+        Points of all.
     """
 
     predicted: NDArray[np.float64]
@@ -50,6 +52,7 @@ class Trials:
     steps: NDArray[np.float64]
     slope: NDArray[np.float64]
     recent: NDArray[np.float64]
+    known: NDArray[np.float64]
 
 
 def hold_out(
@@ -88,7 +91,7 @@ def hold_out(
     errors = np.zeros((kernels, MOST_ORIGINS, COUNT))
     age = np.full((kernels, MOST_ORIGINS), np.inf)
     distance = np.ones((kernels, MOST_ORIGINS))
-    tail = np.empty((kernels, 3))
+    tail = np.empty((kernels, 5))
     hold_out_loop(
         np.log(places),
         logarithms,
@@ -107,7 +110,8 @@ def hold_out(
         ahead=tail[:, 0],
         steps=tail[:, 1],
         slope=tail[:, 2],
-        recent=np.where(enough, np.inf, recent),
+        recent=np.where(tail[:, 4] > 0.0, 1.0, np.where(enough, np.inf, recent)),
+        known=tail[:, 3],
     )
 
 
@@ -142,6 +146,8 @@ def hold_out_loop(
         tail[kernel, 0] = ahead
         tail[kernel, 1] = ahead / (x[count - 1] - x[count - 2])
         tail[kernel, 2] = (y[count - 1] - y[count - 2]) / (x[count - 1] - x[count - 2])
+        tail[kernel, 3] = count
+        tail[kernel, 4] = leaps(x, y, count)
         continue_series(x, y, own, count, count, predicted[kernel])
         for origin in range(min(age.shape[1], count - LEAST_KNOWN)):
             known = count - 1 - origin

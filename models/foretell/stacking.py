@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.foretell.candidates import REACH
-from hindmost.models.foretell.experience import REGIMES, Experience
+from hindmost.models.foretell.candidates import LONG, OF_LONG, OF_SHORT, REACH
+from hindmost.models.foretell.experience import AHEAD, REGIMES, Experience
 from hindmost.models.foretell.held_out import Trials
 
 FLOOR = 0.02
@@ -68,7 +68,7 @@ def stack_candidates(trials: Trials, experience: Experience) -> Stack:
     # What each kernel adds to the expectation for the others: at most one held-out point.
     share = np.minimum(total, MOST_OF_ONE) / np.maximum(total, np.finfo(float).tiny)
     added, count = losses * share[:, None], total * share
-    expected = expected_losses(trials.steps, regime, experience)
+    expected = expected_losses(trials, regime, experience)
     expected = joined(EXPERIENCED, expected, added.sum(axis=0) - added, count.sum() - count)
     alike, number = np.zeros((REGIMES.size + 1, losses.shape[1])), np.zeros(REGIMES.size + 1)
     np.add.at(alike, regime, added)
@@ -78,6 +78,7 @@ def stack_candidates(trials: Trials, experience: Experience) -> Stack:
     told = EXPECTED * expected + own
     # After a change, what was measured before it says nothing: those that need it are left out.
     told = np.where(trials.recent[:, None] < REACH, np.inf, told)
+    told = np.where(np.where((trials.known < LONG)[:, None], OF_LONG, OF_SHORT), np.inf, told)
     odds = np.exp(-SHARPNESS * (told - told.min(axis=1, keepdims=True)))
     odds[odds < LEAST_WEIGHT] = 0.0
     odds /= odds.sum(axis=1, keepdims=True)
@@ -106,12 +107,18 @@ def own_floor(trials: Trials, weights: NDArray[np.float64]) -> NDArray[np.float6
 
 
 def expected_losses(
-    steps: NDArray[np.float64], regime: NDArray[np.intp], experience: Experience
+    trials: Trials, regime: NDArray[np.intp], experience: Experience
 ) -> NDArray[np.float64]:
-    """Return the losses that experience expects: between those one and two steps ahead."""
-    share = np.clip(np.log2(steps), 0.0, 1.0)[:, None]
-    one, two = experience.losses[0, regime], experience.losses[1, regime]
-    return np.asarray((1.0 - share) * one + share * two)
+    """Return the losses that experience expects, (kernel, candidate): between its distances."""
+    shares = shares_of_distances(trials.steps)
+    long = (trials.known >= LONG).astype(np.intp)
+    return np.asarray(np.einsum("kd,dkc->kc", shares, experience.losses[:, long, regime]))
+
+
+def shares_of_distances(steps: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what each distance of `AHEAD` counts for: shape (kernel, distance)."""
+    at, known = np.log(steps), np.log(AHEAD)
+    return np.column_stack([np.interp(at, known, one) for one in np.eye(known.size)])
 
 
 def joined(

@@ -30,6 +30,10 @@ EXACT: dict[Candidate, Growth] = {
     Candidate.WORK_AND_COST: lambda p: 4.0 + 90.0 / p + 0.1 * p,
     Candidate.MEAN_SLOPE: lambda p: 0.2 * p**1.7,
     Candidate.NORMAL_FORM: lambda p: 5.0 + 0.01 * p * np.log2(p) ** 2,
+    Candidate.LIKELIER_FORM: lambda p: 5.0 + 0.01 * p * np.log2(p) ** 2,
+    Candidate.USUAL_SLOPE: lambda p: 0.2 * p**1.7,
+    Candidate.WIDE_LINE: lambda p: 80.0 + 2.0 * p,
+    Candidate.LINEARITHMIC: lambda p: 4.0 + 0.3 * p * np.log(p),
 }
 
 
@@ -87,3 +91,28 @@ def test_what_was_before_the_last_behaviour_is_left_out() -> None:
     alone = hold_out(points[4:], values[:, 4:], 1024.0)
     np.testing.assert_allclose(last.predicted, alone.predicted)
     assert not np.allclose(whole.predicted, alone.predicted)
+
+
+def test_the_kind_of_noise_that_fits_better_weighs_the_points() -> None:
+    """Noise of one size hides a small term in the first values if each weighs by its value."""
+    points, truth = 2.0 ** np.arange(1, 11), 3.0 + 2.0 ** np.arange(1, 11)
+    off = np.random.default_rng(4).uniform(-2.0, 2.0, (200, points.size))
+    trials = hold_out(points, truth + off, 4096.0)
+    errors = np.abs(trials.predicted - np.log(4099.0))
+    names = list(Candidate)
+    relative, likelier = (
+        np.median(errors[:, names.index(each)])
+        for each in (Candidate.NORMAL_FORM, Candidate.LIKELIER_FORM)
+    )
+    assert likelier < 0.5 * relative
+
+
+@pytest.mark.parametrize(
+    ("factor", "leaps"), [(0.1, True), (0.8, False), (1.0, False), (1.3, False), (10.0, True)]
+)
+def test_a_last_step_unlike_all_others_begins_a_new_behaviour(factor: float, leaps: bool) -> None:
+    points = 2.0 ** np.arange(2, 9)
+    values = 3000.0 / points**0.9
+    values[-1] *= factor
+    trials = hold_out(points, values[None], 512.0)
+    assert trials.recent[0] == (1.0 if leaps else np.inf)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from hindmost.errors import DataError
 from hindmost.models.foretell import Forecast, MeasuredKernels, foretell
 from hindmost.models.foretell.candidates import COUNT, Candidate
-from hindmost.models.foretell.experience import LEARNT, REGIMES
+from hindmost.models.foretell.experience import AHEAD, LEARNT, REGIMES
 from hindmost.models.foretell.stacking import weighted_median
 from hindmost.models.foretell.width import weighted_quantile
 
@@ -120,6 +120,15 @@ def test_only_the_last_behaviour_counts_after_a_change() -> None:
     assert 0.5e5 < found.predicted[0] < 5e5
 
 
+def test_strong_scaling_goes_on_after_a_leap() -> None:
+    """Another run configuration from the last point on: slower, and shared as before."""
+    values = 3000.0 / POINTS[None] ** 0.9
+    values[0, -1] *= 12.0
+    found = forecast(values, 2.0 * POINTS[-1])
+    assert found.predicted[0] == pytest.approx(values[0, -1] / 2.0**0.9, rel=0.1)
+    assert found.low[0] < values[0, -1] / 2.0**0.9 < found.high[0]
+
+
 def test_sources_are_sorted_and_complete() -> None:
     found = forecast(noisy(POINTS + 30.0, 0.1))
     sources = found.sources(0)
@@ -143,15 +152,14 @@ def test_what_cannot_be_foretold_is_refused(values: list[float], at: float, told
 
 
 def test_the_experience_has_a_line_for_each_regime_and_a_column_for_each_candidate() -> None:
-    assert LEARNT.losses.shape == (2, REGIMES.size + 1, COUNT)
+    assert LEARNT.losses.shape == (AHEAD.size, 2, REGIMES.size + 1, COUNT)
     assert np.isfinite(LEARNT.losses).all()
     # Where series grow in proportion, growth in proportion is better than none.
     proportional = int(np.searchsorted(REGIMES, 1.0))
     names = list(Candidate)
     same, other = names.index(Candidate.SAME), names.index(Candidate.PROPORTIONAL)
-    assert (
-        LEARNT.losses[:, proportional, other] < LEARNT.losses[:, proportional, same] - 1.0
-    ).all()
+    of_regime = LEARNT.losses[:, :, proportional]
+    assert (of_regime[..., other] < of_regime[..., same] - 1.0).all()
 
 
 def test_weighted_medians_agree_with_repeated_values() -> None:
