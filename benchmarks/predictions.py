@@ -29,6 +29,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -254,24 +255,23 @@ def kinds(folder: Path, problem: str, solver: str) -> Iterator[tuple[str, Predic
     partner = RECIPES[solver].partner
     law = str(noise[0].header.spec["injected"])
     iterations = LONGER * base[0].header.iterations
-    yield "a", lambda tally: judge_later(tally, base)
-    yield "b", lambda tally: judge(tally, runs("base", partner), base, solver=solver)
-    yield "b, noise", lambda tally: judge(tally, runs("noise", partner), noise, solver=solver)
-    yield "c, iterations", lambda tally: judge(tally, base, runs("longer"), iterations=iterations)
+    yield "a", partial(judge_later, base=base)
+    yield "b", partial(judge, base=runs("base", partner), later=base, solver=solver)
+    yield "b, noise", partial(judge, base=runs("noise", partner), later=noise, solver=solver)
+    longer = runs("longer")
+    yield "c, iterations", partial(judge, base=base, later=longer, iterations=iterations)
     if solver in RESTARTING:
         for length in RESTARTS:
             later = runs(f"restart-{length}")
-            yield (
-                f"c, restart {length}",
-                lambda tally, length=length, later=later: judge(tally, base, later, restart=length),
-            )
+            yield f"c, restart {length}", partial(judge, base=base, later=later, restart=length)
     yield (
         "d, ranks",
-        lambda tally: judge_ranks(tally, runs("alone"), base, folder / MACHINE),
+        partial(judge_ranks, alone=runs("alone"), base=base, machine=folder / MACHINE),
     )
-    yield "d, unknowns", lambda tally: judge(tally, base, runs("larger"), speed=[f"x{1 / LARGER}"])
-    yield "e, added", lambda tally: judge(tally, base, noise, noise=law)
-    yield "e, removed", lambda tally: judge(tally, noise, base, noise=NOT_INJECTED)
+    larger = runs("larger")
+    yield "d, unknowns", partial(judge, base=base, later=larger, speed=[f"x{1 / LARGER}"])
+    yield "e, added", partial(judge, base=base, later=noise, noise=law)
+    yield "e, removed", partial(judge, base=noise, later=base, noise=NOT_INJECTED)
 
 
 def compare(folder: Path) -> None:
