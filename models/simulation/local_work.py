@@ -34,6 +34,8 @@ MOST_REDRAWN = 1 << 20
 """Deviations of a redrawn sample."""
 MOST_SHARED = 0.95
 """Largest share or correlation that is used."""
+MINOR = 0.05
+"""Range of the deviations of a segment, over the widest of any, below which it has no tail."""
 ROUNDING_S = 1e-12
 """Deviations below it are what rounding left."""
 FEW_RANKS = 8
@@ -82,17 +84,8 @@ class LocalWork:
 
     @property
     def tail_index(self) -> float:
-        """The heaviest tail among segments that matter; minus infinity if none has a tail."""
-        spread = [law.x[-1] - law.x[0] for law in self.laws]
-        limit = 0.05 * max(spread, default=0.0)
-        return max(
-            (
-                law.tail.xi
-                for law, width in zip(self.laws, spread, strict=True)
-                if law.tail is not None and width >= limit
-            ),
-            default=-np.inf,
-        )
+        """That of the heaviest tail of any segment; minus infinity if none has a tail."""
+        return max((law.tail.xi for law in self.laws if law.tail is not None), default=-np.inf)
 
     def redrawn(self, random: np.random.Generator) -> tuple[TailedLaw, ...]:
         """Return the laws of a sample of stretches of the solve, drawn with replacement."""
@@ -102,7 +95,11 @@ class LocalWork:
         first = random.integers(0, bodies - length + 1, count)
         rows = (first[:, None] + np.arange(length)).ravel()
         sample = self.deviation[rows]
-        return tuple(fit_tailed(sample[:, :, segment]) for segment in range(segments))
+        drawn = [fit_tailed(sample[:, :, segment]) for segment in range(segments)]
+        return tuple(
+            again.capped() if law.tail is None else again
+            for law, again in zip(self.laws, drawn, strict=True)
+        )
 
 
 def fit_local_work(program: Program, node: Nodes) -> LocalWork:
@@ -135,8 +132,17 @@ def fit_local_work(program: Program, node: Nodes) -> LocalWork:
         node=np.unique(node, return_inverse=True)[1].astype(np.intp),
         typical=typical,
         deviation=deviation,
-        laws=tuple(fit_tailed(deviation[:, :, each]) for each in range(deviation.shape[2])),
+        laws=laws_of(deviation),
         dependence=dependence_of(deviation, np.asarray(node), program.block.cycle_begins),
+    )
+
+
+def laws_of(deviation: Times) -> tuple[TailedLaw, ...]:
+    """Return the law of each segment; small ones have no tail, whose index would say nothing."""
+    width = np.ptp(deviation, axis=(0, 1))
+    laws = [fit_tailed(deviation[:, :, each]) for each in range(width.size)]
+    return tuple(
+        law if width[each] >= MINOR * width.max() else law.capped() for each, law in enumerate(laws)
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from typing import Literal
 
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
+from hindmost.executors import Executor, ThisProcess
 from hindmost.models.simulation.blocks import COMPLETE, NONE, POST, RECEIVE, EventBlock
 from hindmost.models.simulation.change import Change, blocking_latency, without_progress
 from hindmost.models.simulation.length import CycleCounts
@@ -120,6 +122,7 @@ def what_if(
     byte_share: float | None = None,
     replicas: int = REPLICAS,
     seed: int = 0,
+    executor: Executor | None = None,
 ) -> WhatIf:
     """Replay a solve with a change.
 
@@ -130,6 +133,8 @@ def what_if(
         then all of it is latency, and the interval has the case that it is all bytes.
     replicas, seed : int
         Of drawn noise. Replays with the same seed draw the same.
+    executor : Executor, optional
+        Walks through the solve for each reading and replica.
 
     Raises
     ------
@@ -140,11 +145,12 @@ def what_if(
     shares = (0.0, 1.0) if byte_share is None else (byte_share,)
     first = Reading(level="typical", byte_share=shares[0])
     others = [Reading(level=level, byte_share=share) for level, share in product(QUANTILE, shares)]  # type: ignore[arg-type]
-    recorded = walk(program, Change(), first)
-    changed = walk(program, change, first, seed=seed)
-    draws = [changed]
-    if change.detours is not None:
-        draws += [walk(program, change, first, seed=seed + each) for each in range(1, replicas)]
+    drawn = 1 if change.detours is None else replicas
+    asked = [(Change(), first, 0), *((change, first, seed + each) for each in range(drawn))]
+    asked += [(change, reading, seed) for reading in others if reading != first]
+    walks = (executor or ThisProcess()).map(partial(walk, program), *zip(*asked, strict=True))
+    recorded, *rest = walks
+    changed, draws, by_reading = rest[0], rest[:drawn], rest[drawn:]
     totals_s = np.array([each.total_s for each in draws])
     middle_s = float(totals_s.mean())
     # Cycles that count several times would draw their noise anew each time.
@@ -154,11 +160,9 @@ def what_if(
     shifts += [
         (each - 1.0) * changed.iterating_s for each in changed_program(program, change).doubt
     ]
-    for reading in others:
-        if reading != first:
-            other = walk(program, change, reading, seed=seed)
-            shift = other.total_s - changed.total_s
-            shifts += [shift, shift + between_shift(recorded, other)]
+    for other in by_reading:
+        shift = other.total_s - changed.total_s
+        shifts += [shift, shift + between_shift(recorded, other)]
     return WhatIf(
         recorded=recorded,
         changed=changed,
@@ -235,7 +239,7 @@ def refuse_network(program: Program) -> None:
         )
 
 
-def walk(program: Program, change: Change, reading: Reading, *, seed: int = 0) -> Walked:
+def walk(program: Program, change: Change, reading: Reading, seed: int = 0) -> Walked:
     """Walk through a solve with a change, and back along the longest path."""
     program = changed_program(program, change)
     if change.uninjected or (change.noise == 0.0 and program.injected is not None):
