@@ -20,9 +20,9 @@ from hindmost.errors import DataError
 from hindmost.models.laws.tailed import TailedLaw, fit_together
 from hindmost.models.simulation.blocks import OWN_TIME
 from hindmost.models.simulation.draws import Dependence
+from hindmost.models.simulation.injected import alike
 from hindmost.models.simulation.layout import Nodes
 from hindmost.models.simulation.program import Program
-from hindmost.models.simulation.rerun import alike
 
 Times = NDArray[np.float64]
 
