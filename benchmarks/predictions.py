@@ -193,7 +193,8 @@ def judge(tally: Tally, base: Sequence[Run], later: Sequence[Run], **change: obj
     measured = [run.solve_time_s for run in later]
     middle_s = float(np.median(measured))
     changes = changes_of(**change)  # type: ignore[arg-type]
-    machine = read_machine(base[0].path.parents[2] / MACHINE) if "restart" in change else None
+    probed = {"restart", "unknowns"} & change.keys()
+    machine = read_machine(base[0].path.parents[2] / MACHINE) if probed else None
     (found,) = predict_solves([Group(tuple(base))], changes, machine)
     predicted = found.prediction
     said_s = predicted.seconds if predicted.known else 0.5 * (predicted.low_s + predicted.high_s)
@@ -269,7 +270,8 @@ def kinds(folder: Path, problem: str, solver: str) -> Iterator[tuple[str, Predic
         partial(judge_ranks, alone=runs("alone"), base=base, machine=folder / MACHINE),
     )
     larger = runs("larger")
-    yield "d, unknowns", partial(judge, base=base, later=larger, speed=[f"x{1 / LARGER}"])
+    unknowns = int(larger[0].header.spec["unknowns"])
+    yield "d, unknowns", partial(judge, base=base, later=larger, unknowns=unknowns)
     yield "e, added", partial(judge, base=base, later=noise, noise=law)
     yield "e, removed", partial(judge, base=noise, later=base, noise=NOT_INJECTED)
 

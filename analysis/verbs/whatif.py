@@ -135,6 +135,9 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
         + ", ".join(f"{name} from {each.partner}" for name, each in RECIPES.items()),
     )
     parser.add_argument(
+        "--unknowns", type=int, metavar="N", help="size of the system (default: as recorded)"
+    )
+    parser.add_argument(
         "--iterations", type=int, metavar="N", help="iterations of the solve (default: as recorded)"
     )
     parser.add_argument(
@@ -202,6 +205,7 @@ def changes_from(arguments: argparse.Namespace, pipeline_depth: str | None = Non
         iterations=getattr(arguments, "iterations", None),
         restart=getattr(arguments, "restart", None),
         solver=getattr(arguments, "solver", None),
+        unknowns=getattr(arguments, "unknowns", None),
         progress=arguments.progress == "async",
     )
 

@@ -45,6 +45,8 @@ class SolveShape:
         Length of a cycle in iterations; 0 for solvers that do not restart.
     drain : bool array, shape (iteration,)
         Bodies that only drain a pipeline (epilogue).
+    unknowns : int
+        Of the system; 0 if not known.
     vector_bytes : float
         Of a vector on a rank; 0 if not known.
     preconditioner : float
@@ -57,6 +59,7 @@ class SolveShape:
     iterations: int
     restart: int
     drain: NDArray[np.bool_]
+    unknowns: int = 0
     vector_bytes: float = 0.0
     preconditioner: float = 0.0
     memory: MemoryLevels | None = None
