@@ -12,7 +12,7 @@ from hindmost.analysis.history.mail_record import MailRecord
 from hindmost.analysis.history.merging import KeptSeries, merge, moved, same_past
 from hindmost.analysis.readers.history import FailedRun, History, NightlySeries, SeriesName
 from hindmost.errors import UsageError
-from hindmost.models.changepoint import Detection, Event
+from hindmost.models.changepoint import Detection
 from hindmost.models.changepoint.revisions import compare_with_reported
 
 FAILURES_KEPT_DAYS = 60.0
@@ -130,7 +130,7 @@ class Following:
     remarks : tuple of str
         On series whose past differs from the state.
     kept : dict
-        Filled by `judge`.
+        Filled as series are judged, see `follow_series`.
     """
 
     before: HistoryState
@@ -140,43 +140,6 @@ class Following:
     only_between: str | None
     remarks: tuple[str, ...]
     kept: dict[SeriesName, KeptSeries]
-
-    def judge(self, series: NightlySeries) -> tuple[Detection, tuple[Event, ...]]:
-        """Compare a series with what was reported, as `hindmost.models.changepoint.Watch` does.
-
-        New nights are added one at a time, so that the log says which of them made a difference.
-
-        Returns
-        -------
-        Detection
-            Of all nights.
-        tuple of Event
-            The whole log.
-
-        Raises
-        ------
-        DataError
-            The series is invalid.
-        """
-        size = series.times.size
-        kept = self.before.series.get(series.name)
-        if kept is None or not same_past(kept.series, series):
-            kept = None if kept is None else moved(kept, series)
-            ends = [size]
-        else:
-            ends = list(range(kept.series.times.size + 1, size + 1))[-ONE_BY_ONE:]
-        verdicts, log = (kept.verdicts, kept.log) if kept else ((), ())
-        detection = None
-        for end in ends:
-            detection = self.detect(series, end)
-            now, events = compare_with_reported(verdicts, detection)
-            verdicts, log = tuple(now), log + tuple(events)
-        self.kept[series.name] = KeptSeries(series=series, verdicts=verdicts, log=log)
-        return detection or self.detect(series, size), log
-
-    def detect(self, series: NightlySeries, end: int) -> Detection:
-        """Do one pass over the first observations of a series."""
-        return detect_in(series, self.method, self.settings, self.only_between, end)
 
     def state(self) -> HistoryState:
         """Return the next state; a series that could not be judged is unchanged."""
@@ -197,6 +160,53 @@ class Following:
             ),
             mailed=self.before.mailed,
         )
+
+
+def follow_series(
+    series: NightlySeries,
+    kept: KeptSeries | None,
+    method: str,
+    settings: Mapping[str, Any],
+    only_between: str | None,
+) -> tuple[Detection, KeptSeries]:
+    """Compare a series with what was reported, as `hindmost.models.changepoint.Watch` does.
+
+    New nights are added one at a time, so that the log says which of them made a difference.
+
+    Parameters
+    ----------
+    series : NightlySeries
+    kept : KeptSeries or None
+        What the state has of it.
+    method, settings, only_between
+        See `detect_in`.
+
+    Returns
+    -------
+    Detection
+        Of all nights.
+    KeptSeries
+        For the next state, with the whole log.
+
+    Raises
+    ------
+    DataError
+        The series is invalid.
+    """
+    size = series.times.size
+    if kept is None or not same_past(kept.series, series):
+        kept = None if kept is None else moved(kept, series)
+        ends = [size]
+    else:
+        ends = list(range(kept.series.times.size + 1, size + 1))[-ONE_BY_ONE:]
+    verdicts, log = (kept.verdicts, kept.log) if kept else ((), ())
+    detection = None
+    for end in ends:
+        detection = detect_in(series, method, settings, only_between, end)
+        now, events = compare_with_reported(verdicts, detection)
+        verdicts, log = tuple(now), log + tuple(events)
+    detection = detection or detect_in(series, method, settings, only_between, size)
+    return detection, KeptSeries(series=series, verdicts=verdicts, log=log)
 
 
 def method_words(method: str, settings: Mapping[str, Any], only_between: str | None) -> str:

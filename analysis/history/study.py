@@ -7,20 +7,24 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from hindmost.analysis.history.acknowledgements import Acknowledgement, about
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_labels
 from hindmost.analysis.history.detecting import detect_in
 from hindmost.analysis.history.judged_series import JudgedSeries
+from hindmost.analysis.history.merging import KeptSeries
 from hindmost.analysis.history.name_patterns import fits
 from hindmost.analysis.history.ratio_series import with_ratios
-from hindmost.analysis.history.state import HistoryState
+from hindmost.analysis.history.state import HistoryState, follow_series
 from hindmost.analysis.readers.history import History, NightlySeries, SeriesName
 from hindmost.analysis.readers.remarks import first_few
 from hindmost.errors import DataError, UsageError
-from hindmost.models.changepoint import Detection, Event, least_change
+from hindmost.executors import Executor
+from hindmost.models.changepoint import Detection, least_change
 from hindmost.models.changepoint.verdicts import (
     FAIL,
     PASS,
@@ -240,6 +244,7 @@ def judge_history(
     state: HistoryState | None = None,
     acknowledged: Sequence[Acknowledgement] = (),
     ratios: Sequence[tuple[str, str]] = (),
+    executor: Executor | None = None,
     **settings: Any,
 ) -> HistoryStudy:
     """Find the changes in every series of a history.
@@ -259,6 +264,8 @@ def judge_history(
     acknowledged : sequence of Acknowledgement
     ratios : sequence of (str, str)
         Cases, machines or timers whose ratios are judged too: see `ratio_series.with_ratios`.
+    executor : Executor, optional
+        Judges the series; None: threads of this process.
     **settings
         Of the method, as ``alpha``.
 
@@ -286,22 +293,23 @@ def judge_history(
             "commits to the data, or leave the option out."
         )
 
-    def judge(series: NightlySeries) -> tuple[Detection | str, tuple[Event, ...]]:
-        try:
-            if following is not None:
-                return following.judge(series)
-            return detect_in(series, method, settings, only_between), ()
-        except UsageError:
-            raise
-        except DataError as error:
-            return str(error), ()
-
+    judge = partial(
+        judge_series,
+        follows=following is not None,
+        method=method,
+        settings=settings,
+        only_between=only_between,
+    )
+    known = {} if state is None else state.series
+    given = [(series, known.get(series.name)) for series in history.series]
     # Compiled loops release the lock. The first series runs alone, as it may compile them.
-    results = [judge(history.series[0])]
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads:
-        results += threads.map(judge, history.series[1:])
+    results = [judge(*given[0])]
+    with nullcontext(executor) if executor else threads() as chosen:
+        results += chosen.map(judge, *zip(*given[1:], strict=True)) if given[1:] else []
     judged, refused = [], {}
-    for series, (detection, log) in zip(history.series, results, strict=True):
+    for series, (detection, kept) in zip(history.series, results, strict=True):
+        if following is not None and kept is not None:
+            following.kept[series.name] = kept
         if isinstance(detection, str):
             refused[series.name] = detection
             continue
@@ -309,7 +317,7 @@ def judge_history(
             JudgedSeries(
                 series=series,
                 detection=detection,
-                log=log,
+                log=() if kept is None else kept.log,
                 known=about(acknowledged, series.name),
                 labels=date_labels(series.times),
             )
@@ -325,6 +333,39 @@ def judge_history(
         state=None if following is None else following.state(),
         remarks=() if following is None else following.remarks,
     )
+
+
+def judge_series(
+    series: NightlySeries,
+    kept: KeptSeries | None,
+    *,
+    follows: bool,
+    method: str,
+    settings: Mapping[str, Any],
+    only_between: str | None,
+) -> tuple[Detection | str, KeptSeries | None]:
+    """Judge a series; with a state, compare it with what that has of it.
+
+    Returns
+    -------
+    Detection or str
+        Or why the series cannot be judged.
+    KeptSeries or None
+        For the next state.
+    """
+    try:
+        if follows:
+            return follow_series(series, kept, method, settings, only_between)
+        return detect_in(series, method, settings, only_between), None
+    except UsageError:
+        raise
+    except DataError as error:
+        return str(error), None
+
+
+def threads() -> ThreadPoolExecutor:
+    """Return a thread for each core that this process may use."""
+    return ThreadPoolExecutor(len(os.sched_getaffinity(0)))
 
 
 def select_series(

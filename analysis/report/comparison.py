@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hindmost.analysis.fits.study import FittedGroup
-from hindmost.analysis.report.conclusion import Certainty, Conclusion, Link
+from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.runs.configuration import OF_THE_SOLVER, OWN_SOLVER, STRUCTURE, configuration
 from hindmost.analysis.runs.figures.compare_runs import apart
 from hindmost.analysis.runs.finding import OF_COMPARISON

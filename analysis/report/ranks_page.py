@@ -19,8 +19,10 @@ from hindmost.analysis.ranks.tables import (
     straggler_wait_time,
 )
 from hindmost.analysis.ranks.timelines import timelines_of
+from hindmost.analysis.report.rank_conclusions import ranks_overview
 from hindmost.analysis.report.run_figures import figure_named
-from hindmost.analysis.runs.finding import OF_RANKS, caution_parts
+from hindmost.analysis.runs.finding import OF_RANKS, Finding, caution_parts
+from hindmost.analysis.runs.first_screen import data_parts
 from hindmost.analysis.show.chart import Chart
 from hindmost.analysis.show.html_charts import Opens, choice_chart, live_chart
 from hindmost.analysis.show.page import Heading, Html, Page, Paragraph, Part, Subheading, Widget
@@ -51,9 +53,12 @@ def ranks_page(looked: Sequence[tuple[RankReport, Run | None]]) -> Page:
     """
     numbers = count(1)
     parts: list[Part] = []
+    found: list[tuple[RankReport, str]] = []
     for report, run in looked:
         opens = None if run is None or report.numbers.size < 2 else openings(report, next(numbers))
-        parts.append(Heading(report.title))
+        anchor = f"ranks-{len(found)}"
+        parts.append(Heading(report.title, anchor=anchor, short=Path(report.file).name))
+        found.append((report, anchor))
         if report.numbers.size < 2:
             parts.append(Paragraph(ONE_RANK))
         parts += rank_parts(report, run, opens, numbers)
@@ -61,8 +66,14 @@ def ranks_page(looked: Sequence[tuple[RankReport, Run | None]]) -> Page:
         title="Stragglers and outliers among ranks",
         subtitle=", ".join(Path(report.file).name for report, _ in looked[:MOST_FILES])
         + (f" and {len(looked) - MOST_FILES} more" if len(looked) > MOST_FILES else ""),
-        parts=parts,
+        parts=[ranks_overview(found), *parts, *data_parts(findings_on(looked))],
+        headed=True,
     )
+
+
+def findings_on(looked: Sequence[tuple[RankReport, Run | None]]) -> list[Finding]:
+    """Return the findings on all files."""
+    return [each for report, _ in looked for each in report.findings]
 
 
 def rank_parts(

@@ -19,7 +19,6 @@ from hindmost.analysis.fits.tables import (
 from hindmost.analysis.ranks.study import report_run
 from hindmost.analysis.report.adaptive_page import adaptive_parts
 from hindmost.analysis.report.comparison import comparable, solvers_table
-from hindmost.analysis.report.first_screen import data_parts
 from hindmost.analysis.report.ranks_page import openings, rank_parts
 from hindmost.analysis.report.remedies import remedies_of
 from hindmost.analysis.report.run_conclusions import LookedAt
@@ -34,6 +33,7 @@ from hindmost.analysis.runs.efficiency.scaling import efficiencies_over_ranks
 from hindmost.analysis.runs.figures.compare_runs import COMPARISON_FIGURES, apart
 from hindmost.analysis.runs.figures.run_figure import FigureChoice, RunFigure
 from hindmost.analysis.runs.finding import OF_COMPARISON, OF_MODELS, Topic, caution_parts
+from hindmost.analysis.runs.first_screen import data_parts
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import of_how_many
 from hindmost.analysis.runs.summary import mpi_name, runs_table, summarise_run, when
@@ -110,6 +110,7 @@ def report_page(
             *cycles,
             *data_parts(findings),
         ],
+        headed=bool(overview),
     )
 
 
@@ -172,7 +173,12 @@ def section(
         Of the section.
     """
     parts: list[Part] = [
-        Heading(fitted.group.title, anchor=anchor),
+        Heading(
+            fitted.group.title,
+            anchor=anchor,
+            short=name or "The run",
+            facets=facets_of(fitted, name),
+        ),
         models_table(fitted, explained=True),
         *caution_parts(fitted.findings, OF_MODELS),
         *map(Paragraph, (*contradictions(fitted), *refusals(fitted), *assumption_lines(fitted))),
@@ -207,6 +213,17 @@ def section(
         of=name,
     )
     return looked, parts
+
+
+def facets_of(fitted: FittedGroup, name: str) -> dict[str, str]:
+    """Return what the section on a configuration can be filtered by."""
+    header = fitted.median_run.run.header
+    return {
+        "run": name,
+        "workload": header.workload,
+        "solver": header.solver,
+        "ranks": str(header.ranks),
+    }
 
 
 def of_columns(opens: Opens, run: Run) -> Opens:

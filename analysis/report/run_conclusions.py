@@ -12,22 +12,19 @@ from numpy.typing import NDArray
 from hindmost.analysis.fits.study import FittedGroup
 from hindmost.analysis.ranks.study import RankReport
 from hindmost.analysis.report.comparison import DECIDED, verdict
-from hindmost.analysis.report.conclusion import Certainty, Conclusion, Link
+from hindmost.analysis.report.rank_conclusions import host_of, straggler
 from hindmost.analysis.report.remedies import Remedies
 from hindmost.analysis.report.time_balance import TimeBalance, metric_of
+from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.runs.configuration import injected_noise
 from hindmost.analysis.runs.finding import OF_COMPARISON, OF_MODELS, Topic
 from hindmost.analysis.runs.summary import when
 from hindmost.harness.runfile.bodies import INJECTED
 from hindmost.harness.runfile.reader import Run
-from hindmost.models.ranks.extrema import tells_alone
-from hindmost.models.ranks.lateness import Lateness
 from hindmost.text import counted, percent, seconds
 
 MOSTLY = 0.9
 """Share of the iterations from which on a rank is last in nearly all."""
-BY_CHANCE = 0.01
-"""Probability from which on a rank may be last this often by chance."""
 CONSPICUOUS = 2.0
 """Work of one iteration over the median iteration, from which on it is named."""
 PIPELINING = "Pipelining"
@@ -166,11 +163,6 @@ def why_most(looked: LookedAt) -> str:
     return f"{said} It is slower only at times, as noise on its core would make it."
 
 
-def host_of(ranks: RankReport, place: int) -> str:
-    """Name the host of a rank, where there are several."""
-    return f" on {ranks.hosts[place]}" if len(set(ranks.hosts)) > 1 else ""
-
-
 def injected(looked: LookedAt) -> Iterator[Conclusion]:
     """Yield what noise cost that was injected."""
     cost_s = looked.balance.parts_s.get("injected noise", 0.0)
@@ -199,7 +191,7 @@ def noise(looked: LookedAt) -> Iterator[Conclusion]:
                 "Waiting in turn",
                 turn_s,
                 "Different ranks are the slowest in different iterations, through noise or work "
-                f"that varies. {straggler(looked)}",
+                f"that varies. {straggler(looked.ranks)}",
                 f"At most {seconds(turn_s)} would be saved if no rank varied.",
                 links,
             )
@@ -211,7 +203,7 @@ def noise(looked: LookedAt) -> Iterator[Conclusion]:
         "Noise",
         quiet.saved_s,
         f"Some iterations take longer than is typical of them.{also} {slowest_iterations(looked)} "
-        f"{straggler(looked)}",
+        f"{straggler(looked.ranks)}",
         f"With the typical time in every iteration the replay takes {quiet.words}.",
         links,
         certainty=Certainty.PREDICTED if quiet.sure else Certainty.OPEN,
@@ -236,31 +228,6 @@ def slowest_iterations(looked: LookedAt) -> str:
         f"the median iteration (iteration {late.longest_body[rank]}, rank "
         f"{looked.ranks.numbers[rank]})."
     )
-
-
-def straggler(looked: LookedAt) -> str:
-    """Say which rank the others wait for most, or that none stands out."""
-    ranks, late = looked.ranks, looked.ranks.lateness
-    if late is None or ranks.numbers.size < 2:
-        return ""
-    if ranks.withheld:
-        return ranks.withheld
-    whole = float(late.charged_s.sum())
-    rank = int(late.charged_s.argmax())
-    if not stands_out(late, rank) or whole <= 0.0:
-        return "No single rank stands out."
-    why = ""
-    if late.transfer_charged_s[rank] > 0.5 * late.charged_s[rank]:
-        why = ", mostly by slow messages"
-    return (
-        f"Rank {ranks.numbers[rank]}{host_of(ranks, rank)} causes "
-        f"{percent(float(late.charged_s[rank]) / whole, 0)} of the waiting for slower ranks{why}."
-    )
-
-
-def stands_out(late: Lateness, rank: int) -> bool:
-    """Tell whether a rank makes a difference, more often than by chance."""
-    return bool(tells_alone(late)[rank]) and late.chance <= BY_CHANCE
 
 
 def network(looked: LookedAt) -> Iterator[Conclusion]:

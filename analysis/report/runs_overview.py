@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 from hindmost.analysis.fits.study import FittedGroup
 from hindmost.analysis.report.comparison import solver_conclusions
-from hindmost.analysis.report.conclusion import worth_saying
-from hindmost.analysis.report.first_screen import (
+from hindmost.analysis.report.run_conclusions import PIPELINING, LookedAt, conclusions_on
+from hindmost.analysis.report.time_balance import PARTS
+from hindmost.analysis.runs.conclusion import worth_saying
+from hindmost.analysis.runs.finding import Finding
+from hindmost.analysis.runs.first_screen import (
     capital,
     headline_of,
     judge_data,
     statements_of,
 )
-from hindmost.analysis.report.run_conclusions import PIPELINING, LookedAt, conclusions_on
-from hindmost.analysis.report.time_balance import PARTS
-from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.show.overview import Bar, Overview, overview_widget
 from hindmost.analysis.show.page import Part
 from hindmost.text import counted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from hindmost.analysis.scaling.foretelling import Predictions, Source, predict_a
 from hindmost.analysis.scaling.kernel import KernelScaling
 from hindmost.analysis.scaling.target import TargetScale, choose_target
 from hindmost.errors import DataError
+from hindmost.executors import Executor, ThisProcess
 from hindmost.models.pmnf.observations import LEAST_POINTS
 from hindmost.models.pmnf.segments.advice import beyond, listed
 from hindmost.text import quantity
@@ -210,7 +212,11 @@ class ScalingStudy:
 
 
 def study_scaling(
-    experiment: Experiment, options: ScalingOptions | None = None, *, at: str | None = None
+    experiment: Experiment,
+    options: ScalingOptions | None = None,
+    *,
+    at: str | None = None,
+    executor: Executor | None = None,
 ) -> ScalingStudy:
     """Model every series of an experiment.
 
@@ -220,6 +226,8 @@ def study_scaling(
     options : ScalingOptions, optional
     at : str, optional
         The target scale, as `choose_target` reads it.
+    executor : Executor, optional
+        Models kernels, those of one metric and the same points together.
 
     Raises
     ------
@@ -242,7 +250,8 @@ def study_scaling(
     for metric in dict.fromkeys(series.metric for series in enough):
         series = [each for each in enough if each.metric == metric]
         groups = group_series(series, complete=options.method == "paper")
-        batches = tuple(fit_batch(each, experiment.parameters, options) for each in groups)
+        fit = partial(fit_batch, parameters=experiment.parameters, options=options)
+        batches = tuple((executor or ThisProcess()).map(fit, groups))
         metrics.append(_by_metric(metric, series[0].unit, batches, target))
     return ScalingStudy(
         experiment=experiment,

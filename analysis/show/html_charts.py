@@ -312,6 +312,7 @@ def figure(
         f"<figcaption>{escape(caption)}</figcaption>"
         f'<script type="application/json">{embedded(data)}</script></figure>',
         anchor=f"chart-{number}",
+        heading=heading,
         scripts=SCRIPTS,
     )
 

@@ -7,6 +7,15 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from hindmost.analysis.show.html_frame import (
+    DARK,
+    FIRST_SCRIPTS,
+    LAST_SCRIPTS,
+    rail_html,
+    sections_html,
+    themed,
+    widgets_in,
+)
 from hindmost.analysis.show.page import (
     Caution,
     Folded,
@@ -32,19 +41,19 @@ STYLE = Path(__file__).with_name("page.css")
 def page_html(page: Page) -> str:
     """Return the HTML of a page.
 
-    It may load nothing from anywhere and run no script but the one that its parts ask for, which
-    is named by its hash: whatever else finds its way into the page stays dead. A page that is
+    It may load nothing from anywhere and run no script but that of its frame and parts, which is
+    named by its hash: whatever else finds its way into the page stays dead. A page that is
     ``served`` may ask its own server.
     """
     title = escape(page.title)
-    body = "\n".join(part_html(part) for part in page.parts)
-    script, policy = "", ""
-    widgets = [widget for part in page.parts for widget in widgets_of(part)]
-    if scripts := dict.fromkeys(path for each in widgets for path in each.scripts):
-        code = live_script(scripts)
-        digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
-        script, policy = f"<script>{code}</script>", f"; script-src 'sha256-{digest}'"
-        policy += "; connect-src 'self'" if page.served else ""
+    kind = 'p class="eyebrow"' if page.headed else "h1"
+    widgets = [widget for part in page.parts for widget in widgets_in(part)]
+    asked = (path for each in widgets for path in each.scripts)
+    code = live_script(dict.fromkeys([*FIRST_SCRIPTS, *asked, *LAST_SCRIPTS]))
+    digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
+    policy = f"; script-src 'sha256-{digest}'"
+    policy += "; connect-src 'self'" if page.served else ""
+    style = themed(f"{colours()}{STYLE.read_text(encoding='utf-8')}{styles(widgets)}")
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -54,13 +63,17 @@ def page_html(page: Page) -> str:
  content="default-src 'none'; img-src data:; style-src 'unsafe-inline'{policy}">
 <title>{title}</title>
 <style>
-{colours()}{STYLE.read_text(encoding="utf-8")}{styles(widgets)}</style>
+{style}</style>
 </head>
 <body>
-<h1>{title}</h1>
+<a class="skip" href="#main">Skip the contents</a>
+{rail_html(page)}
+<main id="main">
+<{kind}>{title}</{kind[:2].strip()}>
 <p class="quiet">{escape(page.subtitle)}</p>
-{body}
-{script}
+{sections_html(page, part_html)}
+</main>
+<script>{code}</script>
 </body>
 </html>
 """
@@ -72,17 +85,6 @@ def live_script(paths: Iterable[Path]) -> str:
     return f'"use strict";\n(() => {{\n{code}}})();\n'
 
 
-def widgets_of(part: Part) -> Sequence[Widget]:
-    """Return the widgets that a part is or contains."""
-    match part:
-        case Widget():
-            return [part]
-        case SideBySide(parts):
-            return parts
-        case _:
-            return []
-
-
 def styles(widgets: Iterable[Widget]) -> str:
     """Return the style sheets that widgets ask for."""
     paths = dict.fromkeys(path for each in widgets for path in each.styles)
@@ -92,9 +94,8 @@ def styles(widgets: Iterable[Widget]) -> str:
 def part_html(part: Part) -> str:
     """Return the HTML of a part of a page."""
     match part:
-        case Heading(text, anchor):
-            place = f' id="{escape(anchor)}"' if anchor else ""
-            return f"<h2{place}>{escape(text)}</h2>"
+        case Heading(text):
+            return f"<h2>{escape(text)}</h2>"
         case Subheading(text):
             return f'<h3 class="part">{escape(text)}</h3>'
         case Paragraph(text, quiet):
@@ -180,7 +181,7 @@ def colours() -> str:
     dark = variables(DARK_LINES, DARK_FILLS)
     return (
         f":root {{ color-scheme: light dark; {variables(LINES, FILLS)} }}\n"
-        f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
+        f"{DARK} {{ :root {{ {dark} }} }}\n"
     )
 
 

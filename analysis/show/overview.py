@@ -131,10 +131,12 @@ def overview_widget(overview: Overview) -> Widget:
     """Return the first screen as a part of a page."""
     ran = "".join(f"<p>{escape(each)}</p>" for each in overview.ran)
     return Widget(
+        anchor="overview",
+        begins="Overview",
         html='<section id="overview" class="overview" aria-label="Overview">'
         f'<h1 class="headline">{escape(overview.headline)}</h1>'
         f'<div class="ran">{ran}</div>{judgement_html(overview.data)}'
-        f"{bars_html(overview)}{statements_html(overview)}</section>"
+        f"{bars_html(overview)}{statements_html(overview)}</section>",
     )
 
 
@@ -170,18 +172,26 @@ def bar_html(bar: Bar, parts: tuple[str, ...], longest_s: float) -> str:
     name = escape(bar.name)
     if bar.anchor:
         name = f'<a href="#{escape(bar.anchor)}">{name}</a>'
-    head = f'<div class="bar-name">{name} <span class="quiet">{seconds(bar.whole_s)}</span></div>'
+    head = (
+        f'<div class="time-bar"{whose(bar.name)}><div class="bar-name">{name} '
+        f'<span class="quiet">{seconds(bar.whole_s)}</span></div>'
+    )
     if not bar.shares:
-        return f'<div class="bar">{head}<p class="quiet">{escape(bar.instead)}</p></div>'
+        return f'{head}<p class="quiet">{escape(bar.instead)}</p></div>'
     described = ", ".join(f"{part} {percent(share)}" for part, share in bar.shares.items())
     segments = "".join(
         segment_html(part, parts.index(part), share) for part, share in bar.shares.items()
     )
     width = 100.0 * bar.whole_s / longest_s if longest_s > 0.0 else 100.0
     return (
-        f'<div class="bar">{head}<div class="stack" role="img" aria-label="{escape(described)}" '
+        f'{head}<div class="stack" role="img" aria-label="{escape(described)}" '
         f'style="width: {max(width, 8.0):.1f}%">{segments}</div></div>'
     )
+
+
+def whose(name: str) -> str:
+    """Return the attribute by which what is left out takes its bars and statements along."""
+    return f' data-of="{escape(name)}"' if name else ""
 
 
 def segment_html(part: str, number: int, share: float) -> str:
@@ -227,7 +237,7 @@ def statement_html(each: Statement) -> str:
     links = " ".join(f'<a href="#{escape(at)}">{escape(text)}</a>' for at, text in each.links)
     kind = "sure" if each.sure else "unsure"
     return (
-        f'<li>{size}</div><div class="said"><h3>{escape(each.title)}{of}</h3>'
+        f'<li{whose(each.of)}>{size}</div><div class="said"><h3>{escape(each.title)}{of}</h3>'
         f"<p>{escape(each.text)}{remedy}</p>"
         f'<p class="why"><span class="certainty {kind}">{escape(each.certainty)}</span> '
         f'<span class="quiet">{escape(each.basis)}</span> {links}</p></div></li>'

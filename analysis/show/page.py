@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from hindmost.analysis.show.table import Table
@@ -29,21 +29,40 @@ class Widget:
         Its id on the page, if it has one.
     name : str
         By which other parts refer to it; may be empty.
+    heading : str
+        By which contents list it; may be empty.
+    begins : str
+        What the section is called that it begins, as its HTML is one; may be empty.
     """
 
     html: str = ""
     anchor: str = ""
     name: str = ""
+    heading: str = ""
+    begins: str = ""
     scripts: tuple[Path, ...] = ()
     styles: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading that begins a section; an anchor is for links to it."""
+    """A heading that begins a section.
+
+    Attributes
+    ----------
+    text : str
+    anchor : str
+        The id of the section; by default its number.
+    short : str
+        What it is called in the contents; by default the text.
+    facets : mapping of str to str
+        What the section can be filtered by.
+    """
 
     text: str
     anchor: str = ""
+    short: str = ""
+    facets: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +126,15 @@ class Page:
     parts : sequence of Part
     served : bool
         Whether a server sends it, which its scripts may ask for more.
+    headed : bool
+        Whether its first part has the main heading, so that the title is a line above it.
     """
 
     title: str
     subtitle: str
     parts: Sequence[Part]
     served: bool = False
+    headed: bool = False
 
 
 class Html(str):

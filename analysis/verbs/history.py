@@ -136,6 +136,7 @@ def study_of(arguments: argparse.Namespace) -> HistoryStudy:
         state=state,
         acknowledged=known,
         ratios=[tuple(pair) for pair in arguments.ratio or ()],
+        executor=arguments.executor,
         **settings,
     )
     return select_series(study, **wanted) if whole else study

@@ -24,15 +24,17 @@ from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.show.csv_file import write_csv
 from hindmost.analysis.show.figure_style import FORMATS, WIDTHS_INCHES, new_figure, save
 from hindmost.analysis.show.matplotlib_charts import draw
+from hindmost.analysis.whatif.noise_sweep import NOISE_SWEEP
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.reader import Run
 from hindmost.output import warn, write_lines, write_text
 
+OF_SEVERAL = (*COMPARISON_FIGURES, *NOISE_SWEEP)
 OF_ONE_RUN = (*RUN_FIGURES, *ADAPTIVE_FIGURES)
-NAMES = [figure.name for figure in (*OF_ONE_RUN, *COMPARISON_FIGURES)]
+NAMES = [figure.name for figure in (*OF_ONE_RUN, *OF_SEVERAL)]
 FIGURES = "\n".join(
     f"  {figure.name:19}{figure.summary}{' *' if figure.default else ''}"
-    for figure in (*OF_ONE_RUN, *COMPARISON_FIGURES)
+    for figure in (*OF_ONE_RUN, *OF_SEVERAL)
 )
 DESCRIPTION = f"""\
 Draw figures of each run, and figures that compare all runs.
@@ -189,7 +191,7 @@ def contents(
                 if content is not None:
                     target = run.path.with_name(f"{stem}-{figure.name}")
                     yield target, figure.height_inches(run.header.ranks, width), content
-    for comparison in COMPARISON_FIGURES:
+    for comparison in OF_SEVERAL:
         if comparison.name in names or (comparison.default and not names and len(runs) > 1):
             content = made(partial(comparison.make, runs), asked=bool(names))
             if content is not None:

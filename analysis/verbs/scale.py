@@ -170,7 +170,7 @@ def perform(arguments: argparse.Namespace) -> int:
         noise=arguments.noise,
         terms=arguments.terms,
     )
-    study = study_scaling(experiment, options, at=arguments.at)
+    study = study_scaling(experiment, options, at=arguments.at, executor=arguments.executor)
     expectations = [read_expectation(text, study) for text in arguments.expect]
     for warning in study.warnings:
         warn(warning)

@@ -115,3 +115,4 @@ function ask() {
 for (const id of ["period", "metric"]) byId(id)?.addEventListener("change", ask);
 window.addEventListener("resize", later);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", later);
+window.addEventListener("appearance", later);

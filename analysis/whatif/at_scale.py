@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from hindmost.analysis.whatif.targets import (
     work_model,
 )
 from hindmost.errors import DataError
+from hindmost.executors import Executor, ThisProcess
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.simulation.local_work import FEW_RANKS, LocalWork, fit_local_work
@@ -132,8 +134,8 @@ class AtScale:
         why = f"{percent(result.beyond)} of the simulated time is noise beyond the longest recorded"
         if not np.isfinite(result.high_s):
             why = (
-                f"The recorded noise has no mean (tail index {self.work.tail_index:.2g}; a mean "
-                "needs less than 1), so its rarest detours decide"
+                f"The tail fitted to the noise has no mean (index {self.work.tail_index:.2g}; a "
+                "mean needs less than 1), so its rarest detours decide"
             )
         return (
             f"{why}. If no detour exceeds the longest recorded one: "
@@ -241,6 +243,7 @@ def scale_runs(
     scale: Scale,
     changes: Sequence[Named],
     network: NetworkBasis,
+    executor: Executor | None = None,
 ) -> list[list[AtScale]]:
     """Simulate the runs on most ranks on other numbers of ranks.
 
@@ -250,6 +253,8 @@ def scale_runs(
         That differ in size and ranks only, those on most ranks last.
     works : sequence of LocalWork
         Of the same runs.
+    executor : Executor, optional
+        Simulates each number of ranks.
 
     Returns
     -------
@@ -264,16 +269,17 @@ def scale_runs(
     for number, (run, work) in enumerate(base):
         basis = Basis(work=model.basis, network=network.basis, halos=grid_of(work, scale)[1])
         here = []
-        for target in targets_of(run, work, model, scale):
-            results = prospects(
-                work,
-                target,
-                [each.change for each in changes],
-                network.network,
-                halo_bytes=halo_bytes(run),
-                replicas=replicas,
-                seed=number,
-            )
+        simulated = partial(
+            prospects,
+            work,
+            changes=[each.change for each in changes],
+            network=network.network,
+            halo_bytes=halo_bytes(run),
+            replicas=replicas,
+            seed=number,
+        )
+        targets = targets_of(run, work, model, scale)
+        for results in (executor or ThisProcess()).map(simulated, targets):
             here += [
                 AtScale(run=run, named=named, result=result, work=work, basis=basis)
                 for named, result in zip(changes, results, strict=True)
@@ -283,11 +289,15 @@ def scale_runs(
 
 
 def scaled(
-    runs: Sequence[Run], scale: Scale, changes: Sequence[Named], machine: Machine | None
+    runs: Sequence[Run],
+    scale: Scale,
+    changes: Sequence[Named],
+    machine: Machine | None,
+    executor: Executor | None = None,
 ) -> list[list[AtScale]]:
     """Fit and simulate; see `scale_runs`."""
     works = [fitted_work(run) for run in runs]
-    return scale_runs(runs, works, scale, changes, network_of(machine, [works[-1]]))
+    return scale_runs(runs, works, scale, changes, network_of(machine, [works[-1]]), executor)
 
 
 def scale_table(found: Sequence[AtScale]) -> Table:

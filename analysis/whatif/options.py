@@ -57,7 +57,8 @@ class Named:
 def in_words(change: tuple[str, str]) -> str:
     """Return the name and value of a change for a sentence."""
     name, value = change
-    return counted(int(value), "iteration") if name == "iterations" else f"{name} {value}"
+    plural = name.removesuffix("s")
+    return counted(int(value), plural) if name in ("iterations", "unknowns") else f"{name} {value}"
 
 
 def changes_of(
@@ -72,6 +73,7 @@ def changes_of(
     iterations: int | None = None,
     restart: int | None = None,
     solver: str | None = None,
+    unknowns: int | None = None,
 ) -> list[Named]:
     """Return all combinations of the values of a command line.
 
@@ -99,6 +101,7 @@ def changes_of(
         words += [("pipeline depth", depth)] if depth else []
         words += [] if progress else [("progress", "none")]
         words += [] if solver is None else [("solver", solver)]
+        words += [] if unknowns is None else [("unknowns", f"{unknowns}")]
         words += [] if iterations is None else [("iterations", f"{iterations}")]
         words += [] if restart is None else [("restart", f"{restart}")]
         change = Change(
@@ -114,6 +117,7 @@ def changes_of(
             progress=progress,
             uninjected=uninjected,
             solver=solver,
+            unknowns=unknowns,
             iterations=iterations,
             restart=restart,
         )

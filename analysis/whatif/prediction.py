@@ -198,11 +198,17 @@ def predict_solves(
                     replays=replays,
                     places=places,
                     why_not=why_not,
-                    beside=tuple(beside(times, change)),
+                    beside=tuple(beside(times, change, unknowns_of(group))),
                     findings=findings,
                 )
             )
     return predicted
+
+
+def unknowns_of(group: Group) -> int:
+    """Return the size of the system; 0 if not known."""
+    found = group.runs[0].header.spec.get("unknowns")
+    return found if isinstance(found, int) else 0
 
 
 def replays_of(

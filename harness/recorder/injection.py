@@ -30,6 +30,8 @@ from hindmost.harness.recorder.noise_trace import NoiseTrace, read_trace
 from hindmost.text import SECONDS, choose, percent
 
 OPTION = "--inject"
+NOTHING = "none"
+"""In place of a law: no noise."""
 LONGEST_NS = 3_600_000_000_000
 """Of a detour or a period: an hour."""
 MOST_RANK = 100_000_000

@@ -145,7 +145,7 @@ def settings_text(arguments: argparse.Namespace, status: Path | None) -> str:
         most=arguments.most,
         iterate_at=arguments.iterate_at,
         memory=arguments.memory,
-        inject=arguments.inject,
+        inject="" if arguments.inject == "none" else arguments.inject,
         seed=arguments.seed,
     )
     return request.text(status, None if mine.rank else origins("", mine.size, Path.cwd()))

@@ -13,7 +13,7 @@ from hindmost.harness.krylov.solvers.generic import OTHERS
 from hindmost.harness.recorder.attach import ACTIVITIES
 from hindmost.harness.recorder.counters import CounterUse
 from hindmost.harness.recorder.injection import EXAMPLES as EXAMPLE_LAWS
-from hindmost.harness.recorder.injection import OPTION, read_law
+from hindmost.harness.recorder.injection import NOTHING, OPTION, read_law
 from hindmost.harness.verbs.campaign import (
     add_order_arguments,
     add_record_arguments,
@@ -140,9 +140,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         OPTION,
+        default=NOTHING,
         metavar="LAW",
-        help="inject noise into every recorded solve, a detour of random length in every iteration "
-        f"of every rank: {', '.join(EXAMPLE_LAWS.values())} (detours of 'hindmost probe noise'); "
+        help="inject noise into every recorded solve (%(default)s), such as a detour of random "
+        f"length in every iteration of every rank: {', '.join(EXAMPLE_LAWS.values())} (detours of "
+        "'hindmost probe noise'); "
         "add ',ranks=0,2-5' for some ranks, and ',asleep' for detours that leave the core to "
         "others; --seed chooses the noise as well",
     )
@@ -183,7 +185,7 @@ def experiment_of(arguments: argparse.Namespace) -> KrylovExperiment:
         rtol=arguments.rtol,
         atol=arguments.atol,
         activities=arguments.activities,
-        injection=None if arguments.inject is None else read_law(arguments.inject),
+        injection=None if arguments.inject == NOTHING else read_law(arguments.inject),
     )
 
 

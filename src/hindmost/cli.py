@@ -7,12 +7,14 @@ import importlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import NoReturn, Protocol, cast
 
 from hindmost.completion import SHELLS, VerbWords, completion_script
 from hindmost.errors import UsageError
+from hindmost.executors import Executor
 from hindmost.models.compiled import announce
 from hindmost.output import warn, write_lines, write_text
 from hindmost.text import plural
@@ -55,6 +57,9 @@ BRANCHES = {
     ("predict", "adaptive"): "hindmost.harness.verbs.predict_adaptive",
 }
 """Modules of verbs of two words."""
+
+SHARED = ("whatif", "scale", "history")
+"""Verbs whose work the ranks share when mpiexec starts several."""
 
 START = """\
 hindmost finds where parallel iterations lose time: on every rank, in every iteration.
@@ -176,6 +181,20 @@ def main(words: Sequence[str] | None = None) -> int:
     if petsc_options and arguments.verb not in ("run", "attach"):
         raise UsageError("What follows '--' is for 'run' and 'attach' only; remove it.")
     arguments.petsc_options = arguments.program = tuple(petsc_options)
+    if arguments.verb in SHARED:
+        from hindmost.harness.launch import assigned_rank
+
+        mine = assigned_rank()
+        if mine.size > 1:
+            from hindmost.harness.shared_work import perform_shared
+
+            return perform_shared(partial(perform_with, verb, arguments), mine)
+    return perform_with(verb, arguments, None)
+
+
+def perform_with(verb: Verb, arguments: argparse.Namespace, executor: Executor | None) -> int:
+    """Perform a verb, which may hand parts of its work to an executor; returns the exit status."""
+    arguments.executor = executor
     announce(tell_compilation)
     convert_what_waits(arguments)
     return verb.perform(arguments)

@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from hindmost.analysis.whatif.options import changes_of
 from hindmost.cli import VERBS
 from hindmost.documents import parse_document
 from hindmost.harness.collectives.operations import OPERATIONS
 from hindmost.harness.krylov.experiment import KrylovExperiment
 from hindmost.harness.krylov.problems.problem import SystemRequest
+from hindmost.harness.recorder.injection import read_law
 from hindmost.harness.verbs import run_collectives
 from hindmost.jobs.core.machine import MachineProfile
 from hindmost.jobs.core.plan import Plan
@@ -23,7 +25,8 @@ from hindmost.jobs.schedulers import SCHEDULERS
 from hindmost.jobs.study.read import example, read_study, shipped_studies, study_of
 
 SHIPPED = {
-    "adaptive-decks", "collectives", "gmres-noise", "solvers", "static-scaling", "strong-scaling",
+    "adaptive-decks", "collectives", "gmres-noise", "ice-flow-noise", "noise-sweep", "solvers",
+    "static-scaling", "strong-scaling",
 }  # fmt: skip
 
 
@@ -67,7 +70,9 @@ def test_the_line_of_post_processing_is_a_shell_s_and_names_verbs(
     assert set(re.findall(r"\bhindmost (\w+)", line)) <= set(VERBS)
 
 
-@pytest.mark.parametrize("name", ["gmres-noise", "solvers", "static-scaling", "strong-scaling"])
+@pytest.mark.parametrize(
+    "name", ["gmres-noise", "ice-flow-noise", "solvers", "static-scaling", "strong-scaling"]
+)
 def test_runs_of_krylov_solvers_can_be_done(name: str, tmp_path: Path) -> None:
     for run in on_two_cores(name, tmp_path).runs:
         given = dict(zip(run.command[3::2], run.command[4::2], strict=True))
@@ -80,6 +85,16 @@ def test_runs_of_krylov_solvers_can_be_done(name: str, tmp_path: Path) -> None:
             warmup=1,
             seed=0,
         ).check()
+
+
+def test_a_sweep_of_noise_has_laws_that_can_be_injected_and_predicted(tmp_path: Path) -> None:
+    plan = on_two_cores("noise-sweep", tmp_path)
+    laws = {str(run.configuration["inject"]) for run in plan.runs} - {"none"}
+    for law in laws:
+        assert str(read_law(law)) == law
+        assert changes_of(noise=law)[0].change.detours is not None
+    seeds = {run.command[run.command.index("--seed") + 1] for run in plan.runs}
+    assert len(seeds) == 5
 
 
 def test_runs_of_collectives_can_be_done(tmp_path: Path) -> None:

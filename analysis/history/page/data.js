@@ -47,6 +47,6 @@ async function historyOf(element) {
   return { level: page.level, pairs, series: page.series.map((record) => new NightlySeries(record, page)) };
 }
 function chosenIn(address) { // [the series, the one it is compared with], as their addresses
-  const [first, second = ""] = address.replace(/^#/, "").split("&with=");
-  return [first, second];
+  const [first, ...rest] = address.replace(/^#/, "").split("&");
+  return [first, (rest.find((each) => each.startsWith("with=")) ?? "").slice(5)];
 }

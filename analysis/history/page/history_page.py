@@ -7,10 +7,11 @@ from pathlib import Path
 from hindmost.analysis.history.headline import scope
 from hindmost.analysis.history.page.badges import BADGES
 from hindmost.analysis.history.page.data import history_data, packed
+from hindmost.analysis.history.page.overview import history_overview
 from hindmost.analysis.history.page.tables import events, failures, remarks, still_open, summary
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.show.html_renderer import write_page
-from hindmost.analysis.show.page import Page, Paragraph, Part, Widget, shared_scripts
+from hindmost.analysis.show.page import Heading, Page, Paragraph, Part, Widget, shared_scripts
 
 HERE = Path(__file__).parent
 OWN = ("data", "chooser", "words", "chart", "regimes", "pairs", "comparison", "grid", "start")
@@ -46,7 +47,13 @@ def write_history_page(study: HistoryStudy, path: Path) -> None:
 
 def history_page(study: HistoryStudy) -> Page:
     """Return the page on a history."""
-    parts: list[Part] = [*summary(study), *events(study), *still_open(study)]
+    parts: list[Part] = [
+        history_overview(study),
+        Heading("Verdicts"),
+        *summary(study),
+        *events(study),
+        *still_open(study),
+    ]
     if study.judged:
         parts += [explorer(study), comparison(), grid()]
     parts += [*failures(study.history.failures), *remarks(study), Paragraph(METHOD, quiet=True)]
@@ -54,6 +61,7 @@ def history_page(study: HistoryStudy) -> Page:
         title="Performance, night by night",
         subtitle=f"{scope(study).split(';')[0]}; method: {study.method}.",
         parts=parts,
+        headed=True,
     )
 
 
@@ -69,6 +77,8 @@ def explorer(study: HistoryStudy) -> Widget:
         f"{LEVELS}</select></label></p>"
         '<div id="changes"></div><div id="regimes"></div></section>'
         f'<script type="application/json" id="history">"{data}"</script>',
+        anchor="explorer",
+        begins="One series",
         scripts=SCRIPTS,
         styles=(HERE / "history.css",),
     )
@@ -77,12 +87,14 @@ def explorer(study: HistoryStudy) -> Widget:
 def comparison() -> Widget:
     """Return the comparison of two series, paired by nights."""
     return Widget(
+        anchor="comparison",
+        begins="Comparison",
         html='<section id="comparison"><h2>Comparison with another series</h2>'
         f"{chooser('other', 'Search the other series')}"
         '<div class="pair"><p id="pair-words" role="status">Choose another series to compare '
         "with the one above, night by night.</p>"
         f"{answering('ratio', HINT)}"
-        '<div id="pair-histogram"></div></div></section>'
+        '<div id="pair-histogram"></div></div></section>',
     )
 
 
@@ -90,12 +102,14 @@ def grid() -> Widget:
     """Return small charts of all series, the newest change first."""
     badges = "".join(f'<option value="{badge}">{badge}</option>' for badge in BADGES)
     return Widget(
+        anchor="all",
+        begins="All series",
         html='<section id="all"><h2>All series, newest change first</h2>'
         '<p class="chooser"><label>verdict <select id="grid-badge">'
         f'<option value="">all</option>{badges}</select></label>'
         '<label>name contains <input id="grid-words" type="search"></label>'
         '<span id="grid-count" class="quiet" role="status"></span></p>'
-        '<div id="grid"></div></section>'
+        '<div id="grid"></div></section>',
     )
 
 

@@ -14,6 +14,7 @@ class HistoryPage {
     window.addEventListener("resize", () => this.draw());
     for (const event of ["beforeprint", "afterprint"]) window.addEventListener(event, () => this.draw(true));
     matchMedia("print").addEventListener("change", () => this.draw(true)); // with the colours and sizes of paper
+    window.addEventListener("appearance", () => this.draw(true));
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
     document.addEventListener("keydown", (event) => {
       if (event.key !== "/" || event.ctrlKey || event.metaKey || event.target.closest("input, select")) return;
@@ -23,8 +24,8 @@ class HistoryPage {
     this.follow(false);
   }
   go(series, other) {
-    const address = `#${series.address}${other ? `&with=${other.address}` : ""}`;
-    try { history.replaceState(null, "", address); } catch { /* not allowed here */ }
+    const others = inAddress().slice(1).filter((each) => !each.startsWith("with="));
+    setAddress([series.address, ...other ? [`with=${other.address}`] : [], ...others]);
     this.set(series, other);
   }
   follow(called) {

@@ -5,7 +5,6 @@ const MARGIN = { left: 54, right: 20, top: 8, bottom: 38 };
 
 const ink = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
-const keep = (address) => { try { history.replaceState(null, "", address); } catch { /* not allowed here */ } };
 const written = (value) => Number(value.toPrecision(4)).toLocaleString("en");
 
 function ticks(low, high, most) {
@@ -41,6 +40,7 @@ class Chart {
     this.hint = this.words.textContent;
     this.view = [...data.x.limits];
     this.cursor = null;
+    this.only = ""; // of several series the one that is shown, the others being pale
     this.listen();
   }
 
@@ -137,7 +137,7 @@ class Chart {
   }
   click(x, up) {
     const address = this.opened(x, up);
-    if (address) location.hash = address;
+    if (address) goTo(address);
     else this.pin(x, up);
   }
   zoom(low, high) {

@@ -3,6 +3,7 @@
 class Curves extends Chart {
   steps() { return [(this.view[1] - this.view[0]) / 100, 0.1]; }
 
+  pale(series) { return this.only && series.name !== this.only && this.data.series.some((each) => each.name === this.only); }
   trace(pen, x, y, stepped) {
     y.forEach((value, i) => {
       pen.lineTo(this.toX(x[i]), this.toY(value));
@@ -12,6 +13,7 @@ class Curves extends Chart {
   paint(pen) {
     for (const series of this.data.series) {
       const stepped = series.x.length > series.y.length;
+      pen.globalAlpha = this.pale(series) ? 0.15 : 1;
       if (series.look === "points" || series.look === "bars") {
         if (series.look === "bars") this.bars(pen, series);
         else this.dots(pen, series);
@@ -32,6 +34,7 @@ class Curves extends Chart {
         pen.setLineDash([]);
       }
     }
+    pen.globalAlpha = 1;
     pen.strokeStyle = pen.fillStyle = ink("--quiet");
     pen.textAlign = "left";
     pen.lineWidth = 0.6;

@@ -4,7 +4,7 @@ const KINDS = { map: HeatMap, curves: Curves, choice: Choice };
 const LIVE = new Map(); // charts by the id of their figure
 
 function fromAddress() {
-  const found = /^#(chart-\d+)(?:@([-+.e\d]+),([.\d]+)|=(.+))$/.exec(location.hash);
+  const found = /^(chart-\d+)(?:@([-+.e\d]+),([.\d]+)|=(.+))$/.exec(placeInAddress());
   if (!found || !LIVE.has(found[1])) return;
   const [, id, x, up, key] = found;
   document.getElementById(id).scrollIntoView();
@@ -25,6 +25,8 @@ Promise.allSettled(figures.map((figure) => begin(figure).catch(() => figure.clas
   fromAddress();
   window.addEventListener("hashchange", fromAddress);
   window.addEventListener("resize", redraw);
+  window.addEventListener("appearance", redraw);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  window.dispatchEvent(new Event("charts"));
   document.documentElement.dataset.charts = String(LIVE.size);
 });

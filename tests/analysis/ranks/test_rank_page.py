@@ -68,7 +68,7 @@ def test_a_click_on_an_outlier_opens_its_timeline(
     assert capsys.readouterr().out.strip() == str(page)
     opened(browser, page)
     assert browser.evaluate(CHOSEN) == str(SLOW)  # who is hindmost comes first
-    for link in browser.evaluate("[...document.querySelectorAll('a')].map((a) => a.hash)"):
+    for link in browser.evaluate("[...document.querySelectorAll('main td a')].map((a) => a.hash)"):
         assert re.fullmatch(r"#chart-1=\d+", link)
     # A rank in the table, by its link.
     other = browser.evaluate(

@@ -16,6 +16,7 @@ from hindmost.analysis.report.run_figures import RUN_FIGURES
 from hindmost.analysis.runs.figures.compare_runs import COMPARISON_FIGURES
 from hindmost.analysis.runs.figures.run_figure import FigureChoice
 from hindmost.analysis.verbs.plot import contents
+from hindmost.analysis.whatif.noise_sweep import NOISE_SWEEP
 from hindmost.cli import main
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.contents import Header
@@ -30,7 +31,8 @@ def drawn(folder: Path) -> set[str]:
 def test_every_figure_is_listed_with_what_it_shows(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plot", "--list"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    names = [figure.name for figure in (*RUN_FIGURES, *ADAPTIVE_FIGURES, *COMPARISON_FIGURES)]
+    every = (*RUN_FIGURES, *ADAPTIVE_FIGURES, *COMPARISON_FIGURES, *NOISE_SWEEP)
+    names = [figure.name for figure in every]
     assert [line.split()[0] for line in lines] == names
     assert max(len(line) for line in lines) <= 100
 

@@ -181,6 +181,7 @@ def test_a_machine_file_must_have_the_network_that_is_asked_for(
         (["--noise", "exponential"], "write it as exponential"),
         (["--latency", ",".join(["2"] * 101)], "101 combinations"),
         (["--iterations", "0"], "0 iterations in cycles of "),
+        (["--unknowns", "0"], "--unknowns 0: the run has 300"),
         (["--noise", "not-injected"], "No noise was injected into this run"),
         (["--solver", "pipecg"], "pipecg cannot be predicted from runs of gmres"),
         (["--solver", "pgmres"], "0 of 200 iterations have the events of PETSc's gmres"),
@@ -231,6 +232,7 @@ def test_an_older_file_without_events_is_replayed_by_bodies_or_refused(
         ["--noise", "fixed:length=20us,probability=0.5"],
         ["--noise", "none", "--latency", "x2"],
         ["--speed", "x0.5"],
+        ["--unknowns", "900"],
     ],
     ids=" ".join,
 )

@@ -42,7 +42,7 @@ def test_the_page_asks_for_nothing_and_keeps_foreign_text_dead(page: Path) -> No
 
 
 def test_recent_changes_stand_by_cause_and_hierarchy(study: HistoryStudy, page: Path) -> None:
-    section = page.read_text().split("Changes of the last 10 days")[1].split("<section")[0]
+    section = page.read_text().split("<h2>Changes of the last 10 days")[1].split("<section")[0]
     assert section.count("<details") == 1
     assert "Albany a112..a113, Trilinos t000" in section
     rows = [

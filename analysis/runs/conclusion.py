@@ -62,6 +62,8 @@ class Conclusion:
         Whether that is a difference to another run, not a part of this one.
     share : float or None
         Of the time of the run; None where there is no whole.
+    amount : str
+        How the cost is written, where it is not a time; may be empty.
     certainty : Certainty
     basis : str
         What the certainty rests on.
@@ -84,6 +86,7 @@ class Conclusion:
     remedy: str = ""
     relative: bool = False
     share: float | None = None
+    amount: str = ""
     of: str = ""
     links: tuple[Link, ...] = ()
     topics: tuple[Topic, ...] = ()
@@ -108,7 +111,7 @@ class Conclusion:
 
 def ranked(conclusions: Iterable[Conclusion]) -> list[Conclusion]:
     """Return conclusions, the largest cost or gain first."""
-    return sorted(conclusions, key=lambda each: -abs(each.cost_s))
+    return sorted(conclusions, key=lambda each: (-abs(each.cost_s), -abs(each.share or 0.0)))
 
 
 def worth_saying(conclusions: Sequence[Conclusion]) -> list[Conclusion]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hindmost.analysis.report.conclusion import Certainty, Conclusion, worth_saying
+from hindmost.analysis.runs.conclusion import Certainty, Conclusion, worth_saying
 from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.show.overview import Judgement, Statement
 from hindmost.analysis.show.page import Heading, Paragraph, Part
@@ -101,7 +101,7 @@ def statements_of(conclusions: Sequence[Conclusion]) -> list[Statement]:
             text=each.text,
             remedy=each.remedy,
             of=each.of,
-            amount=sign_of(each) + seconds(abs(each.cost_s)),
+            amount=each.amount or sign_of(each) + seconds(abs(each.cost_s)),
             share=each.share,
             certainty=str(each.certainty),
             basis=each.basis,

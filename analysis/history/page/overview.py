@@ -1,0 +1,83 @@
+"""The first screen of a page on a history: verdict, data, and the changes that cost most."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from hindmost.analysis.history.change_groups import ChangeGroup, SeriesChange, group_changes
+from hindmost.analysis.history.change_sentences import change_sentence
+from hindmost.analysis.history.headline import data_remarks, headline, scope, silence_lines
+from hindmost.analysis.history.page.badges import address_of, change_badge
+from hindmost.analysis.history.study import HistoryStudy
+from hindmost.analysis.history.terms import named, signed
+from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link
+from hindmost.analysis.runs.first_screen import statements_of
+from hindmost.analysis.show.overview import Judgement, Overview, overview_widget
+from hindmost.analysis.show.page import Widget
+from hindmost.models.significance import p_words
+
+
+def history_overview(study: HistoryStudy) -> Widget:
+    """Return the first screen."""
+    status, _, found = headline(study).partition(": ")
+    return overview_widget(
+        Overview(
+            headline=f"{found[:1].upper()}{found[1:]} ({status}).",
+            ran=[scope(study)],
+            data=judge_nights(study),
+            statements=statements_of(history_conclusions(study)),
+            nothing="No change in these days.",
+        )
+    )
+
+
+def judge_nights(study: HistoryStudy) -> Judgement:
+    """Return whether the nights are good enough to conclude from."""
+    said = [*silence_lines(study), *data_remarks(study)]
+    if not said:
+        return Judgement(grade="good", text="The data are good: every series can be judged.")
+    first, more = said[0].rstrip("."), len(said) - 1
+    left = f"; {more} more" if more else ""
+    return Judgement(grade="fair", text=f"The data are usable with care: {first}{left}.")
+
+
+def history_conclusions(study: HistoryStudy) -> list[Conclusion]:
+    """Return the changes of the last days, those of the highest timers only."""
+    return [each for group in group_changes(study) for each in of_group(group)]
+
+
+def of_group(group: ChangeGroup) -> Iterator[Conclusion]:
+    """Yield the changes of a group."""
+    for finding in group.findings:
+        yield of_change(finding, group.commits)
+
+
+def of_change(finding: SeriesChange, commits: str) -> Conclusion:
+    """Return what a change costs."""
+    judged, change = finding.judged, finding.change
+    series, delta = judged.series, change.after - change.before
+    certainty = Certainty.MEASURED if change.confirmed else Certainty.OPEN
+    seen = (
+        "confirmed"
+        if change.confirmed
+        else f"not confirmed: seen on {change.seen} of {change.needed} nights"
+    )
+    return Conclusion(
+        title=named(series.name),
+        text=f"{change_sentence(finding)}.",
+        remedy=f"Commits to inspect: {commits}." if commits else "",
+        cost_s=delta if series.unit == "s" else 0.0,
+        share=change.effect,
+        relative=True,
+        amount=signed(delta, series.unit),
+        certainty=certainty,
+        basis=f"verdict {change_badge(judged, change)}; {p_words(change.p_value, 1)}; {seen}",
+        links=links_of([finding]),
+    )
+
+
+def links_of(findings: Sequence[SeriesChange]) -> tuple[Link, ...]:
+    """Return links that select the series."""
+    return tuple(
+        Link(anchor=address_of(each.judged.series.name), text="The series") for each in findings
+    )

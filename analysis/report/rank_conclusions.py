@@ -1,0 +1,111 @@
+"""Conclusions on ranks: which of them the others wait for, and what that costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from hindmost.analysis.ranks.study import RankReport
+from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link, worth_saying
+from hindmost.analysis.runs.finding import OF_RANKS
+from hindmost.analysis.runs.first_screen import capital, headline_of, judge_data, statements_of
+from hindmost.analysis.show.overview import Overview, overview_widget
+from hindmost.analysis.show.page import Widget
+from hindmost.models.ranks.extrema import tells_alone
+from hindmost.models.ranks.lateness import Lateness
+from hindmost.text import counted, percent, seconds
+
+BY_CHANCE = 0.01
+"""Probability from which on a rank may be last this often by chance."""
+
+
+def ranks_overview(looked: Sequence[tuple[RankReport, str]]) -> Widget:
+    """Return the first screen of a page on ranks.
+
+    Parameters
+    ----------
+    looked : sequence of (RankReport, str)
+        The ranks of every file, and the anchor of its section.
+    """
+    several = len(looked) > 1
+    found = [each for report, anchor in looked for each in on_ranks(report, anchor, several)]
+    findings = [each for report, _ in looked for each in report.findings]
+    data = judge_data(findings, len(looked))
+    said = worth_saying(found)
+    headline = headline_of(said, None, data.grade == "poor") if said else nothing_on(looked)
+    return overview_widget(
+        Overview(
+            headline=capital(headline),
+            ran=[report.title for report, _ in looked],
+            data=data,
+            statements=statements_of(found),
+            nothing=" ".join(dict.fromkeys(report.withheld for report, _ in looked)).strip(),
+        )
+    )
+
+
+def nothing_on(looked: Sequence[tuple[RankReport, str]]) -> str:
+    """Say that no rank stands out, or why none can be blamed."""
+    if any(report.withheld for report, _ in looked):
+        return "no rank can be blamed."
+    return "no single rank holds up the others."
+
+
+def on_ranks(report: RankReport, anchor: str, several: bool) -> Iterator[Conclusion]:
+    """Yield what the slowest rank costs."""
+    late = report.lateness
+    if late is None or report.withheld or report.numbers.size < 2 or not late.total_s > 0.0:
+        return
+    rank = int(late.charged_s.argmax())
+    if not stands_out(late, rank):
+        return
+    cost_s = float(late.charged_s[rank]) / late.ranks
+    name = report.numbers[rank]
+    often = percent(int(late.last[rank]) / max(late.bodies, 1), 0)
+    yield Conclusion(
+        title=f"Waiting for rank {name}{host_of(report, rank)}",
+        text=f"{straggler(report)} It is the slowest in {often} of "
+        f"{counted(late.bodies, 'iteration')}.",
+        brief=f"it is the slowest in {often} of the iterations",
+        remedy=f"If it were as fast as the next rank: {seconds(float(late.lost_s[rank]))} less.",
+        cost_s=cost_s,
+        share=cost_s / late.total_s,
+        certainty=Certainty.MEASURED,
+        basis="time that the other ranks wait, mean of all ranks"
+        if report.run is not None
+        else "sums over the whole run, taken as one iteration",
+        of=report.title if several else "",
+        links=(Link(anchor=anchor, text="Ranks"),),
+        topics=OF_RANKS,
+        files=(report.file,),
+    ).doubted(report.findings)
+
+
+def straggler(ranks: RankReport) -> str:
+    """Say which rank the others wait for most, or that none stands out."""
+    late = ranks.lateness
+    if late is None or ranks.numbers.size < 2:
+        return ""
+    if ranks.withheld:
+        return ranks.withheld
+    whole = float(late.charged_s.sum())
+    rank = int(late.charged_s.argmax())
+    if not stands_out(late, rank) or whole <= 0.0:
+        return "No single rank stands out."
+    why = ""
+    if late.transfer_charged_s[rank] > 0.5 * late.charged_s[rank]:
+        why = ", mostly by slow messages"
+    return (
+        f"Rank {ranks.numbers[rank]}{host_of(ranks, rank)} causes "
+        f"{percent(float(late.charged_s[rank]) / whole, 0)} of the waiting for slower ranks{why}."
+    )
+
+
+def stands_out(late: Lateness, rank: int) -> bool:
+    """Tell whether a rank makes a difference, more often than by chance."""
+    often = late.bodies < 2 or late.chance <= BY_CHANCE
+    return bool(tells_alone(late)[rank]) and often
+
+
+def host_of(ranks: RankReport, place: int) -> str:
+    """Name the host of a rank, where there are several."""
+    return f" on {ranks.hosts[place]}" if len(set(ranks.hosts)) > 1 else ""

@@ -1,0 +1,317 @@
+"""What pipelined solvers gain under injected noise: measured, and predicted from quiet runs.
+
+A sweep has runs of a blocking solver and of its pipelined form, without noise and with injected
+laws of several strengths. The gain is the ratio of their solve times. It is predicted from the
+quiet runs alone: each is replayed with the law (`hindmost.models.simulation`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.analysis.runs.configuration import injected_noise
+from hindmost.analysis.runs.figures.compare_runs import ComparisonFigure, common_title
+from hindmost.analysis.show.chart import Chart, Quantity, Series
+from hindmost.analysis.show.table import RIGHT, Column, Table
+from hindmost.analysis.whatif.options import changes_of
+from hindmost.analysis.whatif.study import replay_run
+from hindmost.errors import DataError, UsageError
+from hindmost.harness.runfile.reader import Run
+from hindmost.text import seconds
+
+DRAWS = 2000
+"""Of the bootstrap over repeats."""
+ENDS = (0.05, 0.95)
+WHISKER = 0.004
+"""Half the width of the bar of an interval, over that of the chart."""
+FEWEST = 2
+"""Repeats from which on a gain has an interval."""
+WANTED = (
+    "the figure needs runs of a solver and of its pipelined form, such as cg and pipecg, with "
+    "--inject and several strengths of one law: hindmost plan noise-sweep"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gain:
+    """A speedup with the ends of its 90 % interval; both are the value where there is none."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepPoint:
+    """A pair of solvers under one law of noise.
+
+    Attributes
+    ----------
+    pair : str
+        ``cg / pipecg``.
+    law : str
+        Of the injected noise; empty for none.
+    noise_s : float
+        Mean injected time of an iteration of a rank.
+    blocking_s, pipelined_s : float
+        Medians of the solve times.
+    repeats : int
+        Of the solver with fewer.
+    measured : Gain
+    predicted : Gain or None
+        From quiet runs; None where there are none, or a replay does not apply.
+    """
+
+    pair: str
+    law: str
+    noise_s: float
+    blocking_s: float
+    pipelined_s: float
+    repeats: int
+    measured: Gain
+    predicted: Gain | None
+
+    @property
+    def kind(self) -> str:
+        """The kind of the law: ``exponential``; empty for none."""
+        return self.law.partition(":")[0]
+
+    @property
+    def error(self) -> float | None:
+        """Error of the prediction, relative to the measured gain."""
+        return None if self.predicted is None else self.predicted.value / self.measured.value - 1.0
+
+
+def sweep_points(runs: Sequence[Run]) -> list[SweepPoint]:
+    """Return every pair of solvers under every law, ordered by pair, kind and strength.
+
+    Raises
+    ------
+    UsageError
+        No pair was recorded with noise, or the runs are of several workloads.
+    """
+    alike = {(r.header.workload, r.header.spec.get("unknowns"), r.header.ranks) for r in runs}
+    if len(alike) > 1:
+        raise UsageError(f"{len(alike)} workloads, sizes or numbers of ranks; name one at a time.")
+    points = [
+        point_of(blocking, pipelined, law, runs)
+        for blocking, pipelined in pairs_of(runs)
+        for law in dict.fromkeys(injected_noise(run) for run in runs)
+        if all(chosen(runs, name, law) for name in (blocking, pipelined))
+    ]
+    if not any(point.law for point in points):
+        raise UsageError(f"Nothing to compare under noise: {WANTED}.")
+    return sorted(points, key=lambda each: (each.pair, each.kind, each.noise_s))
+
+
+def pairs_of(runs: Sequence[Run]) -> Iterator[tuple[str, str]]:
+    """Yield blocking and pipelined solvers whose names belong together: ``cg``, ``pipecg``."""
+    kinds = {run.header.solver: run.header.synchronisation for run in runs}
+    blocking = [name for name, kind in kinds.items() if kind == "blocking"]
+    for name, kind in kinds.items():
+        ends = [each for each in blocking if name.endswith(each)]
+        if kind == "pipelined" and ends:
+            yield max(ends, key=len), name
+
+
+def chosen(runs: Sequence[Run], solver: str, law: str) -> list[Run]:
+    """Return the runs of a solver under a law."""
+    return [r for r in runs if r.header.solver == solver and injected_noise(r) == law]
+
+
+def point_of(blocking: str, pipelined: str, law: str, runs: Sequence[Run]) -> SweepPoint:
+    """Return a pair under a law, measured and predicted."""
+    times = [
+        np.array([run.solve_time_s for run in chosen(runs, name, law)])
+        for name in (blocking, pipelined)
+    ]
+    quiet = [chosen(runs, name, "") for name in (blocking, pipelined)]
+    return SweepPoint(
+        pair=f"{blocking} / {pipelined}",
+        law=law,
+        noise_s=mean_noise_s(law),
+        blocking_s=float(np.median(times[0])),
+        pipelined_s=float(np.median(times[1])),
+        repeats=min(each.size for each in times),
+        measured=ratio_of(*times),
+        predicted=predicted_gain(quiet[0], quiet[1], law) if law and all(quiet) else None,
+    )
+
+
+def mean_noise_s(law: str) -> float:
+    """Return the mean injected time of an iteration, in seconds."""
+    if not law:
+        return 0.0
+    detours = changes_of(noise=law)[0].change.detours
+    assert detours is not None  # a law that can be injected is one that can be added, or an error
+    return detours.mean_s
+
+
+def ratio_of(above_s: NDArray[np.float64], below_s: NDArray[np.float64]) -> Gain:
+    """Return the ratio of two medians with its interval from a bootstrap over repeats.
+
+    Parameters
+    ----------
+    above_s, below_s : float64 array, shape (repeat,), seconds
+    """
+    value = float(np.median(above_s) / np.median(below_s))
+    if min(above_s.size, below_s.size) < FEWEST:
+        return Gain(value=value, low=value, high=value)
+    random = np.random.default_rng(0)
+    above, below = (
+        np.median(each[random.integers(each.size, size=(DRAWS, each.size))], axis=1)
+        for each in (above_s, below_s)
+    )
+    low, high = np.quantile(above / below, ENDS).tolist()
+    return Gain(value=value, low=min(low, value), high=max(high, value))
+
+
+def predicted_gain(blocking: Sequence[Run], pipelined: Sequence[Run], law: str) -> Gain | None:
+    """Return the gain that replays of quiet runs with a law have; None if they do not apply.
+
+    The interval has those of both replays, taken as independent, and the spread of quiet repeats.
+    """
+    change = changes_of(noise=law)
+    try:
+        found = [
+            [replay_run(run, change, None)[0].result for run in runs]
+            for runs in (blocking, pipelined)
+        ]
+    except (DataError, UsageError):
+        return None
+    middle = [np.array([each.predicted_s for each in results]) for results in found]
+    spread = ratio_of(*middle)
+    below, above = (
+        [max(abs(np.log(getattr(each, end) / each.predicted_s)) for each in results)
+         for results in found]
+        for end in ("low_s", "high_s")
+    )  # fmt: skip
+    low = np.log(spread.low / spread.value) ** 2 + below[0] ** 2 + above[1] ** 2
+    high = np.log(spread.high / spread.value) ** 2 + above[0] ** 2 + below[1] ** 2
+    return Gain(
+        value=spread.value,
+        low=float(spread.value * np.exp(-np.sqrt(low))),
+        high=float(spread.value * np.exp(np.sqrt(high))),
+    )
+
+
+# How it is shown.
+
+
+def gain_chart(points: Sequence[SweepPoint], kind: str, title: str) -> Chart:
+    """Return gains over the strength of one kind of noise, with their intervals."""
+    bands: list[Series] = []
+    whiskers: list[Series] = []
+    curves: list[Series] = []
+    width = WHISKER * max(each.noise_s for each in points if each.kind == kind) * 1e6
+    for pair in dict.fromkeys(each.pair for each in points if each.kind == kind):
+        every = [each for each in points if each.pair == pair and each.kind in (kind, "")]
+        x = np.array([each.noise_s * 1e6 for each in every])
+        low, value, high = curve([each.measured for each in every])
+        # A bar at every point; between them the band has no height.
+        ends = [np.column_stack((value, each, each, value)).ravel() for each in (low, high)]
+        at = np.column_stack((x - width, x - width, x + width, x + width)).ravel()
+        whiskers.append(
+            Series(name=f"{pair}: measured, 90 %", look="band", x=at, y=ends[1], base=ends[0])
+        )
+        curves.append(Series(name=f"{pair}: measured", look="points", x=x, y=value))
+        known = [(each.noise_s * 1e6, each.predicted) for each in every if each.predicted]
+        if known:
+            at = np.array([noise for noise, _ in known])
+            low, value, high = curve([gain for _, gain in known])
+            curves.append(Series(name=f"{pair}: predicted", look="line", x=at, y=value))
+            bands.append(
+                Series(name=f"{pair}: predicted, 90 %", look="band", x=at, y=high, base=low)
+            )
+    series = (*bands, *whiskers, *curves)
+    highest = max(float(each.y.max()) for each in series)
+    lowest = min(float((each.y if each.base is None else each.base).min()) for each in series)
+    room = 0.05 * (max(highest, 1.0) - min(lowest, 1.0)) + 0.02
+    return Chart(
+        title=title,
+        x=Quantity(f"injected noise per iteration, {kind}", "µs"),
+        y=Quantity("speedup"),
+        series=series,
+        y_limits=(min(lowest, 1.0) - room, max(highest, 1.0) + room),
+        marks={},
+        legend_below=True,
+    )
+
+
+def curve(
+    gains: Sequence[Gain],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return lower ends, values and upper ends: float64 arrays, shape (point,)."""
+    low, value, high = np.array([(each.low, each.value, each.high) for each in gains]).T
+    return low, value, high
+
+
+def gain_table(points: Sequence[SweepPoint]) -> Table:
+    """Return a row for every pair under every law."""
+    return Table(
+        columns=(
+            Column("blocking / pipelined"),
+            Column("injected noise"),
+            Column("blocking", RIGHT),
+            Column("pipelined", RIGHT),
+            Column("repeats", RIGHT),
+            Column("speedup", RIGHT),
+            Column("90 %", RIGHT),
+            Column("predicted", RIGHT),
+            Column("90 %", RIGHT),
+            Column("error", RIGHT),
+        ),
+        rows=[
+            (
+                point.pair,
+                point.law or "none",
+                seconds(point.blocking_s),
+                seconds(point.pipelined_s),
+                str(point.repeats),
+                f"{point.measured.value:.3f}",
+                span(point.measured),
+                "" if point.predicted is None else f"{point.predicted.value:.3f}",
+                "" if point.predicted is None else span(point.predicted),
+                "" if point.error is None else f"{100 * point.error:+.1f} %",
+            )
+            for point in points
+        ],
+        notes=(
+            "speedup: median time of the blocking solver over that of the pipelined one; interval "
+            "from a bootstrap over repeats. predicted: the runs without noise, replayed with it.",
+        ),
+    )
+
+
+def span(gain: Gain) -> str:
+    """Write an interval; empty if there is none."""
+    return f"{gain.low:.3f} to {gain.high:.3f}" if gain.low < gain.high else ""
+
+
+def make_gain(runs: Sequence[Run], kind: str) -> Chart:
+    """Make the chart of the gain under one kind of noise."""
+    points = sweep_points(runs)
+    kinds = {each.kind for each in points if each.law}
+    if kind not in kinds:
+        raise UsageError(f"No run has injected noise of the law {kind}; {', '.join(kinds)} has.")
+    return gain_chart(points, kind, common_title(runs))
+
+
+def gain_figure(kind: str) -> ComparisonFigure:
+    """Return the figure of one kind of noise."""
+    return ComparisonFigure(
+        name=f"gain-{kind}",
+        summary=f"speedup of pipelined solvers under {kind} noise, with predictions",
+        caption="Solve time of the blocking solver over that of the pipelined one, against the "
+        "mean injected noise of an iteration. The prediction replays the runs without noise with "
+        "the law; it has not seen the runs with noise.",
+        make=partial(make_gain, kind=kind),
+    )
+
+
+NOISE_SWEEP = (gain_figure("exponential"), gain_figure("fixed"))

@@ -1,0 +1,83 @@
+"""The gain of pipelined solvers under injected noise, measured and predicted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pytest
+from tests.conftest import run_values
+
+from hindmost.analysis.runs.read import find_runs
+from hindmost.analysis.whatif.noise_sweep import (
+    NOISE_SWEEP,
+    gain_table,
+    ratio_of,
+    sweep_points,
+)
+from hindmost.cli import main
+from hindmost.errors import UsageError
+from hindmost.harness.runfile.bodies import INJECTED
+from hindmost.harness.runfile.contents import Header
+from hindmost.harness.runfile.writer import write_whole
+
+Way = Literal["blocking", "pipelined"]
+SOLVERS: dict[str, Way] = {"cg": "blocking", "pipecg": "pipelined"}
+LAWS = ("", "exponential:mean=20us", "exponential:mean=50us", "fixed:length=1ms,probability=0.1")
+
+
+@pytest.fixture
+def sweep(tmp_path: Path, header: Header) -> Path:
+    """Return runs of cg and pipecg under every law, twice; none of them was really disturbed."""
+    (tmp_path / "runs").mkdir()
+    for repeat in range(2):
+        for law in LAWS:
+            for solver, way in SOLVERS.items():
+                values = run_values(iterations=60, ranks=2, restart=20, seed=repeat)
+                spec = {**header.spec, "repeat": repeat} | ({INJECTED: law} if law else {})
+                changed = replace(
+                    header, solver=solver, synchronisation=way, restart=20, ranks=2,
+                    iterations=60, spec=spec,
+                )  # fmt: skip
+                write_whole(tmp_path / "runs", changed, values)
+    return tmp_path / "runs"
+
+
+def test_every_pair_and_law_has_a_point(sweep: Path) -> None:
+    points = sweep_points(find_runs([sweep]))
+    assert [each.law for each in points] == list(LAWS)
+    assert {each.pair for each in points} == {"cg / pipecg"}
+    assert [each.noise_s for each in points] == pytest.approx([0.0, 20e-6, 50e-6, 100e-6])
+    for point in points:
+        assert point.measured.value == pytest.approx(1.0)  # the same times under both names
+        assert point.measured.low <= point.measured.value <= point.measured.high
+        assert point.repeats == 2
+    assert points[0].predicted is None
+    assert points[1].predicted is not None
+    assert points[1].error == pytest.approx(0.0, abs=0.05)
+
+
+def test_table_and_figures_have_them_all(sweep: Path, tmp_path: Path) -> None:
+    table = gain_table(sweep_points(find_runs([sweep])))
+    assert [row[1] for row in table.rows] == ["none", *LAWS[1:]]
+    words = [word for figure in NOISE_SWEEP for word in ("--figure", figure.name)]
+    assert main(["plot", str(sweep), *words, "--csv", "--out", str(tmp_path / "drawn")]) == 0
+    lines = (tmp_path / "drawn" / "gain-exponential.csv").read_text()
+    assert "cg / pipecg: measured" in lines
+    assert "cg / pipecg: predicted, 90 %" in lines
+
+
+def test_runs_without_noise_are_refused(run_file: Path) -> None:
+    with pytest.raises(UsageError, match="hindmost plan noise-sweep"):
+        sweep_points(find_runs([run_file]))
+
+
+def test_the_interval_is_that_of_repeats() -> None:
+    times = np.array([1.0, 1.1, 1.2, 1.3, 1.4])
+    gain = ratio_of(2.0 * times, times)
+    assert gain.value == pytest.approx(2.0)
+    assert 1.4 < gain.low < 2.0 < gain.high < 2.9
+    alone = ratio_of(times[:1], times[:1])
+    assert (alone.low, alone.value, alone.high) == (1.0, 1.0, 1.0)

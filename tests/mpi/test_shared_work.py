@@ -1,0 +1,62 @@
+"""Ranks that share the work of a command of the analysis."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.analysis.history.planted import noise, stepped, write_nights
+from tests.analysis.scaling.experiments import TRUTH, write_text
+from tests.conftest import Ranks
+
+from hindmost.cli import main
+
+NIGHTS = 30
+CASES = {
+    "ice_np4": {"Total Time:": stepped(0)[:NIGHTS]},
+    "fire_np4": {"Total Time:": noise(1, NIGHTS), "Solve:": noise(2, NIGHTS)},
+}
+WHERE = """
+import os
+from hindmost.harness.launch import assigned_rank
+from hindmost.harness.shared_work import perform_shared
+
+def place(number):
+    return number, os.getpid()
+
+def perform(executor):
+    found = list(executor.map(place, range(3)))
+    assert [number for number, _ in found] == [0, 1, 2]
+    assert os.getpid() not in {process for _, process in found}
+    print("elsewhere", flush=True)
+    return 0
+
+if __name__ == "__main__":
+    perform_shared(perform, assigned_rank())
+"""
+
+
+@pytest.mark.mpi
+def test_parts_are_done_on_other_ranks(ranks: Ranks) -> None:
+    done = ranks(2, script=WHERE)
+    assert done.stdout.split() == ["elsewhere"], done.stderr
+
+
+@pytest.mark.mpi
+def test_two_ranks_give_the_answer_of_one_to_the_bit(
+    ranks: Ranks, tmp_path: Path, run_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    experiment = write_text(tmp_path / "e.txt", TRUTH, noise=0.02, repetitions=3, seed=3)
+    write_nights(tmp_path / "nights", CASES, range(NIGHTS))
+    replay = ["whatif", str(run_file), "--speed", "rank 1: x0.5", "--noise", "exponential:mean=1ms"]
+    commands = (["scale", str(experiment)], ["history", str(tmp_path / "nights")], replay)
+    for words in commands:
+        main([*words, "--json"])
+        assert ranks(2, *words, "--json").stdout == capsys.readouterr().out
+
+
+@pytest.mark.mpi
+def test_what_is_wrong_is_said_once(ranks: Ranks, tmp_path: Path) -> None:
+    done = ranks(2, "scale", str(tmp_path / "missing.txt"))
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.count("missing.txt") == 1
