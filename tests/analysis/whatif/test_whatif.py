@@ -272,3 +272,17 @@ def test_what_cannot_be_replayed_is_predicted_from_means_of_its_places(
     assert "Not replayed, but put together from these means" in capsys.readouterr().out
     with pytest.raises(DataError, match="nothing can be replayed"):
         main(["predict", str(file), "--noise", "none"])
+
+
+def test_repeats_that_are_not_explained_are_left_out(
+    run: Path, tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str]
+) -> None:
+    values = run_values(iterations=200, ranks=RANKS, restart=20, seed=1)
+    values["solve_time"] = 1.05 * np.asarray(values["solve_time"])
+    broken = write_whole(tmp_path, header, values)
+    assert main(["predict", str(run), str(broken), "--noise", "none"]) == 0
+    printed = capsys.readouterr().out
+    assert "assumes that later runs vary no more than the parts of this one" in printed
+    assert f"Left out: {broken}: replayed without a change" in printed
+    with pytest.raises(DataError, match="do not explain its time"):
+        main(["predict", str(broken), "--noise", "none"])
