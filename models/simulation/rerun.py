@@ -152,7 +152,9 @@ def what_if(
     totals_s = np.array([each.total_s for each in draws])
     middle_s = float(totals_s.mean())
     # Cycles that count several times would draw their noise anew each time.
-    narrower = min(1.0, (program.bodies / bodies_of(program, change)) ** 0.5)
+    shape, length = program.shape, change.iterations
+    longer = 1.0 if shape is None or length is None else length / shape.iterations
+    narrower = min(1.0, longer**-0.5)
     low_s, high_s = np.quantile(middle_s + narrower * (totals_s - middle_s), (0.05, 0.95)).tolist()
     shifts = [0.0, between_shift(recorded, changed)]
     shifts += [
@@ -170,13 +172,6 @@ def what_if(
         of_network=change.of_network,
         hidden=(change.of_network or change.depth is not None) and bool(program.costs.hidden.any()),
     )
-
-
-def bodies_of(program: Program, change: Change) -> float:
-    """Return about how many bodies a solve has with a change."""
-    if change.iterations is None or program.shape is None:
-        return float(program.bodies)
-    return program.bodies * change.iterations / program.shape.iterations
 
 
 def between_shift(recorded: Walked, changed: Walked) -> float:
