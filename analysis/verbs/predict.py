@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 
 from hindmost.analysis.runs.groups import group_runs
@@ -61,17 +60,17 @@ def perform(arguments: argparse.Namespace) -> int:
     machine = None if arguments.machine is None else read_machine(arguments.machine)
     scale = scale_from(arguments, machine)
     runs = fittable_runs(find_runs(arguments.file, complete=True))
-    predicted: Sequence[SolvePrediction | ScalePrediction]
+    predicted: list[SolvePrediction | ScalePrediction] = []
     if scale is None:
-        predicted = predict_solves(group_runs(runs), changes, machine)
+        predicted += predict_solves(group_runs(runs), changes, machine)
     else:
-        predicted = predict_at_scale(runs, scale, changes, machine, arguments.executor)
+        predicted += predict_at_scale(runs, scale, changes, machine, arguments.executor)
     if arguments.json:
-        answer = [each.to_json() for each in predicted]
+        answer = [one.to_json() for one in predicted]
         write_json({"version": JSON_VERSION, "predictions": answer})
         return 0
-    for number, each in enumerate(predicted):
-        write_lines(*([""] if number else []), *each.lines())
-        print_table(each.table())
-        write_lines(*each.notes())
+    for number, found in enumerate(predicted):
+        write_lines(*([""] if number else []), *found.lines())
+        print_table(found.table())
+        write_lines(*found.notes())
     return 0
