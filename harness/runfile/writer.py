@@ -357,6 +357,7 @@ def write_whole(
     phases: tuple[str, ...] = PHASES,
     predictors: tuple[str, ...] = (),
     activities: tuple[str, ...] = (),
+    file_name: RunName | None = None,
 ) -> Path:
     """Write a run that is in one process: simulated and synthetic ones.
 
@@ -371,6 +372,8 @@ def write_whole(
         Names for ``predicted``.
     activities : tuple of str
         Names for ``activity_duration``.
+    file_name : RunName, optional
+        Of the file; else it is numbered.
     """
     optional = {"predictor": predictors, "activity": activities}
     names = {"phase": phases, **{name: texts for name, texts in optional.items() if texts}}
@@ -381,7 +384,8 @@ def write_whole(
         for axis, name in enumerate(variable.dimensions)
         if name not in names
     }
-    with PartFile(RunName.of(folder, header), header, phases, sizes["rank"]) as target:
+    file_name = file_name or RunName.of(folder, header)
+    with PartFile(file_name, header, phases, sizes["rank"]) as target:
         absent = {*OPTIONAL, *TEXTS} - set(values)
         make_variables(target.file, sizes, names, absent)
         for name, value in values.items():
