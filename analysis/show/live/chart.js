@@ -21,7 +21,18 @@ function everySo(names, most) {
   const every = Math.max(1, Math.ceil(names.length / Math.max(1, most)));
   return [...names.entries()].filter(([at]) => at % every === 0);
 }
+/* Values of a logarithmic axis are decimal logarithms. */
+const shownOn = (axis, value) => written(axis.logarithmic ? 10 ** value : value);
+function decades(low, high, most) {
+  const found = [];
+  for (let power = Math.floor(low); power <= high; power++)
+    for (const factor of [1, 2, 5]) found.push(power + Math.log10(factor));
+  const inside = found.filter((at) => at >= low && at <= high);
+  const whole = inside.filter((at) => Number.isInteger(at));
+  return inside.length <= Math.max(most, 3) || whole.length < 2 ? inside : whole;
+}
 function numbered(axis, limits, most) {
+  if (axis.logarithmic) return decades(...limits, most).map((at) => [at, shownOn(axis, at)]);
   if (axis.names?.length) {
     const [low, high] = [Math.max(0, Math.ceil(limits[0])), Math.floor(limits[1])];
     const names = axis.names.slice(low, high + 1);
