@@ -22,6 +22,7 @@ from hindmost.analysis.ranks.study import report_run
 from hindmost.analysis.report.adaptive_conclusions import looked_at, prediction_conclusions
 from hindmost.analysis.report.adaptive_page import adaptive_parts, cycles_anchor
 from hindmost.analysis.report.comparison import comparable, solvers_table
+from hindmost.analysis.report.event_window import CAPTION, event_window
 from hindmost.analysis.report.ranks_page import openings, rank_parts
 from hindmost.analysis.report.remedies import remedies_of
 from hindmost.analysis.report.run_conclusions import LookedAt
@@ -43,6 +44,7 @@ from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import of_how_many
 from hindmost.analysis.runs.summary import mpi_name, runs_table, summarise_run, when
 from hindmost.analysis.scaling.study import ScalingStudy
+from hindmost.analysis.show.event_chart import event_widget
 from hindmost.analysis.show.html_charts import Opens, live_chart
 from hindmost.analysis.show.page import Heading, Page, Paragraph, Part, Widget
 from hindmost.analysis.show.palette import MOST_LINES
@@ -65,6 +67,7 @@ ON_PAGE = (
     "efficiency-cycle",
 )
 """Figures of the median run of each configuration."""
+EVENTS_AFTER = "work"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,6 +263,8 @@ def section(
         if clicked is not None and figure.by_rank:  # rows are the ranks with full records
             clicked = of_columns(clicked, middle)
         parts += run_chart(figure, middle, numbers, clicked)
+        if each == EVENTS_AFTER and (window := event_window(middle, ranks)) is not None:
+            parts.append(event_widget(window, numbers, "Events of single iterations", CAPTION))
     parts += rank_parts(ranks, middle, opens, numbers)
     charts = [each for each in parts if isinstance(each, Widget) and each.name]
     remedies = remedies_of(middle)

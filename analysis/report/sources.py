@@ -11,7 +11,7 @@ from hindmost.analysis.history.study import newest
 from hindmost.analysis.readers.find import is_ours, recognise
 from hindmost.analysis.readers.read import DEPTH_OF_HISTORY, read_history
 from hindmost.analysis.readers.registry import EXPERIMENT_FORMATS, HISTORY_FORMATS
-from hindmost.errors import DataError, UsageError
+from hindmost.errors import DataError, NotARunFileError, UsageError
 from hindmost.text import either
 
 RUNS, EXPERIMENT, HISTORY = "runs", "experiment", "history"
@@ -46,7 +46,7 @@ def sort_sources(paths: Sequence[Path]) -> Sources:
     ------
     UsageError
         A path does not exist.
-    DataError
+    NotARunFileError
         A file has no known format.
     """
     kinds = {path: kind_of(path) for path in dict.fromkeys(paths)}
@@ -68,7 +68,7 @@ def kind_of(path: Path) -> str:
     kind = kind_of_file(path)
     if kind is None:
         names = sorted({each.name for each in (*EXPERIMENT_FORMATS, *HISTORY_FORMATS)})
-        raise DataError(
+        raise NotARunFileError(
             f"The format of {path} is unknown. A report takes run files, experiments and "
             f"histories: {either(names)}."
         )

@@ -32,7 +32,7 @@ TINY = 1e-300
 HINT = "Point at the chart for its numbers, drag to zoom; with the keyboard: arrows, +, -, 0."
 
 
-SCRIPTS = shared_scripts("chart", "curves", "choice", "heat_map", "unpack", "start")
+SCRIPTS = shared_scripts("chart", "downloads", "curves", "choice", "heat_map", "unpack", "start")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

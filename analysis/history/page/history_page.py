@@ -16,7 +16,7 @@ from hindmost.analysis.show.page import Heading, Page, Paragraph, Part, Widget, 
 HERE = Path(__file__).parent
 OWN = ("data", "chooser", "words", "chart", "regimes", "pairs", "comparison", "grid", "start")
 SCRIPTS = (
-    *shared_scripts("unpack", "chart", "statistics", "elements"),
+    *shared_scripts("unpack", "chart", "downloads", "statistics", "elements"),
     *(HERE / f"{name}.js" for name in OWN),
 )
 VERDICTS_ANCHOR = "verdicts"

@@ -1,5 +1,6 @@
 /* What curves and maps share: axes, pointing, zooming, the keyboard. */
 
+const KINDS = {}; // classes of charts by their names in the data
 const WITHIN = 8; // pixels from what can be clicked
 const MARGIN = { left: 54, right: 20, top: 8, bottom: 38 };
 
@@ -53,6 +54,7 @@ class Chart {
     this.cursor = null;
     this.only = ""; // of several series the one that is shown, the others being pale
     this.listen();
+    if (typeof addDownloads !== "undefined") addDownloads(this);
   }
 
   get box() {
@@ -78,6 +80,10 @@ class Chart {
     this.canvas.height = Math.round(this.canvas.clientHeight * scale);
     const pen = this.canvas.getContext("2d");
     pen.setTransform(scale, 0, 0, scale, 0, 0);
+    this.drawWith(pen, scale);
+    this.canvas.dataset.drawn = this.data.kind;
+  }
+  drawWith(pen, scale) {
     pen.font = "12px system-ui, sans-serif";
     const box = this.box;
     pen.save();
@@ -89,7 +95,6 @@ class Chart {
     pen.restore();
     this.axes(pen, box);
     this.handles(pen, box);
-    this.canvas.dataset.drawn = this.data.kind;
   }
 
   axes(pen, box) {

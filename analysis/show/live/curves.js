@@ -72,6 +72,12 @@ class Curves extends Chart {
       pen.stroke();
     });
   }
+  rows() { // the numbers that are drawn, of logarithmic axes too
+    const { x, y, series } = this.data, plain = (axis, value) => value === null || value === undefined ? null : axis.logarithmic ? 10 ** value : value;
+    const heads = ["series", `${x.name}${x.unit}`, `${x.name}_to`, `y${y.unit}`, "y_from"];
+    return [heads, ...series.flatMap((each) => each.y.map((value, i) => [each.name, x.names?.[each.x[i]] ?? plain(x, each.x[i]),
+      each.x.length > each.y.length ? plain(x, each.x[i + 1]) : null, plain(y, value), each.base ? plain(y, each.base[i]) : null]))];
+  }
   mark(pen, box) {
     pen.strokeStyle = ink("--accent");
     pen.lineWidth = 1;
@@ -95,3 +101,4 @@ class Curves extends Chart {
     return `${this.data.x.name} ${shown}${this.data.x.unit}: ${parts.filter(Boolean).join(", ")}${this.data.y.unit}`;
   }
 }
+KINDS.curves = Curves;

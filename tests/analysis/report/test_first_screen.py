@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tests.conftest import LOCAL, run_values
 
 from hindmost.cli import main
+from hindmost.errors import NotARunFileError
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
@@ -167,7 +168,7 @@ def test_what_a_file_says_stays_text(
 
 
 def test_runs_an_experiment_and_nights_share_a_page(
-    tmp_path: Path, own: Header, alike: NDArray[np.float64], capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, own: Header, alike: NDArray[np.float64]
 ) -> None:
     file = write_whole(tmp_path, own, of_work(alike))
     experiment = tmp_path / "scaling.csv"
@@ -192,5 +193,5 @@ def test_runs_an_experiment_and_nights_share_a_page(
     )
     unknown = tmp_path / "what.bin"
     unknown.write_bytes(b"\x00\x01")
-    assert main(["report", str(unknown)]) == 3
-    assert "A report takes run files, experiments and histories" in capsys.readouterr().err
+    with pytest.raises(NotARunFileError, match="run files, experiments and histories"):
+        main(["report", str(unknown)])
