@@ -12,8 +12,7 @@ from hindmost.models.pmnf.lattice import average_over_lattice
 from hindmost.models.pmnf.models import ScalingModels
 from hindmost.models.pmnf.observations import LEAST_POINTS, Observations, observe
 from hindmost.models.pmnf.search import MOST_TERMS, search
-from hindmost.models.pmnf.space import search_space
-from hindmost.models.pmnf.term import columns
+from hindmost.models.pmnf.space import search_space, searched_columns
 
 
 def fit(
@@ -91,7 +90,7 @@ def fit_observations(
         return search(
             observations.values[kernels][:, there],
             observations.shares[kernels][:, there],
-            columns(chosen.exponents, observations.points[there]),
+            searched_columns(chosen, observations.points[there]),
             gamma=observations.noise.kind.gamma,
             penalties=penalties(count, ways, most=terms),
             above_zero=True,

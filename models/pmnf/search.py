@@ -57,6 +57,7 @@ def search(
     """
     kernels, points = values.shape
     scale = np.abs(columns).max(axis=1)
+    scale[scale == 0.0] = 1.0
     unit = np.ascontiguousarray(columns / scale[:, None])
     terms = np.empty((kernels, KEPT, MOST_TERMS), np.int16)
     coefficients = np.empty((kernels, KEPT, 1 + MOST_TERMS))

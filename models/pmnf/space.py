@@ -92,6 +92,26 @@ def search_space(name: str) -> SearchSpace:
     return SEARCH_SPACES[name]
 
 
+def searched_columns(space: SearchSpace, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the terms that are searched at points of one parameter, 0 for the others.
+
+    Where a point is below 1 those are the terms without a logarithm: powers of one that changes
+    its sign fall and grow again.
+
+    Parameters
+    ----------
+    points : float64 array, shape (point,)
+
+    Returns
+    -------
+    float64 array, shape (exponents, point)
+    """
+    found = columns(space.exponents, points)
+    if points.min() < 1.0:
+        found[[log > 0 for _, log in space.exponents]] = 0.0
+    return found
+
+
 def tabulate(space: SearchSpace, points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return every term of each parameter at the points, after a row of ones.
 

@@ -4,7 +4,7 @@ A new point is predicted by all hypotheses that the search kept, each weighted b
 by functions whose exponents lie anywhere near those of the best hypotheses: their power and the
 power of their logarithm, of each parameter, are drawn about the likeliest ones and weighted by how
 probable the measured values make them (importance sampling). Half of the prior lies on the search
-space, half evenly on powers from -2 to 3 and logarithms up to 2, as for one parameter.
+space, half evenly on powers from -3 to 3 and logarithms up to 2, as for one parameter.
 
 At 4 times every parameter, 90 % intervals cover 82 to 94 % on grids (benchmarks/scaling_several.py
 has the cases), and as little as 60 % on lines of three parameters with one point more, where
@@ -74,6 +74,7 @@ def average_over_hypotheses(
         np.ascontiguousarray(np.stack([natural, of_logarithm], axis=1)),
         powers,
         np.ascontiguousarray(coded(fits.hypotheses.terms, axes.shape[1])),
+        np.ascontiguousarray(fits.hypotheses.coefficients[:, :, 0] != 0.0),
         np.ascontiguousarray(fits.hypotheses.criterion),
         np.concatenate([draws, -draws]),
         nodes,
@@ -84,8 +85,8 @@ def average_over_hypotheses(
 
 
 @declared(
-    "(f8[:,::1], f8[:,::1], f8, f8[:,:,::1], f8[:,:,::1], f8[:,::1], i8[:,:,::1], f8[:,::1], "
-    "f8[:,::1], f8[:,:,::1], f8, f8[:,:,::1])",
+    "(f8[:,::1], f8[:,::1], f8, f8[:,:,::1], f8[:,:,::1], f8[:,::1], i8[:,:,::1], b1[:,::1], "
+    "f8[:,::1], f8[:,::1], f8[:,:,::1], f8, f8[:,:,::1])",
     division="numpy",
 )
 def interval_loop(
@@ -96,6 +97,7 @@ def interval_loop(
     logarithms: NDArray[np.float64],
     powers: NDArray[np.float64],
     terms: NDArray[np.int64],
+    constants: NDArray[np.bool_],
     criterion: NDArray[np.float64],
     draws: NDArray[np.float64],
     nodes: NDArray[np.float64],
@@ -127,7 +129,7 @@ def interval_loop(
         y = values[k]
         for a in range(count):
             weight[a] = weights[k, a]
-        target = aim(y, weight)
+        target = aim(y, weight, np.zeros(axes.shape[1], np.bool_))
         filled = 0
         seen = 0
         for h in range(hypotheses):
@@ -139,7 +141,8 @@ def interval_loop(
                 if terms[k, h, one] != NO_TERM:
                     fill_column(terms[k, h, one], axes, columns[many])
                     many += 1
-            rss, _ = predict(columns, many, target, centre[filled], lever[filled])
+            own_constant = constants[k, h]
+            rss, _ = predict(columns, many, target, own_constant, centre[filled], lever[filled])
             free = count - many - 1
             share[filled] = -0.5 * (criterion[k, h] - criterion[k, 0])
             if rss == np.inf or free <= 0 or share[filled] < np.log(LEAST_SHARE):
@@ -158,7 +161,16 @@ def interval_loop(
                 shapes[seen] = shape
                 seen += 1
                 filled = wander(
-                    terms[k, h], axes, logarithms, powers, target, draws, mixture, own, filled
+                    terms[k, h],
+                    axes,
+                    logarithms,
+                    powers,
+                    target,
+                    own_constant,
+                    draws,
+                    mixture,
+                    own,
+                    filled,
                 )
         # What a point of the noise model's variance f^(2 gamma) weighs.
         base = 0.0

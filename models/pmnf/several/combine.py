@@ -169,7 +169,7 @@ def products(
     axes: NDArray[np.float64], chosen: NDArray[np.int64], target: Target
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
     """Return all products: their numbers, columns of mean 0 and length 1, components along them."""
-    weight, root, wanted, _, _ = target
+    weight, root, wanted, _, _, _ = target
     many, base = axes.shape[0], axes.shape[1]
     each = chosen.shape[1] + 1
     count = each**many - 1

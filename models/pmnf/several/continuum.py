@@ -20,7 +20,7 @@ from hindmost.models.pmnf.several.hypothesis import (
     fit_columns,
 )
 
-POWERS = (-2.0, 3.0)
+POWERS = (-3.0, 3.0)
 LOGARITHMS = (0.0, 2.0)
 WIDER = 1.3
 """Draws are wider than the normal approximation, so that they cover its tails."""
@@ -45,6 +45,7 @@ def predict(
     columns: NDArray[np.float64],
     used: int,
     target: Target,
+    constant: bool,
     centre: NDArray[np.float64],
     lever: NDArray[np.float64],
 ) -> tuple[float, float]:
@@ -58,7 +59,7 @@ def predict(
     factors = np.empty(MOST_PRODUCTS + 1)
     triangle = np.empty((MOST_PRODUCTS, MOST_PRODUCTS + 1))
     scratch = np.empty((MOST_PRODUCTS, count))
-    rss = fit_columns(columns, used, target, factors, scratch, triangle)
+    rss = fit_columns(columns, used, target, factors, scratch, triangle, constant)
     if rss == np.inf:
         return rss, 0.0
     least = np.inf
@@ -66,10 +67,10 @@ def predict(
         least = min(least, factors[q + 1])
     apart = np.empty(MOST_PRODUCTS)
     # At each target x: the prediction c_0 + sum_q c_q x_q, and the leverage 1 + |R^-T x|^2, where
-    # R is the triangle of the fit (forward substitution).
+    # R is the triangle of the fit (forward substitution) and the 1 is that of the constant.
     for t in range(centre.size):
         centre[t] = factors[0]
-        lever[t] = 1.0
+        lever[t] = 1.0 if constant else 0.0
         for q in range(used):
             centre[t] += factors[q + 1] * columns[q, count + t]
             apart[q] = columns[q, count + t] - triangle[q, 0]
@@ -87,6 +88,7 @@ def wander(
     logarithms: NDArray[np.float64],
     powers: NDArray[np.float64],
     target: Target,
+    constant: bool,
     draws: NDArray[np.float64],
     mixture: Mixture,
     own: int,
@@ -147,7 +149,7 @@ def wander(
         for one in range(width):
             if digit(present[one], axis, base) == number:
                 slopes[v, one] = logarithms[axis, which]
-    step, lower, scale = likeliest(columns, slopes, direction, width, target)
+    step, lower, scale = likeliest(columns, slopes, direction, width, target, constant)
     trial = np.empty((MOST_PRODUCTS, places))
     apart = np.empty(free)
     begin = filled
@@ -177,7 +179,7 @@ def wander(
                 for v in range(free):
                     exponent += (step[v] + apart[v]) * slopes[v, one, a]
                 trial[one, a] = columns[one, a] * np.exp(exponent)
-        rss, least = predict(trial, width, target, centre[filled], lever[filled])
+        rss, least = predict(trial, width, target, constant, centre[filled], lever[filled])
         if rss == np.inf or least <= 0.0:
             continue
         # Log weight relative to the hypothesis: prior plus likelihood ratio, less the proposal.
@@ -207,18 +209,19 @@ def likeliest(
     direction: NDArray[np.int64],
     width: int,
     target: Target,
+    constant: bool,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
     """Return a Gauss-Newton step of the exponents, the root of its precision, and log det of that.
 
     The coefficients are functions of the exponents (variable projection; Kaufman 1975).
     """
-    weight, root, wanted, _, tiny = target
+    weight, root, wanted, _, tiny, _ = target
     count = wanted.size
     free = slopes.shape[0]
     factors = np.empty(MOST_PRODUCTS + 1)
     basis = np.empty((MOST_PRODUCTS, count))
     triangle = np.empty((MOST_PRODUCTS, MOST_PRODUCTS + 1))
-    rss = fit_columns(columns, width, target, factors, basis, triangle)
+    rss = fit_columns(columns, width, target, factors, basis, triangle, constant)
     variance = (rss + tiny) / (count - width - 1)
     # Residuals: what is wanted, without its projection on the basis of the columns.
     rest = wanted.copy()
@@ -231,7 +234,7 @@ def likeliest(
         for one in range(width):
             for a in range(count):
                 gradient[v, a] += factors[one + 1] * columns[one, a] * slopes[v, one, a]
-        middle = (weight * gradient[v]).sum()
+        middle = (weight * gradient[v]).sum() if constant else 0.0
         gradient[v] = root * (gradient[v] - middle)
         for q in range(width):
             gradient[v] -= (basis[q] * gradient[v]).sum() * basis[q]

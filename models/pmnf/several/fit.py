@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +18,10 @@ from hindmost.models.pmnf.observations import observe
 from hindmost.models.pmnf.several.averaging import average_over_hypotheses
 from hindmost.models.pmnf.several.design import check_design, lines, starts
 from hindmost.models.pmnf.several.search import search
-from hindmost.models.pmnf.space import PAPER, SearchSpace, search_space, tabulate
+from hindmost.models.pmnf.space import PAPER, SearchSpace, search_space, searched_columns, tabulate
 
+STEEPER = tuple((Fraction(power), Fraction(0)) for power in ("-3", "-5/2"))
+"""Falls that are tried of several parameters, of which one may be a width: cells are h^-3."""
 MOST_ASKED = 40
 """Kernels whose residuals tell the kind of noise; of a grid, each has many."""
 
@@ -52,7 +56,7 @@ def fit_parameters(
     UsageError
         An unknown space or kind of noise, more parameters than 4, or not as many names as columns.
     """
-    chosen = search_space(space)
+    chosen = with_steeper_falls(search_space(space))
     points = np.asarray(points, np.float64)
     check_design(points, parameters)
     observations = observe(points, values, noise, pool=noise_from_kernels)
@@ -79,6 +83,11 @@ def fit_parameters(
     )
 
 
+def with_steeper_falls(space: SearchSpace) -> SearchSpace:
+    """Return a search space with `STEEPER`."""
+    return replace(space, exponents=(*STEEPER, *space.exponents))
+
+
 def search_products(
     points: NDArray[np.float64],
     values: NDArray[np.float64],
@@ -94,14 +103,18 @@ def search_products(
     values, shares : float64 array, shape (kernel, point)
     """
     count, parameters = points.shape
+    powers = np.array([(0, 0), *space.exponents], np.float64)
+    axes = tabulate(space, points)
+    axes[:, 1:] = [searched_columns(space, axis) for axis in points.T]
     return search(
         values,
         shares,
-        tabulate(space, points),
+        axes,
         lines(points),
         starts(space),
         gamma=kind.gamma,
         penalties=joint_penalties(count, len(space.exponents), parameters),
+        falls=powers[:, 0] < 0.0,
     )
 
 
@@ -127,6 +140,6 @@ def noise_from_kernels(
     some = np.linspace(0, values.shape[0] - 1, min(values.shape[0], MOST_ASKED)).astype(int)
     likelihood = []
     for kind in NoiseKind:
-        found = search_products(points, values[some], shares[some], kind, PAPER)
+        found = search_products(points, values[some], shares[some], kind, with_steeper_falls(PAPER))
         likelihood.append(-0.5 * found.criterion[:, 0] + 0.5 * np.log(found.weights).sum(axis=1))
     return likeliest(np.array(likelihood))

@@ -22,17 +22,35 @@ NO_TERM = 0
 
 Best = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
 """Terms (hypothesis, 4) ascending, coefficients (hypothesis, 5), criterion (hypothesis,)."""
-Target = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float, float]
-"""Weights of sum 1, their roots, weighted values less their mean, that mean, least RSS."""
+Target = tuple[
+    NDArray[np.float64],
+    NDArray[np.float64],
+    NDArray[np.float64],
+    float,
+    float,
+    NDArray[np.bool_],
+]
+"""Weights of sum 1, their roots, weighted values less their mean, that mean, least RSS, and the
+numbers of exponents with which there is no constant below 0."""
 
 
 @part
-def aim(y: NDArray[np.float64], weight: NDArray[np.float64]) -> Target:
-    """Return what all fits to the same values and weights share."""
+def aim(y: NDArray[np.float64], weight: NDArray[np.float64], falls: NDArray[np.bool_]) -> Target:
+    """Return what all fits to the same values and weights share.
+
+    Parameters
+    ----------
+    falls : bool array, shape (1 + exponents,)
+        With which terms values above 0 have no constant below 0: it remains where they fall to
+        nothing.
+    """
     root, target = np.empty(y.size), np.empty(y.size)
     whole, mean, spread = 0.0, 0.0, 0.0
+    bounded = falls.copy()
     for a in range(y.size):
         whole += weight[a]
+        if y[a] <= 0.0:
+            bounded[:] = False
     for a in range(y.size):
         weight[a] /= whole
         mean += weight[a] * y[a]
@@ -41,7 +59,7 @@ def aim(y: NDArray[np.float64], weight: NDArray[np.float64]) -> Target:
         target[a] = root[a] * (y[a] - mean)
         spread += target[a] * target[a]
     tiny = ROUNDING * (mean * mean + spread)
-    return weight, root, target, mean, tiny
+    return weight, root, target, mean, tiny, bounded
 
 
 @part
@@ -121,33 +139,36 @@ def fit_columns(
     coefficients: NDArray[np.float64],
     scratch: NDArray[np.float64],
     triangle: NDArray[np.float64],
+    constant: bool,
 ) -> float:
-    """Fit a constant and columns by Gram and Schmidt; return the weighted RSS.
+    """Fit columns, with a constant or without, by Gram and Schmidt; return the weighted RSS.
 
     Parameters
     ----------
     columns : float64 array, shape (at least used, point)
     coefficients : float64 array, shape (at least used + 1,)
-        Result, the constant first.
+        Result, the constant first; it is 0 if there is none.
     scratch : float64 array, shape (at least used, point)
         Left with the orthonormal columns.
     triangle : float64 array, shape (at least used, at least used + 1)
-        Left with the weighted means of the columns, and beside them the triangle R of Q R.
+        Left with the weighted means of the columns, or 0 without a constant, and beside them the
+        triangle R of Q R.
 
     Returns
     -------
     float
         Infinite where a column depends on the others.
     """
-    weight, root, wanted, mean, _ = target
+    weight, root, wanted, mean, _, _ = target
     points = wanted.size
     along = np.zeros(used)
     middle = triangle[:, 0]
     upper = triangle[:, 1:]
+    offset = 0.0 if constant else mean
     for q in range(used):
         # The column without its weighted mean, times the root of the weights ...
         middle[q] = 0.0
-        for a in range(points):
+        for a in range(points if constant else 0):
             middle[q] += weight[a] * columns[q, a]
         before = 0.0
         for a in range(points):
@@ -169,15 +190,15 @@ def fit_columns(
         upper[q, q] = np.sqrt(length)
         for a in range(points):
             scratch[q, a] /= upper[q, q]
-            along[q] += scratch[q, a] * wanted[a]
+            along[q] += scratch[q, a] * (wanted[a] + offset * root[a])
     # What is left of the values beside their components along Q; R gives the coefficients.
     rss = 0.0
     for a in range(points):
-        rest = wanted[a]
+        rest = wanted[a] + offset * root[a]
         for q in range(used):
             rest -= along[q] * scratch[q, a]
         rss += rest * rest
-    coefficients[0] = mean
+    coefficients[0] = mean - offset
     for q in range(used - 1, -1, -1):
         value = along[q]
         for r in range(q + 1, used):
@@ -185,6 +206,18 @@ def fit_columns(
         coefficients[q + 1] = value / upper[q, q]
         coefficients[0] -= coefficients[q + 1] * middle[q]
     return rss
+
+
+@part
+def has_any(
+    terms: NDArray[np.int64], parameters: int, base: int, numbers: NDArray[np.bool_]
+) -> bool:
+    """Say whether terms have exponents of some numbers, of any parameter."""
+    found = False
+    for term in terms:
+        for axis in range(parameters):
+            found = found or numbers[digit(term, axis, base)]
+    return bool(found)
 
 
 @part
@@ -229,7 +262,9 @@ def offer(
             used += 1
     found = np.zeros(MOST_PRODUCTS + 1)
     triangle = np.empty((MOST_PRODUCTS, MOST_PRODUCTS + 1))
-    rss = fit_columns(room, used, target, found, room[MOST_PRODUCTS:], triangle)
+    rss = fit_columns(room, used, target, found, room[MOST_PRODUCTS:], triangle, True)
+    if found[0] < 0.0 and rss < np.inf and has_any(terms, axes.shape[0], axes.shape[1], target[5]):
+        rss = fit_columns(room, used, target, found, room[MOST_PRODUCTS:], triangle, False)
     if rss == np.inf:
         return np.inf
     for one in range(used):

@@ -34,6 +34,7 @@ def search(
     *,
     gamma: float,
     penalties: NDArray[np.float64],
+    falls: NDArray[np.bool_],
 ) -> Hypotheses:
     """Find the best hypotheses of a constant and up to four products.
 
@@ -50,6 +51,8 @@ def search(
     gamma : float
     penalties : float64 array
         From `price.penalties`.
+    falls : bool array, shape (1 + exponents,)
+        Which terms fall; with them, functions of values above 0 have no constant below it.
     """
     kernels, points = values.shape
     many, base = axes.shape[:2]
@@ -72,6 +75,7 @@ def search(
         FIRST[many] or base - 1,
         gamma,
         np.stack([first, penalties]),
+        falls,
         terms,
         coefficients,
         criterion,
@@ -99,8 +103,8 @@ def coded(numbers: NDArray[np.int16], base: int) -> NDArray[np.int64]:
 
 
 @declared(
-    "(f8[:,::1], f8[:,::1], f8[:,:,::1], i4[:,::1], i8[::1], i8, f8, f8[:,:,:,::1], i8[:,:,::1], "
-    "f8[:,:,::1], f8[:,::1], f8[:,::1])",
+    "(f8[:,::1], f8[:,::1], f8[:,:,::1], i4[:,::1], i8[::1], i8, f8, f8[:,:,:,::1], b1[::1], "
+    "i8[:,:,::1], f8[:,:,::1], f8[:,::1], f8[:,::1])",
     division="numpy",
 )
 def search_loop(
@@ -112,6 +116,7 @@ def search_loop(
     few: int,
     gamma: float,
     tables: NDArray[np.float64],
+    falls: NDArray[np.bool_],
     terms: NDArray[np.int64],
     coefficients: NDArray[np.float64],
     criterion: NDArray[np.float64],
@@ -130,7 +135,7 @@ def search_loop(
         for a in range(points):
             weight[a] = shares[k, a] * np.abs(y[a]) ** (-2.0 * gamma)
         if gamma != 0.0:
-            begin(y, weight, axes, line, start, rough, tables[0], best, False)
+            begin(y, weight, axes, line, start, rough, tables[0], falls, best, False)
             # Weights from the best function f: 1 / f^(2 gamma).
             least = np.inf
             for a in range(points):
@@ -143,7 +148,7 @@ def search_loop(
                         fitted[a] += coefficients[k, 0, one + 1] * column[a]
             for a in range(points):
                 weight[a] = shares[k, a] * max(fitted[a], 0.5 * least) ** (-2.0 * gamma)
-        begin(y, weight, axes, line, start, chosen, tables[1], best, True)
+        begin(y, weight, axes, line, start, chosen, tables[1], falls, best, True)
         whole = 0.0
         for a in range(points):
             whole += weight[a]
@@ -160,6 +165,7 @@ def begin(
     start: NDArray[np.int64],
     chosen: NDArray[np.int64],
     table: NDArray[np.float64],
+    falls: NDArray[np.bool_],
     best: Best,
     thorough: bool,
 ) -> None:
@@ -171,7 +177,7 @@ def begin(
         for one in range(MOST_PRODUCTS):
             terms[h, one] = NO_TERM
             coefficients[h, one + 1] = 0.0
-    target = aim(y, weight)
+    target = aim(y, weight, falls)
     # Terms of each parameter along its lines, then their products and sums, then other exponents.
     for axis in range(axes.shape[0]):
         choose(y, target[0], axes[axis], line[axis], start, chosen[axis], thorough)

@@ -158,3 +158,13 @@ def test_a_level_is_a_probability() -> None:
     models = fit(POINTS, POINTS)
     with pytest.raises(UsageError, match="between 0 and 1"):
         models.interval(POINTS, level=90.0)
+
+
+def test_logarithms_of_points_below_one_are_no_terms() -> None:
+    """They would fall and grow again."""
+    points = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.8])
+    noise = np.random.default_rng(6).standard_normal((60, points.size))
+    models = fit(points, (0.2 + points**0.7) * np.exp(0.1 * noise), noise="multiplicative")
+    logs = [term.exponents[0][1] for k in range(len(models)) for term in models[k].form.terms]
+    assert logs
+    assert set(logs) == {0}
