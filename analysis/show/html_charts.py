@@ -74,9 +74,9 @@ def embedded(data: dict[str, Any]) -> str:
 
 
 def rounded(values: NDArray[np.float64]) -> list[float | None]:
-    """Round numbers to the digits that a page shows; what is none is null."""
+    """Round numbers to the digits that a page shows; NaN is null."""
     return [
-        float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None for value in values.tolist()
+        None if math.isnan(value) else float(f"{value:.{DIGITS}g}") for value in values.tolist()
     ]
 
 
