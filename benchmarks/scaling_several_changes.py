@@ -20,8 +20,12 @@ from hindmost.models.pmnf.several import JointChange, find_joint_changes, fit_pa
 from hindmost.models.synthetic.scaling_grids import AXES, FAMILIES, balanced, draw, grid
 
 DESIGNS = {"5 x 5": grid(*AXES[:2]), "8 x 8": grid(*(tuple(2.0 ** np.arange(8)),) * 2)}
-LEVELS = ((0.0, "multiplicative"), (0.05, "multiplicative"), (0.15, "multiplicative"))
-LEVELS += ((0.05, "additive"),)
+LEVELS = (
+    (0.0, "multiplicative"),
+    (0.05, "multiplicative"),
+    (0.15, "multiplicative"),
+    (0.05, "additive"),
+)
 TOGETHER = 10
 NAMES = ("p", "n")
 APART = 2.0
