@@ -12,6 +12,8 @@
 #   make bench-live        measure what a live feed costs a solve (about 10 min, wants an idle machine)
 #   make bench-show        time 'hindmost show' on a file of 41 million bodies (1.3 GB of disk)
 #   make bench-stochastic  measure what fitting laws to 41 million times takes (about 1 min, 2 GB)
+#   make bench-predictions predictions before the run against runs that were then done (about 10 min, wants an idle
+#                          machine; QUICK=1: about 2)
 #   make bench-simulation  the speed of replays, SimGrid's SMPI on the same solves, and predictions against real
 #                          reruns (10 min, idle machine; QUICK=1: 4 min)
 #   make bench-scaling     hold scaling models against known truth (some 10 min; EXTRAP=PYTHON adds Extra-P)
@@ -25,6 +27,8 @@
 #   make scaling-cases     measure the case studies of docs/scaling-cases.md again (idle machine)
 #   make study-adaptive    predict the adaptive kernel on this machine: the paper's tables and figures
 #                          (idle machine; QUICK=1: a tiny one, to see that it works)
+#   make study-krylov      noise and pipelined Krylov solvers: the paper's tables and figures for this machine, in
+#                          one page (idle machine, about 8 min; QUICK=1: a tiny one; MACHINE=NAME RANKS=N)
 #   make validate          hold the models against real and simulated runs (about 10 min, idle machine)
 #   make docs              build the documentation in build/docs; warnings are errors
 #   make wheel             a wheel and an sdist in dist/, checked, and installed into an empty environment
@@ -46,8 +50,8 @@ ON_STACKS = $(addprefix tests/setup/test_, choice.py clones.py) \
     attach_linked.py attached_runs.py counters.py failures.py killed.py \
     left_loops.py own_loops.py record.py record_ksp.py recording.py solvers.py systems.py totals.py)
 
-.PHONY: wheel test-oldest test-programs bench-adaptive bench-attach bench-ranks bench-reduced bench-live bench-recorder bench-scaling bench-scaling-real bench-5-million bench-changepoints bench-history-nightly bench-show bench-stochastic bench-simulation demo test test-recorder test-slow test-slurm validate check \
-    scaling-cases study-adaptive \
+.PHONY: wheel test-oldest test-programs bench-adaptive bench-attach bench-ranks bench-reduced bench-live bench-recorder bench-scaling bench-scaling-real bench-5-million bench-changepoints bench-history-nightly bench-show bench-stochastic bench-simulation bench-predictions demo test test-recorder test-slow test-slurm validate check \
+    scaling-cases study-adaptive study-krylov \
     docs lint types contracts clean setup-demo setup-test setup-slurm setup-programs setup-simulation setup-docs
 
 setup-demo:
@@ -119,6 +123,9 @@ bench-show: setup-demo
 bench-stochastic: setup-demo
 	@$(BIN)/python benchmarks/stochastic.py
 
+bench-predictions: setup-demo
+	@$(BIN)/python -m benchmarks.predictions $(if $(QUICK),--quick)
+
 bench-simulation: setup-simulation
 	@$(BIN)/python -m benchmarks.simulation speed $(if $(QUICK),--quick)
 	@$(BIN)/python -m benchmarks.simulation million $(if $(QUICK),--quick)
@@ -158,6 +165,11 @@ scaling-cases: setup-demo
 
 study-adaptive: setup-demo
 	@$(BIN)/python -m benchmarks.adaptive_study $(if $(QUICK),--quick --out study-adaptive-quick)
+
+study-krylov: MACHINE = local
+study-krylov: setup-demo
+	@$(BIN)/python -m benchmarks.krylov_study --machine $(MACHINE) --ranks $(RANKS) \
+	    $(if $(QUICK),--quick --out study-krylov-quick)
 
 validate: setup-demo
 	@$(BIN)/python benchmarks/validation.py

@@ -10,24 +10,30 @@ from hindmost.analysis.runs.finding import OF_MODELS, cautions, folded
 from hindmost.analysis.runs.machine_file import read_machine
 from hindmost.analysis.runs.read import find_runs, fittable_runs
 from hindmost.analysis.show.terminal import print_table
-from hindmost.analysis.verbs.whatif import add_changes, changes_from
-from hindmost.analysis.whatif.advice import advise
+from hindmost.analysis.verbs.whatif import add_changes, add_scale, changes_from, scale_from
+from hindmost.analysis.whatif.advice import Advice, advise
+from hindmost.analysis.whatif.advice_at_scale import ScaledAdvice, advise_at_scale
+from hindmost.analysis.whatif.options import Named
 from hindmost.analysis.whatif.study import WIDTH
 from hindmost.errors import UsageError
+from hindmost.models.simulation.change import Change
 from hindmost.output import write_json, write_lines
 from hindmost.text import counted
 
 DESCRIPTION = """\
 Tell whether a pipelined solver pays off: recorded runs of a blocking and of a pipelined solver are
-compared per iteration, as they are and replayed with other latencies, speeds or noise.
+compared per iteration, as they are and replayed with other latencies, speeds or noise, or
+simulated on other numbers of ranks.
 """
 EXAMPLES = """\
 examples:
   hindmost advise gmres-runs/ pgmres-runs/
   hindmost advise runs/*-gmres-*.h5 --against runs/*-pgmres-*.h5 --latency +5us,+50us,+500us
   hindmost advise gmres-runs/ pgmres-runs/ --noise exponential:mean=50us --json
+  hindmost advise gmres-runs/ pgmres-runs/ --ranks 64..4096 --ranks-per-node 64 --scaling weak \
+      --noise x2 --pipeline-depth 1,2
 
-The number of ranks stays as recorded. docs/whatif.md says how replays work.
+Without --ranks the number of ranks stays as recorded. docs/whatif.md says how replays work.
 """
 JSON_VERSION = 1
 
@@ -47,13 +53,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--against", nargs="+", type=Path, help="run files or folders of the pipelined solver"
     )
     add_changes(parser)
+    parser.add_argument(
+        "--pipeline-depth",
+        metavar="LIST",
+        help="reductions in flight of the pipelined solver (recorded: 1)",
+    )
+    add_scale(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def perform(arguments: argparse.Namespace) -> int:
     """Compare and print."""
-    changes = changes_from(arguments)
+    changes = changes_from(arguments, arguments.pipeline_depth)
     machine = None if arguments.machine is None else read_machine(arguments.machine)
+    scale = scale_from(arguments, machine)
     blocking, pipelined = arguments.file, arguments.against
     if pipelined is None:
         if len(blocking) != 2:
@@ -65,15 +78,28 @@ def perform(arguments: argparse.Namespace) -> int:
     ours, theirs = (
         fittable_runs(find_runs(paths, complete=True)) for paths in (blocking, pipelined)
     )
-    found = advise(ours, theirs, changes, machine)
+    found: Advice | ScaledAdvice
+    if scale is None:
+        found = advise(ours, theirs, changes, machine)
+        assumptions, listed = list(found.assumptions), bool(found.changed)
+    else:
+        found = advise_at_scale(ours, theirs, with_none(changes), scale, machine)
+        assumptions, listed = found.assumptions(), True
     if arguments.json:
         write_json({"version": JSON_VERSION, "advice": found.to_json()})
         return 0
     for line in found.explain().splitlines():
         write_lines(*textwrap.wrap(line, WIDTH, subsequent_indent="    "))
-    if found.changed:
+    if listed:
         print_table(found.table())
-    for line in found.assumptions:
+    for line in assumptions:
         write_lines(*textwrap.wrap(f"Assumed: {line}", WIDTH, subsequent_indent="    "))
     write_lines(*folded(cautions(found.findings, OF_MODELS)))
     return 0
+
+
+def with_none(changes: list[Named]) -> list[Named]:
+    """Return changes in the order in which they were asked for; the last changes nothing."""
+    if any(not each.words for each in changes):
+        return changes
+    return [*changes, Named(change=Change(), words=())]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -273,7 +273,7 @@ def advise(
     refuse_unlike(first, second)
     nothing = Named(change=Change(), words=())
     every = [nothing, *(each for each in changes if each.words)]
-    ours = [replay_run(run, every, machine) for run in first.runs]
+    ours = [replay_run(run, [without_depth(each) for each in every], machine) for run in first.runs]
     theirs = [replay_run(run, every, machine) for run in second.runs]
 
     def compare(number: int, *, whole: bool = False) -> Compared:
@@ -298,6 +298,12 @@ def advise(
         assumptions=tuple(said),
         findings=tuple(findings_of([first, second])),
     )
+
+
+def without_depth(named: Named) -> Named:
+    """Return a change without the depth of a pipeline, for a blocking solver."""
+    words = tuple(each for each in named.words if each[0] != "pipeline depth")
+    return Named(change=replace(named.change, depth=None), words=words)
 
 
 def one_group(runs: Sequence[Run], which: str) -> Group:

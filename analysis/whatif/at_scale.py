@@ -134,8 +134,8 @@ class AtScale:
         why = f"{percent(result.beyond)} of the simulated time is noise beyond the longest recorded"
         if not np.isfinite(result.high_s):
             why = (
-                f"The recorded noise has no mean (tail index {self.work.tail_index:.2g}; a mean "
-                "needs less than 1), so its rarest detours decide"
+                f"The tail fitted to the noise has no mean (index {self.work.tail_index:.2g}; a "
+                "mean needs less than 1), so its rarest detours decide"
             )
         return (
             f"{why}. If no detour exceeds the longest recorded one: "

@@ -57,7 +57,7 @@ class Beside:
         }
 
 
-def beside(times: Sequence[SolveTimes], change: Change) -> Iterator[Beside]:
+def beside(times: Sequence[SolveTimes], change: Change, unknowns: int = 0) -> Iterator[Beside]:
     """Yield what others predict of a later solve.
 
     Parameters
@@ -65,14 +65,18 @@ def beside(times: Sequence[SolveTimes], change: Change) -> Iterator[Beside]:
     times : sequence of SolveTimes
         Of the earlier solves.
     change : Change
+    unknowns : int
+        Of the earlier solves; 0 if not known.
     """
     first = times[0]
     iterations = first.solver_iterations or first.iterations
     share = (change.iterations or iterations) / iterations
+    if change.unknowns is not None and unknowns:
+        share *= change.unknowns / unknowns
     measured_s = float(np.median([each.solve_time_s for each in times])) * share
     yield Beside(
         name=NAIVE,
-        what="the recorded time, in proportion to the iterations",
+        what="the recorded time, in proportion to iterations and unknowns",
         prediction=Prediction(seconds=measured_s, low_s=measured_s, high_s=measured_s),
     )
     yield of_paper(times, change, share)

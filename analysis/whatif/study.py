@@ -5,33 +5,31 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
 
 from hindmost.analysis.runs.check import findings_of
-from hindmost.analysis.runs.configuration import is_own_loop, options_of, solves_in
 from hindmost.analysis.runs.finding import OF_MODELS, Finding, cautions, findings_json, folded
 from hindmost.analysis.runs.groups import Group
 from hindmost.analysis.runs.model_input import solve_rows, solve_times
 from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
+from hindmost.analysis.whatif.assumptions import assumptions
 from hindmost.analysis.whatif.measured import MeasuredNetwork
 from hindmost.analysis.whatif.options import Named
+from hindmost.analysis.whatif.solve_shape import shape_of, with_memory
 from hindmost.errors import DataError
 from hindmost.executors import Executor
-from hindmost.harness.runfile.bodies import INJECTED, BodyKind
+from hindmost.harness.runfile.bodies import INJECTED
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.simulation.blocks import COMPLETE
-from hindmost.models.simulation.length import SolveShape
+from hindmost.models.simulation.memory import VectorGrowth
 from hindmost.models.simulation.program import Program, recorded_program
 from hindmost.models.simulation.rerun import Walked, WhatIf, what_if
 from hindmost.text import percent, seconds, signed_percent
 
 WIDTH = 100
-JACOBI_VECTORS, COPY_VECTORS = 3.0, 2.0
-"""Vectors that Jacobi's preconditioner reads and writes, and none."""
 MISSES = 0.02
 """Error of a replay without a change, against the recorded time, from which on none is given."""
 MOST_RANKS = 20
@@ -58,6 +56,10 @@ class Replayed:
         Whether a machine file says which part of a message's time its bytes take.
     nonblocking : bool
         Whether the run has non-blocking reductions.
+    vectors : VectorGrowth or None
+        What vectors cost beyond the recorded places; None if the memory was not probed.
+    memory_known : bool
+        Whether it was.
     """
 
     run: Run
@@ -65,6 +67,8 @@ class Replayed:
     result: WhatIf
     byte_share_known: bool
     nonblocking: bool
+    vectors: VectorGrowth | None = None
+    memory_known: bool = False
 
     @property
     def recorded_s(self) -> float:
@@ -113,71 +117,7 @@ class Replayed:
 
     def assumptions(self) -> Iterator[str]:
         """Yield what the prediction assumes, where the run cannot say."""
-        change = self.named.change
-        if self.result.hidden:
-            yield (
-                "Latency that hides behind work does not show in a run: the interval goes from "
-                "none to all of the time that it may have taken. A --machine file whose network "
-                "was probed on as many ranks may say."
-            )
-        if change.latency != 1.0 and self.run.edges.source.size and not self.byte_share_known:
-            yield (
-                "Messages between neighbours are taken as all latency; the interval has the case "
-                "that they are all bytes. --machine with a file of 'hindmost probe network' says "
-                "which."
-            )
-        if change.latency != 1.0 or change.bandwidth != 1.0:
-            yield (
-                "What messages and reductions typically cost is taken as the network's. It "
-                "includes the time of the MPI library, so a change of the wire alone does less."
-            )
-        if change.of_network and self.nonblocking and change.progress:
-            yield "Reductions progress while ranks work. An MPI without progress hides less."
-        if change.depth is not None and change.depth > 1:
-            yield (
-                "A deeper pipeline also does more work per iteration and needs more iterations to "
-                "fill; this is not included, so the time is a lower bound."
-            )
-        if not change.progress:
-            yield (
-                "Without progress a reduction takes its time after all ranks have come to its "
-                "completion. Calls of MPI before it may do a part of it, so this is an upper bound."
-            )
-        if change.noise != 1.0:
-            yield (
-                "Undisturbed work is the median at each place of the restart cycle on each rank; "
-                "the interval goes from the lower to the upper quartile."
-            )
-        if change.uninjected:
-            yield "Injected noise is removed; the noise of the machine stays."
-        if change.solver is not None and change.solver != self.run.header.solver:
-            yield (
-                "The other solver reads and writes as many vectors as PETSc's does, each in the "
-                "time that they take in this run. The interval leaves out one step after the other."
-            )
-        if change.iterations is not None or change.restart is not None:
-            yield from self._of_length()
-        if change.detours is not None:
-            yield (
-                "The noise is added to the recorded one, independent on every rank, at the begin "
-                "of iterations."
-            )
-        if change.speed or change.every_speed != 1.0:
-            yield "All local work takes 1 / factor of its time, also where memory limits it."
-
-    def _of_length(self) -> Iterator[str]:
-        """Yield what is assumed of a solve of another length."""
-        header, change = self.run.header, self.named.change
-        if not header.restart:
-            yield "Further iterations take as long as those of the second half of the run."
-            return
-        if change.restart is None or change.restart <= header.restart:
-            yield "A place in the restart cycle costs the same in every cycle."
-        else:
-            yield (
-                f"Places beyond {header.restart} of a restart cycle continue the growth of work "
-                "in a line. Vectors that no longer fit into a cache cost more."
-            )
+        yield from assumptions(self)
 
     def to_json(self, findings: Sequence[Finding]) -> dict[str, Any]:
         """Return the entry of ``hindmost whatif --json``."""
@@ -279,37 +219,6 @@ def program_of(run: Run) -> Program:
         raise DataError(f"{run.path}: {error}") from error
 
 
-def shape_of(run: Run) -> SolveShape | None:
-    """Return what a solve consists of; None for several solves, whose cycles end within."""
-    if solves_in(run) > 1:
-        return None
-    header = run.header
-    unknowns = header.spec.get("unknowns")
-    return SolveShape(
-        solver=header.solver,
-        iterations=header.iterations,
-        restart=header.restart,
-        drain=np.asarray(run.kind == BodyKind.DRAIN),
-        vector_bytes=8.0 * unknowns / header.ranks if isinstance(unknowns, int) else 0.0,
-        preconditioner=preconditioner_vectors(run),
-    )
-
-
-def preconditioner_vectors(run: Run) -> float:
-    """Return how many vectors a preconditioner reads and writes; 0 if not known.
-
-    Without an option it is that of the problem, as `hindmost run` chose it.
-    """
-    words = options_of(run).split()
-    if is_own_loop(run):
-        return 0.0
-    chosen = "none" if run.header.workload == "diagonal" else "jacobi"
-    for option, value in pairwise(words):
-        if option == "-pc_type":
-            chosen = value
-    return {"jacobi": JACOBI_VECTORS, "none": COPY_VECTORS}.get(chosen, 0.0)
-
-
 def replay_run(
     run: Run,
     changes: Sequence[Named],
@@ -324,8 +233,8 @@ def replay_run(
     DataError
         The replay without a change misses the recorded time.
     """
-    program, share = program_of(run), None
-    if machine is not None:
+    program, share = with_memory(program_of(run), run, machine), None
+    if machine is not None and (machine.network is not None or not machine.memory):
         measured = MeasuredNetwork.of(run, machine)
         program, share = measured.costs_of(program), measured.byte_share
     found = []
@@ -346,6 +255,8 @@ def replay_run(
                 result=result,
                 byte_share_known=share is not None,
                 nonblocking=program.has(COMPLETE),
+                vectors=program.vectors,
+                memory_known=program.shape is not None and program.shape.memory is not None,
             )
         )
     return found

@@ -42,7 +42,8 @@ class Detection:
     outliers : tuple of OutlierRun
     trends : tuple of Trend
     suspects : tuple of int
-        Places that may become changes: found, but in too few passes (the report's method).
+        Places that may become changes: found, but in too few passes (the report's method), or
+        found late or withdrawn before, and not held yet (the robust method).
     correlation : float
         AR(1) coefficient of the noise.
     insignificant : tuple of ChangePoint

@@ -137,7 +137,7 @@ def fit_bounded(
     half = first_of_second_half(times)
     costs = estimate_costs(times, half) if latency_s is None else given_costs(times, latency_s)
     walks = walks_of(times, every, costs)
-    borders = stretches(half, times.cycle_begins)
+    borders = stretches(half, times.cycle_begins, lagging=times.lag > 0)
     walked, measured = walk_through(
         times,
         [walk.replay for walk in walks.values()],

@@ -33,6 +33,11 @@ from hindmost.text import seconds, signed_percent
 STRETCHES = 24
 """Number of stretches of the first half, to estimate what the recursion misses and its scatter."""
 FEWEST_STRETCHES = 6
+FEWEST_CYCLES = 3
+"""Cycles of the first half of a pipelined solve: with fewer it is too short for an interval."""
+QUANTILE, SKEWED_QUANTILE = 0.95, 0.975
+"""Of Student's law, for 90 % of the solves. What a pipelined solve misses is a latency at the end
+of each cycle, which is skewed: sums of few such terms need more (chosen on simulated solves)."""
 FEWEST_BODIES = 5
 """Of a stretch."""
 FAR = 20.0
@@ -105,9 +110,10 @@ class MaxPlus:
             if error is not None
             else ""
         )
+        short = "" if self.half_width_s > 0.0 else " The solve is too short for an interval."
         return (
             f"Ranks wait for {whom} {where}; apart from waiting, these cost "
-            f"{seconds(self.latency_s)} per body (iteration).{judged}"
+            f"{seconds(self.latency_s)} per body (iteration).{judged}{short}"
         )
 
     def parameters(self) -> dict[str, Any]:
@@ -139,7 +145,7 @@ def fit_both(times: SolveTimes, latency_s: float | None = None) -> tuple[MaxPlus
     # Without neighbours there is no halo to leave out.
     halos = (True, False) if times.edge_source.size else (True,)
     replays = [new_replay(times, costs.latencies, with_halo=halo) for halo in halos]
-    borders = stretches(half, times.cycle_begins)
+    borders = stretches(half, times.cycle_begins, lagging=times.lag > 0)
     walked, measured = walk_through(times, replays, borders)
     models = [
         MaxPlus(
@@ -178,7 +184,9 @@ def judge(
     first = borders[1:] <= half
     missed = (np.diff(measured) - np.diff(elapsed)) / bodies
     typical = without_outliers(missed[first])
-    rate = float(typical.mean()) if learn and first.sum() >= FEWEST_STRETCHES else 0.0
+    lagging = times.lag > 0
+    fewest = FEWEST_CYCLES if lagging else FEWEST_STRETCHES
+    rate = float(typical.mean()) if learn and first.sum() >= fewest else 0.0
     at_half = int(np.searchsorted(borders, half))
     later_bodies = times.iterations - half
     before = int(np.count_nonzero(times.cycle_begins[1 : half + 1]))
@@ -189,7 +197,9 @@ def judge(
         "missed_s": rate * times.iterations,
         "restarts_s": times.restarts.size * restart_s,
         "lead_s": times.between_s - float(times.restarts.sum()),
-        "half_width_s": half_width(missed[first] * bodies[first], later_bodies / half),
+        "half_width_s": half_width(
+            missed[first] * bodies[first], later_bodies / half, lagging=lagging
+        ),
         "later_s": float(elapsed[-1] - elapsed[at_half])
         + rate * later_bodies
         + later.size * restart_s,
@@ -203,7 +213,7 @@ def without_outliers(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(values[away <= FAR * np.median(away)])
 
 
-def half_width(missed: NDArray[np.float64], ratio: float) -> float:
+def half_width(missed: NDArray[np.float64], ratio: float, *, lagging: bool = False) -> float:
     """Return the half width of the 90 % interval of a whole solve, in seconds.
 
     With n stretches of deviation s in the first half, ratio r n in the second, and the mean of the
@@ -215,21 +225,29 @@ def half_width(missed: NDArray[np.float64], ratio: float) -> float:
         What the recursion misses in stretches of the first half.
     ratio : float
         Bodies of the second half over those of the first.
+    lagging : bool
+        Whether reductions lag behind, so that stretches are cycles and what they miss is skewed.
     """
     count = missed.size
-    if count < FEWEST_STRETCHES:
+    if count < (FEWEST_CYCLES if lagging else FEWEST_STRETCHES):
         return 0.0
     factor = count * ratio * (1.0 + ratio)
-    return float(special.stdtrit(count - 1, 0.95) * missed.std(ddof=1) * np.sqrt(factor))
+    quantile = SKEWED_QUANTILE if lagging else QUANTILE
+    return float(special.stdtrit(count - 1, quantile) * missed.std(ddof=1) * np.sqrt(factor))
 
 
-def stretches(half: int, cycle_begins: NDArray[np.bool_]) -> NDArray[np.intp]:
+def stretches(
+    half: int, cycle_begins: NDArray[np.bool_], *, lagging: bool = False
+) -> NDArray[np.intp]:
     """Return the borders of similar stretches of the first half, and the number of all bodies.
 
-    Stretches are whole cycles if there are enough, since the error varies within a cycle.
+    Stretches are whole cycles if there are enough, since the error varies within a cycle. With a
+    lag most of it comes at the ends of cycles, so a stretch that ends within one says nothing: a
+    solve of a few cycles is then one stretch per cycle, and one of fewer has no interval.
     """
     cycles = np.append(np.flatnonzero(cycle_begins[:half]), half)
-    if cycles.size > FEWEST_STRETCHES:
+    restarts = cycles.size > 2  # more than the begin of the solve, and its half
+    if cycles.size > FEWEST_STRETCHES or (lagging and restarts):
         count = min(STRETCHES, cycles.size - 1)
         first = cycles[np.linspace(0, cycles.size - 1, count + 1).astype(np.intp)]
     else:

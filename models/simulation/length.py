@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.models.simulation.blocks import EventBlock
+from hindmost.models.simulation.memory import MemoryLevels, VectorGrowth
 
 Times = NDArray[np.float64]
 
@@ -44,18 +45,24 @@ class SolveShape:
         Length of a cycle in iterations; 0 for solvers that do not restart.
     drain : bool array, shape (iteration,)
         Bodies that only drain a pipeline (epilogue).
+    unknowns : int
+        Of the system; 0 if not known.
     vector_bytes : float
         Of a vector on a rank; 0 if not known.
     preconditioner : float
         Vectors that the preconditioner reads and writes; 0 if not known.
+    memory : MemoryLevels or None
+        Of the machine; None if not probed.
     """
 
     solver: str
     iterations: int
     restart: int
     drain: NDArray[np.bool_]
+    unknowns: int = 0
     vector_bytes: float = 0.0
     preconditioner: float = 0.0
+    memory: MemoryLevels | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,6 +175,14 @@ class Growth:
         return np.asarray(self.level_rest + self.slope_rest * at[:, None])
 
 
+def growth_of_vectors(shape: SolveShape, position: NDArray[np.int32]) -> VectorGrowth | None:
+    """Return how vectors cost more at further places; None if the memory was not probed."""
+    if shape.memory is None or not shape.vector_bytes or not shape.restart:
+        return None
+    last = float(position[~shape.drain].max(initial=0))
+    return VectorGrowth(levels=shape.memory, vector_bytes=shape.vector_bytes, last=last)
+
+
 def fit_growth(
     block: EventBlock,
     position: NDArray[np.int32],
@@ -179,14 +194,12 @@ def fit_growth(
     Parameters
     ----------
     scale : callable, optional
-        See `Growth`; with it all places count that have the events of the last one.
+        See `Growth`; a line if not given.
     """
     last = int(position[~drain].max(initial=0))
     alike = np.flatnonzero(~drain & np.all(block.kind == last_kind(block, position, drain), axis=1))
     places = np.unique(position[alike])
-    if scale is None:
-        few = max(last // UPPER, 2)
-        places = places[places >= last + 1 - few]
+    places = places[places >= last + 1 - max(last // UPPER, 2)]
     work = np.stack([np.median(block.work[alike[position[alike] == at]], axis=0) for at in places])
     rest = np.stack([np.median(block.rest[alike[position[alike] == at]], axis=0) for at in places])
     at = places.astype(np.float64) if scale is None else scale(places.astype(np.float64))

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from scipy import special
 
 from hindmost.errors import DataError
-from hindmost.models.laws.tailed import TailedLaw, fit_tailed
+from hindmost.models.laws.tailed import TailedLaw, fit_together
 from hindmost.models.simulation.blocks import OWN_TIME
 from hindmost.models.simulation.draws import Dependence
+from hindmost.models.simulation.injected import alike
 from hindmost.models.simulation.layout import Nodes
 from hindmost.models.simulation.program import Program
-from hindmost.models.simulation.rerun import alike
 
 Times = NDArray[np.float64]
 
@@ -82,17 +82,8 @@ class LocalWork:
 
     @property
     def tail_index(self) -> float:
-        """The heaviest tail among segments that matter; minus infinity if none has a tail."""
-        spread = [law.x[-1] - law.x[0] for law in self.laws]
-        limit = 0.05 * max(spread, default=0.0)
-        return max(
-            (
-                law.tail.xi
-                for law, width in zip(self.laws, spread, strict=True)
-                if law.tail is not None and width >= limit
-            ),
-            default=-np.inf,
-        )
+        """That of the tail of all segments; minus infinity if they have none."""
+        return max((law.tail.xi for law in self.laws if law.tail is not None), default=-np.inf)
 
     def redrawn(self, random: np.random.Generator) -> tuple[TailedLaw, ...]:
         """Return the laws of a sample of stretches of the solve, drawn with replacement."""
@@ -102,7 +93,8 @@ class LocalWork:
         first = random.integers(0, bodies - length + 1, count)
         rows = (first[:, None] + np.arange(length)).ravel()
         sample = self.deviation[rows]
-        return tuple(fit_tailed(sample[:, :, segment]) for segment in range(segments))
+        columns = [sample[:, :, segment] for segment in range(segments)]
+        return tuple(fit_together(columns, self.laws))
 
 
 def fit_local_work(program: Program, node: Nodes) -> LocalWork:
@@ -135,9 +127,14 @@ def fit_local_work(program: Program, node: Nodes) -> LocalWork:
         node=np.unique(node, return_inverse=True)[1].astype(np.intp),
         typical=typical,
         deviation=deviation,
-        laws=tuple(fit_tailed(deviation[:, :, each]) for each in range(deviation.shape[2])),
+        laws=laws_of(deviation),
         dependence=dependence_of(deviation, np.asarray(node), program.block.cycle_begins),
     )
+
+
+def laws_of(deviation: Times) -> tuple[TailedLaw, ...]:
+    """Return the law of each segment; all have one tail."""
+    return tuple(fit_together([deviation[:, :, each] for each in range(deviation.shape[2])]))
 
 
 def segments_of(program: Program) -> Times:

@@ -31,7 +31,9 @@ from hindmost.models.simulation.length import (
     checked,
     choose_bodies,
     fit_growth,
+    growth_of_vectors,
 )
+from hindmost.models.simulation.memory import VectorGrowth
 from hindmost.models.simulation.recorded import moments, releases
 from hindmost.models.simulation.walker import Neighbours
 
@@ -177,6 +179,11 @@ class Program:
                     break
         return most
 
+    @property
+    def vectors(self) -> VectorGrowth | None:
+        """What vectors cost beyond the recorded places; None if the memory was not probed."""
+        return None if self.shape is None else growth_of_vectors(self.shape, self.position)
+
     def of_length(self, iterations: int | None, restart: int | None) -> Program:
         """Return the program with another number of iterations, or cycles of another length.
 
@@ -197,7 +204,7 @@ class Program:
             return self
         chosen = choose_bodies(self.block, self.position, self.between, self.shape, wanted)
         rows = chosen.rows
-        growth = fit_growth(self.block, self.position, self.shape.drain)
+        growth = fit_growth(self.block, self.position, self.shape.drain, self.vectors)
         return replace(
             self,
             block=chosen.block(self.block, self.position, self.shape.drain, growth),

@@ -86,8 +86,8 @@ class Prospect:
     seconds, low_s, high_s : float
         The interval has the replicas and all readings. `high_s` is infinite if the noise has no
         mean.
-    replicas_s : float64 array, shape (replica,), seconds
-        Of the typical reading.
+    replicas_s, capped_s : float64 array, shape (replica,), seconds
+        Of the typical reading, and of that in which no deviation exceeds the largest recorded one.
     readings_s : mapping of str to float
         By name, with the draws of ``typical``.
     work_s, network_s, outside_s : float
@@ -109,6 +109,7 @@ class Prospect:
     low_s: float
     high_s: float
     replicas_s: Times
+    capped_s: Times
     readings_s: Mapping[str, float]
     work_s: float
     network_s: float
@@ -217,16 +218,16 @@ def prospects(
         dependence=replace(work.dependence, persistent=0.0),
         seed=(seed, 0),
     )
-    drawn_s = np.empty((replicas, len(changes)))
+    drawn_s = np.empty((replicas, 2, len(changes)))
     for replica in range(replicas):
         drawn_s[replica] = simulate(
             work,
             target.placement,
-            [each["typical"] for each in readings],
+            [each[name] for name in ("typical", CAPPED) for each in readings],
             laws=work.redrawn(generator((seed, replica + 1, OF_LAWS))),
             dependence=work.dependence,
             seed=(seed, replica + 1),
-        )
+        ).reshape(2, len(changes))
     check_s = check_of(work, recorded, seed)
     found = []
     for number in range(len(changes)):
@@ -237,7 +238,8 @@ def prospects(
                 work,
                 target,
                 by_name,
-                drawn_s[:, number],
+                drawn_s[:, 0, number],
+                drawn_s[:, 1, number],
                 outside_s=outside_s,
                 check_s=check_s + walked.total_s - walked.iterating_s,
                 recorded_s=walked.total_s,
@@ -278,6 +280,7 @@ def prospect_of(
     target: Target,
     readings_s: Mapping[str, float],
     drawn_s: Times,
+    capped_s: Times,
     *,
     outside_s: float,
     check_s: float,
@@ -289,7 +292,7 @@ def prospect_of(
     Parameters
     ----------
     readings_s : mapping of str to float
-        Without the time outside the bodies, as ``drawn_s``.
+        Without the time outside the bodies, as the replicas.
     endless : bool
         Whether the noise has no mean.
     """
@@ -312,6 +315,7 @@ def prospect_of(
         low_s=(low_s + outside[0]) * min(miss, 1.0),
         high_s=np.inf if endless else (high_s + outside[1]) * max(miss, 1.0),
         replicas_s=drawn_s + outside_s,
+        capped_s=capped_s + outside_s,
         readings_s={name: each + outside_s for name, each in readings_s.items()},
         work_s=readings_s["undisturbed"],
         network_s=readings_s[CAPPED] - readings_s["no network"],
@@ -353,10 +357,12 @@ def refuse_change(work: LocalWork, change: Change) -> None:
             "A speed of one rank has no meaning on other numbers of ranks: give one for all, such "
             "as --speed x0.8."
         )
-    if change.uninjected or change.iterations is not None or change.restart is not None:
+    other = (change.iterations, change.restart, change.solver, change.unknowns)
+    if change.uninjected or any(each is not None for each in other):
         raise UsageError(
-            "On other numbers of ranks a solve keeps its recorded iterations, restart length and "
-            "injected noise: omit --iterations, --restart and --noise not-injected."
+            "On other numbers of ranks a solve keeps its recorded solver, size, iterations, "
+            "restart length and injected noise: omit --solver, --unknowns, --iterations, "
+            "--restart and --noise not-injected."
         )
     if change.depth is not None and (work.program.depth != 1):
         raise UsageError(

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from hindmost.models.changepoint.robust import loops
 from hindmost.models.changepoint.robust.line import LINE
 from hindmost.models.changepoint.robust.placement import place_interval
-from hindmost.models.changepoint.robust.search import level_at_seams
+from hindmost.models.changepoint.robust.seams import compare_at_seam
+from hindmost.models.changepoint.robust.search import Segments
 from hindmost.models.changepoint.robust.settings import RobustSettings
 from hindmost.models.changepoint.robust.tested import segment_moments
 
@@ -49,10 +50,7 @@ number of inliers; and the slope per night."""
 
 def describe_seams(
     y: NDArray[np.float64],
-    starts: NDArray[np.int64],
-    kinds: NDArray[np.int64],
-    sigma: NDArray[np.float64],
-    rho: float,
+    found: Segments,
     may_change: NDArray[np.bool_],
     settings: RobustSettings,
     level: float,
@@ -63,30 +61,41 @@ def describe_seams(
     -------
     SEAM array, shape (segment - 1,)
     """
+    starts, kinds = found.starts, found.kinds
     rows = np.zeros(starts.size - 1, SEAM)
-    wide = sigma * math.sqrt((1.0 + rho) / (1.0 - rho))
     for s in range(1, starts.size):
         seam = starts[s]
-        flat, begin, end = level_at_seams(y, starts, kinds, wide, settings, s)
-        difference, error, freedom, p = loops.compare(
-            flat,
-            (begin, seam),
-            (seam, end),
-            sigma,
-            rho,
-            settings.above,
-            settings.prior_nights,
-            settings.wander,
-        )
-        before = loops.moments_of(flat, begin, seam, sigma[begin], settings.above)[0]
+        test = compare_at_seam(y, found, settings, s)
+        before = loops.moments_of(
+            test.flat, test.begin, seam, test.sigma[test.begin], settings.above
+        )[0]
+        wide = test.sigma * math.sqrt((1.0 + found.rho) / (1.0 - found.rho))
         first, last = place_interval(
-            flat, begin, seam, end, wide, settings.above, settings.below, may_change, level
+            test.flat,
+            test.begin,
+            seam,
+            test.end,
+            wide,
+            settings.above,
+            settings.below,
+            may_change,
+            level,
         )
         # Where a line begins or ends there may be no step.
-        step = p <= settings.alpha and abs(difference) >= settings.least
+        alpha = settings.refuted if seam in found.held else settings.alpha
+        step = test.p <= alpha and abs(test.difference) >= settings.least
         line = kinds[s - 1] == LINE or kinds[s] == LINE
-        after = before + difference
-        rows[s - 1] = (seam, before, after, error, freedom, p, first, last, step or not line)
+        rows[s - 1] = (
+            seam,
+            before,
+            before + test.difference,
+            test.error,
+            test.freedom,
+            test.p,
+            first,
+            last,
+            (step or not line) and seam not in found.doubtful,
+        )
     return rows
 
 

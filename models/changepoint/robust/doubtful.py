@@ -48,16 +48,7 @@ def find_small_shifts(
 
     fine = settings._replace(least=0.0)
     inner = held_changes.find_segments(series.logs, series.may_change, series.day, fine, held)
-    seams = describe.describe_seams(
-        series.logs,
-        inner.starts,
-        inner.kinds,
-        inner.sigma,
-        inner.rho,
-        series.may_change,
-        fine,
-        level,
-    )
+    seams = describe.describe_seams(series.logs, inner, series.may_change, fine, level)
     ends = [*inner.starts[1:].tolist(), series.size]
     outer_ends = [*starts[1:].tolist(), series.size]
     shifts = []

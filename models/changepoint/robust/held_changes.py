@@ -6,12 +6,14 @@ enough and significant are held, and later passes remove them only where the tes
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.changepoint.robust import loops
-from hindmost.models.changepoint.robust.search import Segments, level_at_seams, segments_with
-from hindmost.models.changepoint.robust.settings import RobustSettings
+from hindmost.models.changepoint.robust.seams import compare_at_seam
+from hindmost.models.changepoint.robust.search import Segments, segments_with
+from hindmost.models.changepoint.robust.settings import LATE, RobustSettings
 
 REVIEW = 3
 """Nights after which the changes that are held are reviewed."""
@@ -21,6 +23,27 @@ REVIEWED = 21
 """Last nights in which a large change calls for a review."""
 RAISED = 0.8
 """Share of a change to be held by which the medians before and after it differ."""
+
+SAME = 4
+"""Nights by which a withdrawn change may move and still be the same."""
+
+
+class Reviewed(NamedTuple):
+    """What the reviews of a series came to.
+
+    Attributes
+    ----------
+    held : int64 array, shape (change,)
+        Ascending.
+    withdrawn : int64 array, shape (change,)
+        Changes that were held until later nights refuted them.
+    """
+
+    held: NDArray[np.int64]
+    withdrawn: NDArray[np.int64]
+
+
+NOTHING = Reviewed(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
 def is_raised(y: NDArray[np.float64], settings: RobustSettings) -> NDArray[np.bool_]:
@@ -44,7 +67,8 @@ def hold(
     day: NDArray[np.int64],
     found: Segments,
     settings: RobustSettings,
-) -> NDArray[np.int64]:
+    withdrawn: NDArray[np.int64],
+) -> Reviewed:
     """Return the changes held from now on: those so far that are not refuted, and new ones.
 
     Parameters
@@ -54,35 +78,32 @@ def hold(
     found : Segments
         Of the nights so far.
     settings : RobustSettings
-
-    Returns
-    -------
-    int64 array, shape (change,)
+    withdrawn : int64 array, shape (change,)
+        Changes that were withdrawn before: they need more evidence to be held again.
     """
     before = set(found.held.tolist())
     held = []
+    gone = [*withdrawn.tolist(), *np.setdiff1d(found.held, found.starts).tolist()]
     for s, place in enumerate(found.starts.tolist()[1:], 1):
         nights = day[-1] - day[place] + 1
         if place not in before and nights < settings.held_after:
             continue
-        flat, begin, end = level_at_seams(y, found.starts, found.kinds, found.sigma, settings, s)
-        difference, _, _, p = loops.compare(
-            flat,
-            (begin, place),
-            (place, end),
-            found.sigma,
-            found.rho,
-            settings.above,
-            settings.prior_nights,
-            settings.wander,
-        )
+        test = compare_at_seam(y, found, settings, s)
         if place in before:
-            stays = p <= settings.refuted and abs(difference) >= settings.least
+            stays = test.p <= settings.refuted and abs(test.difference) >= settings.least
+            if not stays:
+                gone.append(place)
         else:
-            stays = p <= settings.held_alpha and abs(difference) >= settings.held_least
+            alpha = settings.returned if is_near(place, withdrawn) else settings.held_alpha
+            stays = test.p <= alpha and abs(test.difference) >= settings.held_least
         if stays:
             held.append(place)
-    return np.array(held, np.int64)
+    return Reviewed(np.array(held, np.int64), np.array(gone, np.int64))
+
+
+def is_near(place: int, places: NDArray[np.int64]) -> bool:
+    """Tell whether a place is that of another change, which may have moved."""
+    return bool((np.abs(places - place) <= SAME).any())
 
 
 def find_segments(
@@ -96,7 +117,8 @@ def find_segments(
 
     What was reported should stay, so the series is read again as it grew: every `REVIEW` nights,
     the changes that are large, old enough and significant are held, and later passes only remove
-    them where the test refutes them.
+    them where the test refutes them. For the same reason, large changes that are found late and
+    changes that were withdrawn are doubtful until they are held.
 
     Parameters
     ----------
@@ -109,15 +131,55 @@ def find_segments(
     held : int64 array, shape (change,), optional
         Changes that are known to be held; the series is then not read again.
     """
-    if held is None:
-        held = read_again(y, may_change, day, settings)
-    found = segments_with(y, may_change, day, settings, held)
-    if held.size:
+    if held is not None:
+        return segments_with(y, may_change, day, settings, held)
+    raised = np.flatnonzero(is_raised(y, settings))
+    reviewed = read_again(y, may_change, day, settings, raised)
+    found = segments_with(y, may_change, day, settings, reviewed.held)
+    if reviewed.held.size:
         # A held change that is refuted goes; what is new is held at the next review only.
-        left = np.intersect1d(held, hold(y, day, found, settings))
-        if left.size < held.size:
+        now = hold(y, day, found, settings, reviewed.withdrawn)
+        left = np.intersect1d(reviewed.held, now.held)
+        if left.size < reviewed.held.size:
             found = segments_with(y, may_change, day, settings, left)
-    return found
+            reviewed = Reviewed(left, now.withdrawn)
+    return found._replace(doubtful=find_doubtful(y, day, found, settings, raised, reviewed))
+
+
+def find_doubtful(
+    y: NDArray[np.float64],
+    day: NDArray[np.int64],
+    found: Segments,
+    settings: RobustSettings,
+    raised: NDArray[np.int64],
+    reviewed: Reviewed,
+) -> NDArray[np.int64]:
+    """Return the changes that are not reported before they are held.
+
+    Parameters
+    ----------
+    y : float64 array, shape (observation,)
+    day : int64 array, shape (observation,)
+    found : Segments
+    settings : RobustSettings
+    raised : int64 array, shape (place,)
+        Where a change may be held, see `is_raised`.
+    reviewed : Reviewed
+
+    Returns
+    -------
+    int64 array, shape (change,)
+    """
+    doubtful = []
+    for s, place in enumerate(found.starts.tolist()[1:], 1):
+        if place in reviewed.held:
+            continue
+        late = day[-1] - day[place] >= LATE and is_near(place, raised)
+        if is_near(place, reviewed.withdrawn) or (
+            late and abs(compare_at_seam(y, found, settings, s).difference) >= settings.held_least
+        ):
+            doubtful.append(place)
+    return np.array(doubtful, np.int64)
 
 
 def read_again(
@@ -125,23 +187,18 @@ def read_again(
     may_change: NDArray[np.bool_],
     day: NDArray[np.int64],
     settings: RobustSettings,
-) -> NDArray[np.int64]:
-    """Return the changes that are held after all reviews so far; see `find_segments`.
-
-    Returns
-    -------
-    int64 array, shape (change,)
-    """
-    held = np.zeros(0, np.int64)
-    raised = np.flatnonzero(is_raised(y, settings))
+    raised: NDArray[np.int64],
+) -> Reviewed:
+    """Return what all reviews so far came to; see `find_segments`."""
+    reviewed = NOTHING
     fewest = settings.first + settings.shortest
     for night in range(REVIEW * (fewest // REVIEW + 1), int(day[-1]) + 1, REVIEW):
         stop = int(np.searchsorted(day, night))
         # A review finds a change to hold soon after it; now and then, one that was found late.
         since = stop - REVIEWED if night % LATE_REVIEW else 0
         near = raised[(raised > since) & (raised <= stop - settings.held_after)]
-        known = np.abs(near[:, None] - held) <= settings.held_after // 2
+        known = np.abs(near[:, None] - reviewed.held) <= settings.held_after // 2
         if not known.any(axis=1).all():
-            found = segments_with(y[:stop], may_change[:stop], day[:stop], settings, held)
-            held = hold(y[:stop], day[:stop], found, settings)
-    return held
+            found = segments_with(y[:stop], may_change[:stop], day[:stop], settings, reviewed.held)
+            reviewed = hold(y[:stop], day[:stop], found, settings, reviewed.withdrawn)
+    return reviewed

@@ -21,7 +21,7 @@ from hindmost.models.changepoint.changes import (
 )
 from hindmost.models.changepoint.detection import Detection
 from hindmost.models.changepoint.observations import CheckedSeries, check_probability
-from hindmost.models.changepoint.robust.settings import DEFAULTS, RobustSettings
+from hindmost.models.changepoint.robust.settings import DEFAULTS, LATE, RobustSettings
 from hindmost.text import choose
 
 LEVEL = 0.95
@@ -41,8 +41,6 @@ POSITIVE = (
     "passes",
 )
 """Settings that must be above 0."""
-LATE = 15
-"""Nights after which a detected change has nearly always been detected before."""
 OUTLYING = 4.0
 """Standard deviations from the fit beyond which a night is an outlier."""
 
@@ -76,7 +74,9 @@ def detect_robustly(
     check_probability("level", level)
     if confirmations < 1:
         raise UsageError(f"confirmations = {confirmations} must be 1 or more.")
-    chosen = chosen._replace(alpha=min(chosen.alpha, 1.0 - level))
+    chosen = chosen._replace(
+        alpha=min(chosen.alpha, 1.0 - level), refuted=min(chosen.refuted, 1.0 - level)
+    )
     times = tuple(series.times.tolist())
     needed = chosen.first + chosen.shortest
     if series.size < needed or series.day[-1] + 1 < needed:
@@ -85,9 +85,7 @@ def detect_robustly(
 
     found = held_changes.find_segments(series.logs, series.may_change, series.day, chosen)
     starts, kinds, rho = found.starts, found.kinds, float(found.rho)
-    seams = describe.describe_seams(
-        series.logs, starts, kinds, found.sigma, rho, series.may_change, chosen, level
-    )
+    seams = describe.describe_seams(series.logs, found, series.may_change, chosen, level)
     segments, fitted = describe.describe_segments(
         series.logs, starts, kinds, found.sigma, rho, chosen
     )
@@ -144,6 +142,7 @@ def detect_robustly(
         correlation=rho,
         small_shifts=shifts,
         unjudged=unjudged,
+        suspects=tuple(found.doubtful.tolist()),
     )
 
 

@@ -26,8 +26,8 @@ EQUAL_AT = 0.01
 """p-value below which two levels are not equal."""
 SAME_NOISE = 0.1
 """Relative change of the noise below which a further pass is omitted."""
-NEAR_LINE = 10
-"""Least number of nights of a line that its end is estimated from."""
+
+NONE = np.zeros(0, np.int64)
 
 
 class Segments(NamedTuple):
@@ -47,6 +47,8 @@ class Segments(NamedTuple):
         Whether there are shifts that are significant, but smaller than ``settings.least``.
     held : int64 array, shape (change,)
         Changes that were held.
+    doubtful : int64 array, shape (change,)
+        Changes that are not reported before they are held.
     """
 
     starts: NDArray[np.int64]
@@ -56,6 +58,7 @@ class Segments(NamedTuple):
     came_back: NDArray[np.bool_]
     too_small: bool
     held: NDArray[np.int64]
+    doubtful: NDArray[np.int64] = NONE
 
 
 def without(starts: NDArray[np.int64], gone: int) -> NDArray[np.int64]:
@@ -292,37 +295,3 @@ def segments_with(
     starts, kinds, sigma = join_switching(y, starts, kinds, sigma, rho, settings, is_held)
     starts, kinds = drop_insignificant(y, starts, kinds, sigma, rho, settings, is_held)
     return Segments(starts, kinds, sigma, rho, came_back, too_small, held)
-
-
-def level_at_seams(
-    y: NDArray[np.float64],
-    starts: NDArray[np.int64],
-    kinds: NDArray[np.int64],
-    sigma: NDArray[np.float64],
-    settings: RobustSettings,
-    s: int,
-) -> tuple[NDArray[np.float64], int, int]:
-    """Remove the slopes of lines on both sides of a seam, so that their levels there compare.
-
-    Returns
-    -------
-    float64 array, shape (observation,)
-    begin, end : int
-        The observations around the seam from which both levels are estimated.
-    """
-    seam = starts[s]
-    begin = starts[s - 1]
-    end = starts[s + 1] if s + 1 < starts.size else y.size
-    if kinds[s - 1] != LINE and kinds[s] != LINE:
-        return y, begin, end
-    flat = y.copy()
-    fitted = loops.levels_of(y, starts, sigma, settings.above)
-    if kinds[s - 1] == LINE:
-        slope = loops.fit_line(y, begin, seam, sigma, fitted, settings.above, settings.below)[2]
-        flat[begin:seam] -= slope * np.arange(begin - seam, 0)
-        begin = max(begin, seam - max(NEAR_LINE, (seam - begin) // 4))
-    if kinds[s] == LINE:
-        slope = loops.fit_line(y, seam, end, sigma, fitted, settings.above, settings.below)[2]
-        flat[seam:end] -= slope * np.arange(end - seam)
-        end = min(end, seam + max(NEAR_LINE, (end - seam) // 4))
-    return flat, begin, end

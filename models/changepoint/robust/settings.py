@@ -6,6 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+LATE = 15
+"""Nights after which a detected change has nearly always been detected before."""
+
 
 class RobustSettings(NamedTuple):
     """The settings of the robust method; a tuple, because compiled loops read it.
@@ -52,6 +55,9 @@ class RobustSettings(NamedTuple):
         Number of consecutive changes between two levels that makes them the modes of one regime.
     switches_of_held : int
         The same number where some of these changes are held.
+    same : float
+        A share as `equal`: levels that differ by less need one switch less, although changes are
+        held.
     held_after : int
         Nights at the new level after which a change is held: later nights must refute it.
     held_least : float
@@ -60,6 +66,10 @@ class RobustSettings(NamedTuple):
         Largest p-value of a change that is held.
     refuted : float
         p-value of the test of a held change above which it is withdrawn.
+    returned : float
+        Largest p-value at which a change that was withdrawn is held again.
+    held_near : int
+        Nights on both sides of a held change that decide whether it stays.
     fineness : float
         Distance of the levels that are tried, in standard deviations.
     passes : int
@@ -85,10 +95,13 @@ class RobustSettings(NamedTuple):
     equal: float = 0.33
     switches: int = 4
     switches_of_held: int = 6
+    same: float = 0.1
     held_after: int = 7
     held_least: float = 0.17
     held_alpha: float = 1e-3
     refuted: float = 0.05
+    returned: float = 1e-6
+    held_near: int = 30
     fineness: float = 0.3
     passes: int = 2
 

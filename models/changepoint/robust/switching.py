@@ -92,9 +92,10 @@ def join_switching(
     while s < size:
         last = last_switch(levels, counts, kinds, s, settings.equal)
         needed = settings.switches
-        for t in range(s + 1, last + 1):
-            if is_held[starts[t]]:
-                needed = settings.switches_of_held
+        if is_held[starts[s + 1 : last + 1]].any():
+            # Levels that are nearly the same need one switch less to be the modes of a machine.
+            same = last_switch(levels, counts, kinds, s, settings.same)
+            needed = settings.switches_of_held - (same == last)
         if last - s < needed:
             s += 1
             continue

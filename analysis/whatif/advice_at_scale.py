@@ -1,0 +1,506 @@
+"""Whether a pipelined solver pays off on numbers of ranks that were not recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.analysis.runs.check import findings_of
+from hindmost.analysis.runs.finding import OF_MODELS, Finding, about
+from hindmost.analysis.runs.groups import Group
+from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
+from hindmost.analysis.whatif.advice import (
+    REPEATS,
+    Verdict,
+    files_json,
+    one_group,
+    refuse_unlike,
+    solver_of,
+    without_depth,
+)
+from hindmost.analysis.whatif.at_scale import AtScale, fitted_work, scale_runs
+from hindmost.analysis.whatif.options import Named
+from hindmost.analysis.whatif.study import dict_of
+from hindmost.analysis.whatif.targets import NetworkBasis, Scale, network_of, scalable
+from hindmost.errors import UsageError
+from hindmost.harness.runfile.ending import Ending
+from hindmost.harness.runfile.reader import Run
+from hindmost.models.adaptive.machine import Machine
+from hindmost.models.simulation.prospect import CAPPED, MISSES, PARTS, Prospect, spread_of
+from hindmost.text import counted, seconds
+
+TIMES_RARER = 20
+"""Recorded iterations for every rank of a target, to know its slowest rank without the tail."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ratio:
+    """The time of an iteration of the pipelined solver, over that of the blocking one.
+
+    Attributes
+    ----------
+    typical, low, high : float
+    """
+
+    typical: float
+    low: float
+    high: float
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the interval says."""
+        if self.high < 1.0:
+            return Verdict.YES
+        return Verdict.NO if self.low > 1.0 else Verdict.OPEN
+
+    @property
+    def words(self) -> str:
+        """The ratio with its interval."""
+        return f"{factor(self.typical)} ({factor(self.low)} to {factor(self.high)})"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the ratio for JSON."""
+        return {
+            "ratio": self.typical,
+            "ratio_interval": [self.low, self.high],
+            "verdict": str(self.verdict),
+        }
+
+
+def factor(ratio: float) -> str:
+    """Write a ratio."""
+    if 0.01 <= ratio < 100.0:
+        return f"{ratio:.2f}"
+    return "over 100" if ratio > 1.0 else "under 0.01"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedAtScale:
+    """Two solvers on a number of ranks, with the same change.
+
+    Attributes
+    ----------
+    named : Named
+    blocking, pipelined : tuple of AtScale
+        One for each repeat.
+    """
+
+    named: Named
+    blocking: tuple[AtScale, ...]
+    pipelined: tuple[AtScale, ...]
+
+    @property
+    def ranks(self) -> int:
+        """Number of ranks."""
+        return self.blocking[0].result.ranks
+
+    @property
+    def ratio(self) -> Ratio:
+        """Of the times, with all noise that the laws expect; the interval has both cases."""
+        expected, recorded = (
+            ratio_of(self.blocking, self.pipelined, capped=each) for each in (False, True)
+        )
+        return Ratio(
+            typical=expected.typical,
+            low=min(expected.low, recorded.low),
+            high=max(expected.high, recorded.high),
+        )
+
+    @property
+    def as_recorded(self) -> Ratio:
+        """Of the times if no detour exceeds the longest recorded one."""
+        return ratio_of(self.blocking, self.pipelined, capped=True)
+
+    @property
+    def on_tail(self) -> bool:
+        """Whether a law without a mean, or one that describes no run, leaves nothing to say."""
+        return any(
+            abs(each.result.miss) > MISSES or not np.isfinite(each.result.high_s)
+            for each in (*self.blocking, *self.pipelined)
+        )
+
+    @property
+    def verdict(self) -> Verdict:
+        """What is known."""
+        return Verdict.OPEN if self.on_tail else self.ratio.verdict
+
+    @property
+    def title(self) -> str:
+        """Where, and with which change."""
+        where = counted(self.ranks, "rank")
+        return f"{where} with {self.named.title}" if self.named.words else where
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the comparison for JSON."""
+        result = self.blocking[0].result
+        return {
+            "ranks": self.ranks,
+            "nodes": result.nodes,
+            "changes": dict_of(self.named.words),
+            "origin": "simulated",
+            "extrapolated_from": {"ranks": result.recorded_ranks},
+            "blocking_s": iteration_s(self.blocking),
+            "pipelined_s": iteration_s(self.pipelined),
+            **self.ratio.to_json(),
+            "verdict": str(self.verdict),
+            "with_recorded_noise": self.as_recorded.to_json(),
+        }
+
+
+def iteration_s(found: Sequence[AtScale]) -> float | None:
+    """Return the time of an iteration, the median over repeats; None if it is not known."""
+    if any(each.result.open for each in found):
+        return None
+    return float(np.median([each.result.seconds / each.run.header.iterations for each in found]))
+
+
+def ratio_of(blocking: Sequence[AtScale], pipelined: Sequence[AtScale], *, capped: bool) -> Ratio:
+    """Return a ratio of times per iteration.
+
+    Replicas of both solvers have common random numbers, so their ratios scatter less than the
+    times. The interval has 90 % of them, times the change by any reading that both solvers have,
+    and by how much the simulations miss the recorded times.
+    """
+    ours, theirs = drawn(blocking, capped=capped), drawn(pipelined, capped=capped)
+    pairs = min(ours.size, theirs.size)
+    low, high = spread_of(theirs[:pairs] / ours[:pairs])
+    typical = middle(pipelined, capped=capped) / middle(blocking, capped=capped)
+    shifts = [1.0]
+    for name in blocking[0].result.readings_s:
+        if name not in (*PARTS, CAPPED):
+            moved = [
+                float(np.median([of_reading(each.result, name) for each in side]))
+                for side in (pipelined, blocking)
+            ]
+            shifts.append(moved[0] / moved[1])
+    missed = [
+        float(np.median([each.result.recorded_s / each.result.check_s for each in side]))
+        for side in (pipelined, blocking)
+    ]
+    shifts.append(missed[0] / missed[1])
+    return Ratio(
+        typical=typical,
+        low=min(low, typical) * min(shifts),
+        high=max(high, typical) * max(shifts),
+    )
+
+
+def of_reading(result: Prospect, name: str) -> float:
+    """Return the change of a time by a reading, as a ratio."""
+    return result.readings_s[name] / result.readings_s["typical"]
+
+
+def drawn(found: Sequence[AtScale], *, capped: bool) -> NDArray[np.float64]:
+    """Return the replicas of all repeats in seconds per iteration, one repeat after the other."""
+    return np.concatenate(
+        [
+            (each.result.capped_s if capped else each.result.replicas_s)
+            / each.run.header.iterations
+            for each in found
+        ]
+    )
+
+
+def middle(found: Sequence[AtScale], *, capped: bool) -> float:
+    """Return the time of an iteration, the median over repeats, in seconds."""
+    times_s = [
+        (each.result.as_recorded_s if capped else each.result.seconds) / each.run.header.iterations
+        for each in found
+    ]
+    return float(np.median(times_s))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScaledAdvice:
+    """Whether a pipelined solver pays off on other numbers of ranks.
+
+    Attributes
+    ----------
+    blocking, pipelined : Group
+        Of the runs on most ranks.
+    compared : tuple of ComparedAtScale
+        All changes on the first number of ranks, then on the next.
+    reached : bool
+        Whether all runs reached their tolerance.
+    findings : tuple of Finding
+    """
+
+    blocking: Group
+    pipelined: Group
+    compared: tuple[ComparedAtScale, ...]
+    reached: bool
+    findings: tuple[Finding, ...]
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The two solvers."""
+        return solver_of(self.blocking), solver_of(self.pipelined)
+
+    def explain(self) -> str:
+        """Return the answer, the most important sentence first."""
+        return "\n".join([*self._verdicts(), *self._reasons(), *self.surer()])
+
+    def with_change(self, named: Named) -> list[ComparedAtScale]:
+        """Return all numbers of ranks with one change, ascending."""
+        found = [each for each in self.compared if each.named.words == named.words]
+        return sorted(found, key=lambda each: each.ranks)
+
+    @property
+    def changes(self) -> list[Named]:
+        """All changes."""
+        return list({each.named.words: each.named for each in self.compared}.values())
+
+    def _verdicts(self) -> Iterator[str]:
+        """Yield the answer for every change; the first sentence is the answer for the first."""
+        for number, named in enumerate(self.changes):
+            found = self.with_change(named)
+            say = self.answer(found)
+            if number == 0 and self.broken:
+                start = say[0].lower() if say.startswith("These") else say[0]
+                say = f"The runs have errors (see below). At face value, {start}{say[1:]}"
+            yield say
+            last = found[-1]
+            recorded = last.as_recorded
+            if last.on_tail or recorded.verdict is not last.verdict:
+                verdict = {
+                    Verdict.YES: "it pays off",
+                    Verdict.NO: "it does not pay off",
+                    Verdict.OPEN: "it is undecided",
+                }[recorded.verdict]
+                yield (
+                    f"If no detour exceeds the longest recorded one, {verdict} there: "
+                    f"{recorded.words} times as long."
+                )
+        if self.reached:
+            last = self.with_change(self.changes[0])[-1]
+            ratio = self.iterations_ratio
+            yield (
+                f"To the tolerance, {self.names[1]} takes {ratio:.2f} times as many iterations as "
+                f"recorded, so it takes {factor(ratio * last.ratio.typical)} times as long on "
+                f"{last.title}, if iterations stay as recorded."
+            )
+
+    def answer(self, found: Sequence[ComparedAtScale]) -> str:
+        """Return the answer for one change, in a sentence."""
+        blocking, pipelined = self.names
+        last = found[-1]
+        with_change = f" with {last.named.title}" if last.named.words else ""
+        where = f"{counted(last.ranks, 'rank')}{with_change}"
+        basis = last.blocking[0].extrapolated or "as recorded"
+        figures = (
+            f"an iteration takes {last.ratio.words} times as long as one of {blocking} (simulated, "
+            f"{basis})"
+        )
+        since = first_of(found, Verdict.YES)
+        if since is not None:
+            lead = (
+                f"{pipelined} pays off from {counted(since, 'rank')} on{with_change}"
+                if len(found) > 1 and since != found[0].ranks
+                else f"{pipelined} pays off on {range_of(found)}{with_change}"
+            )
+            return f"{lead}: on {counted(last.ranks, 'rank')} {figures}."
+        if last.verdict is Verdict.NO:
+            none = all(each.verdict is Verdict.NO for each in found)
+            there = f"{range_of(found)}{with_change}" if none else where
+            return (
+                f"{pipelined} does not pay off on {there}: on {counted(last.ranks, 'rank')} "
+                f"{figures}."
+            )
+        if last.on_tail:
+            return (
+                f"These runs do not decide whether {pipelined} pays off on {where}: the answer "
+                f"rests on noise that is rarer than what was recorded (simulated, {basis})."
+            )
+        return f"These runs do not decide whether {pipelined} pays off on {where}: {figures}."
+
+    @property
+    def iterations_ratio(self) -> float:
+        """Iterations to the tolerance of the pipelined solver, over those of the blocking one."""
+        both = [
+            float(np.median([run.header.iterations for run in group.runs]))
+            for group in (self.pipelined, self.blocking)
+        ]
+        return both[0] / both[1]
+
+    def _reasons(self) -> Iterator[str]:
+        """Yield what an iteration of either solver consists of on the most ranks."""
+        last = self.with_change(self.changes[0])[-1]
+        for name, side in zip(self.names, (last.blocking, last.pipelined), strict=True):
+            result, count = side[0].result, side[0].run.header.iterations
+            limited = " with noise no worse than recorded" if result.on_tail else ""
+            yield (
+                f"On {last.title}{limited} an iteration of {name} takes "
+                f"{seconds(result.shown_s / count)}: undisturbed work "
+                f"{seconds(result.work_s / count)}, noise and waiting for it "
+                f"{seconds(max(result.noise_s, 0.0) / count)}, network "
+                f"{seconds(max(result.network_s, 0.0) / count)}."
+            )
+
+    @property
+    def broken(self) -> bool:
+        """Whether the runs have findings that forbid conclusions."""
+        return any(each.severity == "error" for each in about(self.findings, OF_MODELS))
+
+    def surer(self) -> Iterator[str]:
+        """Yield what to measure to be surer."""
+        last = max(self.compared, key=lambda each: each.ranks)
+        few = [each for each in (self.blocking, self.pipelined) if len(each.runs) < REPEATS]
+        if few:
+            have = ", ".join(f"{solver_of(each)} {len(each.runs)}" for each in few)
+            yield f"To be surer, record {counted(REPEATS, 'repeat')} of each solver (now: {have})."
+        result = last.blocking[0].result
+        if result.ranks > result.samples / TIMES_RARER:
+            wanted = TIMES_RARER * result.ranks
+            yield (
+                f"To be surer of the noise, record about {wanted:,} iterations of all ranks (now: "
+                f"{result.samples:,}), on as many ranks and nodes as you can: the slowest of "
+                f"{result.ranks:,} ranks is rarer than what was recorded."
+            )
+        if "lower bound" in last.blocking[0].basis.network:
+            yield (
+                "To be surer of the network, give --machine with a file of 'hindmost probe "
+                "network' on two nodes of the machine."
+            )
+        if self.broken:
+            yield "To be surer, record again without the errors that 'hindmost check' lists."
+
+    def table(self) -> Table:
+        """Return all numbers of ranks and changes in a table."""
+        blocking, pipelined = self.names
+        return Table(
+            columns=(
+                Column("ranks", RIGHT),
+                Column("with", LEFT),
+                Column(blocking, RIGHT),
+                Column(pipelined, RIGHT),
+                Column("ratio", RIGHT),
+                Column("", LEFT),
+                Column("recorded noise", RIGHT),
+                Column("", LEFT),
+            ),
+            rows=[
+                (
+                    f"{each.ranks:,}",
+                    each.named.title if each.named.words else "",
+                    *(
+                        "-" if time_s is None else seconds(time_s)
+                        for time_s in (iteration_s(each.blocking), iteration_s(each.pipelined))
+                    ),
+                    "-" if each.on_tail else each.ratio.words,
+                    str(each.verdict),
+                    each.as_recorded.words,
+                    str(each.as_recorded.verdict),
+                )
+                for each in self.compared
+            ],
+            notes=(
+                "All simulated. Times per iteration; ratio: of the times, with its interval. "
+                "recorded noise: the ratio if no detour exceeds the longest recorded one.",
+            ),
+        )
+
+    def assumptions(self) -> list[str]:
+        """Return what is assumed."""
+        last = max(self.compared, key=lambda each: each.ranks)
+        every = [*last.blocking[0].assumptions(), *last.pipelined[0].assumptions()]
+        return list(dict.fromkeys(every))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the advice for JSON."""
+        blocking, pipelined = self.names
+        return {
+            "blocking": files_json(blocking, self.blocking),
+            "pipelined": files_json(pipelined, self.pipelined),
+            "answer": self.explain(),
+            "at_scale": [each.to_json() for each in self.compared],
+            "iterations_ratio": self.iterations_ratio if self.reached else None,
+            "assumptions": self.assumptions(),
+            "findings": [each.to_json() for each in self.findings],
+        }
+
+
+def first_of(found: Sequence[ComparedAtScale], verdict: Verdict) -> int | None:
+    """Return the number of ranks from which on all have a verdict; None if the last has not."""
+    since = None
+    for each in reversed(found):
+        if each.verdict is not verdict:
+            break
+        since = each.ranks
+    return since
+
+
+def range_of(found: Sequence[ComparedAtScale]) -> str:
+    """Return the numbers of ranks, for a sentence."""
+    if len(found) == 1:
+        return counted(found[0].ranks, "rank")
+    return f"{found[0].ranks:,} to {found[-1].ranks:,} ranks"
+
+
+def advise_at_scale(
+    blocking: Sequence[Run],
+    pipelined: Sequence[Run],
+    changes: Sequence[Named],
+    scale: Scale,
+    machine: Machine | None,
+) -> ScaledAdvice:
+    """Compare a blocking and a pipelined solver on other numbers of ranks.
+
+    Parameters
+    ----------
+    changes : sequence of Named
+        The depth of a pipeline applies to the pipelined solver only.
+
+    Raises
+    ------
+    UsageError
+        Runs of several configurations, of unlike problems, or not of such solvers.
+    """
+    both = [of_one_kind(blocking, "first"), of_one_kind(pipelined, "second")]
+    groups = [
+        most_ranks(runs, which) for runs, which in zip(both, ("first", "second"), strict=True)
+    ]
+    refuse_unlike(*groups)
+    works = [[fitted_work(run) for run in runs] for runs in both]
+    network: NetworkBasis = network_of(machine, [works[0][-1], works[1][-1]])
+    blocking_changes = [without_depth(each) for each in changes]
+    found = [
+        scale_runs(runs, fitted, scale, named, network)
+        for runs, fitted, named in zip(both, works, (blocking_changes, changes), strict=True)
+    ]
+    compared = tuple(
+        ComparedAtScale(
+            named=changes[place % len(changes)],
+            blocking=tuple(each[place] for each in found[0]),
+            pipelined=tuple(each[place] for each in found[1]),
+        )
+        for place in range(len(found[0][0]))
+    )
+    endings = [Ending.of(run.header) for group in groups for run in group.runs]
+    return ScaledAdvice(
+        blocking=groups[0],
+        pipelined=groups[1],
+        compared=compared,
+        reached=all(each is not None and each.reached for each in endings),
+        findings=tuple(findings_of(groups)),
+    )
+
+
+def of_one_kind(runs: Sequence[Run], which: str) -> list[Run]:
+    """Return runs that differ in size and ranks only; raise a UsageError for others."""
+    kinds = scalable(runs)
+    if len(kinds) > 1:
+        raise UsageError(
+            f"The {which} argument has {counted(len(kinds), 'configuration')} that differ in more "
+            "than ranks and size: name the run files of one."
+        )
+    return kinds[0]
+
+
+def most_ranks(runs: Sequence[Run], which: str) -> Group:
+    """Return the runs on most ranks."""
+    most = runs[-1].header.ranks
+    return one_group([run for run in runs if run.header.ranks == most], which)

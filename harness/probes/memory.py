@@ -1,0 +1,70 @@
+"""The levels of memory: the time per byte of reading vectors again and again, by their size.
+
+The kernel adds vectors to one that stays in the innermost cache, as an orthogonalisation does with
+its basis. Vectors that fit into a cache are read from there; others leave it before they are read
+again.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.harness.probes.turns import in_turn
+from hindmost.models.compiled import compiled
+
+LENGTH = 2048
+"""Doubles of a vector: 16 KiB."""
+FOOTPRINTS = tuple(int(2 ** (each / 2)) for each in range(34, 55))
+"""Bytes of all vectors on a rank: 128 KiB to 128 MiB."""
+QUICK_FOOTPRINTS = FOOTPRINTS[::2]
+PASSES, QUICK_PASSES = 7, 3
+LEAST_BYTES = 1 << 23
+"""Bytes that one reading reads at least."""
+
+
+def add_all(vectors: NDArray[np.float64], sums: NDArray[np.float64], passes: int) -> None:
+    """Add vectors of float64, shape (vector, LENGTH), to one of shape (LENGTH,)."""
+    for _ in range(passes):
+        for vector in range(vectors.shape[0]):
+            for place in range(sums.size):
+                sums[place] += 1e-9 * vectors[vector, place]
+
+
+def warm_up() -> None:
+    """Compile the kernel; once per process."""
+    compiled(add_all)(np.ones((1, LENGTH)), np.zeros(LENGTH), 1)
+
+
+def time_per_byte(footprint: int, readings: int) -> float:
+    """Return the median time per byte of vectors of a size in all, in seconds."""
+    kernel = compiled(add_all)
+    vectors, sums = np.ones((max(footprint // (8 * LENGTH), 1), LENGTH)), np.zeros(LENGTH)
+    passes = max(1, LEAST_BYTES // vectors.nbytes)
+    kernel(vectors, sums, 1)
+    taken = []
+    for _ in range(readings):
+        begin = time.perf_counter()
+        kernel(vectors, sums, passes)
+        taken.append((time.perf_counter() - begin) / (passes * vectors.nbytes))
+    return float(np.median(taken))
+
+
+def measure_memory(
+    communicator: Any, footprints: tuple[int, ...], readings: int
+) -> tuple[float, ...]:
+    """Return the time per byte of each size of vectors, of the slowest rank; collective.
+
+    All ranks read at once, as in a run: they share caches and memory.
+    """
+    from mpi4py import MPI
+
+    in_turn(communicator, warm_up)
+    found = []
+    for footprint in footprints:
+        communicator.Barrier()
+        found.append(float(communicator.allreduce(time_per_byte(footprint, readings), op=MPI.MAX)))
+    return tuple(found)

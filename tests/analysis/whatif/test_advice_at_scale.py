@@ -1,0 +1,178 @@
+"""``hindmost advise --ranks``: whether a pipelined solver pays off where nothing was recorded."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.conftest import LOCAL, run_values
+
+from hindmost.cli import main
+from hindmost.errors import UsageError
+from hindmost.harness.runfile.contents import Header
+from hindmost.harness.runfile.writer import write_whole
+from hindmost.models.events import EventKind
+
+BODIES, RANKS, CYCLE = 400, 4, 20
+COST = 3e-6
+EXTRA = 1.2
+"""Undisturbed work of the pipelined solver, over that of the blocking one."""
+
+
+@pytest.fixture(autouse=True)
+def few_replicas(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw less: what is simulated is tested elsewhere."""
+    monkeypatch.setattr("hindmost.analysis.whatif.at_scale.FEWEST_REPLICAS", 8)
+    monkeypatch.setattr("hindmost.analysis.whatif.at_scale.REPLICAS", 8)
+    monkeypatch.setattr("hindmost.models.simulation.scaleup.BUDGET", 1 << 15)
+
+
+def write(folder: Path, header: Header, noise: NDArray[np.float64], *, pipelined: bool) -> Path:
+    """Write a run of 50 us of work, noise of each rank, and one reduction an iteration.
+
+    The pipelined one posts a reduction before its work and completes it afterwards.
+    """
+    work = (EXTRA if pipelined else 1.0) * 50e-6 + noise
+    kinds = [EventKind.POST, EventKind.COMPLETE] if pipelined else [EventKind.REDUCE]
+    inside = np.zeros((BODIES, RANKS, len(kinds)))
+    before = np.zeros_like(inside)
+    before[:, :, -1] = work
+    start = np.empty((BODIES, RANKS))
+    gaps = np.zeros((BODIES // CYCLE - 1, RANKS))
+    clock = np.full(RANKS, 10e-6)
+    for body in range(BODIES):
+        if body and body % CYCLE == 0:
+            gaps[body // CYCLE - 1] = clock.max() + 20e-6 - clock
+            clock[:] = clock.max() + 20e-6
+        start[body] = clock
+        come = clock + work[body]
+        if pipelined:
+            leave = np.maximum(come, clock.max() + COST)
+        else:
+            leave = np.full(RANKS, come.max() + COST)
+        inside[body, :, -1] = leave - come
+        clock = leave
+    values = run_values(iterations=BODIES, ranks=RANKS, restart=CYCLE, seed=1)
+    duration = before.sum(axis=2) + inside.sum(axis=2)
+    phases = np.zeros_like(np.asarray(values["phase_duration"]))
+    phases[:, :, LOCAL] = duration
+    mode: dict[str, Any] = {"solver": "pgmres", "synchronisation": "pipelined", "lag": 1}
+    return write_whole(
+        folder,
+        replace(
+            header, ranks=RANKS, iterations=BODIES, restart=CYCLE, **(mode if pipelined else {})
+        ),
+        {
+            **values,
+            "duration": duration,
+            "start": start,
+            "phase_duration": phases,
+            "restart_duration": gaps,
+            "lead_out": 10e-6 + clock.max() - clock,
+            "solve_time": np.full(RANKS, 10e-6 + clock.max()),
+            "event_kind": np.tile(np.array(kinds, np.uint8), (BODIES, 1)),
+            "event_work": before.astype(np.float32),
+            "event_duration": inside.astype(np.float32),
+            "host": ["node-0"] * 2 + ["node-1"] * 2,
+        },
+    )
+
+
+@pytest.fixture
+def files(tmp_path: Path, header: Header) -> list[Path]:
+    """Return runs of both solvers with exponential noise of 10 us."""
+    random = np.random.default_rng(7)
+    noise = random.exponential(10e-6, (2, BODIES, RANKS))
+    return [
+        write(tmp_path, header, noise[0], pipelined=False),
+        write(tmp_path, header, noise[1], pipelined=True),
+    ]
+
+
+SCALE = ("--ranks", "16..256", "--ranks-per-node", "16", "--scaling", "weak")
+
+
+def advice(capsys: pytest.CaptureFixture[str], *words: object) -> dict[str, Any]:
+    assert main(["advise", *map(str, words), "--json"]) == 0
+    return dict(json.loads(capsys.readouterr().out)["advice"])
+
+
+def test_it_pays_off_from_where_the_maximum_exceeds_the_extra_work(
+    files: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Blocking: 50 us and 10 us H_P, latency aside; pipelined: 60 us and about 10 us.
+
+    With P = 16, H_P = 3.4; with 256 ranks 6.1, and eight messages instead of four.
+    """
+    found = advice(capsys, *files, *SCALE)
+    once = found["at_scale"]
+    assert [each["ranks"] for each in once] == [16, 32, 64, 128, 256]
+    ratios = [each["ratio"] for each in once]
+    assert ratios == sorted(ratios, reverse=True)
+    assert once[-1]["verdict"] == "pays off"
+    assert found["answer"].startswith("pgmres pays off ")
+    assert "(simulated, extrapolated from 4 ranks)" in found["answer"]
+    assert all(each["origin"] == "simulated" for each in once)
+
+
+def test_without_noise_the_extra_work_does_not_pay_off(
+    files: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = advice(capsys, *files, "--ranks", "16", *SCALE[2:], "--noise", "none")
+    quiet = found["at_scale"][0]
+    assert quiet["changes"] == {"noise": "none"}
+    # The median of exponential noise is 10 us log 2; four messages of 1.5 us each.
+    blocking_s, pipelined_s = 50e-6 + 6.9e-6 + 6e-6, 60e-6 + 6.9e-6
+    assert quiet["ratio"] == pytest.approx(pipelined_s / blocking_s, rel=0.03)
+    assert quiet["verdict"] == "does not pay off"
+    assert "pgmres does not pay off on 16 ranks with noise none" in found["answer"]
+
+
+def test_deeper_pipelines_apply_to_the_pipelined_solver(
+    files: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("--ranks", "256", *SCALE[2:], "--noise", "x3", "--pipeline-depth", "1,3")
+    one, three, once = advice(capsys, *files, *words)["at_scale"]
+    assert one["ratio"] < once["ratio"]
+    assert three["changes"] == {"noise": "x3", "pipeline_depth": "3"}
+    assert three["blocking_s"] == one["blocking_s"]
+    assert three["pipelined_s"] < one["pipelined_s"]
+
+
+def test_what_to_measure_and_what_is_assumed_are_said(
+    files: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["advise", *map(str, files), *SCALE]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "To be surer, record 3 repeats of each solver" in printed
+    assert "To be surer of the noise, record about 5,120 iterations of all ranks" in printed
+    assert "All simulated." in printed
+    assert "Assumed: Weak scaling" in printed
+
+
+def test_depths_of_replays_apply_to_the_pipelined_solver(
+    files: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = advice(capsys, *files, "--latency", "+5us", "--pipeline-depth", "1,2")
+    one, two = found["changes"]
+    assert one["blocking_s"] == two["blocking_s"]
+    assert two["pipelined_s"] <= one["pipelined_s"]
+
+
+def test_runs_of_several_kinds_are_refused(
+    tmp_path: Path, files: list[Path], header: Header
+) -> None:
+    with pytest.raises(UsageError, match="name a blocking solver's runs first"):
+        main(["advise", str(files[1]), str(files[0]), *SCALE])
+    both = tmp_path / "both"
+    both.mkdir()
+    noise = np.zeros((BODIES, RANKS))
+    write(both, header, noise, pipelined=False)
+    write(both, header, noise, pipelined=True)
+    with pytest.raises(UsageError, match="differ in more than ranks and size"):
+        main(["advise", str(both), str(files[1]), *SCALE])
