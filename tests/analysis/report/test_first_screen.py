@@ -135,7 +135,9 @@ def test_doubtful_data_make_every_conclusion_doubtful(
     alike[:, 0] *= 2.0
     alike[300:] *= 2.0
     said = words(page_of(tmp_path, own, of_work(alike)))
-    assert said.startswith("Data in doubt. At face value, ")
+    assert re.match(
+        r"Bodies of the last quarter .*, so no conclusion is firm. At face value, ", said
+    )
     assert "The data do not support firm conclusions" in said
     assert "in doubt" in said
     assert "errors in the data: drift" in said
