@@ -126,7 +126,7 @@ def as_partner(program: Program, solver: str) -> Program:
         position=bodies.place,
         costs=costs,
         injected=None,
-        shape=replace(shape, solver=solver, drain=bodies.last),
+        shape=replace(shape, solver=solver, drain=bodies.last, extra=theirs.more),
         doubt=(min(others, default=1.0), max(others, default=1.0)),
     )
     if program.injected is None:
