@@ -141,7 +141,7 @@ def summary(foretold: list[Foretold]) -> dict[str, dict[str, object]]:
         table[group] = {
             "series": len(members),
             **{
-                method: [float(np.median(column)), float(np.percentile(column, 90))]
+                method: [float(np.nanmedian(column)), float(np.nanpercentile(column, 90))]
                 for method, column in zip(METHODS, errors.T, strict=True)
             },
             "within": 100.0 * float(np.mean([each.within for each in members])),

@@ -31,7 +31,8 @@ def judge_data(findings: Sequence[Finding], files: int) -> Judgement:
     for each in worst:
         by_code.setdefault(each.code, []).append(each)
     said = [
-        found[0].text + (f" (in {counted(len(found), 'file')})" if files > 1 else "")
+        found[0].text
+        + (f" (in {len({each.file for each in found})} of {files} files)" if files > 1 else "")
         for found in list(by_code.values())[:MOST_CODES]
     ]
     more = len(by_code) - len(said)
@@ -46,6 +47,11 @@ def judge_data(findings: Sequence[Finding], files: int) -> Judgement:
     return Judgement(grade="fair", text=f"The data are usable with care: {listed}.", anchor=DATA)
 
 
+def in_how_many(found: Sequence[Finding], files: int) -> str:
+    """Say in how many files a finding is, if there are several."""
+    return f" (in {len({each.file for each in found})} of {files} files)" if files > 1 else ""
+
+
 def headline_of(conclusions: Sequence[Conclusion], work_share: float | None, doubt: bool) -> str:
     """Return the most important thing in one sentence.
 
@@ -58,9 +64,11 @@ def headline_of(conclusions: Sequence[Conclusion], work_share: float | None, dou
     doubt : bool
         Whether the data have errors.
     """
-    prefix = "data in doubt. At face value, " if doubt else ""
     losses = [each for each in conclusions if each.cost_s > 0.0 and not each.relative]
     first = next((each for each in losses if each.certainty is not Certainty.LIMIT), None)
+    if first is not None:  # errors in the data of others are no doubt about this one
+        doubt = first.certainty is Certainty.DOUBTFUL
+    prefix = "data in doubt. At face value, " if doubt else ""
     if first is None or (first.share or 0.0) < SMALL:
         if work_share is None:
             return f"{prefix}no cause of lost time stands out."

@@ -231,11 +231,18 @@ def meshes_of(run: Run) -> list[Objects]:
     )
     cells = run.variable("cells")
     epochs, first = np.unique(run.variable("epoch"), return_index=True)
-    found = []
+    found: list[Objects] = []
+    known = place[:0]
     for epoch, cycle in zip(epochs.tolist(), first.tolist(), strict=True):
         rows, edges = of == epoch, edge_of == epoch
         order = np.argsort(place[rows], kind="stable")
         places = place[rows][order]
+        if np.any(np.diff(places) <= 0) or (found and not np.array_equal(places, known)):
+            raise DataError(
+                f"{run.path}: the blocks of mesh {epoch} are not those of the first mesh, each "
+                "once. Record it again with 'hindmost run adaptive --blocks'."
+            )
+        known = places
         here = Objects(
             load=load[rows][order].astype(np.float64),
             owner=owner[rows][order].astype(np.int64),

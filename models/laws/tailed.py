@@ -144,13 +144,27 @@ def fit_tailed(values: Values) -> TailedLaw:
     return fit_together([values])[0]
 
 
-def fit_together(columns: Sequence[Values]) -> list[TailedLaw]:
+def fit_together(
+    columns: Sequence[Values], tail_of: Sequence[TailedLaw] | None = None
+) -> list[TailedLaw]:
     """Return the laws of several sets of values that have the same tail, each with its own share.
 
     Such as the local work between events: what delays a rank for long does not depend on what it
     does, and all events together show more of it.
+
+    Parameters
+    ----------
+    columns : sequence of float64 array
+    tail_of : sequence of TailedLaw, optional
+        Earlier laws of like sets, whose share of the values is the tail. None: it is found.
     """
-    tail = find_tail(np.sort(np.concatenate([each.ravel() for each in columns])))
+    x = np.sort(np.concatenate([each.ravel() for each in columns]))
+    if tail_of is None:
+        tail = find_tail(x)
+    else:
+        size = sum(law.size for law in tail_of)
+        beyond = sum(0 if law.tail is None else law.tail.share * law.size for law in tail_of)
+        tail = tail_above(x, round(beyond / size * x.size)) if beyond else None
     return [law_of(np.sort(each, axis=None), tail) for each in columns]
 
 
@@ -182,21 +196,29 @@ def find_tail(x: Values) -> ParetoTail | None:
     while (
         in_tail <= max(LARGEST_SHARE * x.size, FEWEST_IN_TAIL) and LEAST_TIMES * in_tail <= x.size
     ):
-        threshold = float(x[-in_tail - 1])
-        excess = x[-in_tail:] - threshold
-        excess = excess[excess > 0.0]  # values that equal the threshold are no excesses
-        if 2 * excess.size < in_tail:
+        tail = tail_above(x, in_tail)
+        if tail is None or (found is not None and distance(x, tail) > DESCRIBED):
             break
-        xi, sigma = fit_tail(excess)
-        if found is not None and distance(excess, xi, sigma) > DESCRIBED:
-            break
-        found = ParetoTail(threshold=threshold, sigma=sigma, xi=xi, share=excess.size / x.size)
+        found = tail
         in_tail *= 2
     return found
 
 
-def distance(excess: Values, xi: float, sigma: float) -> float:
-    """Return the Cramer-von Mises statistic of ascending excesses against their law."""
+def tail_above(x: Values, in_tail: int) -> ParetoTail | None:
+    """Return the tail of so many of the largest of ascending values; None if they are equal."""
+    threshold = float(x[-in_tail - 1])
+    excess = x[-in_tail:] - threshold
+    excess = excess[excess > 0.0]  # values that equal the threshold are no excesses
+    if excess.size < max(in_tail // 2, 4):
+        return None
+    xi, sigma = fit_tail(excess)
+    return ParetoTail(threshold=threshold, sigma=sigma, xi=xi, share=excess.size / x.size)
+
+
+def distance(x: Values, tail: ParetoTail) -> float:
+    """Return the Cramer-von Mises statistic of ascending values beyond a threshold."""
+    excess = x[np.searchsorted(x, tail.threshold, side="right") :] - tail.threshold
+    xi, sigma = tail.xi, tail.sigma
     inside = np.maximum(1.0 + xi * excess / sigma, 1e-300)
     law = -np.expm1(-np.log(inside) / xi) if abs(xi) > 1e-9 else -np.expm1(-excess / sigma)
     middle = (np.arange(excess.size) + 0.5) / excess.size

@@ -93,7 +93,8 @@ class LocalWork:
         first = random.integers(0, bodies - length + 1, count)
         rows = (first[:, None] + np.arange(length)).ravel()
         sample = self.deviation[rows]
-        return laws_of(sample)
+        columns = [sample[:, :, segment] for segment in range(segments)]
+        return tuple(fit_together(columns, self.laws))
 
 
 def fit_local_work(program: Program, node: Nodes) -> LocalWork:

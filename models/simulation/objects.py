@@ -12,6 +12,7 @@ from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from hindmost.errors import DataError, UsageError
 from hindmost.models.simulation.blocks import REDUCE
@@ -229,10 +230,9 @@ def rebalanced(cycles: Cycles, meshes: list[Objects], maps: list[Map]) -> Balanc
     of_object = np.empty_like(of_rank)
     for number, (each, owner) in enumerate(zip(meshes, maps, strict=True)):
         # Cells by the rank that has them now, and the one that had them.
-        flow = np.zeros((ranks, ranks))
-        np.add.at(flow, (owner, each.owner), each.load)
+        flow = sparse.coo_array((each.load, (owner, each.owner)), (ranks, ranks)).tocsr()
         rows = cycles.mesh == number
-        of_object[rows] = rate[rows] @ flow.T
+        of_object[rows] = (flow @ rate[rows].T).T
     rest_s = cycles.cycle_s - cycles.work_s.max(axis=1) - cycles.halo_s
     moved = moved_cells(meshes, maps)
     more = moved - moved_cells(meshes, [each.owner for each in meshes])

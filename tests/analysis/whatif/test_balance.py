@@ -150,7 +150,13 @@ def test_what_has_no_blocks_or_contradicts_itself(
     wrong = write(tmp_path / "wrong", adaptive, block_load=loads)
     edges = adaptive_values()["block_edge_target"]
     far = write(tmp_path / "far", adaptive, block_edge_target=np.asarray(edges) + 90)
+    places = np.tile(np.arange(BLOCKS), 2)
+    twice = write(tmp_path / "twice", adaptive, block_place=np.where(places == 1, 0, places))
+    other = np.where(np.arange(2 * BLOCKS) == 2 * BLOCKS - 1, BLOCKS, places)
+    unlike = write(tmp_path / "unlike", adaptive, block_place=other)
     for file, words, kind in (
+        (twice, "blocks of mesh 0 are not", DataError),
+        (unlike, "blocks of mesh 1 are not", DataError),
         (run_file, "no objects that could move", UsageError),
         (old, "does not say which blocks exchange", DataError),
         (wrong, "contradict each other", DataError),
