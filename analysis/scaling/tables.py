@@ -172,7 +172,7 @@ def noise_lines(noises: list[Noise], *, segments: bool) -> list[str]:
             how, remedy = "likely; the repetitions do not settle it", "More repetitions"
         caution = (
             "A change counts only if it is found under multiplicative and under additive noise, "
-            "which keeps false positives at 1 % under both. "
+            "which keeps false positives at 1 % under both, for noise of up to 15 %. "
         )
         found.append(
             f"Noise model: {noise.kind} ({how}). {caution if segments else ''}"
