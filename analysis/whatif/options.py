@@ -203,7 +203,7 @@ def read_noise(text: str | None) -> tuple[float, bool, Detours | None]:
     if text.startswith("x"):
         return read_factor(text, "--noise"), False, None
     law = read_noise_law(text, "--noise", others=("none", "x2", NOT_INJECTED))
-    if law.kind not in LAWS or law.per_s or law.ranks or law.asleep:
+    if law.kind not in LAWS or law.per_s or law.ranks or law.asleep or law.at_calls:
         raise UsageError(
             f"--noise {text}: noise is predicted by iterations and on all ranks: write it as "
             f"{' or '.join(LAWS.values())}."

@@ -7,6 +7,7 @@ run cannot be replayed, the times of the places in its restart cycle predict.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,7 +24,7 @@ from hindmost.analysis.runs.read import of_how_many
 from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
 from hindmost.analysis.whatif.beside import Beside, beside
 from hindmost.analysis.whatif.options import Named
-from hindmost.analysis.whatif.study import Replayed, replay_run
+from hindmost.analysis.whatif.study import WIDTH, Replayed, replay_run
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
@@ -110,6 +111,7 @@ class SolvePrediction:
         lines += [f"Left out: {each}" for each in self.left_out]
         assumed = dict.fromkeys(each for one in self.replays for each in one.assumptions())
         lines += [f"Assumed: {each}" for each in assumed]
+        lines = [part for each in lines for part in wrapped(each)]
         return [*lines, *self._of_ranks(), *folded(cautions(self.findings, OF_MODELS))]
 
     def table(self) -> Table:
@@ -209,6 +211,11 @@ def predict_solves(
                 )
             )
     return predicted
+
+
+def wrapped(line: str) -> list[str]:
+    """Return a line in lines of a page's width."""
+    return textwrap.wrap(line, WIDTH, subsequent_indent="    ")
 
 
 def unknowns_of(group: Group) -> int:

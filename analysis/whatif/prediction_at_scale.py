@@ -6,7 +6,6 @@ for each of them.
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,10 +18,9 @@ from hindmost.analysis.runs.groups import Group, group_runs
 from hindmost.analysis.runs.model_input import solve_times
 from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
 from hindmost.analysis.whatif.at_scale import AtScale, scaled
-from hindmost.analysis.whatif.beside import NAIVE, PAPER, Beside
+from hindmost.analysis.whatif.beside import NAIVE, NO_LAW, PAPER, Beside
 from hindmost.analysis.whatif.options import Named
-from hindmost.analysis.whatif.prediction import repeat_width
-from hindmost.analysis.whatif.study import WIDTH
+from hindmost.analysis.whatif.prediction import repeat_width, wrapped
 from hindmost.analysis.whatif.targets import Scale, Scaling, scalable, scaling_of
 from hindmost.errors import DataError
 from hindmost.executors import Executor
@@ -114,11 +112,6 @@ class ScalePrediction:
         }
 
 
-def wrapped(line: str) -> list[str]:
-    """Return a line in lines of a page's width."""
-    return textwrap.wrap(line, WIDTH, subsequent_indent="    ")
-
-
 def predict_at_scale(
     runs: Sequence[Run],
     scale: Scale,
@@ -183,8 +176,8 @@ def beside_at_scale(
         return naive, Beside(name=PAPER, what=what)
     try:
         models = [fit_redrawn_uniform(solve_times(run)) for run in runs]
-    except DataError as error:
-        return naive, Beside(name=PAPER, what=f"the paper's simulation: {error}")
+    except DataError:
+        return naive, Beside(name=PAPER, what=NO_LAW)
     said = [on_ranks(each, ranks, share).predict() for each in models]
     ends = [
         float(np.median([getattr(each, end) for each in said]))

@@ -34,6 +34,7 @@ def shape_of(run: Run) -> SolveShape | None:
         iterations=header.iterations,
         restart=header.restart,
         drain=np.asarray(run.kind == BodyKind.DRAIN),
+        extra=(run.bodies - header.iterations) // max(np.count_nonzero(run.position == 0), 1),
         unknowns=unknowns,
         vector_bytes=8.0 * unknowns / header.ranks,
         preconditioner=preconditioner_vectors(run),

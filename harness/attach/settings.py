@@ -130,6 +130,11 @@ def injection_lines(inject: str, seed: int, iterate_at: str) -> list[str]:
     if not inject:
         return []
     law = read_law(inject)
+    if law.at_calls:
+        raise UsageError(
+            f"{OPTION} {inject}: attach injects noise into iterations; 'hindmost run' also at MPI "
+            "calls. Leave out at=calls."
+        )
     if iterate_at == FIND:
         raise UsageError(
             f"{OPTION} injects noise into iterations, and --iterate-at {FIND} finds these after "

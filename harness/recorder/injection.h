@@ -7,6 +7,8 @@
  * iterations have K points. Bodies that only fill or drain a pipeline have none, and a few points lie
  * outside of bodies: in restarts of PGMRES, and before the first body of PIPEBCGS.
  *
+ * With at_calls, the points are the MPI calls of the recorded thread instead, at their begin.
+ *
  * The draws depend on nothing but the stream (of seed, repeat and rank) and the number of the point, so
  * they are the same in every run. injection.py repeats them. */
 #include <errno.h>
@@ -16,7 +18,7 @@
 enum injection_law { NO_DETOURS, EXPONENTIAL, FIXED, TIMED };
 
 static struct {
-  int32_t law, asleep;
+  int32_t law, asleep, at_calls;
   uint64_t stream;
   double length_ns, probability;
   const int64_t *start_ns, *each_ns; /* TIMED: detours in the order of time, */
@@ -36,12 +38,15 @@ static void begin_injection(void) {
     injection.next++;
 }
 
+enum { ASLEEP = 1, AT_CALLS = 2 };
+
 /* Injects nothing (law 0), or detours of a law, from the next stretch on. The arrays must outlive it. */
-void hindmost_inject(int law, int asleep, uint64_t stream, double length_ns, double probability,
+void hindmost_inject(int law, int how, uint64_t stream, double length_ns, double probability,
                      const int64_t *start_ns, const int64_t *each_ns, int64_t detours, int64_t span_ns,
                      int64_t first_ns) {
   injection.law = law;
-  injection.asleep = asleep;
+  injection.asleep = how & ASLEEP;
+  injection.at_calls = law && how & AT_CALLS;
   injection.stream = stream;
   injection.length_ns = length_ns;
   injection.probability = probability;

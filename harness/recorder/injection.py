@@ -23,6 +23,7 @@ NOTHING = "none"
 """In place of a law: no noise."""
 DRAWN = 20_000
 """Detours of a law by time that are drawn; then they repeat."""
+ASLEEP, AT_CALLS = 1, 2
 MASK = (1 << 64) - 1
 GOLDEN = 0x9E3779B97F4A7C15
 
@@ -45,6 +46,8 @@ class RankInjection:
     law : Law
         ``NONE`` on a rank that was not chosen.
     asleep : bool
+    at_calls : bool
+        Whether its points are MPI calls; else they are iterations.
     stream : int
         Of random draws, from seed, repeat and rank.
     length_ns : int
@@ -59,6 +62,7 @@ class RankInjection:
 
     law: Law
     asleep: bool = False
+    at_calls: bool = False
     stream: int = 0
     length_ns: int = 0
     probability: float = 1.0
@@ -66,6 +70,11 @@ class RankInjection:
     each_ns: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     span_ns: int = 0
     first_ns: int = 0
+
+    @property
+    def how(self) -> int:
+        """The flags of ``injection.h``."""
+        return ASLEEP * self.asleep + AT_CALLS * self.at_calls
 
     def begin(self, library: ctypes.CDLL) -> None:
         """Let the recorder inject from its next stretch on; this object must outlive it."""
@@ -76,7 +85,7 @@ class RankInjection:
         ]  # fmt: skip
         library.hindmost_inject(
             int(self.law),
-            int(self.asleep),
+            self.how,
             self.stream,
             float(self.length_ns),
             self.probability,
@@ -132,6 +141,7 @@ class Injection(NoiseLaw):
             return RankInjection(
                 law=Law.EXPONENTIAL if self.kind == "exponential" else Law.FIXED,
                 asleep=self.asleep,
+                at_calls=self.at_calls,
                 stream=stream,
                 length_ns=given["mean" if self.kind == "exponential" else "length"],
                 probability=self.probability,
@@ -145,6 +155,7 @@ class Injection(NoiseLaw):
         return RankInjection(
             law=Law.TIMED if start.size else Law.NONE,
             asleep=self.asleep,
+            at_calls=self.at_calls,
             stream=stream,
             start_ns=start,
             each_ns=each,
@@ -163,6 +174,7 @@ class Injection(NoiseLaw):
         return RankInjection(
             law=Law.TIMED,
             asleep=self.asleep,
+            at_calls=self.at_calls,
             stream=stream,
             start_ns=start_ns,
             each_ns=length_ns.astype(np.int64),

@@ -7,8 +7,9 @@
     periodic:period=10ms,length=100us         on a clock, with a random phase on every rank
     trace:machine.json                        recorded detours
 
-and, with each of these, ``ranks=0,2-5`` for chosen ranks and ``asleep`` for detours that leave the
-core to others. Noise that is injected and noise that is predicted are written alike.
+and, with each of these, ``ranks=0,2-5`` for chosen ranks, ``at=calls`` for MPI calls in place of
+iterations, and ``asleep`` for detours that leave the core to others. Noise that is injected and
+noise that is predicted are written alike.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ LONGEST_NS = 3_600_000_000_000
 """Of a detour or a period: an hour."""
 LEAST_PER_S, MOST_PER_S = 1e-3, 1e7
 MOST_RANK = 100_000_000
+ITERATIONS, CALLS = "iterations", "calls"
+"""At which points a detour may begin."""
 TIME = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|ms|s)")
 RATE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)/s")
 RANKS = re.compile(r"\d+(-\d+)?")
@@ -60,6 +63,8 @@ class NoiseLaw:
         First and last of the chosen ranks; empty for all.
     asleep : bool
         Whether a detour sleeps; else it computes.
+    at_calls : bool
+        Whether a detour may come at every MPI call; else, in every iteration.
     file : str
         Of a trace, as it was written.
     """
@@ -70,6 +75,7 @@ class NoiseLaw:
     per_s: float = 0.0
     ranks: tuple[tuple[int, int], ...] = ()
     asleep: bool = False
+    at_calls: bool = False
     file: str = ""
 
     def words(self) -> list[str]:
@@ -82,6 +88,7 @@ class NoiseLaw:
         if self.ranks:
             parts = [f"{a}" if a == b else f"{a}-{b}" for a, b in self.ranks]
             words.append(f"ranks={','.join(parts)}")
+        words += ["at=calls"] if self.at_calls else []
         return [*words, *(["asleep"] if self.asleep else [])]
 
     @property
@@ -121,7 +128,7 @@ def law_of(text: str, others: Collection[str]) -> NoiseLaw:
     file = words.pop(0)[0] if kind == "trace" and words and words[0][1] is None else ""
     given: dict[str, str] = {}
     asleep = False
-    known = (*needed, *optional, "ranks")
+    known = (*needed, *optional, "ranks", "at")
     for name, value in words:
         if name == "asleep" and value is None:
             asleep = True
@@ -138,6 +145,8 @@ def law_of(text: str, others: Collection[str]) -> NoiseLaw:
             raise wrong(kind, f"the law {kind} needs {name}=")
     if kind == "trace" and not file:
         raise wrong(kind, "the law trace needs a file")
+    if given.get("at", ITERATIONS) not in (ITERATIONS, CALLS):
+        raise wrong(kind, f"at is '{given['at']}'; {choose((ITERATIONS, CALLS), given['at'])}")
     by = [name for name in ("probability", "rate") if name in given]
     if len(by) > 1:
         raise wrong(kind, "give either probability= or rate=")
@@ -154,6 +163,7 @@ def law_of(text: str, others: Collection[str]) -> NoiseLaw:
         per_s=read_rate(kind, given["rate"]) if "rate" in given else 0.0,
         ranks=read_ranks(kind, given.get("ranks", "")),
         asleep=asleep,
+        at_calls=given.get("at") == CALLS,
         file=file,
     )
     share = 1e-9 * law.per_s * sum(law.times_ns.values())

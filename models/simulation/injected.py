@@ -42,6 +42,20 @@ def without_injected(program: Program) -> Program:
     return replace(program, block=replace(block, work=work, rest=rest), injected=None)
 
 
+def with_points(program: Program) -> NDArray[np.bool_]:
+    """Return the bodies in which a detour may begin, one for each iteration: bool, (iteration,).
+
+    A pipelined solver has bodies beyond its iterations: those that drain its pipeline have none,
+    and others behind the first of a cycle, until it calls its monitor.
+    """
+    shape = program.shape
+    if shape is None:
+        return np.ones(program.bodies, np.bool_)
+    filling = shape.extra - int(shape.drain.any())
+    place = program.position
+    return np.asarray(~shape.drain & ~((place >= 1) & (place <= filling)))
+
+
 def alike(
     program: Program, *, fewest: int = FEWEST_ALIKE, by_place: bool = True
 ) -> Iterator[NDArray[np.intp]]:

@@ -18,7 +18,7 @@ from hindmost.errors import UsageError
 from hindmost.executors import Executor, ThisProcess
 from hindmost.models.simulation.blocks import COMPLETE, NONE, POST, RECEIVE, EventBlock
 from hindmost.models.simulation.change import Change, blocking_latency, without_progress
-from hindmost.models.simulation.injected import FEWEST_ALIKE, alike, without_injected
+from hindmost.models.simulation.injected import FEWEST_ALIKE, alike, with_points, without_injected
 from hindmost.models.simulation.length import CycleCounts
 from hindmost.models.simulation.partner import as_partner
 from hindmost.models.simulation.path import PathTimes, Waits, walk_back
@@ -274,7 +274,8 @@ def prepared(program: Program, change: Change, reading: Reading, seed: int = 0) 
     if change.detours is not None:
         random = np.random.default_rng(seed)
         shape = program.bodies, program.ranks
-        block = delayed(block, change.detours.draw(random, shape))
+        detours = change.detours.draw(random, shape)
+        block = delayed(block, np.where(with_points(program)[:, None], detours, 0.0))
     lag = 0 if change.depth is None else change.depth - 1
     if not change.progress:
         kinds = [without_progress(block.kind[rows]) for rows in block.cycles()]

@@ -33,6 +33,7 @@ LAWS = [
     "periodic:period=10ms,length=100us",
     "exponential:mean=50us,rate=100/s",
     "fixed:length=1ms,rate=2.5/s,asleep",
+    "periodic:period=10ms,length=100us,ranks=1,at=calls,asleep",
 ]
 
 
@@ -54,6 +55,7 @@ WRONG = {
     "exponential:mean=0us": "it must be at least 1ns",
     "exponential:mean=-1us": "write a time with its unit",
     "exponential:mean=50us,mean=60us": "'mean' is given twice",
+    "exponential:mean=50us,at=noon": "at is 'noon'; choose iterations or calls",
     "exponential:mean=50us,often": "'often' is no part of the law exponential",
     "exponential:mean=50us,rate=3": "write detours per second, as 100/s",
     "exponential:mean=50us,rate=0/s": "write detours per second, as 100/s",

@@ -69,10 +69,10 @@ def test_a_rank_that_does_not_exist_is_refused(ranks: Ranks, tmp_path: Path) -> 
 
 def test_a_trace_and_a_law_by_time_come_by_the_clock(ranks: Ranks, tmp_path: Path) -> None:
     loop = compiled(tmp_path, "loop", f"-I{ATTACH}")
-    length_ns = 40_000
-    rows = [f"{1000 * k * 200} {length_ns}" for k in range(2000)]  # every 200 us
+    length_ns = 1000
+    rows = [f"{2000 * k} {length_ns}" for k in range(2000)]  # however short an iteration is
     (tmp_path / "noise.txt").write_text("\n".join(rows))
-    for law in (f"trace:{tmp_path / 'noise.txt'}", "fixed:length=40us,rate=5000/s"):
+    for law in (f"trace:{tmp_path / 'noise.txt'}", "fixed:length=1us,rate=500000/s"):
         out = law.partition(":")[0]
         words = ("--out", out, "--inject", f"{law},ranks=1", "--seed", "3", "--", loop, "header")
         done = ranks(2, "attach", *words)
@@ -88,7 +88,9 @@ def test_a_trace_and_a_law_by_time_come_by_the_clock(ranks: Ranks, tmp_path: Pat
         close_books(run)
 
 
-def test_a_trace_needs_the_rank(tmp_path: Path) -> None:
+def test_what_attach_cannot_inject_is_named(tmp_path: Path) -> None:
     (tmp_path / "noise.txt").write_text("0 10\n1000 10\n")
+    with pytest.raises(UsageError, match=r"Leave out at=calls\."):
+        injection_lines("exponential:mean=1us,at=calls", 0, "")
     with pytest.raises(UsageError, match="start attach with mpiexec or srun"):
         injection_lines(f"trace:{tmp_path / 'noise.txt'}", 0, "")
