@@ -16,9 +16,9 @@ from hindmost.errors import UsageError
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.naming import RunName
+from hindmost.harness.runfile.part_file import write_whole
 from hindmost.harness.runfile.reader import Run
 from hindmost.harness.runfile.schema import SUFFIX
-from hindmost.harness.runfile.writer import write_whole
 from hindmost.models.events import EventKind
 from hindmost.models.simulation.rerun import Reading, prepared
 from hindmost.models.simulation.timeline import (
