@@ -111,6 +111,7 @@ def find_segments(
     may_change: NDArray[np.bool_],
     day: NDArray[np.int64],
     settings: RobustSettings,
+    odds: NDArray[np.float64],
     held: NDArray[np.int64] | None = None,
 ) -> Segments:
     """Find the segments of a series.
@@ -128,20 +129,22 @@ def find_segments(
     day : int64 array, shape (observation,)
         Ascending; runs of one day have one number.
     settings : RobustSettings
+    odds : float64 array, shape (observation,)
+        Factor of the significance level where a change begins.
     held : int64 array, shape (change,), optional
         Changes that are known to be held; the series is then not read again.
     """
     if held is not None:
-        return segments_with(y, may_change, day, settings, held)
+        return segments_with(y, may_change, day, settings, held, odds)
     raised = np.flatnonzero(is_raised(y, settings))
-    reviewed = read_again(y, may_change, day, settings, raised)
-    found = segments_with(y, may_change, day, settings, reviewed.held)
+    reviewed = read_again(y, may_change, day, settings, odds, raised)
+    found = segments_with(y, may_change, day, settings, reviewed.held, odds)
     if reviewed.held.size:
         # A held change that is refuted goes; what is new is held at the next review only.
         now = hold(y, day, found, settings, reviewed.withdrawn)
         left = np.intersect1d(reviewed.held, now.held)
         if left.size < reviewed.held.size:
-            found = segments_with(y, may_change, day, settings, left)
+            found = segments_with(y, may_change, day, settings, left, odds)
             reviewed = Reviewed(left, now.withdrawn)
     return found._replace(doubtful=find_doubtful(y, day, found, settings, raised, reviewed))
 
@@ -187,6 +190,7 @@ def read_again(
     may_change: NDArray[np.bool_],
     day: NDArray[np.int64],
     settings: RobustSettings,
+    odds: NDArray[np.float64],
     raised: NDArray[np.int64],
 ) -> Reviewed:
     """Return what all reviews so far came to; see `find_segments`."""
@@ -199,6 +203,8 @@ def read_again(
         near = raised[(raised > since) & (raised <= stop - settings.held_after)]
         known = np.abs(near[:, None] - reviewed.held) <= settings.held_after // 2
         if not known.any(axis=1).all():
-            found = segments_with(y[:stop], may_change[:stop], day[:stop], settings, reviewed.held)
+            found = segments_with(
+                y[:stop], may_change[:stop], day[:stop], settings, reviewed.held, odds[:stop]
+            )
             reviewed = hold(y[:stop], day[:stop], found, settings, reviewed.withdrawn)
     return reviewed
