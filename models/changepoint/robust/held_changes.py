@@ -6,6 +6,7 @@ enough and significant are held, and later passes remove them only where the tes
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +28,10 @@ RAISED = 0.8
 SAME = 4
 """Nights by which a withdrawn change may move and still be the same."""
 
+LATEST = 4
+"""Latest reviews that are looked up."""
+MOST_REVIEWS = 4096
+
 
 class Reviewed(NamedTuple):
     """What the reviews of a series came to.
@@ -44,6 +49,8 @@ class Reviewed(NamedTuple):
 
 
 NOTHING = Reviewed(np.zeros(0, np.int64), np.zeros(0, np.int64))
+REVIEWS: dict[bytes, Reviewed] = {}
+"""The last reviews of series by `digest`: a series that grew is not read from its beginning."""
 
 
 def is_raised(y: NDArray[np.float64], settings: RobustSettings) -> NDArray[np.bool_]:
@@ -194,17 +201,42 @@ def read_again(
     raised: NDArray[np.int64],
 ) -> Reviewed:
     """Return what all reviews so far came to; see `find_segments`."""
-    reviewed = NOTHING
     fewest = settings.first + settings.shortest
-    for night in range(REVIEW * (fewest // REVIEW + 1), int(day[-1]) + 1, REVIEW):
-        stop = int(np.searchsorted(day, night))
+    nights = range(REVIEW * (fewest // REVIEW + 1), int(day[-1]) + 1, REVIEW)
+    stops = [int(stop) for stop in np.searchsorted(day, nights)]
+    # Where the series was read before it grew by some nights, its reviews are known.
+    done, reviewed = 0, NOTHING
+    for back in range(len(stops), max(len(stops) - LATEST, 0), -1):
+        known = REVIEWS.get(digest(y, may_change, day, odds, settings, stops[back - 1]))
+        if known is not None:
+            done, reviewed = back, known
+            break
+    for night, stop in zip(nights[done:], stops[done:], strict=True):
         # A review finds a change to hold soon after it; now and then, one that was found late.
         since = stop - REVIEWED if night % LATE_REVIEW else 0
         near = raised[(raised > since) & (raised <= stop - settings.held_after)]
-        known = np.abs(near[:, None] - reviewed.held) <= settings.held_after // 2
-        if not known.any(axis=1).all():
+        is_known = np.abs(near[:, None] - reviewed.held) <= settings.held_after // 2
+        if not is_known.any(axis=1).all():
             found = segments_with(
                 y[:stop], may_change[:stop], day[:stop], settings, reviewed.held, odds[:stop]
             )
             reviewed = hold(y[:stop], day[:stop], found, settings, reviewed.withdrawn)
+    if done < len(stops):
+        if len(REVIEWS) >= MOST_REVIEWS:
+            REVIEWS.clear()
+        REVIEWS[digest(y, may_change, day, odds, settings, stops[-1])] = reviewed
     return reviewed
+
+
+def digest(
+    y: NDArray[np.float64],
+    may_change: NDArray[np.bool_],
+    day: NDArray[np.int64],
+    odds: NDArray[np.float64],
+    settings: RobustSettings,
+    stop: int,
+) -> bytes:
+    """Return a digest of all that the reviews of the first observations depend on."""
+    parts = (y, may_change, day, odds)
+    data = b"".join(np.ascontiguousarray(part[:stop]).tobytes() for part in parts)
+    return blake2b(data + repr(settings).encode(), digest_size=16).digest()
