@@ -27,6 +27,8 @@
 #   make scaling-cases     measure the case studies of docs/scaling-cases.md again (idle machine)
 #   make study-adaptive    predict the adaptive kernel on this machine: the paper's tables and figures
 #                          (idle machine; QUICK=1: a tiny one, to see that it works)
+#   make study-krylov      noise and pipelined Krylov solvers: the paper's tables and figures for this machine, in
+#                          one page (idle machine, about 8 min; QUICK=1: a tiny one; MACHINE=NAME RANKS=N)
 #   make validate          hold the models against real and simulated runs (about 10 min, idle machine)
 #   make docs              build the documentation in build/docs; warnings are errors
 #   make wheel             a wheel and an sdist in dist/, checked, and installed into an empty environment
@@ -49,7 +51,7 @@ ON_STACKS = $(addprefix tests/setup/test_, choice.py clones.py) \
     left_loops.py own_loops.py record.py record_ksp.py recording.py solvers.py systems.py totals.py)
 
 .PHONY: wheel test-oldest test-programs bench-adaptive bench-attach bench-ranks bench-reduced bench-live bench-recorder bench-scaling bench-scaling-real bench-5-million bench-changepoints bench-history-nightly bench-show bench-stochastic bench-simulation bench-predictions demo test test-recorder test-slow test-slurm validate check \
-    scaling-cases study-adaptive \
+    scaling-cases study-adaptive study-krylov \
     docs lint types contracts clean setup-demo setup-test setup-slurm setup-programs setup-simulation setup-docs
 
 setup-demo:
@@ -135,6 +137,7 @@ bench-scaling: setup-demo
 	@$(BIN)/python -m benchmarks.scaling_models --extrap "$(EXTRAP)"
 	@$(BIN)/python -m benchmarks.scaling_several --extrap "$(EXTRAP)"
 	@$(BIN)/python -m benchmarks.scaling_intervals
+	@$(BIN)/python -m benchmarks.scaling_far
 
 bench-scaling-real: setup-demo
 	@$(BIN)/python -m benchmarks.scaling_real $(DATA)
@@ -163,6 +166,11 @@ scaling-cases: setup-demo
 
 study-adaptive: setup-demo
 	@$(BIN)/python -m benchmarks.adaptive_study $(if $(QUICK),--quick --out study-adaptive-quick)
+
+study-krylov: MACHINE = local
+study-krylov: setup-demo
+	@$(BIN)/python -m benchmarks.krylov_study --machine $(MACHINE) --ranks $(RANKS) \
+	    $(if $(QUICK),--quick --out study-krylov-quick)
 
 validate: setup-demo
 	@$(BIN)/python benchmarks/validation.py

@@ -23,7 +23,7 @@ from hindmost.analysis.adaptive import tables
 from hindmost.analysis.adaptive.figures import ADAPTIVE_FIGURES
 from hindmost.analysis.adaptive.replays import group_replays
 from hindmost.analysis.adaptive.study import study_runs
-from hindmost.analysis.report.report import report_page
+from hindmost.analysis.report.report import Contents, report_page
 from hindmost.analysis.runs.cycles import AdaptiveRun, read_adaptive
 from hindmost.analysis.runs.figures.run_figure import FigureChoice
 from hindmost.analysis.runs.machine_file import read_machine
@@ -143,7 +143,7 @@ def conclude(folder: Path, machine_file: Path, size: Size) -> None:
     for name, table in {"raw": raw, "denoised": denoised, "paper": paper, "goals": goals}.items():
         heads = [column.head for column in table.columns]
         write_rows(folder / f"{name}.csv", heads, table.rows)
-    page = write_page(folder / "report.html", report_page([], runs, machine))
+    page = write_page(folder / "report.html", report_page(Contents(adaptive=runs, machine=machine)))
     pictures = draw_all(runs, machine, folder / "figures")
     say(f"{page}; {pictures} figures in {folder / 'figures'}")
 

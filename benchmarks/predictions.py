@@ -49,13 +49,13 @@ from hindmost.models.simulation.recipes import RECIPES
 BIN = Path(sys.prefix) / "bin"
 SOLVERS = ("gmres", "pgmres", "bcgs", "pipebcgs", "cg", "pipecg")
 RESTARTING = ("gmres", "pgmres")
-SIZES = {"laplacian-1d": 60_000, "laplacian-3d": 30_000, "ice-flow": 15_000}
+SIZES = {"laplacian-1d": 50_000, "laplacian-3d": 25_000, "ice-flow": 10_000}
 QUICK_SIZES = {"laplacian-1d": 20_000, "ice-flow": 6_000}
-ITERATIONS, QUICK_ITERATIONS = 600, 300
-ROUNDS, QUICK_ROUNDS = 6, 3
+ITERATIONS, QUICK_ITERATIONS = 500, 300
+ROUNDS, QUICK_ROUNDS = 5, 3
 LONGER, LARGER = 3, 4
 RESTARTS = (20, 50)
-NOISE = 0.25
+NOISE = 0.5
 """Mean of the injected detours, in iterations of the fastest solver of a problem."""
 MACHINE = "machine.json"
 EARLIEST = 2
@@ -179,6 +179,8 @@ def runs_of(folder: Path, problem: str, case: str, solver: str) -> list[Run]:
 def floor_of(times_s: Sequence[float]) -> float:
     """Return the median difference of two repeats, in percent."""
     measured = np.array(times_s)
+    if measured.size < 2:
+        return float("nan")
     first, second = np.triu_indices(measured.size, 1)
     return 100.0 * float(np.median(np.abs(measured[first] / measured[second] - 1.0)))
 
@@ -193,7 +195,8 @@ def judge(tally: Tally, base: Sequence[Run], later: Sequence[Run], **change: obj
     measured = [run.solve_time_s for run in later]
     middle_s = float(np.median(measured))
     changes = changes_of(**change)  # type: ignore[arg-type]
-    machine = read_machine(base[0].path.parents[2] / MACHINE) if "restart" in change else None
+    probed = {"restart", "unknowns"} & change.keys()
+    machine = read_machine(base[0].path.parents[2] / MACHINE) if probed else None
     (found,) = predict_solves([Group(tuple(base))], changes, machine)
     predicted = found.prediction
     said_s = predicted.seconds if predicted.known else 0.5 * (predicted.low_s + predicted.high_s)
@@ -269,7 +272,8 @@ def kinds(folder: Path, problem: str, solver: str) -> Iterator[tuple[str, Predic
         partial(judge_ranks, alone=runs("alone"), base=base, machine=folder / MACHINE),
     )
     larger = runs("larger")
-    yield "d, unknowns", partial(judge, base=base, later=larger, speed=[f"x{1 / LARGER}"])
+    unknowns = int(larger[0].header.spec["unknowns"])
+    yield "d, unknowns", partial(judge, base=base, later=larger, unknowns=unknowns)
     yield "e, added", partial(judge, base=base, later=noise, noise=law)
     yield "e, removed", partial(judge, base=noise, later=base, noise=NOT_INJECTED)
 

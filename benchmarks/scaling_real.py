@@ -49,8 +49,11 @@ class Foretold:
     within: bool
 
     def errors(self) -> list[float]:
-        """Return the errors in percent."""
-        return [100.0 * abs(each / self.measured - 1.0) for each in self.predicted]
+        """Return the errors in percent; infinite where there is no prediction."""
+        return [
+            100.0 * abs(each / self.measured - 1.0) if np.isfinite(each) else np.inf
+            for each in self.predicted
+        ]
 
 
 def main() -> None:
@@ -138,7 +141,7 @@ def summary(foretold: list[Foretold]) -> dict[str, dict[str, object]]:
         table[group] = {
             "series": len(members),
             **{
-                method: [float(np.median(column)), float(np.percentile(column, 90))]
+                method: [float(np.nanmedian(column)), float(np.nanpercentile(column, 90))]
                 for method, column in zip(METHODS, errors.T, strict=True)
             },
             "within": 100.0 * float(np.mean([each.within for each in members])),

@@ -6,10 +6,9 @@ Records GMRES and PGMRES on 1 and 2 ranks: as they are, with injected noise, and
 the iterations, in turns, so that a machine that drifts does so for all of them. Then predicts, from
 the runs as they are:
 
-- noise: the replay with the law that was injected (`hindmost whatif --noise`);
-- iterations: the times by place in the restart cycle (`hindmost predict --iterations`);
-- partner: PGMRES on 2 ranks, from GMRES on 2 ranks with the dependencies of PGMRES, its work longer
-  by the ratio of the two solvers on 1 rank, where nobody waits.
+- noise: with the law that was injected (`hindmost whatif --noise`);
+- longer: three times as many (`hindmost whatif --iterations`);
+- partner: PGMRES on 2 ranks, from runs of GMRES (`hindmost whatif --solver pgmres`).
 
 Each prediction is the median of those from single runs. Its error is the median over the reruns,
 and its floor the median difference between two reruns: nobody can foretell better than that.
@@ -24,25 +23,10 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from hindmost.analysis.runs.model_input import solve_times
 from hindmost.analysis.runs.read import find_runs
-from hindmost.analysis.whatif.options import changes_of
-from hindmost.analysis.whatif.study import program_of, replay_run
+from hindmost.analysis.whatif.options import Named, changes_of
+from hindmost.analysis.whatif.study import replay_run
 from hindmost.harness.runfile.reader import Run
-from hindmost.models.noise.cycle_places import fit_places
-from hindmost.models.simulation.blocks import (
-    COMPLETE,
-    KINDS,
-    OWN_TIME,
-    RECEIVE,
-    REDUCE,
-    EventBlock,
-    whole_bodies,
-)
-from hindmost.models.simulation.change import Change
-from hindmost.models.simulation.program import Program
-from hindmost.models.simulation.rerun import Reading, walk
-from hindmost.models.simulation.walker import Latencies, Walker
 
 BIN = Path(sys.prefix) / "bin"
 SOLVERS, RANKS = ("gmres", "pgmres"), (1, 2)
@@ -87,51 +71,9 @@ def runs_of(folder: Path) -> Found:
     return found
 
 
-def with_noise(runs: list[Run]) -> list[float]:
-    """Predict runs with the law that was injected."""
-    changes = changes_of(noise=LAW)
-    return [replay_run(run, changes, None)[0].result.predicted_s for run in runs]
-
-
-def with_iterations(runs: list[Run]) -> list[float]:
-    """Predict longer runs."""
-    iterations = LONGER * runs[0].header.iterations
-    return [fit_places([solve_times(run)]).predict(iterations).seconds for run in runs]
-
-
-def as_partner(runs: list[Run], more_work: float) -> list[float]:
-    """Predict pipelined runs from blocking ones, with a factor of the work."""
-    return [partner_s(program_of(run), more_work) for run in runs]
-
-
-def partner_s(program: Program, more_work: float) -> float:
-    """Return the time of a solve whose reductions complete in the next iteration, in seconds.
-
-    A cycle has one more body, which fills the pipeline.
-    """
-    block, costs = program.block, program.costs.median_s
-    stay = np.maximum(program.stays(costs), 0.0).sum(axis=2)
-    own = block.duration * OWN_TIME[block.kind][:, None, :] * block.recorded[:, None, :]
-    work = (block.work * block.recorded[:, None, :]).sum(axis=2) + own.sum(axis=2) + block.rest
-    pipelined = whole_bodies(work * more_work + stay, 1, block.cycle_begins)
-    latency = np.zeros((pipelined.kind.shape[1], KINDS))
-    latency[:, COMPLETE] = costs[:, REDUCE].max()
-    latency[:, RECEIVE] = costs[:, RECEIVE].max()
-    latencies = Latencies(latency=latency, overhead=np.zeros_like(latency))
-    recorded = walk(program, Change(), Reading(level="typical", byte_share=0.0))
-    total_s = (recorded.total_s - recorded.iterating_s) * more_work
-    walker = Walker(program.ranks, program.neighbours, latencies)
-    for rows in pipelined.cycles():
-        walker.meet()
-        for part in (pipelined.part(rows), last_body(pipelined, rows)):
-            walker.walk(part.kind, part.work, part.rest)
-        total_s += float(walker.clock.max())
-    return total_s
-
-
-def last_body(block: EventBlock, rows: slice) -> EventBlock:
-    """Return the last body of a cycle."""
-    return block.part(slice(rows.stop - 1, rows.stop))
+def replayed(runs: list[Run], named: list[Named]) -> list[float]:
+    """Predict runs with a change, one by one."""
+    return [replay_run(run, named, None)[0].result.predicted_s for run in runs]
 
 
 def print_line(name: str, solver: str, ranks: int, predicted: list[float], real: list[Run]) -> bool:
@@ -159,20 +101,19 @@ def compare(found: Found) -> None:
         f"{'':12}{'solver':8}{'ranks':>5}{'predicted':>13}{'measured':>13}{'medians':>10}{'error':>10}"
         f"{'reruns':>10}"
     )
+    _, pipelined = SOLVERS
     reached = []
     for ranks in RANKS:
         for solver in SOLVERS:
             base = found["base", ranks, solver]
-            noisy, longer = found["noise", ranks, solver], found["longer", ranks, solver]
-            reached.append(print_line("noise", solver, ranks, with_noise(base), noisy))
-            reached.append(print_line("iterations", solver, ranks, with_iterations(base), longer))
-    blocking, pipelined = SOLVERS
-    alone = [
-        float(np.median([run.solve_time_s for run in found["base", 1, solver]]))
-        for solver in SOLVERS
-    ]
-    partner = as_partner(found["base", 2, blocking], alone[1] / alone[0])
-    reached.append(print_line("partner", pipelined, 2, partner, found["base", 2, pipelined]))
+            longer = LONGER * base[0].header.iterations
+            cases = {"noise": changes_of(noise=LAW), "longer": changes_of(iterations=longer)}
+            for name, change in cases.items():
+                real = found[name, ranks, solver]
+                reached.append(print_line(name, solver, ranks, replayed(base, change), real))
+    base, real = (found["base", RANKS[-1], solver] for solver in SOLVERS)
+    partner = replayed(base, changes_of(solver=pipelined))
+    reached.append(print_line("partner", pipelined, RANKS[-1], partner, real))
     say(f"{sum(reached)} of {len(reached)} reached the goal")
 
 

@@ -172,6 +172,10 @@ def cycle_values(values: dict[str, object], *, ranks: int) -> dict[str, object]:
         "block_load": blocks * 64.0,
         "block_owner": blocks % ranks,
         "block_epoch": blocks // 4,
+        "block_edge_source": blocks % 4,
+        "block_edge_target": (blocks + 1) % 4,
+        "block_edge_bytes": 256 * (blocks + 1),
+        "block_edge_epoch": blocks // 4,
     }
 
 

@@ -14,8 +14,7 @@ from hindmost.analysis.runs.figures.run_figure import FigureChoice, RunFigure
 from hindmost.analysis.runs.finding import OF_CYCLES, Finding, caution_parts
 from hindmost.analysis.runs.summary import load_around
 from hindmost.analysis.show.html_charts import live_chart
-from hindmost.analysis.show.matplotlib_charts import picture
-from hindmost.analysis.show.page import Heading, Paragraph, Part, Picture, SideBySide, Widget
+from hindmost.analysis.show.page import Heading, Paragraph, Part, SideBySide, Widget
 from hindmost.analysis.show.table import Column, Table
 from hindmost.errors import UsageError
 from hindmost.models.adaptive.machine import Machine
@@ -101,7 +100,7 @@ def group_parts(
     group = errors.replays
     run = group.middle
     parts: list[Part] = [
-        Heading(group.title),
+        Heading(group.title, anchor=cycles_anchor(place), short=group.label),
         Paragraph(
             f"{counted(len(group.runs), 'replay')}; load "
             f"{tables.load_text(errors.load)}. Drawn from {run.run.path.name}."
@@ -116,6 +115,11 @@ def group_parts(
         if name == "checkpoints":
             parts.append(tables.checkpoint_table(study.checkpoints[place]))
     return parts
+
+
+def cycles_anchor(place: int) -> str:
+    """Return the anchor of the section on a group of replays."""
+    return f"cycles-{place}"
 
 
 def verdict_parts(run: AdaptiveRun) -> list[Part]:
@@ -167,14 +171,6 @@ def figure_parts(
         return []
     figure = with_load(figure, run)
     height = figure.height_inches(run.ranks)
-    if any(getattr(content, "logarithmic", ())):  # charts on pages have even axes only
-        return [
-            Picture(
-                png=picture(content, height),
-                description=f"{figure.heading}: {content.title}",
-                caption=f"{figure.heading}. {figure.caption}",
-            )
-        ]
     heading = f"{figure.heading}: {run.title}"
     return [live_chart(content, heading, figure.caption, numbers, height=height)]
 

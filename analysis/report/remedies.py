@@ -17,7 +17,7 @@ from hindmost.models.simulation.rerun import what_if
 from hindmost.text import percent, seconds, signed_percent
 
 KIND = "remedies"
-MOST_EVENTS = 20_000_000
+MOST_EVENTS = 2_000_000
 """Events of all ranks up to which a report replays a run."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import count
 
 from hindmost.analysis.adaptive.study import study_runs
@@ -16,16 +16,22 @@ from hindmost.analysis.fits.tables import (
     models_table,
     refusals,
 )
+from hindmost.analysis.history.page.history_page import history_parts
+from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.ranks.study import report_run
-from hindmost.analysis.report.adaptive_page import adaptive_parts
+from hindmost.analysis.report.adaptive_conclusions import looked_at, prediction_conclusions
+from hindmost.analysis.report.adaptive_page import adaptive_parts, cycles_anchor
 from hindmost.analysis.report.comparison import comparable, solvers_table
+from hindmost.analysis.report.event_window import CAPTION, event_window
 from hindmost.analysis.report.ranks_page import openings, rank_parts
 from hindmost.analysis.report.remedies import remedies_of
 from hindmost.analysis.report.run_conclusions import LookedAt
 from hindmost.analysis.report.run_figures import figure_named
-from hindmost.analysis.report.runs_overview import overview_of
+from hindmost.analysis.report.runs_overview import Looked, overview_of
+from hindmost.analysis.report.scaling_page import scaling_sections
 from hindmost.analysis.report.time_balance import time_balance
 from hindmost.analysis.runs.check import findings_of
+from hindmost.analysis.runs.conclusion import Conclusion
 from hindmost.analysis.runs.cycles import AdaptiveRun
 from hindmost.analysis.runs.efficiency.of_run import efficiencies_of
 from hindmost.analysis.runs.efficiency.page_parts import run_parts, scaling_parts
@@ -37,6 +43,8 @@ from hindmost.analysis.runs.first_screen import data_parts
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import of_how_many
 from hindmost.analysis.runs.summary import mpi_name, runs_table, summarise_run, when
+from hindmost.analysis.scaling.study import ScalingStudy
+from hindmost.analysis.show.event_chart import event_widget
 from hindmost.analysis.show.html_charts import Opens, live_chart
 from hindmost.analysis.show.page import Heading, Page, Paragraph, Part, Widget
 from hindmost.analysis.show.palette import MOST_LINES
@@ -59,23 +67,33 @@ ON_PAGE = (
     "efficiency-cycle",
 )
 """Figures of the median run of each configuration."""
+EVENTS_AFTER = "work"
 
 
-def report_page(
-    groups: Sequence[FittedGroup],
-    adaptive: Sequence[AdaptiveRun] = (),
-    machine: Machine | None = None,
-) -> Page:
-    """Return the page on runs: the comparison of solvers, each configuration, adaptive runs.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """What a report is about.
 
-    Parameters
+    Attributes
     ----------
     groups : sequence of FittedGroup
     adaptive : sequence of AdaptiveRun
-    machine : Machine, optional
+    machine : Machine or None
         From which adaptive runs were predicted.
+    studies : sequence of ScalingStudy
+    history : HistoryStudy or None
     """
-    numbers = count(1)
+
+    groups: Sequence[FittedGroup] = ()
+    adaptive: Sequence[AdaptiveRun] = ()
+    machine: Machine | None = None
+    studies: Sequence[ScalingStudy] = ()
+    history: HistoryStudy | None = None
+
+
+def report_page(contents: Contents) -> Page:
+    """Return the page: first what costs most, then every kind of file in sections of its own."""
+    numbers, groups = count(1), contents.groups
     compared = comparable(groups)
     names = apart([fitted.group for fitted in groups]) if len(groups) > 1 else [""]
     sections = [
@@ -83,35 +101,79 @@ def report_page(
         for place, (fitted, name) in enumerate(zip(groups, names, strict=False))
     ]
     findings = [each for fitted in groups for each in fitted.findings]
-    solvers: list[Part] = []
-    for place, members in enumerate(compared):
-        solvers += comparison(members, place, numbers)
+    solvers = [
+        part
+        for place, members in enumerate(compared)
+        for part in comparison(members, place, numbers)
+    ]
     kernels = efficiencies_over_ranks([each.run for fitted in groups for each in fitted.runs])
     scaling = scaling_parts(kernels, findings)
+    looked = [each for each, _ in sections]
     cycles: list[Part] = []
-    if adaptive:
-        found = findings_of(group_runs([each.run for each in adaptive]))
-        cycles = adaptive_parts(study_runs(adaptive, machine), machine, numbers, found)
+    further: list[Conclusion] = []
+    if contents.adaptive:
+        found = findings_of(group_runs([each.run for each in contents.adaptive]))
         findings += found
-    headers = [each.run.header for fitted in groups for each in fitted.runs]
-    headers += [each.run.header for each in adaptive]
-    first = headers[0]
-    petsc = f", PETSc {version}" if (version := first.environment.get("petsc")) else ""
-    overview = overview_of([each for each, _ in sections], compared, findings, len(headers))
+        study = study_runs(contents.adaptive, contents.machine)
+        cycles = adaptive_parts(study, contents.machine, numbers, found)
+        anchors = [cycles_anchor(place) for place in range(len(study.errors))]
+        further += prediction_conclusions(study, anchors, found)
+        looked += [looked_at(*pair, found) for pair in zip(study.errors, anchors, strict=True)]
+    experiments, grown = scaling_sections(contents.studies, numbers)
+    overview = overview_of(
+        Looked(
+            configurations=looked,
+            compared=compared,
+            further=[*further, *grown],
+            findings=findings,
+            files=sum(len(fitted.runs) for fitted in groups) + len(contents.adaptive),
+            studies=contents.studies,
+            history=contents.history,
+        )
+    )
     return Page(
-        title="Where iterations lost time" if groups else "How well cycles were predicted",
-        subtitle=f"{counted(len(headers), 'recorded run')}, the first from {when(first.t0_utc)}; "
-        f"{mpi_name(first.mpi_library)}{petsc}",
+        title=title_of(contents),
+        subtitle=subtitle_of(contents),
         parts=[
-            *overview,
+            overview,
             *solvers,
             *scaling,
             *(part for _, parts in sections for part in parts),
             *cycles,
+            *experiments,
+            *(history_parts(contents.history) if contents.history is not None else ()),
             *data_parts(findings),
         ],
-        headed=bool(overview),
+        headed=True,
     )
+
+
+def title_of(contents: Contents) -> str:
+    """Return the title of a page."""
+    if contents.groups:
+        return "Where iterations lost time"
+    if contents.adaptive:
+        return "How well cycles were predicted"
+    return "How kernels scale" if contents.studies else "Performance, night by night"
+
+
+def subtitle_of(contents: Contents) -> str:
+    """Return what was read."""
+    said = []
+    headers = [each.run.header for fitted in contents.groups for each in fitted.runs]
+    headers += [each.run.header for each in contents.adaptive]
+    if headers:
+        first = headers[0]
+        petsc = f", PETSc {version}" if (version := first.environment.get("petsc")) else ""
+        said.append(
+            f"{counted(len(headers), 'recorded run')}, the first from {when(first.t0_utc)}; "
+            f"{mpi_name(first.mpi_library)}{petsc}"
+        )
+    if contents.studies:
+        said.append(counted(len(contents.studies), "scaling experiment"))
+    if contents.history is not None:
+        said.append(f"{counted(len(contents.history.judged), 'series')} of nightly results")
+    return "; ".join(said)
 
 
 def comparison(members: Sequence[FittedGroup], place: int, numbers: Iterator[int]) -> list[Part]:
@@ -201,6 +263,8 @@ def section(
         if clicked is not None and figure.by_rank:  # rows are the ranks with full records
             clicked = of_columns(clicked, middle)
         parts += run_chart(figure, middle, numbers, clicked)
+        if each == EVENTS_AFTER and (window := event_window(middle, ranks)) is not None:
+            parts.append(event_widget(window, numbers, "Events of single iterations", CAPTION))
     parts += rank_parts(ranks, middle, opens, numbers)
     charts = [each for each in parts if isinstance(each, Widget) and each.name]
     remedies = remedies_of(middle)

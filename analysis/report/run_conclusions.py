@@ -184,7 +184,9 @@ def injected(looked: LookedAt) -> Iterator[Conclusion]:
 def noise(looked: LookedAt) -> Iterator[Conclusion]:
     """Yield what iterations cost that took longer than is typical of them."""
     quiet, turn_s = looked.remedies.quiet, looked.balance.parts_s.get("waiting in turn", 0.0)
-    links = looked.links(map="Map of iterations", histogram="Distribution")
+    links = looked.links(
+        map="Map of iterations", events="Events of single iterations", histogram="Distribution"
+    )
     if quiet is None:
         if turn_s > 0.0:
             yield looked.loss(

@@ -1,14 +1,22 @@
-"""The first screen on runs: what ran, where the time goes, and what costs most of it."""
+"""The first screen of a report: what ran, where the time goes, and what costs most of it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from hindmost.analysis.fits.study import FittedGroup
+from hindmost.analysis.history.headline import scope
+from hindmost.analysis.history.page.overview import (
+    history_conclusions,
+    history_headline,
+    judge_nights,
+)
+from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.report.comparison import solver_conclusions
 from hindmost.analysis.report.run_conclusions import PIPELINING, LookedAt, conclusions_on
 from hindmost.analysis.report.time_balance import PARTS
-from hindmost.analysis.runs.conclusion import worth_saying
+from hindmost.analysis.runs.conclusion import Conclusion, worth_saying
 from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.first_screen import (
     capital,
@@ -16,58 +24,124 @@ from hindmost.analysis.runs.first_screen import (
     judge_data,
     statements_of,
 )
-from hindmost.analysis.show.overview import Bar, Overview, overview_widget
-from hindmost.analysis.show.page import Part
-from hindmost.text import counted
+from hindmost.analysis.scaling.study import ScalingStudy
+from hindmost.analysis.show.overview import GRADES, Bar, Judgement, Overview, overview_widget
+from hindmost.analysis.show.page import Widget
+from hindmost.text import counted, percent
 
 
-def overview_of(
-    looked: Sequence[LookedAt],
-    compared: Sequence[Sequence[FittedGroup]],
-    findings: Sequence[Finding],
-    files: int,
-) -> list[Part]:
-    """Return the first screen; nothing for adaptive runs alone.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looked:
+    """All that the first screen of a report rests on.
 
-    Parameters
+    Attributes
     ----------
-    looked : sequence of LookedAt
-        Every configuration.
+    configurations : sequence of LookedAt
     compared : sequence of sequences of FittedGroup
         Those that differ in their solver only.
+    further : sequence of Conclusion
+        On predictions of cycles and on kernels.
     findings : sequence of Finding
-        On all files.
+        On all run files.
     files : int
+        Number of run files.
+    studies : sequence of ScalingStudy
+    history : HistoryStudy or None
     """
-    if not looked:
-        return []
-    piped = {id(fitted) for members in compared if has_pipelined(members) for fitted in members}
+
+    configurations: Sequence[LookedAt]
+    compared: Sequence[Sequence[FittedGroup]]
+    further: Sequence[Conclusion]
+    findings: Sequence[Finding]
+    files: int
+    studies: Sequence[ScalingStudy]
+    history: HistoryStudy | None
+
+
+def overview_of(looked: Looked) -> Widget:
+    """Return the first screen."""
+    of_runs = run_conclusions(looked)
+    found = [*of_runs, *looked.further]
+    if looked.history is not None:
+        found += history_conclusions(looked.history)
+    return overview_widget(
+        Overview(
+            headline=" ".join(headlines(looked, worth_saying(of_runs))),
+            ran=[*what_ran(looked.configurations), *what_was_read(looked)],
+            data=judge_all(looked),
+            parts=PARTS,
+            bars=[bar_of(one) for one in looked.configurations],
+            statements=statements_of(found),
+            nothing="No loss above 1 % of the time, and no change.",
+        )
+    )
+
+
+def run_conclusions(looked: Looked) -> list[Conclusion]:
+    """Return the conclusions on runs and solvers."""
+    piped = {
+        id(fitted) for members in looked.compared if has_pipelined(members) for fitted in members
+    }
     found = [
         each
-        for one in looked
+        for one in looked.configurations
         for each in conclusions_on(one)
         if each.title != PIPELINING or id(one.fitted) not in piped  # that is measured
     ]
-    for place, members in enumerate(compared):
+    for place, members in enumerate(looked.compared):
         found += solver_conclusions(members, f"solvers-{place}")
-    said = worth_saying(found)
-    balances = {one.of: one.balance for one in looked}
-    balance = balances[next((each.of for each in said if each.of in balances), looked[0].of)]
-    data = judge_data(findings, files)
-    work_share = balance.work_share if balance.parts_s else None
-    return [
-        overview_widget(
-            Overview(
-                headline=capital(headline_of(said, work_share, data.grade == "poor")),
-                ran=what_ran(looked),
-                data=data,
-                parts=PARTS,
-                bars=[bar_of(one) for one in looked],
-                statements=statements_of(found),
-                nothing="No loss above 1 % of the time, and no change.",
-            )
+    return found
+
+
+def headlines(looked: Looked, said: Sequence[Conclusion]) -> Iterator[str]:
+    """Yield the most important sentence on runs, experiments and nights."""
+    if looked.configurations:
+        balances = {one.of: one.balance for one in looked.configurations}
+        of = next((each.of for each in said if each.of in balances), next(iter(balances)))
+        balance = balances[of]
+        work_share = balance.work_share if balance.parts_s else None
+        yield capital(headline_of(said, work_share, looked.findings))
+    if looked.studies and looked.studies[0].metrics:
+        metric = looked.studies[0].metrics[0]
+        standing = metric.at_target(metric.order[:1])[0]
+        yield (
+            f"{standing.kernel.series.kernel} grows {standing.growth:.3g}x to "
+            f"{metric.target.explain()} and is {percent(standing.share, 0)} of all kernels there."
         )
+    if looked.history is not None:
+        yield history_headline(looked.history)
+
+
+def judge_all(looked: Looked) -> Judgement:
+    """Return whether all data are good enough; the worst grade counts."""
+    judged = []
+    if looked.files:
+        judged.append(judge_data(looked.findings, looked.files))
+    if looked.history is not None:
+        judged.append(judge_nights(looked.history))
+    for study in looked.studies:
+        judged.append(judge_experiment(study))
+    worst = max(judged, key=lambda each: GRADES.index(each.grade))
+    others = [each.text for each in judged if each is not worst and each.grade != "good"]
+    return replace(worst, text=" ".join([worst.text, *others]))
+
+
+def judge_experiment(study: ScalingStudy) -> Judgement:
+    """Return whether an experiment is good enough to model."""
+    if not study.warnings:
+        return Judgement(grade="good", text="The measurements are good: no kernel was left out.")
+    first, more = study.warnings[0].rstrip("."), len(study.warnings) - 1
+    left = f"; {more} more" if more else ""
+    return Judgement(grade="fair", text=f"The measurements are usable with care: {first}{left}.")
+
+
+def what_was_read(looked: Looked) -> list[str]:
+    """Say what experiments and nights were read."""
+    said = [
+        f"{study.experiment.source}: {counted(sum(map(len, study.metrics)), 'kernel')} modelled"
+        for study in looked.studies
     ]
+    return [*said, *([scope(looked.history).rstrip(":")] if looked.history is not None else [])]
 
 
 def has_pipelined(members: Sequence[FittedGroup]) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,9 @@ from hindmost.models.pmnf.noise import Noise
 from hindmost.models.pmnf.observations import medians
 from hindmost.models.pmnf.search import MOST_TERMS
 from hindmost.models.pmnf.segments.fit import KernelModels, fit_segments
+
+if TYPE_CHECKING:
+    from hindmost.models.pmnf.several.changes import JointChange
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,9 +62,11 @@ class Batch:
     whole : ScalingModels
         One function per kernel over all its points.
     segmented : KernelModels or None
-        The same with segments; None over several parameters, where changes are not searched for.
+        The same with segments; None over several parameters.
     medians : float64 array, shape (kernel, point)
         Of the repetitions; NaN where a kernel has no measurement, or a lone one is left out.
+    joint : dict
+        Over several parameters, from the numbers of kernels to their changes of behaviour.
     foretells : bool
         Whether predictions beyond the points are foretold instead of those of the models.
     """
@@ -69,6 +75,7 @@ class Batch:
     whole: ScalingModels
     medians: NDArray[np.float64]
     segmented: KernelModels | None = None
+    joint: dict[int, JointChange] = field(default_factory=dict)
     foretells: bool = False
 
     @property
@@ -103,6 +110,8 @@ class Batch:
         values = np.empty(len(self.series))
         for kernels, models in self._models_at(at, np.arange(len(self.series))):
             values[kernels] = models.predict(np.array(at))[:, 0]
+        for kernel, change in self.joint.items():
+            values[kernel] = change.side(at).predict(np.array([at]))[0]
         return values
 
     def interval(
@@ -113,6 +122,9 @@ class Batch:
         for members, models in self._models_at(at, kernels):
             sides = models.interval(np.array(at), level=level)
             low[members], high[members] = sides[0][:, 0], sides[1][:, 0]
+        for kernel in self.joint.keys() & set(kernels.tolist()):
+            one = self.joint[kernel].side(at).interval(np.array([at]), level=level)
+            low[kernel], high[kernel] = one[0][0], one[1][0]
         return low[kernels], high[kernels]
 
     def _models_at(
@@ -149,7 +161,12 @@ class Batch:
     def __getitem__(self, kernel: int) -> KernelScaling:
         """Return all that is known of a kernel."""
         if self.segmented is None:
-            return KernelScaling(series=self.series[kernel], whole=self.whole[kernel], model=None)
+            return KernelScaling(
+                series=self.series[kernel],
+                whole=self.whole[kernel],
+                model=None,
+                joint=self.joint.get(kernel),
+            )
         model = self.segmented[kernel]
         return KernelScaling(series=self.series[kernel], whole=model.whole, model=model)
 
@@ -250,7 +267,10 @@ def _fit_joint(
             f"--terms supports one parameter, and there are {', '.join(parameters)}; choose one "
             "with --parameter, or omit --terms."
         )
-    from hindmost.models.pmnf.several import fit_parameters  # its loops are many
+    from hindmost.models.pmnf.several import (  # its loops are many
+        find_joint_changes,
+        fit_parameters,
+    )
 
     models = fit_parameters(
         series[0].points,
@@ -259,4 +279,9 @@ def _fit_joint(
         noise=options.noise,
         parameters=parameters,
     )
-    return Batch(series=tuple(series), whole=models, medians=medians(values))
+    return Batch(
+        series=tuple(series),
+        whole=models,
+        medians=medians(values),
+        joint=find_joint_changes(models),
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -111,6 +112,8 @@ def scaling_chart(
 
     All other parameters stay at their largest measured value; only measurements there are drawn.
     """
+    if kernel.joint and kernel.joint.axis:  # a change at another parameter lies behind
+        kernel = replace(kernel, whole=kernel.joint.sides[1], joint=None)
     series = kernel.series
     others = target.largest[1:]
     here = (series.points[:, 1:] == others).all(axis=1)

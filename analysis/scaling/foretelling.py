@@ -17,8 +17,8 @@ LEAST_NAMED = 0.1
 PLACES = 9
 """On the way from the last point to the target, both included, at which figures are foretold."""
 OF_MODEL = "the model"
-"""Where predictions come from among the measured points, over several parameters, and with the
-method of Extra-P."""
+"""Where predictions come from among the measured points, over several parameters, with the method
+of Extra-P, and of kernels whose last points a function of all points foretells best."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -58,15 +58,22 @@ class Predictions:
     explained : float64 array, shape (kernel,)
         What the models say; the same where nothing is foretold.
     forecasts : tuple of (int array, Forecast)
-        For each batch: the kernels, by their number in the metric, that are foretold.
+        For each batch: the kernels, by their number in the metric, that lie before the point.
+    by_model : bool array, shape (kernel,)
+        Which kernels their models predict.
     """
 
     predicted: NDArray[np.float64]
     explained: NDArray[np.float64]
     forecasts: tuple[tuple[NDArray[np.intp], Forecast], ...]
+    by_model: NDArray[np.bool_]
 
     def foretold(self, number: int) -> tuple[Forecast, int] | None:
         """Return the forecast of a kernel and its row in it; None if its model predicts."""
+        return None if self.by_model[number] else self.forecast(number)
+
+    def forecast(self, number: int) -> tuple[Forecast, int] | None:
+        """Return the forecast of a kernel and its row in it, whatever predicts."""
         for kernels, forecast in self.forecasts:
             row = int(np.searchsorted(kernels, number))
             if row < kernels.size and kernels[row] == number:
@@ -101,13 +108,17 @@ class ForetoldPath:
 def foretold_paths(
     batches: Sequence[Batch], numbers: NDArray[np.intp], target: tuple[float, ...]
 ) -> dict[int, ForetoldPath]:
-    """Foretell some kernels of a metric at several places on the way to the target."""
+    """Foretell some kernels of a metric at several places on the way to the target.
+
+    Those whose models predict have no path.
+    """
     found: dict[int, ForetoldPath] = {}
+    aim = predict_all(batches, target)
     first = 0
     for batch in batches:
         beyond = batch.beyond(target)
         for number in numbers[(numbers >= first) & (numbers < first + len(batch.series))].tolist():
-            if beyond[number - first]:
+            if beyond[number - first] and aim.foretold(number) is not None:
                 last = float(batch.series[number - first].points[-1, 0])
                 value = float(batch.medians[number - first, batch.points == last][0])
                 ends = np.full((4, PLACES), value)
@@ -120,7 +131,7 @@ def foretold_paths(
     for place in places:
         predictions = predict_all(batches, (place,))
         for number, path in found.items():
-            foretold = predictions.foretold(number)
+            foretold = predictions.forecast(number)
             here = path.at == place
             if foretold is not None and here.any():
                 forecast, row = foretold
@@ -133,10 +144,11 @@ def predict_all(batches: Sequence[Batch], at: tuple[float, ...]) -> Predictions:
     """Predict all kernels of a metric at a point.
 
     Beyond its last point a kernel is foretold from how well candidates foretold the last points of
-    all kernels; the other predictions are those of the models.
+    all kernels; the other predictions are those of the models, as are those of kernels that follow
+    their models.
     """
     explained = np.concatenate([batch.predict(at) for batch in batches])
-    predicted = explained.copy()
+    by_model = np.ones(explained.size, bool)
     groups, numbers = [], []
     first = 0
     for batch in batches:
@@ -152,10 +164,14 @@ def predict_all(batches: Sequence[Batch], at: tuple[float, ...]) -> Predictions:
             numbers.append(first + np.flatnonzero(beyond))
         first += len(batch.series)
     forecasts = foretell(groups, at[0]) if groups else []
+    predicted = explained.copy()
+    usable = np.isfinite(explained) & (explained > 0.0)
     for kernels, forecast in zip(numbers, forecasts, strict=True):
-        predicted[kernels] = forecast.predicted
+        by_model[kernels] = forecast.follows_model & usable[kernels]
+        predicted[kernels] = np.where(by_model[kernels], explained[kernels], forecast.predicted)
     return Predictions(
         predicted=predicted,
         explained=explained,
         forecasts=tuple(zip(numbers, forecasts, strict=True)),
+        by_model=by_model,
     )

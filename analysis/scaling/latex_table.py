@@ -55,8 +55,15 @@ def _rows(kernel: KernelScaling, *, several: bool, ranges: bool) -> list[list[st
     head = [f"{{{escaped(kernel.series.kernel)}}}"]  # a name like [x] is not an option of a row
     if several:
         head.append(escaped(kernel.series.metric))
-    if not ranges:
+    if not ranges and kernel.joint is None:
         return [[*head, *_cells(kernel.whole)]]
+    if kernel.joint:
+        name, sides = in_formula(kernel.joint.parameter), kernel.joint.sides
+        middle = 0.5 * (kernel.joint.low + kernel.joint.high)
+        rows = [_cells(side) for side in sides]
+        for cells, sign in zip(rows, ("\\le", ">"), strict=True):
+            cells[0] += f", ${name} {sign} {middle:.12g}$"
+        return [[*head, *rows[0]], [*[""] * len(head), *rows[1]]]
     rows = []
     for segment in kernel.segments:
         place = f"${segment.low:.12g}$ to ${segment.high:.12g}$"

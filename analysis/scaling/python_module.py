@@ -64,7 +64,8 @@ def _function(name: str, arguments: Sequence[str], kernel: KernelScaling) -> str
     changes = kernel.changes
     for change, segment in zip(changes, kernel.segments, strict=False):
         text = formula(segment.model or kernel.whole, arguments)
-        lines += [f"    if {arguments[0]} <= {change.middle!r}:", f"        return {text}"]
+        changed = arguments[kernel.joint.axis if kernel.joint else 0]
+        lines += [f"    if {changed} <= {change.middle!r}:", f"        return {text}"]
     last = kernel.whole
     if changes:
         last = kernel.segments[-1].model or kernel.whole

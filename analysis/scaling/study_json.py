@@ -67,7 +67,12 @@ def _kernel(standing: KernelAtTarget, metric: MetricStudy) -> dict[str, Any]:
     kernel = standing.kernel
     model = kernel.model_at(metric.target.at)
     changes = [
-        {"range": [each.low, each.high], "likely": list(each.likely)} for each in kernel.changes
+        {
+            "range": [each.low, each.high],
+            "likely": list(each.likely),
+            "parameter": kernel.joint.parameter if kernel.joint else kernel.whole.parameters[0],
+        }
+        for each in kernel.changes
     ]
     return {
         "kernel": kernel.series.kernel,
@@ -110,6 +115,11 @@ def _segments(kernel: KernelScaling) -> list[dict[str, Any]]:
     """Return every segment with its model; without segments the whole."""
     if not kernel.segments:
         return [_model(kernel.whole)]
+    if kernel.joint:
+        return [
+            {**_model(side), "points": side.values.size, "provisional": False}
+            for side in kernel.joint.sides
+        ]
     return [_segment(each) for each in kernel.segments]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from hindmost.analysis.scaling.kernel import OPEN, KernelScaling, model_choices
 from hindmost.analysis.scaling.study import KernelAtTarget, MetricStudy
 from hindmost.models.pmnf.noise import LEAST_POOLED, LEAST_REPETITIONS, Noise
-from hindmost.models.pmnf.segments.segmentation import SegmentVerdict, where
+from hindmost.models.pmnf.segments.segmentation import SegmentVerdict
 from hindmost.text import counted, percent, quantity
 
 HEADS = ["kernel", "predicted", "90 % interval", "share", "growth", "SMAPE", "adj. R2"]
@@ -100,11 +100,12 @@ def models_text(kernel: KernelScaling, at: tuple[float, ...]) -> str:
 def _stretch(kernel: KernelScaling, number: int) -> str:
     """Return the range of a segment; the outer ones are open."""
     segment = kernel.segments[number]
+    of = f"{kernel.joint.parameter} " if kernel.joint else ""
     if number == 0:
-        return f"to {segment.high:g}"
+        return f"{of}to {segment.high:g}"
     if number == len(kernel.segments) - 1:
-        return f"from {segment.low:g}"
-    return f"{segment.low:g} to {segment.high:g}"
+        return f"{of}from {segment.low:g}"
+    return f"{of}{segment.low:g} to {segment.high:g}"
 
 
 def kernel_lines(metric: MetricStudy, standings: list[KernelAtTarget]) -> list[str]:
@@ -114,7 +115,7 @@ def kernel_lines(metric: MetricStudy, standings: list[KernelAtTarget]) -> list[s
         kernel = standing.kernel
         parts = []
         if kernel.segmented:
-            places = " and ".join(where(change) for change in kernel.changes)
+            places = kernel.places()
             parts.append(f"changes {places}" if places else "segmented, at an unknown place")
             parts += [
                 f"only {each.points} points from {each.low:g} to {each.high:g}: a provisional model"
@@ -171,7 +172,7 @@ def noise_lines(noises: list[Noise], *, segments: bool) -> list[str]:
             how, remedy = "likely; the repetitions do not settle it", "More repetitions"
         caution = (
             "A change counts only if it is found under multiplicative and under additive noise, "
-            "which keeps false positives at 1 % under both. "
+            "which keeps false positives at 1 % under both, for noise of up to 15 %. "
         )
         found.append(
             f"Noise model: {noise.kind} ({how}). {caution if segments else ''}"

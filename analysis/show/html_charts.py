@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import base64
+import math
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,10 +28,11 @@ LOG_STEP = 2e-3
 ANCHORS = 33
 """Colours of the map that travel; those between are interpolated."""
 DIGITS = 5
+TINY = 1e-300
 HINT = "Point at the chart for its numbers, drag to zoom; with the keyboard: arrows, +, -, 0."
 
 
-SCRIPTS = shared_scripts("chart", "curves", "choice", "heat_map", "unpack", "start")
+SCRIPTS = shared_scripts("chart", "downloads", "curves", "choice", "heat_map", "unpack", "start")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,9 +73,11 @@ def embedded(data: dict[str, Any]) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def rounded(values: NDArray[np.float64]) -> list[float]:
-    """Round numbers to the digits that a page shows."""
-    return [float(f"{value:.{DIGITS}g}") for value in values.tolist()]
+def rounded(values: NDArray[np.float64]) -> list[float | None]:
+    """Round numbers to the digits that a page shows; NaN is null."""
+    return [
+        None if math.isnan(value) else float(f"{value:.{DIGITS}g}") for value in values.tolist()
+    ]
 
 
 def colour_of(chart: Chart) -> list[str]:
@@ -95,24 +99,58 @@ def dash_of(colour: str) -> list[float]:
 
 
 def curve_data(chart: Chart) -> dict[str, Any]:
-    """Return what the script needs of curves."""
+    """Return what the script needs of curves; of a logarithmic axis, its decimal logarithms."""
+    of_x, of_y = chart.logarithmic
+    low, high = x_limits(chart.series)
+    chart = logarithms(chart)
     return {
         "kind": "curves",
         "x": {
             "name": chart.x.text,
             "label": chart.x_label,
             "unit": f" {chart.x.unit}" if chart.x.unit else "",
-            "limits": x_limits(chart.series),
-            "counted": chart.counted,
+            "limits": (math.log10(low), math.log10(high)) if of_x else (low, high),
+            "counted": chart.counted and not of_x,
             "names": list(chart.names),
+            "logarithmic": of_x,
         },
-        "y": {"unit": f" {chart.y.unit}" if chart.y.unit else "", "limits": chart.y_limits},
+        "y": {
+            "label": chart.y.label,
+            "unit": f" {chart.y.unit}" if chart.y.unit else "",
+            "limits": chart.y_limits,
+            "logarithmic": of_y,
+        },
         "marks": list(chart.marks.items())[1:] and list(chart.marks.items()),
         "series": [
             {**series_data(series, colour), **mark_of(chart, series)}
             for series, colour in zip(chart.series, colour_of(chart), strict=True)
         ],
     }
+
+
+def logarithms(chart: Chart) -> Chart:
+    """Return a chart of decimal logarithms on the axes that are logarithmic.
+
+    What is not above zero is drawn at the low end of the axis.
+    """
+    of_x, of_y = chart.logarithmic
+    least_x, least_y = max(x_limits(chart.series)[0], TINY), max(chart.y_limits[0], TINY)
+
+    def log(values: NDArray[np.float64], least: float) -> NDArray[np.float64]:
+        return np.asarray(np.log10(np.fmax(values, least)), np.float64)
+
+    series = tuple(
+        replace(
+            each,
+            x=log(each.x, least_x) if of_x else each.x,
+            y=log(each.y, least_y) if of_y else each.y,
+            base=each.base if each.base is None or not of_y else log(each.base, least_y),
+        )
+        for each in chart.series
+    )
+    low, high = chart.y_limits
+    limits = (math.log10(least_y), math.log10(max(high, least_y))) if of_y else (low, high)
+    return replace(chart, series=series, y_limits=limits)
 
 
 def mark_of(chart: Chart, series: Series) -> dict[str, int]:

@@ -14,12 +14,13 @@ from hindmost.printable import escape
 from hindmost.text import percent, seconds
 
 Grade = Literal["good", "fair", "poor"]
+GRADES: tuple[Grade, ...] = ("good", "fair", "poor")
 MARKS: dict[Grade, str] = {"good": "✓", "fair": "!", "poor": "✕"}
 MOST_SHOWN = 6
 """Statements that are not folded."""
 MOST_BARS = 8
 WIDE_ENOUGH = 0.14
-"""Share of a bar from which on a segment has its name in it."""
+"""Share of the longest bar from which on a segment has its name in it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,13 +180,14 @@ def bar_html(bar: Bar, parts: tuple[str, ...], longest_s: float) -> str:
     if not bar.shares:
         return f'{head}<p class="quiet">{escape(bar.instead)}</p></div>'
     described = ", ".join(f"{part} {percent(share)}" for part, share in bar.shares.items())
+    length = max(bar.whole_s / longest_s, 0.08) if longest_s > 0.0 else 1.0
     segments = "".join(
-        segment_html(part, parts.index(part), share) for part, share in bar.shares.items()
+        segment_html(part, parts.index(part), share, share * length >= WIDE_ENOUGH)
+        for part, share in bar.shares.items()
     )
-    width = 100.0 * bar.whole_s / longest_s if longest_s > 0.0 else 100.0
     return (
         f'{head}<div class="stack" role="img" aria-label="{escape(described)}" '
-        f'style="width: {max(width, 8.0):.1f}%">{segments}</div></div>'
+        f'style="width: {100.0 * length:.1f}%">{segments}</div></div>'
     )
 
 
@@ -194,10 +196,10 @@ def whose(name: str) -> str:
     return f' data-of="{escape(name)}"' if name else ""
 
 
-def segment_html(part: str, number: int, share: float) -> str:
+def segment_html(part: str, number: int, share: float, wide: bool) -> str:
     """Return a segment, with its name where there is room."""
     said = f"{part} {percent(share, 0)}"
-    text = f"<span>{escape(said)}</span>" if share >= WIDE_ENOUGH else ""
+    text = f"<span>{escape(said)}</span>" if wide else ""
     return (
         f'<div class="part-{number}" title="{escape(said)}" style="width: {100.0 * share:.2f}%">'
         f"{text}</div>"

@@ -1,31 +1,45 @@
-"""``hindmost report``: one HTML page on a set of runs."""
+"""``hindmost report``: one HTML page on runs, scaling experiments and histories."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 from hindmost.analysis.fits.study import FitOptions, fit_groups
-from hindmost.analysis.report.report import report_page
+from hindmost.analysis.history.study import HistoryStudy, judge_history
+from hindmost.analysis.readers.read import read_experiment, read_history
+from hindmost.analysis.report.report import Contents, report_page
+from hindmost.analysis.report.sources import sort_sources
 from hindmost.analysis.runs.cycles import is_adaptive, read_adaptive
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.machine_file import read_machine
 from hindmost.analysis.runs.read import find_runs
+from hindmost.analysis.scaling.study import study_scaling
 from hindmost.analysis.show.html_renderer import write_page
+from hindmost.analysis.verbs.acknowledge import known_changes
 from hindmost.output import write_lines
 
 EXAMPLES = """\
 examples:
   hindmost report runs/ --out runs/report.html
+  hindmost report runs/ scaling.txt nightly/ --out everything.html
   hindmost report adaptive/ --machine machine.json --out adaptive/report.html
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.description = "Write one HTML file with tables and charts; it needs no network."
+    parser.description = (
+        "Write one HTML file that begins with what costs most time. It needs no network."
+    )
     parser.epilog = EXAMPLES
-    parser.add_argument("file", nargs="+", type=Path, help="run files, or folders of them")
+    parser.add_argument(
+        "file",
+        nargs="+",
+        type=Path,
+        help="run files, files of a scaling experiment or of nightly results, or folders of these",
+    )
     parser.add_argument(
         "--quick",
         action="store_true",
@@ -43,11 +57,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def perform(arguments: argparse.Namespace) -> int:
-    """Fit, draw and write."""
-    runs = find_runs(arguments.file, complete=True)
+    """Read, fit, draw and write."""
     machine = read_machine(arguments.machine) if arguments.machine else None
-    adaptive = [read_adaptive(run) for run in runs if is_adaptive(run)]
+    sources = sort_sources(arguments.file)
+    runs = find_runs(sources.runs, complete=True) if sources.runs else []
     solves = group_runs(run for run in runs if not is_adaptive(run))
-    groups = fit_groups(solves, FitOptions(families=not arguments.quick))
-    write_lines(str(write_page(arguments.out, report_page(groups, adaptive, machine))))
+    contents = Contents(
+        groups=fit_groups(solves, FitOptions(families=not arguments.quick)),
+        adaptive=[read_adaptive(run) for run in runs if is_adaptive(run)],
+        machine=machine,
+        studies=[study_scaling(read_experiment([path])) for path in sources.experiments],
+        history=history_of(sources.nights),
+    )
+    write_lines(str(write_page(arguments.out, report_page(contents))))
     return 0
+
+
+def history_of(nights: Sequence[Path]) -> HistoryStudy | None:
+    """Read and judge nightly results, if there are any."""
+    if not nights:
+        return None
+    known = known_changes([str(path) for path in nights], None)
+    return judge_history(read_history(nights), acknowledged=known)

@@ -229,8 +229,12 @@ def print_tables(study: ScalingStudy, top: int) -> None:
     if len(study.target.parameters) > 1:
         names = study.target.parameters
         write_lines(
-            f"The models use {len(names)} parameters: {', '.join(names)}. To search for changes of "
-            f"behaviour, choose one: --parameter {shell_word(names[0])}."
+            *folded(
+                f"The models use {len(names)} parameters: {', '.join(names)}. One change of "
+                "behaviour is searched for, at a value of one of them, if at least 10 points lie "
+                f"on each side. To search for several, choose one: --parameter "
+                f"{shell_word(names[0])}."
+            )
         )
     write_text(LEGEND)
 

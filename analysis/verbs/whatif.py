@@ -14,6 +14,7 @@ from hindmost.analysis.runs.machine_file import read_machine
 from hindmost.analysis.runs.read import find_runs, fittable_runs
 from hindmost.analysis.show.terminal import print_table
 from hindmost.analysis.whatif.at_scale import AtScale, scale_table, scaled
+from hindmost.analysis.whatif.balance import balance_lines, balanced_runs, read_balance
 from hindmost.analysis.whatif.options import LAWS, NOT_INJECTED, Named, changes_of
 from hindmost.analysis.whatif.study import (
     WIDTH,
@@ -28,6 +29,7 @@ from hindmost.errors import UsageError
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.simulation.network import Collective
+from hindmost.models.simulation.objects import Strategy
 from hindmost.models.simulation.recipes import RECIPES
 from hindmost.output import write_json, write_lines
 
@@ -46,6 +48,7 @@ examples:
   hindmost whatif runs/ --iterations 20000 --latency x2
   hindmost whatif runs/ --speed 'rank 1: x0.8'
   hindmost whatif runs/*-pgmres-* --latency +100us --pipeline-depth 1,2,3
+  hindmost whatif adaptive/ --balance greedy,refine,none
   hindmost whatif runs/ --ranks 64..4096 --ranks-per-node 64 --scaling weak --noise x2
 
 docs/whatif.md says what is assumed, what intervals cover, and how to read a result.
@@ -66,6 +69,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="reductions in flight, for pipelined solvers (recorded: 1)",
     )
     add_scale(parser)
+    parser.add_argument(
+        "--balance",
+        metavar="LIST",
+        help=f"maps of the blocks of adaptive runs to ranks: {', '.join(Strategy)}, or a file with "
+        "the rank of each block, one per line",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON, one entry per replay")
 
 
@@ -124,6 +133,9 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="the pipelined partner of a blocking solver, or the reverse: "
         + ", ".join(f"{name} from {each.partner}" for name, each in RECIPES.items()),
+    )
+    parser.add_argument(
+        "--unknowns", type=int, metavar="N", help="size of the system (default: as recorded)"
     )
     parser.add_argument(
         "--iterations", type=int, metavar="N", help="iterations of the solve (default: as recorded)"
@@ -193,6 +205,7 @@ def changes_from(arguments: argparse.Namespace, pipeline_depth: str | None = Non
         iterations=getattr(arguments, "iterations", None),
         restart=getattr(arguments, "restart", None),
         solver=getattr(arguments, "solver", None),
+        unknowns=getattr(arguments, "unknowns", None),
         progress=arguments.progress == "async",
     )
 
@@ -200,6 +213,13 @@ def changes_from(arguments: argparse.Namespace, pipeline_depth: str | None = Non
 def perform(arguments: argparse.Namespace) -> int:
     """Replay and print."""
     changes = changes_from(arguments, arguments.pipeline_depth)
+    if arguments.balance is not None:
+        others = [word for each in changes for word, _ in each.words]
+        if others or arguments.ranks is not None:
+            raise UsageError(
+                f"--balance stands alone; omit {', '.join(dict.fromkeys(others)) or '--ranks'}."
+            )
+        return perform_balance(arguments.file, arguments.balance, arguments.json)
     machine = None if arguments.machine is None else read_machine(arguments.machine)
     scale = scale_from(arguments, machine)
     runs = fittable_runs(find_runs(arguments.file, complete=True))
@@ -230,6 +250,20 @@ def perform(arguments: argparse.Namespace) -> int:
             write_lines(*folded_lines(found[-1], doubts))
     if arguments.json:
         write_json({"version": JSON_VERSION, "runs": answer})
+    return 0
+
+
+def perform_balance(files: Sequence[Path], balance: str, as_json: bool) -> int:
+    """Print adaptive runs with other maps of their blocks to ranks."""
+    found = balanced_runs(find_runs(files, complete=True), read_balance(balance))
+    if as_json:
+        runs = [each.to_json() for replays in found for each in replays]
+        write_json({"version": JSON_VERSION, "runs": runs})
+        return 0
+    for number, replays in enumerate(found):
+        write_lines(*([""] if number else []))
+        for line in balance_lines(replays):
+            write_lines(*textwrap.wrap(line, WIDTH, subsequent_indent="    "))
     return 0
 
 

@@ -260,11 +260,12 @@ class ScaledAdvice:
             found = self.with_change(named)
             say = self.answer(found)
             if number == 0 and self.broken:
-                say = f"The runs have errors (see below). At face value: {say}"
+                start = say[0].lower() if say.startswith("These") else say[0]
+                say = f"The runs have errors (see below). At face value, {start}{say[1:]}"
             yield say
             last = found[-1]
-            if last.on_tail:
-                recorded = last.as_recorded
+            recorded = last.as_recorded
+            if last.on_tail or recorded.verdict is not last.verdict:
                 verdict = {
                     Verdict.YES: "it pays off",
                     Verdict.NO: "it does not pay off",

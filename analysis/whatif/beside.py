@@ -16,6 +16,7 @@ from hindmost.models.simulation.change import Change
 from hindmost.text import seconds
 
 NAIVE, PAPER = "naive", "redrawn-uniform"
+NO_LAW = "the paper's simulation: its laws cannot be fitted to these iterations"
 NOTHING = Prediction(seconds=float("nan"), low_s=float("nan"), high_s=float("nan"))
 
 
@@ -39,10 +40,13 @@ class Beside:
     def row(self) -> tuple[str, str, str, str]:
         """Return the row of a table: name, time, interval, what it is."""
         low_s, high_s = self.prediction.low_s, self.prediction.high_s
+        ends = f"{seconds(low_s)} to {seconds(high_s)}"
+        if not np.isfinite(high_s):
+            ends = f"at least {seconds(low_s)}"
         return (
             self.name,
             seconds(self.prediction.seconds) if self.prediction.known else "-",
-            f"{seconds(low_s)} to {seconds(high_s)}" if low_s < high_s else "-",
+            ends if low_s < high_s else "-",
             self.what,
         )
 
@@ -57,7 +61,7 @@ class Beside:
         }
 
 
-def beside(times: Sequence[SolveTimes], change: Change) -> Iterator[Beside]:
+def beside(times: Sequence[SolveTimes], change: Change, unknowns: int = 0) -> Iterator[Beside]:
     """Yield what others predict of a later solve.
 
     Parameters
@@ -65,14 +69,18 @@ def beside(times: Sequence[SolveTimes], change: Change) -> Iterator[Beside]:
     times : sequence of SolveTimes
         Of the earlier solves.
     change : Change
+    unknowns : int
+        Of the earlier solves; 0 if not known.
     """
     first = times[0]
     iterations = first.solver_iterations or first.iterations
     share = (change.iterations or iterations) / iterations
+    if change.unknowns is not None and unknowns:
+        share *= change.unknowns / unknowns
     measured_s = float(np.median([each.solve_time_s for each in times])) * share
     yield Beside(
         name=NAIVE,
-        what="the recorded time, in proportion to the iterations",
+        what="the recorded time, in proportion to iterations and unknowns",
         prediction=Prediction(seconds=measured_s, low_s=measured_s, high_s=measured_s),
     )
     yield of_paper(times, change, share)
@@ -90,8 +98,8 @@ def of_paper(times: Sequence[SolveTimes], change: Change, share: float) -> Besid
         return Beside(name=name, what="the paper's simulation says nothing of this change")
     try:
         models = [fit_redrawn_uniform(each) for each in times]
-    except DataError as error:
-        return Beside(name=name, what=f"the paper's simulation: {error}")
+    except DataError:
+        return Beside(name=name, what=NO_LAW)
     if change.solver is not None:  # whether a body waits for the slowest rank, or for none
         models = [replace(each, blocking=not each.blocking) for each in models]
     said = [

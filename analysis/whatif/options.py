@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from hindmost.errors import UsageError
+from hindmost.models.laws.noise_law import read_noise_law
 from hindmost.models.simulation.change import (
     Change,
     Detours,
@@ -16,7 +17,7 @@ from hindmost.models.simulation.change import (
     FixedDetours,
 )
 from hindmost.models.simulation.network import Collective
-from hindmost.text import SECONDS, choose, counted, seconds
+from hindmost.text import SECONDS, counted, seconds
 
 NUMBER = r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 FACTOR = re.compile(rf"x?(-?{NUMBER})")
@@ -57,7 +58,8 @@ class Named:
 def in_words(change: tuple[str, str]) -> str:
     """Return the name and value of a change for a sentence."""
     name, value = change
-    return counted(int(value), "iteration") if name == "iterations" else f"{name} {value}"
+    plural = name.removesuffix("s")
+    return counted(int(value), plural) if name in ("iterations", "unknowns") else f"{name} {value}"
 
 
 def changes_of(
@@ -72,6 +74,7 @@ def changes_of(
     iterations: int | None = None,
     restart: int | None = None,
     solver: str | None = None,
+    unknowns: int | None = None,
 ) -> list[Named]:
     """Return all combinations of the values of a command line.
 
@@ -99,6 +102,7 @@ def changes_of(
         words += [("pipeline depth", depth)] if depth else []
         words += [] if progress else [("progress", "none")]
         words += [] if solver is None else [("solver", solver)]
+        words += [] if unknowns is None else [("unknowns", f"{unknowns}")]
         words += [] if iterations is None else [("iterations", f"{iterations}")]
         words += [] if restart is None else [("restart", f"{restart}")]
         change = Change(
@@ -114,6 +118,7 @@ def changes_of(
             progress=progress,
             uninjected=uninjected,
             solver=solver,
+            unknowns=unknowns,
             iterations=iterations,
             restart=restart,
         )
@@ -197,39 +202,12 @@ def read_noise(text: str | None) -> tuple[float, bool, Detours | None]:
         return float(text != "none"), text == NOT_INJECTED, None
     if text.startswith("x"):
         return read_factor(text, "--noise"), False, None
-    kind, _, rest = text.partition(":")
-    if kind not in LAWS:
+    law = read_noise_law(text, "--noise", others=("none", "x2", NOT_INJECTED))
+    if law.kind not in LAWS or law.per_s or law.ranks or law.asleep or law.at_calls:
         raise UsageError(
-            f"--noise {text}: {choose(('none', 'x2', NOT_INJECTED, *LAWS), kind)}, such as "
-            f"{LAWS['exponential']}."
+            f"--noise {text}: noise is predicted by iterations and on all ranks: write it as "
+            f"{' or '.join(LAWS.values())}."
         )
-    values = dict[str, str]()
-    for part in rest.split(","):
-        name, equals, value = part.partition("=")
-        if not equals or name in values:
-            raise UsageError(f"--noise {text}: write it as {LAWS[kind]}.")
-        values[name] = value
-    probability = read_probability(values.pop("probability", None), text, needed=kind == "fixed")
-    wanted = "mean" if kind == "exponential" else "length"
-    if set(values) != {wanted}:
-        raise UsageError(f"--noise {text}: write it as {LAWS[kind]}.")
-    length_s = read_time(values[wanted], f"--noise {text}")
-    if kind == "exponential":
-        return 1.0, False, ExponentialDetours(mean=length_s, probability=probability)
-    return 1.0, False, FixedDetours(length=length_s, probability=probability)
-
-
-def read_probability(text: str | None, law: str, *, needed: bool) -> float:
-    """Return the probability of a detour in an iteration."""
-    if text is None and not needed:
-        return 1.0
-    try:
-        value = float(text or "")
-    except ValueError:
-        value = math.nan
-    if not 0.0 < value <= 1.0:
-        raise UsageError(
-            f"--noise {law}: a probability is a number above 0 and up to 1, such as "
-            "probability=0.01."
-        )
-    return value
+    if law.kind == "exponential":
+        return 1.0, False, ExponentialDetours(mean=law.length_s, probability=law.probability)
+    return 1.0, False, FixedDetours(length=law.length_s, probability=law.probability)

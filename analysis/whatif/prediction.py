@@ -7,6 +7,7 @@ run cannot be replayed, the times of the places in its restart cycle predict.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,7 +24,7 @@ from hindmost.analysis.runs.read import of_how_many
 from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
 from hindmost.analysis.whatif.beside import Beside, beside
 from hindmost.analysis.whatif.options import Named
-from hindmost.analysis.whatif.study import Replayed, replay_run
+from hindmost.analysis.whatif.study import WIDTH, Replayed, replay_run
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
@@ -51,11 +52,13 @@ class SolvePrediction:
     prediction : Prediction
         NaN in place of the seconds if the runs do not show what decides them.
     replays : tuple of Replayed
-        One a run; empty if a run cannot be replayed.
+        One a run that can be replayed.
     places : PlaceInCycle
         The parts of the runs.
     why_not : str
-        Why no run is replayed; empty if all are.
+        Why no run is replayed; empty if one is.
+    left_out : tuple of str
+        Why others are not.
     beside : tuple of Beside
         What others predict.
     findings : tuple of Finding
@@ -68,6 +71,7 @@ class SolvePrediction:
     replays: tuple[Replayed, ...]
     places: PlaceInCycle
     why_not: str
+    left_out: tuple[str, ...]
     beside: tuple[Beside, ...]
     findings: tuple[Finding, ...]
 
@@ -104,8 +108,10 @@ class SolvePrediction:
         lines = self.places.explain(self.named.change.iterations).splitlines()
         if self.why_not:
             lines.append(f"Not replayed, but put together from these means: {self.why_not}")
+        lines += [f"Left out: {each}" for each in self.left_out]
         assumed = dict.fromkeys(each for one in self.replays for each in one.assumptions())
         lines += [f"Assumed: {each}" for each in assumed]
+        lines = [part for each in lines for part in wrapped(each)]
         return [*lines, *self._of_ranks(), *folded(cautions(self.findings, OF_MODELS))]
 
     def table(self) -> Table:
@@ -137,7 +143,7 @@ class SolvePrediction:
         low_s, high_s = self.prediction.low_s, self.prediction.high_s
         if not low_s < high_s:
             return "no interval: this run is too short"
-        alone = "" if len(self.group.runs) > 1 else ALONE
+        alone = "" if len(self.replays or self.group.runs) > 1 else ALONE
         return f"90 % prediction interval {seconds(low_s)} to {seconds(high_s)}{alone}"
 
     def to_json(self) -> dict[str, Any]:
@@ -159,6 +165,7 @@ class SolvePrediction:
             "beside": [each.to_json() for each in self.beside],
             "explanation": self.places.explain(change.iterations),
             "own_miss": self.own_miss or None,
+            "left_out": list(self.left_out),
             "findings": findings_json(self.findings),
         }
 
@@ -187,8 +194,8 @@ def predict_solves(
             places = fit_places(times)
             if number == 0:
                 every, why_not = replays_of(group, changes, machine)
-            if why_not and not of_length_alone(change):
-                raise DataError(why_not)
+            if not every and not of_length_alone(change):
+                raise DataError(why_not[0])
             replays = tuple(each[number] for each in every)
             predicted.append(
                 SolvePrediction(
@@ -197,22 +204,37 @@ def predict_solves(
                     prediction=pooled(replays, places, change),
                     replays=replays,
                     places=places,
-                    why_not=why_not,
-                    beside=tuple(beside(times, change)),
+                    why_not="" if every else why_not[0],
+                    left_out=tuple(why_not) if every else (),
+                    beside=tuple(beside(times, change, unknowns_of(group))),
                     findings=findings,
                 )
             )
     return predicted
 
 
+def wrapped(line: str) -> list[str]:
+    """Return a line in lines of a page's width."""
+    return textwrap.wrap(line, WIDTH, subsequent_indent="    ")
+
+
+def unknowns_of(group: Group) -> int:
+    """Return the size of the system; 0 if not known."""
+    found = group.runs[0].header.spec.get("unknowns")
+    return found if isinstance(found, int) else 0
+
+
 def replays_of(
     group: Group, changes: Sequence[Named], machine: Machine | None
-) -> tuple[list[list[Replayed]], str]:
-    """Return the replays of all runs, or none of any and why."""
-    try:
-        return [replay_run(run, changes, machine) for run in group.runs], ""
-    except DataError as error:
-        return [], str(error)
+) -> tuple[list[list[Replayed]], list[str]]:
+    """Return the replays of the runs that can be replayed, and why others cannot."""
+    found, why_not = [], []
+    for run in group.runs:
+        try:
+            found.append(replay_run(run, changes, machine))
+        except DataError as error:
+            why_not.append(str(error))
+    return found, why_not
 
 
 def of_length_alone(change: Change) -> bool:

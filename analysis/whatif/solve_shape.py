@@ -27,13 +27,16 @@ def shape_of(run: Run) -> SolveShape | None:
     if solves_in(run) > 1:
         return None
     header = run.header
-    unknowns = header.spec.get("unknowns")
+    given = header.spec.get("unknowns")
+    unknowns = given if isinstance(given, int) and given > 0 else 0
     return SolveShape(
         solver=header.solver,
         iterations=header.iterations,
         restart=header.restart,
         drain=np.asarray(run.kind == BodyKind.DRAIN),
-        vector_bytes=8.0 * unknowns / header.ranks if isinstance(unknowns, int) else 0.0,
+        extra=(run.bodies - header.iterations) // max(np.count_nonzero(run.position == 0), 1),
+        unknowns=unknowns,
+        vector_bytes=8.0 * unknowns / header.ranks,
         preconditioner=preconditioner_vectors(run),
     )
 

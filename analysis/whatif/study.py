@@ -14,6 +14,7 @@ from hindmost.analysis.runs.finding import OF_MODELS, Finding, cautions, finding
 from hindmost.analysis.runs.groups import Group
 from hindmost.analysis.runs.model_input import solve_rows, solve_times
 from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
+from hindmost.analysis.whatif.assumptions import assumptions
 from hindmost.analysis.whatif.measured import MeasuredNetwork
 from hindmost.analysis.whatif.options import Named
 from hindmost.analysis.whatif.solve_shape import shape_of, with_memory
@@ -57,6 +58,8 @@ class Replayed:
         Whether the run has non-blocking reductions.
     vectors : VectorGrowth or None
         What vectors cost beyond the recorded places; None if the memory was not probed.
+    memory_known : bool
+        Whether it was.
     """
 
     run: Run
@@ -65,6 +68,7 @@ class Replayed:
     byte_share_known: bool
     nonblocking: bool
     vectors: VectorGrowth | None = None
+    memory_known: bool = False
 
     @property
     def recorded_s(self) -> float:
@@ -113,89 +117,7 @@ class Replayed:
 
     def assumptions(self) -> Iterator[str]:
         """Yield what the prediction assumes, where the run cannot say."""
-        change = self.named.change
-        if self.result.hidden:
-            yield (
-                "Latency that hides behind work does not show in a run: the interval goes from "
-                "none to all of the time that it may have taken. A --machine file whose network "
-                "was probed on as many ranks may say."
-            )
-        if change.latency != 1.0 and self.run.edges.source.size and not self.byte_share_known:
-            yield (
-                "Messages between neighbours are taken as all latency; the interval has the case "
-                "that they are all bytes. --machine with a file of 'hindmost probe network' says "
-                "which."
-            )
-        if change.latency != 1.0 or change.bandwidth != 1.0:
-            yield (
-                "What messages and reductions typically cost is taken as the network's. It "
-                "includes the time of the MPI library, so a change of the wire alone does less."
-            )
-        if change.of_network and self.nonblocking and change.progress:
-            yield "Reductions progress while ranks work. An MPI without progress hides less."
-        if change.depth is not None and change.depth > 1:
-            yield (
-                "A deeper pipeline also does more work per iteration and needs more iterations to "
-                "fill; this is not included, so the time is a lower bound."
-            )
-        if not change.progress:
-            yield (
-                "Without progress a reduction takes its time after all ranks have come to its "
-                "completion. Calls of MPI before it may do a part of it, so this is an upper bound."
-            )
-        if change.noise != 1.0:
-            yield (
-                "Undisturbed work is the median at each place of the restart cycle on each rank; "
-                "the interval goes from the lower to the upper quartile."
-            )
-        if change.uninjected:
-            yield "Injected noise is removed; the noise of the machine stays."
-        if change.solver is not None and change.solver != self.run.header.solver:
-            yield (
-                "The other solver reads and writes as many vectors as PETSc's does, each in the "
-                "time that they take in this run. The interval leaves out one step after the other."
-            )
-        if change.iterations is not None or change.restart is not None:
-            yield from self._of_length()
-        if change.detours is not None:
-            yield (
-                "The noise is added to the recorded one, independent on every rank, at the begin "
-                "of iterations."
-            )
-        if change.speed or change.every_speed != 1.0:
-            yield "All local work takes 1 / factor of its time, also where memory limits it."
-
-    def _of_length(self) -> Iterator[str]:
-        """Yield what is assumed of a solve of another length."""
-        header, change = self.run.header, self.named.change
-        if not header.restart:
-            yield "Further iterations take as long as those of the second half of the run."
-            return
-        if change.restart is None or change.restart <= header.restart:
-            yield "A place in the restart cycle costs the same in every cycle."
-        elif self.vectors is None:
-            yield (
-                f"Places beyond {header.restart} of a restart cycle continue the growth of work "
-                "in a line. Vectors that no longer fit into a cache cost more: --machine with a "
-                "file of 'hindmost probe memory' says where."
-            )
-        else:
-            yield from self._of_memory(self.vectors, change.restart)
-
-    def _of_memory(self, vectors: VectorGrowth, restart: int) -> Iterator[str]:
-        """Yield where vectors leave a cache."""
-        place, last = vectors.change(restart), self.run.header.restart
-        if place is None:
-            yield (
-                f"Places beyond {last} of a restart cycle continue the growth of work in a line: "
-                "the probe of the memory shows no change for as many vectors."
-            )
-            return
-        times = float(vectors.ratio(np.array([float(restart)]))[0])
-        yield (
-            f"From place {place} of a restart cycle on, vectors leave a cache: by the probe of the "
-            f"memory, each takes up to {times:.2f} times as long as at place {last}."
-        )
+        yield from assumptions(self)
 
     def to_json(self, findings: Sequence[Finding]) -> dict[str, Any]:
         """Return the entry of ``hindmost whatif --json``."""
@@ -334,6 +256,7 @@ def replay_run(
                 byte_share_known=share is not None,
                 nonblocking=program.has(COMPLETE),
                 vectors=program.vectors,
+                memory_known=program.shape is not None and program.shape.memory is not None,
             )
         )
     return found

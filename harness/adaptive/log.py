@@ -14,7 +14,7 @@ from hindmost.harness.recorder.clock import CommonClock, read_clock
 from hindmost.harness.runfile import provenance
 from hindmost.harness.runfile.bodies import BodyKind, RankBodies
 from hindmost.harness.runfile.contents import Edges, RankRun
-from hindmost.harness.runfile.cycles import COUNTS, Blocks, Predictions, RankCycles
+from hindmost.harness.runfile.cycles import COUNTS, BlockEdges, Blocks, Predictions, RankCycles
 
 NS = 1e-9
 
@@ -168,9 +168,16 @@ def joined(blocks: list[Blocks]) -> Blocks | None:
     """Return the blocks of all meshes as one list, None where none were kept."""
     if not blocks:
         return None
+    edges = [each.edges for each in blocks if each.edges is not None]
     return Blocks(
         place=np.concatenate([each.place for each in blocks]),
         load=np.concatenate([each.load for each in blocks]),
         owner=np.concatenate([each.owner for each in blocks]),
         epoch=np.concatenate([each.epoch for each in blocks]),
+        edges=BlockEdges(
+            source=np.concatenate([each.source for each in edges]),
+            target=np.concatenate([each.target for each in edges]),
+            bytes=np.concatenate([each.bytes for each in edges]),
+            epoch=np.concatenate([each.epoch for each in edges]),
+        ),
     )

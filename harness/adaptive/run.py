@@ -31,9 +31,12 @@ from hindmost.harness.campaign import no_garbage_collection
 from hindmost.harness.launch import process_age_s
 from hindmost.harness.live.feed import LiveFeed
 from hindmost.harness.runfile.contents import RankRun
-from hindmost.harness.runfile.cycles import Blocks
+from hindmost.harness.runfile.cycles import BlockEdges, Blocks
 from hindmost.models.adaptive.cycle_verdict import CycleVerdict
 from hindmost.models.adaptive.work import Spent, Work
+
+COLUMNS = 4
+"""Numbers of a cell that ghosts have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,7 +225,7 @@ class Runner:
         if self._new_mesh:
             self._new_mesh = False
             blocks = self._blocks() if self._wanted.blocks else None
-            self._log.add_mesh(self._number, self._kernel.mesh.edges(columns=4), blocks)
+            self._log.add_mesh(self._number, self._kernel.mesh.edges(columns=COLUMNS), blocks)
         self._tell()
         done = self._kernel.cycle()
         times = self._log.add_cycle(done.counts, self._number)
@@ -304,17 +307,28 @@ class Runner:
             self._report(f"cycle {self._first + verdict.cycle}: {verdict.words}")
 
     def _blocks(self) -> Blocks | None:
-        """Gather load and owner of all blocks on rank 0."""
-        mine = self._kernel.mesh.blocks()
-        parts = self._communicator.gather((mine.block, mine.owner, mine.load))
+        """Gather load and owner of all blocks on rank 0, and who needs cells of whom."""
+        mesh = self._kernel.mesh
+        mine, needs = mesh.blocks(), mesh.block_needs()
+        parts = self._communicator.gather(
+            (mine.block, mine.owner, mine.load, needs.source, needs.target, needs.cells)
+        )
         if parts is None:
             return None
-        place, owner, load = (np.concatenate(column) for column in zip(*parts, strict=True))
+        place, owner, load, source, target, cells = (
+            np.concatenate(column) for column in zip(*parts, strict=True)
+        )
         return Blocks(
             place=place,
             owner=owner,
             load=load.astype(np.float64),
             epoch=np.full(load.size, self._number, np.int32),
+            edges=BlockEdges(
+                source=source,
+                target=target,
+                bytes=8 * COLUMNS * cells,
+                epoch=np.full(cells.size, self._number, np.int32),
+            ),
         )
 
     def _neighbours(self) -> InterferingJobs | None:

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from hindmost.errors import UsageError
 from hindmost.harness.krylov.solvers import SOLVERS
-from hindmost.harness.launch import assigned_rank
+from hindmost.harness.launch import AssignedRank, assigned_rank
 from hindmost.harness.recorder.attach import HALO_EVENTS, INNER_EVENTS, SOLVE_EVENT
 from hindmost.harness.recorder.build import SOURCES
-from hindmost.harness.recorder.injection import OPTION, Law, read_law
+from hindmost.harness.recorder.injection import OPTION, Injection, Law, read_law
 from hindmost.harness.runfile.provenance import Origins
 from hindmost.output import strict_json
 from hindmost.text import choose
@@ -130,8 +130,11 @@ def injection_lines(inject: str, seed: int, iterate_at: str) -> list[str]:
     if not inject:
         return []
     law = read_law(inject)
-    if law.trace is not None:
-        raise UsageError(f"{OPTION} {inject}: attach injects no traces; 'hindmost run' does.")
+    if law.at_calls:
+        raise UsageError(
+            f"{OPTION} {inject}: attach injects noise into iterations; 'hindmost run' also at MPI "
+            "calls. Leave out at=calls."
+        )
     if iterate_at == FIND:
         raise UsageError(
             f"{OPTION} injects noise into iterations, and --iterate-at {FIND} finds these after "
@@ -142,12 +145,30 @@ def injection_lines(inject: str, seed: int, iterate_at: str) -> list[str]:
     mine = assigned_rank()
     if mine.launcher:
         law.check_ranks(mine.size)
+    if law.trace is not None or law.per_s:
+        return timed_lines(law, seed, mine)
     kind = LAWS[law.kind]
     length = law.times_ns["mean" if kind is Law.EXPONENTIAL else "length"]
     period = law.times_ns.get("period", 0)
     return [
         f"inject {int(kind)} {int(law.asleep)} {seed} {length} {law.probability!r} {period}",
         *(f"inject_ranks {first} {last}" for first, last in law.ranks),
+        f"injected {law}",
+    ]
+
+
+def timed_lines(law: Injection, seed: int, mine: AssignedRank) -> list[str]:
+    """Return the settings of detours at times that are drawn here, for this rank."""
+    if not mine.launcher:
+        raise UsageError(
+            f"{OPTION} {law}: which rank this process will be is not known before it starts, and "
+            "detours of a trace or by time are drawn for each: start attach with mpiexec or srun."
+        )
+    drawn = law.of_rank(mine.rank, seed=seed, repeat=0)
+    detours = zip(drawn.start_ns.tolist(), drawn.each_ns.tolist(), strict=True)
+    return [
+        f"inject {int(drawn.law)} {int(law.asleep)} {seed} 0 1 {drawn.span_ns} {drawn.first_ns}",
+        *(f"detour {start} {length}" for start, length in detours),
         f"injected {law}",
     ]
 

@@ -104,6 +104,7 @@ static void read_setting(const char *key, char *value) {
   else if (!strcmp(key, "nth")) marking_nth = strtoll(value, NULL, 10);
   else if (!strcmp(key, "inject")) read_injection(value);
   else if (!strcmp(key, "inject_ranks")) read_injected_ranks(value);
+  else if (!strcmp(key, "detour")) read_injected_detour(value);
   else if (!strcmp(key, "injected")) attached.injected = strdup(value);
   else if (!strcmp(key, "origins")) attached.origins = strdup(value);
   else if (!strcmp(key, "halo") && (w = watch_name(value, -1))) w->is_halo = 1;

@@ -7,15 +7,18 @@
  * iterations have K points. Bodies that only fill or drain a pipeline have none, and a few points lie
  * outside of bodies: in restarts of PGMRES, and before the first body of PIPEBCGS.
  *
+ * With at_calls, the points are the MPI calls of the recorded thread instead, at their begin.
+ *
  * The draws depend on nothing but the stream (of seed, repeat and rank) and the number of the point, so
  * they are the same in every run. injection.py repeats them. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum injection_law { NO_DETOURS, EXPONENTIAL, FIXED, TIMED };
 
 static struct {
-  int32_t law, asleep;
+  int32_t law, asleep, at_calls;
   uint64_t stream;
   double length_ns, probability;
   const int64_t *start_ns, *each_ns; /* TIMED: detours in the order of time, */
@@ -35,12 +38,15 @@ static void begin_injection(void) {
     injection.next++;
 }
 
+enum { ASLEEP = 1, AT_CALLS = 2 };
+
 /* Injects nothing (law 0), or detours of a law, from the next stretch on. The arrays must outlive it. */
-void hindmost_inject(int law, int asleep, uint64_t stream, double length_ns, double probability,
+void hindmost_inject(int law, int how, uint64_t stream, double length_ns, double probability,
                      const int64_t *start_ns, const int64_t *each_ns, int64_t detours, int64_t span_ns,
                      int64_t first_ns) {
   injection.law = law;
-  injection.asleep = asleep;
+  injection.asleep = how & ASLEEP;
+  injection.at_calls = law && how & AT_CALLS;
   injection.stream = stream;
   injection.length_ns = length_ns;
   injection.probability = probability;
@@ -96,17 +102,38 @@ static struct {
   long long seed, length_ns, period_ns;
   double probability;
   long long first[MOST_RANGES], last[MOST_RANGES];
+  int64_t *start_ns, *each_ns; /* detours of a trace or of a law by time, of this rank */
+  int64_t detours, room, first_ns;
 } wanted; /* as the settings say */
 
 static void read_injection(const char *value) {
-  sscanf(value, "%d %d %lld %lld %lf %lld", &wanted.law, &wanted.asleep, &wanted.seed, &wanted.length_ns,
-         &wanted.probability, &wanted.period_ns);
+  long long first_ns = 0;
+  sscanf(value, "%d %d %lld %lld %lf %lld %lld", &wanted.law, &wanted.asleep, &wanted.seed, &wanted.length_ns,
+         &wanted.probability, &wanted.period_ns, &first_ns);
+  wanted.first_ns = first_ns;
 }
 
 static void read_injected_ranks(const char *value) {
   if (wanted.ranges < MOST_RANGES &&
       sscanf(value, "%lld %lld", &wanted.first[wanted.ranges], &wanted.last[wanted.ranges]) == 2)
     wanted.ranges++;
+}
+
+/* A detour of this rank: its start and length. Without memory the others are injected. */
+static void read_injected_detour(const char *value) {
+  long long start, length;
+  if (sscanf(value, "%lld %lld", &start, &length) != 2) return;
+  if (wanted.detours == wanted.room) {
+    int64_t room = wanted.room ? 2 * wanted.room : 256;
+    int64_t *starts = realloc(wanted.start_ns, (size_t)room * sizeof *starts);
+    if (starts) wanted.start_ns = starts;
+    int64_t *lengths = realloc(wanted.each_ns, (size_t)room * sizeof *lengths);
+    if (lengths) wanted.each_ns = lengths;
+    if (!starts || !lengths) return;
+    wanted.room = room;
+  }
+  wanted.start_ns[wanted.detours] = start;
+  wanted.each_ns[wanted.detours++] = length;
 }
 
 static uint64_t injection_mixed(uint64_t number) {
@@ -123,6 +150,12 @@ static void inject_as_wanted(int64_t rank) {
   for (int i = 0; i < wanted.ranges; i++) chosen |= wanted.first[i] <= rank && rank <= wanted.last[i];
   if (!wanted.law || !chosen) return;
   uint64_t stream = injection_mixed(injection_mixed(injection_mixed((uint64_t)wanted.seed)) + (uint64_t)rank);
+  if (wanted.detours) {
+    hindmost_inject(wanted.law, wanted.asleep, stream, 0.0, 1.0, wanted.start_ns, wanted.each_ns, wanted.detours,
+                    wanted.period_ns, wanted.first_ns);
+    injection.begin_ns = now();
+    return;
+  }
   each_ns = wanted.length_ns;
   hindmost_inject(wanted.law, wanted.asleep, stream, (double)wanted.length_ns, wanted.probability, &start_ns, &each_ns,
                   1, wanted.period_ns, 0);
@@ -135,8 +168,14 @@ static void inject_as_wanted(int64_t rank) {
 static void resume_injection(void) {
   injection.due = 0;
   injection.iteration = -1;
-  if (injection.law == TIMED && injection.detours == 1)
-    injection.next = (now() - injection.begin_ns + injection.first_ns) / injection.span_ns + 1;
+  if (injection.law != TIMED) return;
+  int64_t at = now() - injection.begin_ns + injection.first_ns, low = 0, high = injection.detours;
+  while (low < high) { /* of the detours of a span, those that begin by now */
+    int64_t middle = (low + high) / 2;
+    if (injection.start_ns[middle] <= at % injection.span_ns) low = middle + 1;
+    else high = middle;
+  }
+  injection.next = at / injection.span_ns * injection.detours + low;
 }
 
 static void rest_for(int64_t ns) {

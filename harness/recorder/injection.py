@@ -1,24 +1,13 @@
 """Injected noise: laws of detours that ranks take on purpose while they are recorded.
 
-A law is one text, as on a command line::
-
-    exponential:mean=50us                     one detour in every iteration
-    exponential:mean=50us,probability=0.1     in one of ten iterations
-    fixed:length=1ms,probability=0.01
-    periodic:period=10ms,length=100us         on a clock, with a random phase on every rank
-    trace:machine.json                        detours that 'hindmost probe noise' recorded
-
-and, with each of these, ``ranks=0,2-5`` for chosen ranks and ``asleep`` for detours that leave the
-core to others. ``injection.h`` takes the detours; `planned_ns` repeats its draws.
+`hindmost.models.laws.noise_law` says how a law is written. ``injection.h`` takes the detours;
+`planned_ns` repeats its draws.
 """
 
 from __future__ import annotations
 
 import ctypes
-import math
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import IntEnum
 from pathlib import Path
 
@@ -27,16 +16,14 @@ from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.harness.recorder.noise_trace import NoiseTrace, read_trace
-from hindmost.text import SECONDS, choose, percent
+from hindmost.models.laws.noise_law import NoiseLaw, read_noise_law
 
 OPTION = "--inject"
 NOTHING = "none"
 """In place of a law: no noise."""
-LONGEST_NS = 3_600_000_000_000
-"""Of a detour or a period: an hour."""
-MOST_RANK = 100_000_000
-TIME = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|ms|s)")
-RANKS = re.compile(r"\d+(-\d+)?")
+DRAWN = 20_000
+"""Detours of a law by time that are drawn; then they repeat."""
+ASLEEP, AT_CALLS = 1, 2
 MASK = (1 << 64) - 1
 GOLDEN = 0x9E3779B97F4A7C15
 
@@ -50,21 +37,6 @@ class Law(IntEnum):
     TIMED = 3
 
 
-KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "exponential": (("mean",), ("probability",)),
-    "fixed": (("length", "probability"), ()),
-    "periodic": (("period", "length"), ()),
-    "trace": ((), ()),
-}
-"""Laws: the values that each needs, and those that it may have."""
-EXAMPLES = {
-    "exponential": "exponential:mean=50us",
-    "fixed": "fixed:length=1ms,probability=0.01",
-    "periodic": "periodic:period=10ms,length=100us",
-    "trace": "trace:machine.json",
-}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankInjection:
     """What is injected into one rank in one run.
@@ -74,6 +46,8 @@ class RankInjection:
     law : Law
         ``NONE`` on a rank that was not chosen.
     asleep : bool
+    at_calls : bool
+        Whether its points are MPI calls; else they are iterations.
     stream : int
         Of random draws, from seed, repeat and rank.
     length_ns : int
@@ -88,6 +62,7 @@ class RankInjection:
 
     law: Law
     asleep: bool = False
+    at_calls: bool = False
     stream: int = 0
     length_ns: int = 0
     probability: float = 1.0
@@ -95,6 +70,11 @@ class RankInjection:
     each_ns: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     span_ns: int = 0
     first_ns: int = 0
+
+    @property
+    def how(self) -> int:
+        """The flags of ``injection.h``."""
+        return ASLEEP * self.asleep + AT_CALLS * self.at_calls
 
     def begin(self, library: ctypes.CDLL) -> None:
         """Let the recorder inject from its next stretch on; this object must outlive it."""
@@ -105,7 +85,7 @@ class RankInjection:
         ]  # fmt: skip
         library.hindmost_inject(
             int(self.law),
-            int(self.asleep),
+            self.how,
             self.stream,
             float(self.length_ns),
             self.probability,
@@ -123,41 +103,20 @@ def inject_nothing(library: ctypes.CDLL) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Injection:
-    """Noise to inject into a run.
+class Injection(NoiseLaw):
+    """Noise to inject into a run: a law, with the trace that it names.
 
     Attributes
     ----------
-    kind : str
-        See `KINDS`.
-    times_ns : dict of str to int
-        ``mean``, ``length`` and ``period``, nanoseconds.
-    probability : float
-    ranks : tuple of (int, int)
-        First and last of the chosen ranks; empty for all.
-    asleep : bool
-        Whether a detour sleeps; else it computes.
     trace : NoiseTrace or None
     """
 
-    kind: str
-    times_ns: Mapping[str, int] = field(default_factory=dict)
-    probability: float = 1.0
-    ranks: tuple[tuple[int, int], ...] = ()
-    asleep: bool = False
     trace: NoiseTrace | None = None
 
     def __str__(self) -> str:
         """Return the law as text: `read_law` reads it, except for a trace, which has a digest."""
-        words = [f"{name}={exact_time(ns)}" for name, ns in self.times_ns.items()]
-        if self.probability < 1.0 or "probability" in KINDS[self.kind][0]:
-            words.append(f"probability={self.probability:g}")
-        if self.trace is not None:
-            words += [self.trace.name, f"digest={self.trace.digest}"]
-        if self.ranks:
-            parts = [f"{a}" if a == b else f"{a}-{b}" for a, b in self.ranks]
-            words.append(f"ranks={','.join(parts)}")
-        return f"{self.kind}:{','.join([*words, *(['asleep'] if self.asleep else [])])}"
+        trace = [] if self.trace is None else [self.trace.name, f"digest={self.trace.digest}"]
+        return f"{self.kind}:{','.join([*trace, *self.words()])}"
 
     def check_ranks(self, count: int) -> None:
         """Raise a UsageError if a chosen rank does not exist."""
@@ -176,10 +135,13 @@ class Injection:
             return RankInjection(law=Law.NONE)
         stream = mixed(mixed(mixed(seed & MASK) + repeat) + rank)
         given = dict(self.times_ns)
+        if self.per_s:
+            return self.by_time(stream)
         if self.kind in ("exponential", "fixed"):
             return RankInjection(
                 law=Law.EXPONENTIAL if self.kind == "exponential" else Law.FIXED,
                 asleep=self.asleep,
+                at_calls=self.at_calls,
                 stream=stream,
                 length_ns=given["mean" if self.kind == "exponential" else "length"],
                 probability=self.probability,
@@ -193,11 +155,30 @@ class Injection:
         return RankInjection(
             law=Law.TIMED if start.size else Law.NONE,
             asleep=self.asleep,
+            at_calls=self.at_calls,
             stream=stream,
             start_ns=start,
             each_ns=each,
             span_ns=span_ns,
             first_ns=first_ns,
+        )
+
+    def by_time(self, stream: int) -> RankInjection:
+        """Return detours at random times: gaps between them are exponential."""
+        number = np.arange(DRAWN, dtype=np.int64)
+        gaps_s = -np.log1p(-draws(stream, 2 * number)) / self.per_s
+        length_ns = np.full(DRAWN, float(sum(self.times_ns.values())))  # a law has one time
+        if self.kind == "exponential":
+            length_ns *= -np.log1p(-draws(stream, 2 * number + 1))
+        start_ns = np.rint(1e9 * np.cumsum(gaps_s)).astype(np.int64)
+        return RankInjection(
+            law=Law.TIMED,
+            asleep=self.asleep,
+            at_calls=self.at_calls,
+            stream=stream,
+            start_ns=start_ns,
+            each_ns=length_ns.astype(np.int64),
+            span_ns=int(start_ns[-1]) + 1,
         )
 
 
@@ -247,9 +228,6 @@ def planned_ns(injection: RankInjection, iterations: int) -> NDArray[np.int64]:
     return np.where(taken | (injection.probability >= 1.0), length, 0.0).astype(np.int64)
 
 
-# Reading a law.
-
-
 def read_law(text: str) -> Injection:
     """Return the noise that a text asks for.
 
@@ -260,107 +238,6 @@ def read_law(text: str) -> Injection:
     DataError
         A trace cannot be read.
     """
-    kind, _, rest = text.partition(":")
-    if kind not in KINDS:
-        raise UsageError(f"{OPTION} {text}: unknown law '{kind}'; {choose(KINDS, kind)}.")
-    needed, optional = KINDS[kind]
-    words = words_of(rest)
-    file = words.pop(0)[0] if kind == "trace" and words and words[0][1] is None else ""
-    given: dict[str, str] = {}
-    asleep = False
-    known = (*needed, *optional, "ranks")
-    for name, value in words:
-        if name == "asleep" and value is None:
-            asleep = True
-        elif name not in known or not value:
-            options = choose((*(f"{each}=..." for each in known), "asleep"))
-            shown = name if value is None else f"{name}={value}"
-            raise wrong(text, kind, f"'{shown}' is no part of the law {kind}; {options}")
-        elif name in given:
-            raise wrong(text, kind, f"'{name}' is given twice")
-        else:
-            given[name] = value
-    for name in needed:
-        if name not in given:
-            raise wrong(text, kind, f"the law {kind} needs {name}=")
-    if kind == "trace" and not file:
-        raise wrong(text, kind, "the law trace needs a file")
-    law = Injection(
-        kind=kind,
-        times_ns={
-            name: time_ns(text, kind, name, given[name])
-            for name in (*needed, *optional)
-            if name in given and name != "probability"
-        },
-        probability=read_probability(text, kind, given.get("probability", "1")),
-        ranks=read_ranks(text, kind, given.get("ranks", "")),
-        asleep=asleep,
-        trace=read_trace(Path(file), OPTION) if kind == "trace" else None,
-    )
-    if kind == "periodic" and law.times_ns["length"] >= law.times_ns["period"]:
-        share = law.times_ns["length"] / law.times_ns["period"]
-        raise wrong(
-            text, kind, f"detours fill {percent(share, 0)} of the time; length must be below period"
-        )
-    return law
-
-
-def words_of(text: str) -> list[tuple[str, str | None]]:
-    """Split what follows a law's name; further ranks belong to ``ranks=``."""
-    words: list[tuple[str, str | None]] = []
-    for word in filter(None, text.split(",")):
-        name, equals, value = word.partition("=")
-        if not equals and words and words[-1][0] == "ranks" and RANKS.fullmatch(word):
-            words[-1] = ("ranks", f"{words[-1][1]},{word}")
-        else:
-            words.append((name, value if equals else None))
-    return words
-
-
-def wrong(text: str, kind: str, why: str) -> UsageError:
-    """Return an error on a law."""
-    return UsageError(f"{OPTION} {text}: {why}. For example: {EXAMPLES[kind]}")
-
-
-def time_ns(text: str, kind: str, name: str, value: str) -> int:
-    """Return a time in nanoseconds."""
-    found = TIME.fullmatch(value)
-    if found is None:
-        raise wrong(text, kind, f"{name} is '{value}'; write a time with its unit, as 50us or 1ms")
-    ns = round(float(found[1]) * dict(SECONDS)[found[2]] * 1e9)
-    if not 1 <= ns <= LONGEST_NS:
-        raise wrong(text, kind, f"{name} is '{value}'; it must be at least 1ns, at most 3600s")
-    return ns
-
-
-def read_probability(text: str, kind: str, value: str) -> float:
-    """Return the probability of a detour in an iteration."""
-    try:
-        share = float(value)
-    except ValueError:
-        share = math.nan
-    if not 0.0 < share <= 1.0:
-        raise wrong(text, kind, f"probability is '{value}'; it must be above 0 and at most 1")
-    return share
-
-
-def read_ranks(text: str, kind: str, value: str) -> tuple[tuple[int, int], ...]:
-    """Return first and last of ranks written as ``0,2-5``, in ascending order; empty for all."""
-    ranges = []
-    for word in value.split(",") if value else ():
-        if not RANKS.fullmatch(word) or len(word) > 20:
-            raise wrong(text, kind, f"ranks is '{value}'; write ranks as 0,2-5")
-        first, _, last = word.partition("-")
-        ranges.append((int(first), int(last or first)))
-        if not ranges[-1][0] <= ranges[-1][1] <= MOST_RANK:
-            raise wrong(text, kind, f"ranks is '{value}'; write ranks in ascending order, as 0,2-5")
-    return tuple(sorted(ranges))
-
-
-def exact_time(ns: int) -> str:
-    """Write nanoseconds in the largest unit that needs no fraction: ``50us``, ``1500us``."""
-    for sign, size in SECONDS:
-        unit_ns = round(size * 1e9)
-        if ns % unit_ns == 0:
-            return f"{ns // unit_ns}{sign}"
-    return f"{ns}ns"
+    law = read_noise_law(text, OPTION)
+    trace = read_trace(Path(law.file), OPTION) if law.file else None
+    return Injection(**{each.name: getattr(law, each.name) for each in fields(law)}, trace=trace)

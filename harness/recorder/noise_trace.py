@@ -1,7 +1,6 @@
-"""Recorded noise to inject: the detours of ``hindmost probe noise``, or a text of two columns.
+"""Recorded noise to inject: the detours of ``hindmost probe noise``, or files of other programs.
 
-The text is what LogGOPSim reads: a line for each detour, with its start and its duration in whole
-nanoseconds. Lines that begin with ``#`` are comments.
+`trace_formats` says which of these are read.
 """
 
 from __future__ import annotations
@@ -15,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
-from hindmost.files import read_text
+from hindmost.files import read_bytes
+from hindmost.harness.recorder.trace_formats import columns_of, osnoise_of
 from hindmost.parsing import is_number, is_whole, parse_json
 from hindmost.text import percent, seconds
 
 DIGITS = 8
 MOST_NS = 10**15
-LEAST_ROWS = 2
 STARTS, LENGTHS = "detour_start_ns", "detour_length_ns"
 
 
@@ -64,18 +63,26 @@ def read_trace(path: Path, option: str) -> NoiseTrace:
     """
     about = f"{option} trace:{path}"
     try:
-        text = read_text(path)
+        raw = read_bytes(path)
+    except OSError as error:
+        raise DataError(f"{about}: the trace cannot be read: {error}.") from error
+    every = osnoise_of(raw, about)
+    if every is not None:
+        return trace_of(path, every)
+    try:
+        text = raw.decode("utf-8").replace("\r\n", "\n")
         is_json = text.lstrip().startswith(("{", "["))
         document: Any = parse_json(text) if is_json else None
-    except (OSError, ValueError) as error:
+    except ValueError as error:
         raise DataError(f"{about}: the trace cannot be read: {error}.") from error
     if not is_json:
         return trace_of(path, (columns_of(text, about),))
+    found = []
     try:
-        every = document["samples"]["noise"]["ranks"]
-        found = [each for each in every if isinstance(each, dict) and STARTS in each]
+        each_rank = document["samples"]["noise"]["ranks"]
+        found = [each for each in each_rank if isinstance(each, dict) and STARTS in each]
     except (KeyError, TypeError):
-        found = []
+        pass
     if not found:
         raise DataError(
             f"{about}: the file has no recorded detours; 'hindmost probe noise --out {path.name}' "
@@ -85,38 +92,6 @@ def read_trace(path: Path, option: str) -> NoiseTrace:
         path,
         tuple(detours_of(each, f"{about}: rank {number}") for number, each in enumerate(found)),
     )
-
-
-def columns_of(text: str, about: str) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-    """Return the detours of a text of two columns; raise a DataError if they cannot be.
-
-    The trace is taken to end a mean gap after its last detour.
-    """
-    rows = []
-    for number, line in enumerate(text.splitlines(), 1):
-        words = line.split()
-        if not words or words[0].startswith("#"):
-            continue
-        if len(words) != 2 or not all(
-            word.isascii() and word.isdigit() and len(word) < 16 for word in words
-        ):
-            raise DataError(
-                f"{about}: line {number} is '{line[:40]}'; write the start and the duration of a "
-                "detour in whole nanoseconds."
-            )
-        rows.append((int(words[0]), int(words[1])))
-    if len(rows) < LEAST_ROWS:
-        raise DataError(f"{about}: it has fewer than {LEAST_ROWS} detours.")
-    start, length = np.array(rows, np.int64).T
-    start = np.ascontiguousarray(start - start[0])
-    length = np.ascontiguousarray(length)
-    if (start[1:] < start[:-1] + length[:-1]).any():
-        raise DataError(
-            f"{about}: a detour begins before the one above it has ended: are starts and durations "
-            "both in nanoseconds?"
-        )
-    gap = int((int(start[-1]) - int(length[:-1].sum())) // (start.size - 1))
-    return start, length, int(start[-1] + length[-1]) + max(gap, 1)
 
 
 def trace_of(

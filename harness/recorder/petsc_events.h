@@ -171,7 +171,7 @@ int hindmost_monitor(void *ksp, int iteration, double norm, void *context) {
   if (monitor_mark) mark(monitor_mark, iteration);
   if (iteration > injection.iteration) {
     injection.iteration = iteration;
-    injection.due = injection.law;
+    injection.due = injection.law && !injection.at_calls;
   }
   if (norm_memory && norms_seen++ < MOST_NORMS) norm_memory[norms_seen - 1] = norm;
   if (live.on) live_step(iteration, norm, read_ns, NULL); /* the last record's time: close enough, and free */

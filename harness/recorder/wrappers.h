@@ -56,6 +56,7 @@ static inline int enter(enum call call) {
     __atomic_fetch_add(&state->foreign_calls, 1, __ATOMIC_RELAXED);
     return 0;
   }
+  if (injection.at_calls) take_detour();
   mpi_depth++;
   return 1;
 }

@@ -36,6 +36,7 @@ TOGETHER = (
     ("injected", "injected_outside"),
     ("epoch", "edge_epoch"),
     ("block_place", "block_load", "block_owner", "block_epoch"),
+    tuple(f"block_edge_{name}" for name in ("source", "target", "bytes", "epoch")),
     ("count_total", "count_most", "phase_least", "profile_count"),
     tuple(variable.name for variable in OF_ALL_BODIES),
     tuple(variable.name for variable in ALL_EVENTS),

@@ -41,6 +41,25 @@ class Predictions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BlockEdges:
+    """Who exchanges how much with whom, in one exchange of ghosts, for every mesh of the run.
+
+    Attributes
+    ----------
+    source, target : int64 array, shape (block_edge,)
+        Places of the block that has the cells, and of that which needs them.
+    bytes : int64 array, shape (block_edge,)
+    epoch : int32 array, shape (block_edge,)
+        Number of the mesh of the row.
+    """
+
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    bytes: NDArray[np.int64]
+    epoch: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Blocks:
     """Load and owner of the blocks of the mesh, for every mesh of the run.
 
@@ -54,12 +73,14 @@ class Blocks:
         Rank of the block's first cell.
     epoch : int32 array, shape (block,)
         Number of the mesh of the row.
+    edges : BlockEdges or None
     """
 
     place: NDArray[np.int64]
     load: NDArray[np.float64]
     owner: NDArray[np.int32]
     epoch: NDArray[np.int32]
+    edges: BlockEdges | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,4 +121,11 @@ class RankCycles:
                 "block_owner": self.blocks.owner,
                 "block_epoch": self.blocks.epoch,
             }
+            if self.blocks.edges is not None:
+                values |= {
+                    "block_edge_source": self.blocks.edges.source,
+                    "block_edge_target": self.blocks.edges.target,
+                    "block_edge_bytes": self.blocks.edges.bytes,
+                    "block_edge_epoch": self.blocks.edges.epoch,
+                }
         return values

@@ -85,6 +85,9 @@ SMALL = {
     "edge_messages": INT32,
     "block_place": COUNT,
     "block_load": COUNT,
+    "block_edge_source": COUNT,
+    "block_edge_target": COUNT,
+    "block_edge_bytes": COUNT,
     "interval_bodies": COUNT,
     "predicted": Range(-MOST_S, MOST_S, may_lack=True),
 }
@@ -116,7 +119,7 @@ def ranges_of(ranks: int, bodies: int) -> dict[str, Range]:
         **SMALL,
         **dict.fromkeys(("edge_source", "edge_target", "block_owner"), rank),
         "position": place,
-        **dict.fromkeys(("epoch", "edge_epoch", "block_epoch"), mesh),
+        **dict.fromkeys(("epoch", "edge_epoch", "block_epoch", "block_edge_epoch"), mesh),
     }
 
 

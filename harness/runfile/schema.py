@@ -18,7 +18,7 @@ CHUNK_ITERATIONS = 256
 CHUNK_RANKS = 1024
 CHUNK_EVENTS = 24
 
-UNLIMITED = ("iteration", "restart", "edge", "block")
+UNLIMITED = ("iteration", "restart", "edge", "block", "block_edge")
 """Dimensions that may be empty or grow."""
 
 
@@ -339,6 +339,38 @@ VARIABLES = (
         type="i4",
         units="1",
         long_name="number of the mesh of the row",
+        optional=True,
+    ),
+    Variable(
+        name="block_edge_source",
+        dimensions=("block_edge",),
+        type="i8",
+        units="1",
+        long_name="place of the block that has the cells",
+        optional=True,
+    ),
+    Variable(
+        name="block_edge_target",
+        dimensions=("block_edge",),
+        type="i8",
+        units="1",
+        long_name="place of the block that needs the cells",
+        optional=True,
+    ),
+    Variable(
+        name="block_edge_bytes",
+        dimensions=("block_edge",),
+        type="i8",
+        units="byte",
+        long_name="bytes that a block needs of another in one exchange",
+        optional=True,
+    ),
+    Variable(
+        name="block_edge_epoch",
+        dimensions=("block_edge",),
+        type="i4",
+        units="1",
+        long_name="number of the mesh of the block edge",
         optional=True,
     ),
 )

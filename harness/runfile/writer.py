@@ -331,6 +331,8 @@ def write_head(
         whole |= run.cycles.whole()
         if run.cycles.blocks is not None:
             sizes["block"] = run.cycles.blocks.load.size
+            if run.cycles.blocks.edges is not None:
+                sizes["block_edge"] = run.cycles.blocks.edges.bytes.size
     absent = {*OPTIONAL, *TEXTS} - columns - whole.keys()
     make_variables(target.file, sizes, names, absent)
     fill(target.file, whole)

@@ -12,7 +12,6 @@ from hindmost.harness.krylov.solvers import SOLVERS
 from hindmost.harness.krylov.solvers.generic import OTHERS
 from hindmost.harness.recorder.attach import ACTIVITIES
 from hindmost.harness.recorder.counters import CounterUse
-from hindmost.harness.recorder.injection import EXAMPLES as EXAMPLE_LAWS
 from hindmost.harness.recorder.injection import NOTHING, OPTION, read_law
 from hindmost.harness.verbs.campaign import (
     add_order_arguments,
@@ -20,6 +19,7 @@ from hindmost.harness.verbs.campaign import (
     add_run_arguments,
     perform_campaign,
 )
+from hindmost.models.laws.noise_law import EXAMPLES as EXAMPLE_LAWS
 from hindmost.text import read_share
 
 EXAMPLES = """\

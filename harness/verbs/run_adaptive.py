@@ -58,7 +58,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_run_arguments(parser, repeats="replays of the same cycles")
     parser.add_argument(
-        "--blocks", action="store_true", help="record load and owner of every block"
+        "--blocks",
+        action="store_true",
+        help="record load and owner of every block of the mesh, and which need cells of which",
     )
     add_record_arguments(parser, live="the cycles of all ranks and their predictions")
     kernel = parser.add_argument_group("kernel")

@@ -47,6 +47,8 @@ LONG = 8
 OF_LONG = np.array([each in ("LIKELIER_FORM", "WIDE_LINE") for each in Candidate.__members__])
 OF_SHORT = np.array([each == "LINEARITHMIC" for each in Candidate.__members__])
 """Candidates that only long or only short series are given: the others foretell worse with them."""
+FORMS = np.array([each.endswith("_FORM") for each in Candidate.__members__])
+"""Candidates that are a model of all points."""
 
 TERMS: tuple[Exponents, ...] = (
     *PAPER.exponents,

@@ -49,6 +49,9 @@ class Forecast:
         In the metric's unit; the interval holds 90 % of new measurements.
     weights : float64 array, shape (kernel, candidate)
         What each candidate counts for; their sum is 1.
+    follows_model : bool array, shape (kernel,)
+        Whether a normal form of all points foretold the last ones so well that a model of the
+        kernel predicts better, with a narrower interval (`hindmost.models.pmnf`).
     """
 
     at: float
@@ -56,6 +59,7 @@ class Forecast:
     low: NDArray[np.float64]
     high: NDArray[np.float64]
     weights: NDArray[np.float64]
+    follows_model: NDArray[np.bool_]
 
     def sources(self, kernel: int) -> list[tuple[Candidate, float]]:
         """Return the candidates that a prediction comes from and their weights, largest first."""
@@ -95,6 +99,7 @@ def foretell(
     trials = joint_trials(parts)
     stack = stack_candidates(trials, experience)
     wide = half_width(trials, stack, experience)
+    follows = stack.follows_model()
     found, begin = [], 0
     for part in parts:
         own = slice(begin, begin + part.ahead.size)
@@ -106,6 +111,7 @@ def foretell(
                 low=np.exp(middle - wide[own]),
                 high=np.exp(middle + wide[own]),
                 weights=stack.weights[own],
+                follows_model=follows[own],
             )
         )
         begin = own.stop

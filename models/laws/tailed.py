@@ -13,7 +13,8 @@ With xi >= 1 the law has no mean.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +22,13 @@ from scipy import special
 
 Values = NDArray[np.float64]
 
-TAIL_SHARES = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
-"""Shares of the values that may be the tail; the largest is taken that the law describes."""
-FEWEST_IN_TAIL = 20
-"""Excesses that a tail is fitted to; if there are too few values for them, there is no tail."""
-DESCRIBED = 0.15
-"""Cramer-von Mises statistic up to which a generalised Pareto law describes excesses: about its 5 %
+FEWEST_IN_TAIL = 40
+"""Excesses that a tail is fitted to, at least; with fewer than `LEAST_TIMES` values each, none."""
+LEAST_TIMES = 5
+LARGEST_SHARE = 0.1
+"""Of the values in a tail."""
+DESCRIBED = 0.23
+"""Cramer-von Mises statistic up to which a generalised Pareto law describes excesses: about its 1 %
 limit if both parameters are fitted (V. Choulakian and M. A. Stephens, 2001)."""
 MOST_KNOTS = 2048
 """Quantiles that the middle is kept as."""
@@ -139,41 +141,84 @@ def fit_tail(excess: Values) -> tuple[float, float]:
 
 def fit_tailed(values: Values) -> TailedLaw:
     """Return the law of some values, of any shape and order."""
-    x = np.sort(values, axis=None)
-    count = x.size
-    tail = find_tail(x)
-    z, quantiles = middle_of(x, 1.0 if tail is None else 1.0 - tail.share)
-    if tail is not None:
-        further = np.linspace(-special.ndtri(tail.share), FURTHEST_Z, TAIL_KNOTS + 1)[1:]
-        z = np.append(z, further)
-        quantiles = np.append(quantiles, tail.beyond(special.ndtr(-further)))
-    return TailedLaw(z=z, x=quantiles, largest=float(x[-1]), tail=tail, size=count)
+    return fit_together([values])[0]
+
+
+def fit_together(
+    columns: Sequence[Values], tail_of: Sequence[TailedLaw] | None = None
+) -> list[TailedLaw]:
+    """Return the laws of several sets of values that have the same tail, each with its own share.
+
+    Such as the local work between events: what delays a rank for long does not depend on what it
+    does, and all events together show more of it.
+
+    Parameters
+    ----------
+    columns : sequence of float64 array
+    tail_of : sequence of TailedLaw, optional
+        Earlier laws of like sets, whose share of the values is the tail. None: it is found.
+    """
+    x = np.sort(np.concatenate([each.ravel() for each in columns]))
+    if tail_of is None:
+        tail = find_tail(x)
+    else:
+        size = sum(law.size for law in tail_of)
+        beyond = sum(0 if law.tail is None else law.tail.share * law.size for law in tail_of)
+        tail = tail_above(x, round(beyond / size * x.size)) if beyond else None
+    return [law_of(np.sort(each, axis=None), tail) for each in columns]
+
+
+def law_of(x: Values, tail: ParetoTail | None) -> TailedLaw:
+    """Return the law of ascending values; the tail is that of all, without its share."""
+    beyond = 0 if tail is None else int(x.size - np.searchsorted(x, tail.threshold, side="right"))
+    if tail is None or not beyond:
+        z, quantiles = middle_of(x, 1.0)
+        return TailedLaw(z=z, x=quantiles, largest=float(x[-1]), tail=None, size=x.size)
+    mine = replace(tail, share=beyond / x.size)
+    z, quantiles = middle_of(x, 1.0 - mine.share)
+    further = np.linspace(-special.ndtri(mine.share), FURTHEST_Z, TAIL_KNOTS + 1)[1:]
+    return TailedLaw(
+        z=np.append(z, further),
+        x=np.append(quantiles, mine.beyond(special.ndtr(-further))),
+        largest=float(x[-1]),
+        tail=mine,
+        size=x.size,
+    )
 
 
 def find_tail(x: Values) -> ParetoTail | None:
-    """Return the tail of sorted values from the lowest threshold above which one is described.
+    """Return the tail of ascending values; None if there are too few of them.
 
-    If none is, that of the highest threshold; None if there are too few values.
+    The law holds the better the higher the threshold. From the highest one on, it is lowered as
+    long as the law describes what exceeds it.
     """
-    found = None
-    for share in TAIL_SHARES:
-        in_tail = round(share * x.size)
-        if in_tail < FEWEST_IN_TAIL:
+    found, in_tail = None, FEWEST_IN_TAIL
+    while (
+        in_tail <= max(LARGEST_SHARE * x.size, FEWEST_IN_TAIL) and LEAST_TIMES * in_tail <= x.size
+    ):
+        tail = tail_above(x, in_tail)
+        if tail is None or (found is not None and distance(x, tail) > DESCRIBED):
             break
-        threshold = float(x[-in_tail - 1])
-        excess = x[-in_tail:] - threshold
-        excess = excess[excess > 0.0]  # values that equal the threshold are no excesses
-        if excess.size < FEWEST_IN_TAIL // 2:
-            break
-        xi, sigma = fit_tail(excess)
-        found = ParetoTail(threshold=threshold, sigma=sigma, xi=xi, share=excess.size / x.size)
-        if distance(excess, xi, sigma) <= DESCRIBED:
-            break
+        found = tail
+        in_tail *= 2
     return found
 
 
-def distance(excess: Values, xi: float, sigma: float) -> float:
-    """Return the Cramer-von Mises statistic of ascending excesses against their law."""
+def tail_above(x: Values, in_tail: int) -> ParetoTail | None:
+    """Return the tail of so many of the largest of ascending values; None if they are equal."""
+    threshold = float(x[-in_tail - 1])
+    excess = x[-in_tail:] - threshold
+    excess = excess[excess > 0.0]  # values that equal the threshold are no excesses
+    if excess.size < max(in_tail // 2, 4):
+        return None
+    xi, sigma = fit_tail(excess)
+    return ParetoTail(threshold=threshold, sigma=sigma, xi=xi, share=excess.size / x.size)
+
+
+def distance(x: Values, tail: ParetoTail) -> float:
+    """Return the Cramer-von Mises statistic of ascending values beyond a threshold."""
+    excess = x[np.searchsorted(x, tail.threshold, side="right") :] - tail.threshold
+    xi, sigma = tail.xi, tail.sigma
     inside = np.maximum(1.0 + xi * excess / sigma, 1e-300)
     law = -np.expm1(-np.log(inside) / xi) if abs(xi) > 1e-9 else -np.expm1(-excess / sigma)
     middle = (np.arange(excess.size) + 0.5) / excess.size

@@ -55,6 +55,8 @@ def evidence(
     values: NDArray[np.float64],
     shares: NDArray[np.float64],
     gamma: float,
+    *,
+    wider: float = 1.0,
 ) -> Evidence:
     """Return the evidence for a change after each point.
 
@@ -68,7 +70,9 @@ def evidence(
     values, shares : float64 array, shape (kernel, point)
     gamma : float
         The noise's standard deviation grows like the value to gamma.
-
+    wider : float
+        How many times the floors more is taken for granted: noise that is so many times as large
+        then makes no more evidence.
     """
     level = np.abs(values).mean(axis=1, keepdims=True)
     with np.errstate(divide="ignore"):
@@ -83,7 +87,7 @@ def evidence(
         np.ascontiguousarray(fine[:, ::-1].T),
         np.ascontiguousarray(smooth_columns(points).T),
         unit(columns(PAPER.exponents, points)),
-        FLOORS,
+        FLOORS * wider,
         ratio,
         place,
     )

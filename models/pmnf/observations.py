@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import chdtri
 
 from hindmost.errors import DataError
 from hindmost.models.pmnf.lone_values import lone_ratios, to_leave_out
@@ -48,6 +49,9 @@ class Observations:
     noise : Noise
     lone : float64 array, shape (kernel, point)
         Of values far from their neighbours, the ratio to what those suggest; else NaN.
+    scatter : float
+        Standard error of the values, as a share of them or of their series' mean, as repetitions
+        tell it; 0 without repetitions.
     """
 
     points: NDArray[np.float64]
@@ -55,6 +59,7 @@ class Observations:
     shares: NDArray[np.float64]
     noise: Noise
     lone: NDArray[np.float64]
+    scatter: float = 0.0
 
     @property
     def table(self) -> NDArray[np.float64]:
@@ -114,7 +119,14 @@ def observe(
             f"Kernel {kernel} has the value {one[kernel, point]:g} at point {points[point]}; "
             f"under {kind.kind} noise values are above 0: leave it out, or say noise 'additive'."
         )
-    return Observations(points=points, values=one, shares=shares, noise=kind, lone=lone)
+    return Observations(
+        points=points,
+        values=one,
+        shares=shares,
+        noise=kind,
+        lone=lone,
+        scatter=standard_error(values, kind.kind),
+    )
 
 
 def checked(
@@ -168,6 +180,33 @@ def medians(values: NDArray[np.float64]) -> NDArray[np.float64]:
     low = np.take_along_axis(ordered, np.maximum((count - 1) // 2, 0)[..., None], 2)
     high = np.take_along_axis(ordered, (count // 2)[..., None] % values.shape[2], 2)
     return np.where(count > 0, 0.5 * (low + high)[..., 0], np.nan)
+
+
+def standard_error(values: NDArray[np.float64], kind: NoiseKind) -> float:
+    """Return the relative standard error of means of repetitions: the typical one of all points.
+
+    Parameters
+    ----------
+    values : float64 array, shape (kernel, point, repetition)
+    kind : NoiseKind
+
+    Returns
+    -------
+    float
+        0 where no point was repeated.
+    """
+    there = np.isfinite(values)
+    count = there.sum(axis=2)
+    free = np.maximum(count - 1, 1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.where(there, values, 0.0).sum(axis=2) / count
+        off = np.where(there, values - mean[..., None], 0.0)
+        whole = np.nanmean(np.abs(mean), axis=1, keepdims=True)
+        size = np.abs(mean) ** kind.gamma * whole ** (1.0 - kind.gamma)
+        # The median of a variance is below the variance: by that of chi squared.
+        variance = (off**2).sum(axis=2) / chdtri(free, 0.5) / count / size**2
+    some = variance[(count > 1) & np.isfinite(variance)]
+    return float(np.sqrt(np.median(some))) if some.size else 0.0
 
 
 def join_repetitions(

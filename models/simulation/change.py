@@ -101,6 +101,8 @@ class Change:
         Remove the noise that was injected; that of the machine stays.
     solver : str or None
         The partner of the recorded solver; None: as recorded.
+    unknowns : int or None
+        Of the system; None: as recorded.
     iterations, restart : int or None
         Of the solve and of its restart cycles; None: as recorded.
     """
@@ -117,6 +119,7 @@ class Change:
     progress: bool = True
     uninjected: bool = False
     solver: str | None = None
+    unknowns: int | None = None
     iterations: int | None = None
     restart: int | None = None
 

@@ -45,6 +45,10 @@ class SolveShape:
         Length of a cycle in iterations; 0 for solvers that do not restart.
     drain : bool array, shape (iteration,)
         Bodies that only drain a pipeline (epilogue).
+    extra : int
+        Bodies of a cycle beyond its iterations; a pipelined solver fills its pipeline (prologue).
+    unknowns : int
+        Of the system; 0 if not known.
     vector_bytes : float
         Of a vector on a rank; 0 if not known.
     preconditioner : float
@@ -57,6 +61,8 @@ class SolveShape:
     iterations: int
     restart: int
     drain: NDArray[np.bool_]
+    extra: int = 0
+    unknowns: int = 0
     vector_bytes: float = 0.0
     preconditioner: float = 0.0
     memory: MemoryLevels | None = None
@@ -315,7 +321,7 @@ def choose_cycles(
 ) -> Chosen:
     """Choose and continue the longest recorded cycles."""
     cycles = [np.arange(rows.start, rows.stop) for rows in block.cycles()]
-    extra = (len(block.kind) - shape.iterations) // len(cycles)
+    extra = shape.extra
     longest = max(cycle.size for cycle in cycles)
     whole = [at for at, cycle in enumerate(cycles) if cycle.size == longest]
     full, left = divmod(wanted.iterations, wanted.restart)

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from scipy import special
 
 from hindmost.errors import DataError
-from hindmost.models.laws.tailed import TailedLaw, fit_tailed
+from hindmost.models.laws.tailed import TailedLaw, fit_together
 from hindmost.models.simulation.blocks import OWN_TIME
 from hindmost.models.simulation.draws import Dependence
+from hindmost.models.simulation.injected import alike
 from hindmost.models.simulation.layout import Nodes
 from hindmost.models.simulation.program import Program
-from hindmost.models.simulation.rerun import alike
 
 Times = NDArray[np.float64]
 
@@ -34,8 +34,6 @@ MOST_REDRAWN = 1 << 20
 """Deviations of a redrawn sample."""
 MOST_SHARED = 0.95
 """Largest share or correlation that is used."""
-MINOR = 0.05
-"""Range of the deviations of a segment, over the widest of any, below which it has no tail."""
 ROUNDING_S = 1e-12
 """Deviations below it are what rounding left."""
 FEW_RANKS = 8
@@ -84,7 +82,7 @@ class LocalWork:
 
     @property
     def tail_index(self) -> float:
-        """That of the heaviest tail of any segment; minus infinity if none has a tail."""
+        """That of the tail of all segments; minus infinity if they have none."""
         return max((law.tail.xi for law in self.laws if law.tail is not None), default=-np.inf)
 
     def redrawn(self, random: np.random.Generator) -> tuple[TailedLaw, ...]:
@@ -95,11 +93,8 @@ class LocalWork:
         first = random.integers(0, bodies - length + 1, count)
         rows = (first[:, None] + np.arange(length)).ravel()
         sample = self.deviation[rows]
-        drawn = [fit_tailed(sample[:, :, segment]) for segment in range(segments)]
-        return tuple(
-            again.capped() if law.tail is None else again
-            for law, again in zip(self.laws, drawn, strict=True)
-        )
+        columns = [sample[:, :, segment] for segment in range(segments)]
+        return tuple(fit_together(columns, self.laws))
 
 
 def fit_local_work(program: Program, node: Nodes) -> LocalWork:
@@ -138,12 +133,8 @@ def fit_local_work(program: Program, node: Nodes) -> LocalWork:
 
 
 def laws_of(deviation: Times) -> tuple[TailedLaw, ...]:
-    """Return the law of each segment; small ones have no tail, whose index would say nothing."""
-    width = np.ptp(deviation, axis=(0, 1))
-    laws = [fit_tailed(deviation[:, :, each]) for each in range(width.size)]
-    return tuple(
-        law if width[each] >= MINOR * width.max() else law.capped() for each, law in enumerate(laws)
-    )
+    """Return the law of each segment; all have one tail."""
+    return tuple(fit_together([deviation[:, :, each] for each in range(deviation.shape[2])]))
 
 
 def segments_of(program: Program) -> Times:

@@ -357,10 +357,12 @@ def refuse_change(work: LocalWork, change: Change) -> None:
             "A speed of one rank has no meaning on other numbers of ranks: give one for all, such "
             "as --speed x0.8."
         )
-    if change.uninjected or change.iterations is not None or change.restart is not None:
+    other = (change.iterations, change.restart, change.solver, change.unknowns)
+    if change.uninjected or any(each is not None for each in other):
         raise UsageError(
-            "On other numbers of ranks a solve keeps its recorded iterations, restart length and "
-            "injected noise: omit --iterations, --restart and --noise not-injected."
+            "On other numbers of ranks a solve keeps its recorded solver, size, iterations, "
+            "restart length and injected noise: omit --solver, --unknowns, --iterations, "
+            "--restart and --noise not-injected."
         )
     if change.depth is not None and (work.program.depth != 1):
         raise UsageError(

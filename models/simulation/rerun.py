@@ -7,30 +7,28 @@ time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.executors import Executor, ThisProcess
 from hindmost.models.simulation.blocks import COMPLETE, NONE, POST, RECEIVE, EventBlock
 from hindmost.models.simulation.change import Change, blocking_latency, without_progress
+from hindmost.models.simulation.injected import FEWEST_ALIKE, alike, with_points, without_injected
 from hindmost.models.simulation.length import CycleCounts
 from hindmost.models.simulation.partner import as_partner
 from hindmost.models.simulation.path import PathTimes, Waits, walk_back
 from hindmost.models.simulation.program import FEWEST_SEEN, Program, Times
+from hindmost.models.simulation.size import of_size
 from hindmost.models.simulation.walker import FEW_EVENTS, Latencies, Walker
 from hindmost.text import percent
 
 REPLICAS = 20
 """Runs with noise drawn anew."""
-FEWEST_ALIKE = 5
-"""Bodies at a place, for a typical value of its work."""
 ALIKE = 0.9
 """Share of the bodies that must have a typical value, to replay a run without its noise."""
 COVERED = 0.95
@@ -154,7 +152,9 @@ def what_if(
     totals_s = np.array([each.total_s for each in draws])
     middle_s = float(totals_s.mean())
     # Cycles that count several times would draw their noise anew each time.
-    narrower = min(1.0, (program.bodies / bodies_of(program, change)) ** 0.5)
+    shape, length = program.shape, change.iterations
+    longer = 1.0 if shape is None or length is None else length / shape.iterations
+    narrower = min(1.0, longer**-0.5)
     low_s, high_s = np.quantile(middle_s + narrower * (totals_s - middle_s), (0.05, 0.95)).tolist()
     shifts = [0.0, between_shift(recorded, changed)]
     shifts += [
@@ -172,13 +172,6 @@ def what_if(
         of_network=change.of_network,
         hidden=(change.of_network or change.depth is not None) and bool(program.costs.hidden.any()),
     )
-
-
-def bodies_of(program: Program, change: Change) -> float:
-    """Return about how many bodies a solve has with a change."""
-    if change.iterations is None or program.shape is None:
-        return float(program.bodies)
-    return program.bodies * change.iterations / program.shape.iterations
 
 
 def between_shift(recorded: Walked, changed: Walked) -> float:
@@ -255,7 +248,8 @@ def walk(program: Program, change: Change, reading: Reading, seed: int = 0) -> W
     if change.detours is not None:
         random = np.random.default_rng(seed)
         shape = program.bodies, program.ranks
-        block = delayed(block, change.detours.draw(random, shape))
+        detours = change.detours.draw(random, shape)
+        block = delayed(block, np.where(with_points(program)[:, None], detours, 0.0))
     lag = 0 if change.depth is None else change.depth - 1
     if not change.progress:
         kinds = [without_progress(block.kind[rows]) for rows in block.cycles()]
@@ -265,9 +259,11 @@ def walk(program: Program, change: Change, reading: Reading, seed: int = 0) -> W
 
 
 def changed_program(program: Program, change: Change) -> Program:
-    """Return the program of the solver and of the length that a change has."""
+    """Return the program of the solver, size and length that a change has."""
     if change.solver is not None:
         program = as_partner(program, change.solver)
+    if change.unknowns is not None:
+        program = of_size(program, change.unknowns)
     return program.of_length(change.iterations, change.restart)
 
 
@@ -324,32 +320,6 @@ def walk_cycles(
     return Walked(total_s=total_s, iterating_s=iterating_s, path=path)
 
 
-def without_injected(program: Program) -> Program:
-    """Return a program without the noise that was put into it.
-
-    Raises
-    ------
-    UsageError
-        None was.
-    """
-    if program.injected is None:
-        raise UsageError("No noise was injected into this run, so none can be removed.")
-    block = program.block
-    work, rest = np.array(block.work, np.float64), np.array(block.rest, np.float64)
-    for rows in alike(program, fewest=1, by_place=False):
-        detours = program.injected[rows]
-        # Every body has one point for detours: without them, what is left there varies least.
-        steps = np.concatenate([work[rows], rest[rows, :, None]], axis=2)
-        left = np.square(steps - detours[:, :, None]).sum(axis=(0, 1))
-        gained = left - np.square(steps).sum(axis=(0, 1))
-        at = int(gained.argmin())
-        if at == work.shape[2]:
-            rest[rows] = np.maximum(rest[rows] - detours, 0.0)
-        else:
-            work[rows, :, at] = np.maximum(work[rows, :, at] - detours, 0.0)
-    return replace(program, block=replace(block, work=work, rest=rest), injected=None)
-
-
 def slowed(block: EventBlock, factor: Times) -> EventBlock:
     """Return bodies whose local work takes another time on each rank."""
     if np.all(factor == 1.0):
@@ -383,20 +353,3 @@ def with_noise(
             deviating = typical + factor * (values[rows] - typical)
             values[rows] = deviating if values is stay else np.maximum(deviating, 0.0)
     return replace(block, work=work, duration=duration, rest=rest), stay
-
-
-def alike(
-    program: Program, *, fewest: int = FEWEST_ALIKE, by_place: bool = True
-) -> Iterator[NDArray[np.intp]]:
-    """Yield the rows of bodies that do the same, at the same place of a cycle if asked for."""
-    kind = np.where(program.block.recorded, program.block.kind, NONE)
-    position = program.position
-    if not by_place or np.unique(position).size * FEWEST_ALIKE > program.bodies:
-        position = np.zeros_like(position)
-    key = np.column_stack([kind.astype(np.int64), position])
-    _, group = np.unique(key, axis=0, return_inverse=True)
-    group = group.reshape(-1)
-    for each in range(int(group.max()) + 1):
-        rows = np.flatnonzero(group == each)
-        if rows.size >= fewest:
-            yield rows

@@ -58,7 +58,7 @@ BRANCHES = {
 }
 """Modules of verbs of two words."""
 
-SHARED = ("whatif", "scale", "history")
+SHARED = ("whatif", "predict", "scale", "history")
 """Verbs whose work the ranks share when mpiexec starts several."""
 
 START = """\

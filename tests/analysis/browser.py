@@ -31,7 +31,7 @@ QUIET = (
 )
 """Flags of a browser without a screen that asks for nothing by itself."""
 PIPE = "--remote-debugging-pipe"
-PATIENCE_S = 40.0
+PATIENCE_S = 600.0
 KEYS = {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Enter": 13, "/": 191}
 
 

@@ -19,11 +19,11 @@ from hindmost.harness.recorder.injection import (
     Law,
     RankInjection,
     draws,
-    exact_time,
     planned_ns,
     read_law,
 )
 from hindmost.harness.runfile.bodies import INJECTED, PHASES
+from hindmost.models.laws.noise_law import exact_time
 
 LAWS = [
     "exponential:mean=50us",
@@ -31,6 +31,9 @@ LAWS = [
     "fixed:length=1ms,probability=0.01",
     "fixed:length=1500us,probability=1,ranks=0,2-5,asleep",
     "periodic:period=10ms,length=100us",
+    "exponential:mean=50us,rate=100/s",
+    "fixed:length=1ms,rate=2.5/s,asleep",
+    "periodic:period=10ms,length=100us,ranks=1,at=calls,asleep",
 ]
 
 
@@ -52,8 +55,14 @@ WRONG = {
     "exponential:mean=0us": "it must be at least 1ns",
     "exponential:mean=-1us": "write a time with its unit",
     "exponential:mean=50us,mean=60us": "'mean' is given twice",
-    "exponential:mean=50us,rate=3": "'rate=3' is no part of the law exponential",
-    "fixed:length=1ms": "the law fixed needs probability=",
+    "exponential:mean=50us,at=noon": "at is 'noon'; choose iterations or calls",
+    "exponential:mean=50us,often": "'often' is no part of the law exponential",
+    "exponential:mean=50us,rate=3": "write detours per second, as 100/s",
+    "exponential:mean=50us,rate=0/s": "write detours per second, as 100/s",
+    "exponential:mean=50us,rate=20000/s": "detours fill 100 % of the time",
+    "fixed:length=1ms,rate=2000/s": "detours fill 200 % of the time",
+    "exponential:mean=50us,rate=3/s,probability=0.1": "either probability= or rate=",
+    "fixed:length=1ms": "the law fixed needs probability= or rate=",
     "fixed:length=1ms,probability=1.5": "it must be above 0 and at most 1",
     "fixed:length=1ms,probability=0": "it must be above 0 and at most 1",
     "fixed:length=1ms,probability=often": "it must be above 0 and at most 1",
@@ -296,3 +305,110 @@ def test_a_run_without_noise_has_no_such_phase() -> None:
                          GMRES, "gmres")  # fmt: skip
     assert bodies.phases == PHASES
     assert bodies.injected is None
+
+
+# Laws by time.
+
+
+def test_detours_by_time_come_at_their_rate(recorder: ctypes.CDLL) -> None:
+    for text, mean_ns in (("exponential:mean=50us", 50_000.0), ("fixed:length=20us", 20_000.0)):
+        injection = read_law(f"{text},rate=200/s").of_rank(1, seed=3, repeat=0)
+        assert injection.law is Law.TIMED
+        seconds, count = 1e-9 * injection.span_ns, injection.start_ns.size
+        assert count / seconds == pytest.approx(200.0, rel=0.05)
+        assert injection.each_ns.mean() == pytest.approx(mean_ns, rel=0.05)
+        gaps = np.diff(injection.start_ns)
+        assert gaps.std() == pytest.approx(gaps.mean(), rel=0.05)  # at random
+        points = np.arange(0, 2_000_000_000, 100_000)
+        taken = taken_ns(recorder, injection, points)
+        due = injection.start_ns <= points[-1]
+        assert taken.sum() == injection.each_ns[due].sum()
+        other = read_law(f"{text},rate=200/s").of_rank(0, seed=3, repeat=0)
+        assert not np.array_equal(other.start_ns, injection.start_ns)
+
+
+# Traces of other programs.
+
+NETGAUGE = """\
+# Benchmark Method: selfish
+# Selfish Benchmark
+# Minimal cycle length [ns]: 12.500000
+# Time [ns]\tselfish duration [ns]
+0.00\t1000.25
+400000.50\t2000.00
+801000.00\t3000.75
+# CPU overhead due to noise: 0.75%
+# Measurement period: 0.00 s
+"""
+
+
+def lane_of(path: Path) -> RankInjection:
+    return read_law(f"trace:{path}").of_rank(0, seed=0, repeat=0)
+
+
+def test_a_file_of_netgauge_is_a_trace(tmp_path: Path) -> None:
+    path = tmp_path / "ng.out"
+    path.write_text(NETGAUGE)
+    found = lane_of(path)
+    assert found.start_ns.tolist() == [0, 400_000, 801_000]
+    assert found.each_ns.tolist() == [1000, 2000, 3001]
+    path.write_text("# start[usec] duration[usec]\n0.0 1.5\n400.25 2.0\n")  # Argonne's
+    found = lane_of(path)
+    assert (found.start_ns.tolist(), found.each_ns.tolist()) == ([0, 400_250], [1500, 2000])
+
+
+def test_quanta_of_netgauge_are_a_trace(tmp_path: Path) -> None:
+    path = tmp_path / "ng.out"
+    rows = [f"{k}             {1000 + k % 2 + (50 if k in (20, 70) else 0)}" for k in range(100)]
+    head = "# Fixed Work Quantum Benchmark\n# cycle number    duration [us]\n"
+    path.write_text(head + "\n".join(rows))
+    found = lane_of(path)
+    assert found.each_ns.tolist() == [50_000, 50_000]
+    assert found.start_ns.tolist() == [20 * 1_000_500 + 1_000_000, 70 * 1_000_500 + 1_050_000]
+
+
+def test_a_file_of_osnoise_is_a_trace_of_every_rank(tmp_path: Path) -> None:
+    path = tmp_path / "17.timing_data"
+    work = np.full((3, 200), 3e-3, np.float32)
+    work[:, 40] += 1e-4
+    work[:, 140] += 2e-4
+    work[2, 150] += 5e-4
+    step = work + np.float32(1e-5)
+    body = np.stack((work, step), axis=1).astype(np.float32).tobytes()
+    path.write_bytes(np.array([3, 200], np.int32).tobytes() + body)
+    law = read_law(f"trace:{path}")
+    lengths = [law.of_rank(rank, seed=0, repeat=0).each_ns for rank in range(4)]
+    assert [each.size for each in lengths] == [2, 2, 3, 2]  # in turn
+    assert lengths[0] == pytest.approx([100_000, 200_000], rel=0.01)
+
+
+WRONG_FORMATS = {
+    "# Fixed Time Quantum Benchmark\n 0  17\n 1  17\n": "counts work and not time",
+    "# a [us] b [ns]\n0 1\n5 1\n": "names several units",
+    NETGAUGE.replace("[ns]\tself", "[ms]\tself").replace("duration [ns]", "duration [ms]"): "sever",
+    NETGAUGE.replace("0.00 s", "7.00 s"): "is the unit of the columns right?",
+    "# start [s] duration [s]\n0 1\n1e9 1\n": "is its unit right?",
+    "# Fixed Work Quantum\n# duration [us]\n0 10\n1 10\n2 10\n": "no noise to inject",
+    "# start [us] duration [us]\n0 -1\n5 1\n": "line 2 is '0 -1'",
+}
+
+
+@pytest.mark.parametrize("text", WRONG_FORMATS)
+def test_a_trace_of_another_program_that_cannot_be_is_named(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "noise.txt"
+    path.write_text(text)
+    with pytest.raises(DataError) as raised:
+        read_law(f"trace:{path}")
+    assert WRONG_FORMATS[text] in str(raised.value)
+
+
+def test_any_bytes_are_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "noise.bin"
+    random = np.random.default_rng(0)
+    for size in (0, 1, 7, 8, 24, 1000):
+        path.write_bytes(random.bytes(size))
+        with pytest.raises(DataError, match=r"noise\.bin"):
+            read_law(f"trace:{path}")
+    path.write_bytes(np.array([1, 2], np.int32).tobytes() + b"\xff" * 16)
+    with pytest.raises(DataError, match="times that cannot be"):
+        read_law(f"trace:{path}")

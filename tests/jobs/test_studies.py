@@ -25,8 +25,8 @@ from hindmost.jobs.schedulers import SCHEDULERS
 from hindmost.jobs.study.read import example, read_study, shipped_studies, study_of
 
 SHIPPED = {
-    "adaptive-decks", "collectives", "gmres-noise", "noise-sweep", "solvers", "static-scaling",
-    "strong-scaling",
+    "adaptive-decks", "collectives", "gmres-noise", "ice-flow-noise", "noise-sweep", "solvers",
+    "static-scaling", "strong-scaling",
 }  # fmt: skip
 
 
@@ -70,7 +70,9 @@ def test_the_line_of_post_processing_is_a_shell_s_and_names_verbs(
     assert set(re.findall(r"\bhindmost (\w+)", line)) <= set(VERBS)
 
 
-@pytest.mark.parametrize("name", ["gmres-noise", "solvers", "static-scaling", "strong-scaling"])
+@pytest.mark.parametrize(
+    "name", ["gmres-noise", "ice-flow-noise", "solvers", "static-scaling", "strong-scaling"]
+)
 def test_runs_of_krylov_solvers_can_be_done(name: str, tmp_path: Path) -> None:
     for run in on_two_cores(name, tmp_path).runs:
         given = dict(zip(run.command[3::2], run.command[4::2], strict=True))

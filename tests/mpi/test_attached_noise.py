@@ -10,6 +10,8 @@ from tests.conftest import Ranks
 from tests.programs.attaching import ATTACH, close_books, compiled, shared_petsc
 
 import hindmost
+from hindmost.errors import UsageError
+from hindmost.harness.attach.settings import injection_lines
 from hindmost.harness.recorder.injection import planned_ns, read_law
 from hindmost.harness.runfile.reader import Run
 
@@ -63,3 +65,32 @@ def test_a_rank_that_does_not_exist_is_refused(ranks: Ranks, tmp_path: Path) -> 
     done = ranks(2, "attach", "--out", "runs", *words)
     assert done.returncode == 2
     assert "there is no rank 2; the run has ranks 0 to 1" in done.stderr
+
+
+def test_a_trace_and_a_law_by_time_come_by_the_clock(ranks: Ranks, tmp_path: Path) -> None:
+    loop = compiled(tmp_path, "loop", f"-I{ATTACH}")
+    length_ns = 1000
+    rows = [f"{2000 * k} {length_ns}" for k in range(2000)]  # however short an iteration is
+    (tmp_path / "noise.txt").write_text("\n".join(rows))
+    for law in (f"trace:{tmp_path / 'noise.txt'}", "fixed:length=1us,rate=500000/s"):
+        out = law.partition(":")[0]
+        words = ("--out", out, "--inject", f"{law},ranks=1", "--seed", "3", "--", loop, "header")
+        done = ranks(2, "attach", *words)
+        assert done.returncode == 0, done.stderr
+        (path,) = (tmp_path / out).glob("*")
+        run = hindmost.open(path)
+        assert str(run.header.spec["injected"]).startswith(out)
+        injected_ns = 1e9 * run.variable("injected")
+        assert not injected_ns[:, 0].any()
+        taken_ns = injected_ns[injected_ns > 0.0]
+        assert taken_ns.size
+        assert taken_ns.min() >= length_ns - 2
+        close_books(run)
+
+
+def test_what_attach_cannot_inject_is_named(tmp_path: Path) -> None:
+    (tmp_path / "noise.txt").write_text("0 10\n1000 10\n")
+    with pytest.raises(UsageError, match=r"Leave out at=calls\."):
+        injection_lines("exponential:mean=1us,at=calls", 0, "")
+    with pytest.raises(UsageError, match="start attach with mpiexec or srun"):
+        injection_lines(f"trace:{tmp_path / 'noise.txt'}", 0, "")

@@ -98,3 +98,16 @@ def test_a_rank_that_does_not_exist_is_refused(ranks: Ranks, tmp_path: Path) -> 
     assert done.returncode == 2
     assert "there is no rank 2; the run has ranks 0 to 1" in done.stderr
     assert not list(tmp_path.glob("*.h5"))
+
+
+def test_noise_at_calls_comes_at_every_call(ranks: Ranks, tmp_path: Path) -> None:
+    law = "fixed:length=10us,probability=1,ranks=1,at=calls"
+    words = ("laplacian-1d", "--unknowns", "300", "--iterations", "40", "--warmup", "0")
+    solvers = ("--solver", "cg", "--solver", "pgmres")
+    for run in record(ranks, tmp_path, 2, *words, *solvers, "--inject", law).values():
+        assert run.header.spec["injected"] == law
+        assert_books_close(run)
+        injected_s = run.variable("injected")
+        assert not injected_s[:, 0].any()
+        # Every iteration exchanges halos and reduces: some calls each.
+        assert (np.median(injected_s[:, 1]) >= 3 * (10e-6 - 2e-9)).all()

@@ -263,7 +263,7 @@ def test_kept_ranks_of_an_adaptive_run_count_as_in_a_whole_one(
     for name in COUNTED:
         assert some.variable(name).shape == (230, 2)
         np.testing.assert_array_equal(some.variable(name), whole.variable(name)[:, kept])
-    for name in ("epoch", "block_place", "block_load", "block_owner", "block_epoch"):
+    for name in ("epoch", "block_place", "block_load", "block_owner", "block_edge_bytes"):
         np.testing.assert_array_equal(some.variable(name), whole.variable(name))
     rows = [
         sorted(zip(*(run.edges.variables()[name].tolist() for name in EDGES), strict=True))

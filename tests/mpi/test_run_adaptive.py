@@ -13,6 +13,7 @@ import pytest
 from tests.conftest import Ranks
 
 import hindmost
+from hindmost.cli import main
 from hindmost.harness.adaptive.checkpoint import read_setting
 from hindmost.harness.adaptive.decks.timing import TIMING_B
 from hindmost.harness.runfile.reader import Run
@@ -91,6 +92,51 @@ def test_edges_and_blocks_follow_the_mesh(recorded: Run) -> None:
         assert sorted(place[of == mesh]) == list(range(24 * 16))
         for rank in (0, 1):
             assert load[(of == mesh) & (owner == rank)].sum() == cells[cycle, rank]
+
+
+def test_blocks_say_who_needs_cells_of_whom(recorded: Run) -> None:
+    of, source, target, size = (
+        recorded.variable(f"block_edge_{name}") for name in ("epoch", "source", "target", "bytes")
+    )
+    assert set(of) == set(recorded.variable("epoch"))
+    # Blocks of neighbouring base cells need each other's cells, once each.
+    (x, y), (ahead, above) = (np.divmod(place, 24)[::-1] for place in (source, target))
+    np.testing.assert_array_equal(np.abs(x - ahead) + np.abs(y - above), 1)
+    pairs = set(zip(of.tolist(), source.tolist(), target.tolist(), strict=True))
+    assert len(pairs) == of.size
+    assert {(mesh, there, here) for mesh, here, there in pairs} == pairs
+    assert len(pairs) == len(set(of)) * 2 * (23 * 16 + 24 * 15)
+    # What ranks exchange is what their blocks need, but for cells that two blocks of a rank need.
+    edges = recorded.edges
+    blocks = {
+        (int(mesh), int(place)): int(rank)
+        for mesh, place, rank in zip(
+            recorded.variable("block_epoch"),
+            recorded.variable("block_place"),
+            recorded.variable("block_owner"),
+            strict=True,
+        )
+    }
+    needed: dict[tuple[int, int, int], int] = {}
+    for mesh, here, there, each in zip(of, source, target, size, strict=True):
+        ranks = blocks[int(mesh), int(here)], blocks[int(mesh), int(there)]
+        if ranks[0] != ranks[1]:
+            key = (int(mesh), *ranks)
+            needed[key] = needed.get(key, 0) + int(each)
+    assert edges.epoch is not None
+    for s, t, b, e in zip(edges.source, edges.target, edges.bytes, edges.epoch, strict=True):
+        assert b <= needed[int(e), int(s), int(t)] <= 2 * b
+
+
+def test_another_balance_is_computed_from_the_blocks(
+    recorded: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["whatif", str(recorded.path), "--balance", "greedy,none", "--json"]) == 0
+    greedy, none = json.loads(capsys.readouterr().out)["runs"]
+    assert greedy["replayed_s"] == pytest.approx(recorded.solve_time_s, rel=1e-9)
+    assert 1.0 <= greedy["imbalance"] <= greedy["recorded_imbalance"] <= none["imbalance"]
+    assert greedy["bytes_factor"] > 1.0  # blocks that are not beside each other
+    assert none["moved_cells"] == 0
 
 
 def test_predictions_stand_before_their_cycles(recorded: Run) -> None:

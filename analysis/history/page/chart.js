@@ -46,6 +46,7 @@ class DatedChart extends Chart { // points in time, levels and borders, pointed 
   }
   xTicks(most) { return dateTicks(this.view, most); }
   pin() {}
+  rows() { return [["date", "value", "outlier"], ...this.data.points.map((each) => [moment(each.x), each.y, each.hollow ? 1 : 0])]; }
   paint(pen, box) {
     const { borders, levels, points } = this.data, top = box.y, x = (time) => this.toX(time);
     for (const border of borders) {

@@ -129,7 +129,7 @@ def change_data(judged: JudgedSeries, change: ChangePoint) -> dict[str, Any]:
     }
 
 
-def short(values: Sequence[float]) -> list[float]:
+def short(values: Sequence[float]) -> list[float | None]:
     """Round numbers to the digits that are visible."""
     return rounded(np.array(values))
 

@@ -16,9 +16,10 @@ from hindmost.analysis.show.page import Heading, Page, Paragraph, Part, Widget, 
 HERE = Path(__file__).parent
 OWN = ("data", "chooser", "words", "chart", "regimes", "pairs", "comparison", "grid", "start")
 SCRIPTS = (
-    *shared_scripts("unpack", "chart", "statistics", "elements"),
+    *shared_scripts("unpack", "chart", "downloads", "statistics", "elements"),
     *(HERE / f"{name}.js" for name in OWN),
 )
+VERDICTS_ANCHOR = "verdicts"
 METHOD = (
     "Changes are steps of the level. Nights that leave a level which later returns are outliers, "
     "and slow drifts are trends. Each change has an interval of dates; the commits to inspect are "
@@ -47,22 +48,31 @@ def write_history_page(study: HistoryStudy, path: Path) -> None:
 
 def history_page(study: HistoryStudy) -> Page:
     """Return the page on a history."""
-    parts: list[Part] = [
-        history_overview(study),
-        Heading("Verdicts"),
-        *summary(study),
-        *events(study),
-        *still_open(study),
-    ]
-    if study.judged:
-        parts += [explorer(study), comparison(), grid()]
-    parts += [*failures(study.history.failures), *remarks(study), Paragraph(METHOD, quiet=True)]
+    parts = [history_overview(study), *history_parts(study)]
     return Page(
         title="Performance, night by night",
         subtitle=f"{scope(study).split(';')[0]}; method: {study.method}.",
         parts=parts,
         headed=True,
     )
+
+
+def history_parts(study: HistoryStudy) -> list[Part]:
+    """Return all sections after the first screen; one history on a page has them."""
+    parts: list[Part] = [
+        Heading("Verdicts", anchor=VERDICTS_ANCHOR),
+        *summary(study),
+        *events(study),
+        *still_open(study),
+    ]
+    if study.judged:
+        parts += [explorer(study), comparison(), grid()]
+    return [
+        *parts,
+        *failures(study.history.failures),
+        *remarks(study),
+        Paragraph(METHOD, quiet=True),
+    ]
 
 
 def explorer(study: HistoryStudy) -> Widget:

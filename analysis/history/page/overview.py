@@ -19,16 +19,21 @@ from hindmost.models.significance import p_words
 
 def history_overview(study: HistoryStudy) -> Widget:
     """Return the first screen."""
-    status, _, found = headline(study).partition(": ")
     return overview_widget(
         Overview(
-            headline=f"{found[:1].upper()}{found[1:]} ({status}).",
-            ran=[scope(study)],
+            headline=history_headline(study),
+            ran=[scope(study).rstrip(":")],
             data=judge_nights(study),
             statements=statements_of(history_conclusions(study)),
             nothing="No change in these days.",
         )
     )
+
+
+def history_headline(study: HistoryStudy) -> str:
+    """Return the verdict as a sentence."""
+    status, _, found = headline(study).partition(": ")
+    return f"{found[:1].upper()}{found[1:]} ({status})."
 
 
 def judge_nights(study: HistoryStudy) -> Judgement:

@@ -1,5 +1,6 @@
 /* What curves and maps share: axes, pointing, zooming, the keyboard. */
 
+const KINDS = {}; // classes of charts by their names in the data
 const WITHIN = 8; // pixels from what can be clicked
 const MARGIN = { left: 54, right: 20, top: 8, bottom: 38 };
 
@@ -21,7 +22,18 @@ function everySo(names, most) {
   const every = Math.max(1, Math.ceil(names.length / Math.max(1, most)));
   return [...names.entries()].filter(([at]) => at % every === 0);
 }
+/* Values of a logarithmic axis are decimal logarithms. */
+const shownOn = (axis, value) => written(axis.logarithmic ? 10 ** value : value);
+function decades(low, high, most) {
+  const found = [];
+  for (let power = Math.floor(low); power <= high; power++)
+    for (const factor of [1, 2, 5]) found.push(power + Math.log10(factor));
+  const inside = found.filter((at) => at >= low && at <= high);
+  const whole = inside.filter((at) => Number.isInteger(at));
+  return inside.length <= Math.max(most, 3) || whole.length < 2 ? inside : whole;
+}
 function numbered(axis, limits, most) {
+  if (axis.logarithmic) return decades(...limits, most).map((at) => [at, shownOn(axis, at)]);
   if (axis.names?.length) {
     const [low, high] = [Math.max(0, Math.ceil(limits[0])), Math.floor(limits[1])];
     const names = axis.names.slice(low, high + 1);
@@ -42,6 +54,7 @@ class Chart {
     this.cursor = null;
     this.only = ""; // of several series the one that is shown, the others being pale
     this.listen();
+    if (typeof addDownloads !== "undefined") addDownloads(this);
   }
 
   get box() {
@@ -67,6 +80,10 @@ class Chart {
     this.canvas.height = Math.round(this.canvas.clientHeight * scale);
     const pen = this.canvas.getContext("2d");
     pen.setTransform(scale, 0, 0, scale, 0, 0);
+    this.drawWith(pen, scale);
+    this.canvas.dataset.drawn = this.data.kind;
+  }
+  drawWith(pen, scale) {
     pen.font = "12px system-ui, sans-serif";
     const box = this.box;
     pen.save();
@@ -78,7 +95,6 @@ class Chart {
     pen.restore();
     this.axes(pen, box);
     this.handles(pen, box);
-    this.canvas.dataset.drawn = this.data.kind;
   }
 
   axes(pen, box) {

@@ -28,3 +28,4 @@ class Choice extends Curves {
     this.point_at(this.cursor);
   }
 }
+KINDS.choice = Choice;

@@ -6,6 +6,7 @@ class Curves extends Chart {
   pale(series) { return this.only && series.name !== this.only && this.data.series.some((each) => each.name === this.only); }
   trace(pen, x, y, stepped) {
     y.forEach((value, i) => {
+      if (value === null || x[i] === null) return;
       pen.lineTo(this.toX(x[i]), this.toY(value));
       if (stepped) pen.lineTo(this.toX(x[i + 1]), this.toY(value));
     });
@@ -71,6 +72,12 @@ class Curves extends Chart {
       pen.stroke();
     });
   }
+  rows() { // the numbers that are drawn, of logarithmic axes too
+    const { x, y, series } = this.data, plain = (axis, value) => value === null || value === undefined ? null : axis.logarithmic ? 10 ** value : value;
+    const heads = ["series", `${x.name}${x.unit}`, `${x.name}_to`, `y${y.unit}`, "y_from"];
+    return [heads, ...series.flatMap((each) => each.y.map((value, i) => [each.name, x.names?.[each.x[i]] ?? plain(x, each.x[i]),
+      each.x.length > each.y.length ? plain(x, each.x[i + 1]) : null, plain(y, value), each.base ? plain(y, each.base[i]) : null]))];
+  }
   mark(pen, box) {
     pen.strokeStyle = ink("--accent");
     pen.lineWidth = 1;
@@ -78,19 +85,20 @@ class Curves extends Chart {
   }
   say(x) {
     const parts = this.data.series.map((series) => {
-      if (series.look === "points" && !series.x.includes(Math.round(x))) return "";
+      if (series.look === "points" && !this.data.x.logarithmic && !series.x.includes(Math.round(x))) return "";
       const stepped = series.x.length > series.y.length;
       let at = series.x.findIndex((edge) => edge > x) - 1;
       if (at < 0) at = x < series.x[0] ? -1 : series.y.length - 1;
       else if (!stepped && series.x[at + 1] - x < x - series.x[at]) at++;
-      const value = series.y[at];
-      if (at < 0 || value === undefined) return "";
+      const value = series.y[at], { y } = this.data;
+      if (at < 0 || value === undefined || value === null) return "";
       const low = series.base ? series.base[at] : 0;
-      if (series.look === "band") return `${series.name} ${written(low)} to ${written(value)}`;
-      return `${series.name} ${written(value - low)}`;
+      if (series.look === "band") return `${series.name} ${shownOn(y, low)} to ${shownOn(y, value)}`;
+      return `${series.name} ${y.logarithmic ? shownOn(y, value) : written(value - low)}`;
     });
     const { counted, names } = this.data.x, place = Math.round(x);
-    const shown = counted ? names[place] ?? place : written(x);
+    const shown = counted ? names[place] ?? place : shownOn(this.data.x, x);
     return `${this.data.x.name} ${shown}${this.data.x.unit}: ${parts.filter(Boolean).join(", ")}${this.data.y.unit}`;
   }
 }
+KINDS.curves = Curves;

@@ -53,6 +53,18 @@ class HeatMap extends Chart {
     }
     return image;
   }
+  zoom(low, high) { // the timeline of the same run follows
+    super.zoom(low, high);
+    const [first, last] = this.data.x.limits, other = this.figure.closest("section")?.querySelector('[data-kind="events"]');
+    if (other && (this.view[0] > first || this.view[1] < last)) LIVE.get(other.id)?.choose(`${Math.max(Math.ceil(this.view[0]), 0)}-${Math.floor(this.view[1])}`);
+  }
+  rows() { // a row for every column of the map, as it travels: the slowest of what was pooled
+    const { rows, columns, row_height: height, names, bodies, bodies_a_column: width, first_body: first, stride } = this.data;
+    const called = (row) => { const at = row * height; return `rank ${names[at] ?? at}${height > 1 ? " and next" : ""} [${this.data.unit}]`; };
+    const heads = ["iteration", "iteration_to", ...Array.from({ length: rows }, (_, row) => called(row))];
+    return [heads, ...Array.from({ length: columns }, (_, c) => [first + c * width * stride, first + (Math.min((c + 1) * width, bodies) - 1) * stride,
+      ...Array.from({ length: rows }, (_, row) => Number(this.time(this.codes[c * rows + row]).toPrecision(4)))])];
+  }
   mark(pen, box) {
     pen.lineWidth = 1;
     for (const [shift, colour] of [[0, "#fff"], [1, "#000"]]) {
@@ -84,3 +96,4 @@ class HeatMap extends Chart {
       `${one ? "" : "slowest "}${written(most)} ${data.unit}`;
   }
 }
+KINDS.map = HeatMap;

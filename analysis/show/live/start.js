@@ -1,6 +1,5 @@
 /* Brings every chart of the page to life; where that fails, its picture stays. */
 
-const KINDS = { map: HeatMap, curves: Curves, choice: Choice };
 const LIVE = new Map(); // charts by the id of their figure
 
 function fromAddress() {
@@ -20,7 +19,7 @@ async function begin(figure) {
   LIVE.set(figure.id, chart);
 }
 const redraw = () => LIVE.forEach((chart) => chart.draw());
-const figures = [...document.querySelectorAll("figure.chart")];
+const figures = [...document.querySelectorAll("figure.chart[data-kind]")];
 Promise.allSettled(figures.map((figure) => begin(figure).catch(() => figure.classList.remove("live")))).then(() => {
   fromAddress();
   window.addEventListener("hashchange", fromAddress);

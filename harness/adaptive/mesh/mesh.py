@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.adaptive.mesh.adapt import Adapted, Adaption
+from hindmost.harness.adaptive.mesh.block_edges import BlockNeeds, block_needs
 from hindmost.harness.adaptive.mesh.cells import BlockLoads, Cells
 from hindmost.harness.adaptive.mesh.connection import Connection
 from hindmost.harness.adaptive.mesh.exchange import EXCHANGES
@@ -255,6 +256,10 @@ class Mesh:
         if side < 1:
             raise UsageError(f"Blocks have at least 1 base cell per side, not {side}.")
         return self._part.blocks(side)
+
+    def block_needs(self) -> BlockNeeds:
+        """Return what other base cells need of this rank's, as of the last `connect`."""
+        return block_needs(self.patch, self.base)
 
     def locate(self, i: int, j: int, level: int) -> int:
         """Return the owned row of the cell that covers a square, -1 if another rank owns it.

@@ -16,6 +16,9 @@ LEAST_WINDOWED = 2 * LEAST_TOLD
 """Points from which parts of a stretch are judged as well."""
 MARGIN = 2.0
 """By what evidence in a part must exceed its threshold, as there are several parts."""
+CALIBRATED = 0.07
+"""Standard error of values up to which thresholds are valid: somewhat less than that of the uniform
+noise of 15 % at which they are simulated (0.087), as other noise has longer tails."""
 NEAR = 2.0
 """Log likelihood short of the threshold from which a verdict is left open."""
 LEAST_THRESHOLDS = np.array([6.0, 3.4])
@@ -113,4 +116,7 @@ def heard(
     some = np.ix_(kernels, stretch)
     values, shares = observations.values[some], observations.shares[some]
     points = observations.points[stretch]
-    return [evidence(points, values, shares, gamma) for gamma in observations.noise.gammas]
+    wider = max(1.0, observations.scatter / CALIBRATED)
+    return [
+        evidence(points, values, shares, gamma, wider=wider) for gamma in observations.noise.gammas
+    ]

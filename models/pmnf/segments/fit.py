@@ -216,6 +216,7 @@ def fit_segments(
             shares=observations.shares[kernels, begin:end],
             noise=observations.noise,
             lone=observations.lone[kernels, begin:end],
+            scatter=observations.scatter,
         )
         if method == "paper" and end - begin >= LEAST_POINTS:
             models = fit_left_out(part, **how)

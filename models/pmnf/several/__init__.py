@@ -5,6 +5,7 @@ then combined. Unlike there, several terms of a parameter stay in the race, hypo
 by the noise model, and each prediction has an interval.
 """
 
+from hindmost.models.pmnf.several.changes import JointChange, find_joint_changes
 from hindmost.models.pmnf.several.fit import fit_parameters
 
-__all__ = ["fit_parameters"]
+__all__ = ["JointChange", "find_joint_changes", "fit_parameters"]

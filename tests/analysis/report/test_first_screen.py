@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tests.conftest import LOCAL, run_values
 
 from hindmost.cli import main
+from hindmost.errors import NotARunFileError
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
@@ -134,7 +135,9 @@ def test_doubtful_data_make_every_conclusion_doubtful(
     alike[:, 0] *= 2.0
     alike[300:] *= 2.0
     said = words(page_of(tmp_path, own, of_work(alike)))
-    assert said.startswith("Data in doubt. At face value, ")
+    assert re.match(
+        r"Bodies of the last quarter .*, so no conclusion is firm. At face value, ", said
+    )
     assert "The data do not support firm conclusions" in said
     assert "in doubt" in said
     assert "errors in the data: drift" in said
@@ -164,3 +167,33 @@ def test_what_a_file_says_stays_text(
     assert "<img src=x" not in html
     assert "<script>alert" not in html
     assert f"on {HOSTILE} has 1.60 times" in words(html)
+
+
+def test_runs_an_experiment_and_nights_share_a_page(
+    tmp_path: Path, own: Header, alike: NDArray[np.float64]
+) -> None:
+    file = write_whole(tmp_path, own, of_work(alike))
+    experiment = tmp_path / "scaling.csv"
+    rows = [f"{p},{1e-3 * p**1.5:.6g}" for p in (16, 32, 64, 128, 256, 512)]
+    experiment.write_text("\n".join(["p,time [s]", *rows]))
+    nights = tmp_path / "nights.csv"
+    values = [10.0 + 0.01 * (day % 7) + 2.0 * (day >= 50) for day in range(58)]
+    days = [f"2026-0{1 + day // 28}-{1 + day % 28:02}" for day in range(58)]
+    named = [f"{day}T01:00:00Z,{value}" for day, value in zip(days, values, strict=True)]
+    nights.write_text("\n".join(["time,solve <b>me</b> [s]", *named]))
+    page = tmp_path / "page.html"
+    given = [str(each) for each in (file, experiment, nights)]
+    assert main(["report", "--quick", *given, "--out", str(page)]) == 0
+    html = page.read_text()
+    said = words(html)
+    assert "% of the time is work" in said
+    assert "1 slowdown confirmed in 1 case (fail)." in said
+    assert "grows 8x to p = 2048" in said
+    assert "<b>me</b>" not in html
+    assert {"scaling-0-0", "verdicts", "explorer", "configuration-0"} <= set(
+        re.findall(r'id="([^"]+)"', html)
+    )
+    unknown = tmp_path / "what.bin"
+    unknown.write_bytes(b"\x00\x01")
+    with pytest.raises(NotARunFileError, match="run files, experiments and histories"):
+        main(["report", str(unknown)])

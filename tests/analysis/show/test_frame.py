@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -91,6 +93,58 @@ def test_all_phases_but_one_pale(page: Path, browser: Browser) -> None:
     assert np.isclose(
         browser.evaluate("document.querySelectorAll('#filter-phase option').length"), 6
     )
+
+
+def test_every_chart_gives_its_picture_and_its_numbers(page: Path, browser: Browser) -> None:
+    browser.open(page.as_uri(), READY)
+    charts = int(browser.evaluate(READY))
+    buttons = "[...document.querySelectorAll('.downloads button')].map(b => b.textContent)"
+    assert browser.evaluate(buttons) == ["SVG", "CSV"] * charts
+    # What would be saved is caught before the browser asks for a place.
+    browser.evaluate(
+        "window.saved = []; URL.createObjectURL = (blob) => { saved.push(blob); return '#'; };"
+        "document.querySelectorAll('.downloads button').forEach(b => b.click())"
+    )
+    texts = browser.evaluate("Promise.all(saved.map(blob => blob.text()))")
+    assert len(texts) == 2 * charts
+    for svg in texts[::2]:
+        root = ElementTree.fromstring(svg)
+        assert root.tag == "{http://www.w3.org/2000/svg}svg"
+        assert "NaN" not in svg
+    rows = [text.splitlines() for text in texts[1::2]]
+    assert all(len(each) > 1 for each in rows)
+    whole = next(each for each in rows if each[0].startswith("iteration,iteration_to,rank 0 ["))
+    assert len(whole) == 5  # the four iterations at one place of the restart cycle
+    assert len({len(line.split(",")) for line in whole}) == 1
+    assert not browser.errors
+
+
+def test_zooming_into_a_map_chooses_the_iterations_of_the_timeline(
+    page: Path, browser: Browser
+) -> None:
+    browser.open(page.as_uri(), READY)
+    events = "document.querySelector('#configuration-0 [data-kind=events]')"
+    number = browser.evaluate(f"{events}.id")
+    table = f"{events}.querySelector('caption').textContent"
+    assert browser.evaluate(table) == "Iteration 0, in µs"
+    browser.evaluate("document.querySelector('#configuration-0 [data-kind=map] canvas').focus()")
+    browser.key("+")
+    browser.wait(f"location.hash.includes('{number}=')")
+    first, last = map(int, str(browser.evaluate("location.hash")).split("=")[1].split("-"))
+    assert 0 < first < last < 40
+    words = str(browser.evaluate(f"{events}.querySelector('.hover').textContent"))
+    begin, end = map(int, re.findall(r"Iterations (\d+) to (\d+)", words)[0])
+    assert first <= begin < end <= last
+    # The address brings it back, also a single iteration, whose numbers are in the table.
+    browser.open(f"{page.as_uri()}#{number}=7", READY)
+    assert browser.evaluate(table) == "Iteration 7, in µs"
+    cells = browser.evaluate(
+        f"[...{events}.querySelectorAll('td')].map(c => Number(c.textContent.replace(',', '')))"
+    )
+    times = np.reshape(cells, (3, -1))  # rank, time, phases
+    assert np.allclose(times[:, 0], [0, 1, 2])
+    assert np.allclose(times[:, 1], times[:, 2:].sum(axis=1), rtol=5e-3)
+    assert not browser.errors
 
 
 def test_dark_colours_can_be_chosen_or_come_from_the_system() -> None:

@@ -193,7 +193,7 @@ def test_report_is_one_page_without_requests(folder: Path, tmp_path: Path) -> No
     page = tmp_path / "page.html"
     assert main(["report", "--quick", str(folder), "--out", str(page)]) == 0
     html = page.read_text()
-    assert html.count('<figure class="chart"') == 29
+    assert html.count('<figure class="chart"') == 31
     assert html.count("<h2>") == 4
     assert "max-plus" in html
     sources = re.findall(r'(?:src|href)="([^"]{0,30})', html)

@@ -11,12 +11,16 @@ import numpy as np
 import pytest
 from tests.conftest import run_values
 
+from hindmost.analysis.whatif.prediction_at_scale import on_ranks
 from hindmost.analysis.whatif.targets import Scaling, read_ranks, scalable, scaling_of
 from hindmost.cli import main
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.reader import open_run
 from hindmost.harness.runfile.writer import write_whole
+from hindmost.models.laws.johnsonsu import JohnsonSU
+from hindmost.models.noise.redraw import RedrawnUniform
+from hindmost.models.noise.uniform_laws import UniformLaws
 
 BODIES = 100
 MACHINE: dict[str, Any] = {
@@ -167,3 +171,48 @@ def test_ranges_of_ranks_double() -> None:
 def test_bad_values_are_refused(run: Path, words: list[str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         main(["whatif", str(run), *words])
+
+
+@pytest.mark.parametrize("scaling", ["weak", "strong"])
+def test_predict_gives_the_median_of_whatif_over_repeats(
+    tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str], scaling: str
+) -> None:
+    runs = [write(tmp_path, header, slower=slower) for slower in (1.0, 1.1)]
+    words = ("--ranks", "8,16", "--ranks-per-node", "4", "--scaling", scaling)
+    both = answer(capsys, *runs, *words)
+    assert main(["predict", *map(str, runs), *words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["predictions"]
+    assert [each["ranks"] for each in found] == [8, 16]
+    recorded = np.median([each["recorded_s"] for each in both])
+    for one in found:
+        alike = [each["predicted_s"] for each in both if each["ranks"] == one["ranks"]]
+        assert one["predicted_s"] == np.median(alike)
+        assert one["interval_s"][0] < min(alike)
+        assert one["interval_s"][1] > max(alike)
+        naive, paper = one["beside"]
+        share = 3 / one["ranks"] if scaling == "strong" else 1.0
+        assert naive["predicted_s"] == pytest.approx(share * recorded)
+        # All ranks end these iterations together, so the paper's spans have no law.
+        assert paper["name"] == "redrawn-uniform"
+        assert paper["what"].startswith("the paper's simulation: ")
+
+
+def test_a_prediction_on_other_ranks_is_told(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["predict", str(run), "--ranks", "64", *WEAK]) == 0
+    printed = capsys.readouterr().out
+    assert "on 64 ranks (16 nodes): predicted " in printed
+    assert "redrawn-uniform" in printed
+    assert "as it is" in printed
+    with pytest.raises(UsageError, match="--scaling needs --ranks"):
+        main(["predict", str(run), "--scaling", "weak"])
+
+
+def test_the_papers_simulation_divides_its_law_of_the_fastest_rank() -> None:
+    law = JohnsonSU(a=-1.2, b=1.6, loc=4e-4, scale=3e-5)
+    span = JohnsonSU(a=-2.0, b=1.9, loc=6e-5, scale=2e-5)
+    model = RedrawnUniform(
+        bodies=100, ranks=2, blocking=True, laws=UniformLaws(least=law, span=span)
+    )
+    found = on_ranks(model, 8, 0.25)
+    assert found.expected_s == pytest.approx(100 * (0.25 * law.mean + 8 / 9 * span.mean))
+    assert on_ranks(model, 2, 1.0) == model

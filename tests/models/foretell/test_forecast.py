@@ -129,6 +129,17 @@ def test_strong_scaling_goes_on_after_a_leap() -> None:
     assert found.low[0] < values[0, -1] / 2.0**0.9 < found.high[0]
 
 
+@pytest.mark.parametrize("noise", [0.01, 0.08])
+def test_one_growth_and_noise_is_left_to_a_model(noise: float) -> None:
+    truth = np.stack([5.0 + 0.3 * POINTS**1.5, 2.0 + POINTS * np.log2(POINTS), 0.02 * POINTS**2])
+    assert forecast(noisy(np.repeat(truth, 4, axis=0), noise)).follows_model.mean() > 0.7
+
+
+def test_curves_that_change_are_foretold_from_their_ends() -> None:
+    latency = np.stack([30.0 + POINTS + np.where(at < POINTS, 200.0, 0.0) for at in (50.0, 300.0)])
+    assert not forecast(noisy(latency, 0.01)).follows_model.any()
+
+
 def test_sources_are_sorted_and_complete() -> None:
     found = forecast(noisy(POINTS + 30.0, 0.1))
     sources = found.sources(0)

@@ -10,7 +10,7 @@ import pytest
 from hindmost.errors import UsageError
 from hindmost.models.events import EventKind
 from hindmost.models.simulation.blocks import EventBlock
-from hindmost.models.simulation.change import Change, ExponentialDetours
+from hindmost.models.simulation.change import Change, ExponentialDetours, FixedDetours
 from hindmost.models.simulation.length import SolveShape
 from hindmost.models.simulation.program import Program, Times, recorded_program
 from hindmost.models.simulation.rerun import what_if
@@ -48,7 +48,9 @@ def solve(iterations: int, restart: int, *, fill: int = 0, noise: Times | None =
         rest=np.zeros_like(work),
         cycle_begins=begins,
     )
-    shape = SolveShape(solver="gmres", iterations=iterations, restart=restart, drain=drain)
+    shape = SolveShape(
+        solver="gmres", iterations=iterations, restart=restart, drain=drain, extra=fill
+    )
     return recorded_program(
         start[:, None] * np.ones(RANKS),
         block,
@@ -113,6 +115,15 @@ def test_changes_are_combined() -> None:
     assert found.predicted_s == pytest.approx(true.predicted_s, rel=0.02)
     width, right = found.high_s - found.low_s, true.high_s - true.low_s
     assert 0.4 * right < width < 2.5 * right
+
+
+def test_noise_is_added_once_an_iteration() -> None:
+    # A pipelined solve has bodies that fill and drain its pipeline, which are no iterations.
+    law = FixedDetours(length=1e-3, probability=1.0)
+    for recorded in (solve(300, 30), solve(300, 30, fill=2), solve(300, 30, fill=1)):
+        for change in (Change(), Change(iterations=700, restart=35)):
+            more = time_s(recorded, replace(change, detours=law)) - time_s(recorded, change)
+            assert more == pytest.approx((change.iterations or 300) * 1e-3)
 
 
 def test_injected_noise_is_removed_and_the_rest_stays() -> None:

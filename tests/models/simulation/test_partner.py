@@ -77,6 +77,7 @@ def solve(
             restart=restart,
             drain=drain,
             preconditioner=JACOBI,
+            extra=recipe.more,
         ),
         injected=injected,
     )

@@ -8,7 +8,14 @@ from hindmost.errors import UsageError
 from hindmost.models.pmnf import detect_segments, fit_segments
 from hindmost.models.pmnf.evidence import LEAST, evidence, smooth_columns
 from hindmost.models.pmnf.noise import NoiseKind
-from hindmost.models.pmnf.segments.one_behaviour import FAMILIES, inside, measured, outside, strong
+from hindmost.models.pmnf.segments.one_behaviour import (
+    FAMILIES,
+    inside,
+    measured,
+    outside,
+    strong,
+    two_terms,
+)
 from hindmost.models.pmnf.segments.segmentation import SegmentVerdict
 from hindmost.models.pmnf.segments.thresholds import thresholds
 from hindmost.models.pmnf.space import FINE, PAPER
@@ -104,6 +111,15 @@ def test_outliers_among_repetitions_are_no_change(points: NDArray[np.float64]) -
     truth = np.concatenate([inside(random, points, SETS), outside(random, points, SETS)])
     values = measured(random, truth, noise=0.05, repetitions=3, outliers=0.05)
     assert detect_segments(points, values).segmented.mean() <= 0.02
+
+
+@pytest.mark.parametrize("repetitions", [2, 3])
+def test_repetitions_tell_noise_that_makes_evidence(repetitions: int) -> None:
+    """Of normal noise of 30 % a third of such series were taken for segmented."""
+    random = np.random.default_rng(12)
+    truth = two_terms(random, POWERS[:8], 300)[..., None]
+    noise = 0.3 * random.standard_normal((*truth.shape[:2], repetitions))
+    assert detect_segments(POWERS[:8], truth * np.exp(noise)).segmented.mean() <= 0.02
 
 
 def test_a_lone_series_is_judged_under_both_kinds_of_noise() -> None:

@@ -1,0 +1,103 @@
+"""What the files of a report are: runs, experiments, or histories."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hindmost.analysis.history.dates import SECONDS_A_DAY
+from hindmost.analysis.history.study import newest
+from hindmost.analysis.readers.find import is_ours, recognise
+from hindmost.analysis.readers.read import DEPTH_OF_HISTORY, read_history
+from hindmost.analysis.readers.registry import EXPERIMENT_FORMATS, HISTORY_FORMATS
+from hindmost.errors import DataError, NotARunFileError, UsageError
+from hindmost.text import either
+
+RUNS, EXPERIMENT, HISTORY = "runs", "experiment", "history"
+EARLIEST = 20 * 365.25 * SECONDS_A_DAY
+"""Seconds since 1970. What a table calls a time and lies before it is no date but a measurement."""
+RUN_SUFFIX = ".h5"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """The files of a report, sorted.
+
+    Attributes
+    ----------
+    runs : tuple of Path
+        Run files, and folders of them.
+    experiments : tuple of Path
+        Each an experiment of its own.
+    nights : tuple of Path
+        Of one history.
+    """
+
+    runs: tuple[Path, ...] = ()
+    experiments: tuple[Path, ...] = ()
+    nights: tuple[Path, ...] = ()
+
+
+def sort_sources(paths: Sequence[Path]) -> Sources:
+    """Sort files and folders by what they contain.
+
+    Raises
+    ------
+    UsageError
+        A path does not exist.
+    NotARunFileError
+        A file has no known format.
+    """
+    kinds = {path: kind_of(path) for path in dict.fromkeys(paths)}
+    return Sources(
+        runs=tuple(path for path, kind in kinds.items() if kind == RUNS),
+        experiments=tuple(path for path, kind in kinds.items() if kind == EXPERIMENT),
+        nights=tuple(path for path, kind in kinds.items() if kind == HISTORY),
+    )
+
+
+def kind_of(path: Path) -> str:
+    """Return what a file or folder contains."""
+    if not path.exists():
+        raise UsageError(f"{path} does not exist.")
+    if path.is_dir():
+        return kind_of_folder(path)
+    if path.suffix == RUN_SUFFIX:
+        return RUNS
+    kind = kind_of_file(path)
+    if kind is None:
+        names = sorted({each.name for each in (*EXPERIMENT_FORMATS, *HISTORY_FORMATS)})
+        raise NotARunFileError(
+            f"The format of {path} is unknown. A report takes run files, experiments and "
+            f"histories: {either(names)}."
+        )
+    return kind
+
+
+def kind_of_folder(folder: Path) -> str:
+    """Return what a folder contains; one with run files is read for them alone."""
+    files = [
+        each
+        for level in range(DEPTH_OF_HISTORY + 1)
+        for each in sorted(folder.glob("/".join(["*"] * (level + 1))))
+        if each.is_file() and not each.name.startswith(".")
+    ]
+    if any(each.suffix == RUN_SUFFIX and each.parent == folder for each in files):
+        return RUNS
+    kinds = {kind_of_file(each) for each in files if not is_ours(each)}
+    return next((kind for kind in (HISTORY, EXPERIMENT) if kind in kinds), RUNS)
+
+
+def kind_of_file(path: Path) -> str | None:
+    """Return what a file contains by its format; None if that is unknown."""
+    experiment, history = (recognise(path, each) for each in (EXPERIMENT_FORMATS, HISTORY_FORMATS))
+    if experiment is not None and history is not None:  # a table of either kind
+        try:
+            found = read_history([path], format=history.name)
+        except DataError:
+            return EXPERIMENT
+        return EXPERIMENT if newest(found) < EARLIEST else HISTORY
+    if history is not None:
+        return HISTORY
+    return None if experiment is None else EXPERIMENT

@@ -1,0 +1,147 @@
+"""Timelines of single iterations: what each rank did, event by event, and their widget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.analysis.show.html_charts import SCRIPTS, embedded, packed
+from hindmost.analysis.show.page import Widget, shared_scripts
+from hindmost.printable import escape
+
+EVENT_SCRIPTS = (*SCRIPTS[:-1], *shared_scripts("events"), SCRIPTS[-1])
+"""The last script starts all charts."""
+HINT = (
+    "Drag over the map above to choose iterations; drag here to zoom. With the keyboard: arrows, "
+    "+, -, 0."
+)
+KINDS = {
+    "work": "work, and noise within it",
+    "reduction": "blocking reduction",
+    "posted": "start of a non-blocking reduction",
+    "completed": "end of a non-blocking reduction",
+    "send": "start of a halo exchange",
+    "receive": "end of a halo exchange",
+}
+"""By the name of a kind of event, what it is called; the order is that of `EventKind`."""
+LOOKS = {"work": (0, 1.0), "reduction": (3, 0.45), "posted": (1, 0.3), "completed": (3, 0.3),
+         "send": (1, 0.6), "receive": (2, 0.7)}  # fmt: skip
+"""Fill and height of each kind: heights tell them apart without colours."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventChart:
+    """What some ranks did in some iterations.
+
+    Attributes
+    ----------
+    title : str
+    iterations : int64 array, shape (iteration,)
+        Numbers of the iterations that are there, in order.
+    of : int
+        Iterations of the run.
+    ranks : int64 array, shape (rank,)
+        Numbers of the ranks that are there.
+    of_ranks : int
+    kind : uint8 array, shape (iteration, event)
+        Values of `EventKind`; 0 is none.
+    begin : float64 array, shape (iteration,), seconds
+        When the first rank starts an iteration, since the solve began.
+    late : float64 array, shape (iteration, rank), seconds
+        How much later each rank starts it.
+    duration : float64 array, shape (iteration, rank), seconds
+    work, spent : float64 array, shape (iteration, rank, event), seconds
+        Own work before each event, and time in it.
+    numbers : dict of str to float64 array, shape (iteration, rank), seconds
+        Times by phase and activity.
+    """
+
+    title: str
+    iterations: NDArray[np.int64]
+    of: int
+    ranks: NDArray[np.int64]
+    of_ranks: int
+    kind: NDArray[np.uint8]
+    begin: NDArray[np.float64]
+    late: NDArray[np.float64]
+    duration: NDArray[np.float64]
+    work: NDArray[np.float64]
+    spent: NDArray[np.float64]
+    numbers: dict[str, NDArray[np.float64]]
+
+    @property
+    def scope(self) -> str:
+        """Which iterations and ranks are there."""
+        said = []
+        if self.iterations.size < self.of:
+            said.append(
+                f"This page has the events of {self.iterations.size} of {self.of:,} iterations: "
+                "stretches around the longest work of single ranks, and others at even distances."
+            )
+        if self.ranks.size < self.of_ranks:
+            said.append(f"It shows {self.ranks.size} of {self.of_ranks:,} ranks.")
+        return " ".join(said)
+
+
+def event_data(chart: EventChart) -> dict[str, Any]:
+    """Return what the script needs: all times in one array of (iteration, rank, value)."""
+    pairs = np.stack([chart.work, chart.spent], axis=3)
+    count = chart.kind.shape[1]
+    values = np.concatenate(
+        [
+            chart.late[:, :, None],
+            chart.duration[:, :, None],
+            pairs.reshape(*chart.late.shape, 2 * count),
+            *(each[:, :, None] for each in chart.numbers.values()),
+        ],
+        axis=2,
+    )
+    last = float((chart.begin + (chart.late + chart.duration).max(axis=1)).max())
+    return {
+        "kind": "events",
+        "x": {"name": "time", "label": "time since the solve began, s", "unit": " s",
+              "limits": (float(chart.begin[0]), last)},
+        "y": {"limits": (-0.5, chart.ranks.size - 0.5), "counted": True,
+              "names": [str(rank) for rank in chart.ranks.tolist()]},
+        "iterations": chart.iterations.tolist(),
+        "of": chart.of,
+        "begin": [float(f"{each:.9g}") for each in chart.begin.tolist()],
+        "kinds": chart.kind.tolist(),
+        "names": list(KINDS),
+        "called": list(KINDS.values()),
+        "looks": [(f"--fill-{fill}", height) for fill, height in LOOKS.values()],
+        "numbers": list(chart.numbers),
+        **packed(values),
+    }  # fmt: skip
+
+
+def event_widget(chart: EventChart, numbers: Iterator[int], heading: str, caption: str) -> Widget:
+    """Return the timeline as a part of a page."""
+    number = next(numbers)
+    used = sorted({0, *np.unique(chart.kind[chart.kind > 0]).tolist()})
+    names = list(KINDS)
+    legend = "".join(
+        f'<li><span class="swatch" style="background: var(--fill-{LOOKS[names[kind]][0]}); '
+        f'height: {0.9 * LOOKS[names[kind]][1]:.2f}rem"></span>{escape(KINDS[names[kind]])}</li>'
+        for kind in used
+    )
+    rows = min(22.0, 5.0 + 1.6 * chart.ranks.size)
+    said = f" {chart.scope}" if chart.scope else ""
+    return Widget(
+        anchor=f"chart-{number}",
+        heading=heading,
+        name="events",
+        scripts=EVENT_SCRIPTS,
+        html=f'<figure class="chart" data-kind="events" id="chart-{number}">'
+        f"<h3>{escape(heading)}</h3>"
+        f'<div class="answering"><ul class="legend">{legend}<li>▼ last to arrive at a '
+        'reduction</li></ul><canvas tabindex="0" role="img" '
+        f'aria-label="{escape(f"{heading}: {chart.title}")}" style="height: {rows:g}rem"></canvas>'
+        f'<p class="hover quiet" role="status">{escape(HINT)}</p><div class="numbers"></div></div>'
+        f"<figcaption>{escape(caption + said)}</figcaption>"
+        f'<script type="application/json">{embedded(event_data(chart))}</script></figure>',
+    )

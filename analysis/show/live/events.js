@@ -1,0 +1,134 @@
+/* What every rank did in single iterations, event by event; the map above chooses which. */
+
+const MOST_CHOSEN = 12; // iterations at once
+
+class Events extends Chart {
+  constructor(figure, data, codes) {
+    super(figure, data);
+    this.codes = codes;
+    this.ranks = data.y.names.length;
+    this.width = codes.length / data.iterations.length / this.ranks;
+    this.table = figure.querySelector(".numbers");
+    this.choose(chosenInAddress().get(figure.id) ?? String(data.iterations[0]), false);
+  }
+  value(place, rank, at) { return unlogged(this.data, this.codes[(place * this.ranks + rank) * this.width + at]); }
+  choose(key, kept = true) { // iterations as FIRST or FIRST-LAST
+    const [first, last = first] = key.split("-").map(Number), { iterations } = this.data;
+    if (!Number.isFinite(first) || !Number.isFinite(last)) return;
+    let places = [...iterations.keys()].filter((place) => iterations[place] >= first && iterations[place] <= last);
+    if (!places.length) { // the nearest that is there
+      const middle = (first + last) / 2;
+      places = [iterations.reduce((best, each, place) => Math.abs(each - middle) < Math.abs(iterations[best] - middle) ? place : best, 0)];
+    }
+    const left = places.length - MOST_CHOSEN;
+    this.places = left > 0 ? this.slowest(places) : places;
+    this.boxes = this.places.flatMap((place) => this.boxesOf(place));
+    const begin = Math.min(...this.boxes.map((box) => box.from)), end = Math.max(...this.boxes.map((box) => box.to));
+    this.data.x.limits = [begin, end];
+    this.view = [begin, end];
+    this.said = `Iterations ${iterations[this.places[0]]} to ${iterations[this.places.at(-1)]}` +
+      (left > 0 ? `: the slowest of ${places.length} and those next to it` : "");
+    if (kept && placeInAddress().startsWith(`${this.figure.id}=`)) keep(`${this.figure.id}=${first}-${last}`);
+    else if (kept) choose(this.figure.id, `${first}-${last}`);
+    this.hint = `${this.said}. ${this.hint.replace(/^Iterations [^.]*\. /, "")}`;
+    this.show(this.places.reduce((worst, place) => this.longest(place) > this.longest(worst) ? place : worst, this.places[0]));
+    this.point_at(null);
+  }
+  longest(place) { return Math.max(...Array.from({ length: this.ranks }, (_, rank) => this.value(place, rank, 1))); }
+  slowest(places) { // and its neighbours
+    const worst = places.reduce((best, place, i) => this.longest(place) > this.longest(places[best]) ? i : best, 0);
+    const from = clamp(worst - MOST_CHOSEN / 2, 0, places.length - MOST_CHOSEN);
+    return places.slice(from, from + MOST_CHOSEN);
+  }
+  boxesOf(place) {
+    const { kinds, begin, iterations, names } = this.data, found = [], arrivals = kinds[place].map(() => []);
+    for (let rank = 0; rank < this.ranks; rank++) {
+      let at = begin[place] + this.value(place, rank, 0);
+      const over = at + this.value(place, rank, 1);
+      const add = (kind, seconds) => {
+        if (seconds > 0) found.push({ rank, kind, from: at, to: at + seconds, iteration: iterations[place], place });
+        at += seconds;
+      };
+      kinds[place].forEach((kind, event) => {
+        if (!kind) return;
+        add(0, this.value(place, rank, 2 + 2 * event));
+        arrivals[event][rank] = at;
+        add(kind, this.value(place, rank, 3 + 2 * event));
+      });
+      add(0, Math.max(over - at, 0));
+    }
+    kinds[place].forEach((kind, event) => { // who comes last, if one does
+      if (names[kind] !== "reduction" || this.ranks < 2) return;
+      const most = Math.max(...arrivals[event]), rank = arrivals[event].indexOf(most);
+      found.push({ rank, last: true, from: most, to: most, place });
+    });
+    return found;
+  }
+  toY(value) { return this.box.y + (value + 0.5) / this.ranks * this.box.h; } // rank 0 at the top
+  paint(pen, box) {
+    const row = box.h / this.ranks;
+    for (const each of this.boxes) {
+      const left = this.toX(each.from), middle = this.toY(each.rank);
+      if (each.last) {
+        pen.fillStyle = ink("--ink");
+        pen.beginPath();
+        for (const [dx, dy] of [[0, 0], [-4, -7], [4, -7]]) pen.lineTo(left + dx, middle - 0.3 * row + dy);
+        pen.fill();
+        continue;
+      }
+      const [fill, height] = this.data.looks[each.kind], tall = 0.8 * row * height;
+      pen.fillStyle = ink(fill);
+      pen.fillRect(left, middle - tall / 2, Math.max(this.toX(each.to) - left, 0.5), tall);
+    }
+    pen.strokeStyle = pen.fillStyle = ink("--quiet");
+    pen.lineWidth = 0.6;
+    pen.textAlign = "left";
+    for (const place of this.places) {
+      const x = this.toX(this.data.begin[place]);
+      pen.strokeRect(x, box.y, 0, box.h);
+      if (this.places.length < 20) pen.fillText(this.data.iterations[place], x + 2, box.y + 9);
+    }
+  }
+  mark(pen, box) {
+    pen.strokeStyle = ink("--accent");
+    pen.lineWidth = 1;
+    pen.strokeRect(this.toX(this.cursor[0]), box.y, 0, box.h);
+  }
+  steps() { return [(this.view[1] - this.view[0]) / 100, 1 / this.ranks]; }
+  xTicks(most) { // from the first moment that is shown
+    const from = this.view[0], span = this.view[1] - from, unit = [[1, "s"], [1e3, "ms"], [1e6, "µs"]].find(([per]) => span * per >= 2) ?? [1e6, "µs"];
+    this.data.x.label = `${unit[1]} from ${from.toPrecision(7)} s after the solve began`;
+    return ticks(0, span * unit[0], most).map((at) => [from + at / unit[0], written(at)]);
+  }
+  yTicks(most) { return everySo(this.data.y.names, most); }
+  boxAt(x, up) {
+    const rank = clamp(Math.floor((1 - up) * this.ranks), 0, this.ranks - 1);
+    return this.boxes.find((each) => each.rank === rank && !each.last && each.from <= x && x <= each.to);
+  }
+  say(x, up) {
+    const box = this.boxAt(x, up);
+    if (!box) return "between iterations";
+    return `iteration ${box.iteration}, rank ${this.data.y.names[box.rank]}: ${this.data.called[box.kind]} ${written((box.to - box.from) * 1e6)} µs`;
+  }
+  click(x, up) {
+    const box = this.boxAt(x, up);
+    if (box) this.show(box.place);
+  }
+  show(place) { // the numbers of one iteration
+    const { numbers, iterations, y, kinds } = this.data, first = 2 + 2 * kinds[place].length;
+    const heads = ["rank", "time", ...numbers], make = (tag, text) => Object.assign(document.createElement(tag), { textContent: text });
+    const times = (rank) => [this.value(place, rank, 1), ...numbers.map((_, at) => this.value(place, rank, first + at))];
+    const row = (cells, tag) => { const made = document.createElement("tr"); made.append(...cells.map((each) => make(tag, each))); return made; };
+    const table = document.createElement("table"), box = document.createElement("div");
+    table.append(make("caption", `Iteration ${iterations[place]}, in µs`), row(heads, "th"),
+      ...y.names.map((name, rank) => row([name, ...times(rank).map((each) => written(each * 1e6))], "td")));
+    box.className = "scroll";
+    box.append(table);
+    this.table.replaceChildren(box);
+  }
+  rows() {
+    return [["iteration", "rank", "what", "begin_s", "end_s"], ...this.boxes.filter((each) => !each.last)
+      .map((each) => [each.iteration, this.data.y.names[each.rank], this.data.called[each.kind], each.from, each.to])];
+  }
+}
+KINDS.events = Events;

@@ -1,0 +1,207 @@
+"""Changes of behaviour at a value of one of several parameters.
+
+One function over all points is held against two, one up to a value of a parameter and one beyond
+it. The evidence is the likelihood ratio of the two, as over one parameter (`pmnf.evidence`):
+S = n/2 log((R_1 + F) / (R_2 + F)), with residuals relative to what the noise model expects.
+F = n f^2 is taken for granted, so that what no search space fits exactly is no evidence. A change
+is told where S exceeds what one behaviour reaches in one of a hundred cases, for noise of up to
+15 % (`LEAST_EVIDENCE`; benchmarks/scaling_several_changes.py). Where the kind of noise is not
+known, it must do so under multiplicative and additive noise alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.models.pmnf.hypotheses import patterns
+from hindmost.models.pmnf.model import ScalingModel
+from hindmost.models.pmnf.models import ScalingModels
+from hindmost.models.pmnf.noise import NoiseKind
+from hindmost.models.pmnf.observations import LEAST_POINTS
+from hindmost.models.pmnf.several.fit import search_products
+
+FLOOR = 0.03
+"""f: noise and misfit that are taken for granted, a share of the value or of the series' mean."""
+LEAST_EVIDENCE = 16.0
+"""S from which a change is told."""
+TINY = 1e-12
+"""Share of the mean below which a value is 0."""
+LEAST_VALUES, LEAST_SIDE = 2, 10
+"""Values of the parameter, and points, that each side has at least."""
+LEAST_SHAPE = 3
+"""Values of the parameter from which a side tells how it grows with it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointChange:
+    """A change of behaviour at a value of one of several parameters.
+
+    Attributes
+    ----------
+    parameter : str
+    axis : int
+        Its number.
+    low, high : float
+        Neighbouring values of it between which the behaviour changes.
+    evidence : float
+        S, log likelihood.
+    sides : tuple of ScalingModel
+        The functions up to low and from high on.
+    """
+
+    parameter: str
+    axis: int
+    low: float
+    high: float
+    evidence: float
+    sides: tuple[ScalingModel, ScalingModel]
+
+    def side(self, at: tuple[float, ...]) -> ScalingModel:
+        """Return the function that is valid at a point."""
+        return self.sides[at[self.axis] > 0.5 * (self.low + self.high)]
+
+    def place(self) -> str:
+        """Say where the behaviour changes."""
+        return f"between {self.parameter} = {self.low:g} and {self.high:g}"
+
+    def advice(self) -> str:
+        """Say on which side more values of the parameter are needed; empty if on none."""
+        asked = []
+        for model in self.sides:
+            values = np.unique(model.points[:, self.axis])
+            if values.size < LEAST_SHAPE:
+                asked.append(
+                    f"only {values.size} values of {self.parameter} from {values[0]:g} to "
+                    f"{values[-1]:g}: how it grows with {self.parameter} there is open; measure "
+                    f"{LEAST_POINTS - values.size} more"
+                )
+        return "; ".join(asked)
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A way to part the points: after a value of a parameter."""
+
+    axis: int
+    low: float
+    high: float
+    before: NDArray[np.bool_]
+
+
+def find_joint_changes(models: ScalingModels) -> dict[int, JointChange]:
+    """Look for a change in each kernel, at any value of any parameter.
+
+    Parameters
+    ----------
+    models : ScalingModels
+        Of `fit_parameters`: one function a kernel.
+
+    Returns
+    -------
+    dict
+        From the numbers of kernels that change to their likeliest change.
+    """
+    found = {}
+    for there, kernels in patterns(models.observations.values):
+        splits = possible_splits(models.observations.table[there])
+        evidence = evidence_of_splits(models, there, kernels, splits)
+        if not splits:
+            continue
+        best = evidence.argmax(axis=1)
+        for row in np.flatnonzero(evidence.max(axis=1) > LEAST_EVIDENCE):
+            split, kernel = splits[best[row]], int(kernels[row])
+            whole = np.flatnonzero(there)
+            sides = tuple(
+                fit_part(models, np.array([kernel]), whole[part], models.observations.noise.kind)[0]
+                for part in (split.before, ~split.before)
+            )
+            found[kernel] = JointChange(
+                parameter=models.parameters[split.axis],
+                axis=split.axis,
+                low=split.low,
+                high=split.high,
+                evidence=float(evidence[row, best[row]]),
+                sides=(sides[0], sides[1]),
+            )
+    return found
+
+
+def possible_splits(points: NDArray[np.float64]) -> list[Split]:
+    """Return the ways to part points that leave enough on both sides."""
+    splits = []
+    for axis, column in enumerate(points.T):
+        values = np.unique(column)
+        for at in range(LEAST_VALUES, values.size - LEAST_VALUES + 1):
+            before = column < values[at]
+            if min(before.sum(), (~before).sum()) >= LEAST_SIDE:
+                split = Split(axis, float(values[at - 1]), float(values[at]), before)
+                splits.append(split)
+    return splits
+
+
+def evidence_of_splits(
+    models: ScalingModels,
+    there: NDArray[np.bool_],
+    kernels: NDArray[np.intp],
+    splits: list[Split],
+) -> NDArray[np.float64]:
+    """Return S of some kernels that have the same points, for each split: (kernel, split).
+
+    Kernels that one function fits so well that no split can be told are left at 0.
+    """
+    whole = np.flatnonzero(there)
+    granted = whole.size * FLOOR**2
+    found = np.zeros((kernels.size, len(splits)))
+    open_yet = np.arange(kernels.size if splits else 0)
+    for gamma in models.observations.noise.gammas:
+        kind = next(each for each in NoiseKind if each.gamma == gamma)
+        if not open_yet.size:
+            break
+        one = fit_part(models, kernels[open_yet], whole, kind)
+        rest = residuals(one, gamma)
+        most = 0.5 * whole.size * np.log((rest + granted) / granted)
+        open_yet, rest = open_yet[most > LEAST_EVIDENCE], rest[most > LEAST_EVIDENCE]
+        if not open_yet.size:
+            break
+        under = np.empty((open_yet.size, len(splits)))
+        for at, split in enumerate(splits):
+            two = np.zeros(open_yet.size)
+            for part in (split.before, ~split.before):
+                two += residuals(fit_part(models, kernels[open_yet], whole[part], kind), gamma)
+            under[:, at] = 0.5 * whole.size * np.log((rest + granted) / (two + granted))
+        first = gamma == models.observations.noise.gammas[0]
+        before = under if first else np.minimum(under, found[open_yet])
+        found[:] = 0.0
+        found[open_yet] = before
+        open_yet = open_yet[before.max(axis=1) > LEAST_EVIDENCE]
+    return found
+
+
+def fit_part(
+    models: ScalingModels, kernels: NDArray[np.intp], points: NDArray[np.intp], kind: NoiseKind
+) -> ScalingModels:
+    """Fit one function to some points of some kernels under a kind of noise."""
+    observations = models.observations
+    some = np.ix_(kernels, points)
+    part = replace(
+        observations,
+        points=observations.points[points],
+        values=observations.values[some],
+        shares=observations.shares[some],
+        lone=observations.lone[some],
+    )
+    hypotheses = search_products(part.points, part.values, part.shares, kind, models.space)
+    return replace(models, observations=part, hypotheses=hypotheses)
+
+
+def residuals(models: ScalingModels, gamma: float) -> NDArray[np.float64]:
+    """Return the sum of squares relative to the noise's level, shape (kernel,)."""
+    observations = models.observations
+    values, fitted = observations.values, models.predict(observations.table)
+    mean = np.abs(values).mean(axis=1, keepdims=True)
+    size = np.maximum(0.5 * (np.abs(values) + np.abs(fitted)), TINY * mean)
+    level = size**gamma * mean ** (1.0 - gamma)
+    return np.asarray((observations.shares * ((values - fitted) / level) ** 2).sum(axis=1))

@@ -1,0 +1,81 @@
+"""A change at a value of one of several parameters, in all forms of a study."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hindmost.analysis.readers.read import read_experiment
+from hindmost.analysis.scaling.figures import scaling_chart
+from hindmost.analysis.scaling.latex_table import latex_table
+from hindmost.analysis.scaling.python_module import python_module
+from hindmost.analysis.scaling.study import ScalingStudy, study_scaling
+from hindmost.analysis.scaling.study_json import json_text, study_json
+from hindmost.analysis.scaling.tables import kernel_lines, models_text
+
+POINTS = [(p, n) for p in (2, 4, 8, 16, 32) for n in (10, 20, 40, 80, 160, 320)]
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> ScalingStudy:
+    random = np.random.default_rng(1)
+    lines = []
+    for p, n in POINTS:
+        truth = {"cache": (1.0 if n <= 40 else 4.0) * (1.0 + 0.1 * p * n), "one": 2.0 + 0.1 * p * n}
+        for kernel, value in truth.items():
+            entry = {"params": {"p": p, "n": n}, "callpath": kernel, "metric": "time"}
+            value = value * np.exp(0.02 * random.standard_normal())
+            lines.append(json.dumps({**entry, "value": value}))
+    path = tmp_path_factory.mktemp("joint") / "e.jsonl"
+    path.write_text("\n".join(lines))
+    return study_scaling(read_experiment(path))
+
+
+def test_the_change_is_told(study: ScalingStudy) -> None:
+    (metric,) = study.metrics
+    standings = {each.kernel.series.kernel: each for each in metric.at_target(metric.order)}
+    changed, one = standings["cache"], standings["one"]
+    (line,) = [each for each in kernel_lines(metric, [changed]) if "cache" in each]
+    assert line.startswith("cache: changes between n = 40 and 80")
+    assert "n from 80" in models_text(changed.kernel, study.target.at)
+    assert changed.kernel.joint is not None
+    assert one.kernel.joint is None
+    truth = 4.0 * (1.0 + 0.1 * study.target.at[0] * study.target.at[1])
+    assert changed.predicted == pytest.approx(truth, rel=0.1)
+    assert changed.low < changed.predicted < changed.high
+
+
+def test_json_names_the_parameter_and_both_sides(study: ScalingStudy) -> None:
+    models = json.loads(json_text(study_json(study)))["models"]
+    changed = next(each for each in models if each["kernel"] == "cache")
+    assert changed["segmented"]
+    assert changed["change"] == [40.0, 80.0]
+    assert changed["changes"][0]["parameter"] == "n"
+    ranges = [each["range"] for each in changed["segments"]]
+    assert ranges == [[[2.0, 32.0], [10.0, 40.0]], [[2.0, 32.0], [80.0, 320.0]]]
+    assert not next(each for each in models if each["kernel"] == "one")["segmented"]
+
+
+def test_the_python_module_and_latex_have_both_sides(study: ScalingStudy) -> None:
+    module: dict[str, Any] = {}
+    exec(compile(python_module(study), "models.py", "exec"), module)
+    (metric,) = study.metrics
+    targets = np.array([[4.0, 15.0], [4.0, 59.0], [4.0, 61.0], [128.0, 1280.0]])
+    for kernel in metric.kernels(metric.order):
+        function = module["MODELS"][kernel.series.kernel, "time"]
+        expected = kernel.predict(targets).tolist()
+        assert [function(p, n) for p, n in targets.tolist()] == pytest.approx(expected)
+    assert r"$n \le 60$" in latex_table(study)
+
+
+def test_figures_have_the_side_that_is_drawn(study: ScalingStudy, tmp_path: Path) -> None:
+    (metric,) = study.metrics
+    kernels = {each.series.kernel: each for each in metric.kernels(metric.order)}
+    changed = kernels["cache"]
+    assert changed.joint is not None
+    chart = scaling_chart(changed, study.target)
+    assert any(changed.joint.sides[1].expression() in part.name for part in chart.series)

@@ -1,0 +1,77 @@
+"""Changes of behaviour at a value of one of several parameters."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from hindmost.models.pmnf.noise import NoiseKind
+from hindmost.models.pmnf.segments.one_behaviour import measured
+from hindmost.models.pmnf.several import find_joint_changes, fit_parameters
+from hindmost.models.synthetic.scaling_grids import AXES, FAMILIES, balanced, cross, draw, grid
+
+GRID = grid((2.0, 4.0, 8.0, 16.0, 32.0), (10.0, 20.0, 40.0, 80.0, 160.0, 320.0))
+P, N = GRID.T
+KINDS = {
+    "n": np.where(N <= 80.0, 1.0 + 0.01 * N * np.log2(P), 5.0 + 0.05 * N * np.log2(P)),
+    "p": np.where(P <= 4.0, 0.1 * P * N, 20.0 + 0.3 * N),
+}
+PLACES = {"n": (80.0, 160.0), "p": (4.0, 8.0)}
+
+
+def noisy(truth: NDArray[np.float64], count: int, noise: float) -> NDArray[np.float64]:
+    """Return kernels of one function with multiplicative noise."""
+    random = np.random.default_rng(8)
+    return np.asarray(truth * np.exp(noise * random.standard_normal((count, truth.size))))
+
+
+@pytest.mark.parametrize("parameter", KINDS)
+@pytest.mark.parametrize("noise", [None, "multiplicative"])
+def test_a_change_in_one_parameter_is_found(parameter: str, noise: str | None) -> None:
+    values = noisy(KINDS[parameter], 10, 0.05)
+    found = find_joint_changes(fit_parameters(GRID, values, noise=noise))
+    right = [(each.parameter, each.low, each.high) for each in found.values()]
+    assert len(right) >= 9
+    assert right.count((parameter, *PLACES[parameter])) >= 9
+
+
+def test_each_side_has_its_function() -> None:
+    change = find_joint_changes(fit_parameters(GRID, noisy(KINDS["p"], 1, 0.02)))[0]
+    assert change.side((4.0, 100.0)) is change.sides[0]
+    assert change.side((16.0, 100.0)) is change.sides[1]
+    below = change.side((3.0, 640.0)).predict(np.array([[3.0, 640.0]]))[0]
+    above = change.side((64.0, 640.0)).predict(np.array([[64.0, 640.0]]))[0]
+    assert (below, above) == (pytest.approx(192.0, rel=0.05), pytest.approx(212.0, rel=0.05))
+    assert change.place() == "between p = 4 and 8"
+    assert change.advice() == (
+        "only 2 values of p from 2 to 4: how it grows with p there is open; measure 3 more"
+    )
+
+
+@pytest.mark.parametrize("kind", [NoiseKind.MULTIPLICATIVE, NoiseKind.ADDITIVE])
+def test_one_behaviour_is_rarely_taken_for_two(kind: NoiseKind) -> None:
+    random = np.random.default_rng(9)
+    points = grid(*AXES[:2])
+    found = 0
+    for family in FAMILIES:
+        drawn = balanced(random, draw(random, family, 15), points)
+        values = measured(random, drawn(points), noise=0.05, kind=kind)[..., 0]
+        values = np.maximum(values, 1e-3 * values.mean(axis=1, keepdims=True))
+        found += len(find_joint_changes(fit_parameters(points, values)))
+    assert found <= 1
+
+
+def test_lines_are_too_few_points() -> None:
+    points = cross(*AXES[:2])
+    values = np.where(points[:, 1] < 25.0, 1.0, 50.0) * points[:, 0]
+    assert find_joint_changes(fit_parameters(points, values)) == {}
+
+
+def test_kernels_without_some_points_are_judged_on_those_they_have() -> None:
+    values = noisy(KINDS["p"], 2, 0.02)
+    values[1, ::7] = np.nan
+    found = find_joint_changes(fit_parameters(GRID, values))
+    assert {each.parameter for each in found.values()} == {"p"}
+    assert sorted(found) == [0, 1]
+    assert sum(model.values.size for model in found[1].sides) == np.isfinite(values[1]).sum()
