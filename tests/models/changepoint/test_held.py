@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from hindmost.models.changepoint import Watch, detect
-from hindmost.models.changepoint.robust import held_changes
+from hindmost.models.changepoint.robust import held_changes, search
 
 CHANGE = 30
 NEVER: dict[str, Any] = {"held_least": 9.0}
@@ -103,7 +103,7 @@ def test_a_series_that_grew_is_not_read_from_its_beginning(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     passes = 0
-    once = held_changes.segments_with
+    once = search.segments_with
 
     def counted(*arguments: Any) -> Any:
         nonlocal passes
