@@ -33,6 +33,8 @@ from hindmost.text import choose
 
 TYPICAL = 0.25
 """Quantile of the work of a step that is split: less disturbed than the median."""
+SHORTEST_S = 1e-7
+"""Times of steps below it are noise of the clock."""
 FEWEST_BODIES = 20
 """Iterations that do the same, to split their work."""
 WITHOUT_WAIT_S = -1.0
@@ -195,7 +197,7 @@ def fit_units(
     matrix, values, of_step = np.stack(units), np.stack(medians), np.array(step_of)
 
     def solve(kept: NDArray[np.bool_]) -> Times:
-        return np.stack([nnls(matrix[kept], column)[0] for column in values[kept].T])
+        return np.stack([weighted_nnls(matrix[kept], column) for column in values[kept].T])
 
     every = solve(np.ones(of_step.size, np.bool_))
     left_out = []
@@ -205,6 +207,16 @@ def fit_units(
         if np.array_equal(matrix[kept].any(axis=0), needed):
             left_out.append(solve(kept))
     return Fitted(unit_s=every, left_out_s=left_out)
+
+
+def weighted_nnls(matrix: Times, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the times of units that are not negative and fit the times of steps best.
+
+    A step's variance is taken in proportion to its time, so that short steps, which often are
+    vectors alone, count beside long ones.
+    """
+    weight = 1.0 / np.sqrt(np.maximum(values, SHORTEST_S))
+    return np.asarray(nnls(weight[:, None] * matrix, weight * values)[0])
 
 
 def bodies_of(program: Program, ours: Recipe, theirs: Recipe) -> Bodies:
