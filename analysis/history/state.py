@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hindmost.analysis.history.dates import SECONDS_A_DAY
 from hindmost.analysis.history.detecting import detect_in
 from hindmost.analysis.history.mail_record import MailRecord
@@ -168,6 +171,7 @@ def follow_series(
     method: str,
     settings: Mapping[str, Any],
     only_between: str | None,
+    odds: NDArray[np.float64] | None = None,
 ) -> tuple[Detection, KeptSeries]:
     """Compare a series with what was reported, as `hindmost.models.changepoint.Watch` does.
 
@@ -178,7 +182,7 @@ def follow_series(
     series : NightlySeries
     kept : KeptSeries or None
         What the state has of it.
-    method, settings, only_between
+    method, settings, only_between, odds
         See `detect_in`.
 
     Returns
@@ -202,10 +206,10 @@ def follow_series(
     verdicts, log = (kept.verdicts, kept.log) if kept else ((), ())
     detection = None
     for end in ends:
-        detection = detect_in(series, method, settings, only_between, end)
+        detection = detect_in(series, method, settings, only_between, end, odds)
         now, events = compare_with_reported(verdicts, detection)
         verdicts, log = tuple(now), log + tuple(events)
-    detection = detection or detect_in(series, method, settings, only_between, size)
+    detection = detection or detect_in(series, method, settings, only_between, size, odds)
     return detection, KeptSeries(series=series, verdicts=verdicts, log=log)
 
 

@@ -12,6 +12,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hindmost.analysis.history.acknowledgements import Acknowledgement, about
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_labels
 from hindmost.analysis.history.detecting import detect_in
@@ -19,6 +22,7 @@ from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.merging import KeptSeries
 from hindmost.analysis.history.name_patterns import fits
 from hindmost.analysis.history.ratio_series import with_ratios
+from hindmost.analysis.history.shared_nights import night_odds
 from hindmost.analysis.history.state import HistoryState, follow_series
 from hindmost.analysis.readers.history import History, NightlySeries, SeriesName
 from hindmost.analysis.readers.remarks import first_few
@@ -301,7 +305,8 @@ def judge_history(
         only_between=only_between,
     )
     known = {} if state is None else state.series
-    given = [(series, known.get(series.name)) for series in history.series]
+    odds = night_odds(history.series)
+    given = [(series, known.get(series.name), odds.get(series.name)) for series in history.series]
     # Compiled loops release the lock. The first series runs alone, as it may compile them.
     results = [judge(*given[0])]
     with nullcontext(executor) if executor else threads() as chosen:
@@ -338,6 +343,7 @@ def judge_history(
 def judge_series(
     series: NightlySeries,
     kept: KeptSeries | None,
+    odds: NDArray[np.float64] | None,
     *,
     follows: bool,
     method: str,
@@ -355,8 +361,8 @@ def judge_series(
     """
     try:
         if follows:
-            return follow_series(series, kept, method, settings, only_between)
-        return detect_in(series, method, settings, only_between), None
+            return follow_series(series, kept, method, settings, only_between, odds)
+        return detect_in(series, method, settings, only_between, odds=odds), None
     except UsageError:
         raise
     except DataError as error:
