@@ -137,6 +137,7 @@ bench-scaling: setup-demo
 	@$(BIN)/python -m benchmarks.scaling_models --extrap "$(EXTRAP)"
 	@$(BIN)/python -m benchmarks.scaling_several --extrap "$(EXTRAP)"
 	@$(BIN)/python -m benchmarks.scaling_intervals
+	@$(BIN)/python -m benchmarks.scaling_far
 
 bench-scaling-real: setup-demo
 	@$(BIN)/python -m benchmarks.scaling_real $(DATA)

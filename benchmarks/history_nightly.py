@@ -9,7 +9,11 @@ Land-Ice nightly tests, unpack ``ali-blake-nightly.tar.gz`` outside the project.
   found and missing;
 - steps of 5, 10 and 20 % put into stretches without a visible change of their own: recall and
   precision;
-- detections in 1000 nights of the same stretches as they are, permuted, and permuted in blocks.
+- detections in 1000 nights of the same stretches as they are, permuted, and permuted in blocks, and
+  how many of those in stretches as they are lie on nights that many cases share.
+
+The robust method is shown twice: with what the other cases of the half say about each night, as
+``hindmost history`` uses it, and series by series.
 
 Cases are split into two halves by a hash of their names: settings are chosen on ``--half choose``,
 and the figures of ``--half state`` are stated. Apache Otava and ruptures are run beside where they
@@ -29,6 +33,7 @@ from pathlib import Path
 import numpy as np
 from benchmarks.changepoints import Finder, Series, elsewhere, is_there, peer_programs
 
+from hindmost.analysis.history.shared_nights import night_odds
 from hindmost.analysis.readers.read import read_history
 from hindmost.models.changepoint import detect
 from hindmost.models.synthetic.nightly import SimulatedNights, is_stable
@@ -55,6 +60,7 @@ BLOCK = 10
 OF_MEDIANS = 0.02
 """Largest relative distance of the medians of a stretch's blocks, see `is_stable`."""
 LONGEST_NAME = 24
+TOGETHER = "hindmost robust"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,8 +104,26 @@ class Stability:
         )
 
 
-def read_series(folder: Path, half: str, fewest: int) -> dict[str, Series]:
-    """Return the values of the series of one half of the cases, one value a night.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nights:
+    """Nights of a series.
+
+    Attributes
+    ----------
+    values, odds : float64 array, shape (night,)
+        What was measured, and the odds of a change (see `night_odds`).
+    """
+
+    values: Series
+    odds: Series
+
+    def part(self, start: int, stop: int) -> Nights:
+        """Return some of the nights."""
+        return Nights(values=self.values[start:stop], odds=self.odds[start:stop])
+
+
+def read_series(folder: Path, half: str, fewest: int) -> dict[str, Nights]:
+    """Return the series of one half of the cases, one value a night.
 
     Parameters
     ----------
@@ -110,19 +134,23 @@ def read_series(folder: Path, half: str, fewest: int) -> dict[str, Series]:
         Nights that a series has at least.
     """
     chosen = {}
-    for series in read_history(folder).series:
-        side = zlib.crc32(series.name.case.encode()) % 2
-        if half != "both" and side != HALVES.index(half):
-            continue
+    every = [
+        series
+        for series in read_history(folder).series
+        if half == "both" or zlib.crc32(series.name.case.encode()) % 2 == HALVES.index(half)
+    ]
+    odds = night_odds(every)
+    for series in every:
         days = np.floor(series.times / 86400.0)
         last = np.append(np.diff(days) > 0.0, True)  # of several runs of a night, the last
         values = np.ascontiguousarray(series.values[last])
         if values.size >= fewest:
-            chosen[str(series.name)] = values
+            own = odds.get(series.name, np.ones(series.values.size))
+            chosen[str(series.name)] = Nights(values=values, odds=own[last])
     return chosen
 
 
-def some(every: dict[str, Series], most: int) -> dict[str, Series]:
+def some(every: dict[str, Nights], most: int) -> dict[str, Nights]:
     """Return at most so many series, chosen by a hash of their names."""
     names = sorted(every, key=lambda name: zlib.crc32(f"sample {name}".encode()))[:most]
     return {name: every[name] for name in names}
@@ -131,7 +159,7 @@ def some(every: dict[str, Series], most: int) -> dict[str, Series]:
 # Stability
 
 
-def found_here(values: Series) -> list[Found]:
+def found_here(values: Series, odds: Series) -> list[Found]:
     """Return what the robust method finds."""
     return [
         Found(
@@ -139,7 +167,7 @@ def found_here(values: Series) -> list[Found]:
             rises=change.effect > 0.0,
             counts=change.confirmed and abs(change.effect) >= LARGE,
         )
-        for change in detect(values).changes
+        for change in detect(values, odds=odds).changes
     ]
 
 
@@ -194,20 +222,24 @@ def stability(verdicts: list[Verdict]) -> Stability:
     )
 
 
-def print_stability(every: dict[str, Series], peers: dict[str, Finder]) -> None:
+def print_stability(every: dict[str, Nights], peers: dict[str, Finder]) -> None:
     """Print what became of the verdicts of all methods."""
-    nights = sum(values.size for values in every.values())
+    nights = sum(series.values.size for series in every.values())
     print(f"\nstability: {len(every)} series, {nights} nights, one by one")  # noqa: T201
     head = f"{'verdicts':>8}{'ever missing':>14}{'at end':>10}{'most flips':>12}"
     print(f"{'':{LONGEST_NAME}}{head}{'more than two':>18}")  # noqa: T201
     verdicts: list[Verdict] = []
-    for values in every.values():
-        sizes = range(FIRST, values.size + 1)
-        follow([(size, found_here(values[:size])) for size in sizes], verdicts)
+    for series in every.values():
+        sizes = range(FIRST, series.values.size + 1)
+        follow(
+            [(size, found_here(series.values[:size], series.odds[:size])) for size in sizes],
+            verdicts,
+        )
     print(stability(verdicts).line("hindmost robust"), flush=True)  # noqa: T201
     for name, find in peers.items():
         verdicts = []
-        for values in every.values():
+        for series in every.values():
+            values = series.values
             prefixes = [values[:size] for size in range(FIRST, values.size + 1)]
             places, _ = find(prefixes)
             follow(
@@ -223,14 +255,14 @@ def print_stability(every: dict[str, Series], peers: dict[str, Finder]) -> None:
 # Steps that are put in, and detections without a step
 
 
-def stretches(every: dict[str, Series]) -> list[tuple[str, Series]]:
+def stretches(every: dict[str, Nights]) -> list[tuple[str, Nights]]:
     """Return the stretches of `STRETCH` nights in which the medians of blocks agree."""
     chosen = []
-    for name, values in every.items():
+    for name, series in every.items():
         start = 0
-        while start + STRETCH <= values.size:
-            part = values[start : start + STRETCH]
-            if is_stable(np.log(part), OF_MEDIANS):
+        while start + STRETCH <= series.values.size:
+            part = series.part(start, start + STRETCH)
+            if is_stable(np.log(part.values), OF_MEDIANS):
                 chosen.append((f"{name} {start}", part))
                 start += STRETCH
             else:
@@ -273,22 +305,33 @@ def without_step(name: str, values: Series, kind: str) -> SimulatedNights:
     )
 
 
-def print_steps(parts: list[tuple[str, Series]], methods: dict[str, Finder]) -> None:
+def print_steps(parts: list[tuple[str, Nights]], methods: dict[str, Finder]) -> None:
     """Print recall and precision of steps, and detections where there is none."""
     print(f"\n{len(parts)} stretches of {STRETCH} nights")  # noqa: T201
     kinds = ("as they are", "permuted", "in blocks")
     sizes = "".join(f"{f'{size:.0%} recall':>12}{'precision':>10}" for size in STEPS)
     heads = "".join(f"{kind:>13}" for kind in kinds)
     print(f"{'':{LONGEST_NAME}}{sizes}{heads} (false in 1000)")  # noqa: T201
-    for name, find in methods.items():
+    for method, find in methods.items():
         cells = []
         for size in STEPS:
-            total = scored(find, [with_step(*part, size) for part in parts])
+            total = scored(find, [with_step(name, part.values, size) for name, part in parts])
             cells.append(f"{total.recall:12.1%}{total.precision:10.1%}")
         for kind in kinds:
-            total = scored(find, [without_step(*part, kind) for part in parts])
+            total = scored(find, [without_step(name, part.values, kind) for name, part in parts])
             cells.append(f"{total.false_per_1000:13.2f}")
-        print(f"{name:{LONGEST_NAME}}{''.join(cells)}", flush=True)  # noqa: T201
+        print(f"{method:{LONGEST_NAME}}{''.join(cells)}", flush=True)  # noqa: T201
+    places, _ = methods[TOGETHER]([part.values for _, part in parts])
+    shared = sum(
+        part.odds[place] == 1.0
+        for (_, part), found in zip(parts, places, strict=True)
+        for place in found
+    )
+    most = np.mean([np.mean(part.odds == 1.0) for _, part in parts])
+    print(  # noqa: T201
+        f"{shared} of {sum(map(len, places))} detections as they are lie on the {most:.0%} of the "
+        "nights that other cases share"
+    )
 
 
 def scored(find: Finder, truth: list[SimulatedNights]) -> Score:
@@ -303,6 +346,18 @@ def scored(find: Finder, truth: list[SimulatedNights]) -> Score:
 def robust(every: list[Series]) -> tuple[list[list[int]], float]:
     """Find changes by the robust method."""
     return [[change.index for change in detect(values).changes] for values in every], 0.0
+
+
+def robust_together(parts: list[tuple[str, Nights]]) -> Finder:
+    """Return a finder by the robust method that knows the odds of the nights of all parts."""
+
+    def find(every: list[Series]) -> tuple[list[list[int]], float]:
+        return [
+            [change.index for change in detect(values, odds=part.odds).changes]
+            for values, (_, part) in zip(every, parts, strict=True)
+        ], 0.0
+
+    return find
 
 
 def main() -> int:
@@ -328,7 +383,9 @@ def main() -> int:
     print(f"half {chosen.half!r}: {len(every)} series of 60 nights or more")  # noqa: T201
     parts = stretches(every)
     parts.sort(key=lambda part: zlib.crc32(f"sample {part[0]}".encode()))
-    print_steps(parts[: chosen.stretches], {"hindmost robust": robust, **peers})
+    parts = parts[: chosen.stretches]
+    together = robust_together(parts)
+    print_steps(parts, {TOGETHER: together, "hindmost, series alone": robust, **peers})
     print_stability(some(every, chosen.series), peers)
     return 0
 

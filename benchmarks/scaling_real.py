@@ -49,8 +49,11 @@ class Foretold:
     within: bool
 
     def errors(self) -> list[float]:
-        """Return the errors in percent."""
-        return [100.0 * abs(each / self.measured - 1.0) for each in self.predicted]
+        """Return the errors in percent; infinite where there is no prediction."""
+        return [
+            100.0 * abs(each / self.measured - 1.0) if np.isfinite(each) else np.inf
+            for each in self.predicted
+        ]
 
 
 def main() -> None:

@@ -14,17 +14,16 @@ from typing import Any
 
 from hindmost.analysis.history.acknowledgements import Acknowledgement, about
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_labels
-from hindmost.analysis.history.detecting import detect_in
 from hindmost.analysis.history.judged_series import JudgedSeries
-from hindmost.analysis.history.merging import KeptSeries
 from hindmost.analysis.history.name_patterns import fits
 from hindmost.analysis.history.ratio_series import with_ratios
-from hindmost.analysis.history.state import HistoryState, follow_series
-from hindmost.analysis.readers.history import History, NightlySeries, SeriesName
+from hindmost.analysis.history.shared_nights import night_odds
+from hindmost.analysis.history.state import HistoryState, judge_series
+from hindmost.analysis.readers.history import History, SeriesName
 from hindmost.analysis.readers.remarks import first_few
 from hindmost.errors import DataError, UsageError
 from hindmost.executors import Executor
-from hindmost.models.changepoint import Detection, least_change
+from hindmost.models.changepoint import least_change
 from hindmost.models.changepoint.verdicts import (
     FAIL,
     PASS,
@@ -301,7 +300,8 @@ def judge_history(
         only_between=only_between,
     )
     known = {} if state is None else state.series
-    given = [(series, known.get(series.name)) for series in history.series]
+    odds = night_odds(history.series)
+    given = [(series, known.get(series.name), odds.get(series.name)) for series in history.series]
     # Compiled loops release the lock. The first series runs alone, as it may compile them.
     results = [judge(*given[0])]
     with nullcontext(executor) if executor else threads() as chosen:
@@ -333,34 +333,6 @@ def judge_history(
         state=None if following is None else following.state(),
         remarks=() if following is None else following.remarks,
     )
-
-
-def judge_series(
-    series: NightlySeries,
-    kept: KeptSeries | None,
-    *,
-    follows: bool,
-    method: str,
-    settings: Mapping[str, Any],
-    only_between: str | None,
-) -> tuple[Detection | str, KeptSeries | None]:
-    """Judge a series; with a state, compare it with what that has of it.
-
-    Returns
-    -------
-    Detection or str
-        Or why the series cannot be judged.
-    KeptSeries or None
-        For the next state.
-    """
-    try:
-        if follows:
-            return follow_series(series, kept, method, settings, only_between)
-        return detect_in(series, method, settings, only_between), None
-    except UsageError:
-        raise
-    except DataError as error:
-        return str(error), None
 
 
 def threads() -> ThreadPoolExecutor:

@@ -13,6 +13,8 @@ from hindmost.harness.runfile.reader import Run
 MOST_VALUES = 150_000
 """Of one run on a page, each about a byte and a half."""
 MOST_RANKS = 48
+MOST_STRETCHES = 24
+"""Of consecutive iterations."""
 CAPTION = (
     "What every rank does in single iterations: work between events, then the event, as wide as "
     "it lasts. Choose iterations by dragging over the map; the table has the numbers of one."
@@ -68,21 +70,27 @@ def chosen_columns(run: Run, report: RankReport) -> NDArray[np.int64]:
 
 
 def chosen_iterations(run: Run, report: RankReport, room: int) -> NDArray[np.int64]:
-    """Return the iterations that are shown: all, or the longest of single ranks and some others."""
+    """Return the iterations that are shown: all, or stretches around the longest and elsewhere.
+
+    Stretches, as neighbouring iterations are read together: a page on a large file must not read
+    all of it for its timeline.
+    """
     if run.bodies <= room:
         return np.arange(run.bodies)
-    chosen: set[int] = set()
+    centres: list[int] = []
     late = report.lateness
     if late is not None and not run.reduced:
         order = np.argsort(-late.longest_s, kind="stable")
-        for body in late.longest_body[order].tolist():
-            around = {each for each in (body - 1, body, body + 1) if 0 <= each < run.bodies}
-            if len(chosen | around) > max(room // 2, 1):
-                break
-            chosen |= around
-    even = np.linspace(0, run.bodies - 1, max(room - len(chosen), 1)).astype(np.int64)
-    both = np.concatenate([np.array(sorted(chosen), np.int64), even])
-    return np.asarray(np.unique(both), np.int64)
+        centres = list(dict.fromkeys(late.longest_body[order].tolist()))[: MOST_STRETCHES // 2]
+    width = max(room // MOST_STRETCHES, 1)
+    even = np.linspace(0, run.bodies - 1, min(MOST_STRETCHES - len(centres), room))
+    chosen: set[int] = set()
+    for centre in (*centres, *even.astype(int).tolist()):
+        low = min(max(centre - width // 2, 0), run.bodies - width)
+        stretch = set(range(low, low + width))
+        if len(chosen | stretch) <= room:
+            chosen |= stretch
+    return np.array(sorted(chosen), np.int64)
 
 
 def spans(bodies: NDArray[np.int64]) -> list[slice]:

@@ -31,7 +31,7 @@ def ranks_overview(looked: Sequence[tuple[RankReport, str]]) -> Widget:
     findings = [each for report, _ in looked for each in report.findings]
     data = judge_data(findings, len(looked))
     said = worth_saying(found)
-    headline = headline_of(said, None, data.grade == "poor") if said else nothing_on(looked)
+    headline = headline_of(said, None, findings) if said else nothing_on(looked)
     return overview_widget(
         Overview(
             headline=capital(headline),

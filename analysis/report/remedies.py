@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from hindmost.analysis.runs.cache import cached
+from hindmost.analysis.show.page import Paragraph, Part
+from hindmost.analysis.show.table import RIGHT, Column, Table
 from hindmost.analysis.whatif.study import MISSES, program_of
 from hindmost.errors import DataError, HindmostError
 from hindmost.harness.runfile.reader import Run
@@ -17,7 +19,7 @@ from hindmost.models.simulation.rerun import what_if
 from hindmost.text import percent, seconds, signed_percent
 
 KIND = "remedies"
-MOST_EVENTS = 20_000_000
+MOST_EVENTS = 2_000_000
 """Events of all ranks up to which a report replays a run."""
 
 
@@ -117,7 +119,7 @@ def replayed(run: Run) -> Remedies:
     try:
         program = program_of(run)
     except HindmostError as error:
-        return Remedies(refused=str(error))
+        return Remedies(refused=str(error).rstrip("."))
     work_s = np.zeros(run.columns)
     for rows in run.blocks():
         work_s += run.work_in(rows).sum(axis=0)
@@ -130,7 +132,7 @@ def replayed(run: Run) -> Remedies:
             balanced=remedy(run, program, Change(speed=speed)) if speed else None,
         )
     except HindmostError as error:
-        return Remedies(refused=str(error))
+        return Remedies(refused=str(error).rstrip("."))
 
 
 def remedy(run: Run, program: Program, change: Change) -> Remedy | None:
@@ -152,3 +154,28 @@ def remedy(run: Run, program: Program, change: Change) -> Remedy | None:
         high_s=result.high_s,
         network_s=float(path.cost.sum() + path.stay.sum()),
     )
+
+
+def remedy_parts(remedies: Remedies) -> list[Part]:
+    """Return the table of replays, or why there are none."""
+    found = {"no noise": remedies.quiet, "equal work": remedies.balanced}
+    rows = [
+        (
+            name,
+            "unknown" if each.predicted_s is None else seconds(each.predicted_s),
+            f"{seconds(each.low_s)} to {seconds(each.high_s)}",
+            signed_percent(-each.saved_s / each.recorded_s),
+        )
+        for name, each in found.items()
+        if each is not None
+    ]
+    if not rows:
+        return [Paragraph(f"Not replayed: {remedies.refused}.", quiet=True)]
+    columns = (
+        Column("replayed with"),
+        Column("predicted", RIGHT),
+        Column("interval", RIGHT),
+        Column("change", RIGHT),
+    )
+    note = "no noise: every iteration takes its typical time. 'hindmost whatif' has more changes."
+    return [Table(columns=columns, rows=rows, notes=(note,))]

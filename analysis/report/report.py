@@ -24,7 +24,7 @@ from hindmost.analysis.report.adaptive_page import adaptive_parts, cycles_anchor
 from hindmost.analysis.report.comparison import comparable, solvers_table
 from hindmost.analysis.report.event_window import CAPTION, event_window
 from hindmost.analysis.report.ranks_page import openings, rank_parts
-from hindmost.analysis.report.remedies import remedies_of
+from hindmost.analysis.report.remedies import remedies_of, remedy_parts
 from hindmost.analysis.report.run_conclusions import LookedAt
 from hindmost.analysis.report.run_figures import figure_named
 from hindmost.analysis.report.runs_overview import Looked, overview_of
@@ -252,6 +252,8 @@ def section(
     efficiencies = efficiencies_of(middle)
     parts += run_parts([efficiencies_of(each.run) for each in fitted.runs], efficiencies)
     parts += caution_parts(fitted.findings, (Topic.PHASES,))
+    remedies = remedies_of(middle)
+    parts += remedy_parts(remedies)
     if len(fitted.runs) > 1:
         drawn = f"The charts show {middle.path.name}, the run with the median solve time."
         parts.append(Paragraph(drawn, quiet=True))
@@ -267,7 +269,6 @@ def section(
             parts.append(event_widget(window, numbers, "Events of single iterations", CAPTION))
     parts += rank_parts(ranks, middle, opens, numbers)
     charts = [each for each in parts if isinstance(each, Widget) and each.name]
-    remedies = remedies_of(middle)
     looked = LookedAt(
         fitted=fitted,
         ranks=ranks,

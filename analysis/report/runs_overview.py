@@ -100,8 +100,7 @@ def headlines(looked: Looked, said: Sequence[Conclusion]) -> Iterator[str]:
         of = next((each.of for each in said if each.of in balances), next(iter(balances)))
         balance = balances[of]
         work_share = balance.work_share if balance.parts_s else None
-        doubt = any(each.severity == "error" for each in looked.findings)
-        yield capital(headline_of(said, work_share, doubt))
+        yield capital(headline_of(said, work_share, looked.findings))
     if looked.studies and looked.studies[0].metrics:
         metric = looked.studies[0].metrics[0]
         standing = metric.at_target(metric.order[:1])[0]

@@ -52,7 +52,9 @@ def in_how_many(found: Sequence[Finding], files: int) -> str:
     return f" (in {len({each.file for each in found})} of {files} files)" if files > 1 else ""
 
 
-def headline_of(conclusions: Sequence[Conclusion], work_share: float | None, doubt: bool) -> str:
+def headline_of(
+    conclusions: Sequence[Conclusion], work_share: float | None, findings: Sequence[Finding]
+) -> str:
     """Return the most important thing in one sentence.
 
     Parameters
@@ -61,14 +63,18 @@ def headline_of(conclusions: Sequence[Conclusion], work_share: float | None, dou
         The largest first.
     work_share : float or None
         Of the configuration that the first is of, None if unknown.
-    doubt : bool
-        Whether the data have errors.
+    findings : sequence of Finding
+        On the data; an error comes first.
     """
     losses = [each for each in conclusions if each.cost_s > 0.0 and not each.relative]
     first = next((each for each in losses if each.certainty is not Certainty.LIMIT), None)
+    errors = [each for each in findings if each.severity == "error"]
     if first is not None:  # errors in the data of others are no doubt about this one
-        doubt = first.certainty is Certainty.DOUBTFUL
-    prefix = "data in doubt. At face value, " if doubt else ""
+        own = [each for each in errors if not first.files or each.file in first.files]
+        errors = own if first.certainty is Certainty.DOUBTFUL else []
+    prefix = ""
+    if errors:
+        prefix = f"{capital(errors[0].text)}, so no conclusion is firm. At face value, "
     if first is None or (first.share or 0.0) < SMALL:
         if work_share is None:
             return f"{prefix}no cause of lost time stands out."

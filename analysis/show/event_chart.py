@@ -80,8 +80,7 @@ class EventChart:
         if self.iterations.size < self.of:
             said.append(
                 f"This page has the events of {self.iterations.size} of {self.of:,} iterations: "
-                "those with the longest work of a rank and their neighbours, and others at even "
-                "distances."
+                "stretches around the longest work of single ranks, and others at even distances."
             )
         if self.ranks.size < self.of_ranks:
             said.append(f"It shows {self.ranks.size} of {self.of_ranks:,} ranks.")

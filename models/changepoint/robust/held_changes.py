@@ -6,6 +6,7 @@ enough and significant are held, and later passes remove them only where the tes
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +28,10 @@ RAISED = 0.8
 SAME = 4
 """Nights by which a withdrawn change may move and still be the same."""
 
+LATEST = 4
+"""Latest reviews that are looked up."""
+MOST_REVIEWS = 4096
+
 
 class Reviewed(NamedTuple):
     """What the reviews of a series came to.
@@ -44,6 +49,8 @@ class Reviewed(NamedTuple):
 
 
 NOTHING = Reviewed(np.zeros(0, np.int64), np.zeros(0, np.int64))
+REVIEWS: dict[bytes, Reviewed] = {}
+"""The last reviews of series by `digest`: a series that grew is not read from its beginning."""
 
 
 def is_raised(y: NDArray[np.float64], settings: RobustSettings) -> NDArray[np.bool_]:
@@ -111,6 +118,7 @@ def find_segments(
     may_change: NDArray[np.bool_],
     day: NDArray[np.int64],
     settings: RobustSettings,
+    odds: NDArray[np.float64],
     held: NDArray[np.int64] | None = None,
 ) -> Segments:
     """Find the segments of a series.
@@ -128,20 +136,22 @@ def find_segments(
     day : int64 array, shape (observation,)
         Ascending; runs of one day have one number.
     settings : RobustSettings
+    odds : float64 array, shape (observation,)
+        Factor of the significance level where a change begins.
     held : int64 array, shape (change,), optional
         Changes that are known to be held; the series is then not read again.
     """
     if held is not None:
-        return segments_with(y, may_change, day, settings, held)
+        return segments_with(y, may_change, day, settings, held, odds)
     raised = np.flatnonzero(is_raised(y, settings))
-    reviewed = read_again(y, may_change, day, settings, raised)
-    found = segments_with(y, may_change, day, settings, reviewed.held)
+    reviewed = read_again(y, may_change, day, settings, odds, raised)
+    found = segments_with(y, may_change, day, settings, reviewed.held, odds)
     if reviewed.held.size:
         # A held change that is refuted goes; what is new is held at the next review only.
         now = hold(y, day, found, settings, reviewed.withdrawn)
         left = np.intersect1d(reviewed.held, now.held)
         if left.size < reviewed.held.size:
-            found = segments_with(y, may_change, day, settings, left)
+            found = segments_with(y, may_change, day, settings, left, odds)
             reviewed = Reviewed(left, now.withdrawn)
     return found._replace(doubtful=find_doubtful(y, day, found, settings, raised, reviewed))
 
@@ -187,18 +197,46 @@ def read_again(
     may_change: NDArray[np.bool_],
     day: NDArray[np.int64],
     settings: RobustSettings,
+    odds: NDArray[np.float64],
     raised: NDArray[np.int64],
 ) -> Reviewed:
     """Return what all reviews so far came to; see `find_segments`."""
-    reviewed = NOTHING
     fewest = settings.first + settings.shortest
-    for night in range(REVIEW * (fewest // REVIEW + 1), int(day[-1]) + 1, REVIEW):
-        stop = int(np.searchsorted(day, night))
+    nights = range(REVIEW * (fewest // REVIEW + 1), int(day[-1]) + 1, REVIEW)
+    stops = [int(stop) for stop in np.searchsorted(day, nights)]
+    # Where the series was read before it grew by some nights, its reviews are known.
+    done, reviewed = 0, NOTHING
+    for back in range(len(stops), max(len(stops) - LATEST, 0), -1):
+        known = REVIEWS.get(digest(y, may_change, day, odds, settings, stops[back - 1]))
+        if known is not None:
+            done, reviewed = back, known
+            break
+    for night, stop in zip(nights[done:], stops[done:], strict=True):
         # A review finds a change to hold soon after it; now and then, one that was found late.
         since = stop - REVIEWED if night % LATE_REVIEW else 0
         near = raised[(raised > since) & (raised <= stop - settings.held_after)]
-        known = np.abs(near[:, None] - reviewed.held) <= settings.held_after // 2
-        if not known.any(axis=1).all():
-            found = segments_with(y[:stop], may_change[:stop], day[:stop], settings, reviewed.held)
+        is_known = np.abs(near[:, None] - reviewed.held) <= settings.held_after // 2
+        if not is_known.any(axis=1).all():
+            found = segments_with(
+                y[:stop], may_change[:stop], day[:stop], settings, reviewed.held, odds[:stop]
+            )
             reviewed = hold(y[:stop], day[:stop], found, settings, reviewed.withdrawn)
+    if done < len(stops):
+        if len(REVIEWS) >= MOST_REVIEWS:
+            REVIEWS.clear()
+        REVIEWS[digest(y, may_change, day, odds, settings, stops[-1])] = reviewed
     return reviewed
+
+
+def digest(
+    y: NDArray[np.float64],
+    may_change: NDArray[np.bool_],
+    day: NDArray[np.int64],
+    odds: NDArray[np.float64],
+    settings: RobustSettings,
+    stop: int,
+) -> bytes:
+    """Return a digest of all that the reviews of the first observations depend on."""
+    parts = (y, may_change, day, odds)
+    data = b"".join(np.ascontiguousarray(part[:stop]).tobytes() for part in parts)
+    return blake2b(data + repr(settings).encode(), digest_size=16).digest()

@@ -103,6 +103,8 @@ def test_imbalance_names_the_rank_its_cost_and_what_would_help(
     assert re.match(r"Load imbalance costs 37 % of the time \(30\.\d ms\): rank 2 has 1\.60 ", said)
     assert "is the slowest in 100 % of the iterations. It is slower throughout" in said
     assert re.search(r"With equal work on all ranks the replay takes 5[01]\.\d ms \(-37\.", said)
+    replays = html.split("replayed with")[1].split("</table>")[0]
+    assert re.search(r"<td[^>]*>equal work</td><td[^>]*>5[01]\.\d ms</td>", replays)
     anchors = re.findall(r'href="#([^"]+)"', html)
     assert set(anchors) <= set(re.findall(r'id="([^"]+)"', html)) | {
         each for each in anchors if "=" in each
@@ -135,7 +137,9 @@ def test_doubtful_data_make_every_conclusion_doubtful(
     alike[:, 0] *= 2.0
     alike[300:] *= 2.0
     said = words(page_of(tmp_path, own, of_work(alike)))
-    assert said.startswith("Data in doubt. At face value, ")
+    assert re.match(
+        r"Bodies of the last quarter .*, so no conclusion is firm. At face value, ", said
+    )
     assert "The data do not support firm conclusions" in said
     assert "in doubt" in said
     assert "errors in the data: drift" in said

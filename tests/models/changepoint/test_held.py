@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from hindmost.models.changepoint import Watch, detect
+from hindmost.models.changepoint.robust import held_changes, search
 
 CHANGE = 30
 NEVER: dict[str, Any] = {"held_least": 9.0}
@@ -64,3 +65,57 @@ def test_what_is_held_does_not_depend_on_a_saved_state() -> None:
     assert [verdict.index for verdict in watch.verdicts] == [
         change.index for change in detect(values).changes
     ]
+
+
+def noisy_before(seed: int) -> NDArray[np.float64]:
+    """Return a fall in loud noise, and louder noise later."""
+    random = np.random.default_rng(seed)
+    logs = random.normal(0.0, random.uniform(0.05, 0.35), 110)
+    logs[CHANGE:] -= random.uniform(0.3, 0.6)
+    logs[60:] += random.normal(0.0, 0.3, 50) * random.choice([0, 1], 50)
+    return np.asarray(np.exp(logs))
+
+
+@pytest.mark.parametrize("seed", [1, 14])
+def test_a_verdict_does_not_flip_again_and_again(seed: int) -> None:
+    values = noisy_before(seed)
+    present = [
+        any(
+            abs(change.index - CHANGE) <= 4 and change.effect < 0.0
+            for change in detect(values[:size]).changes
+        )
+        for size in range(CHANGE + 12, values.size + 1)
+    ]
+    assert any(present)
+    assert np.count_nonzero(np.diff(present)) <= 2
+
+
+def test_a_change_that_is_found_late_is_suspected_until_it_is_held() -> None:
+    values = noisy_before(14)
+    late = [detect(values[:size]) for size in range(CHANGE + 12, values.size + 1)]
+    suspected = [place for found in late for place in found.suspects]
+    assert suspected
+    for found in late:
+        assert not set(found.suspects) & {change.index for change in found.changes}
+
+
+def test_a_series_that_grew_is_not_read_from_its_beginning(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    passes = 0
+    once = search.segments_with
+
+    def counted(*arguments: Any) -> Any:
+        nonlocal passes
+        passes += 1
+        return once(*arguments)
+
+    values = noisy_before(21)
+    monkeypatch.setattr(held_changes, "REVIEWS", {})
+    monkeypatch.setattr(held_changes, "segments_with", counted)
+    detect(values[:-1])
+    first, passes = passes, 0
+    grown = detect(values)
+    assert passes <= 6 < first
+    monkeypatch.setattr(held_changes, "REVIEWS", {})
+    assert detect(values) == grown
