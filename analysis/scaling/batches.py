@@ -21,6 +21,7 @@ from hindmost.models.pmnf.segments.fit import KernelModels, fit_segments
 
 if TYPE_CHECKING:
     from hindmost.models.pmnf.several.changes import JointChange
+    from hindmost.models.pmnf.several.held_out import HeldOut
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +68,8 @@ class Batch:
         Of the repetitions; NaN where a kernel has no measurement, or a lone one is left out.
     joint : dict
         Over several parameters, from the numbers of kernels to their changes of behaviour.
+    held_out : HeldOut or None
+        Over several parameters, how well the outermost points are foretold from the others.
     foretells : bool
         Whether predictions beyond the points are foretold instead of those of the models.
     """
@@ -76,6 +79,7 @@ class Batch:
     medians: NDArray[np.float64]
     segmented: KernelModels | None = None
     joint: dict[int, JointChange] = field(default_factory=dict)
+    held_out: HeldOut | None = None
     foretells: bool = False
 
     @property
@@ -125,7 +129,12 @@ class Batch:
         for kernel in self.joint.keys() & set(kernels.tolist()):
             one = self.joint[kernel].side(at).interval(np.array([at]), level=level)
             low[kernel], high[kernel] = one[0][0], one[1][0]
-        return low[kernels], high[kernels]
+        if self.held_out is None or (np.array(at) <= self.points.max(axis=0)).all():
+            return low[kernels], high[kernels]
+        from hindmost.models.pmnf.several.held_out import widened
+
+        predicted = self.predict(at)[kernels]
+        return widened(predicted, low[kernels], high[kernels], self.held_out.wider)
 
     def _models_at(
         self, at: tuple[float, ...], kernels: NDArray[np.intp]
@@ -166,6 +175,7 @@ class Batch:
                 whole=self.whole[kernel],
                 model=None,
                 joint=self.joint.get(kernel),
+                held_out=self.held_out,
             )
         model = self.segmented[kernel]
         return KernelScaling(series=self.series[kernel], whole=model.whole, model=model)
@@ -270,6 +280,7 @@ def _fit_joint(
     from hindmost.models.pmnf.several import (  # its loops are many
         find_joint_changes,
         fit_parameters,
+        foretell_outermost,
     )
 
     models = fit_parameters(
@@ -284,4 +295,5 @@ def _fit_joint(
         whole=models,
         medians=medians(values),
         joint=find_joint_changes(models),
+        held_out=foretell_outermost(models),
     )

@@ -139,6 +139,12 @@ def scaling_chart(
     sides = [model.interval(at, level=LEVEL) for model, at in zip(models, asked, strict=True)]
     low = np.maximum(_broken([side[0] for side in sides]), 0.0)
     high = _broken([side[1] for side in sides])
+    if kernel.held_out is not None:
+        from hindmost.models.pmnf.several.held_out import widened
+
+        outside = x_model > measured[-1]
+        ends = _broken(predicted)[outside], low[outside], high[outside]
+        low[outside], high[outside] = widened(*ends, kernel.held_out.wider)
     shown = np.concatenate([y, *predicted])
     if path is not None:
         beyond = x_model > measured[-1]

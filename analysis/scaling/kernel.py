@@ -16,6 +16,7 @@ from hindmost.models.pmnf.segments.segmentation import Change, SegmentVerdict, w
 
 if TYPE_CHECKING:
     from hindmost.models.pmnf.several.changes import JointChange
+    from hindmost.models.pmnf.several.held_out import HeldOut
 
 OPEN = 2.0
 """Difference in the criterion below which a runner-up is as good as the best."""
@@ -34,12 +35,15 @@ class KernelScaling:
         With segments; None over several parameters.
     joint : JointChange or None
         Over several parameters, a change at a value of one of them.
+    held_out : HeldOut or None
+        Over several parameters, how well outermost points are foretold.
     """
 
     series: KernelSeries
     whole: ScalingModel
     model: KernelModel | None
     joint: JointChange | None = None
+    held_out: HeldOut | None = None
 
     @property
     def segments(self) -> tuple[Segment, ...]:

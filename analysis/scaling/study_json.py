@@ -42,6 +42,20 @@ def study_json(
             for metric in study.metrics
             for standing in metric.at_target(metric.order[:top])
         ],
+        "held_out": [
+            {
+                "metric": metric.metric,
+                "kernels": len(batch.series),
+                "points": batch.held_out.points,
+                "median_error": batch.held_out.median,
+                "far_error": batch.held_out.far,
+                "within": batch.held_out.within,
+                "wider": batch.held_out.wider,
+            }
+            for metric in study.metrics
+            for batch in metric.batches
+            if batch.held_out is not None
+        ],
         "findings": [_finding(each, study) for each in findings],
         "warnings": list(study.warnings),
     }

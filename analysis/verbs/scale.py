@@ -225,6 +225,9 @@ def print_tables(study: ScalingStudy, top: int) -> None:
         likelihood = study.options.method == "likelihood" and len(study.target.parameters) == 1
         for line in noise_lines(noises, segments=likelihood):
             write_lines(*folded(line))
+        for batch in metric.batches:
+            if batch.held_out is not None:
+                write_lines(*folded(batch.held_out.explain()))
         write_lines("")
     if len(study.target.parameters) > 1:
         names = study.target.parameters

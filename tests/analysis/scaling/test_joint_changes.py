@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hindmost.analysis.readers.experiment import Experiment, KernelSeries
 from hindmost.analysis.readers.read import read_experiment
 from hindmost.analysis.scaling.figures import scaling_chart
 from hindmost.analysis.scaling.latex_table import latex_table
@@ -79,3 +80,22 @@ def test_figures_have_the_side_that_is_drawn(study: ScalingStudy, tmp_path: Path
     assert changed.joint is not None
     chart = scaling_chart(changed, study.target)
     assert any(changed.joint.sides[1].expression() in part.name for part in chart.series)
+
+
+def test_intervals_beyond_the_points_are_as_wide_as_held_out_points_need() -> None:
+    """A step between the last two values, which nothing before it foretells."""
+    random = np.random.default_rng(2)
+    points = np.array([(p, n) for p in (2, 4, 8, 16, 32) for n in (10, 20, 40, 80, 160)], float)
+    values = np.where(points[:, :1] > 16, 3.0, 1.0) * points.prod(axis=1, keepdims=True)
+    values = values * np.exp(0.02 * random.standard_normal(values.shape))
+    series = KernelSeries(kernel="k", metric="time", unit="s", points=points, values=values)
+    experiment = Experiment(source="x", parameters=("p", "n"), series=(series,), warnings=())
+    for at, wider in (("p=16,n=80", False), ("p=64,n=160", True)):
+        study = study_scaling(experiment, at=at)
+        (kernel,) = study.metrics[0].at_target(study.metrics[0].order)
+        low, high = kernel.kernel.interval(np.array([study.target.at]), 0.9)
+        assert bool(kernel.high > 1.5 * high[0]) is wider
+        assert bool(kernel.low < low[0] / 1.5) is wider
+    (told,) = study_json(study)["held_out"]
+    assert (told["points"], told["kernels"]) == (9, 1)
+    assert told["wider"] > 1.5

@@ -1,0 +1,115 @@
+"""How well models over several parameters foretell the outermost points, left out.
+
+The points at which a parameter has its largest value are left out, models are searched for again
+and predict them: one step beyond the data, as the models of all points do for what comes next.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.models.pmnf.models import ScalingModels
+from hindmost.models.pmnf.several.changes import fit_part
+from hindmost.models.results import LEVEL
+from hindmost.text import percent
+
+LEAST_LEFT = 8
+"""Points from which models are searched for, all but the outermost."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldOut:
+    """Predictions of the outermost points by models of the others.
+
+    Attributes
+    ----------
+    points : int
+        That were left out.
+    errors : float64 array, shape (value,)
+        Of all kernels: predicted over measured, less 1, without the sign.
+    within : float
+        Share of the values inside their 90 % intervals.
+    wider : float
+        How many times as wide, in logarithms, intervals must be to contain 90 % of the values;
+        1 where they contain that already.
+    """
+
+    points: int
+    errors: NDArray[np.float64]
+    within: float
+    wider: float
+
+    def explain(self) -> str:
+        """Say how well the outermost points were foretold, in a sentence."""
+        text = (
+            f"Without the {self.points} points at which a parameter is largest, models foretell "
+            f"these with an error of {percent(self.median)} in the median and {percent(self.far)} "
+            f"at the 90th percentile; 90 % intervals contain {percent(self.within, 0)}"
+        )
+        if self.wider < 1.05:
+            return f"{text}."
+        return f"{text}, so those beyond the points are made {self.wider:.2g} times as wide."
+
+    @property
+    def median(self) -> float:
+        """The median of the errors."""
+        return float(np.median(self.errors))
+
+    @property
+    def far(self) -> float:
+        """The 90th percentile of the errors."""
+        return float(np.quantile(self.errors, 0.9))
+
+
+def foretell_outermost(models: ScalingModels) -> HeldOut | None:
+    """Foretell the outermost points from the others, for all kernels that have all points.
+
+    Parameters
+    ----------
+    models : ScalingModels
+        Of `fit_parameters`.
+
+    Returns
+    -------
+    HeldOut or None
+        None if too few points are left, or no kernel has all.
+    """
+    table = models.observations.table
+    outer = (table == table.max(axis=0)).any(axis=1)
+    kernels = np.flatnonzero(
+        models.there.all(axis=1) & (models.observations.values > 0).all(axis=1)
+    )
+    if (~outer).sum() < LEAST_LEFT or not kernels.size:
+        return None
+    left = fit_part(models, kernels, np.flatnonzero(~outer), models.observations.noise.kind)
+    measured = models.observations.values[np.ix_(kernels, np.flatnonzero(outer))]
+    predicted = left.predict(table[outer])
+    low, high = left.interval(table[outer], level=LEVEL)
+    above = measured > predicted
+    with np.errstate(divide="ignore", invalid="ignore"):
+        room = np.log(np.where(above, high, low) / predicted)
+        reach = np.where((low <= 0.0) & ~above, 0.0, np.log(measured / predicted) / room)
+    reach = np.where(np.isfinite(reach), reach, 1.0)
+    return HeldOut(
+        points=int(outer.sum()),
+        errors=np.abs(predicted / measured - 1.0).ravel(),
+        within=float(((low <= measured) & (measured <= high)).mean()),
+        wider=max(1.0, float(np.quantile(reach, LEVEL))),
+    )
+
+
+def widened(
+    predicted: NDArray[np.float64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    wider: float,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return intervals that are several times as wide in logarithms, where these are numbers."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        below = predicted * (np.maximum(low, 0.0) / predicted) ** wider
+        above = predicted * (high / predicted) ** wider
+    right = (predicted > 0.0) & (low <= predicted) & (predicted <= high)
+    return np.where(right, below, low), np.where(right, above, high)

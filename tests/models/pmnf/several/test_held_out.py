@@ -1,0 +1,51 @@
+"""How well outermost points are foretold, and intervals that are as wide as that needs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from hindmost.models.pmnf.several import fit_parameters, foretell_outermost
+from hindmost.models.pmnf.several.held_out import widened
+from hindmost.models.synthetic.scaling_grids import AXES, cross, grid
+
+GRID = grid(*AXES[:2])
+
+
+def noisy(truth: NDArray[np.float64], noise: float) -> NDArray[np.float64]:
+    """Return 12 kernels of one function."""
+    random = np.random.default_rng(4)
+    return np.asarray(truth * np.exp(noise * random.standard_normal((12, truth.size))))
+
+
+def test_a_function_of_the_search_space_is_foretold_within_its_noise() -> None:
+    found = foretell_outermost(fit_parameters(GRID, noisy(1.0 + GRID.prod(axis=1), 0.02)))
+    assert found is not None
+    assert (found.points, found.errors.size) == (9, 108)
+    assert found.median < 0.03
+    assert found.within > 0.8
+    assert found.wider < 1.5
+
+
+def test_what_no_term_foretells_needs_wider_intervals() -> None:
+    """A step between the last two values of a parameter."""
+    truth = np.where(GRID[:, 0] == GRID[:, 0].max(), 3.0, 1.0) * GRID.prod(axis=1)
+    found = foretell_outermost(fit_parameters(GRID, noisy(truth, 0.02)))
+    assert found is not None
+    assert found.within < 0.7
+    assert found.wider > 3.0
+    assert "made" in found.explain()
+    assert "times as wide" in found.explain()
+
+
+def test_lines_have_too_few_points() -> None:
+    points = cross(*AXES[:2])
+    assert foretell_outermost(fit_parameters(points, points.prod(axis=1))) is None
+
+
+def test_intervals_are_widened_in_logarithms() -> None:
+    one = np.array([10.0, 10.0])
+    low, high = widened(one, np.array([5.0, -1.0]), np.array([20.0, 20.0]), 2.0)
+    assert low.tolist() == pytest.approx([2.5, 0.0])
+    assert high.tolist() == pytest.approx([40.0, 40.0])
