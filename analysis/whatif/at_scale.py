@@ -108,7 +108,10 @@ class AtScale:
                 f"{counted(result.recorded_ranks, 'rank')}."
             )
         else:
-            yield f"On {self.title}: no prediction, but {self.interval}{basis}. {self.withheld}"
+            yield (
+                f"On {self.title}: no single prediction, but {self.interval}{basis}. "
+                f"{self.withheld}"
+            )
         parts = {
             "undisturbed work": result.work_s,
             "noise and waiting for it": result.noise_s,
@@ -132,6 +135,12 @@ class AtScale:
             return (
                 f"The simulation misses the recorded time by {signed_percent(result.miss)}: the "
                 "laws do not describe this run."
+            )
+        if result.wide and not result.on_tail:
+            return (
+                "The recorded noise is too little for a single number: redrawn, its tail gives "
+                f"times this far apart. If no detour exceeds the longest recorded one: "
+                f"{seconds(result.as_recorded_s)}."
             )
         why = f"{percent(result.beyond)} of the simulated time is noise beyond the longest recorded"
         if not np.isfinite(result.high_s):

@@ -97,8 +97,19 @@ def header_of(run: Run, named: Named, ranks: int, iterations: int) -> Header:
     header = run.header
     spec = {key: value for key, value in header.spec.items() if key != "ending"}
     spec["simulated"] = {"from": run.path.name, "ranks": header.ranks, **dict_of(named.words)}
+    machine = header.environment.get("machine")
+    if isinstance(machine, dict):  # load and cores were those of the recording
+        gone = ("load_before",) if ranks == header.ranks else ("load_before", "cores")
+        machine = {key: value for key, value in machine.items() if key not in gone}
+    environment = {**header.environment, **({"machine": machine} if machine else {})}
     return replace(
-        header, ranks=ranks, iterations=iterations, origin="simulated", complete=True, spec=spec
+        header,
+        environment=environment,
+        ranks=ranks,
+        iterations=iterations,
+        origin="simulated",
+        complete=True,
+        spec=spec,
     )
 
 

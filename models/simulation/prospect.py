@@ -34,6 +34,8 @@ Times = NDArray[np.float64]
 
 MOST_BEYOND = 0.1
 """Share of a time that may be due to deviations larger than any recorded one, to predict it."""
+WIDEST = 10.0
+"""Ratio of the ends of an interval, from which on no time is predicted."""
 MISSES = 0.25
 """Error of the simulation on the recorded ranks, from which on no time is predicted."""
 CAPPED = "recorded noise"
@@ -152,7 +154,12 @@ class Prospect:
     @property
     def open(self) -> bool:
         """Whether only the interval counts."""
-        return self.on_tail or abs(self.miss) > MISSES
+        return self.on_tail or self.wide or abs(self.miss) > MISSES
+
+    @property
+    def wide(self) -> bool:
+        """Whether the interval is too wide for a single number to mean anything."""
+        return self.high_s > WIDEST * self.low_s
 
 
 def prospects(
