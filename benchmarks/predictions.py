@@ -29,7 +29,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -58,6 +58,8 @@ RESTARTS = (20, 50)
 NOISE = 0.5
 """Mean of the injected detours, in iterations of the fastest solver of a problem."""
 MACHINE = "machine.json"
+RECORD_S = 420.0
+"""No further round begins that would end later, if there are enough."""
 EARLIEST = 2
 """Runs that must have been before one is predicted."""
 GOALS = {
@@ -159,6 +161,9 @@ def record_all(folder: Path, sizes: dict[str, int], iterations: int, rounds: int
                 record(folder, case, problem, number)
         took = time.perf_counter() - begin
         print(f"round {number + 1} of {rounds}: {took:.0f} s", file=sys.stderr)  # noqa: T201
+        enough = number >= EARLIEST
+        if enough and took * (number + 2) / (number + 1) > RECORD_S:
+            break
 
 
 def law_of(runs: Sequence[Run]) -> str:
@@ -169,11 +174,14 @@ def law_of(runs: Sequence[Run]) -> str:
 
 def runs_of(folder: Path, problem: str, case: str, solver: str) -> list[Run]:
     """Return the repeats of a solver in the order of time; none if it was not recorded."""
-    place = folder / problem / case
-    if not place.is_dir():
-        return []
-    found = [run for run in find_runs([place]) if run.header.solver == solver]
+    found = [run for run in all_runs(folder / problem / case) if run.header.solver == solver]
     return sorted(found, key=lambda run: run.header.t0_utc)
+
+
+@cache
+def all_runs(place: Path) -> list[Run]:
+    """Return the runs in a folder; none if there is no folder."""
+    return find_runs([place]) if place.is_dir() else []
 
 
 def floor_of(times_s: Sequence[float]) -> float:

@@ -14,7 +14,7 @@ from hindmost.analysis.history.detecting import detect_in
 from hindmost.analysis.history.mail_record import MailRecord
 from hindmost.analysis.history.merging import KeptSeries, merge, moved, same_past
 from hindmost.analysis.readers.history import FailedRun, History, NightlySeries, SeriesName
-from hindmost.errors import UsageError
+from hindmost.errors import DataError, UsageError
 from hindmost.models.changepoint import Detection
 from hindmost.models.changepoint.revisions import compare_with_reported
 
@@ -211,6 +211,35 @@ def follow_series(
         verdicts, log = tuple(now), log + tuple(events)
     detection = detection or detect_in(series, method, settings, only_between, size, odds)
     return detection, KeptSeries(series=series, verdicts=verdicts, log=log)
+
+
+def judge_series(
+    series: NightlySeries,
+    kept: KeptSeries | None,
+    odds: NDArray[np.float64] | None,
+    *,
+    follows: bool,
+    method: str,
+    settings: Mapping[str, Any],
+    only_between: str | None,
+) -> tuple[Detection | str, KeptSeries | None]:
+    """Judge a series; with a state, compare it with what that has of it.
+
+    Returns
+    -------
+    Detection or str
+        Or why the series cannot be judged.
+    KeptSeries or None
+        For the next state.
+    """
+    try:
+        if follows:
+            return follow_series(series, kept, method, settings, only_between, odds)
+        return detect_in(series, method, settings, only_between, odds=odds), None
+    except UsageError:
+        raise
+    except DataError as error:
+        return str(error), None
 
 
 def method_words(method: str, settings: Mapping[str, Any], only_between: str | None) -> str:

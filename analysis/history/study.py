@@ -12,23 +12,18 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from hindmost.analysis.history.acknowledgements import Acknowledgement, about
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_labels
-from hindmost.analysis.history.detecting import detect_in
 from hindmost.analysis.history.judged_series import JudgedSeries
-from hindmost.analysis.history.merging import KeptSeries
 from hindmost.analysis.history.name_patterns import fits
 from hindmost.analysis.history.ratio_series import with_ratios
 from hindmost.analysis.history.shared_nights import night_odds
-from hindmost.analysis.history.state import HistoryState, follow_series
-from hindmost.analysis.readers.history import History, NightlySeries, SeriesName
+from hindmost.analysis.history.state import HistoryState, judge_series
+from hindmost.analysis.readers.history import History, SeriesName
 from hindmost.analysis.readers.remarks import first_few
 from hindmost.errors import DataError, UsageError
 from hindmost.executors import Executor
-from hindmost.models.changepoint import Detection, least_change
+from hindmost.models.changepoint import least_change
 from hindmost.models.changepoint.verdicts import (
     FAIL,
     PASS,
@@ -338,35 +333,6 @@ def judge_history(
         state=None if following is None else following.state(),
         remarks=() if following is None else following.remarks,
     )
-
-
-def judge_series(
-    series: NightlySeries,
-    kept: KeptSeries | None,
-    odds: NDArray[np.float64] | None,
-    *,
-    follows: bool,
-    method: str,
-    settings: Mapping[str, Any],
-    only_between: str | None,
-) -> tuple[Detection | str, KeptSeries | None]:
-    """Judge a series; with a state, compare it with what that has of it.
-
-    Returns
-    -------
-    Detection or str
-        Or why the series cannot be judged.
-    KeptSeries or None
-        For the next state.
-    """
-    try:
-        if follows:
-            return follow_series(series, kept, method, settings, only_between, odds)
-        return detect_in(series, method, settings, only_between, odds=odds), None
-    except UsageError:
-        raise
-    except DataError as error:
-        return str(error), None
 
 
 def threads() -> ThreadPoolExecutor:

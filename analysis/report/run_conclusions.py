@@ -184,8 +184,9 @@ def injected(looked: LookedAt) -> Iterator[Conclusion]:
 def noise(looked: LookedAt) -> Iterator[Conclusion]:
     """Yield what iterations cost that took longer than is typical of them."""
     quiet, turn_s = looked.remedies.quiet, looked.balance.parts_s.get("waiting in turn", 0.0)
-    links = looked.links(
-        map="Map of iterations", events="Events of single iterations", histogram="Distribution"
+    links = (
+        *slowest_link(looked),
+        *looked.links(map="Map of iterations", histogram="Distribution"),
     )
     if quiet is None:
         if turn_s > 0.0:
@@ -213,6 +214,16 @@ def noise(looked: LookedAt) -> Iterator[Conclusion]:
         + ("" if quiet.sure else "; its interval includes no saving"),
         topics=OF_MODELS,
     )
+
+
+def slowest_link(looked: LookedAt) -> tuple[Link, ...]:
+    """Return the link to the events of the iteration with the longest work."""
+    late = looked.ranks.lateness
+    if late is None or "events" not in looked.anchors:
+        return ()
+    body = int(late.longest_body[int(late.longest_s.argmax())])
+    anchor = f"{looked.anchors['events']}={body}"
+    return (Link(anchor=anchor, text=f"Events of iteration {body}"),)
 
 
 def slowest_iterations(looked: LookedAt) -> str:

@@ -50,6 +50,7 @@ class Group:
             length = f"to {ending.tolerance}"
         noise = injected_noise(self.runs[0])
         noise = f", injected noise {noise}" if noise else ""
+        noise += ", simulated" if header.origin == "simulated" else ""
         return (
             f"{header.solver} on {header.workload}: {size}{ranks}, {length}{restart}{noise}{remark}"
         )

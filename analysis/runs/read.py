@@ -168,4 +168,5 @@ def title_of(run: Run) -> str:
     """Return solver, workload, ranks and injected noise, as over every figure."""
     header, noise = run.header, injected_noise(run)
     about = f"{header.solver} on {header.workload}, {counted(header.ranks, 'rank')}"
+    about += ", simulated" if header.origin == "simulated" else ""
     return f"{about}, injected noise {noise}" if noise else about

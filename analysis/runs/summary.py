@@ -69,6 +69,8 @@ class RunSummary:
         What an iteration of an attached loop is; see `Header`.
     injected : str
         Law of the noise that was injected; empty if there was none.
+    origin : str
+        ``measured``, ``simulated`` or ``synthetic``.
     """
 
     file: str
@@ -106,6 +108,7 @@ class RunSummary:
     solves: int | None = None
     iteration_is: str = ""
     injected: str = ""
+    origin: str = "measured"
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry of a run in ``hindmost show --json``."""
@@ -123,7 +126,8 @@ class RunSummary:
             ranks += f" (full records of {self.kept_ranks}; body times and counts are of these)"
         return [
             self.file + ("" if self.complete else f"  (INCOMPLETE: {self._why_incomplete()})"),
-            f"  {self.solver} on {self.workload}, {ranks}{hosts}, {when(self.t0_utc)}",
+            f"  {self.solver} on {self.workload}, {ranks}{hosts}, {when(self.t0_utc)}"
+            + (", simulated" if self.origin == "simulated" else ""),
             f"{self._solved()} for {counted(self.iterations, 'iteration')}{self._of_what()}: "
             f"{self.bodies} {'body' if self.bodies == 1 else 'bodies'} ({kinds})"
             f"{self._between()}",
@@ -281,6 +285,7 @@ def summarise_run(run: Run) -> RunSummary:
         file=str(run.path),
         workload=header.workload,
         solver=header.solver,
+        origin=header.origin,
         ranks=header.ranks,
         hosts=len(set(hosts_of_all(run) or run.hosts)),
         iterations=header.iterations,

@@ -11,6 +11,7 @@ from hindmost.analysis.runs.finding import OF_SHOW, cautions, findings_json, fol
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.runs.summary import summarise_run
+from hindmost.analysis.runs.trace_file import read_window, write_trace
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.damaged import read_damaged
 from hindmost.output import write_json, write_lines
@@ -20,6 +21,7 @@ examples:
   hindmost show runs/laplacian-1d-gmres-p2-0.h5
   hindmost show runs/ --json
   hindmost show cut-off.h5 --damaged
+  hindmost show runs/laplacian-1d-gmres-p2-0.h5 --trace trace.json --window 0..29
 """
 JSON_VERSION = 1
 
@@ -33,6 +35,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--damaged",
         action="store_true",
         help="read as much as possible of files whose checksum is wrong; nothing is verified",
+    )
+    parser.add_argument(
+        "--trace",
+        type=Path,
+        metavar="FILE",
+        help="write a trace of one run for ui.perfetto.dev or chrome://tracing (JSON)",
+    )
+    parser.add_argument(
+        "--window", metavar="A..B", help="iterations of the trace (default: all of them)"
     )
     parser.add_argument("--json", action="store_true", help="print JSON, one entry per run")
 
@@ -48,6 +59,13 @@ def perform(arguments: argparse.Namespace) -> int:
             write_lines(*read_damaged(path).lines())
         return 0
     runs = find_runs(arguments.file)
+    if arguments.trace is not None:
+        if len(runs) != 1:
+            raise UsageError(f"--trace shows one run, and these are {len(runs)}: name one file.")
+        write_trace(runs[0], read_window(arguments.window, runs[0].bodies), arguments.trace)
+        return 0
+    if arguments.window is not None:
+        raise UsageError("--window says which iterations --trace shows; give --trace too.")
     found = findings_of(group_runs(runs), read_large=False)
     shown = [(summarise_run(run), of_file(found, run.path)) for run in runs]
     programs = attached_programs(runs, found)

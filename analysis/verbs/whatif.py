@@ -16,6 +16,7 @@ from hindmost.analysis.show.terminal import print_table
 from hindmost.analysis.whatif.at_scale import AtScale, scale_table, scaled
 from hindmost.analysis.whatif.balance import balance_lines, balanced_runs, read_balance
 from hindmost.analysis.whatif.options import LAWS, NOT_INJECTED, Named, changes_of
+from hindmost.analysis.whatif.simulated_run import name_of_file, write_at_scale, write_replay
 from hindmost.analysis.whatif.study import (
     WIDTH,
     folded_lines,
@@ -69,6 +70,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="reductions in flight, for pipelined solvers (recorded: 1)",
     )
     add_scale(parser)
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="write the simulated solve as a run file, for one run and one change",
+    )
     parser.add_argument(
         "--balance",
         metavar="LIST",
@@ -215,18 +222,21 @@ def perform(arguments: argparse.Namespace) -> int:
     changes = changes_from(arguments, arguments.pipeline_depth)
     if arguments.balance is not None:
         others = [word for each in changes for word, _ in each.words]
-        if others or arguments.ranks is not None:
-            raise UsageError(
-                f"--balance stands alone; omit {', '.join(dict.fromkeys(others)) or '--ranks'}."
-            )
+        others += [name for name in ("ranks", "out") if getattr(arguments, name) is not None]
+        if others:
+            raise UsageError(f"--balance stands alone; omit {', '.join(dict.fromkeys(others))}.")
         return perform_balance(arguments.file, arguments.balance, arguments.json)
     machine = None if arguments.machine is None else read_machine(arguments.machine)
     scale = scale_from(arguments, machine)
+    name = None if arguments.out is None else name_of_file(arguments.out)
     runs = fittable_runs(find_runs(arguments.file, complete=True))
     answer = []
     if scale is not None:
         for number, alike in enumerate(scalable(runs)):
             simulated = scaled(alike, scale, changes, machine, arguments.executor)
+            if name is not None:
+                refuse_several(sum(map(len, simulated)))
+                write_at_scale(simulated[0][0], name)
             answer += perform_at_scale(alike, simulated, arguments.json, blank=number > 0)
         if arguments.json:
             write_json({"version": JSON_VERSION, "runs": answer})
@@ -236,6 +246,9 @@ def perform(arguments: argparse.Namespace) -> int:
         replays = [
             replay_run(run, changes, machine, executor=arguments.executor) for run in group.runs
         ]
+        if name is not None:
+            refuse_several(sum(map(len, replays)))
+            write_replay(replays[0][0], name)
         findings = group_findings(group)
         if not arguments.json:
             write_lines(*([""] if number else []), group.title)
@@ -251,6 +264,15 @@ def perform(arguments: argparse.Namespace) -> int:
     if arguments.json:
         write_json({"version": JSON_VERSION, "runs": answer})
     return 0
+
+
+def refuse_several(count: int) -> None:
+    """Raise a UsageError unless there is one result, which is what a file has."""
+    if count != 1:
+        raise UsageError(
+            f"--out writes one simulated solve, and these are {count}: give one run, one change "
+            "and one number of ranks."
+        )
 
 
 def perform_balance(files: Sequence[Path], balance: str, as_json: bool) -> int:

@@ -61,6 +61,7 @@ class AtScale:
     result : Prospect
     work : LocalWork
     basis : Basis
+    seed : int
     """
 
     run: Run
@@ -68,6 +69,7 @@ class AtScale:
     result: Prospect
     work: LocalWork
     basis: Basis
+    seed: int
 
     @property
     def predicted_s(self) -> float | None:
@@ -281,7 +283,7 @@ def scale_runs(
         targets = targets_of(run, work, model, scale)
         for results in (executor or ThisProcess()).map(simulated, targets):
             here += [
-                AtScale(run=run, named=named, result=result, work=work, basis=basis)
+                AtScale(run=run, named=named, result=result, work=work, basis=basis, seed=number)
                 for named, result in zip(changes, results, strict=True)
             ]
         found.append(here)

@@ -100,6 +100,9 @@ class Prospect:
     check_s : float
         Simulated on the recorded ranks.
     recorded_s : float
+    target : Target
+    case : Case
+        The typical reading.
     """
 
     ranks: int
@@ -118,6 +121,8 @@ class Prospect:
     samples: int
     check_s: float
     recorded_s: float
+    target: Target
+    case: Case
 
     @property
     def as_recorded_s(self) -> float:
@@ -240,6 +245,7 @@ def prospects(
                 by_name,
                 drawn_s[:, 0, number],
                 drawn_s[:, 1, number],
+                case=readings[number]["typical"],
                 outside_s=outside_s,
                 check_s=check_s + walked.total_s - walked.iterating_s,
                 recorded_s=walked.total_s,
@@ -282,6 +288,7 @@ def prospect_of(
     drawn_s: Times,
     capped_s: Times,
     *,
+    case: Case,
     outside_s: float,
     check_s: float,
     recorded_s: float,
@@ -324,15 +331,24 @@ def prospect_of(
         samples=work.samples,
         check_s=check_s,
         recorded_s=recorded_s,
+        target=target,
+        case=case,
     )
 
 
 def spread_of(drawn_s: Times) -> tuple[float, float]:
-    """Return where 90 % of further replicas lie, if the logarithms of their times are normal."""
+    """Return where 90 % of further replicas lie, if the logarithms of their times are normal.
+
+    With a deviation of its own on either side of the median: heavy tails scatter upwards only.
+    """
     logs = np.log(drawn_s)
-    width = float(special.stdtrit(logs.size - 1, 0.95) * logs.std(ddof=1))
-    width *= float(np.sqrt(1.0 + 1.0 / logs.size))
-    return float(np.exp(logs.mean() - width)), float(np.exp(logs.mean() + width))
+    middle = float(np.median(logs))
+    factor = float(special.stdtrit(logs.size - 1, 0.95) * np.sqrt(1.0 + 1.0 / logs.size))
+    low, high = (
+        factor * float(np.sqrt(2.0 * np.mean(np.maximum(sign * (logs - middle), 0.0) ** 2)))
+        for sign in (-1.0, 1.0)
+    )
+    return float(np.exp(middle - low)), float(np.exp(middle + high))
 
 
 def check_of(work: LocalWork, recorded: Placement, seed: int) -> float:

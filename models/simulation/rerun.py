@@ -232,8 +232,34 @@ def refuse_network(program: Program) -> None:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A changed solve that is ready to be walked through.
+
+    Attributes
+    ----------
+    program : Program
+    block : EventBlock
+    stay : float64 array, shape (iteration, rank, event), seconds
+    latency : float64 array, shape (event, kind), seconds
+    lag : int
+    """
+
+    program: Program
+    block: EventBlock
+    stay: Times
+    latency: Times
+    lag: int
+
+
 def walk(program: Program, change: Change, reading: Reading, seed: int = 0) -> Walked:
     """Walk through a solve with a change, and back along the longest path."""
+    ready = prepared(program, change, reading, seed)
+    return walk_cycles(ready.program, ready.block, ready.stay, ready.latency, ready.lag)
+
+
+def prepared(program: Program, change: Change, reading: Reading, seed: int = 0) -> Prepared:
+    """Apply a change to a solve."""
     program = changed_program(program, change)
     if change.uninjected or (change.noise == 0.0 and program.injected is not None):
         program = without_injected(program)
@@ -255,7 +281,7 @@ def walk(program: Program, change: Change, reading: Reading, seed: int = 0) -> W
         kinds = [without_progress(block.kind[rows]) for rows in block.cycles()]
         block = replace(block, kind=np.concatenate(kinds))
         latency = blocking_latency(latency)
-    return walk_cycles(program, block, stay, latency, lag)
+    return Prepared(program=program, block=block, stay=stay, latency=latency, lag=lag)
 
 
 def changed_program(program: Program, change: Change) -> Program:

@@ -191,19 +191,51 @@ def simulate(
     program = work.program
     parts = simulated_rows(program, placement.ranks, len(laws))
     rows = np.concatenate(parts)
-    score = scores(dependence, placement.node, rows.size, len(laws), seed)
+    drawn = drawn_deviations(placement, rows.size, laws, dependence, seed)
+    ends = [
+        walk_through(program, placement, case, own_work(work, rows, case, drawn, laws, seed), parts)
+        for case in cases
+    ]
+    return np.array(ends) * (program.bodies / rows.size)
+
+
+def drawn_deviations(
+    placement: Placement,
+    bodies: int,
+    laws: Sequence[TailedLaw],
+    dependence: Dependence,
+    seed: tuple[int, ...],
+) -> Times:
+    """Draw the deviations of local work: float64, shape (iteration, rank, segment), seconds."""
+    score = scores(dependence, placement.node, bodies, len(laws), seed)
     drawn = np.empty_like(score)
     for segment, law in enumerate(laws):
         drawn[:, :, segment] = law.at_normal(score[:, :, segment])
-    del score
-    shape = rows.size, placement.ranks
-    ends = []
-    for case in cases:
-        own = case.work * work.typical[rows, None, :] + case.deviations(drawn, laws)
-        if case.detours is not None:
-            own[:, :, 0] += case.detours.draw(generator((*seed, OF_DETOURS)), shape)
-        ends.append(walk_through(program, placement, case, own, parts))
-    return np.array(ends) * (program.bodies / rows.size)
+    return drawn
+
+
+def own_work(
+    work: LocalWork,
+    rows: NDArray[np.intp],
+    case: Case,
+    drawn: Times,
+    laws: Sequence[TailedLaw],
+    seed: tuple[int, ...],
+) -> Times:
+    """Return the local work of a case: float64, shape (iteration, rank, segment), seconds.
+
+    Parameters
+    ----------
+    rows : int array, shape (iteration,)
+        The recorded bodies that are simulated.
+    drawn : float64 array, shape (iteration, rank, segment), seconds
+        Deviations from the typical work.
+    """
+    own = case.work * work.typical[rows, None, :] + case.deviations(drawn, laws)
+    if case.detours is not None:
+        shape = rows.size, own.shape[1]
+        own[:, :, 0] += case.detours.draw(generator((*seed, OF_DETOURS)), shape)
+    return np.asarray(own)
 
 
 def simulated_rows(program: Program, ranks: int, segments: int) -> list[NDArray[np.intp]]:

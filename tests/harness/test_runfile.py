@@ -138,7 +138,7 @@ def test_nothing_is_left_of_a_file_that_could_not_be_finished(
     def full(_: Path) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("hindmost.harness.runfile.writer.append_checksum", full)
+    monkeypatch.setattr("hindmost.harness.runfile.part_file.append_checksum", full)
     with pytest.raises(DataError, match="No space left on device"):
         write_whole(tmp_path, header, values)
     assert not list(tmp_path.iterdir())
@@ -266,7 +266,7 @@ def test_a_name_that_is_taken_meanwhile_is_left_alone(
         taken.write_text("another run")
         append_checksum(path)
 
-    monkeypatch.setattr("hindmost.harness.runfile.writer.append_checksum", slow)
+    monkeypatch.setattr("hindmost.harness.runfile.part_file.append_checksum", slow)
     assert write_whole(tmp_path, header, values).name == "laplacian-1d-gmres-p3-1.h5"
     assert taken.read_text() == "another run"
     assert not list(tmp_path.glob("*.part"))

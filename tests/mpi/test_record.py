@@ -194,9 +194,9 @@ import hindmost
 import hindmost.errors
 hindmost.listen()
 from mpi4py import MPI
-from hindmost.harness.runfile import writer
+from hindmost.harness.runfile import part_file, writer
 comm = MPI.COMM_WORLD
-real = writer.make_variables, writer.write_attributes
+real = writer.make_variables, part_file.write_attributes
 
 def refuse_kind(*_): raise RuntimeError("no such kind")
 def refuse_attributes(*_): raise ValueError("embedded NULLs")
@@ -204,11 +204,11 @@ def refuse_attributes(*_): raise ValueError("embedded NULLs")
 def together(case):
     given = {"solver": "cg", "x": (1 if comm.rank == 0 else True) if case == "differ" else 1}
     name = f"mine{comm.rank}" if case == "names" else "mine"
-    writer.make_variables, writer.write_attributes = real
+    writer.make_variables, part_file.write_attributes = real
     if case == "unwritable" and comm.rank == 0:
         writer.make_variables = refuse_kind
     if case == "unfinished" and comm.rank == 0:
-        writer.write_attributes = refuse_attributes
+        part_file.write_attributes = refuse_attributes
     with hindmost.record(f"{case}/mine.h5", comm, name=name, parameters=given) as recorder:
         for step in range(0 if case == "idle" and comm.rank == 1 else 3):
             try:

@@ -117,8 +117,11 @@ def test_detours_are_noise_and_no_imbalance(
     random = np.random.default_rng(1)
     places = random.choice(alike.size, 60, replace=False)
     alike.flat[places] += 1.5e-4
-    said = words(page_of(tmp_path, own, of_work(alike)))
+    html = page_of(tmp_path, own, of_work(alike))
+    said = words(html)
     assert said.startswith("Noise costs 1")
+    body = int(alike.max(axis=1).argmax())
+    assert re.search(rf'href="#chart-\d+={body}">Events of iteration {body}<', html)
     assert "No single rank stands out." in said
     assert "Load imbalance" not in said.split("smaller")[0].split("Noise costs")[1][:200]
 

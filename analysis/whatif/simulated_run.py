@@ -1,0 +1,142 @@
+"""Simulated solves written as run files, which every verb opens; their origin is ``simulated``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hindmost.analysis.whatif.at_scale import AtScale
+from hindmost.analysis.whatif.options import Named
+from hindmost.analysis.whatif.study import Replayed, dict_of, program_of
+from hindmost.errors import UsageError
+from hindmost.harness.runfile.bodies import PHASES
+from hindmost.harness.runfile.contents import Header
+from hindmost.harness.runfile.naming import RunName
+from hindmost.harness.runfile.part_file import write_whole
+from hindmost.harness.runfile.reader import Run
+from hindmost.harness.runfile.schema import SUFFIX
+from hindmost.models.events import EventKind
+from hindmost.models.simulation.rerun import Reading, prepared
+from hindmost.models.simulation.timeline import (
+    Timeline,
+    replayed_script,
+    scaled_script,
+    timeline_of,
+)
+
+PHASE_OF = {
+    EventKind.SEND: "halo",
+    EventKind.RECEIVE: "halo",
+    EventKind.REDUCE: "wait",
+    EventKind.COMPLETE: "wait",
+    EventKind.POST: "post",
+}
+HOST = "simulated-node"
+KEPT = ("body", "position", "residual_norm")
+"""Variables of the recorded iterations."""
+
+
+def name_of_file(path: Path) -> RunName:
+    """Return the name of a new run file.
+
+    Raises
+    ------
+    UsageError
+        It has another suffix, or exists.
+    """
+    if path.suffix != SUFFIX:
+        raise UsageError(f"--out {path}: run files end in {SUFFIX}.")
+    name = RunName(path.parent, path.stem, numbered=False)
+    name.refuse_taken()
+    return name
+
+
+def write_replay(found: Replayed, name: RunName) -> Path:
+    """Write a replay on the recorded ranks as a run file, with the first draw of its noise."""
+    run = found.run
+    ready = prepared(program_of(run), found.named.change, Reading(level="typical", byte_share=0.0))
+    line = timeline_of(replayed_script(ready))
+    edges = run.edges
+    values = {
+        **{each: run.variable(each) for each in KEPT},
+        "edge_source": edges.source,
+        "edge_target": edges.target,
+        "edge_bytes": edges.bytes,
+        "cpu": run.variable("cpu"),
+        "host": run.hosts,
+    }
+    header = header_of(run, found.named, run.header.ranks, run.header.iterations)
+    return write_timeline(name, header, line, values)
+
+
+def write_at_scale(found: AtScale, name: RunName) -> Path:
+    """Write a run on other ranks as a run file: the iterations that were simulated."""
+    run, target = found.run, found.result.target
+    script, rows = scaled_script(found.work, target.placement, found.result.case, found.seed)
+    line = timeline_of(script)
+    source, receiver = target.placement.edges
+    values = {
+        **{each: run.variable(each)[rows] for each in KEPT},
+        "edge_source": source,
+        "edge_target": receiver,
+        "edge_bytes": np.full(source.size, round(target.halo_bytes)),
+        "cpu": np.zeros(target.placement.ranks),
+        "host": [f"{HOST}-{node}" for node in target.placement.node],
+    }
+    iterations = max(round(run.header.iterations * rows.size / run.bodies), 1)
+    header = header_of(run, found.named, target.placement.ranks, iterations)
+    return write_timeline(name, header, line, values)
+
+
+def header_of(run: Run, named: Named, ranks: int, iterations: int) -> Header:
+    """Return the header of a simulated run: the recorded one, and what was changed."""
+    header = run.header
+    spec = {key: value for key, value in header.spec.items() if key != "ending"}
+    spec["simulated"] = {"from": run.path.name, "ranks": header.ranks, **dict_of(named.words)}
+    return replace(
+        header, ranks=ranks, iterations=iterations, origin="simulated", complete=True, spec=spec
+    )
+
+
+def write_timeline(
+    name: RunName, header: Header, line: Timeline, values: Mapping[str, Any]
+) -> Path:
+    """Write a timeline as a run file."""
+    duration = line.end - line.start
+    phases = np.zeros((*duration.shape, len(PHASES)))
+    inside = np.maximum(line.inside, 0.0)
+    for kind, phase in PHASE_OF.items():
+        here = (line.kind == int(kind))[:, None, :]
+        phases[:, :, PHASES.index(phase)] += np.where(here, inside, 0.0).sum(axis=2)
+    local = PHASES.index("local")
+    phases[:, :, local] = np.maximum(duration - phases.sum(axis=2), 0.0)
+    begins = np.flatnonzero(line.cycle_begins)[1:]
+    lead_in, last = line.start[0], line.end[-1]
+    finish = last + line.after
+    nothing = np.zeros(duration.shape[1])
+    return write_whole(
+        name.folder,
+        header,
+        {
+            "duration": duration,
+            "start": line.start,
+            "phase_duration": phases,
+            "restart_duration": line.start[begins] - line.end[begins - 1],
+            "lead_in": lead_in,
+            "lead_out": line.after,
+            "solve_time": finish,
+            "mpi_other": nothing,
+            "context_switches": nothing,
+            "clock_offset": nothing,
+            "clock_uncertainty": nothing,
+            "event_kind": line.kind,
+            "event_work": np.maximum(line.work, 0.0).astype(np.float32),
+            "event_duration": inside.astype(np.float32),
+            **values,
+        },
+        file_name=name,
+    )
