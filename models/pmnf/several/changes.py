@@ -204,4 +204,5 @@ def residuals(models: ScalingModels, gamma: float) -> NDArray[np.float64]:
     mean = np.abs(values).mean(axis=1, keepdims=True)
     size = np.maximum(0.5 * (np.abs(values) + np.abs(fitted)), TINY * mean)
     level = size**gamma * mean ** (1.0 - gamma)
-    return np.asarray((observations.shares * ((values - fitted) / level) ** 2).sum(axis=1))
+    with np.errstate(invalid="ignore"):  # of values that are all 0
+        return np.asarray((observations.shares * ((values - fitted) / level) ** 2).sum(axis=1))
