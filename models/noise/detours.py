@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.noise.clocks import LEAST_PERIODIC, UNKNOWN, timing_of
-from hindmost.models.noise.mixtures import CLEAR, best_mixture
+from hindmost.models.noise.mixture_fit import CLEAR, best_mixture
 
 Kind = Literal["none", "exponential", "fixed", "varied"]
 FloatArray = NDArray[np.float64]

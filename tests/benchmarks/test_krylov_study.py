@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.krylov_figures import Study, banded_histograms, figure_parts
+from benchmarks.krylov_bands import banded_histograms
+from benchmarks.krylov_figures import Study, figure_parts
 from benchmarks.krylov_paper import ICE, LAPLACIAN, SOLVE_S, TABLE_1, TABLE_3, TABLE_4
 from benchmarks.krylov_study import MEMBERS, words_of
 from benchmarks.krylov_tables import (

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from hindmost.harness.recorder.injection import planned_ns, read_law
 from hindmost.models.noise.clocks import timing_of
 from hindmost.models.noise.detours import RankDetours, find_detours
-from hindmost.models.noise.mixtures import MOST_OTHERS, binned, with_exponential
+from hindmost.models.noise.mixture_fit import MOST_OTHERS, binned
+from hindmost.models.noise.mixtures import with_exponential
 
 N = 3000
 WORK_S = 100e-6

@@ -1,0 +1,194 @@
+"""The times of two solvers on numbers of ranks that were not recorded, and their ratio."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.analysis.whatif.advice import Verdict
+from hindmost.analysis.whatif.at_scale import AtScale
+from hindmost.analysis.whatif.options import Named
+from hindmost.analysis.whatif.study import dict_of
+from hindmost.models.simulation.prospect import CAPPED, MISSES, PARTS, Prospect, spread_of
+from hindmost.text import counted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ratio:
+    """The time of an iteration of the pipelined solver, over that of the blocking one.
+
+    Attributes
+    ----------
+    typical, low, high : float
+    """
+
+    typical: float
+    low: float
+    high: float
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the interval says."""
+        if self.high < 1.0:
+            return Verdict.YES
+        return Verdict.NO if self.low > 1.0 else Verdict.OPEN
+
+    @property
+    def words(self) -> str:
+        """The ratio with its interval."""
+        return f"{factor(self.typical)} ({factor(self.low)} to {factor(self.high)})"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the ratio for JSON."""
+        return {
+            "ratio": self.typical,
+            "ratio_interval": [self.low, self.high],
+            "verdict": str(self.verdict),
+        }
+
+
+def factor(ratio: float) -> str:
+    """Write a ratio."""
+    if 0.01 <= ratio < 100.0:
+        return f"{ratio:.2f}"
+    return "over 100" if ratio > 1.0 else "under 0.01"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedAtScale:
+    """Two solvers on a number of ranks, with the same change.
+
+    Attributes
+    ----------
+    named : Named
+    blocking, pipelined : tuple of AtScale
+        One for each repeat.
+    """
+
+    named: Named
+    blocking: tuple[AtScale, ...]
+    pipelined: tuple[AtScale, ...]
+
+    @property
+    def ranks(self) -> int:
+        """Number of ranks."""
+        return self.blocking[0].result.ranks
+
+    @property
+    def ratio(self) -> Ratio:
+        """Of the times, with all noise that the laws expect; the interval has both cases."""
+        expected, recorded = (
+            ratio_of(self.blocking, self.pipelined, capped=each) for each in (False, True)
+        )
+        return Ratio(
+            typical=expected.typical,
+            low=min(expected.low, recorded.low),
+            high=max(expected.high, recorded.high),
+        )
+
+    @property
+    def as_recorded(self) -> Ratio:
+        """Of the times if no detour exceeds the longest recorded one."""
+        return ratio_of(self.blocking, self.pipelined, capped=True)
+
+    @property
+    def on_tail(self) -> bool:
+        """Whether a law without a mean, or one that describes no run, leaves nothing to say."""
+        return any(
+            abs(each.result.miss) > MISSES or not np.isfinite(each.result.high_s)
+            for each in (*self.blocking, *self.pipelined)
+        )
+
+    @property
+    def verdict(self) -> Verdict:
+        """What is known."""
+        return Verdict.OPEN if self.on_tail else self.ratio.verdict
+
+    @property
+    def title(self) -> str:
+        """Where, and with which change."""
+        where = counted(self.ranks, "rank")
+        return f"{where} with {self.named.title}" if self.named.words else where
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the comparison for JSON."""
+        result = self.blocking[0].result
+        return {
+            "ranks": self.ranks,
+            "nodes": result.nodes,
+            "changes": dict_of(self.named.words),
+            "origin": "simulated",
+            "extrapolated_from": {"ranks": result.recorded_ranks},
+            "blocking_s": iteration_s(self.blocking),
+            "pipelined_s": iteration_s(self.pipelined),
+            **self.ratio.to_json(),
+            "verdict": str(self.verdict),
+            "with_recorded_noise": self.as_recorded.to_json(),
+        }
+
+
+def iteration_s(found: Sequence[AtScale]) -> float | None:
+    """Return the time of an iteration, the median over repeats; None if it is not known."""
+    if any(each.result.open for each in found):
+        return None
+    return float(np.median([each.result.seconds / each.run.header.iterations for each in found]))
+
+
+def ratio_of(blocking: Sequence[AtScale], pipelined: Sequence[AtScale], *, capped: bool) -> Ratio:
+    """Return a ratio of times per iteration.
+
+    Replicas of both solvers have common random numbers, so their ratios scatter less than the
+    times. The interval has 90 % of them, times the change by any reading that both solvers have,
+    and by how much the simulations miss the recorded times.
+    """
+    ours, theirs = drawn(blocking, capped=capped), drawn(pipelined, capped=capped)
+    pairs = min(ours.size, theirs.size)
+    low, high = spread_of(theirs[:pairs] / ours[:pairs])
+    typical = middle(pipelined, capped=capped) / middle(blocking, capped=capped)
+    shifts = [1.0]
+    for name in blocking[0].result.readings_s:
+        if name not in (*PARTS, CAPPED):
+            moved = [
+                float(np.median([of_reading(each.result, name) for each in side]))
+                for side in (pipelined, blocking)
+            ]
+            shifts.append(moved[0] / moved[1])
+    missed = [
+        float(np.median([each.result.recorded_s / each.result.check_s for each in side]))
+        for side in (pipelined, blocking)
+    ]
+    shifts.append(missed[0] / missed[1])
+    return Ratio(
+        typical=typical,
+        low=min(low, typical) * min(shifts),
+        high=max(high, typical) * max(shifts),
+    )
+
+
+def of_reading(result: Prospect, name: str) -> float:
+    """Return the change of a time by a reading, as a ratio."""
+    return result.readings_s[name] / result.readings_s["typical"]
+
+
+def drawn(found: Sequence[AtScale], *, capped: bool) -> NDArray[np.float64]:
+    """Return the replicas of all repeats in seconds per iteration, one repeat after the other."""
+    return np.concatenate(
+        [
+            (each.result.capped_s if capped else each.result.replicas_s)
+            / each.run.header.iterations
+            for each in found
+        ]
+    )
+
+
+def middle(found: Sequence[AtScale], *, capped: bool) -> float:
+    """Return the time of an iteration, the median over repeats, in seconds."""
+    times_s = [
+        (each.result.as_recorded_s if capped else each.result.seconds) / each.run.header.iterations
+        for each in found
+    ]
+    return float(np.median(times_s))
