@@ -57,7 +57,10 @@ def find_runs(paths: Iterable[Path], *, complete: bool = False) -> list[Run]:
 
 
 def open_runs(paths: Iterable[Path]) -> tuple[list[Run], list[RefusedFile]]:
-    """Open run files; return the runs, at least one, and the files in folders that failed."""
+    """Open run files; return the runs, at least one, and the files in folders that failed.
+
+    A run that is given twice counts once, with a warning, also under another path: it is no repeat.
+    """
     files: list[tuple[Path, bool]] = []
     for path in paths:
         if path.is_dir():
@@ -69,20 +72,31 @@ def open_runs(paths: Iterable[Path]) -> tuple[list[Run], list[RefusedFile]]:
             files.append((path, False))
         else:
             raise UsageError(f"{path} does not exist.")
-    runs: list[Run] = []
+    runs: dict[str, Run] = {}
     refused: list[RefusedFile] = []
     first: DataError | None = None
     for file, in_folder in files:
         try:
-            runs.append(open_run(file))
+            run = open_run(file)
         except DataError as error:
             if not in_folder:
                 raise
             first = first or error
             refused.append(RefusedFile(path=file, reason=str(error)))
+        else:
+            earlier = runs.setdefault(run.checksum, run)
+            if earlier is not run:
+                warn(f"left out: {given_twice(run, earlier)}")
     if not runs and first is not None:
         raise first
-    return runs, refused
+    return list(runs.values()), refused
+
+
+def given_twice(run: Run, earlier: Run) -> str:
+    """Say that a run was given before, and counts once."""
+    if run.path.resolve() == earlier.path.resolve():
+        return f"{run.path} is given twice; it counts once."
+    return f"{run.path} has the same contents as {earlier.path}; a copy counts once."
 
 
 def nothing_in(folder: Path) -> str:

@@ -23,6 +23,8 @@ from hindmost.models.adaptive.machine import Machine
 from hindmost.models.simulation.change import Change
 from hindmost.text import counted, percent, seconds
 
+FEWEST_REPEATS = 2
+"""Of each solver, without which nothing is decided: one says nothing of how runs scatter."""
 REPEATS = 3
 """Of each solver, from which on the spread of repeats says something."""
 MAY_DIFFER = ("solver", "iterations", "options", "command", "warmup")
@@ -78,11 +80,14 @@ class Compared:
     ----------
     named : Named
     blocking, pipelined : SolverTime
+    decides : bool
+        Whether the runs may decide at all; see `doubt_of`.
     """
 
     named: Named
     blocking: SolverTime
     pipelined: SolverTime
+    decides: bool = True
 
     @property
     def ratio(self) -> float | None:
@@ -101,6 +106,8 @@ class Compared:
     def verdict(self) -> Verdict:
         """What the interval says."""
         low, high = self.interval
+        if not self.decides:
+            return Verdict.OPEN
         if high < 1.0:
             return Verdict.YES
         return Verdict.NO if low > 1.0 else Verdict.OPEN
@@ -142,6 +149,8 @@ class Advice:
     reasons : tuple of str
     assumptions : tuple of str
     findings : tuple of Finding
+    doubt : str
+        Why the runs decide nothing; empty if they may.
     """
 
     blocking: Group
@@ -152,6 +161,7 @@ class Advice:
     reasons: tuple[str, ...]
     assumptions: tuple[str, ...]
     findings: tuple[Finding, ...]
+    doubt: str
 
     @property
     def names(self) -> tuple[str, str]:
@@ -169,16 +179,17 @@ class Advice:
         say = f"{pipelined} {self.recorded.verdict} on this machine and {ranks}"
         if self.recorded.verdict is Verdict.OPEN:
             say = f"These runs do not decide whether {pipelined} pays off"
-        if self.broken:
-            say = f"The runs have errors (see below). At face value, {say[0].lower()}{say[1:]}"
-        yield f"{say}: an iteration takes {self.recorded.words} times as long as one of {blocking}."
+        figures = f"an iteration takes {self.recorded.words} times as long as one of {blocking}"
+        if self.doubt:
+            figures = f"{self.doubt}. At face value, {figures}"
+        yield f"{say}: {figures}."
         unlike = [each for each in self.changed if each.verdict is not self.recorded.verdict]
         if unlike:
             words = f"{pipelined} {unlike[0].verdict}"
             if unlike[0].verdict is Verdict.OPEN:
                 words = "it is undecided"
             yield f"With {unlike[0].named.title}, {words}: {unlike[0].words} times as long."
-        elif self.changed:
+        elif self.changed and not self.doubt:
             yield "None of the changes below changes this."
         if self.to_tolerance is not None:
             yield f"To the tolerance it takes {self.to_tolerance.words} times as long."
@@ -186,7 +197,7 @@ class Advice:
     @property
     def broken(self) -> bool:
         """Whether the runs have findings that forbid conclusions."""
-        return any(each.severity == "error" for each in about(self.findings, OF_MODELS))
+        return has_errors(self.findings)
 
     def surer(self) -> Iterator[str]:
         """Yield what to measure to be surer."""
@@ -251,6 +262,25 @@ def files_json(solver: str, group: Group) -> dict[str, Any]:
     return {"solver": solver, "files": [str(run.path) for run in group.runs]}
 
 
+def has_errors(findings: Sequence[Finding]) -> bool:
+    """Tell whether findings forbid conclusions."""
+    return any(each.severity == "error" for each in about(findings, OF_MODELS))
+
+
+def doubt_of(groups: Sequence[Group], findings: Sequence[Finding]) -> str:
+    """Return why runs of two solvers decide nothing, for a sentence; empty if they may."""
+    alone = [solver_of(each) for each in groups if len(each.runs) < FEWEST_REPEATS]
+    doubts = []
+    if alone:
+        have = "has" if len(alone) == 1 else "have"
+        doubts.append(
+            f"{' and '.join(alone)} {have} one repeat only, which does not show how runs scatter"
+        )
+    if has_errors(findings):
+        doubts.append("the runs have errors (see below)")
+    return ", and ".join(doubts)
+
+
 def solver_of(group: Group) -> str:
     """Return the solver of a group."""
     return group.runs[0].header.solver
@@ -276,11 +306,15 @@ def advise(
     ours = [replay_run(run, [without_depth(each) for each in every], machine) for run in first.runs]
     theirs = [replay_run(run, every, machine) for run in second.runs]
 
+    findings = tuple(findings_of([first, second]))
+    doubt = doubt_of([first, second], findings)
+
     def compare(number: int, *, whole: bool = False) -> Compared:
         return Compared(
             named=every[number],
             blocking=SolverTime.of([each[number] for each in ours], whole=whole),
             pipelined=SolverTime.of([each[number] for each in theirs], whole=whole),
+            decides=not doubt,
         )
 
     endings = [Ending.of(run.header) for run in (*first.runs, *second.runs)]
@@ -296,7 +330,8 @@ def advise(
         to_tolerance=compare(0, whole=True) if reached else None,
         reasons=tuple(reasons([each[0] for each in ours], [each[0] for each in theirs])),
         assumptions=tuple(said),
-        findings=tuple(findings_of([first, second])),
+        findings=findings,
+        doubt=doubt,
     )
 
 
@@ -341,11 +376,11 @@ def reasons(ours: Sequence[Replayed], theirs: Sequence[Replayed]) -> Iterator[st
     for replays in (ours, theirs):
         shares = [of_path(each.result.recorded) for each in replays]
         parts.append({name: float(np.median([one[name] for one in shares])) for name in shares[0]})
-    work = [np.median([work_s(each.run) for each in replays]) for replays in (ours, theirs)]
+    work = [np.median([typical_work_s(each.run) for each in replays]) for replays in (ours, theirs)]
     if work[0] > 0.0:
         yield (
             f"An iteration of {pipelined} has {work[1] / work[0]:.2f} times the local work of one "
-            f"of {blocking} (mean of the ranks)."
+            f"of {blocking} (medians, so without detours)."
         )
     words = ", ".join(
         f"{name} {percent(parts[0][name])} and {percent(parts[1][name])}" for name in parts[0]
@@ -353,7 +388,10 @@ def reasons(ours: Sequence[Replayed], theirs: Sequence[Replayed]) -> Iterator[st
     yield f"Of their critical paths ({blocking} and {pipelined}): {words}."
 
 
-def work_s(run: Run) -> float:
-    """Return the local work of an iteration, the mean of the ranks, in seconds."""
-    total = sum(float(run.work_in(rows).sum()) for rows in run.blocks())
-    return total / run.columns / run.header.iterations
+def typical_work_s(run: Run) -> float:
+    """Return the local work of a typical iteration, in seconds.
+
+    The median of each rank, so that detours do not count; then the mean of the ranks.
+    """
+    work_s = np.concatenate([run.work_in(rows) for rows in run.blocks()])
+    return float(np.median(work_s, axis=0).mean())

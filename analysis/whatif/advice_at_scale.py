@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 
 from hindmost.analysis.runs.check import findings_of
-from hindmost.analysis.runs.finding import OF_MODELS, Finding, about
+from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.groups import Group
 from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
 from hindmost.analysis.whatif.advice import (
     REPEATS,
     Verdict,
+    doubt_of,
     files_json,
+    has_errors,
     one_group,
     refuse_unlike,
     solver_of,
@@ -48,6 +50,8 @@ class ScaledAdvice:
     reached : bool
         Whether all runs reached their tolerance.
     findings : tuple of Finding
+    doubt : str
+        Why the runs decide nothing; empty if they may.
     """
 
     blocking: Group
@@ -55,6 +59,7 @@ class ScaledAdvice:
     compared: tuple[ComparedAtScale, ...]
     reached: bool
     findings: tuple[Finding, ...]
+    doubt: str
 
     @property
     def names(self) -> tuple[str, str]:
@@ -77,16 +82,12 @@ class ScaledAdvice:
 
     def _verdicts(self) -> Iterator[str]:
         """Yield the answer for every change; the first sentence is the answer for the first."""
-        for number, named in enumerate(self.changes):
+        for named in self.changes:
             found = self.with_change(named)
-            say = self.answer(found)
-            if number == 0 and self.broken:
-                start = say[0].lower() if say.startswith("These") else say[0]
-                say = f"The runs have errors (see below). At face value, {start}{say[1:]}"
-            yield say
+            yield self.answer(found)
             last = found[-1]
             recorded = last.as_recorded
-            if last.on_tail or recorded.verdict is not last.verdict:
+            if not self.doubt and (last.on_tail or recorded.verdict is not last.verdict):
                 verdict = {
                     Verdict.YES: "it pays off",
                     Verdict.NO: "it does not pay off",
@@ -116,6 +117,11 @@ class ScaledAdvice:
             f"an iteration takes {last.ratio.words} times as long as one of {blocking} (simulated, "
             f"{basis})"
         )
+        if self.doubt:
+            return (
+                f"These runs do not decide whether {pipelined} pays off on {where}: {self.doubt}. "
+                f"At face value, {figures}."
+            )
         since = first_of(found, Verdict.YES)
         if since is not None:
             lead = (
@@ -152,7 +158,10 @@ class ScaledAdvice:
         last = self.with_change(self.changes[0])[-1]
         for name, side in zip(self.names, (last.blocking, last.pipelined), strict=True):
             result, count = side[0].result, side[0].run.header.iterations
-            limited = " with noise no worse than recorded" if result.on_tail else ""
+            if result.missed:
+                yield f"On {last.title} nothing is told of {name}. {side[0].withheld}"
+                continue
+            limited = " with noise no worse than recorded" if result.limited else ""
             yield (
                 f"On {last.title}{limited} an iteration of {name} takes "
                 f"{seconds(result.shown_s / count)}: undisturbed work "
@@ -164,7 +173,7 @@ class ScaledAdvice:
     @property
     def broken(self) -> bool:
         """Whether the runs have findings that forbid conclusions."""
-        return any(each.severity == "error" for each in about(self.findings, OF_MODELS))
+        return has_errors(self.findings)
 
     def surer(self) -> Iterator[str]:
         """Yield what to measure to be surer."""
@@ -177,9 +186,10 @@ class ScaledAdvice:
         if result.ranks > result.samples / TIMES_RARER:
             wanted = TIMES_RARER * result.ranks
             yield (
-                f"To be surer of the noise, record about {wanted:,} iterations of all ranks (now: "
-                f"{result.samples:,}), on as many ranks and nodes as you can: the slowest of "
-                f"{result.ranks:,} ranks is rarer than what was recorded."
+                f"To be surer of the noise, record about {wanted:,} iterations of all ranks in one "
+                f"run (now: {result.samples:,}; each repeat is simulated by itself), on as many "
+                f"ranks and nodes as you can: the slowest of {result.ranks:,} ranks is rarer than "
+                "what was recorded."
             )
         if "lower bound" in last.blocking[0].basis.network:
             yield (
@@ -292,11 +302,14 @@ def advise_at_scale(
         scale_runs(runs, fitted, scale, named, network)
         for runs, fitted, named in zip(both, works, (blocking_changes, changes), strict=True)
     ]
+    findings = tuple(findings_of(groups))
+    doubt = doubt_of(groups, findings)
     compared = tuple(
         ComparedAtScale(
             named=changes[place % len(changes)],
             blocking=tuple(each[place] for each in found[0]),
             pipelined=tuple(each[place] for each in found[1]),
+            decides=not doubt,
         )
         for place in range(len(found[0][0]))
     )
@@ -306,7 +319,8 @@ def advise_at_scale(
         pipelined=groups[1],
         compared=compared,
         reached=all(each is not None and each.reached for each in endings),
-        findings=tuple(findings_of(groups)),
+        findings=findings,
+        doubt=doubt,
     )
 
 

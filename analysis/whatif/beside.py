@@ -43,6 +43,8 @@ class Beside:
         ends = f"{seconds(low_s)} to {seconds(high_s)}"
         if not np.isfinite(high_s):
             ends = f"at least {seconds(low_s)}"
+        elif low_s <= 0.0:
+            ends = f"at most {seconds(high_s)}"
         return (
             self.name,
             seconds(self.prediction.seconds) if self.prediction.known else "-",

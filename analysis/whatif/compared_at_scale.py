@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,8 @@ from hindmost.analysis.whatif.advice import Verdict
 from hindmost.analysis.whatif.at_scale import AtScale
 from hindmost.analysis.whatif.options import Named
 from hindmost.analysis.whatif.study import dict_of
-from hindmost.models.simulation.prospect import CAPPED, MISSES, PARTS, Prospect, spread_of
+from hindmost.models.simulation.prospect import Prospect, spread_of
+from hindmost.models.simulation.readings import CAPPED, PARTS
 from hindmost.text import counted
 
 
@@ -24,15 +25,20 @@ class Ratio:
     Attributes
     ----------
     typical, low, high : float
+    decides : bool
+        Whether the runs may decide at all.
     """
 
     typical: float
     low: float
     high: float
+    decides: bool = True
 
     @property
     def verdict(self) -> Verdict:
         """What the interval says."""
+        if not self.decides:
+            return Verdict.OPEN
         if self.high < 1.0:
             return Verdict.YES
         return Verdict.NO if self.low > 1.0 else Verdict.OPEN
@@ -67,11 +73,14 @@ class ComparedAtScale:
     named : Named
     blocking, pipelined : tuple of AtScale
         One for each repeat.
+    decides : bool
+        Whether the runs may decide at all; see `hindmost.analysis.whatif.advice.doubt_of`.
     """
 
     named: Named
     blocking: tuple[AtScale, ...]
     pipelined: tuple[AtScale, ...]
+    decides: bool = True
 
     @property
     def ranks(self) -> int:
@@ -88,18 +97,20 @@ class ComparedAtScale:
             typical=expected.typical,
             low=min(expected.low, recorded.low),
             high=max(expected.high, recorded.high),
+            decides=self.decides,
         )
 
     @property
     def as_recorded(self) -> Ratio:
         """Of the times if no detour exceeds the longest recorded one."""
-        return ratio_of(self.blocking, self.pipelined, capped=True)
+        found = ratio_of(self.blocking, self.pipelined, capped=True)
+        return replace(found, decides=self.decides)
 
     @property
     def on_tail(self) -> bool:
         """Whether a law without a mean, or one that describes no run, leaves nothing to say."""
         return any(
-            abs(each.result.miss) > MISSES or not np.isfinite(each.result.high_s)
+            each.result.missed or not np.isfinite(each.result.high_s)
             for each in (*self.blocking, *self.pipelined)
         )
 

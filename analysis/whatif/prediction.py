@@ -36,6 +36,12 @@ from hindmost.text import counted, seconds
 
 ALONE = "; assumes that later runs vary no more than the parts of this one"
 """What an interval from a single run assumes."""
+REPEATED = "; assumes that later runs vary no more than these"
+"""What an interval from several runs assumes."""
+FEWEST_BODIES = 20
+"""Bodies of a run without which there is no interval."""
+WIDEST = 10.0
+"""The factor between a prediction and the ends of its interval from which on none is given."""
 REPLAY = "replay"
 
 
@@ -50,7 +56,10 @@ class SolvePrediction:
     named : Named
         What is unlike them.
     prediction : Prediction
-        NaN in place of the seconds if the runs do not show what decides them.
+        NaN in place of the seconds if the runs do not show what decides them, and in place of the
+        interval if it would be meaningless.
+    no_interval : str
+        Why there is no interval; empty if there is one.
     replays : tuple of Replayed
         One a run that can be replayed.
     places : PlaceInCycle
@@ -68,6 +77,7 @@ class SolvePrediction:
     group: Group
     named: Named
     prediction: Prediction
+    no_interval: str
     replays: tuple[Replayed, ...]
     places: PlaceInCycle
     why_not: str
@@ -141,10 +151,10 @@ class SolvePrediction:
     def _interval(self) -> str:
         """Return the prediction interval in words."""
         low_s, high_s = self.prediction.low_s, self.prediction.high_s
-        if not low_s < high_s:
-            return "no interval: this run is too short"
-        alone = "" if len(self.replays or self.group.runs) > 1 else ALONE
-        return f"90 % prediction interval {seconds(low_s)} to {seconds(high_s)}{alone}"
+        if self.no_interval:
+            return f"no interval: {self.no_interval}"
+        assumed = REPEATED if len(self.replays or self.group.runs) > 1 else ALONE
+        return f"90 % prediction interval {seconds(low_s)} to {seconds(high_s)}{assumed}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry of a configuration in ``hindmost predict --json``."""
@@ -161,7 +171,10 @@ class SolvePrediction:
             "name": self.name,
             "kind": str(ModelKind.PREDICTS),
             "predicted_s": self.prediction.seconds if self.prediction.known else None,
-            "interval_s": [self.prediction.low_s, self.prediction.high_s],
+            "interval_s": None
+            if self.no_interval
+            else [self.prediction.low_s, self.prediction.high_s],
+            "no_interval": self.no_interval or None,
             "beside": [each.to_json() for each in self.beside],
             "explanation": self.places.explain(change.iterations),
             "own_miss": self.own_miss or None,
@@ -197,11 +210,16 @@ def predict_solves(
             if not every and not of_length_alone(change):
                 raise DataError(why_not[0])
             replays = tuple(each[number] for each in every)
+            prediction = pooled(replays, places, change)
+            why_none = why_no_interval(times, prediction, change)
+            if why_none:
+                prediction = replace(prediction, low_s=float("nan"), high_s=float("nan"))
             predicted.append(
                 SolvePrediction(
                     group=group,
                     named=named,
-                    prediction=pooled(replays, places, change),
+                    prediction=prediction,
+                    no_interval=why_none,
                     replays=replays,
                     places=places,
                     why_not="" if every else why_not[0],
@@ -256,13 +274,43 @@ def pooled(replays: Sequence[Replayed], places: PlaceInCycle, change: Change) ->
     middle_s = float(np.median(known))
     width = repeat_width(known) if len(known) > 1 else places.own_width
     # What repeats differ by and what a replay does not know are independent of each other.
-    below = np.hypot(width, np.log(middle_s / min(low_s, middle_s)))
+    below = np.hypot(width, np.log(middle_s / min(low_s, middle_s))) if low_s > 0.0 else np.inf
     above = np.hypot(width, np.log(max(high_s, middle_s) / middle_s))
     return Prediction(
         seconds=middle_s,
         low_s=middle_s * float(np.exp(-below)),
         high_s=middle_s * float(np.exp(above)),
     )
+
+
+def why_no_interval(times: Sequence[SolveTimes], found: Prediction, change: Change) -> str:
+    """Return why an interval would say nothing; empty if it says something.
+
+    Parameters
+    ----------
+    times : sequence of SolveTimes
+        Of the runs.
+    found : Prediction
+    change : Change
+    """
+    if not found.known:
+        return ""
+    fewest = min(each.iterations for each in times)
+    if fewest < FEWEST_BODIES:
+        return f"{counted(fewest, 'recorded body')}, and at least {FEWEST_BODIES} are needed"
+    first = times[0]
+    recorded = first.solver_iterations or first.iterations
+    if recorded < first.restart and (change.iterations or recorded) > recorded:
+        return f"no run has a whole restart cycle of {first.restart} iterations"
+    if not found.low_s < found.high_s:
+        return "this run is too short"
+    if WIDEST * found.low_s >= found.seconds and found.high_s <= WIDEST * found.seconds:
+        return ""
+    wide = f"one end would be a factor of over {WIDEST:g} away"
+    if len(times) == 1:
+        return f"{wide}, as the parts of this run differ too much"
+    solves_s = [each.solve_time_s for each in times]
+    return f"{wide}, as repeats differ by a factor of {max(solves_s) / min(solves_s):.3g}"
 
 
 def repeat_width(times_s: Sequence[float]) -> float:

@@ -8,7 +8,7 @@ reproduce the printed time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,8 @@ from hindmost.text import counted, seconds
 
 REPETITIONS = 400
 DRAWS_AT_ONCE = 1_000_000
+MOST_DRAWN = 100_000
+"""Bodies of a repetition that are drawn; those of longer solves stand for more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +91,12 @@ class RedrawnUniform:
         much as that of n further ones would. Without the latter, and with n = K, only 76 % would.
         """
         random = np.random.default_rng(self.seed)
-        sums, squares = self.redraw(random)
+        drawn = min(self.bodies, MOST_DRAWN)
+        sums, squares = replace(self, bodies=drawn).redraw(random)
+        # Bodies are independent: means grow with their number, deviations with its root.
+        more = self.bodies / drawn
+        sums = more * sums.mean() + more**0.5 * (sums - sums.mean())
+        squares = more * squares
         count = self.ranks
         of_rank = count / ((count + 1) ** 2 * (count + 2)) if self.blocking else 1.0 / 12.0
         solves = sums + np.sqrt(of_rank * squares) * random.standard_normal(self.repetitions)
@@ -98,7 +105,7 @@ class RedrawnUniform:
         low, high = np.quantile(mean + wider * (solves - mean), (0.05, 0.95))
         return Prediction(
             seconds=self.fill_s + mean,
-            low_s=self.fill_s + min(mean, float(low)),
+            low_s=self.fill_s + min(mean, max(float(low), 0.0)),  # none takes less than nothing
             high_s=self.fill_s + max(mean, float(high)),
         )
 

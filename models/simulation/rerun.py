@@ -175,11 +175,15 @@ def what_if(
 
 
 def between_shift(recorded: Walked, changed: Walked) -> float:
-    """Return how much a time grows if what is between cycles changes as the cycles do, seconds."""
+    """Return how much a time grows if what is between cycles changes as the cycles do, seconds.
+
+    A shorter solve loses no more than what it has between its cycles.
+    """
     between_s = recorded.total_s - recorded.iterating_s
     if recorded.iterating_s <= 0.0:
         return 0.0
-    return between_s * (changed.iterating_s / recorded.iterating_s - 1.0)
+    shift_s = between_s * (changed.iterating_s / recorded.iterating_s - 1.0)
+    return max(shift_s, changed.iterating_s - changed.total_s)
 
 
 def refuse_unknown(program: Program, change: Change, byte_share: float | None) -> None:

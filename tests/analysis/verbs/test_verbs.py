@@ -305,3 +305,16 @@ def test_predict_says_how_long_a_later_solve_takes(
     assert "later run with restart 20: predicted" in capsys.readouterr().out
     with pytest.raises(UsageError, match="at least 1"):
         main(["predict", *files, "--iterations", "0"])
+
+
+@pytest.mark.parametrize("again", ["itself", "folder", "copy"])
+def test_a_run_that_is_given_twice_is_no_repeat(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], again: str
+) -> None:
+    one = sorted(folder.glob("*-gmres-*.h5"))[0]
+    other = {"itself": one, "folder": folder, "copy": Path(shutil.copy(one, tmp_path / "c.h5"))}
+    assert main(["predict", str(one), str(other[again]), "--json"]) == 0
+    printed = capsys.readouterr()
+    files = [len(each["files"]) for each in json.loads(printed.out)["predictions"]]
+    assert files == ([2, 1] if again == "folder" else [1])
+    assert "counts once" in printed.err

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from tests.conftest import LOCAL, run_values
 
 from hindmost.cli import main
@@ -29,10 +30,17 @@ def blocking(folder: Path, header: Header, seed: int = 1) -> Path:
     return write_whole(folder, header, values)
 
 
-def pipelined(folder: Path, header: Header, seed: int = 1, **changed: Any) -> Path:
+def pipelined(
+    folder: Path,
+    header: Header,
+    seed: int = 1,
+    detours: NDArray[np.float64] | None = None,
+    **changed: Any,
+) -> Path:
     """Write a run whose ranks post a reduction and complete it after half of the next body."""
     values = run_values(iterations=BODIES, ranks=RANKS, restart=20, seed=seed)
     work = np.repeat(EXTRA * np.random.default_rng(seed).uniform(50e-6, 60e-6, (BODIES, 1)), 3, 1)
+    work = work if detours is None else work + detours[:, None]
     before = np.repeat(0.5 * work[:, :, None], 2, axis=2)
     inside = np.full((BODIES, RANKS, 2), 1e-7)
     duration = work + 2e-7
@@ -121,6 +129,37 @@ def test_few_repeats_are_said(
     ours, theirs = blocking(tmp_path, header), pipelined(tmp_path, header)
     found = advice(capsys, ours, theirs)
     assert "record 3 repeats of each solver (now: gmres 1, pgmres 1)" in found["answer"]
+
+
+def test_one_repeat_decides_nothing(
+    folders: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    alone = sorted(folders[1].iterdir())[0]
+    found = advice(capsys, folders[0], alone, "--latency", "+100us")
+    assert found["recorded"]["ratio_interval"][0] > 1.0
+    assert found["changes"][0]["ratio_interval"][1] < 1.0
+    assert {each["verdict"] for each in (found["recorded"], *found["changes"])} == {"undecided"}
+    assert found["answer"].startswith(
+        "These runs do not decide whether pgmres pays off: pgmres has"
+    )
+
+
+def test_runs_that_are_mostly_detours_decide_nothing(
+    folders: tuple[Path, Path], header: Header, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A hundredth of the bodies take 99 % of the time; typical work is what it was."""
+    for each in folders[1].iterdir():
+        each.unlink()
+    detours = np.where(np.arange(BODIES) % 100 == 50, 0.1, 0.0)
+    for seed in range(3):
+        pipelined(folders[1], header, seed, detours=detours)
+    found = advice(capsys, *folders)
+    assert found["recorded"]["ratio_interval"][0] > 1.0
+    assert found["recorded"]["verdict"] == "undecided"
+    assert "pays off: the runs have errors (see below). At face value, an" in found["answer"]
+    more = re.search(r"An iteration of pgmres has (\d+\.\d\d) times the local", found["answer"])
+    assert more
+    assert float(more[1]) == pytest.approx(EXTRA, rel=0.02)
 
 
 def test_runs_that_do_not_compare_are_refused(

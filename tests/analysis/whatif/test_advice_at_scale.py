@@ -85,13 +85,14 @@ def write(folder: Path, header: Header, noise: NDArray[np.float64], *, pipelined
 
 @pytest.fixture
 def files(tmp_path: Path, header: Header) -> list[Path]:
-    """Return runs of both solvers with exponential noise of 10 us."""
+    """Return folders of two runs of each solver, with exponential noise of 10 us."""
     random = np.random.default_rng(7)
-    noise = random.exponential(10e-6, (2, BODIES, RANKS))
-    return [
-        write(tmp_path, header, noise[0], pipelined=False),
-        write(tmp_path, header, noise[1], pipelined=True),
-    ]
+    folders = [tmp_path / "blocking", tmp_path / "pipelined"]
+    for at, folder in enumerate(folders):
+        folder.mkdir()
+        for noise in random.exponential(10e-6, (2, BODIES, RANKS)):
+            write(folder, header, noise, pipelined=bool(at))
+    return folders
 
 
 SCALE = ("--ranks", "16..256", "--ranks-per-node", "16", "--scaling", "weak")
@@ -118,6 +119,17 @@ def test_it_pays_off_from_where_the_maximum_exceeds_the_extra_work(
     assert found["answer"].startswith("pgmres pays off ")
     assert "(simulated, extrapolated from 4 ranks)" in found["answer"]
     assert all(each["origin"] == "simulated" for each in once)
+
+
+def test_one_repeat_of_either_side_decides_nothing(
+    files: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    alone = sorted(files[1].iterdir())[0]
+    found = advice(capsys, files[0], alone, "--ranks", "256", *SCALE[2:])
+    (once,) = found["at_scale"]
+    assert once["verdict"] == once["with_recorded_noise"]["verdict"] == "undecided"
+    assert once["ratio_interval"][1] < 1.0
+    assert "do not decide whether pgmres pays off on 256 ranks: pgmres has one" in found["answer"]
 
 
 def test_without_noise_the_extra_work_does_not_pay_off(
@@ -153,6 +165,16 @@ def test_what_to_measure_and_what_is_assumed_are_said(
     assert "To be surer of the noise, record about 5,120 iterations of all ranks" in printed
     assert "All simulated." in printed
     assert "Assumed: Weak scaling" in printed
+
+
+def test_times_that_the_table_withholds_stand_under_a_condition(
+    files: list[Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hindmost.models.simulation.prospect.WIDEST", 1.0)
+    found = advice(capsys, *files, "--ranks", "256", *SCALE[2:])
+    assert found["at_scale"][0]["blocking_s"] is None
+    assert "On 256 ranks with noise no worse than recorded an iteration of gmres" in found["answer"]
+    assert "each repeat is simulated by itself" in found["answer"]
 
 
 def test_depths_of_replays_apply_to_the_pipelined_solver(

@@ -197,3 +197,11 @@ def test_only_fill_bodies_are_refused() -> None:
     times = solve_times(uniform_run(10, 2, seed=7), fill=np.ones(10, bool))
     with pytest.raises(DataError, match="only fill a pipeline"):
         fit_redrawn_uniform(times)
+
+
+def test_a_long_solve_draws_no_more_and_takes_no_less_than_nothing() -> None:
+    laws = UniformLaws(least=LEAST, span=replace(SPAN, scale=2e-3), fitted=10)
+    long = RedrawnUniform(bodies=10**12, ranks=2, blocking=True, laws=laws, repetitions=3)
+    said = long.predict()  # not in days
+    assert said.seconds == pytest.approx(long.expected_s, rel=0.02)
+    assert 0.0 <= said.low_s <= said.seconds < said.high_s

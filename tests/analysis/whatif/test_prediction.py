@@ -1,0 +1,90 @@
+"""What ``hindmost predict`` says of runs that say little."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.conftest import run_values
+
+from hindmost.analysis.whatif.prediction import ALONE, REPEATED
+from hindmost.cli import main
+from hindmost.harness.runfile.contents import Header
+from hindmost.harness.runfile.writer import write_whole
+
+
+def recorded(
+    folder: Path, header: Header, iterations: int, restart: int, *, seed: int = 1, slow: float = 1.0
+) -> str:
+    """Write a run; with times that are all slower by a factor."""
+    values = run_values(iterations=iterations, ranks=3, restart=restart, seed=seed)
+    for name in ("start", "duration", "phase_duration", "event_work", "event_duration"):
+        if name in values:
+            values[name] = (slow * np.asarray(values[name])).astype(np.asarray(values[name]).dtype)
+    for name in ("solve_time", "lead_in", "lead_out", "restart_duration", "mpi_other"):
+        if name in values:
+            values[name] = slow * np.asarray(values[name])
+    of_run = replace(header, iterations=iterations, restart=restart)
+    return str(write_whole(folder, of_run, values))
+
+
+@pytest.mark.parametrize(
+    ("iterations", "restart", "words", "why"),
+    [
+        (3, 30, ["--iterations", "1000"], "3 recorded bodies, and at least 20 are needed"),
+        (25, 30, ["--iterations", "1000"], "no run has a whole restart cycle of 30 iterations"),
+    ],
+)
+def test_few_bodies_give_no_interval(
+    tmp_path: Path,
+    header: Header,
+    capsys: pytest.CaptureFixture[str],
+    iterations: int,
+    restart: int,
+    words: list[str],
+    why: str,
+) -> None:
+    file = recorded(tmp_path, header, iterations, restart)
+    assert main(["predict", file, *words]) == 0
+    assert f"(no interval: {why})" in capsys.readouterr().out
+    assert main(["predict", file, *words, "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["predictions"]
+    assert (found["interval_s"], found["no_interval"]) == (None, why)
+
+
+def test_repeats_far_apart_give_no_interval(
+    tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [recorded(tmp_path, header, 200, 20, slow=slow) for slow in (1.0, 16.0)]
+    assert main(["predict", *files]) == 0
+    printed = capsys.readouterr().out
+    assert "no interval: one end would be a factor of over 10 away" in printed
+    assert "as repeats differ by a factor of 16)" in printed
+
+
+def test_an_interval_says_what_it_assumes(
+    tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [recorded(tmp_path, header, 200, 20, seed=seed) for seed in (1, 2)]
+    for given, assumed in ((files[:1], ALONE), (files, REPEATED)):
+        assert main(["predict", *given]) == 0
+        assert f"{assumed})\n" in capsys.readouterr().out
+
+
+@pytest.mark.filterwarnings("error")
+def test_no_solve_takes_less_than_nothing(
+    tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str]
+) -> None:
+    values = run_values(iterations=200, ranks=3, restart=20, seed=1)
+    later = 20e-3 * (np.arange(200) // 20)  # restarts take longer than cycles
+    values["start"] = np.asarray(values["start"]) + later[:, None]
+    values["solve_time"] = np.asarray(values["solve_time"]) + later[-1]
+    values["restart_duration"] = np.asarray(values["restart_duration"]) + 20e-3
+    file = str(write_whole(tmp_path, header, values))
+    assert main(["whatif", file, "--iterations", "1", "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["runs"]
+    assert 0.0 < found["interval_s"][0] <= found["predicted_s"]
+    assert main(["predict", file, "--iterations", "1"]) == 0
