@@ -185,4 +185,4 @@ def noise_lines(noises: list[Noise], *, segments: bool) -> list[str]:
             f"Noise model: {noise.kind} ({how}). {caution if segments else ''}"
             f"{remedy} would settle it."
         )
-    return found
+    return list(dict.fromkeys(found))
