@@ -224,7 +224,8 @@ def perform(arguments: argparse.Namespace) -> int:
         others = [word for each in changes for word, _ in each.words]
         others += [name for name in ("ranks", "out") if getattr(arguments, name) is not None]
         if others:
-            raise UsageError(f"--balance stands alone; omit {', '.join(dict.fromkeys(others))}.")
+            named = ", ".join(f"--{word}" for word in dict.fromkeys(others))
+            raise UsageError(f"--balance stands alone; omit {named}.")
         return perform_balance(arguments.file, arguments.balance, arguments.json)
     machine = None if arguments.machine is None else read_machine(arguments.machine)
     scale = scale_from(arguments, machine)

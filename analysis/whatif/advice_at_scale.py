@@ -158,7 +158,10 @@ class ScaledAdvice:
         last = self.with_change(self.changes[0])[-1]
         for name, side in zip(self.names, (last.blocking, last.pipelined), strict=True):
             result, count = side[0].result, side[0].run.header.iterations
-            limited = " with noise no worse than recorded" if result.on_tail else ""
+            if result.missed:
+                yield f"On {last.title} nothing is told of {name}. {side[0].withheld}"
+                continue
+            limited = " with noise no worse than recorded" if result.limited else ""
             yield (
                 f"On {last.title}{limited} an iteration of {name} takes "
                 f"{seconds(result.shown_s / count)}: undisturbed work "
@@ -183,9 +186,10 @@ class ScaledAdvice:
         if result.ranks > result.samples / TIMES_RARER:
             wanted = TIMES_RARER * result.ranks
             yield (
-                f"To be surer of the noise, record about {wanted:,} iterations of all ranks (now: "
-                f"{result.samples:,}), on as many ranks and nodes as you can: the slowest of "
-                f"{result.ranks:,} ranks is rarer than what was recorded."
+                f"To be surer of the noise, record about {wanted:,} iterations of all ranks in one "
+                f"run (now: {result.samples:,}; each repeat is simulated by itself), on as many "
+                f"ranks and nodes as you can: the slowest of {result.ranks:,} ranks is rarer than "
+                "what was recorded."
             )
         if "lower bound" in last.blocking[0].basis.network:
             yield (

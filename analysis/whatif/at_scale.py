@@ -27,7 +27,7 @@ from hindmost.executors import Executor, ThisProcess
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.simulation.local_work import FEW_RANKS, LocalWork, fit_local_work
-from hindmost.models.simulation.prospect import MISSES, Prospect, prospects
+from hindmost.models.simulation.prospect import Prospect, prospects
 from hindmost.models.simulation.scaleup import REPLICAS
 from hindmost.text import counted, percent, seconds, signed_percent
 
@@ -92,6 +92,8 @@ class AtScale:
     @property
     def interval(self) -> str:
         """The interval, for people."""
+        if self.result.missed or self.result.absurd:
+            return "undecided"
         low, high = self.result.low_s, self.result.high_s
         if not np.isfinite(high):
             return f"at least {seconds(low)}"
@@ -107,11 +109,23 @@ class AtScale:
                 f"{basis}). The run took {seconds(result.recorded_s)} on "
                 f"{counted(result.recorded_ranks, 'rank')}."
             )
+        elif result.missed or result.absurd:
+            yield f"On {self.title}: undecided{basis}. {self.withheld}"
         else:
             yield (
                 f"On {self.title}: no single prediction, but {self.interval}{basis}. "
                 f"{self.withheld}"
             )
+        if not result.missed:
+            yield self._parts()
+        yield (
+            f"Simulated on the recorded ranks: {seconds(result.check_s)} "
+            f"({signed_percent(result.miss)})."
+        )
+
+    def _parts(self) -> str:
+        """Return what the time consists of."""
+        result = self.result
         parts = {
             "undisturbed work": result.work_s,
             "noise and waiting for it": result.noise_s,
@@ -119,19 +133,15 @@ class AtScale:
             "outside iterations": result.outside_s,
         }
         total_s = sum(parts.values())
-        limited = " with noise no worse than recorded" if result.on_tail else ""
+        limited = " with noise no worse than recorded" if result.limited else ""
         words = ", ".join(f"{name} {percent(part / total_s)}" for name, part in parts.items())
-        yield f"Of {seconds(result.shown_s)}{limited}: {words}."
-        yield (
-            f"Simulated on the recorded ranks: {seconds(result.check_s)} "
-            f"({signed_percent(result.miss)})."
-        )
+        return f"Of {seconds(result.shown_s)}{limited}: {words}."
 
     @property
     def withheld(self) -> str:
         """Why there is no prediction."""
         result = self.result
-        if abs(result.miss) > MISSES:
+        if result.missed:
             return (
                 f"The simulation misses the recorded time by {signed_percent(result.miss)}: the "
                 "laws do not describe this run."
@@ -162,7 +172,7 @@ class AtScale:
             f"{percent(depends.node)} of the variance is common to its ranks; an iteration "
             f"correlates by {depends.time:.2f} with the next."
         )
-        if result.ranks > result.samples / 20:
+        if result.ranks > result.samples / 20 and result.case.noise > 0.0:
             yield (
                 f"The slowest of {result.ranks:,} ranks is rarer than what {result.samples:,} "
                 "iterations show, so it rests on the fitted tail of the laws. The interval has the "
@@ -213,7 +223,9 @@ class AtScale:
 
 
 def interval_json(result: Prospect) -> list[float | None]:
-    """Return an interval for JSON; null for no upper limit."""
+    """Return an interval for JSON; null for no upper limit, or for both ends if it says nothing."""
+    if result.missed or result.absurd:
+        return [None, None]
     return [result.low_s, result.high_s if np.isfinite(result.high_s) else None]
 
 
@@ -323,11 +335,12 @@ def scale_table(found: Sequence[AtScale]) -> Table:
                 each.named.title if each.named.words else "",
                 "-" if each.predicted_s is None else seconds(each.predicted_s),
                 each.interval,
-                seconds(result.as_recorded_s),
+                "-" if result.missed else seconds(result.as_recorded_s),
                 "-" if each.predicted_s is None else seconds(each.predicted_s / iterations),
-                percent(result.work_s / result.shown_s),
-                percent(result.noise_s / result.shown_s),
-                percent(result.network_s / result.shown_s),
+                *(
+                    "-" if result.missed else percent(part / result.shown_s)
+                    for part in (result.work_s, result.noise_s, result.network_s)
+                ),
                 each.extrapolated or "as recorded",
             )
         )

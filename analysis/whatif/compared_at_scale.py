@@ -13,7 +13,8 @@ from hindmost.analysis.whatif.advice import Verdict
 from hindmost.analysis.whatif.at_scale import AtScale
 from hindmost.analysis.whatif.options import Named
 from hindmost.analysis.whatif.study import dict_of
-from hindmost.models.simulation.prospect import CAPPED, MISSES, PARTS, Prospect, spread_of
+from hindmost.models.simulation.prospect import Prospect, spread_of
+from hindmost.models.simulation.readings import CAPPED, PARTS
 from hindmost.text import counted
 
 
@@ -109,7 +110,7 @@ class ComparedAtScale:
     def on_tail(self) -> bool:
         """Whether a law without a mean, or one that describes no run, leaves nothing to say."""
         return any(
-            abs(each.result.miss) > MISSES or not np.isfinite(each.result.high_s)
+            each.result.missed or not np.isfinite(each.result.high_s)
             for each in (*self.blocking, *self.pipelined)
         )
 

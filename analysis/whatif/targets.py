@@ -18,7 +18,7 @@ from hindmost.models.pmnf.observations import LEAST_POINTS
 from hindmost.models.simulation.layout import NodeNetwork, grid_edges, nodes_of
 from hindmost.models.simulation.local_work import LocalWork
 from hindmost.models.simulation.network import Link, Piece
-from hindmost.models.simulation.prospect import Target, WorkFactor
+from hindmost.models.simulation.readings import Target, WorkFactor
 from hindmost.models.simulation.scaleup import MOST_RANKS, Placement, neighbours_of
 from hindmost.text import counted, seconds
 

@@ -17,7 +17,6 @@ from hindmost.models.foretell.growth import (
     normal_form,
     power_law,
     through_two,
-    usual_slope,
     work_and_cost,
 )
 from hindmost.models.pmnf.space import PAPER
@@ -104,7 +103,8 @@ def continue_series(
     middle, fitted, of_3 = power_law(x, y, count - 3, count)
     answer[2] = here + of_3 * ahead
     answer[3] = fitted + of_3 * (x[target] - middle)
-    middle, fitted, of_4 = power_law(x, y, max(count - 4, 0), count)
+    fourth = count - 4 if count > 4 else 0
+    middle, fitted, of_4 = power_law(x, y, fourth, count)
     answer[4] = fitted + of_4 * (x[target] - middle)
     # Functions a + b g(p) through the last two points: g = p, 1 / p, log p.
     lowest = -3.0 * ahead - 1.0
@@ -113,17 +113,26 @@ def continue_series(
     answer[7] = here - ahead
     answer[8] = here + through_two(ratio, 1.0 / before - 1.0, 1.0 / grown - 1.0, lowest)
     answer[9] = here + through_two(ratio, -step, ahead, lowest)
-    answer[10] = here + work_and_cost(x, y, max(count - 4, 0), count, ahead, lowest)
-    steps = min(3, last)
-    slopes = 0.0
-    for at in range(last - steps, last):
-        slopes += (y[at + 1] - y[at]) / (x[at + 1] - x[at])
-    answer[11] = here + slopes / steps * ahead
+    answer[10] = here + work_and_cost(x, y, fourth, count, ahead, lowest)
+    steps = 3 if last > 3 else last
+    mean = 0.0
+    slopes = np.empty(last)  # of all steps, sorted as they come
+    for at in range(last):
+        rise = (y[at + 1] - y[at]) / (x[at + 1] - x[at])
+        if at >= last - steps:
+            mean += rise / steps
+        place = at
+        while place > 0 and slopes[place - 1] > rise:
+            slopes[place] = slopes[place - 1]
+            place -= 1
+        slopes[place] = rise
+    answer[11] = here + mean * ahead
     relative, likely = normal_form(y, terms, count, target, here + lowest, 1.0)
     absolute, likelier = normal_form(y, terms, count, target, here + lowest, 0.0)
     answer[12] = relative
     answer[13] = absolute if likelier > likely else relative
-    answer[14] = here + usual_slope(x, y, last) * ahead
+    usual = 0.5 * (slopes[(last - 1) // 2] + slopes[last // 2])  # their median
+    answer[14] = here + usual * ahead
     wide = x[last] - x[last - 2]
     answer[15] = here + through_two(
         np.exp(y[last - 2] - here), np.exp(-wide) - 1.0, grown - 1.0, lowest
@@ -137,17 +146,3 @@ def continue_series(
             answer[one] = here
         away = FARTHEST * np.abs(ahead) + 1.0
         answer[one] = min(max(answer[one], here - away), here + away)
-
-
-@part
-def leaps(x: NDArray[np.float64], y: NDArray[np.float64], count: int) -> bool:
-    """Say whether the last step is unlike all before: a new behaviour begins with the last point.
-
-    Its slope is outside the range of all others by more than 1 and the width of that range.
-    """
-    least, most = np.inf, -np.inf
-    for at in range(count - 2):
-        slope = (y[at + 1] - y[at]) / (x[at + 1] - x[at])
-        least, most = min(least, slope), max(most, slope)
-    slope = (y[count - 1] - y[count - 2]) / (x[count - 1] - x[count - 2])
-    return bool(max(slope - most, least - slope) > 1.0 + most - least)

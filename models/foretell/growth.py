@@ -37,15 +37,6 @@ def power_law(
 
 
 @part
-def usual_slope(x: NDArray[np.float64], y: NDArray[np.float64], last: int) -> float:
-    """Return the median slope of all steps up to a point."""
-    slopes = np.empty(last)
-    for at in range(last):
-        slopes[at] = (y[at + 1] - y[at]) / (x[at + 1] - x[at])
-    return float(np.median(slopes))
-
-
-@part
 def through_two(ratio: float, before: float, ahead: float, lowest: float) -> float:
     """Return the logarithm, relative to the last value, of a function a + b g through two points.
 
@@ -78,50 +69,47 @@ def work_and_cost(
     """
     best, value = np.inf, 1.0
     normal = np.empty((3, 4))  # normal equations of the parts in use, and their right-hand side
-    used = np.empty(3, np.int64)
-    basis = np.empty(3)
     factor = np.empty(3)
+    # 1, 1 / p and p, and the value, at every point and at the target, over those of the last point.
+    points = end - begin
+    basis, used = np.empty((4, points + 1)), np.empty((3, points + 1))
+    for at in range(points + 1):
+        away = ahead if at == points else x[begin + at] - x[end - 1]
+        basis[0, at], basis[1, at], basis[2, at] = 1.0, np.exp(-away), np.exp(away)
+        basis[3, at] = 0.0 if at == points else np.exp(y[begin + at] - y[end - 1])
     for chosen in range(1, 8):
         count = 0
         for one in range(3):
             if chosen >> one & 1:
-                used[count] = one
+                for at in range(points + 1):
+                    used[count, at] = basis[one, at]
                 count += 1
-        if count > end - begin - 1:
+        if count > points - 1:
             continue
         normal[:] = 0.0
-        for at in range(begin, end):
-            fill_basis(basis, x[at] - x[end - 1])
-            size = np.exp(y[at] - y[end - 1])
-            weight = FADING ** (end - 1 - at)
+        for at in range(points):
+            size = basis[3, at]
+            weight = FADING ** (points - 1 - at)
             for p in range(count):
-                row = basis[used[p]] / size
+                row = used[p, at] / size
                 normal[p, 3] += weight * row
                 for q in range(count):
-                    normal[p, q] += weight * row * basis[used[q]] / size
+                    normal[p, q] += weight * row * used[q, at] / size
         if not solve(normal, count, factor):
             continue
         misfit = 0.0
-        for at in range(begin, end):
-            fill_basis(basis, x[at] - x[end - 1])
+        for at in range(points):
             fitted = 0.0
             for p in range(count):
-                fitted += factor[p] * basis[used[p]]
-            off = fitted / np.exp(y[at] - y[end - 1]) - 1.0
-            misfit += FADING ** (end - 1 - at) * off * off
+                fitted += factor[p] * used[p, at]
+            off = fitted / basis[3, at] - 1.0
+            misfit += FADING ** (points - 1 - at) * off * off
         misfit *= 1.0 + PENALTY_OF_TERM * count
         if misfit < best:
             best, value = misfit, 0.0
-            fill_basis(basis, ahead)
             for p in range(count):
-                value += factor[p] * basis[used[p]]
+                value += factor[p] * used[p, points]
     return float(np.log(max(value, np.exp(lowest))))
-
-
-@part
-def fill_basis(basis: NDArray[np.float64], ahead: float) -> None:
-    """Write 1, 1 / p and p at a logarithm of p, relative to the last point."""
-    basis[0], basis[1], basis[2] = 1.0, np.exp(-ahead), np.exp(ahead)
 
 
 @part

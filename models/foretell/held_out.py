@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.compiled import declared
-from hindmost.models.foretell.candidates import COUNT, TERMS, continue_series, leaps
+from hindmost.models.foretell.candidates import COUNT, TERMS, continue_series
 from hindmost.models.pmnf.term import columns
 
 LEAST_KNOWN = 3
@@ -145,11 +145,20 @@ def hold_out_loop(
         ahead = x[count] - x[count - 1]
         tail[kernel, 0] = ahead
         tail[kernel, 1] = ahead / (x[count - 1] - x[count - 2])
-        tail[kernel, 2] = (y[count - 1] - y[count - 2]) / (x[count - 1] - x[count - 2])
+        last = (y[count - 1] - y[count - 2]) / (x[count - 1] - x[count - 2])
+        tail[kernel, 2] = last
         tail[kernel, 3] = count
-        tail[kernel, 4] = leaps(x, y, count)
+        # The last slope is outside of the range of all others by more than 1 and its width: a new
+        # behaviour begins with the last point.
+        least, most = np.inf, -np.inf
+        for at in range(count - 2):
+            slope = (y[at + 1] - y[at]) / (x[at + 1] - x[at])
+            least, most = min(least, slope), max(most, slope)
+        tail[kernel, 4] = max(last - most, least - last) > 1.0 + most - least
         continue_series(x, y, own, count, count, predicted[kernel])
-        for origin in range(min(age.shape[1], count - LEAST_KNOWN)):
+        for origin in range(age.shape[1]):
+            if origin >= count - LEAST_KNOWN:
+                break
             known = count - 1 - origin
             # The held-out point whose distance is most like the target's.
             held = known

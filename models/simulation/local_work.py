@@ -71,6 +71,17 @@ class LocalWork:
         return float(self.typical.sum(axis=1).mean())
 
     @property
+    def quartiles(self) -> tuple[float, float]:
+        """Lower and upper quartile of the work at its places, over the typical work."""
+        deviating_s = np.zeros(2)
+        for rows in alike(self.program):
+            ends = np.quantile(self.deviation[rows], (0.25, 0.75), axis=(0, 1))
+            deviating_s += rows.size * ends.sum(axis=1)
+        total_s = float(self.typical.sum())
+        lower, upper = (1.0 + deviating_s / total_s).tolist() if total_s > 0.0 else (1.0, 1.0)
+        return float(lower), float(upper)
+
+    @property
     def mean_deviation_s(self) -> float:
         """What noise adds to the work of a rank in a body, on average, in seconds."""
         return float(self.deviation.sum(axis=2).mean())

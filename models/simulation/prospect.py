@@ -19,11 +19,11 @@ from hindmost.models.simulation.change import Change
 from hindmost.models.simulation.draws import generator
 from hindmost.models.simulation.layout import NodeNetwork
 from hindmost.models.simulation.local_work import LocalWork
+from hindmost.models.simulation.readings import CAPPED, FLOORS, PARTS, Target, readings_of
 from hindmost.models.simulation.rerun import Reading, walk
 from hindmost.models.simulation.scaleup import (
     REPLICAS,
     Case,
-    CostReading,
     Placement,
     costs_on,
     neighbours_of,
@@ -38,43 +38,10 @@ WIDEST = 10.0
 """Ratio of the ends of an interval, from which on no time is predicted."""
 MISSES = 0.25
 """Error of the simulation on the recorded ranks, from which on no time is predicted."""
-CAPPED = "recorded noise"
-"""The reading in which no deviation exceeds the largest recorded one."""
-PARTS = ("no network", "undisturbed")
-"""Readings that only say what a time consists of."""
+ABSURD = 1e3
+"""Ratio of the ends of an interval, from which on it says nothing."""
 OF_LAWS = 1 << 20
 """Stream of the draws of laws."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkFactor:
-    """The undisturbed work of a rank on the target, over the recorded one.
-
-    Attributes
-    ----------
-    typical, low, high : float
-    """
-
-    typical: float = 1.0
-    low: float = 1.0
-    high: float = 1.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
-    """Where a solve is to run.
-
-    Attributes
-    ----------
-    placement : Placement
-    work : WorkFactor
-    halo_bytes : float
-        Size of a message between neighbours.
-    """
-
-    placement: Placement
-    work: WorkFactor = WorkFactor()
-    halo_bytes: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +101,7 @@ class Prospect:
     @property
     def shown_s(self) -> float:
         """The typical time, or that with recorded noise if only that is known."""
-        return self.as_recorded_s if self.on_tail else self.seconds
+        return self.as_recorded_s if self.limited else self.seconds
 
     @property
     def noise_s(self) -> float:
@@ -152,9 +119,24 @@ class Prospect:
         return self.beyond > MOST_BEYOND or not np.isfinite(self.high_s)
 
     @property
+    def limited(self) -> bool:
+        """Whether only the time with noise no worse than recorded can be told."""
+        return self.on_tail or self.wide
+
+    @property
+    def missed(self) -> bool:
+        """Whether the laws do not describe the run, so that nothing can be told."""
+        return abs(self.miss) > MISSES
+
+    @property
+    def absurd(self) -> bool:
+        """Whether the interval has two ends, and is so wide that it says nothing."""
+        return ABSURD * self.low_s < self.high_s < np.inf
+
+    @property
     def open(self) -> bool:
         """Whether only the interval counts."""
-        return self.on_tail or self.wide or abs(self.miss) > MISSES
+        return self.limited or self.missed
 
     @property
     def wide(self) -> bool:
@@ -200,6 +182,7 @@ def prospects(
         readings_of(
             change,
             target,
+            work.quartiles,
             costs_on(
                 program.costs,
                 recorded,
@@ -262,32 +245,6 @@ def prospects(
     return found
 
 
-def readings_of(change: Change, target: Target, costs: CostReading) -> dict[str, Case]:
-    """Return the cases of a change: the typical one, its readings, and what it consists of."""
-    factor = target.work
-    slow = 1.0 / change.every_speed
-    typical = Case(
-        latency=costs.typical,
-        work=slow * factor.typical,
-        noise=change.noise,
-        detours=change.detours,
-        lag=0 if change.depth is None else change.depth - 1,
-        progress=change.progress,
-    )
-    nothing = np.zeros_like(costs.typical)
-    return {
-        "typical": typical,
-        "cheap network": replace(typical, latency=costs.low),
-        "costly network": replace(typical, latency=costs.high),
-        CAPPED: replace(typical, capped=True),
-        "noise in proportion": replace(typical, noise_scales=True),
-        "less work": replace(typical, work=slow * factor.low),
-        "more work": replace(typical, work=slow * factor.high),
-        "no network": replace(typical, latency=nothing, capped=True),
-        "undisturbed": replace(typical, latency=nothing, noise=0.0, detours=None),
-    }
-
-
 def prospect_of(
     work: LocalWork,
     target: Target,
@@ -315,6 +272,8 @@ def prospect_of(
     ratios = [each / typical_s for name, each in readings_s.items() if name not in (*PARTS, CAPPED)]
     low_s, high_s = spread_of(drawn)
     low_s, high_s = min(low_s, readings_s[CAPPED]) * min(ratios), high_s * max(ratios)
+    least = (*FLOORS, *(name for name in readings_s if name not in PARTS))
+    low_s = max(low_s, min(readings_s[name] for name in least))
     # What is between cycles stays, or grows as the cycles do.
     before_s = recorded_s * max(outside_s, 0.0) / max(recorded_s, 1e-12)
     grown = typical_s / max(check_s, 1e-12)

@@ -167,6 +167,16 @@ def test_what_to_measure_and_what_is_assumed_are_said(
     assert "Assumed: Weak scaling" in printed
 
 
+def test_times_that_the_table_withholds_stand_under_a_condition(
+    files: list[Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hindmost.models.simulation.prospect.WIDEST", 1.0)
+    found = advice(capsys, *files, "--ranks", "256", *SCALE[2:])
+    assert found["at_scale"][0]["blocking_s"] is None
+    assert "On 256 ranks with noise no worse than recorded an iteration of gmres" in found["answer"]
+    assert "each repeat is simulated by itself" in found["answer"]
+
+
 def test_depths_of_replays_apply_to_the_pipelined_solver(
     files: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -147,6 +147,37 @@ def test_sentences_come_first_and_say_what_is_extrapolated(
     assert "Assumed: Weak scaling: every rank has the work of a recorded one." in printed
 
 
+def test_laws_that_do_not_describe_the_run_tell_nothing(
+    run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hindmost.models.simulation.prospect.MISSES", 0.0)
+    assert main(["whatif", str(run), "--ranks", "64,256", *WEAK]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "On 256 ranks (64 nodes): undecided; extrapolated from 3 ranks. The" in printed
+    assert "undisturbed work" not in printed
+    assert "64 - undecided - - - - -" in printed
+    (found,) = answer(capsys, run, "--ranks", "64", *WEAK)
+    assert found["interval_s"] == [None, None]
+
+
+def test_an_interval_of_absurd_width_is_none(
+    run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("WIDEST", "ABSURD"):
+        monkeypatch.setattr(f"hindmost.models.simulation.prospect.{name}", 1.0)
+    assert main(["whatif", str(run), "--ranks", "64", *WEAK]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "On 64 ranks (16 nodes): undecided; extrapolated" in printed
+    assert " with noise no worse than recorded: undisturbed work " in printed
+
+
+def test_without_noise_nothing_rests_on_its_tail(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (found,) = answer(capsys, run, "--ranks", "64", *WEAK, "--noise", "none")
+    assert not any("rests on the fitted tail" in each for each in found["assumptions"])
+
+
 def test_ranges_of_ranks_double() -> None:
     assert read_ranks("64..500") == (64, 128, 256, 500)
     assert read_ranks("8, 4..16") == (8, 4, 16)

@@ -170,7 +170,7 @@ def test_what_has_no_blocks_or_contradicts_itself(
     ("words", "told"),
     [
         (["--balance", "best"], "choose greedy, refine, none, or a file"),
-        (["--balance", "greedy", "--latency", "x2"], "stands alone; omit latency"),
+        (["--balance", "greedy", "--latency", "x2"], "stands alone; omit --latency"),
         (["--balance", "greedy", "--ranks", "8"], "stands alone; omit --ranks"),
     ],
 )

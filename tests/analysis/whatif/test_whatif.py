@@ -286,7 +286,8 @@ def test_repeats_that_are_not_explained_are_left_out(
     assert main(["predict", str(run), str(broken), "--noise", "none"]) == 0
     printed = capsys.readouterr().out
     assert "assumes that later runs vary no more than the parts of this one" in printed
-    assert f"Left out: {broken}: replayed without a change" in printed.replace("\n    ", " ")
+    said = f"Left out: {broken}: replayed without a change"
+    assert "".join(said.split()) in "".join(printed.split())  # lines are broken in long paths
     with pytest.raises(DataError, match="do not explain its time"):
         main(["predict", str(broken), "--noise", "none"])
 

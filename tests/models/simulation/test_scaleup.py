@@ -24,7 +24,8 @@ from hindmost.models.simulation.layout import NodeNetwork, grid_edges, nodes_of
 from hindmost.models.simulation.local_work import LocalWork, dependence_of, fit_local_work
 from hindmost.models.simulation.network import Link, Piece
 from hindmost.models.simulation.program import Program, recorded_program
-from hindmost.models.simulation.prospect import Prospect, Target, WorkFactor, prospects
+from hindmost.models.simulation.prospect import Prospect, prospects
+from hindmost.models.simulation.readings import Target, WorkFactor
 from hindmost.models.simulation.scaleup import Placement
 from hindmost.models.simulation.walker import Latencies, Neighbours, Walker
 
@@ -138,6 +139,26 @@ def test_noise_is_multiplied_and_left_out(blocking: LocalWork) -> None:
     median_s = BODY + NOISE * np.log(2.0)
     assert none.seconds == pytest.approx(2000 * median_s + network_s, rel=0.01)
     assert twice.seconds - none.seconds == pytest.approx(2 * (once.seconds - none.seconds))
+
+
+@pytest.mark.parametrize("share", [1.0, 1e-3])
+def test_noise_makes_nothing_faster(share: float) -> None:
+    """Detours without a mean: replicas scatter by orders of magnitude, and so would their end."""
+    noise = 1e-6 * np.random.default_rng(1).pareto(0.6, (400, 2))
+    work = fit_local_work(recorded([REDUCE], noise), np.zeros(2, np.intp))
+    factor = WorkFactor(typical=share, low=share, high=share)
+    once, none = on(work, 2, Change(), Change(noise=0.0), factor=factor)
+    assert not np.isfinite(once.high_s)
+    assert once.low_s >= none.low_s
+    # No less than its reductions, each of one message.
+    assert none.low_s >= 0.98 * 400 * COST
+
+
+def test_undisturbed_work_is_no_better_known_than_its_quartiles(blocking: LocalWork) -> None:
+    (none,) = on(blocking, 2, Change(noise=0.0))
+    for quarter, end_s in ((0.75, none.low_s), (0.25, none.high_s)):
+        at_s = 2000 * (BODY - NOISE * np.log(quarter) + COST)
+        assert end_s == pytest.approx(at_s, rel=0.01)
 
 
 def test_detours_are_added(blocking: LocalWork) -> None:
