@@ -9,8 +9,8 @@ import numpy as np
 from hindmost.analysis.adaptive.study import AdaptiveStudy, PredictionErrors
 from hindmost.analysis.fits.study import FittedGroup, FittedRun
 from hindmost.analysis.ranks.study import report_run
+from hindmost.analysis.report.looked_at import LookedAt
 from hindmost.analysis.report.remedies import Remedies
-from hindmost.analysis.report.run_conclusions import LookedAt
 from hindmost.analysis.report.time_balance import time_balance
 from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.runs.efficiency.of_run import efficiencies_of

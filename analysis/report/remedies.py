@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from hindmost.analysis.report.typical_work import typical_work
 from hindmost.analysis.runs.cache import cached
 from hindmost.analysis.show.page import Paragraph, Part
 from hindmost.analysis.show.table import RIGHT, Column, Table
@@ -21,6 +22,9 @@ from hindmost.text import percent, seconds, signed_percent
 KIND = "remedies"
 MOST_EVENTS = 2_000_000
 """Events of all ranks up to which a report replays a run."""
+INTERRUPTED = 0.02
+"""Share of the time that events take beyond their typical cost, from which on equal work may change
+that time: a rank that polls longer loses its core more often."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +46,12 @@ class Remedy:
     network_s: float
 
     @property
+    def saved_range_s(self) -> tuple[float, float]:
+        """The least and the most that the change saves, in seconds; none is below 0."""
+        ends = self.recorded_s - self.high_s, self.recorded_s - self.low_s
+        return max(ends[0], 0.0), max(ends[1], 0.0)
+
+    @property
     def saved_s(self) -> float:
         """What the change saves, in seconds; from the middle of the interval if need be."""
         middle_s = (
@@ -57,11 +67,13 @@ class Remedy:
     @property
     def words(self) -> str:
         """The predicted time with its interval."""
-        ends = f"{seconds(self.low_s)} to {seconds(self.high_s)}"
+        low, high = seconds(self.low_s), seconds(self.high_s)
         if self.predicted_s is None:
-            return f"between {ends}"
+            return f"between {low} and {high}"
         change = signed_percent(self.predicted_s / self.recorded_s - 1.0)
-        return f"{seconds(self.predicted_s)} ({change}; interval {ends})"
+        if low == high:  # the replay has no reading in which this change differs
+            return f"{seconds(self.predicted_s)} ({change}; all else as recorded)"
+        return f"{seconds(self.predicted_s)} ({change}; interval {low} to {high})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +85,8 @@ class Remedies:
     quiet : Remedy or None
         Every iteration takes its typical time: no noise.
     balanced : Remedy or None
-        All ranks have the same work.
+        All ranks have the same work. Without a prediction if ranks were interrupted in MPI: the
+        interval then ends where they still are, and where neither they are nor work varies.
     refused : str
         Why the run cannot be replayed; may be empty.
     """
@@ -127,12 +140,36 @@ def replayed(run: Run) -> Remedies:
     if work_s.min() > 0.0:
         speed = {rank: float(each / work_s.mean()) for rank, each in enumerate(work_s)}
     try:
-        return Remedies(
-            quiet=remedy(run, program, Change(noise=0.0)),
-            balanced=remedy(run, program, Change(speed=speed)) if speed else None,
-        )
+        quiet = remedy(run, program, Change(noise=0.0))
+        balanced = remedy(run, program, Change(speed=speed)) if speed else None
+        if balanced is not None and interrupted(balanced, quiet):
+            balanced = with_less_waiting(run, program, balanced)
+        return Remedies(quiet=quiet, balanced=balanced)
     except HindmostError as error:
         return Remedies(refused=str(error).rstrip("."))
+
+
+def interrupted(balanced: Remedy, quiet: Remedy | None) -> bool:
+    """Tell whether events take much longer than is typical of them, on the critical path."""
+    usual_s = 0.0 if quiet is None else quiet.network_s
+    return balanced.network_s - usual_s > INTERRUPTED * balanced.recorded_s
+
+
+def with_less_waiting(run: Run, program: Program, balanced: Remedy) -> Remedy | None:
+    """Return what equal work saves where the interruptions in MPI may become fewer, or may not.
+
+    The replay keeps them as they were recorded. They come from waiting in part, so that is only one
+    end. The other is equal work with typical times; None if that is not known.
+    """
+    typical_s = typical_work(run)
+    if not typical_s.min() > 0.0:
+        return None
+    speed = {rank: float(each / typical_s.mean()) for rank, each in enumerate(typical_s)}
+    best = remedy(run, program, Change(noise=0.0, speed=speed))
+    if best is None:
+        return None
+    low_s = min(best.low_s, balanced.low_s)
+    return replace(balanced, predicted_s=None, low_s=low_s)
 
 
 def remedy(run: Run, program: Program, change: Change) -> Remedy | None:

@@ -23,9 +23,9 @@ from hindmost.analysis.report.adaptive_conclusions import looked_at, prediction_
 from hindmost.analysis.report.adaptive_page import adaptive_parts, cycles_anchor
 from hindmost.analysis.report.comparison import comparable, solvers_table
 from hindmost.analysis.report.event_window import CAPTION, event_window
+from hindmost.analysis.report.looked_at import LookedAt
 from hindmost.analysis.report.ranks_page import openings, rank_parts
 from hindmost.analysis.report.remedies import remedies_of, remedy_parts
-from hindmost.analysis.report.run_conclusions import LookedAt
 from hindmost.analysis.report.run_figures import figure_named
 from hindmost.analysis.report.runs_overview import Looked, overview_of
 from hindmost.analysis.report.scaling_page import scaling_sections

@@ -14,7 +14,8 @@ from hindmost.analysis.history.page.overview import (
 )
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.report.comparison import solver_conclusions
-from hindmost.analysis.report.run_conclusions import PIPELINING, LookedAt, conclusions_on
+from hindmost.analysis.report.looked_at import LookedAt
+from hindmost.analysis.report.run_conclusions import PIPELINING, conclusions_on
 from hindmost.analysis.report.time_balance import PARTS
 from hindmost.analysis.runs.conclusion import Conclusion, worth_saying
 from hindmost.analysis.runs.finding import Finding

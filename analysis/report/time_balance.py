@@ -25,7 +25,8 @@ PARTS = (
 """In this order on every bar.
 
 ``waiting and communication`` is what cannot be divided into waiting in turn and communication. Time
-in messages beyond their typical cost, as where a rank loses its core, is ``interrupted in MPI``.
+in messages beyond their typical cost, as where a rank loses its core, is ``interrupted in MPI``. A
+rank that polls while it waits is interrupted there more often the longer it waits.
 """
 
 

@@ -58,6 +58,8 @@ class Conclusion:
         What would help, and by how much; may be empty.
     cost_s : float
         What it costs, in seconds of the run; negative for a gain.
+    range_s : (float, float) or None
+        The least and the most that it costs, where only that is known; ``cost_s`` lies between.
     relative : bool
         Whether that is a difference to another run, not a part of this one.
     share : float or None
@@ -84,6 +86,7 @@ class Conclusion:
     basis: str
     brief: str = ""
     remedy: str = ""
+    range_s: tuple[float, float] | None = None
     relative: bool = False
     share: float | None = None
     amount: str = ""

@@ -67,7 +67,11 @@ def headline_of(
         On the data; an error comes first.
     """
     losses = [each for each in conclusions if each.cost_s > 0.0 and not each.relative]
-    first = next((each for each in losses if each.certainty is not Certainty.LIMIT), None)
+    losses = [each for each in losses if each.certainty is not Certainty.LIMIT]
+    first = next(iter(losses), None)
+    if first is not None and first.certainty is Certainty.OPEN:  # one that is certain says more
+        certain = [each for each in losses if each.certainty in SURE]
+        first = next((each for each in certain if (each.share or 0.0) >= SMALL), first)
     errors = [each for each in findings if each.severity == "error"]
     if first is not None:  # errors in the data of others are no doubt about this one
         own = [each for each in errors if not first.files or each.file in first.files]
@@ -85,9 +89,34 @@ def headline_of(
     maybe = "may cost" if first.certainty is Certainty.OPEN else "costs"
     why = f": {small(first.brief)}" if first.brief else ""
     return (
-        f"{prefix}{small(first.title)} {maybe} {percent(first.share or 0.0, 0)} of the time{of} "
-        f"({seconds(first.cost_s)}){why}."
+        f"{prefix}{small(first.title)} {maybe} {share_words(first, 0)} of the time{of} "
+        f"({cost_words(first)}){why}."
     )
+
+
+def between(low: str, high: str) -> str:
+    """Write a range; one value if its ends read the same."""
+    if low == high:
+        return high
+    unit = high.rpartition(" ")[2]
+    return f"{low.removesuffix(f' {unit}')} to {high}"
+
+
+def cost_words(conclusion: Conclusion) -> str:
+    """Write what something costs, as a range where only that is known."""
+    if conclusion.range_s is None:
+        return seconds(abs(conclusion.cost_s))
+    low_s, high_s = conclusion.range_s
+    return between(seconds(low_s), seconds(high_s)) if low_s > 0.0 else f"up to {seconds(high_s)}"
+
+
+def share_words(conclusion: Conclusion, digits: int = 1) -> str:
+    """Write the share of the time, as a range where only that is known."""
+    share = abs(conclusion.share or 0.0)
+    if conclusion.range_s is None or not conclusion.cost_s > 0.0:
+        return percent(share, digits)
+    low, high = (percent(share * each / conclusion.cost_s, digits) for each in conclusion.range_s)
+    return between(low, high) if conclusion.range_s[0] > 0.0 else f"up to {high}"
 
 
 def small(text: str) -> str:
@@ -115,8 +144,9 @@ def statements_of(conclusions: Sequence[Conclusion]) -> list[Statement]:
             text=each.text,
             remedy=each.remedy,
             of=each.of,
-            amount=each.amount or sign_of(each) + seconds(abs(each.cost_s)),
+            amount=each.amount or sign_of(each) + cost_words(each),
             share=each.share,
+            share_words="" if each.share is None else share_words(each),
             certainty=str(each.certainty),
             basis=each.basis,
             sure=each.certainty in SURE,

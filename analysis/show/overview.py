@@ -79,6 +79,8 @@ class Statement:
         As a time.
     share : float or None
         Of the whole: negative for a gain.
+    share_words : str
+        The share as it is written, as a range; by default in percent.
     certainty, basis : str
         A word, and what it rests on.
     sure : bool
@@ -96,6 +98,7 @@ class Statement:
     remedy: str = ""
     of: str = ""
     share: float | None = None
+    share_words: str = ""
     links: Sequence[tuple[str, str]] = ()
 
 
@@ -231,7 +234,8 @@ def statement_html(each: Statement) -> str:
     if each.share is not None:
         share = abs(each.share)
         size += (
-            f' <span class="quiet">{percent(share)}</span><div class="gauge" aria-hidden="true">'
+            f' <span class="quiet">{escape(each.share_words or percent(share))}</span>'
+            f'<div class="gauge" aria-hidden="true">'
             f'<i style="width: {100.0 * min(share, 1.0):.1f}%"></i></div>'
         )
     of = f' <span class="of">{escape(each.of)}</span>' if each.of else ""

@@ -1,0 +1,86 @@
+"""A configuration and all that conclusions on it rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hindmost.analysis.fits.study import FittedGroup
+from hindmost.analysis.ranks.study import RankReport
+from hindmost.analysis.report.remedies import Remedies
+from hindmost.analysis.report.time_balance import TimeBalance
+from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link
+from hindmost.analysis.runs.finding import Topic
+from hindmost.harness.runfile.reader import Run
+from hindmost.text import counted
+
+OF_TIMES = (Topic.TIMES, Topic.PHASES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookedAt:
+    """A configuration and all that conclusions on it rest on.
+
+    Attributes
+    ----------
+    fitted : FittedGroup
+    ranks : RankReport
+        Of the median run.
+    balance : TimeBalance
+    remedies : Remedies
+    anchors : mapping of str to str
+        Name of a figure, or of a section, to its place on the page.
+    of : str
+        What the configuration is called, where a page has several.
+    """
+
+    fitted: FittedGroup
+    ranks: RankReport
+    balance: TimeBalance
+    remedies: Remedies
+    anchors: Mapping[str, str]
+    of: str
+
+    @property
+    def run(self) -> Run:
+        """The median run, which the figures show."""
+        return self.fitted.median_run.run
+
+    def links(self, **names: str) -> tuple[Link, ...]:
+        """Return links to figures by name, those that are on the page."""
+        return tuple(
+            Link(anchor=self.anchors[name.replace("_", "-")], text=text)
+            for name, text in names.items()
+            if name.replace("_", "-") in self.anchors
+        )
+
+    def loss(
+        self,
+        title: str,
+        cost_s: float,
+        text: str,
+        remedy: str,
+        links: tuple[Link, ...],
+        *,
+        range_s: tuple[float, float] | None = None,
+        brief: str = "",
+        certainty: Certainty = Certainty.MEASURED,
+        basis: str = "",
+        topics: tuple[Topic, ...] = OF_TIMES,
+    ) -> Conclusion:
+        """Return a conclusion on time that the median run lost."""
+        return Conclusion(
+            title=title,
+            text=text,
+            brief=brief,
+            remedy=remedy,
+            cost_s=cost_s,
+            range_s=range_s,
+            share=cost_s / self.balance.whole_s,
+            certainty=certainty,
+            basis=basis or f"recorded times of {counted(self.run.bodies, 'iteration')}",
+            of=self.of,
+            links=links,
+            topics=topics,
+            files=(str(self.run.path),),
+        )
