@@ -39,7 +39,7 @@ from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
 from hindmost.analysis.runs.summary import BALANCED_S
 from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.reader import Run
-from hindmost.text import counted, percent, seconds
+from hindmost.text import counted, difference, percent, seconds
 
 REPEAT_SPREAD = 0.10
 SUMMARY_TOLERANCE = 1e-3
@@ -149,7 +149,7 @@ def look_at_repeats(group: Group) -> Iterator[Finding]:
             file=str(group.runs[int(np.argmax(times))].path),
             code="repeats-differ",
             severity="error",
-            text=f"solve times of {len(times)} repeats differ by {percent(spread, 0)}",
+            text=f"solve times of {len(times)} repeats differ by {difference(spread)}",
             advice=advice,
             doubts=(Topic.TIMES, Topic.MODELS, Topic.COMPARISON),
         )

@@ -153,8 +153,15 @@ def _model(model: ScalingModel) -> dict[str, Any]:
     return {**model.to_json(), "scores": _scores(model)}
 
 
-def _scores(model: ScalingModel) -> dict[str, float]:
-    return {"smape": model.smape, "adjusted_r2": model.adjusted_r2}
+def _scores(model: ScalingModel) -> dict[str, Any]:
+    """Return how well a model fits; the misfit is null where it fits, or nothing was repeated."""
+    found = model.misfit
+    return {
+        "smape": model.smape,
+        "adjusted_r2": model.adjusted_r2,
+        "misfit": found
+        and {"at": list(found.at), "off": found.off, "standard_errors": found.ratio},
+    }
 
 
 def _noise(noise: Noise) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from hindmost.analysis.scaling.kernel import OPEN, KernelScaling, model_choices
 from hindmost.analysis.scaling.study import KernelAtTarget, MetricStudy
+from hindmost.models.pmnf.model import ScalingModel
 from hindmost.models.pmnf.noise import LEAST_POOLED, LEAST_REPETITIONS, Noise
 from hindmost.models.pmnf.segments.segmentation import SegmentVerdict
 from hindmost.text import counted, percent, quantity
@@ -90,11 +91,16 @@ def _line(cells: list[str], widths: list[int]) -> str:
 def models_text(kernel: KernelScaling, at: tuple[float, ...]) -> str:
     """Write the model that is valid at the target; of several segments all, in order."""
     if len(kernel.segments) < 2:
-        return kernel.model_at(at).expression()
+        return _function(kernel.model_at(at))
     return "; ".join(
-        f"{each.model.expression() if each.model else 'no model'}, {_stretch(kernel, number)}"
+        f"{_function(each.model) if each.model else 'no model'}, {_stretch(kernel, number)}"
         for number, each in enumerate(kernel.segments)
     )
+
+
+def _function(model: ScalingModel) -> str:
+    """Write a function, and whether it fits."""
+    return f"{model.expression()}{' (does not fit)' if model.misfit else ''}"
 
 
 def _stretch(kernel: KernelScaling, number: int) -> str:
@@ -170,12 +176,13 @@ def noise_lines(noises: list[Noise], *, segments: bool) -> list[str]:
         remedy = f"{LEAST_REPETITIONS} repetitions or {LEAST_POOLED} kernels"
         if noise.source == "repetitions":
             how, remedy = "likely; the repetitions do not settle it", "More repetitions"
+        first, second = noise.tested
         caution = (
-            "A change counts only if it is found under multiplicative and under additive noise, "
+            f"A change counts only if it is found under {first} and under {second} noise, "
             "which keeps false positives at 1 % under both, for noise of up to 15 %. "
         )
         found.append(
             f"Noise model: {noise.kind} ({how}). {caution if segments else ''}"
             f"{remedy} would settle it."
         )
-    return found
+    return list(dict.fromkeys(found))

@@ -10,7 +10,7 @@ from hindmost.analysis.runs.finding import OF_MODELS, cautions, folded
 from hindmost.analysis.runs.machine_file import read_machine
 from hindmost.analysis.runs.read import find_runs, fittable_runs
 from hindmost.analysis.show.terminal import print_table
-from hindmost.analysis.verbs.whatif import add_changes, add_scale, changes_from, scale_from
+from hindmost.analysis.verbs.whatif import Once, add_changes, add_scale, changes_from, scale_from
 from hindmost.analysis.whatif.advice import Advice, advise
 from hindmost.analysis.whatif.advice_at_scale import ScaledAdvice, advise_at_scale
 from hindmost.analysis.whatif.options import Named
@@ -55,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_changes(parser)
     parser.add_argument(
         "--pipeline-depth",
+        action=Once,
         metavar="LIST",
         help="reductions in flight of the pipelined solver (recorded: 1)",
     )

@@ -57,6 +57,23 @@ docs/whatif.md says what is assumed, what intervals cover, and how to read a res
 JSON_VERSION = 1
 
 
+class Once(argparse.Action):
+    """Store a value, and refuse a second one, which would drop the first without a word."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> None:
+        """Store the value."""
+        if getattr(namespace, self.dest) is not self.default:
+            several = ", with a list such as 1,2" if self.metavar == "LIST" else ""
+            raise argparse.ArgumentError(self, f"is given twice; give it once{several}")
+        setattr(namespace, self.dest, values)
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.description = DESCRIPTION
@@ -66,6 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_solve(parser)
     parser.add_argument(
         "--pipeline-depth",
+        action=Once,
         metavar="LIST",
         help="reductions in flight, for pipelined solvers (recorded: 1)",
     )
@@ -78,6 +96,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--balance",
+        action=Once,
         metavar="LIST",
         help=f"maps of the blocks of adaptive runs to ranks: {', '.join(Strategy)}, or a file with "
         "the rank of each block, one per line",
@@ -89,11 +108,13 @@ def add_changes(parser: argparse.ArgumentParser) -> None:
     """Declare the changes that apply to every solver."""
     parser.add_argument(
         "--latency",
+        action=Once,
         metavar="LIST",
         help="factors of the latency (x2), or times to add to every message (+5us)",
     )
     parser.add_argument(
         "--collective",
+        action=Once,
         type=Collective,
         choices=list(Collective),
         default=Collective.RECURSIVE_DOUBLING,
@@ -102,6 +123,7 @@ def add_changes(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--bandwidth",
+        action=Once,
         metavar="LIST",
         help="factors of the bandwidth between neighbours; needs --machine",
     )
@@ -114,12 +136,14 @@ def add_changes(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--noise",
+        action=Once,
         metavar="LAW",
         help=f"none; x2: a factor of the recorded noise; {NOT_INJECTED}: without the noise of "
         f"'run --inject'; or a law of detours to add: {', '.join(LAWS.values())}",
     )
     parser.add_argument(
         "--progress",
+        action=Once,
         choices=("none", "async"),
         default="async",
         help="whether non-blocking reductions progress while ranks work (default: %(default)s)",
@@ -129,7 +153,8 @@ def add_changes(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="SPEED",
-        help="factor of the speed of all ranks (x1.2) or of one ('rank 3: x0.8'); repeatable",
+        help="factor of the speed of all ranks (x1.2) or of one ('rank 3: x0.8'); repeatable for "
+        "other ranks",
     )
 
 
@@ -137,18 +162,31 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
     """Declare what another solve may be."""
     parser.add_argument(
         "--solver",
+        action=Once,
         metavar="NAME",
         help="the pipelined partner of a blocking solver, or the reverse: "
         + ", ".join(f"{name} from {each.partner}" for name, each in RECIPES.items()),
     )
     parser.add_argument(
-        "--unknowns", type=int, metavar="N", help="size of the system (default: as recorded)"
+        "--unknowns",
+        action=Once,
+        type=int,
+        metavar="N",
+        help="size of the system (default: as recorded)",
     )
     parser.add_argument(
-        "--iterations", type=int, metavar="N", help="iterations of the solve (default: as recorded)"
+        "--iterations",
+        action=Once,
+        type=int,
+        metavar="N",
+        help="iterations of the solve (default: as recorded)",
     )
     parser.add_argument(
-        "--restart", type=int, metavar="N", help="its restart length (default: as recorded)"
+        "--restart",
+        action=Once,
+        type=int,
+        metavar="N",
+        help="its restart length (default: as recorded)",
     )
 
 
@@ -156,17 +194,20 @@ def add_scale(parser: argparse.ArgumentParser) -> None:
     """Declare where solves are scaled to."""
     parser.add_argument(
         "--ranks",
+        action=Once,
         metavar="LIST",
         help="simulate on other numbers of ranks: 512, 64,512 or 64..4096, which doubles",
     )
     parser.add_argument(
         "--ranks-per-node",
+        action=Once,
         type=int,
         metavar="K",
         help="of the machine to scale to (default: that of --machine)",
     )
     parser.add_argument(
         "--scaling",
+        action=Once,
         type=Scaling,
         choices=list(Scaling),
         help="how the work of a rank changes: it stays (weak) or is divided (strong). Runs on "
@@ -174,6 +215,7 @@ def add_scale(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--grid",
+        action=Once,
         type=int,
         choices=(1, 2, 3),
         help="dimensions of the grid of ranks that exchange halos (default: what the recorded "

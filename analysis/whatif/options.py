@@ -169,7 +169,7 @@ def read_time(text: str, where: str) -> float:
 
 def read_speeds(speeds: Sequence[str]) -> tuple[float, dict[int, float]]:
     """Return the factor of the speed of all ranks, and those of single ranks."""
-    every, of_ranks = 1.0, dict[int, float]()
+    every, of_ranks = None, dict[int, float]()
     for text in speeds:
         single = OF_RANK.fullmatch(text.strip())
         if single is None:
@@ -178,13 +178,15 @@ def read_speeds(speeds: Sequence[str]) -> tuple[float, dict[int, float]]:
                     f"--speed '{text}': write a factor for all ranks, such as x1.2, or for one, "
                     "such as 'rank 3: x0.8'."
                 )
-            every *= read_factor(text.strip(), "--speed")
+            if every is not None:
+                raise UsageError("--speed: all ranks have two factors; give one.")
+            every = read_factor(text.strip(), "--speed")
             continue
         rank = int(single[1])
         if rank in of_ranks:
             raise UsageError(f"--speed: rank {rank} has two factors; give one.")
         of_ranks[rank] = read_factor(single[2].strip(), f"--speed 'rank {rank}':")
-    return every, of_ranks
+    return 1.0 if every is None else every, of_ranks
 
 
 def read_depth(text: str) -> int:

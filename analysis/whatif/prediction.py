@@ -32,7 +32,7 @@ from hindmost.models.noise.cycle_places import PlaceInCycle, fit_places
 from hindmost.models.noise.times import SolveTimes
 from hindmost.models.results import ModelKind, Prediction
 from hindmost.models.simulation.change import Change
-from hindmost.text import counted, seconds
+from hindmost.text import counted, difference, seconds
 
 ALONE = "; assumes that later runs vary no more than the parts of this one"
 """What an interval from a single run assumes."""
@@ -304,13 +304,24 @@ def why_no_interval(times: Sequence[SolveTimes], found: Prediction, change: Chan
         return f"no run has a whole restart cycle of {first.restart} iterations"
     if not found.low_s < found.high_s:
         return "this run is too short"
+    return too_wide(found, [each.solve_time_s for each in times])
+
+
+def too_wide(found: Prediction, solves_s: Sequence[float]) -> str:
+    """Return why an interval is too wide to say anything; empty if it is not.
+
+    Parameters
+    ----------
+    found : Prediction
+    solves_s : sequence of float
+        The recorded times of the runs.
+    """
     if WIDEST * found.low_s >= found.seconds and found.high_s <= WIDEST * found.seconds:
         return ""
     wide = f"one end would be a factor of over {WIDEST:g} away"
-    if len(times) == 1:
+    if len(solves_s) == 1:
         return f"{wide}, as the parts of this run differ too much"
-    solves_s = [each.solve_time_s for each in times]
-    return f"{wide}, as repeats differ by a factor of {max(solves_s) / min(solves_s):.3g}"
+    return f"{wide}, as repeats differ by {difference(max(solves_s) / min(solves_s) - 1.0)}"
 
 
 def repeat_width(times_s: Sequence[float]) -> float:

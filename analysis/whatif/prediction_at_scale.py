@@ -20,7 +20,14 @@ from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
 from hindmost.analysis.whatif.at_scale import AtScale, scaled
 from hindmost.analysis.whatif.beside import NAIVE, NO_LAW, PAPER, Beside
 from hindmost.analysis.whatif.options import Named
-from hindmost.analysis.whatif.prediction import repeat_width, wrapped
+from hindmost.analysis.whatif.prediction import (
+    ALONE,
+    REPEATED,
+    WIDEST,
+    repeat_width,
+    too_wide,
+    wrapped,
+)
 from hindmost.analysis.whatif.targets import Scale, Scaling, scalable, scaling_of
 from hindmost.errors import DataError
 from hindmost.executors import Executor
@@ -45,7 +52,10 @@ class ScalePrediction:
     simulated : tuple of AtScale
         One a repeat.
     prediction : Prediction
-        NaN in place of the seconds if the runs do not say enough.
+        NaN in place of the seconds if the runs do not say enough, and in place of an interval that
+        would be meaningless.
+    no_interval : str
+        Why there is no interval; empty if there is one.
     beside : tuple of Beside
     findings : tuple of Finding
     """
@@ -53,13 +63,18 @@ class ScalePrediction:
     group: Group
     simulated: tuple[AtScale, ...]
     prediction: Prediction
+    no_interval: str
     beside: tuple[Beside, ...]
     findings: tuple[Finding, ...]
 
     def lines(self) -> list[str]:
         """Return the prediction in a few lines, before its table."""
         first, found = self.simulated[0], self.prediction
-        said = f"predicted {seconds(found.seconds)} (90 % prediction interval {self._interval})"
+        assumed = REPEATED if len(self.simulated) > 1 else ALONE
+        interval = f"90 % prediction interval {self._interval}{assumed}"
+        if self.no_interval:
+            interval = f"no interval: {self.no_interval}"
+        said = f"predicted {seconds(found.seconds)} ({interval})"
         if not found.known:
             said = f"no prediction, but {self._interval}. {first.withheld}"
         return [self.group.title, *wrapped(f"on {first.title}: {said}")]
@@ -106,7 +121,10 @@ class ScalePrediction:
             "name": SIMULATION,
             "kind": str(ModelKind.PREDICTS),
             "predicted_s": found.seconds if found.known else None,
-            "interval_s": [found.low_s, found.high_s if np.isfinite(found.high_s) else None],
+            "interval_s": None
+            if self.no_interval
+            else [found.low_s, found.high_s if np.isfinite(found.high_s) else None],
+            "no_interval": self.no_interval or None,
             "beside": [each.to_json() for each in self.beside],
             "findings": findings_json(self.findings),
         }
@@ -128,11 +146,16 @@ def predict_at_scale(
         findings = tuple(findings_of([group]))
         scaling = scale.scaling or scaling_of(alike) or Scaling.WEAK
         for simulated in zip(*found, strict=True):  # a number of ranks, and a change
+            prediction = pooled_at_scale(simulated)
+            why_none = why_no_interval(prediction, base)
+            if why_none:
+                prediction = replace(prediction, low_s=float("nan"), high_s=float("nan"))
             predicted.append(
                 ScalePrediction(
                     group=group,
                     simulated=simulated,
-                    prediction=pooled_at_scale(simulated),
+                    prediction=prediction,
+                    no_interval=why_none,
                     beside=beside_at_scale(base, simulated[0], scaling),
                     findings=findings,
                 )
@@ -146,6 +169,8 @@ def pooled_at_scale(simulated: Sequence[AtScale]) -> Prediction:
     high_s = float(np.median([each.result.high_s for each in simulated]))
     known = [each.predicted_s for each in simulated if each.predicted_s is not None]
     if len(known) < len(simulated):
+        if high_s > WIDEST**2 * low_s:  # says no more than its lower end
+            high_s = float("inf")
         return Prediction(seconds=float("nan"), low_s=low_s, high_s=high_s)
     middle_s = float(np.median(known))
     width = repeat_width(known) if len(known) > 1 else 0.0
@@ -156,6 +181,13 @@ def pooled_at_scale(simulated: Sequence[AtScale]) -> Prediction:
         low_s=middle_s * float(np.exp(-below)),
         high_s=middle_s * float(np.exp(above)),
     )
+
+
+def why_no_interval(found: Prediction, runs: Sequence[Run]) -> str:
+    """Return why an interval would say nothing; empty if it says something, or has no upper end."""
+    if not found.known or not np.isfinite(found.high_s):
+        return ""
+    return too_wide(found, [run.solve_time_s for run in runs])
 
 
 def beside_at_scale(

@@ -15,6 +15,7 @@ from hindmost.analysis.runs.groups import Group
 from hindmost.analysis.runs.model_input import solve_rows, solve_times
 from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
 from hindmost.analysis.whatif.assumptions import assumptions
+from hindmost.analysis.whatif.length_scatter import FEWEST_BODIES, WIDEST, length_scatter
 from hindmost.analysis.whatif.measured import MeasuredNetwork
 from hindmost.analysis.whatif.options import Named
 from hindmost.analysis.whatif.solve_shape import shape_of, with_memory
@@ -60,6 +61,8 @@ class Replayed:
         What vectors cost beyond the recorded places; None if the memory was not probed.
     memory_known : bool
         Whether it was.
+    scatter : float
+        By which factor, as a logarithm, the scatter of bodies leaves another length open.
     """
 
     run: Run
@@ -69,6 +72,7 @@ class Replayed:
     nonblocking: bool
     vectors: VectorGrowth | None = None
     memory_known: bool = False
+    scatter: float = 0.0
 
     @property
     def recorded_s(self) -> float:
@@ -80,19 +84,46 @@ class Replayed:
         """The time with the change; None if the run does not show what decides it."""
         return None if self.result.open else self.result.predicted_s
 
+    @property
+    def interval_s(self) -> tuple[float, float] | None:
+        """The interval, with the scatter of bodies if the length is another; None if too wide."""
+        if self.scatter > np.log(WIDEST):
+            return None
+        wider = float(np.exp(self.scatter))
+        return self.result.low_s / wider, self.result.high_s * wider
+
+    @property
+    def interval(self) -> str:
+        """The interval in words."""
+        ends = self.interval_s
+        if ends is not None:
+            return f"interval {seconds(ends[0])} to {seconds(ends[1])}"
+        if np.isinf(self.scatter):
+            return f"no interval: it rests on fewer than {FEWEST_BODIES} recorded iterations"
+        return f"no interval: the recorded iterations leave a factor of over {WIDEST:g} open"
+
+    def all_assumptions(self) -> Iterator[str]:
+        """Yield what the prediction assumes, and what the interval of this run leaves out."""
+        yield from self.assumptions()
+        if self.named.words and self.interval_s is not None:
+            bodies = " and the scatter of the recorded iterations" if self.scatter else ""
+            yield (
+                f"The interval has what a replay cannot know{bodies}. It leaves out how much whole "
+                "runs scatter: 'hindmost predict' has that, over repeats."
+            )
+
     def lines(self) -> Iterator[str]:
         """Yield what the change does, in sentences."""
-        low, high = seconds(self.result.low_s), seconds(self.result.high_s)
         if self.predicted_s is None:
             yield (
-                f"With {self.named.title}: between {low} and {high}. The run does not show enough "
-                "of the network for a single prediction."
+                f"With {self.named.title}: {self.interval}. The run does not show enough of the "
+                "network for a single prediction."
             )
         else:
             change = signed_percent(self.predicted_s / self.recorded_s - 1.0)
             yield (
                 f"With {self.named.title}: predicted {seconds(self.predicted_s)} ({change}; "
-                f"interval {low} to {high})."
+                f"{self.interval})."
             )
         before, after = of_path(self.result.recorded), of_path(self.result.changed)
         parts = [
@@ -126,11 +157,11 @@ class Replayed:
             "recorded_s": self.recorded_s,
             "replayed_s": self.result.recorded.total_s,
             "predicted_s": self.predicted_s,
-            "interval_s": [self.result.low_s, self.result.high_s],
+            "interval_s": self.interval_s,
             "changes": dict_of(self.named.words),
             "critical_path": path_json(self.result.changed),
             "recorded_critical_path": path_json(self.result.recorded),
-            "assumptions": list(self.assumptions()),
+            "assumptions": list(self.all_assumptions()),
             "findings": findings_json(findings),
         }
 
@@ -257,6 +288,7 @@ def replay_run(
                 nonblocking=program.has(COMPLETE),
                 vectors=program.vectors,
                 memory_known=program.shape is not None and program.shape.memory is not None,
+                scatter=length_scatter(run, named.change),
             )
         )
     return found
@@ -268,7 +300,7 @@ def sweep_table(found: Sequence[Replayed]) -> Table:
         (
             each.named.title,
             "-" if each.predicted_s is None else seconds(each.predicted_s),
-            f"{seconds(each.result.low_s)} to {seconds(each.result.high_s)}",
+            "none" if each.interval_s is None else each.interval.removeprefix("interval "),
             "-"
             if each.predicted_s is None
             else signed_percent(each.predicted_s / each.recorded_s - 1.0),
@@ -312,9 +344,10 @@ def replay_lines(found: Sequence[Replayed]) -> list[str]:
 
 def folded_lines(found: Assuming, findings: Sequence[Finding]) -> list[str]:
     """Return the assumptions of a replay and the doubts about its run, for a terminal."""
+    assumed = found.all_assumptions() if isinstance(found, Replayed) else found.assumptions()
     lines = [
         part
-        for each in found.assumptions()
+        for each in assumed
         for part in textwrap.wrap(f"Assumed: {each}", WIDTH, subsequent_indent="    ")
     ]
     return [*lines, *folded(cautions(findings, OF_MODELS))]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hindmost.models.pmnf.expression import HANDS
 from hindmost.models.pmnf.lone_values import end_ratios
+from hindmost.models.pmnf.misfit import Misfit
 from hindmost.models.pmnf.noise import Noise
 from hindmost.models.pmnf.term import ABSENT, Exponents, Term
 
@@ -129,6 +130,8 @@ class ScalingModel:
         may grow faster.
     fastest_fall : bool
         Whether the leading term falls fastest of the search space; the metric may fall faster.
+    misfit : Misfit or None
+        How the function fails to fit, where repetitions scatter far less than it is off.
     """
 
     parameters: tuple[str, ...]
@@ -141,6 +144,7 @@ class ScalingModel:
     lone: tuple[LoneValue, ...] = ()
     steepest: tuple[str, ...] = ()
     fastest_fall: bool = False
+    misfit: Misfit | None = None
 
     def predict(self, at: NDArray[np.float64] | float) -> NDArray[np.float64]:
         """Return the function's values.
@@ -214,6 +218,8 @@ class ScalingModel:
             found.append(f"{direction} from point to point, but no term of the search space fits")
         elif self._scattered():
             found.append("the values differ widely, so that their mean is a poor prediction")
+        elif self.misfit:
+            found.append(self.misfit.explain(self.parameters))
         if self.steepest:
             of = f" of {' and '.join(self.steepest)}" if len(self.parameters) > 1 else ""
             found.append(f"the search space has no steeper term{of}: it may grow faster")

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.models.pmnf.hypotheses import Hypotheses, patterns
+from hindmost.models.pmnf.misfit import Misfit, misfit
 from hindmost.models.pmnf.model import Alternative, Form, LoneValue, ScalingModel
 from hindmost.models.pmnf.observations import Observations
 from hindmost.models.pmnf.predictive import Average, KernelFits
@@ -130,6 +131,7 @@ class ScalingModels:
             ),
             intervals=lambda at, level: tuple(side[0] for side in alone.interval(at, level=level)),
             lone=self._lone(kernel),
+            misfit=self._misfit(kernel, form),
             steepest=tuple(
                 name
                 for name, exponents in zip(self.parameters, form.leading, strict=False)
@@ -153,6 +155,23 @@ class ScalingModels:
             for point in np.flatnonzero(np.isfinite(ratios))
         )
 
+    def _misfit(self, kernel: int, form: Form) -> Misfit | None:
+        """Return how the function of a kernel fails to fit; None where repetitions allow it."""
+        seen = self.observations
+        if seen.own_scatter is None:
+            return None
+        there = np.isfinite(seen.values[kernel])
+        points = seen.table[there]
+        return misfit(
+            points,
+            seen.values[kernel, there],
+            seen.shares[kernel, there],
+            form(points),
+            gamma=seen.noise.kind.gamma,
+            scatter=float(seen.own_scatter[kernel]),
+            coefficients=1 + len(form.terms),
+        )
+
     def rows(self, kernels: slice | NDArray[np.intp]) -> ScalingModels:
         """Return the models of some kernels."""
         observations = replace(
@@ -160,6 +179,9 @@ class ScalingModels:
             values=self.observations.values[kernels],
             shares=self.observations.shares[kernels],
             lone=self.observations.lone[kernels],
+            own_scatter=None
+            if self.observations.own_scatter is None
+            else self.observations.own_scatter[kernels],
         )
         return replace(self, observations=observations, hypotheses=self.hypotheses.rows(kernels))
 

@@ -56,21 +56,30 @@ class Noise:
     kind : NoiseKind
         What fits are weighted by.
     known : bool
-        If not, tests must hold under additive and multiplicative noise alike.
+        If not, tests must hold under the two possible kinds that differ most.
     source : str
         Where the knowledge is from, in words.
+    excluded : tuple of NoiseKind
+        Kinds that the repetitions contradict, though they do not tell the others apart.
     """
 
     kind: NoiseKind
     known: bool
     source: str
+    excluded: tuple[NoiseKind, ...] = ()
+
+    @property
+    def tested(self) -> tuple[NoiseKind, ...]:
+        """Kinds under which a test must hold."""
+        if self.known:
+            return (self.kind,)
+        possible = [kind for kind in NoiseKind if kind not in self.excluded]
+        return (possible[-1], possible[0])
 
     @property
     def gammas(self) -> tuple[float, ...]:
         """Exponents under which a test must hold."""
-        if self.known:
-            return (self.kind.gamma,)
-        return (NoiseKind.MULTIPLICATIVE.gamma, NoiseKind.ADDITIVE.gamma)
+        return tuple(kind.gamma for kind in self.tested)
 
 
 def given_noise(name: str) -> Noise:
@@ -91,7 +100,9 @@ def from_repetitions(values: NDArray[np.float64]) -> Noise | None:
 
     Of the kinds, the one under which the logarithms of the spreads, of all points of all kernels,
     vary least about their kernel's median, by Laplace's law, as outliers are among them. It counts
-    as known if it is much likelier than the others.
+    as known if it is much likelier than the others, and each that is much less likely as excluded.
+    The spread of a point is that of its shortest half: the narrowest interval that contains more
+    than half of its repetitions, so that outliers do not widen it.
 
     Parameters
     ----------
@@ -105,10 +116,12 @@ def from_repetitions(values: NDArray[np.float64]) -> Noise | None:
     """
     with np.errstate(invalid="ignore"):
         ordered = np.sort(values, axis=2)  # NaN last
-        gaps = np.diff(ordered, axis=2)
-        complete = np.isfinite(values).sum(axis=2) >= LEAST_REPETITIONS
-        # One outlier among three widens one gap only.
-        spread = np.nanmin(np.where(np.isfinite(gaps), gaps, np.inf), axis=2, initial=np.inf)
+        count = np.isfinite(values).sum(axis=2)
+        complete = count >= LEAST_REPETITIONS
+        ends = np.arange(values.shape[2]) + (count // 2)[..., None]
+        far_end = np.take_along_axis(ordered, np.minimum(ends, values.shape[2] - 1), axis=2)
+        halves = np.where(ends < count[..., None], far_end - ordered, np.inf)
+        spread = halves.min(axis=2, initial=np.inf)
         level = np.abs(np.nanmedian(np.where(complete[..., None], values, 0.0), axis=2))
     usable = complete & (spread > 0.0) & (level > 0.0) & np.isfinite(spread)
     usable &= (usable.sum(axis=1) >= 3)[:, None]
@@ -121,14 +134,18 @@ def from_repetitions(values: NDArray[np.float64]) -> Noise | None:
         rest = np.where(usable, log_spread - kind.gamma * log_level, np.nan)[usable.any(axis=1)]
         rest -= np.nanmedian(rest, axis=1, keepdims=True)
         scatter[kind] = float(np.nansum(np.abs(rest)))
-    count = int(usable.sum())
+    used = int(usable.sum())
     likelihood = {
-        kind: -count * np.log(max(value / count, ROUNDING)) for kind, value in scatter.items()
+        kind: -used * np.log(max(value / used, ROUNDING)) for kind, value in scatter.items()
     }
     kind = max(likelihood, key=likelihood.__getitem__)
-    second = max(value for other, value in likelihood.items() if other is not kind)
-    sure = bool(likelihood[kind] - second >= SURE)
-    return Noise(kind=kind, known=sure, source="repetitions")
+    excluded = tuple(each for each in NoiseKind if likelihood[kind] - likelihood[each] >= SURE)
+    return Noise(
+        kind=kind,
+        known=len(excluded) == len(NoiseKind) - 1,
+        source="repetitions",
+        excluded=excluded,
+    )
 
 
 def from_kernels(

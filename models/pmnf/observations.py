@@ -52,6 +52,8 @@ class Observations:
     scatter : float
         Standard error of the values, as a share of them or of their series' mean, as repetitions
         tell it; 0 without repetitions.
+    own_scatter : float64 array, shape (kernel,), or None
+        The same of each kernel alone; NaN of one that was not repeated.
     """
 
     points: NDArray[np.float64]
@@ -60,6 +62,7 @@ class Observations:
     noise: Noise
     lone: NDArray[np.float64]
     scatter: float = 0.0
+    own_scatter: NDArray[np.float64] | None = None
 
     @property
     def table(self) -> NDArray[np.float64]:
@@ -119,13 +122,15 @@ def observe(
             f"Kernel {kernel} has the value {one[kernel, point]:g} at point {points[point]}; "
             f"under {kind.kind} noise values are above 0: leave it out, or say noise 'additive'."
         )
+    scatter, own_scatter = standard_errors(values, kind.kind)
     return Observations(
         points=points,
         values=one,
         shares=shares,
         noise=kind,
         lone=lone,
-        scatter=standard_error(values, kind.kind),
+        scatter=scatter,
+        own_scatter=own_scatter,
     )
 
 
@@ -182,8 +187,10 @@ def medians(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(count > 0, 0.5 * (low + high)[..., 0], np.nan)
 
 
-def standard_error(values: NDArray[np.float64], kind: NoiseKind) -> float:
-    """Return the relative standard error of means of repetitions: the typical one of all points.
+def standard_errors(
+    values: NDArray[np.float64], kind: NoiseKind
+) -> tuple[float, NDArray[np.float64]]:
+    """Return the relative standard error of means of repetitions: the typical one of the points.
 
     Parameters
     ----------
@@ -192,8 +199,10 @@ def standard_error(values: NDArray[np.float64], kind: NoiseKind) -> float:
 
     Returns
     -------
-    float
+    of_all : float
         0 where no point was repeated.
+    of_each : float64 array, shape (kernel,)
+        NaN of a kernel none of whose points was repeated.
     """
     there = np.isfinite(values)
     count = there.sum(axis=2)
@@ -205,8 +214,13 @@ def standard_error(values: NDArray[np.float64], kind: NoiseKind) -> float:
         size = np.abs(mean) ** kind.gamma * whole ** (1.0 - kind.gamma)
         # The median of a variance is below the variance: by that of chi squared.
         variance = (off**2).sum(axis=2) / chdtri(free, 0.5) / count / size**2
-    some = variance[(count > 1) & np.isfinite(variance)]
-    return float(np.sqrt(np.median(some))) if some.size else 0.0
+    some = (count > 1) & np.isfinite(variance)
+    if not some.any():
+        return 0.0, np.full(values.shape[0], np.nan)
+    of_each = np.full(values.shape[0], np.nan)
+    repeated = some.any(axis=1)
+    of_each[repeated] = np.sqrt(np.nanmedian(np.where(some, variance, np.nan)[repeated], axis=1))
+    return float(np.sqrt(np.median(variance[some]))), of_each
 
 
 def join_repetitions(

@@ -149,6 +149,8 @@ class Parser(argparse.ArgumentParser):
                 message = f"Unknown option {first}; PETSc options go after '--'"
             else:
                 message = f"Unknown option {first}"
+        if message.endswith(": expected one argument"):
+            message += ", and what begins with '-' is read as an option (write --option=-1)"
         raise UsageError(f"{message}. See: {prog} --help")
 
 

@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 
 HUGE = 1e6
 """From here on percents have an exponent."""
+MUCH = 10.0
+"""Relative changes from here on, 1000 %, are written as factors."""
 SECONDS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
+LONGER = (("d", 86400.0), ("h", 3600.0))
+MANY_S = 1e4
+"""Times from here on are written in hours or days."""
 BYTES = (("TiB", 2.0**40), ("GiB", 2.0**30), ("MiB", 2.0**20), ("KiB", 2.0**10), ("B", 1.0))
 BYTES_PER_S = (("GB/s", 1e9), ("MB/s", 1e6), ("kB/s", 1e3))
 MOST_DIGITS = 1e12
@@ -118,7 +123,9 @@ def with_unit(value: float, units: tuple[tuple[str, float], ...], zeros: str = "
 
 
 def seconds(value_s: float) -> str:
-    """Write a time: ``15.5 ms``."""
+    """Write a time: ``15.5 ms``, ``7.82 h``."""
+    if MANY_S <= abs(value_s) < math.inf:
+        return with_unit(value_s, LONGER)
     return "0 s" if value_s == 0.0 else with_unit(value_s, SECONDS)
 
 
@@ -156,9 +163,28 @@ def percent(share: float, decimals: int | None = 1) -> str:
 def signed_percent(
     share: float, interval: tuple[float, float] | None = None, decimals: int = 1
 ) -> str:
-    """Write a relative change: ``+12.3 %``, or ``+12.3 % (+10.1 to +14.0 %)`` with its interval."""
+    """Write a relative change: ``+12.3 %``, or ``+12.3 % (+10.1 to +14.0 %)`` with its interval.
+
+    One of over 1000 % is a factor: ``x17.6``.
+    """
+    if MUCH <= share < math.inf:
+        ends = " to ".join(f"x{_factor(end)}" for end in interval or ())
+        return f"x{_factor(share)}{f' ({ends})' if ends else ''}"
     ends = " to ".join(_percent(end, decimals, "+") for end in interval or ())
     return f"{_percent(share, decimals, '+')} %{f' ({ends} %)' if ends else ''}"
+
+
+def difference(share: float) -> str:
+    """Write by how much values differ: ``34 %``, or ``a factor of 17.6`` from 1000 % on."""
+    return f"a factor of {_factor(share)}" if MUCH <= share < math.inf else percent(share, 0)
+
+
+def _factor(share: float) -> str:
+    """Return the factor of a relative change."""
+    value = 1.0 + share
+    if 99.95 <= value < HUGE:
+        return f"{value:,.0f}"
+    return f"{value:{'.3g' if value >= HUGE else '#.3g'}}"
 
 
 def _percent(share: float, decimals: int | None, sign: str) -> str:

@@ -217,6 +217,9 @@ def fit_segments(
             noise=observations.noise,
             lone=observations.lone[kernels, begin:end],
             scatter=observations.scatter,
+            own_scatter=None
+            if observations.own_scatter is None
+            else observations.own_scatter[kernels],
         )
         if method == "paper" and end - begin >= LEAST_POINTS:
             models = fit_left_out(part, **how)

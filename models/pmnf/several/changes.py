@@ -192,6 +192,7 @@ def fit_part(
         values=observations.values[some],
         shares=observations.shares[some],
         lone=observations.lone[some],
+        own_scatter=None if observations.own_scatter is None else observations.own_scatter[kernels],
     )
     hypotheses = search_products(part.points, part.values, part.shares, kind, models.space)
     return replace(models, observations=part, hypotheses=hypotheses)

@@ -217,6 +217,20 @@ def test_what_a_file_says_stays_text(
     assert f"on {HOSTILE} has 1.60 times" in words(html)
 
 
+def test_a_scaling_model_that_does_not_fit_is_told_on_the_page(tmp_path: Path) -> None:
+    experiment, page = tmp_path / "waves.csv", tmp_path / "page.html"
+    rows = [
+        f"{2**power},{5.0 * (1.0 + 0.12 * (-1) ** power) * (1.0 + 0.003 * repeat):.6g}"
+        for power in range(2, 10)
+        for repeat in (-1, 0, 1)
+    ]
+    experiment.write_text("\n".join(["p,time [s]", *rows]))
+    assert main(["report", "--quick", str(experiment), "--out", str(page)]) == 0
+    html = page.read_text()
+    assert "the model does not fit: it is off by" in words(html)
+    assert "(does not fit)" in html
+
+
 def test_runs_an_experiment_and_nights_share_a_page(
     tmp_path: Path, own: Header, alike: NDArray[np.float64]
 ) -> None:

@@ -52,6 +52,30 @@ def test_a_lone_series_says_that_the_noise_is_not_known(
     assert "1 * p^2, to" in out
 
 
+def test_a_model_that_does_not_fit_is_told_where_it_stands(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Under additive noise, no change is found in what is small beside the largest values."""
+    points = 2.0 ** np.arange(2, 10)
+    laws = {
+        "changed": lambda p: np.where(p < 64.0, 1.0 + 0.05 * np.log2(p), 0.06 * p),
+        "linear": lambda p: 2.0 + 0.01 * p,
+    }
+    file = write_text(tmp_path / "e.txt", laws, points=points, noise=0.03, repetitions=5)
+    asked = ["scale", str(file), "--noise", "additive"]
+    assert main(asked) == 0
+    out = capsys.readouterr().out
+    (row,) = [line for line in out.splitlines() if line.endswith("(does not fit)")]
+    assert row.startswith("changed ")
+    assert "the model does not fit: it is off by" in " ".join(out.split())
+    assert main([*asked, "--json"]) == 0
+    models = {each["kernel"]: each for each in json.loads(capsys.readouterr().out)["models"]}
+    assert not models["changed"]["segmented"]
+    assert models["changed"]["scores"]["misfit"].keys() == {"at", "off", "standard_errors"}
+    assert any("does not fit" in each for each in models["changed"]["doubts"])
+    assert models["linear"]["scores"]["misfit"] is None
+
+
 def test_segments_stand_in_the_order_of_the_parameter(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

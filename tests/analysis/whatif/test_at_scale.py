@@ -247,3 +247,17 @@ def test_the_papers_simulation_divides_its_law_of_the_fastest_rank() -> None:
     found = on_ranks(model, 8, 0.25)
     assert found.expected_s == pytest.approx(100 * (0.25 * law.mean + 8 / 9 * span.mean))
     assert on_ranks(model, 2, 1.0) == model
+
+
+def test_repeats_far_apart_give_no_interval_on_other_ranks(
+    run: Path, tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str]
+) -> None:
+    slow = write(tmp_path, header, slower=16.0)
+    words = [str(run), str(slow), "--ranks", "3", *WEAK, "--noise", "none"]
+    assert main(["predict", *words]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "repeats differ by a factor of 16.0)" in printed
+    assert main(["predict", *words, "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["predictions"]
+    assert found["interval_s"] is None
+    assert "repeats differ" in found["no_interval"]

@@ -62,7 +62,7 @@ def test_repeats_far_apart_give_no_interval(
     assert main(["predict", *files]) == 0
     printed = capsys.readouterr().out
     assert "no interval: one end would be a factor of over 10 away" in printed
-    assert "as repeats differ by a factor of 16)" in printed
+    assert "as repeats differ by a factor of 16.0)" in printed
 
 
 def test_an_interval_says_what_it_assumes(

@@ -188,12 +188,53 @@ def test_a_machine_file_must_have_the_network_that_is_asked_for(
         (["--noise", "not-injected"], "No noise was injected into this run"),
         (["--solver", "pipecg"], "pipecg cannot be predicted from runs of gmres"),
         (["--solver", "pgmres"], "0 of 200 iterations have the events of PETSc's gmres"),
+        (["--latency", "x0", "--latency", "x4"], "--latency: is given twice; give it once, with a"),
+        (["--iterations", "9", "--iterations", "8"], "--iterations: is given twice; give it once"),
+        (["--speed", "x2", "--speed", "x3"], "all ranks have two factors"),
+        (["--latency", "-5us"], "what begins with '-' is read as an option"),
         (["--collective", "star"], "invalid Collective value"),
     ],
 )
 def test_bad_values_are_refused(run: Path, words: list[str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         main(["whatif", str(run), *words])
+
+
+def test_another_length_is_known_no_better_than_the_bodies_it_rests_on(
+    run: Path, tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Bodies of 53 to 63 us, and one in 20 that takes 10 ms more: these decide, and are few."""
+    values = run_values(iterations=200, ranks=RANKS, restart=20, seed=1)
+    late = np.where(np.random.default_rng(3).random(200) < 0.05, 10e-3, 0.0)[:, None]
+    for name in ("duration", "event_work"):
+        recorded = np.asarray(values[name])
+        values[name] = recorded + late.reshape(200, *[1] * (recorded.ndim - 1))
+    phases = np.array(values["phase_duration"])
+    phases[:, :, LOCAL] += late
+    values["phase_duration"] = phases
+    values["start"] = np.asarray(values["start"]) + np.cumsum(late, axis=0) - late
+    values["solve_time"] = np.asarray(values["solve_time"]) + late.sum()
+    (tmp_path / "late").mkdir()
+    detours = write_whole(tmp_path / "late", header, values)
+    widths = []
+    for file in (run, detours):
+        (found,) = answer(capsys, file, "--iterations", "20000")
+        low_s, high_s = np.asarray(found["interval_s"])
+        widths.append(high_s / low_s)
+        assert "how much whole runs scatter" in str(found["assumptions"])
+    assert 1.0 < widths[0] < 1.05
+    # Some 10 of them tell their rate to about a third of it; 90 % are 1.7 times that, both ways.
+    assert 2.0 < widths[1] < 5.0
+
+
+def test_a_length_that_rests_on_few_bodies_has_no_interval(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ten cycles have ten first bodies."""
+    assert main(["whatif", str(run), "--restart", "1"]) == 0
+    assert "no interval: it rests on fewer than 20" in " ".join(capsys.readouterr().out.split())
+    (found,) = answer(capsys, run, "--restart", "1")
+    assert found["interval_s"] is None
 
 
 def test_values_are_read_as_they_are_written() -> None:

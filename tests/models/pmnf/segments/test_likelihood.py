@@ -122,6 +122,18 @@ def test_repetitions_tell_noise_that_makes_evidence(repetitions: int) -> None:
     assert detect_segments(POWERS[:8], truth * np.exp(noise)).segmented.mean() <= 0.02
 
 
+def test_a_change_among_few_kernels_of_one_behaviour_is_found() -> None:
+    """Of a tenfold growth after the change, additive noise hides all of what is before it."""
+    points = 2.0 ** np.arange(2, 10)
+    smooth = [2.0 + 0.01 * points, 1.0 + 0.3 * points**0.5, np.full(8, 5.0), 0.1 + 200.0 / points]
+    changed = np.where(points < 64.0, 1.0 + 0.05 * np.log2(points), 0.06 * points)
+    truth = np.array([*smooth, 1.0 + 0.5 * np.log2(points), changed])[..., None]
+    for seed in range(10):
+        noise = 0.02 * np.random.default_rng(seed).standard_normal((*truth.shape[:2], 5))
+        verdicts = detect_segments(points, truth * (1.0 + noise))
+        assert verdicts.between(32.0, 64.0).tolist() == [False] * 5 + [True]
+
+
 def test_a_lone_series_is_judged_under_both_kinds_of_noise() -> None:
     random = np.random.default_rng(6)
     truth = inside(random, LINE, 100)
