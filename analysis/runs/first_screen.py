@@ -38,9 +38,11 @@ def judge_data(findings: Sequence[Finding], files: int) -> Judgement:
     more = len(by_code) - len(said)
     listed = "; ".join(said) + (f"; {more} more" if more > 0 else "")
     if errors:
+        bad = len({each.file for each in errors})
+        whose = f"The data of {bad} of {of}" if bad < files else "The data"
         return Judgement(
-            grade="poor",
-            text=f"The data do not support firm conclusions: {listed}.",
+            grade="fair" if bad < files else "poor",
+            text=f"{whose} do not support firm conclusions: {listed}.",
             advice=f"{capital(worst[0].advice)}.",
             anchor=DATA,
         )

@@ -299,3 +299,17 @@ def test_a_drift_has_an_entry_and_quiet_nights_claim_no_more_than_is_judged(
     quiet = words((tmp_path / "quiet.html").read_text())
     assert re.search(r"No change of \S+ % or more was found in the last", quiet)
     assert "no loss" not in quiet.lower()
+
+
+def test_an_error_in_one_of_several_runs_is_told_of_that_run_alone(
+    tmp_path: Path, own: Header, alike: NDArray[np.float64]
+) -> None:
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    write_whole(runs, replace(own, workload="other"), of_work(alike))
+    alike[300:] *= 2.0
+    write_whole(runs, own, of_work(alike))
+    assert main(["report", "--quick", str(runs), "--out", str(tmp_path / "page.html")]) == 0
+    html = (tmp_path / "page.html").read_text()
+    assert "The data of 1 of 2 files do not support firm conclusions" in words(html)
+    assert 'class="judgement fair"' in html
