@@ -124,7 +124,8 @@ def report_page(contents: Contents) -> Page:
         Looked(
             configurations=looked,
             compared=compared,
-            further=[*further, *grown],
+            further=further,
+            grown=grown,
             findings=findings,
             files=sum(len(fitted.runs) for fitted in groups) + len(contents.adaptive),
             studies=contents.studies,
@@ -150,6 +151,14 @@ def report_page(contents: Contents) -> Page:
 
 def title_of(contents: Contents) -> str:
     """Return the title of a page."""
+    kinds = {
+        "runs": contents.groups or contents.adaptive,
+        "scaling": contents.studies,
+        "nightly results": contents.history is not None,
+    }
+    given = [name for name, there in kinds.items() if there]
+    if len(given) > 1:
+        return f"Performance: {', '.join(given[:-1])} and {given[-1]}"
     if contents.groups:
         return "Where iterations lost time"
     if contents.adaptive:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from hindmost.analysis.fits.study import FittedGroup
 from hindmost.analysis.history.headline import scope
@@ -11,6 +13,7 @@ from hindmost.analysis.history.page.overview import (
     history_conclusions,
     history_headline,
     judge_nights,
+    no_change,
 )
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.report.comparison import solver_conclusions
@@ -23,10 +26,12 @@ from hindmost.analysis.runs.first_screen import (
     capital,
     headline_of,
     judge_data,
+    small,
     statements_of,
 )
-from hindmost.analysis.scaling.study import ScalingStudy
-from hindmost.analysis.show.overview import GRADES, Bar, Judgement, Overview, overview_widget
+from hindmost.analysis.scaling.study import KernelAtTarget, ScalingStudy
+from hindmost.analysis.scaling.target import TargetScale
+from hindmost.analysis.show.overview import Bar, Judgement, Overview, overview_widget
 from hindmost.analysis.show.page import Widget
 from hindmost.text import counted, percent
 
@@ -41,7 +46,9 @@ class Looked:
     compared : sequence of sequences of FittedGroup
         Those that differ in their solver only.
     further : sequence of Conclusion
-        On predictions of cycles and on kernels.
+        On predictions of cycles.
+    grown : sequence of Conclusion
+        On kernels of experiments.
     findings : sequence of Finding
         On all run files.
     files : int
@@ -53,6 +60,7 @@ class Looked:
     configurations: Sequence[LookedAt]
     compared: Sequence[Sequence[FittedGroup]]
     further: Sequence[Conclusion]
+    grown: Sequence[Conclusion]
     findings: Sequence[Finding]
     files: int
     studies: Sequence[ScalingStudy]
@@ -62,20 +70,37 @@ class Looked:
 def overview_of(looked: Looked) -> Widget:
     """Return the first screen."""
     of_runs = run_conclusions(looked)
-    found = [*of_runs, *looked.further]
-    if looked.history is not None:
-        found += history_conclusions(looked.history)
+    of_nights = [] if looked.history is None else history_conclusions(looked.history)
+    groups = {
+        "Runs": [*of_runs, *looked.further],
+        "Scaling experiments": looked.grown,
+        "Nightly results": of_nights,
+    }
+    judged = judge_all(looked)
     return overview_widget(
         Overview(
             headline=" ".join(headlines(looked, worth_saying(of_runs))),
             ran=[*what_ran(looked.configurations), *what_was_read(looked)],
-            data=judge_all(looked),
+            data=judged[0],
+            others=judged[1:],
             parts=PARTS,
             bars=[bar_of(one) for one in looked.configurations],
-            statements=statements_of(found),
-            nothing="No loss above 1 % of the time, and no change.",
+            statements=[
+                replace(each, group=name)
+                for name, found in groups.items()
+                for each in statements_of(found)
+            ],
+            nothing=" ".join(nothing_found(looked)),
         )
     )
+
+
+def nothing_found(looked: Looked) -> Iterator[str]:
+    """Yield what is said of runs and nights without a conclusion."""
+    if looked.files:
+        yield "No loss above 1 % of the time."
+    if looked.history is not None:
+        yield no_change(looked.history)
 
 
 def run_conclusions(looked: Looked) -> list[Conclusion]:
@@ -105,16 +130,26 @@ def headlines(looked: Looked, said: Sequence[Conclusion]) -> Iterator[str]:
     if looked.studies and looked.studies[0].metrics:
         metric = looked.studies[0].metrics[0]
         standing = metric.at_target(metric.order[:1])[0]
-        yield (
-            f"{standing.kernel.series.kernel} grows {standing.growth:.3g}x to "
-            f"{metric.target.explain()} and is {percent(standing.share, 0)} of all kernels there."
-        )
+        yield grown_headline(standing, metric.target)
     if looked.history is not None:
         yield history_headline(looked.history)
 
 
-def judge_all(looked: Looked) -> Judgement:
-    """Return whether all data are good enough; the worst grade counts."""
+def grown_headline(standing: KernelAtTarget, target: TargetScale) -> str:
+    """Say how far a kernel is predicted to grow, and how sure that is."""
+    name, at = standing.kernel.series.kernel, target.explain()
+    if not (math.isfinite(standing.growth) and standing.predicted > 0.0):
+        return f"How {name} grows to {at} is unknown."
+    ends = [standing.growth * each / standing.predicted for each in (standing.low, standing.high)]
+    may = "may grow" if standing.doubts(target) else "is predicted to grow"
+    return (
+        f"{name} {may} {standing.growth:.3g}x to {at} (90 % interval {ends[0]:.2g}x to "
+        f"{ends[1]:.2g}x), and to be {percent(standing.share, 0)} of all kernels there."
+    )
+
+
+def judge_all(looked: Looked) -> list[Judgement]:
+    """Return whether the data of every kind are good enough, each for itself."""
     judged = []
     if looked.files:
         judged.append(judge_data(looked.findings, looked.files))
@@ -122,15 +157,23 @@ def judge_all(looked: Looked) -> Judgement:
         judged.append(judge_nights(looked.history))
     for study in looked.studies:
         judged.append(judge_experiment(study))
-    worst = max(judged, key=lambda each: GRADES.index(each.grade))
-    others = [each.text for each in judged if each is not worst and each.grade != "good"]
-    return replace(worst, text=" ".join([worst.text, *others]))
+    names = ["Runs"] * bool(looked.files) + ["Nightly results"] * (looked.history is not None)
+    names += [Path(study.experiment.source).name for study in looked.studies]
+    if len(judged) < 2:
+        return judged
+    return [
+        replace(each, text=f"{name}: {small(each.text)}")
+        for name, each in zip(names, judged, strict=True)
+    ]
 
 
 def judge_experiment(study: ScalingStudy) -> Judgement:
     """Return whether an experiment is good enough to model."""
     if not study.warnings:
-        return Judgement(grade="good", text="The measurements are good: no kernel was left out.")
+        return Judgement(
+            grade="good",
+            text="All kernels could be modelled; the intervals tell how well they are known.",
+        )
     first, more = study.warnings[0].rstrip("."), len(study.warnings) - 1
     left = f"; {more} more" if more else ""
     return Judgement(grade="fair", text=f"The measurements are usable with care: {first}{left}.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -35,6 +36,8 @@ from hindmost.errors import UsageError
 from hindmost.files import write_output
 from hindmost.printable import escape
 
+SERIES = "verdicts"
+"""The section with a table of all series of a history."""
 STYLE = Path(__file__).with_name("page.css")
 
 
@@ -54,7 +57,7 @@ def page_html(page: Page) -> str:
     policy = f"; script-src 'sha256-{digest}'"
     policy += "; connect-src 'self'" if page.served else ""
     style = themed(f"{colours()}{STYLE.read_text(encoding='utf-8')}{styles(widgets)}")
-    return f"""<!DOCTYPE html>
+    return with_places(f"""<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -76,7 +79,27 @@ def page_html(page: Page) -> str:
 <script>{code}</script>
 </body>
 </html>
-"""
+""")
+
+
+def with_places(html: str) -> str:
+    """Return a page whose links to what scripts choose also lead to its chart without scripts.
+
+    ``#chart-4=189`` is iteration 189 in chart 4; ``#machine/case/timer`` is a series.
+    """
+    named = set(re.findall(r'\bid="([^"]+)"', html))
+    chosen: dict[str, list[str]] = {}
+    for address in dict.fromkeys(re.findall(r'href="#([^"]+)"', html)):
+        base = address.partition("=")[0]
+        if address not in named:
+            chosen.setdefault(base if base in named else SERIES, []).append(address)
+    for base, addresses in chosen.items():
+        spans = "".join(f'<span id="{each}"></span>' for each in addresses)
+        place = re.search(rf'<[^<>]*\bid="{re.escape(base)}"', html)
+        if place is not None:
+            at = place.start()
+            html = f"{html[:at]}<noscript>{spans}</noscript>{html[at:]}"
+    return html
 
 
 def live_script(paths: Iterable[Path]) -> str:

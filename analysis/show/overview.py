@@ -87,6 +87,8 @@ class Statement:
         Whether the word may be read without care.
     links : sequence of (str, str)
         Anchor and text.
+    group : str
+        Statements of one group stand together, under this name; amounts of two do not compare.
     """
 
     title: str
@@ -100,6 +102,7 @@ class Statement:
     share: float | None = None
     share_words: str = ""
     links: Sequence[tuple[str, str]] = ()
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +116,8 @@ class Overview:
         What the page is about.
     data : Judgement
         Whether the data are good enough.
+    others : sequence of Judgement
+        The same of data of other kinds.
     parts : tuple of str
         All parts that a bar may have, in their order.
     bars : sequence of Bar
@@ -125,6 +130,7 @@ class Overview:
     headline: str
     ran: Sequence[str]
     data: Judgement
+    others: Sequence[Judgement] = ()
     parts: tuple[str, ...] = ()
     bars: Sequence[Bar] = ()
     statements: Sequence[Statement] = ()
@@ -133,13 +139,14 @@ class Overview:
 
 def overview_widget(overview: Overview) -> Widget:
     """Return the first screen as a part of a page."""
+    judgements = "".join(map(judgement_html, (overview.data, *overview.others)))
     ran = "".join(f"<p>{escape(each)}</p>" for each in overview.ran)
     return Widget(
         anchor="overview",
         begins="Overview",
         html='<section id="overview" class="overview" aria-label="Overview">'
         f'<h1 class="headline">{escape(overview.headline)}</h1>'
-        f'<div class="ran">{ran}</div>{judgement_html(overview.data)}'
+        f'<div class="ran">{ran}</div>{judgements}'
         f"{bars_html(overview)}{statements_html(overview)}</section>",
     )
 
@@ -190,7 +197,8 @@ def bar_html(bar: Bar, parts: tuple[str, ...], longest_s: float) -> str:
     )
     return (
         f'{head}<div class="stack" role="img" aria-label="{escape(described)}" '
-        f'style="width: {100.0 * length:.1f}%">{segments}</div></div>'
+        f'style="width: {100.0 * length:.1f}%">{segments}</div>'
+        f'<p class="narrow">{escape(described)}</p></div>'
     )
 
 
@@ -210,10 +218,21 @@ def segment_html(part: str, number: int, share: float, wide: bool) -> str:
 
 
 def statements_html(overview: Overview) -> str:
-    """Return the statements; those after the first few are folded."""
+    """Return the statements, each group under its name."""
     if not overview.statements:
         return f'<p class="nothing">{escape(overview.nothing)}</p>' if overview.nothing else ""
-    shown, rest = overview.statements[:MOST_SHOWN], overview.statements[MOST_SHOWN:]
+    groups: dict[str, list[Statement]] = {}
+    for each in overview.statements:
+        groups.setdefault(each.group, []).append(each)
+    return "".join(
+        (f'<h2 class="kind">{escape(name)}</h2>' if len(groups) > 1 else "") + list_html(members)
+        for name, members in groups.items()
+    )
+
+
+def list_html(statements: Sequence[Statement]) -> str:
+    """Return statements of one group; those after the first few are folded."""
+    shown, rest = statements[:MOST_SHOWN], statements[MOST_SHOWN:]
     said = f'<ol class="statements">{items(shown)}</ol>'
     if rest:
         said += (

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 
 from hindmost.analysis.history.change_groups import ChangeGroup, SeriesChange, group_changes
-from hindmost.analysis.history.change_sentences import change_sentence
-from hindmost.analysis.history.headline import data_remarks, headline, scope, silence_lines
+from hindmost.analysis.history.change_sentences import change_sentence, drift_sentence
+from hindmost.analysis.history.headline import (
+    age_line,
+    data_remarks,
+    headline,
+    scope,
+    silence_lines,
+)
 from hindmost.analysis.history.page.badges import address_of, change_badge
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.history.terms import named, signed
@@ -25,7 +32,7 @@ def history_overview(study: HistoryStudy) -> Widget:
             ran=[scope(study).rstrip(":")],
             data=judge_nights(study),
             statements=statements_of(history_conclusions(study)),
-            nothing="No change in these days.",
+            nothing=no_change(study),
         )
     )
 
@@ -38,7 +45,8 @@ def history_headline(study: HistoryStudy) -> str:
 
 def judge_nights(study: HistoryStudy) -> Judgement:
     """Return whether the nights are good enough to conclude from."""
-    said = [*silence_lines(study), *data_remarks(study)]
+    old = age_line(study, time.time())
+    said = [*([old] if old else []), *silence_lines(study), *data_remarks(study)]
     if not said:
         return Judgement(grade="good", text="The data are good: every series can be judged.")
     first, more = said[0].rstrip("."), len(said) - 1
@@ -48,7 +56,36 @@ def judge_nights(study: HistoryStudy) -> Judgement:
 
 def history_conclusions(study: HistoryStudy) -> list[Conclusion]:
     """Return the changes of the last days, those of the highest timers only."""
-    return [each for group in group_changes(study) for each in of_group(group)]
+    changes = [each for group in group_changes(study) for each in of_group(group)]
+    return [*changes, *drift_conclusions(study)]
+
+
+def no_change(study: HistoryStudy) -> str:
+    """Say that no change was found, and which are too small to be judged."""
+    least = f" of {100.0 * study.least:.2g} % or more" if study.least > 0.0 else ""
+    small = " Smaller ones are not judged." if least else ""
+    return f"No change{least} was found in the last {study.last_days:.3g} days.{small}"
+
+
+def drift_conclusions(study: HistoryStudy) -> Iterator[Conclusion]:
+    """Yield the drifts that go on, and those that ended in the last days."""
+    for judged in study.judged:
+        drift = judged.drift(study.since)
+        ended = judged.recent_drifts(study.since)
+        for trend in [*([drift] if drift is not None else []), *ended]:
+            before, after = judged.detection.levels_of(trend)
+            series = judged.series
+            yield Conclusion(
+                title=named(series.name),
+                text=f"{drift_sentence(judged, trend)}.",
+                cost_s=after - before if series.unit == "s" else 0.0,
+                share=trend.effect,
+                relative=True,
+                amount=signed(after - before, series.unit),
+                certainty=Certainty.MEASURED,
+                basis=f"drift; {p_words(trend.p_value, 1)}",
+                links=(Link(anchor=address_of(series.name), text="The series"),),
+            )
 
 
 def of_group(group: ChangeGroup) -> Iterator[Conclusion]:

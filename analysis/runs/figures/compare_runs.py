@@ -23,6 +23,8 @@ from hindmost.harness.runfile.reader import Run
 from hindmost.text import counted
 
 LONGEST_WORD = 40
+SEEN = "mpi_seen"
+"""Part of a configuration that needs words only where MPI was not seen."""
 WITH_THE_SOLVER = (*OF_THE_SOLVER, *STRUCTURE)
 """Parts of a configuration that need no words where the solver is named."""
 
@@ -86,7 +88,9 @@ def apart(groups: Sequence[Group]) -> list[str]:
 def words_for(key: str, value: str | None) -> str:
     """Write a part of a configuration; empty for the restart of a solver without one."""
     if value is None:
-        return part_words(key, value)
+        return "" if key == SEEN else part_words(key, value)
+    if key == SEEN:
+        return "" if value == "True" else "MPI not seen"
     if key == "restart" and value == "0":
         return ""
     if key in ("unknowns", "ranks", "iterations") and value.isdigit():

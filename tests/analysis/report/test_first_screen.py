@@ -106,9 +106,7 @@ def test_imbalance_names_the_rank_its_cost_and_what_would_help(
     replays = html.split("replayed with")[1].split("</table>")[0]
     assert re.search(r"<td[^>]*>equal work</td><td[^>]*>5[01]\.\d ms</td>", replays)
     anchors = re.findall(r'href="#([^"]+)"', html)
-    assert set(anchors) <= set(re.findall(r'id="([^"]+)"', html)) | {
-        each for each in anchors if "=" in each
-    }
+    assert set(anchors) <= set(re.findall(r'id="([^"]+)"', html))
 
 
 def test_detours_are_noise_and_no_imbalance(
@@ -252,7 +250,16 @@ def test_runs_an_experiment_and_nights_share_a_page(
     said = words(html)
     assert "% of the time is work" in said
     assert "1 slowdown confirmed in 1 case (fail)." in said
-    assert "grows 8x to p = 2048" in said
+    assert re.search(r"grow 8x to p = 2048 \(90 % interval \S+x to \S+x\)", said)
+    assert "scaling.csv: all kernels could be modelled" in said
+    assert re.search(r"The newest result is \d+ days old", said)
+    order = ["Runs: ", "Nightly results: ", "scaling.csv: "]
+    assert all(each in said for each in order)
+    assert "Performance: runs, scaling and nightly results" in html
+    assert "Scaling experiments " in said
+    assert '<p class="narrow">work ' in html
+    without_scripts = set(re.findall(r'id="([^"]+)"', html))
+    assert set(re.findall(r'href="#([^"]+)"', html)) <= without_scripts
     assert "<b>me</b>" not in html
     assert {"scaling-0-0", "verdicts", "explorer", "configuration-0"} <= set(
         re.findall(r'id="([^"]+)"', html)
@@ -261,3 +268,34 @@ def test_runs_an_experiment_and_nights_share_a_page(
     unknown.write_bytes(b"\x00\x01")
     with pytest.raises(NotARunFileError, match="run files, experiments and histories"):
         main(["report", str(unknown)])
+
+
+def test_names_of_runs_have_no_internal_words(
+    tmp_path: Path, own: Header, alike: NDArray[np.float64]
+) -> None:
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    write_whole(runs, own, of_work(alike))
+    write_whole(runs, replace(own, ranks=1), of_work(alike[:, :1]))
+    assert main(["report", "--quick", str(runs), "--out", str(tmp_path / "page.html")]) == 0
+    said = words((tmp_path / "page.html").read_text())
+    assert "mpi_seen" not in said
+    assert "1 rank" in said
+
+
+def test_a_drift_has_an_entry_and_quiet_nights_claim_no_more_than_is_judged(
+    tmp_path: Path,
+) -> None:
+    random = np.random.default_rng(0)
+    for name, slope in (("drift", 0.004), ("quiet", 0.0)):
+        values = 10.0 * (1.0 + slope * np.arange(80)) * random.normal(1.0, 0.004, 80)
+        days = [f"2026-{1 + day // 28:02}-{1 + day % 28:02}T01:00:00Z" for day in range(80)]
+        rows = [f"{day},{value:.5f}" for day, value in zip(days, values, strict=True)]
+        file = tmp_path / f"{name}.csv"
+        file.write_text("\n".join(["time,solve [s]", *rows]))
+        page = tmp_path / f"{name}.html"
+        assert main(["report", "--quick", str(file), "--out", str(page)]) == 0
+    assert "in a drift from" in words((tmp_path / "drift.html").read_text())
+    quiet = words((tmp_path / "quiet.html").read_text())
+    assert re.search(r"No change of \S+ % or more was found in the last", quiet)
+    assert "no loss" not in quiet.lower()
