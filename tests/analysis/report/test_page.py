@@ -172,8 +172,9 @@ def test_solvers_of_one_workload_stand_side_by_side(
     folder.mkdir()
     slow = {**values, "lead_out": np.full(3, 1.0), "solve_time": np.full(3, 1.002)}
     for solver, contents in (("gmres", values), ("pgmres", slow)):
-        for _ in range(2):
-            write_whole(folder, replace(header, solver=solver), contents)
+        for hour in range(2):  # a copy would count once
+            begun = f"2026-11-01T0{hour}:00:00+00:00"
+            write_whole(folder, replace(header, solver=solver, t0_utc=begun), contents)
     assert main(["report", "--quick", str(folder), "--out", str(tmp_path / "page.html")]) == 0
     html = (tmp_path / "page.html").read_text()
     assert "Solvers of laplacian-1d on 3 ranks, side by side" in html
