@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -140,16 +139,20 @@ def test_more_configurations_than_can_be_told_apart_spoil_nothing(
 
 
 def test_files_of_one_name_from_several_folders_keep_their_figures(
-    run_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    header: Header,
+    values: dict[str, object],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     files = []
-    for folder in ("before", "after", "other/after"):
+    for hour, folder in enumerate(("before", "after", "other/after")):  # a copy would count once
         (tmp_path / folder).mkdir(parents=True)
-        files.append(shutil.copy(run_file, tmp_path / folder / run_file.name))
+        begun = replace(header, t0_utc=f"2026-11-01T0{hour}:00:00+00:00")
+        files.append(write_whole(tmp_path / folder, begun, values))
     out = tmp_path / "figures"
     assert main(["plot", *map(str, files), "--figure", "phases", "--out", str(out)]) == 0
     written = {Path(line).name for line in capsys.readouterr().out.splitlines()}
-    stem = run_file.stem
+    stem = files[0].stem
     assert written == {
         f"before-{stem}-phases.png",
         f"1-{stem}-phases.png",
