@@ -276,8 +276,9 @@ def notes(found: RunDetours) -> Iterable[str]:
         yield "±: 95 %, if the laws are right; a single law for several causes is not in it."
     if any(not family.timing_known for family in families):
         yield (
-            "Timing unknown: fewer than 8 detours, detours in more than half of the iterations, or "
-            "iterations that come by the same clock themselves say nothing on a period."
+            "Timing unknown: fewer than 8 detours, fewer than 30 that show no clock, detours in "
+            "more than half of the iterations, or iterations that come by the same clock "
+            "themselves say nothing on a period."
         )
     yield from preempted(found)
     yield LIMITS

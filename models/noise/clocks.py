@@ -17,6 +17,8 @@ FloatArray = NDArray[np.float64]
 
 LEAST_PERIODIC = 8
 """Detours from which on their times are tested."""
+LEAST_RANDOM = 30
+"""Detours from which on a clock would have been found, so that those without one are random."""
 CERTAIN = 1e-5
 """Probability below which an alignment of random detours is not chance."""
 LEAST_SHARE = 0.3
@@ -98,11 +100,12 @@ def timing_of(times_s: FloatArray, every_s: FloatArray) -> Timing:
     best = float(fine[int(np.argmax(fine_strength))])
     share = float(fine_strength.max())
     tried = max(steps / 6.0, 1.0)
+    without = RANDOM if times_s.size >= LEAST_RANDOM else UNKNOWN
     if share < LEAST_SHARE or chance(times_s, best) * tried > CERTAIN:
-        return RANDOM
+        return without
     halves = np.array_split(times_s, 2)
     if any(aligned_in(half, best) < 0.6 * share for half in halves if half.size >= LEAST_PERIODIC):
-        return RANDOM
+        return without
     there = every_s[(every_s >= times_s[0]) & (every_s <= times_s[-1])]
     if aligned_in(there[:: 1 + there.size // MOST_ITERATIONS], best) > 0.5 * share:
         return UNKNOWN

@@ -233,3 +233,12 @@ def test_bins_keep_count_and_sum() -> None:
     assert value @ weight == pytest.approx(values.sum())
     assert value.size < 800
     assert (value[-5:] == np.sort(values)[-5:]).all()
+
+
+@pytest.mark.parametrize(("count", "known"), [(15, False), (60, True)])
+def test_few_detours_without_a_clock_are_not_called_random(count: int, known: bool) -> None:
+    every_s = np.arange(10_000) * 1e-4
+    times_s = np.sort(np.random.default_rng(3).choice(every_s, count, replace=False))
+    timing = timing_of(times_s, every_s)
+    assert timing.clock is None
+    assert timing.known == known
