@@ -56,25 +56,21 @@ class Noise:
     kind : NoiseKind
         What fits are weighted by.
     known : bool
-        If not, tests must hold under the two possible kinds that differ most.
+        If not, tests must hold under the two kinds that differ most.
     source : str
         Where the knowledge is from, in words.
-    excluded : tuple of NoiseKind
-        Kinds that the repetitions contradict, though they do not tell the others apart.
     """
 
     kind: NoiseKind
     known: bool
     source: str
-    excluded: tuple[NoiseKind, ...] = ()
 
     @property
     def tested(self) -> tuple[NoiseKind, ...]:
         """Kinds under which a test must hold."""
         if self.known:
             return (self.kind,)
-        possible = [kind for kind in NoiseKind if kind not in self.excluded]
-        return (possible[-1], possible[0])
+        return (NoiseKind.MULTIPLICATIVE, NoiseKind.ADDITIVE)
 
     @property
     def gammas(self) -> tuple[float, ...]:
@@ -100,7 +96,7 @@ def from_repetitions(values: NDArray[np.float64]) -> Noise | None:
 
     Of the kinds, the one under which the logarithms of the spreads, of all points of all kernels,
     vary least about their kernel's median, by Laplace's law, as outliers are among them. It counts
-    as known if it is much likelier than the others, and each that is much less likely as excluded.
+    as known if it is much likelier than the others.
     The spread of a point is that of its shortest half: the narrowest interval that contains more
     than half of its repetitions, so that outliers do not widen it.
 
@@ -139,13 +135,9 @@ def from_repetitions(values: NDArray[np.float64]) -> Noise | None:
         kind: -used * np.log(max(value / used, ROUNDING)) for kind, value in scatter.items()
     }
     kind = max(likelihood, key=likelihood.__getitem__)
-    excluded = tuple(each for each in NoiseKind if likelihood[kind] - likelihood[each] >= SURE)
-    return Noise(
-        kind=kind,
-        known=len(excluded) == len(NoiseKind) - 1,
-        source="repetitions",
-        excluded=excluded,
-    )
+    second = max(value for other, value in likelihood.items() if other is not kind)
+    sure = bool(likelihood[kind] - second >= SURE)
+    return Noise(kind=kind, known=sure, source="repetitions")
 
 
 def from_kernels(
