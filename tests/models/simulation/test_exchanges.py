@@ -1,4 +1,4 @@
-"""Halos that arrive once their senders come to their receipts: told from the times, and replayed."""
+"""Exchanges that last until the neighbours come to theirs: told from the times, and replayed."""
 
 from __future__ import annotations
 
