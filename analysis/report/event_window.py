@@ -23,8 +23,8 @@ CAPTION = (
     "it lasts. Choose iterations by dragging over the map; the table has the numbers of one."
 )
 OF_PATH = (
-    " The critical path follows own work from event to event, as on a network without delays: where "
-    "two ranks arrive nearly together, it may pass the one that is not marked as the last."
+    " The critical path follows own work from event to event, as on a network without delays: "
+    "where two ranks arrive nearly together, it may pass the one that is not marked as the last."
 )
 
 
