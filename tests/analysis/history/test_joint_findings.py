@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from tests.analysis.history.planted import day, history, series, write_nights
 
 from hindmost.analysis.history.acknowledgements import Acknowledgement
@@ -28,7 +29,7 @@ SEED = 9
 """Of noise in which no series shows the step alone."""
 
 
-def logs(case: int, timer: int, by: float) -> np.ndarray:
+def logs(case: int, timer: int, by: float) -> NDArray[np.float64]:
     values = np.random.default_rng([SEED, case, timer]).normal(2.0, 0.012, NIGHTS)
     values[STEP:] += by if case < STEPPED else 0.0
     return values

@@ -17,7 +17,8 @@ def noise(seed: int, shared: float) -> NDArray[np.float64]:
     random = np.random.default_rng(seed)
     own = random.normal(0.0, 0.02, (SERIES, NIGHTS))
     common = random.normal(0.0, 0.02, NIGHTS)
-    return np.sqrt(1.0 - shared) * own + np.sqrt(shared) * common
+    both: NDArray[np.float64] = np.sqrt(1.0 - shared) * own + np.sqrt(shared) * common
+    return both
 
 
 def found(logs: NDArray[np.float64], missing: float = 0.1) -> tuple[JointChange, ...]:
