@@ -24,7 +24,6 @@ from hindmost.analysis.runs.figures.run_figure import (
 )
 from hindmost.analysis.runs.finding import OF_SHOW, cautions
 from hindmost.analysis.runs.groups import group_runs
-from hindmost.analysis.runs.machine_file import read_machine
 from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.scaling.window_errors import SCALING_FIGURES
 from hindmost.analysis.show.csv_file import write_csv
@@ -34,6 +33,7 @@ from hindmost.analysis.show.terminal import print_table
 from hindmost.analysis.whatif.latency_trend import LATENCY_TREND
 from hindmost.analysis.whatif.noise_sweep import NOISE_SWEEP
 from hindmost.errors import UsageError
+from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.harness.runfile.reader import Run
 from hindmost.output import warn, write_lines, write_text
 
