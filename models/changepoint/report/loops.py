@@ -116,7 +116,8 @@ def test_at(
     if keeps_count:
         left = (left[0], left[1], size[0])
         right = (right[0], right[1], size[1])
-    return t_test(left, right, welch)
+    t, p = t_test(left, right, welch)
+    return t, p
 
 
 @compiled
