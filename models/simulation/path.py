@@ -81,7 +81,11 @@ class PathTimes:
 
 
 def walk_back(
-    waits: Waits, last: int, path: PathTimes, stay: NDArray[np.float64] | None = None
+    waits: Waits,
+    last: int,
+    path: PathTimes,
+    stay: NDArray[np.float64] | None = None,
+    passed: NDArray[np.int32] | None = None,
 ) -> None:
     """Walk back from a rank, always to the rank that was waited for, and add up what is passed.
 
@@ -94,6 +98,9 @@ def walk_back(
         What is passed is added to this.
     stay : float64 array, shape (iteration, rank, event), seconds, optional
         As it was walked with.
+    passed : int32 array, shape (place,), optional
+        Is filled with the rank whose work leads to a place on the path; what the path skips, as
+        it is in a message or a pending reduction then, stays as it is.
     """
     compiled(follow)(
         waits.own,
@@ -106,6 +113,7 @@ def walk_back(
         path.cost,
         path.stay,
         path.visits,
+        np.empty(0, np.int32) if passed is None else passed,
     )
 
 
@@ -120,6 +128,7 @@ def follow(
     costs: NDArray[np.float64],
     stays: NDArray[np.float64],
     visits: NDArray[np.int64],
+    passed: NDArray[np.int32],
 ) -> None:
     """Follow the largest term of the maximum at each place, from the last one back; see `Waits`."""
     visits[rank] += 1
@@ -139,4 +148,6 @@ def follow(
             rank = other
             place = since[place]
         work[rank] += own[place, rank]
+        if passed.size:
+            passed[place] = rank
         place -= 1

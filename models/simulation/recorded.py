@@ -21,6 +21,15 @@ from hindmost.models.simulation.blocks import (
 )
 from hindmost.models.simulation.walker import Neighbours
 
+APART_S = 5e-6
+"""Between two moments of which a receipt shows which one released it."""
+CLOCKS_S = 1e-6
+"""By which the clocks of ranks may differ."""
+FEWEST_APART = 20
+"""Receipts of which enough are known to tell when messages are delivered."""
+MEETING = 0.75
+"""Share of them that must last until the neighbours come to their own receipts."""
+
 
 def moments(
     start: NDArray[np.float64], block: EventBlock
@@ -53,6 +62,8 @@ def releases(
     come: NDArray[np.float64],
     leave: NDArray[np.float64],
     neighbours: Neighbours,
+    *,
+    receipts_send: bool | None = None,
 ) -> NDArray[np.float64]:
     """Return from when on nobody else kept a rank at an event, as it was recorded.
 
@@ -68,6 +79,10 @@ def releases(
         All bodies of a solve: what one posts, another may complete.
     come, leave : float64 array, shape (iteration, event, rank), seconds
         See `moments`. What is posted or sent is on its way when a rank leaves the event.
+    neighbours : Neighbours
+    receipts_send : bool, optional
+        Whether a halo is on its way only once its sender comes to its own receipt; if not given,
+        only where no sends were recorded.
 
     Returns
     -------
@@ -75,7 +90,8 @@ def releases(
         Without what the event itself costs; a rank may come later.
     """
     released = np.full(come.shape, -np.inf)
-    receipts_send = not np.any(block.recorded & (block.kind == SEND))
+    if receipts_send is None:
+        receipts_send = not np.any(block.recorded & (block.kind == SEND))
     compiled(find_releases)(
         np.ascontiguousarray(block.kind),
         np.ascontiguousarray(block.cycle_begins),
@@ -89,6 +105,35 @@ def releases(
         released,
     )
     return released
+
+
+def exchanges_meet(
+    block: EventBlock,
+    come: NDArray[np.float64],
+    leave: NDArray[np.float64],
+    when_sent: NDArray[np.float64],
+    when_met: NDArray[np.float64],
+) -> bool:
+    """Tell whether receipts lasted until the neighbours came to their own, though they had sent.
+
+    A receipt also completes what its own rank has sent. Open MPI completes a persistent send, as
+    PETSc's halos are, only once the receiver is inside MPI, which is in its receipt: both then wait
+    for each other. Other sends, and other libraries, may be through at once. Only receipts decide
+    for which the two rules are well apart.
+
+    Parameters
+    ----------
+    come, leave : float64 array, shape (iteration, event, rank), seconds
+        See `moments`.
+    when_sent, when_met : float64 array, shape (iteration, event, rank), seconds
+        See `releases`: once the neighbours have sent, and once they come to their receipts.
+    """
+    receipt = (block.kind == RECEIVE) & block.recorded
+    early, late = np.maximum(when_sent, come), np.maximum(when_met, come)
+    apart = receipt[:, :, None] & np.isfinite(when_sent) & (late > early + APART_S)
+    if np.count_nonzero(apart) < FEWEST_APART:
+        return False
+    return bool(np.mean(leave[apart] >= late[apart] - CLOCKS_S) >= MEETING)
 
 
 def find_releases(
