@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hindmost.analysis.readers.format import TraceFormat
-from hindmost.analysis.runs.machine_file import read_machine
 from hindmost.analysis.show.terminal import print_table
 from hindmost.analysis.whatif.options import Named
 from hindmost.analysis.whatif.study import folded_lines
@@ -20,6 +19,7 @@ from hindmost.analysis.whatif.traces import (
     trace_table,
 )
 from hindmost.errors import UsageError
+from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.output import write_json, write_lines
 
 
