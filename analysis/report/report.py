@@ -18,11 +18,11 @@ from hindmost.analysis.fits.tables import (
 )
 from hindmost.analysis.history.page.history_page import history_parts
 from hindmost.analysis.history.study import HistoryStudy
-from hindmost.analysis.ranks.study import report_run
+from hindmost.analysis.ranks.study import RankReport, report_run
 from hindmost.analysis.report.adaptive_conclusions import looked_at, prediction_conclusions
 from hindmost.analysis.report.adaptive_page import adaptive_parts, cycles_anchor
 from hindmost.analysis.report.comparison import comparable, solvers_table
-from hindmost.analysis.report.event_window import CAPTION, event_window
+from hindmost.analysis.report.event_window import CAPTION, OF_PATH, event_window, without_events
 from hindmost.analysis.report.looked_at import LookedAt
 from hindmost.analysis.report.ranks_page import openings, rank_parts
 from hindmost.analysis.report.remedies import remedies_of, remedy_parts
@@ -274,8 +274,8 @@ def section(
         if clicked is not None and figure.by_rank:  # rows are the ranks with full records
             clicked = of_columns(clicked, middle)
         parts += run_chart(figure, middle, numbers, clicked)
-        if each == EVENTS_AFTER and (window := event_window(middle, ranks)) is not None:
-            parts.append(event_widget(window, numbers, "Events of single iterations", CAPTION))
+        if each == EVENTS_AFTER:
+            parts += event_parts(middle, ranks, numbers)
     parts += rank_parts(ranks, middle, opens, numbers)
     charts = [each for each in parts if isinstance(each, Widget) and each.name]
     looked = LookedAt(
@@ -287,6 +287,16 @@ def section(
         of=name,
     )
     return looked, parts
+
+
+def event_parts(run: Run, ranks: RankReport, numbers: Iterator[int]) -> list[Part]:
+    """Return the timeline of single iterations, or why there is none."""
+    window = event_window(run, ranks)
+    if window is None:
+        said = without_events(run)
+        return [Paragraph(said, quiet=True)] if said else []
+    caption = CAPTION + (OF_PATH if window.path is not None else "")
+    return [event_widget(window, numbers, "Events of single iterations", caption)]
 
 
 def facets_of(fitted: FittedGroup, name: str) -> dict[str, str]:

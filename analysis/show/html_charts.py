@@ -206,16 +206,24 @@ def map_data(heat_map: HeatMap) -> dict[str, Any]:
     }
 
 
-def packed(times: NDArray[np.float64]) -> dict[str, Any]:
-    """Return times as deflated logarithms of two bytes, with what is needed to read them."""
+def packed(times: NDArray[np.float64], plain: NDArray[np.uint16] | None = None) -> dict[str, Any]:
+    """Return times as deflated logarithms of two bytes, with what is needed to read them.
+
+    Parameters
+    ----------
+    times : float64 array, seconds
+    plain : uint16 array, optional
+        Whole numbers that follow the times as they are.
+    """
     positive = times[times > 0.0]
     least = float(positive.min()) if positive.size else 1.0
     codes = np.zeros(times.shape, "<u2")  # 0 is no time at all
     codes[times > 0.0] = 1 + np.rint(np.log(positive / least) / LOG_STEP)
+    written = codes.tobytes() + (b"" if plain is None else plain.astype("<u2").tobytes())
     return {
         "least": least,
         "log_step": LOG_STEP,
-        "times": base64.b64encode(zlib.compress(codes.tobytes(), 9)).decode(),
+        "times": base64.b64encode(zlib.compress(written, 9)).decode(),
     }
 
 

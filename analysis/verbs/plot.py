@@ -19,13 +19,13 @@ from hindmost.analysis.runs.figures.run_figure import (
 )
 from hindmost.analysis.runs.finding import OF_SHOW, cautions
 from hindmost.analysis.runs.groups import group_runs
-from hindmost.analysis.runs.machine_file import read_machine
 from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.show.csv_file import write_csv
 from hindmost.analysis.show.figure_style import FORMATS, WIDTHS_INCHES, new_figure, save
 from hindmost.analysis.show.matplotlib_charts import draw
 from hindmost.analysis.whatif.noise_sweep import NOISE_SWEEP
 from hindmost.errors import UsageError
+from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.harness.runfile.reader import Run
 from hindmost.output import warn, write_lines, write_text
 

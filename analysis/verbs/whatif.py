@@ -10,7 +10,6 @@ from typing import Any
 
 from hindmost.analysis.runs.finding import of_file
 from hindmost.analysis.runs.groups import group_runs
-from hindmost.analysis.runs.machine_file import read_machine
 from hindmost.analysis.runs.read import find_runs, fittable_runs
 from hindmost.analysis.show.terminal import print_table
 from hindmost.analysis.whatif.at_scale import AtScale, scale_table, scaled
@@ -27,6 +26,7 @@ from hindmost.analysis.whatif.study import (
 )
 from hindmost.analysis.whatif.targets import Scale, Scaling, read_scale, scalable
 from hindmost.errors import UsageError
+from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.simulation.network import Collective

@@ -10,8 +10,11 @@
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 /* The first phases of a body in the run file; a body's rest is local. */
 enum phase { HALO, WAIT, POST, OTHER, PHASES };
@@ -171,9 +174,32 @@ static int64_t involuntary_switches(void) {
   return usage.ru_nivcsw;
 }
 
+#ifdef __GLIBC__
+__attribute__((weak)) int Py_IsInitialized(void);
+
+/* Ends a process that a library ends while Python still runs. MPICH calls `exit` on a rank that waits
+ * in MPI while another one aborts; `exit` would take down UCX under a thread that still serves its
+ * connections, and now and then that thread calls `abort`, and the status is lost. */
+static void end_at_once(int status, void *unused) {
+  (void)unused;
+  if (!status || !Py_IsInitialized || !Py_IsInitialized()) return;
+  fflush(NULL);
+  _exit(status);
+}
+
+/* Lets `end_at_once` be the first thing that `exit` does, before what libraries have registered. */
+static void keep_status(void) {
+  static int kept;
+  if (!kept) kept = !on_exit(end_at_once, NULL);
+}
+#else
+static void keep_status(void) {}
+#endif
+
 /* Meets the other ranks of the communicator, notes the time and starts to record. */
 int hindmost_arm(MPI_Fint communicator) {
   MPI_Comm comm = MPI_Comm_f2c(communicator);
+  keep_status();
   state->seen = marks_seen = 0;
   state->foreign_calls = state->unknown_requests = 0;
   idle_record = -1;
