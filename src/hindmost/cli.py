@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -17,7 +19,7 @@ from hindmost.errors import UsageError
 from hindmost.executors import Executor
 from hindmost.models.compiled import announce
 from hindmost.output import warn, write_lines, write_text
-from hindmost.text import plural
+from hindmost.text import choose, plural
 
 VERBS = {
     "run": ("hindmost.harness.verbs.run", "run solvers on all ranks and record every iteration"),
@@ -104,6 +106,13 @@ exit status:
 """
 
 
+WRONG_CHOICE = re.compile(
+    r"argument (?P<what>\S+): invalid choice: '?(?P<given>.*?)'? "
+    r"\(choose from (?P<choices>.*)\)"
+)
+"""What argparse says of a wrong choice."""
+ALIKE = 0.8
+"""Least similarity of a misspelt option, by difflib."""
 SubParsers = argparse._SubParsersAction
 """Verbs below a command; argparse has no public way to them."""
 
@@ -148,10 +157,26 @@ class Parser(argparse.ArgumentParser):
             elif prog.startswith("hindmost run"):
                 message = f"Unknown option {first}; PETSc options go after '--'"
             else:
-                message = f"Unknown option {first}"
+                message = f"Unknown option {first}{self.near(names[0])}"
+        wrong = WRONG_CHOICE.fullmatch(message)
+        if wrong:
+            given, choices = (
+                wrong["given"],
+                [each.strip("'") for each in wrong["choices"].split(", ")],
+            )
+            message = f"{wrong['what']}: invalid choice: '{given}'; {choose(choices, given)}"
         if message.endswith(": expected one argument"):
             message += ", and what begins with '-' is read as an option (write --option=-1)"
-        raise UsageError(f"{message}. See: {prog} --help")
+        stop = "" if message.endswith("?") else "."
+        raise UsageError(f"{message}{stop} See: {prog} --help")
+
+    def near(self, option: str) -> str:
+        """Return a guess which option of the verb a misspelt one means; empty if none is near."""
+        parsers = [self, *(p for a in self._actions if isinstance(a, SubParsers)
+                           for p in a.choices.values() if p.prog == self.called)]  # fmt: skip
+        known = [name for each in parsers for name in each._option_string_actions]
+        found = get_close_matches(option, known, n=1, cutoff=ALIKE)
+        return f"; did you mean {found[0]}?" if found else ""
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
