@@ -25,6 +25,16 @@ from hindmost.errors import UsageError
             "Unexpected argument '3'; repeat an option for each of its values. See: hindmost run "
             "--help",
         ),
+        (
+            "watch runs --port x",
+            "argument --port: invalid int value: 'x'; write a whole number, such as 100. "
+            "See: hindmost watch --help",
+        ),
+        (
+            "probe nose",
+            "argument probe: invalid choice: 'nose'; did you mean noise? choose speed, noise, "
+            "network, memory, grind, checkpoint or all. See: hindmost probe --help",
+        ),
         ("fit runs -- -ksp_view", "What follows '--' is for 'run' and 'attach' only; remove it."),
     ],
 )

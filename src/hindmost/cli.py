@@ -5,19 +5,20 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import NoReturn, Protocol, cast
+from typing import Any, NoReturn, Protocol, cast
 
 from hindmost.completion import SHELLS, VerbWords, completion_script
 from hindmost.errors import UsageError
 from hindmost.executors import Executor
 from hindmost.models.compiled import announce
 from hindmost.output import warn, write_lines, write_text
-from hindmost.text import plural
+from hindmost.text import choose, plural
 
 VERBS = {
     "run": ("hindmost.harness.verbs.run", "run solvers on all ranks and record every iteration"),
@@ -104,6 +105,8 @@ exit status:
 """
 
 
+NUMBERS = {"int": "a whole number, such as 100", "float": "a number, such as 0.5"}
+"""What an option of that type takes."""
 SubParsers = argparse._SubParsersAction
 """Verbs below a command; argparse has no public way to them."""
 
@@ -151,7 +154,18 @@ class Parser(argparse.ArgumentParser):
                 message = f"Unknown option {first}"
         if message.endswith(": expected one argument"):
             message += ", and what begins with '-' is read as an option (write --option=-1)"
+        if found := re.search(r": invalid (int|float) value: ", message):
+            message += f"; write {NUMBERS[found[1]]}"
         raise UsageError(f"{message}. See: {prog} --help")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuse a value that is none of the choices, and guess which one was meant.
+
+        The method of argparse, whose words differ between versions of Python and guess nothing.
+        """
+        if action.choices is not None and value not in action.choices:
+            why = f"invalid choice: {value!r}; {choose(action.choices, value)}"
+            raise argparse.ArgumentError(action, why)
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
