@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hindmost.errors import DataError, UsageError
-from hindmost.files import read_text, write_whole
+from hindmost.files import read_text, reason, write_whole
 from hindmost.harness.probes.sections.contract import ProbeResult
 from hindmost.models.adaptive.machine import Machine
 from hindmost.parsing import parse_json
@@ -36,8 +36,13 @@ def read_document(path: Path) -> dict[str, Any] | None:
         document = parse_json(read_text(path))
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path} is not a machine file: {error}.") from error
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {reason(error)}.") from error
+    except ValueError as error:
+        raise DataError(
+            f"{path} is not a machine file: not JSON ({error}). 'hindmost probe all --out FILE' "
+            "writes one."
+        ) from error
     read_machine(path, document)
     return document  # type: ignore[no-any-return]  # an object, or it would be no machine
 

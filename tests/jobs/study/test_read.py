@@ -135,7 +135,10 @@ ERRORS = [
 
 @pytest.mark.parametrize(
     ("value", "word"),
-    [("[" * 100 + "]" * 100, "nested deeper than 64"), ("9" * 5000, "more digits than can be read")],
+    [
+        ("[" * 100 + "]" * 100, "nested deeper than 64"),
+        ("9" * 5000, "more digits than can be read"),
+    ],
 )
 def test_an_error_of_the_whole_document_has_no_place(value: str, word: str) -> None:
     with pytest.raises(DataError) as caught:
