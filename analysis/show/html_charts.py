@@ -188,6 +188,7 @@ def map_data(heat_map: HeatMap) -> dict[str, Any]:
     orders = orders_of(heat_map)
     matrices, drawn = [times], []
     for order in orders:
+        assert order.places is not None
         kept = coarse.ranks_a_row == 1 or np.array_equal(order.places, np.arange(coarse.ranks))
         if not kept:
             matrices.append(coarse_enough(heat_map.ordered(order)).times * unit.per_second)
