@@ -26,7 +26,6 @@ from hindmost.analysis.adaptive.study import study_runs
 from hindmost.analysis.report.report import Contents, report_page
 from hindmost.analysis.runs.cycles import AdaptiveRun, read_adaptive
 from hindmost.analysis.runs.figures.run_figure import FigureChoice
-from hindmost.analysis.runs.machine_file import read_machine
 from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.show.csv_file import write_csv, write_rows
 from hindmost.analysis.show.figure_style import new_figure, save
@@ -35,6 +34,7 @@ from hindmost.analysis.show.matplotlib_charts import draw
 from hindmost.analysis.show.table import Table
 from hindmost.analysis.show.terminal import print_table
 from hindmost.analysis.verbs.plot import made
+from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.models.adaptive.machine import Machine
 
 BIN = Path(sys.prefix) / "bin"

@@ -71,25 +71,27 @@ class Member:
 
 
 ICE_FLOW = ("problem=ice-flow", "solver=gmres")
+LINE = ("unknowns=1e5", "repeats=5")
+BRIEFLY = ("unknowns=2e3", "iterations=300", "repeats=2")
 MEMBERS = (
     Member(
         name="ex23",
         study="gmres-noise",
-        here=("unknowns=1e5", "repeats=5"),
-        quick=("unknowns=2e3", "iterations=300", "repeats=2"),
+        here=LINE,
+        quick=BRIEFLY,
     ),
     Member(
         name="ex23-bcgs",
         study="solvers",
         always=("solver=bcgs,pipebcgs",),
-        here=("unknowns=1e5", "repeats=5"),
-        quick=("unknowns=2e3", "iterations=300", "repeats=2"),
+        here=LINE,
+        quick=BRIEFLY,
     ),
     Member(
         name="ex48",
         study="ice-flow-noise",
         here=("unknowns=2e4", "repeats=5"),
-        quick=("unknowns=2e3", "iterations=300", "repeats=2"),
+        quick=BRIEFLY,
     ),
     Member(
         name="ex48-strong",

@@ -35,7 +35,6 @@ from pathlib import Path
 import numpy as np
 
 from hindmost.analysis.runs.groups import Group
-from hindmost.analysis.runs.machine_file import read_machine
 from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.whatif.at_scale import scaled
 from hindmost.analysis.whatif.beside import NAIVE, PAPER
@@ -43,6 +42,7 @@ from hindmost.analysis.whatif.options import NOT_INJECTED, changes_of
 from hindmost.analysis.whatif.prediction import predict_solves, repeat_width
 from hindmost.analysis.whatif.targets import Scale, Scaling
 from hindmost.errors import HindmostError
+from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.simulation.recipes import RECIPES
 

@@ -28,6 +28,7 @@ from hindmost.analysis.history.headline import (
     scope,
     silence_lines,
 )
+from hindmost.analysis.history.joint_findings import joint_lines
 from hindmost.analysis.history.mail_plan import MailPlan, news_words
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.errors import DataError, UsageError
@@ -140,11 +141,12 @@ def text_of(
 
 
 def last_lines(study: HistoryStudy, plan: MailPlan | None) -> list[str]:
-    """Return drifts and failed runs, if there is news of them, and remarks on the data."""
+    """Return joint steps, drifts and failed runs, if there is news, and remarks on the data."""
     data = [f"Data: {line}" for line in data_remarks(study)]
     if plan is not None and not plan.others and not plan.digest:
         return data
-    return [*(line for line in (*drift_lines(study), failure_line(study)) if line), *data]
+    joint = joint_lines(study.joint, study.since)
+    return [*(line for line in (*joint, *drift_lines(study), failure_line(study)) if line), *data]
 
 
 def told_headline(study: HistoryStudy) -> str:

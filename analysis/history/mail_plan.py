@@ -14,6 +14,7 @@ from hindmost.analysis.history.mail_record import (
     DIGEST_DAYS,
     DRIFT,
     FAILURE,
+    JOINT,
     SILENCE,
     MailedItem,
     MailRecord,
@@ -22,6 +23,7 @@ from hindmost.analysis.history.mail_record import (
 )
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.models.changepoint import ChangePoint
+from hindmost.models.changepoint.changes import WITHIN
 from hindmost.models.changepoint.revisions import WITHDRAWN
 from hindmost.models.changepoint.verdicts import FAIL, PASS, VERDICTS, WARN
 from hindmost.text import signed_percent
@@ -39,7 +41,7 @@ class MailPlan:
     news : tuple of ChangeGroup
         Changes that were not mailed, or only with a milder verdict.
     others : int
-        Failed runs, drifts for the worse and silent machines that were not mailed.
+        Failed runs, drifts and joint steps for the worse, and silent machines that were not mailed.
     again : tuple of ChangeGroup
         Open changes that were mailed before: a digest lists them. In the first mail, those older
         than the last days.
@@ -163,6 +165,17 @@ def items_of(study: HistoryStudy, now: float) -> Iterator[tuple[MailedItem, Seri
                 ),
                 None,
             )
+    for joint in study.joint_warnings(study.since):
+        margin = WITHIN * SECONDS_A_DAY
+        item = MailedItem(
+            kind=JOINT,
+            machine=joint.machine,
+            first=joint.time - margin,
+            last=joint.time + margin,
+            rises=joint.effect > 0.0,
+            mailed=now,
+        )
+        yield item, None
     for failure in study.history.failures:
         if failure.time > study.since:
             item = MailedItem(

@@ -8,19 +8,18 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from hindmost.analysis.history.acknowledgements import Acknowledgement, about
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_labels
+from hindmost.analysis.history.joint_findings import JointFinding, joint_findings
 from hindmost.analysis.history.judged_series import JudgedSeries
-from hindmost.analysis.history.name_patterns import fits
 from hindmost.analysis.history.ratio_series import with_ratios
 from hindmost.analysis.history.shared_nights import night_odds
 from hindmost.analysis.history.state import HistoryState, judge_series
 from hindmost.analysis.readers.history import History, SeriesName
-from hindmost.analysis.readers.remarks import first_few
 from hindmost.errors import DataError, UsageError
 from hindmost.executors import Executor
 from hindmost.models.changepoint import least_change
@@ -40,8 +39,6 @@ from hindmost.text import signed_percent
 __all__ = ["FAIL", "PASS", "UNKNOWN", "WARN", "HistoryStudy", "JudgedSeries", "judge_history"]
 LAST_DAYS = 10.0
 SHOWN = 20
-MOST_NAMED = 3
-"""Series that a message names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +64,8 @@ class HistoryStudy:
         The next state, to be saved, if one was given.
     remarks : tuple of str
         Remarks on the state, in addition to the history's warnings.
+    joint : tuple of JointFinding
+        Steps that many series share, the largest first.
     """
 
     history: History
@@ -78,6 +77,7 @@ class HistoryStudy:
     refused: Mapping[SeriesName, str] = field(default_factory=dict)
     state: HistoryState | None = None
     remarks: tuple[str, ...] = ()
+    joint: tuple[JointFinding, ...] = ()
 
     @property
     def since(self) -> float:
@@ -88,12 +88,18 @@ class HistoryStudy:
         """Return the worst verdict on all after a time; by default, on the last days.
 
         A failed run is at least "warn", because its case was not measured, and so is a machine that
-        went silent. "unknown" if no series could be judged.
+        went silent, and so is a joint step for the worse. "unknown" if no series could be judged.
         """
         after = self.since if since is None else since
         badges = {each.status(after) for each in self.judged} or {UNKNOWN}
-        warns = self.failed_cases(after) or self.silent_machines(after)
+        warns = (
+            self.failed_cases(after) or self.silent_machines(after) or self.joint_warnings(after)
+        )
         return worst({*badges, *([WARN] if warns else [])})
+
+    def joint_warnings(self, since: float) -> tuple[JointFinding, ...]:
+        """Return the open joint steps for the worse after a time."""
+        return tuple(each for each in self.joint if each.time > since and each.badge == WARN)
 
     def silent_machines(self, since: float) -> dict[str, float]:
         """Return the machines without a result or a failed run after a time, and their last ones.
@@ -332,62 +338,13 @@ def judge_history(
         refused=refused,
         state=None if following is None else following.state(),
         remarks=() if following is None else following.remarks,
+        joint=joint_findings(judged, acknowledged),
     )
 
 
 def threads() -> ThreadPoolExecutor:
     """Return a thread for each core that this process may use."""
     return ThreadPoolExecutor(len(os.sched_getaffinity(0)))
-
-
-def select_series(
-    study: HistoryStudy,
-    *,
-    machine: str | None = None,
-    case: str | None = None,
-    timer: str | None = None,
-) -> HistoryStudy:
-    """Keep the series of a machine, case and timer; ``*`` and ``?`` are wildcards.
-
-    Raises
-    ------
-    UsageError
-        There is no such series.
-    """
-    wanted = {
-        key: pattern
-        for key, pattern in (("machine", machine), ("case", case), ("timer", timer))
-        if pattern is not None
-    }
-    if not wanted:
-        return study
-    judged = tuple(
-        each
-        for each in study.judged
-        if all(fits(pattern, getattr(each.series.name, key)) for key, pattern in wanted.items())
-    )
-    if not judged:
-        given = ", ".join(f"{key} {pattern!r}" for key, pattern in wanted.items())
-        refused = [
-            f"{name}: {why}"
-            for name, why in study.refused.items()
-            if all(fits(pattern, getattr(name, key)) for key, pattern in wanted.items())
-        ]
-        if refused:
-            raise UsageError(
-                f"No series with {given} can be judged: {first_few(refused, MOST_NAMED)}"
-            )
-        names = [str(each.series.name) for each in study.judged]
-        raise UsageError(
-            f"No series has {given}: omit that to see all {len(names)}, or use wildcards, as in "
-            f"'ant-*'. There are {first_few(names, MOST_NAMED)}."
-        )
-    failures = tuple(
-        each
-        for each in study.history.failures
-        if all(fits(wanted[key], getattr(each, key)) for key in wanted if key != "timer")
-    )
-    return replace(study, judged=judged, history=replace(study.history, failures=failures))
 
 
 def newest(history: History) -> float:

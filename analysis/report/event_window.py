@@ -6,9 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.ranks.study import RankReport
-from hindmost.analysis.runs.read import title_of
-from hindmost.analysis.show.event_chart import EventChart
+from hindmost.analysis.runs.read import of_how_many, title_of
+from hindmost.analysis.show.event_chart import MOST_RANKS_OF_PATH, EventChart, PathPieces
 from hindmost.harness.runfile.reader import Run
+from hindmost.models.events import EventKind
+from hindmost.models.ranks.critical_path import MOST_PLACES, NOBODY
+from hindmost.models.simulation.blocks import OWN_TIME
 
 MOST_VALUES = 150_000
 """Of one run on a page, each about a byte and a half."""
@@ -18,6 +21,10 @@ MOST_STRETCHES = 24
 CAPTION = (
     "What every rank does in single iterations: work between events, then the event, as wide as "
     "it lasts. Choose iterations by dragging over the map; the table has the numbers of one."
+)
+OF_PATH = (
+    " The critical path follows own work from event to event, as on a network without delays: "
+    "where two ranks arrive nearly together, it may pass the one that is not marked as the last."
 )
 
 
@@ -32,11 +39,12 @@ def event_window(run: Run, report: RankReport) -> EventChart | None:
     if not run.has("event_kind") or not run.bodies or run.header.ranks < 2:
         return None
     columns = chosen_columns(run, report)
+    passed, why_not = path_of(run, report)
     events = run.shape("event_kind")[1]
     names = (*run.phases, *run.activities)
     room = max(MOST_VALUES // (columns.size * (2 * events + 2 + len(names))), 1)
     bodies = chosen_iterations(run, report, room)
-    parts = [read(run, span, columns) for span in spans(bodies)]
+    parts = [read(run, span, columns, passed) for span in spans(bodies)]
     starts = np.concatenate([each["start"] for each in parts])
     begin = starts.min(axis=1)
     phases = np.concatenate([each["phase_duration"] for each in parts])
@@ -57,7 +65,42 @@ def event_window(run: Run, report: RankReport) -> EventChart | None:
         work=np.concatenate([each["event_work"] for each in parts]).astype(np.float64),
         spent=np.concatenate([each["event_duration"] for each in parts]).astype(np.float64),
         numbers=numbers,
+        path=None
+        if passed is None
+        else PathPieces(
+            rank=passed[bodies],
+            late=np.concatenate([each["path_begin"] for each in parts]) - begin[:, None],
+            span=np.concatenate([each["path_span"] for each in parts]),
+        ),
+        why_no_path=why_not and f"The critical path is not drawn: {why_not}.",
     )
+
+
+def without_events(run: Run) -> str:
+    """Say why a run has no timeline of single iterations; empty where none is expected."""
+    if run.has("event_kind") or not run.bodies or run.header.ranks < 2:
+        return ""
+    reason = run.header.spec.get("events_left_out")
+    because = f": {reason}" if isinstance(reason, str) and reason.strip() else ""
+    return (
+        "The run has no events of single iterations, so neither they nor the critical path are "
+        f"drawn{because}."
+    )
+
+
+def path_of(run: Run, report: RankReport) -> tuple[NDArray[np.int64] | None, str]:
+    """Return the rank on the critical path at every place of a run; if unknown, None and why."""
+    path = None if report.run is None else report.run.path
+    if run.reduced or path is None:
+        return None, f"the run has full records of {of_how_many(run)}"
+    kind = run.variable("event_kind")
+    if np.any(kind == EventKind.RECEIVE) and not run.edges.source.size:
+        return None, "the run does not say which ranks exchange messages"
+    if path.passed is None or run.header.ranks > MOST_RANKS_OF_PATH:
+        return None, f"the run has more than {MOST_PLACES:,} events of a rank"
+    # After the end of a body there are no events, though there is room for them.
+    there = np.append(np.logical_and.accumulate(kind, axis=1), np.ones((len(kind), 1), bool), 1)
+    return np.where(there, path.passed, NOBODY).astype(np.int64), ""
 
 
 def chosen_columns(run: Run, report: RankReport) -> NDArray[np.int64]:
@@ -99,10 +142,57 @@ def spans(bodies: NDArray[np.int64]) -> list[slice]:
     return [slice(int(each[0]), int(each[-1]) + 1) for each in np.split(bodies, borders)]
 
 
-def read(run: Run, rows: slice, columns: NDArray[np.int64]) -> dict[str, NDArray[np.float64]]:
-    """Read some iterations of some ranks."""
-    names = ["start", "duration", "phase_duration", "event_work", "event_duration"]
+def read(
+    run: Run, rows: slice, columns: NDArray[np.int64], passed: NDArray[np.int64] | None
+) -> dict[str, NDArray[np.float64]]:
+    """Read some iterations of some ranks, and the pieces of the critical path of all ranks."""
+    names = ["start", "duration", "event_work", "event_duration", "phase_duration"]
     if run.activities:
         names.append("activity_duration")
-    found = {name: run.variable(name, rows)[:, columns] for name in names}
-    return {**found, "event_kind": run.variable("event_kind", rows)}
+    kind = run.variable("event_kind", rows)
+    found: dict[str, NDArray[np.float64]] = {"event_kind": kind}
+    whole = {name: run.variable(name, rows) for name in names[:4]}
+    if passed is not None:
+        begin, span = pieces(kind, passed[rows], **whole)
+        found |= {"path_begin": begin, "path_span": span}
+    found |= {name: each[:, columns] for name, each in whole.items()}
+    return found | {name: run.variable(name, rows)[:, columns] for name in names[4:]}
+
+
+def pieces(
+    kind: NDArray[np.uint8],
+    passed: NDArray[np.int64],
+    *,
+    start: NDArray[np.float64],
+    duration: NDArray[np.float64],
+    event_work: NDArray[np.float64],
+    event_duration: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return when the pieces of the critical path begin, and how long they are, as recorded.
+
+    Parameters
+    ----------
+    kind : uint8 array, shape (iteration, event)
+    passed : int64 array, shape (iteration, event + 1)
+        See `CriticalPath`.
+
+    Returns
+    -------
+    float64 arrays, shape (iteration, event + 1), seconds
+        Zero where the path is on no rank.
+    """
+    bodies, events = kind.shape
+    row, place = np.arange(bodies)[:, None], np.arange(events)
+    ranks = np.maximum(passed, 0)
+    # What a rank does in an iteration until it leaves each event, on the ranks of the path.
+    there = np.logical_and.accumulate(kind, axis=1)[:, None, :]
+    spent = np.where(there, event_work.astype(np.float64) + event_duration, 0.0)
+    left = np.concatenate([np.zeros((*spent.shape[:2], 1)), np.cumsum(spent, axis=2)], axis=2)
+    begun = left[row, ranks, np.arange(events + 1)]
+    own = np.where(OWN_TIME[kind][:, None, :], event_duration, 0.0) + event_work
+    rest = np.maximum(duration[row, ranks[:, -1:]] - begun[:, -1:], 0.0)
+    span = np.append(own[row, ranks[:, :-1], place], rest, axis=1)
+    on_path = passed != NOBODY
+    return np.where(on_path, start[row, ranks] + begun, start.min(axis=1)[:, None]), np.where(
+        on_path, span, 0.0
+    )

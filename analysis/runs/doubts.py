@@ -13,9 +13,9 @@ RUN_FILES = "*.h5"
 
 
 def findings_in(paths: Iterable[Path]) -> list[Finding]:
-    """Return the findings of run files, also of those in folders.
+    """Return the findings of run files, also of those in folders; a copy counts once.
 
-    Other files and damaged ones are skipped: their reader reports them.
+    Other files and damaged ones are skipped: their reader reports them, and copies.
     """
     files = [
         file
@@ -27,10 +27,11 @@ def findings_in(paths: Iterable[Path]) -> list[Finding]:
         return []
     from hindmost.analysis.runs.check import findings_of
     from hindmost.analysis.runs.groups import group_runs
+    from hindmost.analysis.runs.read import DistinctRuns
     from hindmost.harness.runfile.reader import open_run
 
-    runs = []
+    runs = DistinctRuns()
     for file in files:
         with suppress(DataError):
-            runs.append(open_run(file))
+            runs.add(open_run(file))
     return findings_of(group_runs(runs), read_large=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,7 +72,7 @@ def open_runs(paths: Iterable[Path]) -> tuple[list[Run], list[RefusedFile]]:
             files.append((path, False))
         else:
             raise UsageError(f"{path} does not exist.")
-    runs: dict[str, Run] = {}
+    runs = DistinctRuns()
     refused: list[RefusedFile] = []
     first: DataError | None = None
     for file, in_folder in files:
@@ -84,19 +84,35 @@ def open_runs(paths: Iterable[Path]) -> tuple[list[Run], list[RefusedFile]]:
             first = first or error
             refused.append(RefusedFile(path=file, reason=str(error)))
         else:
-            earlier = runs.setdefault(run.checksum, run)
-            if earlier is not run:
-                warn(f"left out: {given_twice(run, earlier)}")
-    if not runs and first is not None:
+            if given_twice := runs.add(run):
+                warn(f"left out: {given_twice}")
+    if not len(runs) and first is not None:
         raise first
-    return list(runs.values()), refused
+    return list(runs), refused
 
 
-def given_twice(run: Run, earlier: Run) -> str:
-    """Say that a run was given before, and counts once."""
-    if run.path.resolve() == earlier.path.resolve():
-        return f"{run.path} is given twice; it counts once."
-    return f"{run.path} has the same contents as {earlier.path}; a copy counts once."
+class DistinctRuns:
+    """Runs in the order in which they are added, each once: a copy of a run file is no repeat."""
+
+    def __init__(self) -> None:
+        self._runs: dict[str, Run] = {}
+
+    def __iter__(self) -> Iterator[Run]:
+        """Iterate over the runs."""
+        return iter(self._runs.values())
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._runs)
+
+    def add(self, run: Run) -> str:
+        """Add a run; return why it does not count if it was added before, else an empty text."""
+        earlier = self._runs.setdefault(run.checksum, run)
+        if earlier is run:
+            return ""
+        if run.path.resolve() == earlier.path.resolve():
+            return f"{run.path} is given twice; it counts once."
+        return f"{run.path} has the same contents as {earlier.path}; a copy counts once."
 
 
 def nothing_in(folder: Path) -> str:

@@ -31,6 +31,29 @@ KINDS = {
 LOOKS = {"work": (0, 1.0), "reduction": (3, 0.45), "posted": (1, 0.3), "completed": (3, 0.3),
          "send": (1, 0.6), "receive": (2, 0.7)}  # fmt: skip
 """Fill and height of each kind: heights tell them apart without colours."""
+PATH = "critical path; it changes ranks where a wait ended"
+MOST_RANKS_OF_PATH = (1 << 16) - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathPieces:
+    """The critical path through some iterations: on which rank it is, from when, for how long.
+
+    A piece is own work before an event, or after the last one. Between pieces the path is in a
+    reduction or a message.
+
+    Attributes
+    ----------
+    rank : int64 array, shape (iteration, piece)
+        Numbers of ranks; -1 for no piece.
+    late : float64 array, shape (iteration, piece), seconds
+        When the piece begins, after `EventChart.begin`.
+    span : float64 array, shape (iteration, piece), seconds
+    """
+
+    rank: NDArray[np.int64]
+    late: NDArray[np.float64]
+    span: NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +81,9 @@ class EventChart:
         Own work before each event, and time in it.
     numbers : dict of str to float64 array, shape (iteration, rank), seconds
         Times by phase and activity.
+    path : PathPieces or None
+    why_no_path : str
+        Why the critical path is unknown; empty if it is not.
     """
 
     title: str
@@ -72,6 +98,8 @@ class EventChart:
     work: NDArray[np.float64]
     spent: NDArray[np.float64]
     numbers: dict[str, NDArray[np.float64]]
+    path: PathPieces | None = None
+    why_no_path: str = ""
 
     @property
     def scope(self) -> str:
@@ -100,6 +128,10 @@ def event_data(chart: EventChart) -> dict[str, Any]:
         ],
         axis=2,
     )
+    times, plain = values, None
+    if (path := chart.path) is not None:
+        times = np.concatenate([each.ravel() for each in (values, path.late, path.span)])
+        plain = (path.rank + 1).astype(np.uint16)
     last = float((chart.begin + (chart.late + chart.duration).max(axis=1)).max())
     return {
         "kind": "events",
@@ -115,7 +147,10 @@ def event_data(chart: EventChart) -> dict[str, Any]:
         "called": list(KINDS.values()),
         "looks": [(f"--fill-{fill}", height) for fill, height in LOOKS.values()],
         "numbers": list(chart.numbers),
-        **packed(values),
+        "width": values.shape[2],
+        "path": PATH,
+        "pieces": 0 if path is None else path.rank.shape[1],
+        **packed(times, plain),
     }  # fmt: skip
 
 
@@ -129,6 +164,11 @@ def event_widget(chart: EventChart, numbers: Iterator[int], heading: str, captio
         f'height: {0.9 * LOOKS[names[kind]][1]:.2f}rem"></span>{escape(KINDS[names[kind]])}</li>'
         for kind in used
     )
+    if chart.path is not None:
+        legend += (
+            '<li><svg width="28" height="12" aria-hidden="true"><path d="M1 10H14V2H27" '
+            f'fill="none" style="stroke: var(--ink)" stroke-width="2.4"/></svg>{escape(PATH)}</li>'
+        )
     rows = min(22.0, 5.0 + 1.6 * chart.ranks.size)
     said = f" {chart.scope}" if chart.scope else ""
     return Widget(
@@ -141,7 +181,9 @@ def event_widget(chart: EventChart, numbers: Iterator[int], heading: str, captio
         f'<div class="answering"><ul class="legend">{legend}<li>▼ last to arrive at a '
         'reduction</li></ul><canvas tabindex="0" role="img" '
         f'aria-label="{escape(f"{heading}: {chart.title}")}" style="height: {rows:g}rem"></canvas>'
-        f'<p class="hover quiet" role="status">{escape(HINT)}</p><div class="numbers"></div></div>'
+        f'<p class="path" role="status">{escape(chart.why_no_path)}</p>'
+        f'<p class="hover quiet" role="status">{escape(HINT)}</p>'
+        '<div class="numbers"></div></div>'
         f"<figcaption>{escape(caption + said)}</figcaption>"
         f'<script type="application/json">{embedded(event_data(chart))}</script></figure>',
     )

@@ -7,7 +7,6 @@ import textwrap
 from pathlib import Path
 
 from hindmost.analysis.runs.finding import OF_MODELS, cautions, folded
-from hindmost.analysis.runs.machine_file import read_machine
 from hindmost.analysis.runs.read import find_runs, fittable_runs
 from hindmost.analysis.show.terminal import print_table
 from hindmost.analysis.verbs.whatif import Once, add_changes, add_scale, changes_from, scale_from
@@ -16,6 +15,7 @@ from hindmost.analysis.whatif.advice_at_scale import ScaledAdvice, advise_at_sca
 from hindmost.analysis.whatif.options import Named
 from hindmost.analysis.whatif.study import WIDTH
 from hindmost.errors import UsageError
+from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.models.simulation.change import Change
 from hindmost.output import write_json, write_lines
 from hindmost.text import counted

@@ -13,10 +13,10 @@ from hindmost.analysis.fits.detours import (
 )
 from hindmost.analysis.runs.finding import OF_MODELS, cautions, folded
 from hindmost.analysis.runs.groups import Group
-from hindmost.analysis.runs.machine_file import read_machine
 from hindmost.analysis.runs.read import find_runs, fittable_runs
 from hindmost.analysis.show.terminal import print_table
 from hindmost.errors import UsageError
+from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.output import write_json, write_lines
 
 EXAMPLES = """\

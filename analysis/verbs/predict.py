@@ -6,7 +6,6 @@ import argparse
 from pathlib import Path
 
 from hindmost.analysis.runs.groups import group_runs
-from hindmost.analysis.runs.machine_file import read_machine
 from hindmost.analysis.runs.read import find_runs, fittable_runs
 from hindmost.analysis.show.terminal import print_table
 from hindmost.analysis.verbs.whatif import (
@@ -19,6 +18,7 @@ from hindmost.analysis.verbs.whatif import (
 from hindmost.analysis.whatif.options import LAWS
 from hindmost.analysis.whatif.prediction import SolvePrediction, predict_solves
 from hindmost.analysis.whatif.prediction_at_scale import ScalePrediction, predict_at_scale
+from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.output import write_json, write_lines
 
 DESCRIPTION = """\

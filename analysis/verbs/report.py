@@ -13,11 +13,11 @@ from hindmost.analysis.report.report import Contents, report_page
 from hindmost.analysis.report.sources import sort_sources
 from hindmost.analysis.runs.cycles import is_adaptive, read_adaptive
 from hindmost.analysis.runs.groups import group_runs
-from hindmost.analysis.runs.machine_file import read_machine
 from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.scaling.study import study_scaling
 from hindmost.analysis.show.html_renderer import write_page
 from hindmost.analysis.verbs.acknowledge import known_changes
+from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.output import write_lines
 
 EXAMPLES = """\

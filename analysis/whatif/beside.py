@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
 from hindmost.errors import DataError
 from hindmost.models.noise.redraw import fit_redrawn_uniform
 from hindmost.models.noise.times import SolveTimes
@@ -61,6 +62,19 @@ class Beside:
             "predicted_s": found.seconds if found.known else None,
             "interval_s": [found.low_s, found.high_s] if found.low_s < found.high_s else None,
         }
+
+
+def comparison(own: Beside, others: Sequence[Beside]) -> Table:
+    """Return the table of a prediction and what others say."""
+    return Table(
+        columns=(
+            Column("model", LEFT),
+            Column("predicted", RIGHT),
+            Column("interval", RIGHT),
+            Column("", LEFT),
+        ),
+        rows=[each.row() for each in (own, *others)],
+    )
 
 
 def beside(times: Sequence[SolveTimes], change: Change, unknowns: int = 0) -> Iterator[Beside]:

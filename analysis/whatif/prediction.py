@@ -21,8 +21,8 @@ from hindmost.analysis.runs.finding import OF_MODELS, Finding, cautions, finding
 from hindmost.analysis.runs.groups import Group
 from hindmost.analysis.runs.model_input import solve_times
 from hindmost.analysis.runs.read import of_how_many
-from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
-from hindmost.analysis.whatif.beside import Beside, beside
+from hindmost.analysis.show.table import Table
+from hindmost.analysis.whatif.beside import Beside, beside, comparison
 from hindmost.analysis.whatif.options import Named
 from hindmost.analysis.whatif.study import WIDTH, Replayed, replay_run
 from hindmost.errors import DataError, UsageError
@@ -127,15 +127,7 @@ class SolvePrediction:
     def table(self) -> Table:
         """Return the prediction and what others say."""
         own = Beside(name=self.name, what="this prediction", prediction=self.prediction)
-        return Table(
-            columns=(
-                Column("model", LEFT),
-                Column("predicted", RIGHT),
-                Column("interval", RIGHT),
-                Column("", LEFT),
-            ),
-            rows=[each.row() for each in (own, *self.beside)],
-        )
+        return comparison(own, self.beside)
 
     def _of_ranks(self) -> list[str]:
         """Say of how many ranks the times of reduced runs are."""

@@ -16,9 +16,9 @@ from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.finding import OF_MODELS, Finding, cautions, findings_json, folded
 from hindmost.analysis.runs.groups import Group, group_runs
 from hindmost.analysis.runs.model_input import solve_times
-from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
+from hindmost.analysis.show.table import Table
 from hindmost.analysis.whatif.at_scale import AtScale, scaled
-from hindmost.analysis.whatif.beside import NAIVE, NO_LAW, PAPER, Beside
+from hindmost.analysis.whatif.beside import NAIVE, NO_LAW, PAPER, Beside, comparison
 from hindmost.analysis.whatif.options import Named
 from hindmost.analysis.whatif.prediction import (
     ALONE,
@@ -89,15 +89,7 @@ class ScalePrediction:
     def table(self) -> Table:
         """Return the prediction and what others say."""
         own = Beside(name=SIMULATION, what="this prediction", prediction=self.prediction)
-        return Table(
-            columns=(
-                Column("model", LEFT),
-                Column("predicted", RIGHT),
-                Column("interval", RIGHT),
-                Column("", LEFT),
-            ),
-            rows=[each.row() for each in (own, *self.beside)],
-        )
+        return comparison(own, self.beside)
 
     def notes(self) -> list[str]:
         """Return what the prediction assumes, and what puts it in doubt."""

@@ -1,4 +1,4 @@
-"""The machine file: input of the models, raw samples, and their provenance.
+"""Writing the machine file: input of the models, raw samples, and their provenance.
 
 JSON: the fields of `Machine`, then ``samples`` and ``provenance``, each with a key for every probe.
 A probe replaces its own section and keeps the others. The file is replaced atomically: written
@@ -15,58 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from hindmost.errors import DataError, UsageError
-from hindmost.files import read_text, reason, write_whole
+from hindmost.files import write_whole
 from hindmost.harness.probes.sections.contract import ProbeResult
 from hindmost.models.adaptive.machine import Machine
-from hindmost.parsing import parse_json
 
 IDENTITY = ("host", "cpu_model", "cores")
 """The properties that identify a machine."""
-
-
-def read_document(path: Path) -> dict[str, Any] | None:
-    """Return the contents of a machine file, None if it does not exist.
-
-    Raises
-    ------
-    DataError
-        The file cannot be read, or is not a machine file.
-    """
-    try:
-        document = parse_json(read_text(path))
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {reason(error)}.") from error
-    except ValueError as error:
-        raise DataError(
-            f"{path} is not a machine file: not JSON ({error}). 'hindmost probe all --out FILE' "
-            "writes one."
-        ) from error
-    read_machine(path, document)
-    return document  # type: ignore[no-any-return]  # an object, or it would be no machine
-
-
-def read_machine(path: Path, document: Any) -> Machine:
-    """Return the machine of a document; errors name the path."""
-    try:
-        return Machine.from_json(document)
-    except DataError as error:
-        raise type(error)(f"{path}: {error}") from error
-
-
-def load_machine(path: Path) -> Machine:
-    """Read a machine file.
-
-    Raises
-    ------
-    DataError
-        The file does not exist, or is not a machine file.
-    """
-    document = read_document(path)
-    if document is None:
-        raise DataError(f"{path} does not exist; 'hindmost probe all --out {path}' writes it.")
-    return read_machine(path, document)
 
 
 def check_place(path: Path) -> None:

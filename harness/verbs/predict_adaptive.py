@@ -14,7 +14,7 @@ from hindmost.harness.adaptive.decks import DECKS, Deck, find_deck, parse_deck
 from hindmost.harness.adaptive.earlier_run import Experience, experience_of
 from hindmost.harness.adaptive.kernel import Choices
 from hindmost.harness.adaptive.typical_counts import USUAL
-from hindmost.harness.probes.machine_file import load_machine
+from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.harness.runfile.reader import open_run
 from hindmost.models.adaptive.choose import CELLS, THRESHOLDS, Choice, choose
 from hindmost.models.adaptive.work import PHASES
@@ -75,7 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def perform(arguments: argparse.Namespace) -> int:
     """Choose and print."""
-    machine = load_machine(arguments.machine)
+    machine = read_machine(arguments.machine)
     known = known_of(arguments)
     deck = parse_deck(known.deck, str(arguments.run or arguments.deck))
     budget_s = seconds_of(arguments.budget)

@@ -19,7 +19,6 @@ from hindmost.harness.probes.machine_file import (
     IDENTITY,
     check_place,
     check_same_machine,
-    read_document,
     updated,
     write_document,
 )
@@ -27,6 +26,7 @@ from hindmost.harness.probes.sections import SECTIONS
 from hindmost.harness.probes.sections.contract import ProbeResult, ProbeSection, ProbeSetting
 from hindmost.harness.probes.turns import nodes_of
 from hindmost.harness.rank_failures import end_before_meeting, on_root, perform_together, reporter
+from hindmost.harness.runfile.machine_file import read_document
 from hindmost.harness.runfile.provenance import (
     environment,
     load_of_host,

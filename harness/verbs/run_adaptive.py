@@ -15,7 +15,7 @@ from hindmost.harness.adaptive.decks import DECKS, Deck, find_deck, parse_base, 
 from hindmost.harness.adaptive.experiment import AdaptiveExperiment
 from hindmost.harness.adaptive.interference import RULE, Schedule
 from hindmost.harness.adaptive.kernel import Choices
-from hindmost.harness.probes.machine_file import load_machine
+from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.harness.verbs.campaign import (
     add_record_arguments,
     add_run_arguments,
@@ -160,7 +160,7 @@ def experiment_of(arguments: argparse.Namespace) -> AdaptiveExperiment:
             interval=arguments.interval,
             saves=arguments.checkpoint is not None,
         ),
-        machine=load_machine(arguments.machine) if arguments.machine else None,
+        machine=read_machine(arguments.machine) if arguments.machine else None,
         interfere=Schedule.parse(arguments.interfere) if arguments.interfere else None,
         blocks=arguments.blocks,
         checkpoint=arguments.checkpoint,

@@ -13,12 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.compiled import part
-from hindmost.models.foretell.growth import (
-    normal_form,
-    power_law,
-    through_two,
-    work_and_cost,
-)
+from hindmost.models.foretell.growth import normal_form, through_two, work_and_cost
 from hindmost.models.pmnf.space import PAPER
 from hindmost.models.pmnf.term import Exponents
 
@@ -100,12 +95,21 @@ def continue_series(
     ratio = np.exp(y[last - 1] - here)
     answer[0] = here
     answer[1] = here + 0.5 * slope * ahead
-    middle, fitted, of_3 = power_law(x, y, count - 3, count)
-    answer[2] = here + of_3 * ahead
-    answer[3] = fitted + of_3 * (x[target] - middle)
-    fourth = count - 4 if count > 4 else 0
-    middle, fitted, of_4 = power_law(x, y, fourth, count)
-    answer[4] = fitted + of_4 * (x[target] - middle)
+    # Power laws: straight lines through the last 3 and 4 logarithms, by least squares.
+    begin = 0
+    for points in range(3, 5):
+        begin = count - points if count > points else 0
+        middle, level = 0.0, 0.0
+        for at in range(begin, count):
+            middle += x[at] / (count - begin)
+            level += y[at] / (count - begin)
+        length, along = 0.0, 0.0
+        for at in range(begin, count):
+            length += (x[at] - middle) * (x[at] - middle)
+            along += (x[at] - middle) * (y[at] - level)
+        if points == 3:
+            answer[2] = here + along / length * ahead
+        answer[points] = level + along / length * (x[target] - middle)
     # Functions a + b g(p) through the last two points: g = p, 1 / p, log p.
     lowest = -3.0 * ahead - 1.0
     answer[5] = here + through_two(ratio, before - 1.0, grown - 1.0, lowest)
@@ -113,7 +117,7 @@ def continue_series(
     answer[7] = here - ahead
     answer[8] = here + through_two(ratio, 1.0 / before - 1.0, 1.0 / grown - 1.0, lowest)
     answer[9] = here + through_two(ratio, -step, ahead, lowest)
-    answer[10] = here + work_and_cost(x, y, fourth, count, ahead, lowest)
+    answer[10] = here + work_and_cost(x, y, begin, count, ahead, lowest)
     steps = 3 if last > 3 else last
     mean = 0.0
     slopes = np.empty(last)  # of all steps, sorted as they come

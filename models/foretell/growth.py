@@ -1,4 +1,4 @@
-"""Kinds of growth that candidates fit to a series: power laws, functions of two points, and sums.
+"""Kinds of growth that candidates fit to a series: functions of two points, and sums.
 
 Candidates give points and values as logarithms.
 """
@@ -18,22 +18,6 @@ ROUNDING = 1e-4
 """Relative residual that is not told from none."""
 PENALTY_OF_GROWTH = 2.0
 """Factor by which a term must lower the residuals of a constant in `normal_form`."""
-
-
-@part
-def power_law(
-    x: NDArray[np.float64], y: NDArray[np.float64], begin: int, end: int
-) -> tuple[float, float, float]:
-    """Fit a straight line to logarithms; return a point, the line's value there and its slope."""
-    middle, level = 0.0, 0.0
-    for at in range(begin, end):
-        middle += x[at] / (end - begin)
-        level += y[at] / (end - begin)
-    length, along = 0.0, 0.0
-    for at in range(begin, end):
-        length += (x[at] - middle) * (x[at] - middle)
-        along += (x[at] - middle) * (y[at] - level)
-    return middle, level, along / length
 
 
 @part

@@ -7,8 +7,10 @@ three it is, repetitions tell, or the kernels of an experiment together; a lone 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +20,8 @@ from hindmost.models.pmnf.evidence import LEAST, evidence
 from hindmost.models.pmnf.search import search
 from hindmost.models.pmnf.space import FINE
 from hindmost.models.pmnf.term import columns
+
+Likelihoods = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
 
 LEAST_POOLED = 20
 """Kernels that tell the kind of noise together."""
@@ -158,12 +162,13 @@ def from_kernels(
     Noise or None
         None where the kernels are fewer than 20, or leave it open.
     """
-    if values.shape[0] < LEAST_POOLED:
-        return None
-    if not (values > 0.0).all():
-        return Noise(kind=NoiseKind.ADDITIVE, known=True, source="values that are not above 0")
-    some = np.linspace(0, values.shape[0] - 1, min(values.shape[0], MOST_ASKED)).astype(int)
-    values, shares = values[some], shares[some]
+    return pooled(values, shares, partial(likelihoods, points))
+
+
+def likelihoods(
+    points: NDArray[np.float64], values: NDArray[np.float64], shares: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the log likelihoods of smooth kernels under each kind, shape (kind, kernel)."""
     if points.size >= 2 * LEAST + 2:
         apart = [
             evidence(points, values, shares, gamma).ratio[..., -1].max(axis=1)
@@ -173,11 +178,48 @@ def from_kernels(
         values, shares = values[smooth], shares[smooth]
     one_term = np.array([0.0, 0.0, np.inf])
     terms = columns(FINE.exponents, points)
-    likelihood = []
-    for kind in NoiseKind:
-        found = search(values, shares, terms, gamma=kind.gamma, penalties=one_term)
-        likelihood.append(-0.5 * found.criterion[:, 0] + 0.5 * np.log(found.weights).sum(axis=1))
-    return likeliest(np.array(likelihood))
+    found = [
+        search(values, shares, terms, gamma=kind.gamma, penalties=one_term) for kind in NoiseKind
+    ]
+    return np.array([likelihood_of(each.criterion, each.weights) for each in found])
+
+
+def likelihood_of(
+    criterion: NDArray[np.float64], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the log likelihood of each kernel's best model.
+
+    Parameters
+    ----------
+    criterion : float64 array, shape (kernel, model)
+        The best first.
+    weights : float64 array, shape (kernel, point)
+    """
+    return np.asarray(-0.5 * criterion[:, 0] + 0.5 * np.log(weights).sum(axis=1))
+
+
+def pooled(
+    values: NDArray[np.float64],
+    shares: NDArray[np.float64],
+    likelihoods: Likelihoods,
+    most: int = MOST_ASKED,
+) -> Noise | None:
+    """Tell the kind of noise from the likelihoods of many kernels, see `from_kernels`.
+
+    Parameters
+    ----------
+    values, shares : float64 array, shape (kernel, point)
+    likelihoods : callable
+        Returns the log likelihoods of kernels under each kind, shape (kind, kernel).
+    most : int
+        Kernels whose residuals are looked at.
+    """
+    if values.shape[0] < LEAST_POOLED:
+        return None
+    if not (values > 0.0).all():
+        return Noise(kind=NoiseKind.ADDITIVE, known=True, source="values that are not above 0")
+    some = np.linspace(0, values.shape[0] - 1, min(values.shape[0], most)).astype(int)
+    return likeliest(likelihoods(values[some], shares[some]))
 
 
 def likeliest(likelihood: NDArray[np.float64]) -> Noise | None:

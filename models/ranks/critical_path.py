@@ -18,6 +18,10 @@ from hindmost.models.simulation.blocks import RECEIVE, SEND, EventBlock
 from hindmost.models.simulation.path import PathTimes, Waits, walk_back
 from hindmost.models.simulation.walker import Neighbours, Walker
 
+MOST_PLACES = 1 << 24
+"""Events of a run, and ends of bodies, up to which the ranks on the path are kept one by one."""
+NOBODY = -1
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CriticalPath:
@@ -31,11 +35,15 @@ class CriticalPath:
         Slow transfers on the path, by the rank that receives.
     visits : int64 array, shape (rank,)
         How often the path enters the rank.
+    passed : int32 array, shape (iteration, event + 1), or None
+        The rank whose own work is on the path before each event, and after the last one; `NOBODY`
+        while the path is in a message or in a pending reduction. None for a very long run.
     """
 
     seconds: NDArray[np.float64]
     transfer_s: NDArray[np.float64]
     visits: NDArray[np.int64]
+    passed: NDArray[np.int32] | None = None
 
     @property
     def length_s(self) -> float:
@@ -65,6 +73,8 @@ class PathSum:
         self._neighbours = Neighbours.of_edges(ranks, edge_source, edge_target)
         self._lag = lag
         self._path = PathTimes.none(ranks)
+        self._passed: list[NDArray[np.int32]] | None = []
+        self._places = 0
 
     def add(self, block: EventBlock, transfer: NDArray[np.float64] | None = None) -> None:
         """Walk through bodies, and back.
@@ -95,7 +105,17 @@ class PathSum:
         walker.walk(
             block.kind, block.work, block.rest, duration=block.duration, stay=stay, waits=waits
         )
-        walk_back(waits, int(walker.clock.argmax()), self._path, stay)
+        passed = self._room(bodies, events + 1)
+        walk_back(waits, int(walker.clock.argmax()), self._path, stay, passed)
+
+    def _room(self, bodies: int, places: int) -> NDArray[np.int32] | None:
+        """Return where to note the ranks on the path through some bodies; None if nowhere."""
+        self._places += bodies * places
+        if self._passed is None or self._places > MOST_PLACES:
+            self._passed = None
+            return None
+        self._passed.append(np.full((bodies, places), NOBODY, np.int32))
+        return self._passed[-1].reshape(-1)
 
     def result(self) -> CriticalPath:
         """Return the path so far."""
@@ -103,6 +123,7 @@ class PathSum:
             seconds=self._path.work.copy(),
             transfer_s=self._path.stay.copy(),
             visits=self._path.visits.copy(),
+            passed=np.concatenate(self._passed) if self._passed else None,
         )
 
 

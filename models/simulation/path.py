@@ -25,6 +25,8 @@ class Waits:
         The rank that was waited for, which may be the rank itself; -1 where nobody was.
     since : int64 array, shape (place,)
         The place at which that rank released the others.
+    met : bool array, shape (place, rank)
+        Whether that rank released it by coming to this place itself, as in exchanges that meet.
     cost : float64 array, shape (place, rank), seconds
         What an event cost a rank once it was released, L or o; not how long else it stayed.
     """
@@ -32,6 +34,7 @@ class Waits:
     own: NDArray[np.float64]
     waited: NDArray[np.int32]
     since: NDArray[np.int64]
+    met: NDArray[np.bool_]
     cost: NDArray[np.float64]
 
     @classmethod
@@ -41,6 +44,7 @@ class Waits:
             own=np.zeros((places, ranks)),
             waited=np.full((places, ranks), -1, np.int32),
             since=np.zeros(places, np.int64),
+            met=np.zeros((places, ranks), np.bool_),
             cost=np.zeros((places, ranks)),
         )
 
@@ -81,7 +85,11 @@ class PathTimes:
 
 
 def walk_back(
-    waits: Waits, last: int, path: PathTimes, stay: NDArray[np.float64] | None = None
+    waits: Waits,
+    last: int,
+    path: PathTimes,
+    stay: NDArray[np.float64] | None = None,
+    passed: NDArray[np.int32] | None = None,
 ) -> None:
     """Walk back from a rank, always to the rank that was waited for, and add up what is passed.
 
@@ -94,11 +102,15 @@ def walk_back(
         What is passed is added to this.
     stay : float64 array, shape (iteration, rank, event), seconds, optional
         As it was walked with.
+    passed : int32 array, shape (place,), optional
+        Is filled with the rank whose work leads to a place on the path; what the path skips, as
+        it is in a message or a pending reduction then, stays as it is.
     """
     compiled(follow)(
         waits.own,
         waits.waited,
         waits.since,
+        waits.met,
         waits.cost,
         np.empty((0, 0, 0)) if stay is None else np.ascontiguousarray(stay),
         last,
@@ -106,6 +118,7 @@ def walk_back(
         path.cost,
         path.stay,
         path.visits,
+        np.empty(0, np.int32) if passed is None else passed,
     )
 
 
@@ -113,6 +126,7 @@ def follow(
     own: NDArray[np.float64],
     waited: NDArray[np.int32],
     since: NDArray[np.int64],
+    met: NDArray[np.bool_],
     cost: NDArray[np.float64],
     stay: NDArray[np.float64],
     rank: int,
@@ -120,6 +134,7 @@ def follow(
     costs: NDArray[np.float64],
     stays: NDArray[np.float64],
     visits: NDArray[np.int64],
+    passed: NDArray[np.int32],
 ) -> None:
     """Follow the largest term of the maximum at each place, from the last one back; see `Waits`."""
     visits[rank] += 1
@@ -136,7 +151,10 @@ def follow(
         if other >= 0:
             if other != rank:
                 visits[other] += 1
+            if not met[place, rank]:
+                place = since[place]
             rank = other
-            place = since[place]
         work[rank] += own[place, rank]
+        if passed.size:
+            passed[place] = rank
         place -= 1

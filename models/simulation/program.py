@@ -34,7 +34,7 @@ from hindmost.models.simulation.length import (
     growth_of_vectors,
 )
 from hindmost.models.simulation.memory import VectorGrowth
-from hindmost.models.simulation.recorded import moments, releases
+from hindmost.models.simulation.recorded import find_meeting, moments, releases
 from hindmost.models.simulation.walker import Neighbours
 
 Times = NDArray[np.float64]
@@ -129,6 +129,9 @@ class Program:
         How often cycles count; None: once.
     doubt : tuple of float
         Factors of the time of cycles that work that was never recorded may have.
+    exchanges_meet : bool
+        Whether receipts last until the neighbours come to theirs, though these have sent; see
+        `hindmost.models.simulation.recorded.find_meeting`.
     """
 
     block: EventBlock
@@ -143,6 +146,7 @@ class Program:
     injected: Times | None = None
     counts: CycleCounts | None = None
     doubt: tuple[float, float] = (1.0, 1.0)
+    exchanges_meet: bool = False
 
     @property
     def ranks(self) -> int:
@@ -285,6 +289,9 @@ def recorded_program(
     neighbours = Neighbours.of_edges(ranks, edge_source, edge_target)
     come, leave = moments(start, block)
     release = releases(start, block, come, leave, neighbours)
+    met = releases(start, block, come, leave, neighbours, exchanges_meet=True)
+    meeting = find_meeting(come, leave, release, met)
+    release = met if meeting else release
     end = leave[:, -1] + block.rest
     released_s = np.ascontiguousarray((leave - np.maximum(release, come)).transpose(0, 2, 1))
     released_s = np.where(waiting(block)[:, None, :], released_s, 0.0)
@@ -303,6 +310,7 @@ def recorded_program(
         costs=typical_costs(block, released_s, late_s),
         shape=shape,
         injected=injected,
+        exchanges_meet=meeting,
     )
 
 

@@ -21,6 +21,15 @@ from hindmost.models.simulation.blocks import (
 )
 from hindmost.models.simulation.walker import Neighbours
 
+APART_S = 5e-6
+"""Between two moments of which a receipt shows which one released it."""
+CLOCKS_S = 1e-6
+"""By which the clocks of ranks may differ."""
+FEWEST_APART = 20
+"""Receipts of which enough are known to tell when messages are delivered."""
+MEETING = 0.75
+"""Share of them that must last until the neighbours come to their own receipts."""
+
 
 def moments(
     start: NDArray[np.float64], block: EventBlock
@@ -53,6 +62,8 @@ def releases(
     come: NDArray[np.float64],
     leave: NDArray[np.float64],
     neighbours: Neighbours,
+    *,
+    exchanges_meet: bool = False,
 ) -> NDArray[np.float64]:
     """Return from when on nobody else kept a rank at an event, as it was recorded.
 
@@ -68,6 +79,9 @@ def releases(
         All bodies of a solve: what one posts, another may complete.
     come, leave : float64 array, shape (iteration, event, rank), seconds
         See `moments`. What is posted or sent is on its way when a rank leaves the event.
+    neighbours : Neighbours
+    exchanges_meet : bool
+        See `hindmost.models.simulation.walker.Walker`.
 
     Returns
     -------
@@ -79,38 +93,68 @@ def releases(
     compiled(find_releases)(
         np.ascontiguousarray(block.kind),
         np.ascontiguousarray(block.cycle_begins),
-        np.ascontiguousarray(start.min(axis=1)),
+        np.ascontiguousarray(start),
         np.ascontiguousarray(come),
         np.ascontiguousarray(leave),
         neighbours.first,
         neighbours.source,
         receipts_send,
+        exchanges_meet and not receipts_send,
         np.zeros(int(np.count_nonzero(block.kind == POST)) + 1),
         released,
     )
     return released
 
 
+def find_meeting(
+    come: NDArray[np.float64],
+    leave: NDArray[np.float64],
+    sent: NDArray[np.float64],
+    met: NDArray[np.float64],
+) -> bool:
+    """Tell whether receipts lasted until the neighbours came to their own, though they had sent.
+
+    A receipt also completes what its own rank has sent. Open MPI completes a persistent send, as
+    PETSc's halos are, only once the receiver is inside MPI, which is in its receipt: both then wait
+    for each other. Other sends, and other libraries, may be through at once. Only receipts decide
+    for which the two rules are well apart.
+
+    Parameters
+    ----------
+    come, leave : float64 array, shape (iteration, event, rank), seconds
+        See `moments`.
+    sent, met : float64 array, shape (iteration, event, rank), seconds
+        See `releases`: where exchanges do not meet, and where they do.
+    """
+    early, late = np.maximum(sent, come), np.maximum(met, come)
+    apart = np.isfinite(sent) & (late > early + APART_S)
+    if np.count_nonzero(apart) < FEWEST_APART:
+        return False
+    return bool(np.mean(leave[apart] >= late[apart] - CLOCKS_S) >= MEETING)
+
+
 def find_releases(
     kind: NDArray[np.uint8],
     cycle_begins: NDArray[np.bool_],
-    first_start: NDArray[np.float64],
+    start: NDArray[np.float64],
     come: NDArray[np.float64],
     leave: NDArray[np.float64],
     first: NDArray[np.int64],
     source: NDArray[np.int64],
     receipts_send: bool,
+    exchanges_meet: bool,
     posted: NDArray[np.float64],
     released: NDArray[np.float64],
 ) -> None:
     """Fill in the releases, with the dependencies of the walk: see `walk_events`."""
     bodies, events, ranks = come.shape
     begin, end = 0, 0  # of what is posted and not completed
-    sent = np.full(ranks, first_start[0])
+    sent, left = np.full(ranks, start[0].min()), start[0].copy()
     for body in range(bodies):
         if cycle_begins[body]:
             begin = end
-            sent[:] = first_start[body]
+            sent[:] = start[body].min()
+            left[:] = start[body]
         for event in range(events):
             what = kind[body, event]
             if what == NONE:
@@ -141,5 +185,12 @@ def find_releases(
             if what == RECEIVE:
                 for rank in range(ranks):
                     for edge in range(first[rank], first[rank + 1]):
-                        if sent[source[edge]] > released[body, event, rank]:
-                            released[body, event, rank] = sent[source[edge]]
+                        other = source[edge]
+                        there = sent[other]
+                        if exchanges_meet and sent[rank] > left[other]:
+                            there = come[body, event, other]
+                        if there > released[body, event, rank]:
+                            released[body, event, rank] = there
+            if what != SEND and what != POST:
+                for rank in range(ranks):
+                    left[rank] = leave[body, event, rank]

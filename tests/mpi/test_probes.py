@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.conftest import Ranks
 
-from hindmost.harness.probes.machine_file import load_machine
+from hindmost.harness.runfile.machine_file import read_machine
 
 pytestmark = pytest.mark.mpi
 
@@ -59,7 +59,7 @@ def test_all_probes_fill_the_machine_file(
     words = ("--kernel", "stencil:measure", "--cells", "500,2000", "--out", "machine.json")
     done = ranks(2, "probe", "all", "--quick", *words, environment=kernel)
     assert done.returncode == 0, done.stderr
-    machine = load_machine(tmp_path / "machine.json")
+    machine = read_machine(tmp_path / "machine.json")
     network = machine.network
     assert network is not None
     assert network.within.pieces[0].from_bytes == 0
@@ -97,7 +97,7 @@ def test_all_probes_fill_the_machine_file(
     told = json.loads(again.stdout)
     assert told["version"] == 1
     assert told["probes"] == ["speed"]
-    assert load_machine(tmp_path / "machine.json") == machine
+    assert read_machine(tmp_path / "machine.json") == machine
     later = json.loads((tmp_path / "machine.json").read_text())
     assert later["provenance"]["speed"]["ranks"] == 1
     assert later["samples"]["network"] == content["samples"]["network"]

@@ -22,6 +22,7 @@ from hindmost.analysis.runs.first_screen import statements_of
 from hindmost.analysis.show.overview import Judgement, Overview, overview_widget
 from hindmost.analysis.show.page import Widget
 from hindmost.models.significance import p_words
+from hindmost.text import signed_percent
 
 
 def history_overview(study: HistoryStudy) -> Widget:
@@ -57,7 +58,7 @@ def judge_nights(study: HistoryStudy) -> Judgement:
 def history_conclusions(study: HistoryStudy) -> list[Conclusion]:
     """Return the changes of the last days, those of the highest timers only."""
     changes = [each for group in group_changes(study) for each in of_group(group)]
-    return [*changes, *drift_conclusions(study)]
+    return [*changes, *joint_conclusions(study), *drift_conclusions(study)]
 
 
 def no_change(study: HistoryStudy) -> str:
@@ -65,6 +66,27 @@ def no_change(study: HistoryStudy) -> str:
     least = f" of {100.0 * study.least:.2g} % or more" if study.least > 0.0 else ""
     small = " Smaller ones are not judged." if least else ""
     return f"No change{least} was found in the last {study.last_days:.3g} days.{small}"
+
+
+def joint_conclusions(study: HistoryStudy) -> Iterator[Conclusion]:
+    """Yield the steps of the last days that many series share."""
+    for joint in study.joint:
+        if joint.time <= study.since:
+            continue
+        yield Conclusion(
+            title=f"{len(joint.members)} of {joint.measured} series together",
+            text=f"{joint.sentence()}.",
+            cost_s=0.0,
+            share=joint.effect,
+            relative=True,
+            amount=signed_percent(joint.effect),
+            certainty=Certainty.MEASURED,
+            basis=f"joint step; {p_words(joint.p_value, 1)}",
+            links=tuple(
+                Link(anchor=address_of(each.series.name), text="A series")
+                for each in joint.members[:1]
+            ),
+        )
 
 
 def drift_conclusions(study: HistoryStudy) -> Iterator[Conclusion]:

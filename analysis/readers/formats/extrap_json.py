@@ -18,6 +18,7 @@ value for each of its measurements::
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,13 @@ from hindmost.analysis.readers.json_values import (
 from hindmost.errors import DataError
 
 
-def _read_current(data: JsonObject, path: Path, into: ExperimentGathering) -> None:
+def declared_entries(
+    data: JsonObject, path: Path, into: ExperimentGathering
+) -> Iterator[tuple[str, str, JsonObject, str]]:
+    """Declare the parameters of a document; yield kernel, metric, each measurement and its place.
+
+    `extrap_saved` has the same structure with other measurements.
+    """
     names = member(data, "parameters", list, f"{path}:")
     for at, name in enumerate(names):
         expect(name, str, f"{path}: parameters[{at}]")
@@ -42,20 +49,24 @@ def _read_current(data: JsonObject, path: Path, into: ExperimentGathering) -> No
     for kernel, metrics in member(data, "measurements", dict, f"{path}:").items():
         place = f"{path}: measurements['{kernel}']"
         for metric, entries in expect(metrics, dict, place).items():
-            key, inside = (kernel, metric), f"{place}['{metric}']"
-            met: set[Point] = set()
+            inside = f"{place}['{metric}']"
             for at, entry in enumerate(expect(entries, list, inside)):
-                where = f"{inside}[{at}]"
-                point = tuple(to_numbers(member(entry, "point", list, where), f"{where} point"))
-                values = to_numbers(member(entry, "values", None, where), f"{where} values")
-                if point in met:
-                    into.remarks.add(
-                        "points that appear again",
-                        f"{where}: a point of {kernel} ({metric}) appears again; its values "
-                        "count as further repetitions.",
-                    )
-                met.add(point)
-                into.add(key, point, values, where)
+                yield kernel, metric, entry, f"{inside}[{at}]"
+
+
+def _read_current(data: JsonObject, path: Path, into: ExperimentGathering) -> None:
+    met: set[tuple[str, str, Point]] = set()
+    for kernel, metric, entry, where in declared_entries(data, path, into):
+        point = tuple(to_numbers(member(entry, "point", list, where), f"{where} point"))
+        values = to_numbers(member(entry, "values", None, where), f"{where} values")
+        if (kernel, metric, point) in met:
+            into.remarks.add(
+                "points that appear again",
+                f"{where}: a point of {kernel} ({metric}) appears again; its values "
+                "count as further repetitions.",
+            )
+        met.add((kernel, metric, point))
+        into.add((kernel, metric), point, values, where)
 
 
 def _by_id(data: JsonObject, sort: str, path: Path) -> dict[int, JsonObject]:

@@ -28,6 +28,7 @@ from numpy.lib import format as npy_format
 
 from hindmost.analysis.readers.format import ExperimentFormat, ExperimentRequest
 from hindmost.analysis.readers.formats.extrap_3 import is_version_3, read_version_3
+from hindmost.analysis.readers.formats.extrap_json import declared_entries
 from hindmost.analysis.readers.gather_experiment import ExperimentGathering, Point
 from hindmost.analysis.readers.json_values import (
     JsonObject,
@@ -194,25 +195,16 @@ def text_of(data: bytes, path: Path) -> str:
 def read_measurements(data: JsonObject, archive: Archive, into: ExperimentGathering) -> None:
     """Put all measurements of a document into the gathering."""
     path, lost = archive.path, False
-    names = member(data, "parameters", list, f"{path}:")
-    for at, name in enumerate(names):
-        expect(name, str, f"{path}: parameters[{at}]")
-    into.declare(names, f"{path}: parameters")
-    for kernel, metrics in member(data, "measurements", dict, f"{path}:").items():
-        place = f"{path}: measurements['{kernel}']"
-        for metric, entries in expect(metrics, dict, place).items():
-            inside = f"{place}['{metric}']"
-            for at, entry in enumerate(expect(entries, list, inside)):
-                where = f"{inside}[{at}]"
-                coordinate = member(entry, "coordinate", list, where)
-                point: Point = tuple(to_numbers(coordinate, f"{where} coordinate"))
-                values = None
-                if entry.get("values") is not None:
-                    values = archive.values(entry["values"], where)
-                if values is None:
-                    values = [summary(entry, where)]
-                    lost = lost or entry.get("repetitions") != 1
-                into.add((kernel, metric), point, values, where)
+    for kernel, metric, entry, where in declared_entries(data, path, into):
+        coordinate = member(entry, "coordinate", list, where)
+        point: Point = tuple(to_numbers(coordinate, f"{where} coordinate"))
+        values = None
+        if entry.get("values") is not None:
+            values = archive.values(entry["values"], where)
+        if values is None:
+            values = [summary(entry, where)]
+            lost = lost or entry.get("repetitions") != 1
+        into.add((kernel, metric), point, values, where)
     if lost:
         into.remarks.add(
             "saved experiments without repetitions",

@@ -28,7 +28,7 @@ from hindmost.analysis.runs.configuration import (
     configuration,
     mixed_values,
 )
-from hindmost.analysis.runs.read import incomplete
+from hindmost.analysis.runs.read import DistinctRuns, incomplete
 from hindmost.errors import DamagedFileError, DataError, NotARunFileError
 from hindmost.harness.runfile.provenance import THREAD_VARIABLES
 from hindmost.harness.runfile.reader import Run, open_run
@@ -49,8 +49,8 @@ FOLLOWS = {
 
 
 def _complete(paths: tuple[Path, ...], into: ExperimentGathering) -> list[Run]:
-    """Open the usable files, and remark on the others."""
-    runs: list[Run] = []
+    """Open the usable files, and remark on the others and on copies."""
+    runs = DistinctRuns()
     unreadable: list[DataError] = []
     for path in paths:
         try:
@@ -58,15 +58,15 @@ def _complete(paths: tuple[Path, ...], into: ExperimentGathering) -> list[Run]:
         except (NotARunFileError, DamagedFileError) as error:
             unreadable.append(error)
             continue
-        if run.header.complete:
-            runs.append(run)
-        else:
+        if not run.header.complete:
             into.remarks.add("incomplete runs", f"{incomplete(run)} Left out.")
-    if not runs and unreadable:
+        elif given_twice := runs.add(run):
+            into.remarks.add("copies", f"{given_twice} Left out.")
+    if not len(runs) and unreadable:
         raise unreadable[0]
     for each in unreadable:
         into.remarks.add("files that are damaged or no run files", f"{each} Left out.")
-    return runs
+    return list(runs)
 
 
 def _size(run: Run, name: str) -> str | None:

@@ -59,19 +59,24 @@ class SvgPen { // what charts use of a canvas's context
   }
 }
 function svgOf(chart) {
-  const { clientWidth: width, clientHeight: height } = chart.canvas, pen = new SvgPen(width, height + 22);
+  const { clientWidth: width, clientHeight: height } = chart.canvas, legend = chart.legend?.() ?? chart.data.series ?? [];
+  const pen = new SvgPen(width, height);
   chart.drawWith(pen, 1);
   chart.painted = null; // its pixels are of another size
-  let x = MARGIN.left; // the legend, which is no part of the canvas
-  for (const series of chart.data.series ?? []) {
+  let x = MARGIN.left, y = height; // the legend, which is no part of the canvas
+  for (const series of legend) {
+    const wide = 42 + pen.measureText(series.name).width;
+    if (x > MARGIN.left && x + wide > width) [x, y] = [MARGIN.left, y + 18];
     pen.fillStyle = pen.strokeStyle = ink(series.colour);
     Object.assign(pen, { globalAlpha: 1, lineWidth: 2, textAlign: "left", dash: series.dash ?? [] });
-    if (series.filled) pen.fillRect(x, height + 6, 14, 9);
-    else { pen.beginPath(); pen.moveTo(x, height + 11); pen.lineTo(x + 22, height + 11); pen.stroke(); }
+    if (series.sign) pen.fillText(series.sign, x + 4, y + 15);
+    else if (series.filled) pen.fillRect(x, y + 10.5 - 4.5 * (series.tall ?? 1), 14, 9 * (series.tall ?? 1));
+    else { pen.beginPath(); pen.moveTo(x, y + 11); pen.lineTo(x + 22, y + 11); pen.stroke(); }
     pen.fillStyle = ink("--ink");
-    pen.fillText(series.name, x + 26, height + 15);
-    x += 42 + pen.measureText(series.name).width;
+    pen.fillText(series.name, x + 26, y + 15);
+    x += wide;
   }
+  pen.height = y + 22;
   return pen.text(chart.canvas.getAttribute("aria-label") ?? "");
 }
 function save(name, kind, text) {

@@ -1,15 +1,21 @@
 /* What every rank did in single iterations, event by event; the map above chooses which. */
 
 const MOST_CHOSEN = 12; // iterations at once
+const SHOWN_FIRST = 4; // iterations
+const MOST_NAMED = 3; // ranks on the critical path
 
 class Events extends Chart {
   constructor(figure, data, codes) {
     super(figure, data);
     this.codes = codes;
     this.ranks = data.y.names.length;
-    this.width = codes.length / data.iterations.length / this.ranks;
+    this.width = data.width;
+    this.row = new Map(data.y.names.map((name, row) => [Number(name), row]));
+    this.pathWords = figure.querySelector(".path");
     this.table = figure.querySelector(".numbers");
-    this.choose(chosenInAddress().get(figure.id) ?? String(data.iterations[0]), false);
+    const chosen = chosenInAddress().get(figure.id), { iterations } = data;
+    this.choose(chosen ?? `${iterations[0]}-${iterations[Math.min(SHOWN_FIRST, iterations.length) - 1]}`, false);
+    if (!chosen) this.show(0);
   }
   value(place, rank, at) { return unlogged(this.data, this.codes[(place * this.ranks + rank) * this.width + at]); }
   choose(key, kept = true) { // iterations as FIRST or FIRST-LAST
@@ -23,16 +29,80 @@ class Events extends Chart {
     const left = places.length - MOST_CHOSEN;
     this.places = left > 0 ? this.slowest(places) : places;
     this.boxes = this.places.flatMap((place) => this.boxesOf(place));
+    this.path = this.pathOf(this.places);
     const begin = Math.min(...this.boxes.map((box) => box.from)), end = Math.max(...this.boxes.map((box) => box.to));
     this.data.x.limits = [begin, end];
     this.view = [begin, end];
-    this.said = `Iterations ${iterations[this.places[0]]} to ${iterations[this.places.at(-1)]}` +
+    const [low, high] = [iterations[this.places[0]], iterations[this.places.at(-1)]];
+    this.said = (low === high ? `Iteration ${low}` : `Iterations ${low} to ${high}`) +
       (left > 0 ? `: the slowest of ${places.length} and those next to it` : "");
+    this.sayPath();
     if (kept && placeInAddress().startsWith(`${this.figure.id}=`)) keep(`${this.figure.id}=${first}-${last}`);
     else if (kept) choose(this.figure.id, `${first}-${last}`);
-    this.hint = `${this.said}. ${this.hint.replace(/^Iterations [^.]*\. /, "")}`;
+    this.hint = `${this.said}. ${this.hint.replace(/^Iterations? \d[^.]*\. /, "")}`;
     this.show(this.places.reduce((worst, place) => this.longest(place) > this.longest(worst) ? place : worst, this.places[0]));
     this.point_at(null);
+  }
+  /* Pieces of the critical path in one iteration: own work of a rank before an event, or after the last one. */
+  piecesOf(place) {
+    const { iterations, pieces, begin } = this.data, all = iterations.length * pieces, found = [];
+    const from = iterations.length * this.ranks * this.width + place * pieces;
+    for (let i = 0; i < pieces; i++) {
+      const rank = this.codes[from + 2 * all + i] - 1, at = begin[place] + unlogged(this.data, this.codes[from + i]);
+      if (rank >= 0) found.push({ rank, from: at, to: at + unlogged(this.data, this.codes[from + all + i]), iteration: iterations[place], first: i === 0, closes: i === pieces - 1 });
+    }
+    return found;
+  }
+  pathOf(places) { // in stretches of iterations that follow each other
+    const stretches = [], { iterations } = this.data;
+    places.forEach((place, i) => {
+      if (!i || iterations[place] !== iterations[places[i - 1]] + 1) stretches.push([]);
+      stretches.at(-1).push(...this.piecesOf(place));
+    });
+    return stretches.filter((pieces) => pieces.length);
+  }
+  sayPath() { // the share of the time that each rank carries
+    if (!this.data.pieces) return;
+    const on = new Map();
+    let whole = 0, between = 0;
+    for (const pieces of this.path) {
+      whole += pieces.at(-1).to - pieces[0].from;
+      pieces.forEach((piece, i) => {
+        on.set(piece.rank, (on.get(piece.rank) ?? 0) + piece.to - piece.from);
+        const before = pieces[i - 1];
+        if (piece.first && before && before.iteration === piece.iteration - 1 && before.closes) between += Math.max(piece.from - before.to, 0);
+      });
+    }
+    const share = (seconds) => `${Math.round(100 * clamp(seconds / whole, 0, 1))}\u00a0%`;
+    const ranked = [...on].sort((a, b) => b[1] - a[1]), named = ranked.slice(0, MOST_NAMED).filter(([, seconds]) => seconds > 0.005 * whole), others = ranked.slice(MOST_NAMED);
+    const sum = (found) => found.reduce((total, each) => total + each[1], 0);
+    const said = named.map(([rank, seconds], i) => i ? `rank ${rank} ${share(seconds)}` : `rank ${rank} carries ${share(seconds)} of the time`);
+    if (sum(others) > 0.005 * whole) said.push(`${others.length} other ${others.length > 1 ? "ranks" : "rank"} ${share(sum(others))}`);
+    const rest = [["in reductions and messages", whole - sum(ranked) - between], ["between iterations", between]]
+      .filter(([, seconds]) => seconds > 0.005 * whole).map(([where, seconds]) => `${share(seconds)} is ${where}`);
+    this.pathWords.textContent = whole > 0 ? `Critical path of ${this.said.replace("I", "i")}: ${[said.join(", "), ...rest].join("; ")}.`
+      : "In these iterations the critical path is in a pending reduction throughout.";
+  }
+  rowOf(rank) { // of a rank that is not shown, between those that are
+    const below = this.data.y.names.filter((name) => Number(name) < rank).length;
+    return this.row.get(rank) ?? below - 0.5;
+  }
+  paintPath(pen, row) {
+    const width = clamp(0.2 * row, 1.2, 2.4);
+    for (const [colour, thick] of [["--paper", width + 2.4], ["--ink", width]]) { // an outline keeps it apart from every fill
+      pen.strokeStyle = ink(colour);
+      pen.lineWidth = thick;
+      for (const pieces of this.path) {
+        pen.beginPath();
+        pieces.forEach((piece, i) => {
+          const y = this.toY(this.rowOf(piece.rank));
+          if (i) pen.lineTo(this.toX(pieces[i - 1].to), y); // released there; it left the event later
+          pen[i ? "lineTo" : "moveTo"](this.toX(piece.from), y);
+          pen.lineTo(this.toX(piece.to), y);
+        });
+        pen.stroke();
+      }
+    }
   }
   longest(place) { return Math.max(...Array.from({ length: this.ranks }, (_, rank) => this.value(place, rank, 1))); }
   slowest(places) { // and its neighbours
@@ -80,6 +150,7 @@ class Events extends Chart {
       pen.fillStyle = ink(fill);
       pen.fillRect(left, middle - tall / 2, Math.max(this.toX(each.to) - left, 0.5), tall);
     }
+    this.paintPath(pen, row);
     pen.strokeStyle = pen.fillStyle = ink("--quiet");
     pen.lineWidth = 0.6;
     pen.textAlign = "left";
@@ -93,6 +164,12 @@ class Events extends Chart {
     pen.strokeStyle = ink("--accent");
     pen.lineWidth = 1;
     pen.strokeRect(this.toX(this.cursor[0]), box.y, 0, box.h);
+  }
+  legend() { // of the picture that is downloaded
+    const { looks, called, kinds, pieces } = this.data, used = new Set([0, ...kinds.flat().filter(Boolean)]);
+    return [...[...used].sort((a, b) => a - b).map((kind) => ({ name: called[kind], colour: looks[kind][0], filled: true, tall: looks[kind][1] })),
+      { name: "last to arrive at a reduction", colour: "--ink", sign: "▼" },
+      ...(pieces ? [{ name: this.data.path, colour: "--ink" }] : [])];
   }
   steps() { return [(this.view[1] - this.view[0]) / 100, 1 / this.ranks]; }
   xTicks(most) { // from the first moment that is shown
@@ -128,7 +205,8 @@ class Events extends Chart {
   }
   rows() {
     return [["iteration", "rank", "what", "begin_s", "end_s"], ...this.boxes.filter((each) => !each.last)
-      .map((each) => [each.iteration, this.data.y.names[each.rank], this.data.called[each.kind], each.from, each.to])];
+      .map((each) => [each.iteration, this.data.y.names[each.rank], this.data.called[each.kind], each.from, each.to]),
+      ...this.path.flat().map((each) => [each.iteration, String(each.rank), "critical path", each.from, each.to])];
   }
 }
 KINDS.events = Events;

@@ -6,8 +6,8 @@ enough and significant are held, and later passes remove them only where the tes
 
 from __future__ import annotations
 
-from hashlib import blake2b
-from typing import NamedTuple
+from functools import lru_cache
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +28,9 @@ RAISED = 0.8
 SAME = 4
 """Nights by which a withdrawn change may move and still be the same."""
 
-LATEST = 4
-"""Latest reviews that are looked up."""
-MOST_REVIEWS = 4096
+MOST_REVIEWS = 1024
+"""Latest reviews that are kept, so that a series that grew is not searched from its beginning."""
+Scalar = TypeVar("Scalar", np.float64, np.int64, np.bool_)
 
 
 class Reviewed(NamedTuple):
@@ -49,8 +49,6 @@ class Reviewed(NamedTuple):
 
 
 NOTHING = Reviewed(np.zeros(0, np.int64), np.zeros(0, np.int64))
-REVIEWS: dict[bytes, Reviewed] = {}
-"""The last reviews of series by `digest`: a series that grew is not read from its beginning."""
 
 
 def is_raised(y: NDArray[np.float64], settings: RobustSettings) -> NDArray[np.bool_]:
@@ -130,14 +128,8 @@ def find_segments(
 
     Parameters
     ----------
-    y : float64 array, shape (observation,)
-        Logarithms of times.
-    may_change : bool array, shape (observation,)
-    day : int64 array, shape (observation,)
-        Ascending; runs of one day have one number.
-    settings : RobustSettings
-    odds : float64 array, shape (observation,)
-        Factor of the significance level where a change begins.
+    y, may_change, day, settings, odds
+        As in `search.segments_with`.
     held : int64 array, shape (change,), optional
         Changes that are known to be held; the series is then not read again.
     """
@@ -204,39 +196,44 @@ def read_again(
     fewest = settings.first + settings.shortest
     nights = range(REVIEW * (fewest // REVIEW + 1), int(day[-1]) + 1, REVIEW)
     stops = [int(stop) for stop in np.searchsorted(day, nights)]
-    # Where the series was read before it grew by some nights, its reviews are known.
-    done, reviewed = 0, NOTHING
-    for back in range(len(stops), max(len(stops) - LATEST, 0), -1):
-        known = REVIEWS.get(digest(y, may_change, day, odds, settings, stops[back - 1]))
-        if known is not None:
-            done, reviewed = back, known
-            break
-    for night, stop in zip(nights[done:], stops[done:], strict=True):
+    reviewed = NOTHING
+    for night, stop in zip(nights, stops, strict=True):
         # A review finds a change to hold soon after it; now and then, one that was found late.
         since = stop - REVIEWED if night % LATE_REVIEW else 0
         near = raised[(raised > since) & (raised <= stop - settings.held_after)]
         is_known = np.abs(near[:, None] - reviewed.held) <= settings.held_after // 2
         if not is_known.any(axis=1).all():
-            found = segments_with(
-                y[:stop], may_change[:stop], day[:stop], settings, reviewed.held, odds[:stop]
-            )
-            reviewed = hold(y[:stop], day[:stop], found, settings, reviewed.withdrawn)
-    if done < len(stops):
-        if len(REVIEWS) >= MOST_REVIEWS:
-            REVIEWS.clear()
-        REVIEWS[digest(y, may_change, day, odds, settings, stops[-1])] = reviewed
+            parts = (y[:stop], may_change[:stop], day[:stop], odds[:stop], *reviewed)
+            reviewed = review(settings, *(part.tobytes() for part in parts))
     return reviewed
 
 
-def digest(
-    y: NDArray[np.float64],
-    may_change: NDArray[np.bool_],
-    day: NDArray[np.int64],
-    odds: NDArray[np.float64],
+@lru_cache(maxsize=MOST_REVIEWS)
+def review(
     settings: RobustSettings,
-    stop: int,
-) -> bytes:
-    """Return a digest of all that the reviews of the first observations depend on."""
-    parts = (y, may_change, day, odds)
-    data = b"".join(np.ascontiguousarray(part[:stop]).tobytes() for part in parts)
-    return blake2b(data + repr(settings).encode(), digest_size=16).digest()
+    y: bytes,
+    may_change: bytes,
+    day: bytes,
+    odds: bytes,
+    held: bytes,
+    withdrawn: bytes,
+) -> Reviewed:
+    """Return what a review of the first observations comes to; arrays as their bytes.
+
+    See `segments_with` for the arguments; ``held`` and ``withdrawn`` are of the review before.
+    """
+    numbers, places = copied(y, np.float64), copied(day, np.int64)
+    found = segments_with(
+        numbers,
+        copied(may_change, np.bool_),
+        places,
+        settings,
+        copied(held, np.int64),
+        copied(odds, np.float64),
+    )
+    return hold(numbers, places, found, settings, copied(withdrawn, np.int64))
+
+
+def copied(data: bytes, kind: type[Scalar]) -> NDArray[Scalar]:
+    """Return an array of bytes that can be written: for others, loops would be compiled again."""
+    return np.frombuffer(data, kind).copy()

@@ -13,7 +13,7 @@ from hindmost.errors import DataError
 from hindmost.models.pmnf.criterion import joint_penalties
 from hindmost.models.pmnf.hypotheses import Hypotheses, search_by_pattern
 from hindmost.models.pmnf.models import ScalingModels
-from hindmost.models.pmnf.noise import LEAST_POOLED, Noise, NoiseKind, likeliest
+from hindmost.models.pmnf.noise import Noise, NoiseKind, likelihood_of, pooled
 from hindmost.models.pmnf.observations import observe
 from hindmost.models.pmnf.several.averaging import average_over_hypotheses
 from hindmost.models.pmnf.several.design import check_design, lines, starts
@@ -133,13 +133,12 @@ def noise_from_kernels(
     Noise or None
         None where the kernels are fewer than 20, or leave it open.
     """
-    if values.shape[0] < LEAST_POOLED:
-        return None
-    if not (values > 0.0).all():
-        return Noise(kind=NoiseKind.ADDITIVE, known=True, source="values that are not above 0")
-    some = np.linspace(0, values.shape[0] - 1, min(values.shape[0], MOST_ASKED)).astype(int)
-    likelihood = []
-    for kind in NoiseKind:
-        found = search_products(points, values[some], shares[some], kind, with_steeper_falls(PAPER))
-        likelihood.append(-0.5 * found.criterion[:, 0] + 0.5 * np.log(found.weights).sum(axis=1))
-    return likeliest(np.array(likelihood))
+    space = with_steeper_falls(PAPER)
+
+    def likelihoods(
+        values: NDArray[np.float64], shares: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        found = [search_products(points, values, shares, kind, space) for kind in NoiseKind]
+        return np.array([likelihood_of(each.criterion, each.weights) for each in found])
+
+    return pooled(values, shares, likelihoods, MOST_ASKED)

@@ -18,9 +18,10 @@ from hindmost.analysis.history.change_groups import group_changes
 from hindmost.analysis.history.change_sentences import drift_lines, revision_lines
 from hindmost.analysis.history.headline import failure_line, headline
 from hindmost.analysis.history.history_json import to_json
+from hindmost.analysis.history.selection import select_series
 from hindmost.analysis.history.state import HistoryState
 from hindmost.analysis.history.state_file import read_state, write_state
-from hindmost.analysis.history.study import judge_history, select_series
+from hindmost.analysis.history.study import judge_history
 from hindmost.analysis.readers.history import FailedRun
 from hindmost.errors import DamagedFileError, HindmostError, UsageError
 

@@ -13,13 +13,13 @@ from hindmost.analysis.history.acknowledgements import Acknowledgement
 from hindmost.analysis.history.change_sentences import drift_lines
 from hindmost.analysis.history.headline import failure_line, headline
 from hindmost.analysis.history.page.tables import summary
+from hindmost.analysis.history.selection import select_series
 from hindmost.analysis.history.study import (
     FAIL,
     PASS,
     WARN,
     HistoryStudy,
     judge_history,
-    select_series,
 )
 from hindmost.analysis.readers.history import FailedRun
 from hindmost.analysis.show.html_renderer import part_html

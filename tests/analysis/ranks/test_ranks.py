@@ -246,6 +246,7 @@ def test_the_report_on_a_reduced_run_says_of_how_many_ranks_it_speaks(
         assert "rank (3 of 24 ranks, those that were kept)" in html
         assert "all 24 ranks" in html
         assert "is known for only 3 of 24 ranks, so slopes are not measured" in html
+        assert "so neither they nor the critical path are drawn" in html
 
 
 def test_the_load_of_ranks_without_full_records_is_no_neighbour(

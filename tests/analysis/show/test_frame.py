@@ -116,6 +116,43 @@ def test_every_chart_gives_its_picture_and_its_numbers(page: Path, browser: Brow
     whole = next(each for each in rows if each[0].startswith("iteration,iteration_to,rank 0 ["))
     assert len(whole) == 5  # the four iterations at one place of the restart cycle
     assert len({len(line.split(",")) for line in whole}) == 1
+    events = [each for each in rows if each[0] == "iteration,rank,what,begin_s,end_s"]
+    assert len(events) == 2
+    for each in events:
+        cells = [line.split(",") for line in each[1:]]
+        path = [cell for cell in cells if cell[2] == "critical path"]
+        assert {int(cell[0]) for cell in path} == {0, 1, 2, 3}
+        assert {cell[1] for cell in path} <= {"0", "1", "2"}
+    drawn = [svg for svg in texts[::2] if "blocking reduction" in svg]
+    assert len(drawn) == 2
+    assert all("critical path; it changes ranks where a wait ended" in svg for svg in drawn)
+    assert not browser.errors
+
+
+def test_the_share_of_each_rank_in_the_critical_path_is_said(
+    tmp_path: Path, header: Header, browser: Browser
+) -> None:
+    values = run_values(iterations=40, ranks=3, restart=40, seed=0)
+    work = np.asarray(values["event_work"])[:, :, 0].astype(float)
+    duration = np.asarray(values["duration"])[:, 0]
+    file = write_whole(tmp_path, replace(header, restart=40), values)
+    page = tmp_path / "page.html"
+    assert main(["report", "--quick", str(file), "--out", str(page)]) == 0
+    browser.open(page.as_uri(), READY)
+    events = "document.querySelector('[data-kind=events]')"
+    browser.open(f"{page.as_uri()}#&{browser.evaluate(f'{events}.id')}=10-19", READY)
+    said = str(browser.evaluate(f"{events}.querySelector('.path').textContent"))
+    assert said.startswith("Critical path of iterations 10 to 19: rank ")
+    window = duration[10:20].sum()
+    last = work[10:20].argmax(axis=1)
+    for rank in range(3):
+        share = 100 * work[10:20, rank][last == rank].sum() / window
+        found = re.search(rf"rank {rank} (?:carries )?(\d+)\u00a0%", said)
+        assert found is not None
+        assert abs(int(found[1]) - share) <= 1.0
+    lost = re.search(r"; (\d+)\u00a0% is in reductions and messages", said)
+    assert lost is not None
+    assert abs(int(lost[1]) - 100 * (1 - work[10:20].max(axis=1).sum() / window)) <= 1.0
     assert not browser.errors
 
 

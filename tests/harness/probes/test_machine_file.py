@@ -12,12 +12,11 @@ from hindmost.errors import DataError, UnknownSchemaError, UsageError
 from hindmost.harness.probes.machine_file import (
     check_place,
     check_same_machine,
-    load_machine,
-    read_document,
     updated,
     write_document,
 )
 from hindmost.harness.probes.sections.contract import ProbeResult
+from hindmost.harness.runfile.machine_file import read_document, read_machine
 from hindmost.models.adaptive.machine import GrindPoint, Machine, SpeedPoint, SystemNoise
 
 HERE = {"host": "büro", "cpu_model": "fast", "cores": 4}
@@ -54,7 +53,7 @@ def test_a_probe_replaces_its_own_section(tmp_path: Path) -> None:
         origin(date="later"),
     )
     write_document(path, second)
-    machine = load_machine(path)
+    machine = read_machine(path)
     assert machine == Machine(name="büro", ranks_per_node=4, noise=NOISE, speed=alone(2.0))
     content = json.loads(path.read_text(encoding="utf-8"))
     assert content["samples"] == {"noise": {"ranks": [1]}, "speed": {"alone_s": [2.0, 2.0]}}
@@ -119,7 +118,7 @@ def test_foreign_files_are_refused(tmp_path: Path, text: str, error: type[Except
 def test_no_file_yet(tmp_path: Path) -> None:
     assert read_document(tmp_path / "absent.json") is None
     with pytest.raises(DataError, match="probe all"):
-        load_machine(tmp_path / "absent.json")
+        read_machine(tmp_path / "absent.json")
 
 
 def test_a_full_disk_leaves_the_file_that_was_there(

@@ -111,11 +111,11 @@ def test_a_series_that_grew_is_not_read_from_its_beginning(
         return once(*arguments)
 
     values = noisy_before(21)
-    monkeypatch.setattr(held_changes, "REVIEWS", {})
+    held_changes.review.cache_clear()
     monkeypatch.setattr(held_changes, "segments_with", counted)
     detect(values[:-1])
     first, passes = passes, 0
     grown = detect(values)
     assert passes <= 6 < first
-    monkeypatch.setattr(held_changes, "REVIEWS", {})
+    held_changes.review.cache_clear()
     assert detect(values) == grown

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from hindmost.errors import DataError, UsageError
 from hindmost.models.events import EventKind
 from hindmost.models.noise.replay import Replay
-from hindmost.models.ranks.critical_path import PathSum
+from hindmost.models.ranks import critical_path
+from hindmost.models.ranks.critical_path import NOBODY, PathSum
 from hindmost.models.ranks.distributed_lateness import distributed_lateness
 from hindmost.models.ranks.extrema import beyond_spread, extrema_of
 from hindmost.models.ranks.histogram import empty_histogram
@@ -17,7 +18,7 @@ from hindmost.models.ranks.lateness import LatenessSum, lateness
 from hindmost.models.ranks.profile import ProfileSum
 from hindmost.models.ranks.slopes import SlopeSum
 from hindmost.models.ranks.transfers import SlowTransfers
-from hindmost.models.simulation.blocks import EventBlock, whole_bodies
+from hindmost.models.simulation.blocks import OWN_TIME, EventBlock, whole_bodies
 from hindmost.models.simulation.walker import Latencies
 
 Values = NDArray[np.float64]
@@ -264,6 +265,14 @@ def test_the_critical_path_is_as_long_as_the_replay(lag: int, seed: int) -> None
     found = path.result()
     assert found.length_s == pytest.approx(replay.elapsed_s, rel=1e-12)
     assert found.visits.sum() >= 3
+    # Own work of the ranks that the path passes, event by event, is the work on the path.
+    own = block.work + np.where(OWN_TIME[block.kind][:, None, :], block.duration, 0.0)
+    own = np.concatenate([own, block.rest[:, :, None]], axis=2)
+    assert found.passed is not None
+    body, place = np.nonzero(found.passed != NOBODY)
+    ranks_there = found.passed[body, place]
+    summed = np.bincount(ranks_there, own[body, ranks_there, place], minlength=ranks)
+    np.testing.assert_allclose(summed, found.seconds, rtol=1e-12)
 
 
 def test_of_whole_bodies_the_path_is_the_last_rank_of_each() -> None:
@@ -271,7 +280,20 @@ def test_of_whole_bodies_the_path_is_the_last_rank_of_each() -> None:
     path = PathSum(5, *(np.empty(0, np.int32),) * 2)
     path.add(whole_bodies(work, 0, np.zeros(30, bool)))
     wanted = np.bincount(work.argmax(axis=1), work.max(axis=1), minlength=5)
-    np.testing.assert_allclose(path.result().seconds, wanted, rtol=1e-12)
+    found = path.result()
+    np.testing.assert_allclose(found.seconds, wanted, rtol=1e-12)
+    assert found.passed is not None
+    np.testing.assert_array_equal(found.passed[:, 0], work.argmax(axis=1))
+
+
+def test_of_a_very_long_run_the_path_is_kept_as_sums_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(critical_path, "MOST_PLACES", 50)
+    path = PathSum(3, *(np.empty(0, np.int32),) * 2)
+    for _ in range(3):
+        path.add(whole_bodies(np.random.default_rng(4).random((10, 3)), 0, np.zeros(10, bool)))
+    found = path.result()
+    assert found.passed is None
+    assert found.length_s > 0.0
 
 
 def test_bodies_of_different_length_do_not_pass_for_imbalance() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from tests.conftest import LOCAL, run_values
 
 from hindmost.analysis.readers.read import read_experiment
 from hindmost.analysis.readers.run_metrics import METRICS, trimmed_mean
+from hindmost.analysis.runs.doubts import findings_in
 from hindmost.errors import DamagedFileError, DataError, UsageError
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
@@ -178,6 +180,20 @@ def test_incomplete_and_foreign_files_are_left_out(tmp_path: Path, study: Study)
     assert "other.h5" in told
 
 
+def test_a_copy_of_a_run_is_no_repetition(tmp_path: Path, study: Study) -> None:
+    study((4, 300), (2, 300), repeats=2)
+    first = sorted(tmp_path.glob("*.h5"))[0]
+    (tmp_path / "again").mkdir()
+    for copy in ("again.h5", "again/run.h5"):
+        shutil.copy(first, tmp_path / copy)
+    experiment = read_experiment(tmp_path)
+    (series,) = experiment.series
+    assert series.values.shape == (2, 2)
+    assert not np.isnan(series.values).any()
+    assert sum("a copy counts once" in each for each in experiment.warnings) == 2
+    assert len(findings_in([tmp_path])) == len(findings_in(sorted(tmp_path.glob("laplacian*"))))
+
+
 def test_nothing_but_incomplete_runs(tmp_path: Path, study: Study) -> None:
     study((2, 300), complete=False, records_lost=1)
     with pytest.raises(DataError, match=r"no measurement that can be modelled.*is incomplete"):
@@ -224,9 +240,9 @@ def test_a_number_that_separates_kernels_is_offered_as_a_parameter(
 def test_a_value_given_as_text_and_as_a_number_is_remarked_on(
     tmp_path: Path, header: Header
 ) -> None:
-    for name, size in (("a", 1), ("b", "1"), ("c", 2), ("d", 2)):
+    for seed, (name, size) in enumerate((("a", 1), ("b", "1"), ("c", 2), ("d", 2))):
         spec = {"mpi_seen": True, "parameters": {"n": size}}
-        values = run_values(iterations=40, ranks=2, restart=10, seed=1)
+        values = run_values(iterations=40, ranks=2, restart=10, seed=seed)
         made = replace(header, ranks=2, workload="own", solver="lu", spec=spec)
         (tmp_path / name).mkdir()
         write_whole(tmp_path / name, made, values)

@@ -1,0 +1,73 @@
+"""The part of a study whose series have a machine, case or timer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hindmost.analysis.history.name_patterns import fits
+from hindmost.analysis.history.study import HistoryStudy
+from hindmost.analysis.readers.remarks import first_few
+from hindmost.errors import UsageError
+
+MOST_NAMED = 3
+"""Series that a message names."""
+
+
+def select_series(
+    study: HistoryStudy,
+    *,
+    machine: str | None = None,
+    case: str | None = None,
+    timer: str | None = None,
+) -> HistoryStudy:
+    """Keep the series of a machine, case and timer; ``*`` and ``?`` are wildcards.
+
+    Raises
+    ------
+    UsageError
+        There is no such series.
+    """
+    wanted = {
+        key: pattern
+        for key, pattern in (("machine", machine), ("case", case), ("timer", timer))
+        if pattern is not None
+    }
+    if not wanted:
+        return study
+    judged = tuple(
+        each
+        for each in study.judged
+        if all(fits(pattern, getattr(each.series.name, key)) for key, pattern in wanted.items())
+    )
+    if not judged:
+        given = ", ".join(f"{key} {pattern!r}" for key, pattern in wanted.items())
+        refused = [
+            f"{name}: {why}"
+            for name, why in study.refused.items()
+            if all(fits(pattern, getattr(name, key)) for key, pattern in wanted.items())
+        ]
+        if refused:
+            raise UsageError(
+                f"No series with {given} can be judged: {first_few(refused, MOST_NAMED)}"
+            )
+        names = [str(each.series.name) for each in study.judged]
+        raise UsageError(
+            f"No series has {given}: omit that to see all {len(names)}, or use wildcards, as in "
+            f"'ant-*'. There are {first_few(names, MOST_NAMED)}."
+        )
+    failures = tuple(
+        each
+        for each in study.history.failures
+        if all(fits(wanted[key], getattr(each, key)) for key in wanted if key != "timer")
+    )
+    selected = {each.series.name for each in judged}
+    return replace(
+        study,
+        judged=judged,
+        history=replace(study.history, failures=failures),
+        joint=tuple(
+            each
+            for each in study.joint
+            if any(member.series.name in selected for member in each.members)
+        ),
+    )
