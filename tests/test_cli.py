@@ -19,7 +19,7 @@ from hindmost.errors import UsageError
         ("show --jsn x", "Unknown option --jsn; did you mean --json? See: hindmost show --help"),
         (
             "plot --algorithm 4 x",
-            "--algorithm: invalid choice: '4'; choose 1, 2 or 3. See: hindmost plot --help",
+            "argument --algorithm: invalid choice: 4; choose 1, 2 or 3. See: hindmost plot --help",
         ),
         (
             "run laplacian-1d --solver cg --out x -ksp_view",
@@ -29,6 +29,16 @@ from hindmost.errors import UsageError
             "run diagonal --solver cg --out x --repeats 2 3",
             "Unexpected argument '3'; repeat an option for each of its values. See: hindmost run "
             "--help",
+        ),
+        (
+            "watch runs --port x",
+            "argument --port: invalid int value: 'x'; write a whole number, such as 100. "
+            "See: hindmost watch --help",
+        ),
+        (
+            "probe nose",
+            "argument probe: invalid choice: 'nose'; did you mean noise? choose speed, noise, "
+            "network, memory, grind, checkpoint or all. See: hindmost probe --help",
         ),
         ("fit runs -- -ksp_view", "What follows '--' is for 'run' and 'attach' only; remove it."),
     ],
@@ -40,7 +50,7 @@ def test_unknown_words_are_named_with_the_verb(words: str, said: str) -> None:
 
 
 def test_a_misspelt_verb_is_guessed() -> None:
-    with pytest.raises(UsageError, match=r"VERB: invalid choice: 'shw'; did you mean show\? "):
+    with pytest.raises(UsageError, match=r"invalid choice: 'shw'; did you mean show\? "):
         main(["shw"])
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from hindmost.errors import UsageError
+from hindmost.harness.campaign import LARGEST
 from hindmost.harness.krylov.edges import incoming_edges
 from hindmost.harness.krylov.memory import refuse_large_restart
 from hindmost.harness.krylov.outcome import (
@@ -161,7 +162,8 @@ class RecordedSolver:
                 scalar_bytes,
                 parallel.communicator,
             )
-        ksp.setConvergenceHistory(length=2 * iterations + 100, reset=True)
+        # PETSc's integers may have 32 bits.
+        ksp.setConvergenceHistory(length=min(2 * iterations + 100, LARGEST), reset=True)
         ksp.setUp()
         add_monitor(ksp, real_bytes)
         self.ksp = ksp

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import NoReturn, Protocol, cast
+from typing import Any, NoReturn, Protocol, cast
 
 from hindmost.completion import SHELLS, VerbWords, completion_script
 from hindmost.errors import UsageError
@@ -106,13 +106,10 @@ exit status:
 """
 
 
-WRONG_CHOICE = re.compile(
-    r"argument (?P<what>\S+): invalid choice: '?(?P<given>.*?)'? "
-    r"\(choose from (?P<choices>.*)\)"
-)
-"""What argparse says of a wrong choice."""
 ALIKE = 0.8
 """Least similarity of a misspelt option, by difflib."""
+NUMBERS = {"int": "a whole number, such as 100", "float": "a number, such as 0.5"}
+"""What an option of that type takes."""
 SubParsers = argparse._SubParsersAction
 """Verbs below a command; argparse has no public way to them."""
 
@@ -158,15 +155,10 @@ class Parser(argparse.ArgumentParser):
                 message = f"Unknown option {first}; PETSc options go after '--'"
             else:
                 message = f"Unknown option {first}{self.near(names[0])}"
-        wrong = WRONG_CHOICE.fullmatch(message)
-        if wrong:
-            given, choices = (
-                wrong["given"],
-                [each.strip("'") for each in wrong["choices"].split(", ")],
-            )
-            message = f"{wrong['what']}: invalid choice: '{given}'; {choose(choices, given)}"
         if message.endswith(": expected one argument"):
             message += ", and what begins with '-' is read as an option (write --option=-1)"
+        if found := re.search(r": invalid (int|float) value: ", message):
+            message += f"; write {NUMBERS[found[1]]}"
         stop = "" if message.endswith("?") else "."
         raise UsageError(f"{message}{stop} See: {prog} --help")
 
@@ -177,6 +169,15 @@ class Parser(argparse.ArgumentParser):
         known = [name for each in parsers for name in each._option_string_actions]
         found = get_close_matches(option, known, n=1, cutoff=ALIKE)
         return f"; did you mean {found[0]}?" if found else ""
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuse a value that is none of the choices, and guess which one was meant.
+
+        The method of argparse, whose words differ between versions of Python and guess nothing.
+        """
+        if action.choices is not None and value not in action.choices:
+            why = f"invalid choice: {value!r}; {choose(action.choices, value)}"
+            raise argparse.ArgumentError(action, why)
 
 
 class Help(argparse.RawDescriptionHelpFormatter):

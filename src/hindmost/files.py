@@ -19,6 +19,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from hindmost.errors import UsageError
+
 WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 MOST_BYTES = 1 << 30
 """The largest file that is read into memory."""
@@ -65,6 +67,31 @@ def copy_whole(source: Path, target: Path, *, part: Path | None = None) -> None:
     """Copy a file atomically; see `replacing` for the parameters and errors."""
     with source.open("rb") as whole, replacing(target, part) as copy:
         shutil.copyfileobj(whole, copy)
+
+
+def make_folder(path: Path, option: str) -> None:
+    """Make the folder that an option names, unless it is there.
+
+    Raises
+    ------
+    UsageError
+        It cannot be made, or is not writable.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        if not os.access(path, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        files = [each for each in (path, *path.parents) if each.exists() and not each.is_dir()]
+        why = f"{files[0]} is not a folder" if files else error.strerror
+        raise UsageError(
+            f"{option} {path}: files cannot be written there ({why}); choose a writable folder."
+        ) from error
+
+
+def reason(error: Exception) -> str:
+    """Return what an error says, an OSError without its number and path."""
+    return str(getattr(error, "strerror", None) or error)
 
 
 def append_line(path: Path, line: str) -> None:
