@@ -29,7 +29,6 @@ from hindmost.harness.attach.folder import (
     Journal,
     Report,
     UnusableError,
-    available_bytes,
     is_fresh,
     locked,
     note_unusable,
@@ -51,6 +50,7 @@ from hindmost.harness.attach.raw import (
 )
 from hindmost.harness.attach.sections import Matched, how_killed, sections_of
 from hindmost.harness.attach.settings import FIND
+from hindmost.harness.krylov.memory import available_bytes
 from hindmost.harness.runfile.bodies import INJECTED, PHASES, RankBodies
 from hindmost.harness.runfile.contents import Edges, RankRun, SolveOfBody
 from hindmost.harness.runfile.naming import RunName
