@@ -372,6 +372,7 @@ if parallel.communicator.rank == 0:
         ("ice-flow", SystemRequest(step=-1), "--step -1"),
         ("matrix", SystemRequest(), "'matrix' needs a file"),
         ("matrix", SystemRequest(file=Path("no-such.mtx")), "no-such.mtx: no such file"),
+        ("matrix", SystemRequest(file=Path("/dev")), "/dev: it is not a regular file"),
     ],
 )
 def test_what_a_problem_does_not_use_is_refused(
