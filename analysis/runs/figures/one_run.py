@@ -9,6 +9,7 @@ from hindmost.analysis.runs.efficiency.figures import in_cycle, over_windows
 from hindmost.analysis.runs.efficiency.of_run import RunEfficiencies, efficiencies_of
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
 from hindmost.analysis.runs.figures.distributions import (
+    NamedLaw,
     NamedTimes,
     fitted_laws,
     histogram,
@@ -31,6 +32,15 @@ from hindmost.harness.runfile.all_ranks import hosts_of_all, profiles_of
 from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.reader import Run
 from hindmost.text import counted
+
+FEWEST_FOR_A_LAW = 8
+"""Ranks below which the law of one body says no more than its ends."""
+RANKS_A_BIN, BINS_OF_RANKS = 4, (12, 80)
+"""Of the histogram of one body over ranks."""
+ROOM = 0.1
+"""Beside it, of its width: so that the ends of the law show."""
+PLACES_SHOWN = 4
+"""Of the restart cycle, whose bodies are compared."""
 
 
 def of_kept(chart: Chart, run: Run) -> Chart:
@@ -113,6 +123,59 @@ def make_time_per_rank(run: Run, choice: FigureChoice) -> Chart:
         names=names_of(run.kept_ranks),
     )
     return of_kept(drawn, run)
+
+
+def make_uniform(run: Run, choice: FigureChoice) -> Chart:
+    """Make the histogram of one body over ranks, with the uniform law from a_k to a_k + s_k."""
+    if run.reduced:
+        fitted_bodies(run)  # refuses: the ends of some ranks are not those of all
+    body = choice.body_of(run)
+    times = run.durations[body]
+    low, high = float(times.min()), float(times.max())
+    laws, edges_s = [], None
+    if high > low:
+        room = ROOM * (high - low)
+        bins = int(np.clip(times.size // RANKS_A_BIN, *BINS_OF_RANKS))
+        edges_s = np.linspace(low - room, high + room, bins + 1)
+
+        def density(x: NDArray[np.float64]) -> NDArray[np.float64]:
+            return np.where((x >= low) & (x <= high), 1.0 / (high - low), 0.0)
+
+        laws.append(NamedLaw("uniform from aₖ to aₖ + sₖ", density))
+    drawn = histogram(
+        times,
+        laws,
+        title=f"{title_of(run)}: body {body}",
+        what="time of the body on a rank",
+        name="ranks",
+        edges_s=edges_s,
+    )
+    few = times.size < FEWEST_FOR_A_LAW
+    return noted(drawn, f"{counted(times.size, 'rank')}, too few for a law") if few else drawn
+
+
+def make_places(run: Run, choice: FigureChoice) -> Chart:
+    """Make the histograms of the bodies at several places of the restart cycle.
+
+    Raises
+    ------
+    UsageError
+        The solver does not restart, or some ranks only kept full records.
+    """
+    fitted_bodies(run)
+    if run.header.restart < 2:
+        raise UsageError(
+            f"{run.path}: {run.header.solver} does not restart, so it has no restart cycle."
+        )
+    regular = run.kind != BodyKind.FILL
+    position = run.position
+    last = int(position[regular].max())
+    samples = []
+    for place in np.unique(np.linspace(0, last, PLACES_SHOWN).astype(int)).tolist():
+        times = run.durations[regular & (position == place)]
+        if times.size:
+            samples.append(NamedTimes(f"place {place}", times))
+    return histograms(samples, title=title_of(run))
 
 
 def make_fastest(run: Run, choice: FigureChoice) -> Chart:
