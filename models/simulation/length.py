@@ -55,6 +55,8 @@ class SolveShape:
         Vectors that the preconditioner reads and writes; 0 if not known.
     memory : MemoryLevels or None
         Of the machine; None if not probed.
+    matrix : float
+        Vectors that take as much memory as the matrix; 0 if not known.
     """
 
     solver: str
@@ -66,6 +68,7 @@ class SolveShape:
     vector_bytes: float = 0.0
     preconditioner: float = 0.0
     memory: MemoryLevels | None = None
+    matrix: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
