@@ -98,9 +98,10 @@ def append_line(path: Path, line: str) -> None:
     """Append a line and sync it to disk; a truncated line before it is ended first."""
     handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
-        begin = "\n" if is_cut_off(handle) else ""
-        os.write(handle, as_bytes(f"{begin}{line}\n"))
-        os.fsync(handle)
+        with naming(path):
+            begin = "\n" if is_cut_off(handle) else ""
+            os.write(handle, as_bytes(f"{begin}{line}\n"))
+            os.fsync(handle)
     finally:
         os.close(handle)
 
@@ -114,6 +115,17 @@ def is_cut_off(handle: int) -> bool:
 def as_bytes(data: bytes | str) -> bytes:
     """Encode text as UTF-8; bytes of file names that are not UTF-8 are escaped."""
     return data.encode(errors="backslashreplace") if isinstance(data, str) else data
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Give a path to the errors of open files, which do not know their names."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(path)
+        raise
 
 
 @contextmanager
@@ -139,15 +151,16 @@ def replacing(path: Path, part: Path | None = None, mode: int = 0o666) -> Iterat
     part = part or path.with_name(f".hindmost-{secrets.token_hex(8)}.part")
     handle = create(part, mode)
     try:
-        with os.fdopen(handle, "w+b") as file:
-            with suppress(OSError):
-                before = path.lstat()
-                if stat.S_ISREG(before.st_mode):
-                    os.fchmod(handle, stat.S_IMODE(before.st_mode) & 0o777)
-            yield file
-            file.flush()
-            os.fsync(handle)
-        part.replace(path)
+        with naming(path):
+            with os.fdopen(handle, "w+b") as file:
+                with suppress(OSError):
+                    before = path.lstat()
+                    if stat.S_ISREG(before.st_mode):
+                        os.fchmod(handle, stat.S_IMODE(before.st_mode) & 0o777)
+                yield file
+                file.flush()
+                os.fsync(handle)
+            part.replace(path)
     except BaseException:
         with suppress(OSError):
             part.unlink()
