@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pwd
 import re
@@ -16,10 +17,13 @@ import pytest
 from tests.conftest import ROOT
 
 from hindmost import files, seal
+from hindmost.errors import UsageError
+from hindmost.failure import describe
 from hindmost.files import (
     append_line,
     cache_folder,
     home,
+    make_folder,
     read_regular,
     replacing,
     user_folder,
@@ -41,6 +45,32 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
         file.write(None)  # type: ignore[call-overload]
     assert path.read_bytes() == b"two"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_that_cannot_be_made_is_told_with_what_is_in_the_way(tmp_path: Path) -> None:
+    make_folder(tmp_path / "a/b", "--out")
+    make_folder(tmp_path / "a/b", "--out")
+    file = tmp_path / "file"
+    file.touch()
+    for path in (file, file / "b"):
+        with pytest.raises(UsageError) as caught:
+            make_folder(path, "--out")
+        assert str(caught.value) == (
+            f"--out {path}: files cannot be written there ({file} is not a folder); choose a "
+            "writable folder."
+        )
+
+
+def test_a_full_disk_is_told_with_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    path = tmp_path / "plan.json"
+    for write in (write_whole, append_line):
+        with pytest.raises(OSError, match="No space left") as caught:
+            write(path, "x")
+        assert describe(caught.value)[0] == f"{path}: No space left on device"
 
 
 def test_permissions_of_a_new_file(tmp_path: Path) -> None:

@@ -95,6 +95,8 @@ def convert_all(
         There is none, a program is still running, or nothing in a raw folder can be used.
     """
     raws = raw_folders(folder)
+    if not folder.exists():
+        raise DataError(f"{folder}: no such folder; name the one that was given to --out.")
     if not raws:
         raise DataError(
             f"{folder} has no raw folder (NAME{SUFFIX}), so there is nothing to convert."

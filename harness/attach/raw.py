@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DamagedFileError, DataError
-from hindmost.files import open_regular, read_text
+from hindmost.files import open_regular, read_text, reason
 from hindmost.harness.attach.facts import ADDRESS, MOST_NS, End, Program, Section, as_text
 from hindmost.harness.attach.frames import Frame, Frames, Span, json_at
 from hindmost.harness.recorder.library import RECORD
@@ -121,7 +121,7 @@ def read_rank(path: Path) -> RawRank:
         with open_regular(path) as file:
             data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except (OSError, ValueError) as error:  # an empty file cannot be mapped
-        raise DataError(f"{path} cannot be read: {error}.") from error
+        raise DataError(f"{path} cannot be read: {reason(error)}.") from error
     frames = Frames(data)
     program, end = None, None
     clocks = [np.empty(0, CLOCK)]

@@ -287,6 +287,11 @@ def compile_recorder(mpicc: str, folder: Path, identity: str, form: Form) -> Pat
             raise MissingError(
                 f"The recorder does not compile: {shlex.join(command)}\n{answer.stderr.strip()}"
             )
+        if not built.is_file():
+            raise MissingError(
+                f"The compiler wrote no library, without an error: {shlex.join(command)}. "
+                "Name MPI's C compiler with --mpicc or MPICC."
+            )
         built.chmod(0o755)
         with built.open("rb") as file:
             contents = hashlib.file_digest(file, "sha256").hexdigest()[:CONTENT_DIGITS]

@@ -203,7 +203,10 @@ def find_feed(path: Path) -> Path:
     if not path.is_dir():
         feeds = [each for each in feeds if names(each, path.name.removesuffix(".part"))]
     if not feeds:
-        raise DataError(f"{path}: no live feed (*{SUFFIX}) found; start the run with --live.")
+        there = "" if path.exists() else "no such file or folder, and "
+        raise DataError(
+            f"{path}: {there}no live feed (*{SUFFIX}) found; start the run with --live."
+        )
     return feeds[-1]
 
 

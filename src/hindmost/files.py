@@ -19,6 +19,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from hindmost.errors import UsageError
+
 WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 MOST_BYTES = 1 << 30
 """The largest file that is read into memory."""
@@ -67,13 +69,39 @@ def copy_whole(source: Path, target: Path, *, part: Path | None = None) -> None:
         shutil.copyfileobj(whole, copy)
 
 
+def make_folder(path: Path, option: str) -> None:
+    """Make the folder that an option names, unless it is there.
+
+    Raises
+    ------
+    UsageError
+        It cannot be made, or is not writable.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        if not os.access(path, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        files = [each for each in (path, *path.parents) if each.exists() and not each.is_dir()]
+        why = f"{files[0]} is not a folder" if files else error.strerror
+        raise UsageError(
+            f"{option} {path}: files cannot be written there ({why}); choose a writable folder."
+        ) from error
+
+
+def reason(error: Exception) -> str:
+    """Return what an error says, an OSError without its number and path."""
+    return str(getattr(error, "strerror", None) or error)
+
+
 def append_line(path: Path, line: str) -> None:
     """Append a line and sync it to disk; a truncated line before it is ended first."""
     handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
-        begin = "\n" if is_cut_off(handle) else ""
-        os.write(handle, as_bytes(f"{begin}{line}\n"))
-        os.fsync(handle)
+        with naming(path):
+            begin = "\n" if is_cut_off(handle) else ""
+            os.write(handle, as_bytes(f"{begin}{line}\n"))
+            os.fsync(handle)
     finally:
         os.close(handle)
 
@@ -87,6 +115,17 @@ def is_cut_off(handle: int) -> bool:
 def as_bytes(data: bytes | str) -> bytes:
     """Encode text as UTF-8; bytes of file names that are not UTF-8 are escaped."""
     return data.encode(errors="backslashreplace") if isinstance(data, str) else data
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Give a path to the errors of open files, which do not know their names."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(path)
+        raise
 
 
 @contextmanager
@@ -112,15 +151,16 @@ def replacing(path: Path, part: Path | None = None, mode: int = 0o666) -> Iterat
     part = part or path.with_name(f".hindmost-{secrets.token_hex(8)}.part")
     handle = create(part, mode)
     try:
-        with os.fdopen(handle, "w+b") as file:
-            with suppress(OSError):
-                before = path.lstat()
-                if stat.S_ISREG(before.st_mode):
-                    os.fchmod(handle, stat.S_IMODE(before.st_mode) & 0o777)
-            yield file
-            file.flush()
-            os.fsync(handle)
-        part.replace(path)
+        with naming(path):
+            with os.fdopen(handle, "w+b") as file:
+                with suppress(OSError):
+                    before = path.lstat()
+                    if stat.S_ISREG(before.st_mode):
+                        os.fchmod(handle, stat.S_IMODE(before.st_mode) & 0o777)
+                yield file
+                file.flush()
+                os.fsync(handle)
+            part.replace(path)
     except BaseException:
         with suppress(OSError):
             part.unlink()

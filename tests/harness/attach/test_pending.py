@@ -141,3 +141,5 @@ def test_a_program_whose_processes_were_killed_is_converted(tmp_path: Path) -> N
 def test_nothing_to_convert(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no raw folder"):
         convert_all(tmp_path, tmp_path)
+    with pytest.raises(DataError, match="no such folder"):
+        convert_all(tmp_path / "absent", tmp_path)
