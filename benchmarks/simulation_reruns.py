@@ -68,11 +68,11 @@ def record(folder: Path, rounds: int, iterations: int) -> None:
     preloaded = compiled(folder)
     on_ranks(RANKS[-1], "probe", "network", "--out", folder / NETWORK)
     for each in range(rounds):
-        here = ["--seed", each, "--out"]
+        here = ["--seed", str(each), "--out"]
         for ranks in RANKS:
             for name, words in cases.items():
                 on_ranks(ranks, "run", "laplacian-1d", *solvers, *words, *here, folder / name)
-        words = [*cases["base"], "--solver", SOLVERS[0], *here, folder / LATE]
+        words = [*cases["base"], "--solver", SOLVERS[0], *here, str(folder / LATE)]
         late = {"LD_PRELOAD": str(preloaded), "LATE_US": f"{LATE_US}"}
         on_ranks(RANKS[-1], "run", "laplacian-1d", *words, environment=late)
 
@@ -85,7 +85,7 @@ def compiled(folder: Path) -> Path:
     if mpicc is None:
         sys.exit("There is no mpicc to make reductions late with: install that of this MPI.")
     words = [mpicc, "-O1", "-shared", "-fPIC", "-o", library, PRELOADED, "-ldl"]
-    subprocess.run(words, check=True)
+    subprocess.run([str(word) for word in words], check=True)
     return library
 
 
