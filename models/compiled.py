@@ -27,6 +27,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 Types = str | Callable[[], tuple[Any, ...]]
 
+OWN = "hindmost."
+"""Modules whose loops call nothing but arithmetic, mathematics and each other."""
 LOOPS: dict[str, Any] = {}
 """What was compiled or loaded so far, by module and name."""
 DECLARED: dict[str, Declared] = {}
@@ -155,6 +157,7 @@ def announced() -> Iterator[None]:
 def optional_cache() -> Any:
     """Return numba's cache of functions, made so that no state of the disk can stop a program."""
     from numba.core.caching import FunctionCache
+    from numba.core.runtime import rtsys
 
     numbas: Any = FunctionCache
 
@@ -170,7 +173,12 @@ def optional_cache() -> Any:
             """Return a compiled loop, None if there is none that can be loaded."""
             try:
                 if self._enabled and make_safe(self):
-                    return super().load_overload(sig, target_context)
+                    if not self._py_func.__module__.startswith(OWN):
+                        return super().load_overload(sig, target_context)
+                    # To run what was compiled needs none of the declarations with which numba
+                    # compiles, and which it would load now: half a second of every process.
+                    rtsys.initialize(target_context)
+                    return self._load_overload(sig, target_context)
                 self.disable()
             except Exception:  # a damaged pickle raises what it likes
                 try:

@@ -93,8 +93,8 @@ class FittedRun:
 
     def contradicted(self, model: FittedResult) -> str:
         """Return why the run contradicts a model's assumption; empty if it does not."""
-        longest_s = float(bodies_s(self.run).max())
-        if model.kind == ModelKind.BOUND and model.prediction.seconds < longest_s:
+        is_bound = model.kind == ModelKind.BOUND
+        if is_bound and model.prediction.seconds < float(bodies_s(self.run).max()):
             return BELOW
         if not model.name.startswith("max-plus") and not ranks_meet(self.run):
             return APART

@@ -48,12 +48,15 @@ def ranks_of(launcher: int) -> list[int]:
     return found
 
 
+@pytest.mark.parametrize("rounds", [1, pytest.param(ROUNDS, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("victims", ["one rank", "all ranks", "the launcher"])
-def test_what_is_left_is_whole_or_known_as_unfinished(tmp_path: Path, victims: str) -> None:
+def test_what_is_left_is_whole_or_known_as_unfinished(
+    tmp_path: Path, victims: str, rounds: int
+) -> None:
     random = np.random.default_rng(len(victims))
     out = tmp_path / "out"
     whole = 0
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         process = subprocess.Popen(
             [BIN / "mpiexec", "-n", "2", BIN / "hindmost", "run", "diagonal", "--unknowns", "600",
              "--solver", "gmres", "--iterations", "3000", "--repeats", "400", "--out", out],
@@ -92,4 +95,4 @@ def test_what_is_left_is_whole_or_known_as_unfinished(tmp_path: Path, victims: s
                 with pytest.raises((DamagedFileError, NotARunFileError)) as caught:
                     hindmost.open(path)
                 assert "unfinished" in str(caught.value)
-    assert whole >= ROUNDS
+    assert whole >= rounds

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from tests.analysis.adaptive.files import off_by, write_adaptive, write_machine
 from tests.analysis.browser import QUIET, need_browser
-from tests.conftest import run_values
+from tests.conftest import made_header, run_values
 
 from hindmost.analysis.fits.study import FitOptions, FittedGroup
 from hindmost.analysis.runs.groups import Group
@@ -45,7 +45,21 @@ def predictions(cycles: Cycles) -> dict[str, np.ndarray[tuple[int], np.dtype[np.
 @pytest.fixture
 def folder(tmp_path: Path, header: Header) -> Path:
     """Return a folder with two replays and a run with a neighbour."""
-    runs = tmp_path / "runs"
+    return written(tmp_path / "runs", header)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the page on these runs."""
+    folder = tmp_path_factory.mktemp("page")
+    made = folder / "page.html"
+    runs = written(folder / "runs", made_header())
+    assert main(["report", str(runs), "--out", str(made)]) == 0
+    return made
+
+
+def written(runs: Path, header: Header) -> Path:
+    """Write two replays and a run with a neighbour, and return their folder."""
     for repeat in range(2):
         cycles = draw_cycles(LAW, 7)
         file = write_adaptive(
@@ -170,11 +184,7 @@ def test_the_report_has_tables_figures_verdicts_and_the_load(folder: Path, tmp_p
     assert all("Load: 0.1 before, 0.2 after." in each for each in figures)
 
 
-def test_the_report_has_figures_of_merit_and_no_goals_of_this_project(
-    folder: Path, tmp_path: Path
-) -> None:
-    page = tmp_path / "page.html"
-    assert main(["report", str(folder), "--out", str(page)]) == 0
+def test_the_report_has_figures_of_merit_and_no_goals_of_this_project(page: Path) -> None:
     html = page.read_text()
     merits = html.split("decisions from predictions work</h2>")[1].split("</table>")[0]
     rows = dict(re.findall(r"<td[^>]*>([^<]*)</td><td[^>]*>([^<]*)</td></tr>", merits))
@@ -187,9 +197,8 @@ def test_the_report_has_figures_of_merit_and_no_goals_of_this_project(
         )
 
 
-def test_charts_beside_each_other_are_drawn_in_a_browser(folder: Path, tmp_path: Path) -> None:
-    browser, page = need_browser(), tmp_path / "page.html"
-    assert main(["report", str(folder), "--out", str(page)]) == 0
+def test_charts_beside_each_other_are_drawn_in_a_browser(page: Path, tmp_path: Path) -> None:
+    browser = need_browser()
     done = subprocess.run(
         [
             browser, *QUIET, "--virtual-time-budget=5000", "--dump-dom",

@@ -36,11 +36,20 @@ CHOSEN = "document.querySelector('#chart-1 select').value"
 SAID = "document.querySelector('#chart-{} .hover').textContent"
 
 
-@pytest.fixture
-def browser(tmp_path: Path) -> Iterator[Browser]:
-    with Browser(need_browser(), tmp_path / "profile") as started:
+@pytest.fixture(scope="module")
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """Return a browser for all tests here."""
+    with Browser(need_browser(), tmp_path_factory.mktemp("profile")) as started:
         started.window(1000, 800)
         yield started
+
+
+@pytest.fixture
+def browser(started: Browser) -> Browser:
+    """Return the browser without what other tests asked it for."""
+    started.requests.clear()
+    started.errors.clear()
+    return started
 
 
 def opened(browser: Browser, page: Path) -> Browser:

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from tests.analysis.browser import Browser, need_browser
-from tests.conftest import run_values
+from tests.conftest import made_header, run_values
 
 from hindmost.analysis.show.html_frame import themed
 from hindmost.cli import main
@@ -29,16 +29,17 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         yield opened
 
 
-@pytest.fixture
-def page(tmp_path: Path, header: Header) -> Path:
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the page on two solvers."""
-    runs = tmp_path / "runs"
+    folder = tmp_path_factory.mktemp("page")
+    runs = folder / "runs"
     runs.mkdir()
     for seed, solver in enumerate(("gmres", "pgmres")):
         values = run_values(iterations=40, ranks=3, restart=10, seed=seed)
-        write_whole(runs, replace(header, solver=solver), values)
-    assert main(["report", "--quick", str(runs), "--out", str(tmp_path / "page.html")]) == 0
-    return tmp_path / "page.html"
+        write_whole(runs, replace(made_header(), solver=solver), values)
+    assert main(["report", "--quick", str(runs), "--out", str(folder / "page.html")]) == 0
+    return folder / "page.html"
 
 
 def shown(browser: Browser) -> list[str]:
