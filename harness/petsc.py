@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,6 +45,16 @@ def scalar_spec(PETSc: Any) -> dict[str, str]:
     So runs of a complex PETSc are no repeats of those of a real one.
     """
     return {"scalar": "complex"} if is_complex(PETSc) else {}
+
+
+def nonzeros_of(matrix: Any, PETSc: Any) -> dict[str, int]:
+    """Return what a run file says of the entries of a matrix; collective.
+
+    Nothing where the matrix does not store them.
+    """
+    with suppress(PETSc.Error):
+        return {"nonzeros": int(matrix.getInfo(PETSc.Mat.InfoType.GLOBAL_SUM)["nz_used"])}
+    return {}
 
 
 def start(options: Sequence[str] = ()) -> Parallel:

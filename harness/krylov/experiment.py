@@ -165,7 +165,11 @@ class KrylovSolves:
         counting = use_counters(experiment.counters)
         with petsc_errors(parallel):
             system = problem.build(experiment.system, parallel.PETSc, parallel.PETSc.COMM_WORLD)
-            self._spec = {**system.spec, **petsc.scalar_spec(parallel.PETSc)}
+            self._spec = {
+                **petsc.nonzeros_of(system.matrix, parallel.PETSc),
+                **system.spec,
+                **petsc.scalar_spec(parallel.PETSc),
+            }
             self._solvers = {
                 name: RecordedSolver(
                     solver_named(name),

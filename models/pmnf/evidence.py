@@ -54,10 +54,14 @@ class Evidence:
         S_k: whether there is a change.
     place : float64 array, shape (kernel, split)
         Where it is, if there is one: log marginal likelihood, on average over the floors.
+    rest : float64 array, shape (kernel,)
+        R_2 / n at the split where it is least: the variance that no two growths explain, as a
+        share of the values or of the series' mean.
     """
 
     ratio: NDArray[np.float64]
     place: NDArray[np.float64]
+    rest: NDArray[np.float64]
 
 
 def evidence(
@@ -66,7 +70,7 @@ def evidence(
     shares: NDArray[np.float64],
     gamma: float,
     *,
-    wider: float = 1.0,
+    wider: NDArray[np.float64] | None = None,
     placed: bool = True,
 ) -> Evidence:
     """Return the evidence for a change after each point.
@@ -81,7 +85,7 @@ def evidence(
     values, shares : float64 array, shape (kernel, point)
     gamma : float
         The noise's standard deviation grows like the value to gamma.
-    wider : float
+    wider : float64 array, shape (kernel,), optional
         How many times the floors more is taken for granted: noise that is so many times as large
         then makes no more evidence.
     placed : bool
@@ -92,6 +96,7 @@ def evidence(
         weights = shares * np.abs(values) ** (-2.0 * gamma) * level ** (2.0 * gamma - 2.0)
     ratio = np.empty((values.shape[0], points.size - 2 * LEAST + 1, FLOORS.size))
     place = np.zeros(ratio.shape[:2])
+    rest = np.empty(values.shape[0])
     fine = unit(columns(FINE.exponents, points))
     evidence_loop(
         np.require(values, requirements=["C", "W"]),
@@ -99,12 +104,14 @@ def evidence(
         fine,
         fours(smooth_columns(points)),
         unit(columns(PAPER.exponents, points)),
-        FLOORS * wider,
+        FLOORS,
+        np.ones(values.shape[0]) if wider is None else wider,
         placed,
         ratio,
         place,
+        rest,
     )
-    return Evidence(ratio=ratio, place=place)
+    return Evidence(ratio=ratio, place=place, rest=rest)
 
 
 def smooth_columns(points: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -126,7 +133,8 @@ def unit(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @declared(
-    "(f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], b1, f8[:,:,::1], f8[:,::1])",
+    "(f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], f8[::1], b1, "
+    "f8[:,:,::1], f8[:,::1], f8[::1])",
     division="numpy",
 )
 def evidence_loop(
@@ -136,9 +144,11 @@ def evidence_loop(
     smooth: NDArray[np.float64],
     coarse: NDArray[np.float64],
     floors: NDArray[np.float64],
+    wider: NDArray[np.float64],
     placed: bool,
     ratio: NDArray[np.float64],
     place: NDArray[np.float64],
+    rest: NDArray[np.float64],
 ) -> None:
     """Fill the results of `evidence`, a block of kernels after the other."""
     kernels, points = values.shape
@@ -173,15 +183,18 @@ def evidence_loop(
         single_residuals(y, weight, smooth, of_fours, of_series, one)
         for s in range(min(block, kernels - begin)):
             k = begin + s
+            least = np.inf
             for split in range(ratio.shape[1]):
                 first = split + LEAST
                 # S_k at each floor, and the marginal likelihood of a change here.
                 two = before[first - 1, s] + after[points - first - 1, s]
+                least = min(least, two)
                 for at in range(floors.size):
-                    granted = points * floors[at] ** 2
-                    rest = 0.5 * points * np.log(two + granted)
-                    ratio[k, split, at] = 0.5 * points * np.log(one[s] + granted) - rest
-                    place[k, split] -= rest / floors.size
+                    granted = points * (floors[at] * wider[k]) ** 2
+                    apart = 0.5 * points * np.log(two + granted)
+                    ratio[k, split, at] = 0.5 * points * np.log(one[s] + granted) - apart
+                    place[k, split] -= apart / floors.size
                 if placed:
                     fixed = fixed_before[first - 1, s] + fixed_after[points - first - 1, s]
                     place[k, split] -= 0.5 * fixed
+            rest[k] = least / points

@@ -160,6 +160,40 @@ def test_repetitions_tell_noise_that_makes_evidence(repetitions: int) -> None:
     assert detect_segments(POWERS[:8], truth * np.exp(noise)).segmented.mean() <= 0.02
 
 
+@pytest.mark.parametrize("kind", [NoiseKind.MULTIPLICATIVE, NoiseKind.ADDITIVE])
+def test_kernels_without_repetitions_tell_noise_that_makes_evidence(kind: NoiseKind) -> None:
+    """Of normal noise of 15 % one in twenty of such series were taken for segmented."""
+    random = np.random.default_rng(14)
+    truth = two_terms(random, POWERS, 400)
+    level = truth.mean(axis=1, keepdims=True) ** (1.0 - kind.gamma) * truth**kind.gamma
+    values = truth + 0.15 * level * random.standard_normal(truth.shape)
+    values = values[(values > 0.0).all(axis=1)]
+    assert detect_segments(POWERS, values, noise=kind).segmented.mean() <= 0.02
+
+
+def test_changes_under_the_noise_of_the_thresholds_are_found_without_repetitions() -> None:
+    random = np.random.default_rng(15)
+    truth = two_functions(random, POWERS, 400, first=5)
+    values = measured(random, truth, noise=0.15)
+    assert detect_segments(POWERS, values, noise="multiplicative").segmented.mean() > 0.93
+
+
+@pytest.mark.parametrize("repetitions", [1, 3])
+def test_noise_of_the_large_values_is_no_change_among_the_small_ones(repetitions: int) -> None:
+    """Of additive noise of 5 % of the mean, the first thirds of a series may be all noise."""
+    random, points = np.random.default_rng(16), 2.0 ** np.arange(1, 13)
+    truth = inside(random, points, 300)
+    values = measured(random, truth, noise=0.05, kind=NoiseKind.ADDITIVE, repetitions=repetitions)
+    assert detect_segments(points, values, noise="additive").segmented.mean() <= 0.02
+
+
+def test_additive_noise_of_large_kernels_is_no_outlier_beside_small_ones() -> None:
+    random = np.random.default_rng(17)
+    truth = two_functions(random, LINE, 200, first=5)
+    values = measured(random, truth, noise=0.05, kind=NoiseKind.ADDITIVE, repetitions=3)
+    assert detect_segments(LINE, values, noise="additive").segmented.mean() > 0.92
+
+
 def test_a_change_among_few_kernels_of_one_behaviour_is_found() -> None:
     """Of a tenfold growth after the change, additive noise hides all of what is before it."""
     points = 2.0 ** np.arange(2, 10)
