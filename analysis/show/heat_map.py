@@ -181,34 +181,42 @@ def heat_map(
     selection: str = "",
     numbers: NDArray[np.int64] | None = None,
     of_how_many: str = "",
+    totals_s: NDArray[np.float64] | None = None,
 ) -> HeatMap:
     """Pool times into a map: neighbouring bodies, but not ranks, whose order may change.
 
     Parameters
     ----------
     times : float64 array, shape (iteration, rank), seconds
+        Or (column, rank), where they were pooled as they were read.
     bodies : int array, shape (iteration,), or None
         Numbers of the bodies, where not all of a run are there.
     numbers : int array, shape (rank,), or None
         Of the ranks, where not all of a run are there.
     of_how_many : str
         Note on the axis that says so.
+    totals_s : float64 array, shape (rank,), seconds, or None
+        Sums of the times, where they were pooled.
     """
-    iterations, ranks = times.shape
-    whole = HeatMap(
+    bodies = np.arange(len(times)) if bodies is None else bodies
+    return HeatMap(
         title=title,
         what=what,
         selection=selection,
-        times=times,
-        bodies=np.arange(iterations) if bodies is None else bodies,
-        ranks=ranks,
-        bodies_a_column=1,
+        times=pool_maximum(times, MOST_COLUMNS, axis=0),
+        bodies=bodies,
+        ranks=times.shape[1],
+        bodies_a_column=bodies_in_column(bodies.size),
         ranks_a_row=1,
         numbers=numbers,
         of_how_many=of_how_many,
-        totals_s=times.sum(axis=0),
+        totals_s=times.sum(axis=0) if totals_s is None else totals_s,
     )
-    return whole.coarser(MOST_COLUMNS, ranks)
+
+
+def bodies_in_column(bodies: int) -> int:
+    """Return how many bodies are pooled into a column of a map."""
+    return max(-(-bodies // MOST_COLUMNS), 1)
 
 
 def slowest_first(heat_map: HeatMap) -> RankOrder:

@@ -183,7 +183,7 @@ def map_data(heat_map: HeatMap) -> dict[str, Any]:
     import matplotlib as mpl
 
     coarse = coarse_enough(heat_map)
-    unit = heat_map.unit
+    unit = coarse.unit
     times = coarse.times * unit.per_second
     orders = orders_of(heat_map)
     matrices, drawn = [times], []
@@ -295,11 +295,11 @@ def swatch(series: Series, colour: str) -> str:
 def map_legend(heat_map: HeatMap) -> str:
     """Return the scale of colours with the times at its ends."""
     coarse = coarse_enough(heat_map)
-    low, high = (limit * heat_map.unit.per_second for limit in coarse.colour_limits_s)
+    low, high = (limit * coarse.unit.per_second for limit in coarse.colour_limits_s)
     return (
         f'<ul class="legend"><li class="axis">{escape(coarse.y_label)}; {escape(coarse.what)}:</li>'
-        f'<li>{low:.4g} {heat_map.unit.sign} and less <span class="scale"></span> '
-        f"{high:.4g} {heat_map.unit.sign} and more</li>{order_choice(heat_map)}</ul>"
+        f'<li>{low:.4g} {coarse.unit.sign} and less <span class="scale"></span> '
+        f"{high:.4g} {coarse.unit.sign} and more</li>{order_choice(heat_map)}</ul>"
     )
 
 

@@ -18,7 +18,7 @@ from hindmost.completion import SHELLS, VerbWords, completion_script
 from hindmost.errors import UsageError
 from hindmost.executors import Executor
 from hindmost.models.compiled import announce
-from hindmost.output import warn, write_lines, write_text
+from hindmost.output import warn, write_json, write_lines, write_text
 from hindmost.text import choose, plural
 
 VERBS = {
@@ -180,6 +180,23 @@ class Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, why)
 
 
+class PrintSchema(argparse.Action):
+    """Print the JSON schema of what a verb prints with ``--json``, and exit."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> None:
+        """Print it."""
+        from hindmost.json_forms.verbs import schema_of_verb
+
+        write_json(schema_of_verb(parser.prog.removeprefix("hindmost ")))
+        parser.exit()
+
+
 class Help(argparse.RawDescriptionHelpFormatter):
     """The help of the command; argparse does not count the deeper indent of verbs."""
 
@@ -260,6 +277,13 @@ def parser_of(words: Sequence[str]) -> tuple[Parser, Verb | None, list[str]]:
                 sub.prog += f" {words.pop(after)}"
             verb = load(module)
             verb.add_arguments(sub)
+            if "--json" in sub._option_string_actions:
+                sub.add_argument(
+                    "--json-schema",
+                    action=PrintSchema,
+                    nargs=0,
+                    help="print the JSON schema of --json and exit",
+                )
             parser.called = sub.prog
             parser.habits = getattr(verb, "HABITS", parser.habits)
     return parser, verb, words

@@ -23,7 +23,8 @@ from hindmost.analysis.runs.figures.times import (
     time_in_cycle,
     time_per_rank,
 )
-from hindmost.analysis.runs.model_input import solve_times
+from hindmost.analysis.runs.model_input import MOST_IN_MEMORY, solve_times
+from hindmost.analysis.runs.one_pass import PooledTimes, one_pass
 from hindmost.analysis.runs.read import of_how_many, title_of
 from hindmost.analysis.show.chart import Chart, noted
 from hindmost.analysis.show.heat_map import HeatMap, heat_map
@@ -75,33 +76,43 @@ def fitted_bodies(run: Run) -> NDArray[np.float64]:
 
 def make_map(run: Run, choice: FigureChoice) -> HeatMap:
     """Make the map of bodies."""
-    return map_of(run, choice, run.durations, "time of a body")
+    return map_of(run, choice, one_pass(run, choice.place_of(run)).durations, "time of a body")
 
 
 def make_work_map(run: Run, choice: FigureChoice) -> HeatMap:
     """Make the map of work without waiting."""
-    return map_of(run, choice, run.work, "work of a body")
+    return map_of(run, choice, one_pass(run, choice.place_of(run)).work, "work of a body")
 
 
-def map_of(run: Run, choice: FigureChoice, times: NDArray[np.float64], what: str) -> HeatMap:
+def map_of(run: Run, choice: FigureChoice, times: PooledTimes, what: str) -> HeatMap:
     """Make a map of the chosen bodies."""
     place, bodies = choice.place_of(run), choice.bodies_of(run)
     selection = "" if place is None else f"place {place} of every restart cycle"
     return heat_map(
-        times[bodies],
+        times.longest,
         title=title_of(run),
         what=what,
         bodies=bodies,
         selection=selection,
+        totals_s=times.totals,
         numbers=run.kept_ranks if run.reduced else None,
         of_how_many=f"{of_how_many(run)}, those that were kept" if run.reduced else "",
     )
 
 
 def make_histogram(run: Run, choice: FigureChoice) -> Chart:
-    """Make the histogram of all bodies with laws."""
-    times = fitted_bodies(run)
-    return histogram(times, fitted_laws(times), title=title_of(run))
+    """Make the histogram of all bodies with laws; of a sample if they would fill memory."""
+    if run.bodies * run.columns <= MOST_IN_MEMORY or run.reduced:
+        times = fitted_bodies(run)
+        return histogram(times, fitted_laws(times), title=title_of(run))
+    found = one_pass(run, choice.place_of(run))
+    times = found.some_durations[run.kind != BodyKind.FILL]
+    return noted(histogram(times, fitted_laws(times), title=title_of(run)), sampled(found.one_in))
+
+
+def sampled(one_in: int) -> str:
+    """Say which part of all times a sample is."""
+    return f"a sample of 1 in {one_in} times, of all iterations"
 
 
 def make_rank_histograms(run: Run, choice: FigureChoice) -> Chart:
@@ -206,8 +217,9 @@ def make_cycle(run: Run, choice: FigureChoice) -> Chart:
         raise UsageError(
             f"{run.path}: {run.header.solver} does not restart, so it has no restart cycle."
         )
-    drawn = time_in_cycle(run.durations, run.work, run.position, title=title_of(run))
-    return of_kept(drawn, run)
+    found = one_pass(run, choice.place_of(run))
+    drawn = time_in_cycle(found.some_durations, found.some_work, run.position, title=title_of(run))
+    return of_kept(drawn if found.one_in == 1 else noted(drawn, sampled(found.one_in)), run)
 
 
 def make_phases(run: Run, choice: FigureChoice) -> Chart:
@@ -299,12 +311,14 @@ def efficiencies_of_ranks(run: Run) -> RunEfficiencies:
 
 
 def phase_sums(run: Run, *, axis: int) -> dict[str, NDArray[np.float64]]:
-    """Sum every phase over bodies (axis 0) or ranks (axis 1); one phase is held at a time.
+    """Sum every phase over bodies (axis 0) or ranks (axis 1).
 
     Of a run that kept some ranks, its profiles are summed: bodies of an interval are alike there.
     """
     if not run.reduced:
-        return {name: run.phase(name).sum(axis=axis) for name in run.phases}
+        found = one_pass(run, FigureChoice().place_of(run))
+        sums = found.phases_of_ranks if axis == 0 else found.phases_of_bodies
+        return dict(zip(run.phases, sums, strict=True))
     sums = profiles_of(run).sum(axis=axis).T
     if axis == 1:
         bodies = run.variable("interval_bodies")

@@ -83,7 +83,7 @@ class FigureChoice:
         return self.body
 
     def place_of(self, run: Run) -> int | None:
-        """Return the chosen place of the restart cycle; None for all bodies.
+        """Return the chosen place of the restart cycle; None for all bodies, as of a single cycle.
 
         Raises
         ------
@@ -94,7 +94,7 @@ class FigureChoice:
             return None
         length = int(run.position.max()) + 1
         if self.position == "middle":
-            return length // 2
+            return length // 2 if run.bodies > length else None  # one cycle has no place twice
         if not run.header.restart:
             raise UsageError(
                 f"{run.path}: {run.header.solver} does not restart, so its bodies have no place in "

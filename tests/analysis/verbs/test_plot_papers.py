@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,7 +55,7 @@ def test_every_entry_of_the_papers_is_shown_or_says_why_not(
     for each in PAPER_FIGURES:
         assert bool(each.figures or each.command) != bool(each.why), each
         assert set(each.figures) <= set(NAMES)
-        verb = each.command.replace(",", " ").replace(":", " ").split(" ")[0]
+        verb = re.split(r"[ ,:;]", each.command)[0]
         page = verb.startswith("docs/") and (ROOT / verb).is_file()
         assert not verb or page or verb in cli.VERBS or verb.startswith("--"), each
     assert main(["plot", "--papers"]) == 0
