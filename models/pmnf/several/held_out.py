@@ -73,7 +73,8 @@ class HeldOut:
         reach, power = self.reach[:, like], KNOWN_BETTER
         if reach.size < LEAST_SAID:  # so few say little: all of them, and no discount
             reach, power = self.reach, 1.0
-        return max(1.0, float(np.quantile(reach, LEVEL)) ** power)
+        needed = float(np.quantile(reach, LEVEL))
+        return needed**power if needed > 1.0 else 1.0
 
     @property
     def wider(self) -> float:
