@@ -19,7 +19,6 @@ from hindmost.errors import DataError, HindmostError, MissingError, UsageError
 from hindmost.harness.probes.speed import readings
 from hindmost.harness.probes.turns import among, nodes_of
 from hindmost.models.adaptive.machine import EventCost, GrindPoint, SpeedPoint
-from hindmost.rules import RecordError
 from hindmost.text import plural
 
 
@@ -280,7 +279,7 @@ def called(measure: CellTimer, cells: int, communicator: Any) -> CellTimes | dic
     """Call a kernel; report its failure as an error of the kernel, not of hindmost."""
     try:
         return measure(cells, communicator)
-    except RecordError as error:  # of hindmost's own kernel, whose mesh has other names
+    except UsageError as error:  # of hindmost's own kernel, whose mesh has other names
         raise UsageError(f"--cells {cells}: {error}") from error
     except HindmostError:
         raise
