@@ -7,12 +7,10 @@ import socket
 from pathlib import Path
 
 from hindmost.errors import DataError
-from hindmost.files import read_text
 from hindmost.harness.attach.convert import convert, readable
 from hindmost.harness.attach.folder import Report, why_unusable
 from hindmost.harness.attach.raw import SUFFIX, RawProgram
-
-ENDED_STATES = ("Z", "X", "x")
+from hindmost.processes import ENDED, STATE, stat_fields
 
 
 def raw_folders(folder: Path) -> list[Path]:
@@ -34,10 +32,10 @@ def runs_still(program: RawProgram) -> bool:
 def is_alive(pid: int) -> bool:
     """Tell whether a process runs; one that has ended may wait for its parent."""
     try:
-        state = read_text(f"/proc/{pid}/stat", errors="replace").rpartition(")")[2].split()
+        fields = stat_fields(pid)
     except OSError:
         return False
-    return bool(state) and state[0] not in ENDED_STATES
+    return bool(fields) and fields[STATE] not in ENDED
 
 
 def convert_finished(folder: Path, report: Report) -> list[Path]:

@@ -24,6 +24,8 @@ from hindmost.errors import UsageError
 WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 MOST_BYTES = 1 << 30
 """The largest file that is read into memory."""
+NO_LINKS = frozenset({errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP, errno.ENOSYS})
+"""Errors of hard links that are impossible."""
 
 KINDS = (
     (stat.S_ISFIFO, "it is a named pipe, not a regular file"),
@@ -167,6 +169,27 @@ def replacing(path: Path, part: Path | None = None, mode: int = 0o666) -> Iterat
         raise
     with suppress(OSError):  # a folder that may be written and not read
         sync_folder(path.parent)
+
+
+def publish(part: Path, path: Path) -> None:
+    """Give a finished file its name.
+
+    Where the file system has no hard links, an empty file has the name for a moment.
+
+    Raises
+    ------
+    FileExistsError
+        The name is taken; nothing is changed.
+    """
+    try:
+        os.link(part, path)
+    except OSError as error:
+        if error.errno not in NO_LINKS:
+            raise
+        path.touch(exist_ok=False)
+        part.replace(path)
+    else:
+        part.unlink()
 
 
 def create(path: Path, mode: int = 0o666) -> int:
