@@ -20,7 +20,7 @@ from hindmost.analysis.runs.figures.run_figure import FigureChoice
 from hindmost.analysis.scaling.window_errors import SCALING_FIGURES
 from hindmost.analysis.verbs.plot import NAMES
 from hindmost.cli import main
-from hindmost.errors import UsageError
+from hindmost.errors import NotARunFileError, UsageError
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.reader import open_run
@@ -193,6 +193,11 @@ def test_an_experiment_is_drawn_with_its_windows(tmp_path: Path) -> None:
     errors = [float(row["nRSS"]) for row in rows_of(file) if row["series"].startswith("error")]
     assert max(errors) > 0.1
     assert len(list(tmp_path.glob("*-scaling.png"))) == 1
+
+
+def test_files_of_other_kinds_are_drawn_by_name(nights: Path) -> None:
+    with pytest.raises(NotARunFileError, match="asked for by name: --figure nights"):
+        main(["plot", str(nights)])
 
 
 def test_series_that_are_not_there_or_too_many_are_refused(tmp_path: Path) -> None:
