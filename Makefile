@@ -135,6 +135,7 @@ bench-simulation: setup-simulation
 	@$(BIN)/python -m benchmarks.simulation million $(if $(QUICK),--quick)
 	@$(BIN)/python -m benchmarks.simulation_smpi $(if $(QUICK),--quick)
 	@$(BIN)/python -m benchmarks.simulation_reruns $(if $(QUICK),--quick)
+	@$(BIN)/python -m benchmarks.simulation_balance $(if $(QUICK),--quick)
 
 bench-scaling: setup-demo
 	@$(BIN)/python -m benchmarks.scaling_segments --extrap "$(EXTRAP)"

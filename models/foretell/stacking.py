@@ -35,9 +35,10 @@ EXPERIENCED, ALIKE, EXPECTED = 2.0, 3.0, 4.0
 SHARPNESS = 2.0
 LEAST_WEIGHT = 0.01
 """Share of the largest weight, below which a candidate is left out."""
-TRUSTED = 0.4
-"""Weight of normal forms, of a kernel and in the mean of all kernels, from which the kernel's own
-model predicts. Measured series seldom reach it, drawn ones of one growth mostly do."""
+TRUSTED, NOT_REFUTED = 0.35, 0.1
+"""Weight of normal forms in the mean of all kernels, and of one kernel, from which its own model
+predicts. Measured series seldom reach the former, drawn ones of one growth mostly do. The few last
+points of one kernel refute its model only if they leave next to nothing to normal forms."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +59,7 @@ class Stack:
     def follows_model(self) -> NDArray[np.bool_]:
         """Say which kernels grow as models do: one growth and noise, (kernel,)."""
         share = self.weights @ FORMS
-        return np.asarray(np.minimum(share, share.mean()) >= TRUSTED)
+        return np.asarray((share.mean() >= TRUSTED) & (share >= NOT_REFUTED))
 
 
 def stack_candidates(trials: Trials, experience: Experience) -> Stack:

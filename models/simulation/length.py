@@ -344,8 +344,9 @@ def choose_cycles(
     pauses = full + (left > 0) - 1
     # The lead-in comes before the first; restarts are added as a time.
     before = np.stack([between[at] - between[at].min() for at, _, _ in plan])
-    first_body = block.part(slice(0, 1))
-    first_s = float((first_body.work.sum() + first_body.rest.sum()) / between.shape[1])
+    # The typical first body of a cycle: that of the solve may find cold caches.
+    firsts = [cycle[0] for cycle in cycles]
+    first_s = float(np.median((block.work[firsts].sum(axis=2) + block.rest[firsts]).mean(axis=1)))
     pause_s = first_s
     if len(cycles) > 1:
         recorded_s = float(between[1:].min(axis=1).mean())
