@@ -7,6 +7,7 @@ import socket
 from pathlib import Path
 
 from hindmost.errors import DataError
+from hindmost.files import matching
 from hindmost.harness.attach.convert import convert, readable
 from hindmost.harness.attach.folder import Report, why_unusable
 from hindmost.harness.attach.raw import SUFFIX, RawProgram
@@ -17,7 +18,7 @@ def raw_folders(folder: Path) -> list[Path]:
     """Return the raw folders in a folder, or the folder itself if it is one."""
     if folder.name.endswith(SUFFIX) and folder.is_dir():
         return [folder]
-    return sorted(path for path in folder.glob(f"*{SUFFIX}") if path.is_dir())
+    return [path for path in matching(folder, f"*{SUFFIX}") if path.is_dir()]
 
 
 def runs_still(program: RawProgram) -> bool:
@@ -92,9 +93,9 @@ def convert_all(
     DataError
         There is none, a program is still running, or nothing in a raw folder can be used.
     """
-    raws = raw_folders(folder)
-    if not folder.exists():
+    if not folder.is_dir():
         raise DataError(f"{folder}: no such folder; name the one that was given to --out.")
+    raws = raw_folders(folder)
     if not raws:
         raise DataError(
             f"{folder} has no raw folder (NAME{SUFFIX}), so there is nothing to convert."

@@ -176,6 +176,12 @@ class Parser(argparse.ArgumentParser):
         found = get_close_matches(option, known, n=1, cutoff=ALIKE)
         return f"; did you mean {found[0]}?" if found else ""
 
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        """Return a value; an empty path, as of a variable that is not set, would be this folder."""
+        if action.type is Path and not arg_string:
+            raise argparse.ArgumentError(action, "it is empty; name a path, or '.' for this folder")
+        return super()._get_value(action, arg_string)
+
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Refuse a value that is none of the choices, and guess which one was meant.
 

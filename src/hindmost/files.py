@@ -16,6 +16,7 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import BinaryIO
 
@@ -239,6 +240,17 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
     except BaseException:
         os.close(handle)
         raise
+
+
+def matching(folder: Path, pattern: str) -> list[Path]:
+    """Return what is in a folder under names of a pattern, sorted.
+
+    Raises
+    ------
+    OSError
+        The folder cannot be read; to `Path.glob` it is then an empty one.
+    """
+    return sorted(each for each in folder.iterdir() if fnmatch(each.name, pattern))
 
 
 def refuse_irregular(mode: int, path: str | os.PathLike[str]) -> None:
