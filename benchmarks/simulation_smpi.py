@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from hindmost.analysis.readers.formats.smpi_lines import CHAR
 from hindmost.analysis.readers.formats.smpi_trace import SMPI_TRACE
 from hindmost.analysis.whatif.options import changes_of
-from hindmost.analysis.whatif.traces import Replaying, replay_trace
+from hindmost.analysis.whatif.traces import EAGER_BYTES, Replaying, replay_trace
 from hindmost.models.adaptive.machine import Machine, Network
 from hindmost.models.events import EventKind
 from hindmost.models.simulation.blocks import KINDS
@@ -57,8 +57,6 @@ OPTIONS = {
     "smpi/os": "0:0:0",
     "smpi/or": "0:0:0",
     "smpi/ois": "0:0:0",
-    "smpi/async-small-thresh": "0",
-    "smpi/send-is-detached-thresh": "0",
     "smpi/allreduce": "rdb",
     "smpi/host-speed": "1Gf",
     "smpi/display-timing": "yes",
@@ -198,10 +196,15 @@ def write_platform(folder: Path, ranks: int) -> None:
     (folder / "hosts").write_text("".join(f"host{rank}\n" for rank in range(ranks)))
 
 
-def smpirun(folder: Path, ranks: int, *words: str) -> str:
-    """Run SMPI in a folder with a platform; return what it says."""
+def smpirun(folder: Path, ranks: int, *words: str, eager_bytes: int = 0) -> str:
+    """Run SMPI in a folder with a platform; return what it says.
+
+    Messages of up to ``eager_bytes`` leave before their receivers have come.
+    """
+    eager = dict.fromkeys(("smpi/async-small-thresh", "smpi/send-is-detached-thresh"), eager_bytes)
+    options: dict[str, str | int] = {**OPTIONS, **OTHER_COLLECTIVES}
     command = ["smpirun", "-np", str(ranks), "-platform", "platform.xml", "-hostfile", "hosts"]
-    command += [f"--cfg={key}:{value}" for key, value in (OPTIONS | OTHER_COLLECTIVES).items()]
+    command += [f"--cfg={key}:{value}" for key, value in (options | eager).items()]
     done = subprocess.run(
         [*command, *words],
         cwd=folder,
@@ -216,9 +219,9 @@ def smpirun(folder: Path, ranks: int, *words: str) -> str:
     return said
 
 
-def replay(folder: Path, ranks: int, trace: str) -> tuple[float, float]:
+def replay(folder: Path, ranks: int, trace: str, eager_bytes: int = 0) -> tuple[float, float]:
     """Return the time of a trace and that of its replay by SMPI, in seconds."""
-    said = smpirun(folder, ranks, "-replay", trace)
+    said = smpirun(folder, ranks, "-replay", trace, eager_bytes=eager_bytes)
     solve = re.search(r"Simulated time: ([\d.e+-]+) seconds", said)
     took = re.search(r"simulation took ([\d.e+-]+) seconds", said)
     if not solve or not took:
@@ -234,14 +237,14 @@ def traced(folder: Path, ranks: int, iterations: int) -> Path:
     return folder / "program.ti"
 
 
-def both_replays(ranks: int, iterations: int) -> tuple[float, float]:
+def both_replays(ranks: int, iterations: int, eager_bytes: int) -> tuple[float, float]:
     """Return the time of the traced program as SMPI and as hindmost replay it, in seconds."""
     network = Network(within=LINK, within_both_ways=LINK)
     machine = Machine(name="cluster", ranks_per_node=ranks, network=network)
-    how = Replaying.on(machine, FLOPS_PER_S, 0)  # messages begin when both ranks have come
+    how = Replaying.on(machine, FLOPS_PER_S, eager_bytes)
     with tempfile.TemporaryDirectory() as name:
         trace = traced(Path(name), ranks, iterations)
-        theirs_s, _ = replay(trace.parent, ranks, trace.name)
+        theirs_s, _ = replay(trace.parent, ranks, trace.name, eager_bytes)
         (ours,) = replay_trace(trace, SMPI_TRACE, changes_of(), how)
     return theirs_s, ours.before.total_s
 
@@ -249,13 +252,14 @@ def both_replays(ranks: int, iterations: int) -> tuple[float, float]:
 def compare_traced(quick: bool) -> None:
     """Print both replays of traces that a real program wrote."""
     say(f"the same trace of {PROGRAM.name}, which SMPI ran: {TRACED_ITERATIONS} iterations")
-    say(f"{'ranks':>6}{'SMPI':>13}{'hindmost':>13}{'differ by':>11}")
-    for ranks in (8,) if quick else (8, 12, 64):
-        theirs_s, ours_s = both_replays(ranks, TRACED_ITERATIONS)
-        say(
-            f"{ranks:6}{theirs_s * 1e3:10.3f} ms{ours_s * 1e3:10.3f} ms"
-            f"{ours_s / theirs_s - 1.0:+11.4%}"
-        )
+    say(f"{'eager':>8}{'ranks':>6}{'SMPI':>13}{'hindmost':>13}{'differ by':>11}")
+    for eager_bytes in (0, EAGER_BYTES):
+        for ranks in (8,) if quick else (8, 12, 64):
+            theirs_s, ours_s = both_replays(ranks, TRACED_ITERATIONS, eager_bytes)
+            say(
+                f"{eager_bytes:6} B{ranks:6}{theirs_s * 1e3:10.3f} ms{ours_s * 1e3:10.3f} ms"
+                f"{ours_s / theirs_s - 1.0:+11.4%}"
+            )
 
 
 def main(words: list[str]) -> None:

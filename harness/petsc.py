@@ -12,12 +12,10 @@ from typing import Any
 import numpy as np
 
 from hindmost.errors import MissingError, UsageError
+from hindmost.harness.mpi import one_thread_a_rank
 from hindmost.harness.rank_failures import end_together
 from hindmost.harness.recorder.library import load
 from hindmost.harness.stack import current_stack
-
-THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-"""One rank, one core: a BLAS that starts threads makes the ranks compete for cores."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,8 +70,7 @@ def start(options: Sequence[str] = ()) -> Parallel:
     MissingError
         The recorder, mpi4py or petsc4py is missing.
     """
-    for variable in THREAD_LIMITS:
-        os.environ.setdefault(variable, "1")
+    one_thread_a_rank()
     load()
     stack = current_stack()
     if stack.petsc_dir:

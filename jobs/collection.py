@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import shutil
@@ -12,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from hindmost.errors import UsageError
-from hindmost.files import copy_whole, make_folder, open_regular
+from hindmost.files import NO_LINKS, copy_whole, make_folder, open_regular
 from hindmost.jobs.core.durable import write_durably
 from hindmost.jobs.core.plan import PlannedRun, Value
 from hindmost.jobs.folder import StudyFolder
@@ -22,7 +21,6 @@ from hindmost.text import counted
 
 VERSION = 1
 TABLE = "collected.json"
-NO_LINKS = frozenset({errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP, errno.ENOSYS})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

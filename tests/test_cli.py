@@ -40,6 +40,11 @@ from hindmost.errors import UsageError
             "argument probe: invalid choice: 'nose'; did you mean noise? choose speed, noise, "
             "network, memory, grind, checkpoint or all. See: hindmost probe --help",
         ),
+        (
+            "attach --out=",
+            "argument --out: it is empty; name a path, or '.' for this folder. "
+            "See: hindmost attach --help",
+        ),
         ("fit runs -- -ksp_view", "What follows '--' is for 'run' and 'attach' only; remove it."),
     ],
 )

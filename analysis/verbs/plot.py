@@ -33,7 +33,7 @@ from hindmost.analysis.show.matplotlib_charts import draw
 from hindmost.analysis.show.terminal import print_table
 from hindmost.analysis.whatif.latency_trend import LATENCY_TREND
 from hindmost.analysis.whatif.noise_sweep import NOISE_SWEEP
-from hindmost.errors import UsageError
+from hindmost.errors import NotARunFileError, UsageError
 from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.harness.runfile.reader import Run
 from hindmost.output import warn, write_lines, write_text
@@ -43,6 +43,10 @@ OF_ONE_RUN = (*RUN_FIGURES, *ADAPTIVE_FIGURES)
 OF_FILES: tuple[FileFigure, ...] = (*HISTORY_FIGURES, *SCALING_FIGURES)
 EVERY: tuple[RunFigure | ComparisonFigure | FileFigure, ...] = (*OF_ONE_RUN, *OF_SEVERAL, *OF_FILES)
 NAMES = [figure.name for figure in EVERY]
+OF_OTHER_FILES = (
+    "Figures of nightly results and of scaling experiments are asked for by name: --figure nights, "
+    "--figure scaling."
+)
 LONGEST_NAME = 80
 """Of a series, as part of the name of a file."""
 
@@ -181,7 +185,10 @@ def perform(arguments: argparse.Namespace) -> int:
     draw_series(of_files, arguments)
     if of_files and len(set(names)) == len(of_files):
         return 0
-    runs = find_runs(arguments.file, complete=True)
+    try:
+        runs = find_runs(arguments.file, complete=True)
+    except NotARunFileError as error:
+        raise NotARunFileError(f"{error} {OF_OTHER_FILES}") from error
     choice = FigureChoice(
         ranks=tuple(arguments.rank or ()),
         body=arguments.iteration,

@@ -158,7 +158,7 @@ class TraceReplay:
         )
         yield (
             f"Allreduces go along {change.collective}, other collectives along trees or by "
-            "doubling; of ranks on several nodes, each step costs a message between nodes."
+            "doubling, in which each step of ranks on several nodes costs a message between nodes."
         )
         yield "Work takes as long as traced on every machine; nothing of it is noise."
 

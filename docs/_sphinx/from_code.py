@@ -71,7 +71,10 @@ def table_of(heads: list[str], rows: list[tuple[str, ...]]) -> nodes.table:
         row = nodes.row()
         for cell in cells:
             entry = nodes.entry()
-            entry += nodes.paragraph("", cell)
+            # What is typed is literal: prose turns its dashes into others.
+            typed = "--" in cell or cell.startswith("docs/")
+            text = nodes.literal("", cell) if typed else nodes.Text(cell)
+            entry += nodes.paragraph("", "", text)
             row += entry
         return row
 

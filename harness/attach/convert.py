@@ -23,7 +23,7 @@ from hindmost.harness.attach.folder import (
 from hindmost.harness.attach.header import LOOP, origins_of
 from hindmost.harness.attach.marks import why_no_loop, why_nothing
 from hindmost.harness.attach.period import UnsureError
-from hindmost.harness.attach.raw import RawProgram, UnreadableVersionError, read_program
+from hindmost.harness.attach.raw import RawProgram, UnreadableError, read_program
 from hindmost.harness.attach.section_group import SectionGroup
 from hindmost.harness.attach.sections import how_killed, sections_of
 from hindmost.harness.attach.settings import FIND
@@ -119,10 +119,10 @@ def convert(
 
 
 def readable(folder: Path) -> RawProgram:
-    """Read a raw folder; one that never will be readable is noted as such."""
+    """Read a raw folder; one that nobody can use is noted as such."""
     try:
         return read_program(folder)
-    except UnreadableVersionError:
+    except UnreadableError:
         raise
     except DataError as error:
         if is_fresh(folder):  # its program may be starting

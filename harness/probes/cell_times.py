@@ -279,6 +279,8 @@ def called(measure: CellTimer, cells: int, communicator: Any) -> CellTimes | dic
     """Call a kernel; report its failure as an error of the kernel, not of hindmost."""
     try:
         return measure(cells, communicator)
+    except UsageError as error:  # of hindmost's own kernel, whose mesh has other names
+        raise UsageError(f"--cells {cells}: {error}") from error
     except HindmostError:
         raise
     except Exception as error:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from hindmost.models.simulation.layout import NodeNetwork, Nodes
 from hindmost.models.simulation.message_walk import MessageCosts
-from hindmost.models.simulation.messages import Collective, Exchange, MessageProgram
-from hindmost.models.simulation.network import Link
+from hindmost.models.simulation.messages import Exchange, JointCall, MessageProgram, Pattern
+from hindmost.models.simulation.network import Collective, Link
 
 
 def message_costs(
@@ -39,7 +39,7 @@ def message_costs(
         return network.reduction_s(node, bytes)
 
     @cache
-    def steps_s(one: Collective) -> float:
+    def steps_s(one: JointCall) -> float:
         return collective_s(one, program.ranks, link.time_s, reduction_s)
 
     levels = max((program.ranks - 1).bit_length(), 1)
@@ -52,7 +52,23 @@ def message_costs(
         collective_s=np.array([steps_s(one) for one in program.collectives]),
         branch_s=np.array([branches[one] for one in program.collectives]).reshape(-1, levels),
         waits=program.synchronous | (program.bytes > eager_bytes),
+        doubling=np.array(
+            [
+                network.collective is Collective.RECURSIVE_DOUBLING and is_reduction(one)
+                for one in program.collectives
+            ],
+            np.bool_,
+        ),
+        in_step=np.array([one.bytes > eager_bytes for one in program.collectives], np.bool_),
+        near_s=np.array([network.within.time_s(one.bytes) for one in program.collectives]),
+        far_s=np.array([network.across.time_s(one.bytes) for one in program.collectives]),
+        node=np.asarray(node, np.int64),
     )
+
+
+def is_reduction(one: JointCall) -> bool:
+    """Tell whether a collective is an allreduce, whose algorithm can be chosen."""
+    return one.exchange is Exchange.ALLREDUCE and one.pattern is Pattern.ALL
 
 
 def times_s(link: Link, bytes: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -63,7 +79,7 @@ def times_s(link: Link, bytes: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def collective_s(
-    one: Collective,
+    one: JointCall,
     ranks: int,
     message_s: Callable[[float], float],
     reduction_s: Callable[[float], float],
@@ -90,7 +106,7 @@ def collective_s(
     return rounds * message_s(one.bytes)
 
 
-def branch_s(one: Collective, level: int, message_s: Callable[[float], float]) -> float:
+def branch_s(one: JointCall, level: int, message_s: Callable[[float], float]) -> float:
     """Return the time of a message along a branch of a tree that has 2^level ranks, in seconds."""
     carried = 1 << level if one.exchange is Exchange.GROWING else 1
     return message_s(one.bytes * carried)

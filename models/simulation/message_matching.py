@@ -12,7 +12,7 @@ from hindmost.errors import DataError
 from hindmost.models.simulation.messages import (
     MOST_NAMED,
     MOST_OPERATIONS,
-    Collective,
+    JointCall,
     MessageProgram,
     Operation,
 )
@@ -80,7 +80,7 @@ class RankTrace:
     line: list[int] = field(default_factory=list)
     sends: list[Begun] = field(default_factory=list)
     receives: list[Begun] = field(default_factory=list)
-    collectives: list[Collective] = field(default_factory=list)
+    collectives: list[JointCall] = field(default_factory=list)
     entered: list[int] = field(default_factory=list)
     left: set[int] = field(default_factory=set)
     waiting_s: float = 0.0
@@ -132,7 +132,7 @@ class RankTrace:
                 self.kind[begun.tested] = begun.end
                 begun.ended = True
 
-    def enter(self, line: int, collective: Collective) -> int:
+    def enter(self, line: int, collective: JointCall) -> int:
         """Begin the next collective; return its number."""
         self.collectives.append(collective)
         self.entered.append(line)
@@ -290,7 +290,7 @@ def take_first(inbox: dict[int, Tagged], begun: Begun, where: str) -> int:
     return found.message
 
 
-def agreed(ranks: Sequence[RankTrace]) -> tuple[Collective, ...]:
+def agreed(ranks: Sequence[RankTrace]) -> tuple[JointCall, ...]:
     """Return the collectives that all ranks have in common, each with the most bytes of any rank.
 
     Raises

@@ -37,12 +37,24 @@ class MessageCosts:
         Of a message along a branch of a tree that has at most 2^level ranks.
     waits : bool array, shape (message,)
         Whether a message leaves only when its receiver has come (rendezvous).
+    doubling : bool array, shape (collective,)
+        Whether it goes along recursive doubling, walked rank by rank; ``collective_s`` is not used.
+    in_step : bool array, shape (collective,)
+        Whether messages of it leave only when their receivers have come.
+    near_s, far_s : float64 array, shape (collective,), seconds
+        Of a message of it within a node, and between nodes.
+    node : int64 array, shape (rank,)
     """
 
     message_s: NDArray[np.float64]
     collective_s: NDArray[np.float64]
     branch_s: NDArray[np.float64]
     waits: NDArray[np.bool_]
+    doubling: NDArray[np.bool_]
+    in_step: NDArray[np.bool_]
+    near_s: NDArray[np.float64]
+    far_s: NDArray[np.float64]
+    node: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +115,11 @@ def walk_messages(
         np.array([each.root for each in collectives], np.int64),
         costs.collective_s,
         costs.branch_s,
+        costs.doubling,
+        costs.in_step,
+        costs.near_s,
+        costs.far_s,
+        costs.node,
         clock,
         next_one,
         by,
@@ -130,6 +147,11 @@ def advance(
     root: NDArray[np.int64],
     collective_s: NDArray[np.float64],
     branch_s: NDArray[np.float64],
+    doubling: NDArray[np.bool_],
+    in_step: NDArray[np.bool_],
+    near_s: NDArray[np.float64],
+    far_s: NDArray[np.float64],
+    node: NDArray[np.int64],
     clock: NDArray[np.float64],
     next_one: NDArray[np.int64],
     by: NDArray[np.int64],
@@ -178,7 +200,44 @@ def advance(
                 if missing[number] == 0:
                     # All ranks have come: when may each leave, and whom did it wait for?
                     origin = root[number]
-                    if pattern[number] == ALL or pattern[number] == PREFIX:
+                    if doubling[number]:
+                        power = 1
+                        while 2 * power <= ranks:
+                            power *= 2
+                        folded = ranks - power
+                        for slot in range(begin, begin + ranks):
+                            released[slot], releasing[slot] = entered[slot], slot
+                        # Of each pair of the first ranks, the even one hands its data to the odd
+                        # one (distance 0), and gets the result in the end (distance ``power``).
+                        distance = 0
+                        while distance <= power:
+                            fold = distance == 0 or distance == power
+                            for place in range(folded if fold else power):
+                                other = place if fold else place ^ distance
+                                if other < place:
+                                    continue
+                                one = 2 * place + 1 if place < folded else place + folded
+                                two = 2 * other + 1 if other < folded else other + folded
+                                if fold:
+                                    two = one - 1
+                                far = node[one] != node[two]
+                                took = far_s[number] if far else near_s[number]
+                                left, right = begin + one, begin + two
+                                at_left, at_right = released[left], released[right]
+                                by_left, by_right = releasing[left], releasing[right]
+                                if in_step[number]:
+                                    # Both wait until both have come and the message is there.
+                                    if at_right > at_left:
+                                        at_left, by_left = at_right, by_right
+                                    released[left] = released[right] = at_left + took
+                                    releasing[left] = releasing[right] = by_left
+                                    continue
+                                if distance < power and at_right + took > at_left:
+                                    released[left], releasing[left] = at_right + took, by_right
+                                if distance > 0 and at_left + took > at_right:
+                                    released[right], releasing[right] = at_left + took, by_left
+                            distance = 2 * distance if distance else 1
+                    elif pattern[number] == ALL or pattern[number] == PREFIX:
                         latest = begin
                         if pattern[number] == ALL:
                             for slot in range(begin, begin + ranks):

@@ -67,7 +67,7 @@ class Exchange(IntEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Collective:
+class JointCall:
     """A collective of all ranks.
 
     Attributes
@@ -112,7 +112,7 @@ class MessageProgram:
     bytes : float64 array, shape (message,)
     synchronous : bool array, shape (message,)
         Sent only once the receiver has come, whatever the size.
-    collectives : tuple of Collective
+    collectives : tuple of JointCall
     """
 
     first: NDArray[np.int64]
@@ -126,7 +126,7 @@ class MessageProgram:
     destination: NDArray[np.int32]
     bytes: NDArray[np.float64]
     synchronous: NDArray[np.bool_]
-    collectives: tuple[Collective, ...]
+    collectives: tuple[JointCall, ...]
 
     @property
     def ranks(self) -> int:

@@ -289,9 +289,11 @@ def recorded_program(
     neighbours = Neighbours.of_edges(ranks, edge_source, edge_target)
     come, leave = moments(start, block)
     release = releases(start, block, come, leave, neighbours)
-    met = releases(start, block, come, leave, neighbours, exchanges_meet=True)
-    meeting = find_meeting(come, leave, release, met)
-    release = met if meeting else release
+    meeting = False
+    if neighbours.source.size and np.any(block.recorded & (block.kind == SEND)):
+        met = releases(start, block, come, leave, neighbours, exchanges_meet=True)
+        meeting = find_meeting(block, come, leave, release, met)
+        release = met if meeting else release
     end = leave[:, -1] + block.rest
     released_s = np.ascontiguousarray((leave - np.maximum(release, come)).transpose(0, 2, 1))
     released_s = np.where(waiting(block)[:, None, :], released_s, 0.0)

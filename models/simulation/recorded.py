@@ -107,6 +107,7 @@ def releases(
 
 
 def find_meeting(
+    block: EventBlock,
     come: NDArray[np.float64],
     leave: NDArray[np.float64],
     sent: NDArray[np.float64],
@@ -121,13 +122,16 @@ def find_meeting(
 
     Parameters
     ----------
+    block : EventBlock
     come, leave : float64 array, shape (iteration, event, rank), seconds
         See `moments`.
     sent, met : float64 array, shape (iteration, event, rank), seconds
         See `releases`: where exchanges do not meet, and where they do.
     """
-    early, late = np.maximum(sent, come), np.maximum(met, come)
-    apart = np.isfinite(sent) & (late > early + APART_S)
+    receipt = block.recorded & (block.kind == RECEIVE)
+    come, leave = come[receipt], leave[receipt]
+    early, late = np.maximum(sent[receipt], come), np.maximum(met[receipt], come)
+    apart = late > early + APART_S
     if np.count_nonzero(apart) < FEWEST_APART:
         return False
     return bool(np.mean(leave[apart] >= late[apart] - CLOCKS_S) >= MEETING)

@@ -41,8 +41,14 @@ VERBS = {
     "scale": ("hindmost.analysis.verbs.scale", "fit scaling models to kernels and rank them"),
     "history": ("hindmost.analysis.verbs.history", "find changes in nightly results"),
     "compare": ("hindmost.analysis.verbs.compare", "compare two sets of results"),
-    "plot": ("hindmost.analysis.verbs.plot", "draw figures of run files"),
-    "report": ("hindmost.analysis.verbs.report", "write an HTML report on run files"),
+    "plot": (
+        "hindmost.analysis.verbs.plot",
+        "draw figures of runs, nightly results and experiments",
+    ),
+    "report": (
+        "hindmost.analysis.verbs.report",
+        "write an HTML report on runs, experiments and nights",
+    ),
     "plan": ("hindmost.jobs.verbs.plan", "plan a study and show its cost"),
     "submit": ("hindmost.jobs.verbs.submit", "submit a study to a machine"),
     "status": ("hindmost.jobs.verbs.status", "show the status of a study, and what to do next"),
@@ -170,6 +176,12 @@ class Parser(argparse.ArgumentParser):
         found = get_close_matches(option, known, n=1, cutoff=ALIKE)
         return f"; did you mean {found[0]}?" if found else ""
 
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        """Return a value; an empty path, as of a variable that is not set, would be this folder."""
+        if action.type is Path and not arg_string:
+            raise argparse.ArgumentError(action, "it is empty; name a path, or '.' for this folder")
+        return super()._get_value(action, arg_string)
+
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Refuse a value that is none of the choices, and guess which one was meant.
 
@@ -277,8 +289,10 @@ def parser_of(words: Sequence[str]) -> tuple[Parser, Verb | None, list[str]]:
                 sub.prog += f" {words.pop(after)}"
             verb = load(module)
             verb.add_arguments(sub)
-            if "--json" in sub._option_string_actions:
-                sub.add_argument(
+            as_json = sub._option_string_actions.get("--json")
+            if as_json is not None:
+                group = next(g for g in sub._action_groups if as_json in g._group_actions)
+                group.add_argument(
                     "--json-schema",
                     action=PrintSchema,
                     nargs=0,

@@ -16,6 +16,7 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import BinaryIO
 
@@ -24,6 +25,8 @@ from hindmost.errors import UsageError
 WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 MOST_BYTES = 1 << 30
 """The largest file that is read into memory."""
+NO_LINKS = frozenset({errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP, errno.ENOSYS})
+"""Errors of hard links that are impossible."""
 
 KINDS = (
     (stat.S_ISFIFO, "it is a named pipe, not a regular file"),
@@ -169,6 +172,27 @@ def replacing(path: Path, part: Path | None = None, mode: int = 0o666) -> Iterat
         sync_folder(path.parent)
 
 
+def publish(part: Path, path: Path) -> None:
+    """Give a finished file its name.
+
+    Where the file system has no hard links, an empty file has the name for a moment.
+
+    Raises
+    ------
+    FileExistsError
+        The name is taken; nothing is changed.
+    """
+    try:
+        os.link(part, path)
+    except OSError as error:
+        if error.errno not in NO_LINKS:
+            raise
+        path.touch(exist_ok=False)
+        part.replace(path)
+    else:
+        part.unlink()
+
+
 def create(path: Path, mode: int = 0o666) -> int:
     """Create and open a new file; one of that name is removed, and a link is never followed."""
     path.unlink(missing_ok=True)
@@ -216,6 +240,17 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
     except BaseException:
         os.close(handle)
         raise
+
+
+def matching(folder: Path, pattern: str) -> list[Path]:
+    """Return what is in a folder under names of a pattern, sorted.
+
+    Raises
+    ------
+    OSError
+        The folder cannot be read; to `Path.glob` it is then an empty one.
+    """
+    return sorted(each for each in folder.iterdir() if fnmatch(each.name, pattern))
 
 
 def refuse_irregular(mode: int, path: str | os.PathLike[str]) -> None:

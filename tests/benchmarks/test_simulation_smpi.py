@@ -59,6 +59,7 @@ def test_traces_have_all_ranks(tmp_path: Path) -> None:
     shutil.which("smpirun") is None or shutil.which("smpicc") is None,
     reason="SimGrid is not installed",
 )
-def test_the_trace_of_a_program_takes_as_long_in_both() -> None:
-    theirs_s, ours_s = both_replays(4, 30)
+@pytest.mark.parametrize(("ranks", "eager_bytes"), [(4, 0), (6, 65536)])
+def test_the_trace_of_a_program_takes_as_long_in_both(ranks: int, eager_bytes: int) -> None:
+    theirs_s, ours_s = both_replays(ranks, 30, eager_bytes)
     assert ours_s == pytest.approx(theirs_s, rel=GOAL_ERROR)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from hindmost.errors import DataError
-from hindmost.models.simulation.messages import Collective, Exchange, Pattern
+from hindmost.models.simulation.messages import Exchange, JointCall, Pattern
 from hindmost.parsing import LARGEST, plain_number, shown
 
 CHAR, DOUBLE = 2, 0
@@ -97,7 +97,7 @@ class Line:
         return DATATYPE_BYTES[number]
 
 
-Reads = Callable[[Line], Collective]
+Reads = Callable[[Line], JointCall]
 """What reads a collective."""
 
 
@@ -106,8 +106,8 @@ def simple(
 ) -> Reads:
     """Return what reads a collective whose first argument counts the elements of a message."""
 
-    def read(line: Line) -> Collective:
-        return Collective(
+    def read(line: Line) -> JointCall:
+        return JointCall(
             name=name,
             pattern=pattern,
             exchange=exchange,
@@ -126,13 +126,13 @@ def each_its_own(
     A rank that is not the root may write zeros. Messages are taken as alike, of the mean size.
     """
 
-    def read(line: Line) -> Collective:
+    def read(line: Line) -> JointCall:
         ranks = line.ranks
         count = sum(line.amount(first + each) for each in range(ranks)) / ranks
         after = ranks + 1
         root = optional_root(line, after if rooted else None)
         bytes = count * line.bytes_of(after + rooted)
-        return Collective(name=name, pattern=pattern, exchange=exchange, root=root, bytes=bytes)
+        return JointCall(name=name, pattern=pattern, exchange=exchange, root=root, bytes=bytes)
 
     return read
 
@@ -144,17 +144,17 @@ def optional_root(line: Line, at: int | None) -> int:
     return line.whole(at, below=line.ranks)
 
 
-def barrier(line: Line) -> Collective:
+def barrier(line: Line) -> JointCall:
     """Read a barrier."""
-    return Collective(name="barrier", pattern=Pattern.ALL, exchange=Exchange.NOTHING)
+    return JointCall(name="barrier", pattern=Pattern.ALL, exchange=Exchange.NOTHING)
 
 
-def reduce_scatter(line: Line) -> Collective:
+def reduce_scatter(line: Line) -> JointCall:
     """Read a reduction whose result is spread over the ranks."""
     ranks = line.ranks
     count = sum(line.amount(each) for each in range(ranks))
     line.amount(ranks)
-    return Collective(
+    return JointCall(
         name="reducescatter",
         pattern=Pattern.ALL,
         exchange=Exchange.HALVING,
@@ -162,10 +162,10 @@ def reduce_scatter(line: Line) -> Collective:
     )
 
 
-def gather_v(line: Line) -> Collective:
+def gather_v(line: Line) -> JointCall:
     """Read a gather of unlike many elements, of which each rank writes its own first."""
     after = line.ranks + 1
-    return Collective(
+    return JointCall(
         name="gatherv",
         pattern=Pattern.TO_ROOT,
         exchange=Exchange.GROWING,
@@ -174,12 +174,12 @@ def gather_v(line: Line) -> Collective:
     )
 
 
-def all_to_all_v(line: Line) -> Collective:
+def all_to_all_v(line: Line) -> JointCall:
     """Read an exchange of all with all, of which every rank sends others unlike many bytes."""
     ranks = line.ranks
     count = sum(line.amount(1 + each) for each in range(ranks)) / ranks
     bytes = count * line.bytes_of(2 * ranks + 2)
-    return Collective(name="alltoallv", pattern=Pattern.ALL, exchange=Exchange.PAIRS, bytes=bytes)
+    return JointCall(name="alltoallv", pattern=Pattern.ALL, exchange=Exchange.PAIRS, bytes=bytes)
 
 
 COLLECTIVES: dict[str, Reads] = {

@@ -174,18 +174,17 @@ def make_places(run: Run, choice: FigureChoice) -> Chart:
         The solver does not restart, or some ranks only kept full records.
     """
     fitted_bodies(run)
-    if run.header.restart < 2:
+    regular = run.kind == BodyKind.REGULAR
+    if run.header.restart < 2 or not regular.any():
         raise UsageError(
             f"{run.path}: {run.header.solver} does not restart, so it has no restart cycle."
         )
-    regular = run.kind != BodyKind.FILL
-    position = run.position
-    last = int(position[regular].max())
-    samples = []
-    for place in np.unique(np.linspace(0, last, PLACES_SHOWN).astype(int)).tolist():
-        times = run.durations[regular & (position == place)]
-        if times.size:
-            samples.append(NamedTimes(f"place {place}", times))
+    places = np.unique(run.position[regular])
+    shown = places[np.unique(np.linspace(0, places.size - 1, PLACES_SHOWN).astype(int))]
+    samples = [
+        NamedTimes(f"place {place}", run.durations[regular & (run.position == place)])
+        for place in shown.tolist()
+    ]
     return histograms(samples, title=title_of(run))
 
 

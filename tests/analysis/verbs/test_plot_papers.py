@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from hindmost.analysis.runs.figures.run_figure import FigureChoice
 from hindmost.analysis.scaling.window_errors import SCALING_FIGURES
 from hindmost.analysis.verbs.plot import NAMES
 from hindmost.cli import main
-from hindmost.errors import UsageError
+from hindmost.errors import NotARunFileError, UsageError
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.reader import open_run
@@ -54,7 +55,7 @@ def test_every_entry_of_the_papers_is_shown_or_says_why_not(
     for each in PAPER_FIGURES:
         assert bool(each.figures or each.command) != bool(each.why), each
         assert set(each.figures) <= set(NAMES)
-        verb = each.command.replace(",", " ").replace(":", " ").split(" ")[0]
+        verb = re.split(r"[ ,:;]", each.command)[0]
         page = verb.startswith("docs/") and (ROOT / verb).is_file()
         assert not verb or page or verb in cli.VERBS or verb.startswith("--"), each
     assert main(["plot", "--papers"]) == 0
@@ -192,6 +193,11 @@ def test_an_experiment_is_drawn_with_its_windows(tmp_path: Path) -> None:
     errors = [float(row["nRSS"]) for row in rows_of(file) if row["series"].startswith("error")]
     assert max(errors) > 0.1
     assert len(list(tmp_path.glob("*-scaling.png"))) == 1
+
+
+def test_files_of_other_kinds_are_drawn_by_name(nights: Path) -> None:
+    with pytest.raises(NotARunFileError, match="asked for by name: --figure nights"):
+        main(["plot", str(nights)])
 
 
 def test_series_that_are_not_there_or_too_many_are_refused(tmp_path: Path) -> None:

@@ -91,6 +91,14 @@ def test_times_that_are_none(phases: dict[str, float]) -> None:
         on_ranks(Solo(), lambda cells, communicator: phases, (1000,), 1, seed=0)
 
 
+def test_a_size_that_a_kernel_refuses_is_named() -> None:
+    def measure(cells: int, communicator: Any) -> dict[str, float]:
+        raise UsageError("columns is 40000; allowed: a whole number from 1 to 32768.")
+
+    with pytest.raises(UsageError, match=r"^--cells 10: columns is 40000"):
+        on_ranks(Solo(), measure, [10], repeats=0, seed=0)
+
+
 def test_a_kernel_that_fails_is_named() -> None:
     def fails(cells: int, communicator: Any) -> dict[str, float]:
         raise ArithmeticError("the density is negative")

@@ -10,7 +10,8 @@ from tests.models.simulation.cases import COMPLETE, POST, RECEIVE, REDUCE, SEND
 from hindmost.models.simulation.blocks import EventBlock
 from hindmost.models.simulation.change import Change
 from hindmost.models.simulation.program import Program, recorded_program
-from hindmost.models.simulation.rerun import what_if
+from hindmost.models.simulation.rerun import Reading, prepared, what_if
+from hindmost.models.simulation.timeline import replayed_script, timeline_of
 
 Times = NDArray[np.float64]
 BODIES = 300
@@ -114,6 +115,13 @@ def test_without_a_change_the_time_comes_back(kinds: tuple[int, ...], meet: bool
     program = solve(kinds, meet=meet, injected=detours(), disturbed=0.1)
     walked = what_if(program, Change()).recorded
     assert walked.total_s == pytest.approx(ends_s(program), rel=1e-12)
+    ready = prepared(program, Change(), Reading(level="typical", byte_share=0.0))
+    timeline = timeline_of(replayed_script(ready))
+    assert timeline.end[-1].max() == pytest.approx(walked.total_s, rel=1e-12)
+    come = (timeline.start[:, :, None] + np.cumsum(timeline.work + timeline.inside, axis=2))[-1]
+    recorded = (program.block.work + program.block.duration).sum(axis=(0, 2))
+    gaps = program.block.rest[:-1].sum(axis=0)
+    np.testing.assert_allclose(come[:, -1], recorded + gaps, rtol=1e-12)
     path = walked.path
     assert (path.work + path.cost + path.stay).sum() == pytest.approx(walked.total_s, rel=1e-12)
 

@@ -8,9 +8,9 @@ import pytest
 
 from hindmost.errors import DataError
 from hindmost.models.simulation.message_matching import ANY, NOBODY, RankTrace, message_program
-from hindmost.models.simulation.messages import Collective, Exchange, Operation, Pattern
+from hindmost.models.simulation.messages import Exchange, JointCall, Operation, Pattern
 
-BARRIER = Collective(name="barrier", pattern=Pattern.ALL, exchange=Exchange.NOTHING)
+BARRIER = JointCall(name="barrier", pattern=Pattern.ALL, exchange=Exchange.NOTHING)
 
 
 def sends(*tags: int, rank: int = 0, other: int = 1) -> RankTrace:
@@ -103,7 +103,7 @@ def test_collectives_that_nobody_waits_for_are_refused() -> None:
 @pytest.mark.parametrize(
     "others", [[], [replace(BARRIER, name="bcast")], [replace(BARRIER, root=1)]]
 )
-def test_ranks_agree_on_collectives(others: list[Collective]) -> None:
+def test_ranks_agree_on_collectives(others: list[JointCall]) -> None:
     first, second = RankTrace(0, "rank0"), RankTrace(1, "rank1")
     first.leave(1, first.enter(1, BARRIER))
     for one in others:
@@ -117,7 +117,7 @@ def test_ranks_agree_on_collectives(others: list[Collective]) -> None:
 def test_the_most_bytes_of_a_collective_count() -> None:
     every = [RankTrace(rank, "") for rank in range(3)]
     for trace, bytes in zip(every, (1.0, 9.0, 0.0), strict=True):
-        one = Collective(
+        one = JointCall(
             name="gather", pattern=Pattern.TO_ROOT, exchange=Exchange.GROWING, bytes=bytes
         )
         trace.leave(1, trace.enter(1, one))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,8 +13,8 @@ from hindmost.models.simulation.layout import NodeNetwork, nodes_of
 from hindmost.models.simulation.message_costs import branch_s, collective_s, message_costs
 from hindmost.models.simulation.message_matching import RankTrace, message_program
 from hindmost.models.simulation.message_walk import MessageWalk, walk_messages
-from hindmost.models.simulation.messages import Collective, Exchange, MessageProgram, Pattern
-from hindmost.models.simulation.network import Link, Piece
+from hindmost.models.simulation.messages import Exchange, JointCall, MessageProgram, Pattern
+from hindmost.models.simulation.network import Collective, Link, Piece
 
 LINK = Link(pieces=(Piece(from_bytes=0, latency_s=1.0, per_byte_s=0.5),))
 NETWORK = NodeNetwork(within=LINK, across=LINK)
@@ -63,7 +65,7 @@ def test_slower_ranks_work_longer() -> None:
     assert walk(one_message(4.0, early=True), slow=2.0).end_s.tolist() == [8.0, 14.0]
 
 
-def collective(one: Collective, came: list[float]) -> MessageWalk:
+def collective(one: JointCall, came: list[float]) -> MessageWalk:
     every = traces(len(came))
     for trace, when in zip(every, came, strict=True):
         trace.do(when)
@@ -88,7 +90,7 @@ CAME = [4.0, 0.0, 1.0, 9.0, 0.0]
 def test_collectives_wait_for_whom_they_need(
     pattern: Pattern, root: int, ends: list[float]
 ) -> None:
-    one = Collective(name="some", pattern=pattern, exchange=Exchange.SAME, root=root, bytes=2.0)
+    one = JointCall(name="some", pattern=pattern, exchange=Exchange.SAME, root=root, bytes=2.0)
     found = collective(one, CAME)
     assert found.end_s.tolist() == ends
     assert found.path.work.sum() + found.path.cost.sum() == pytest.approx(found.total_s)
@@ -107,12 +109,12 @@ def test_collectives_wait_for_whom_they_need(
 )
 def test_collectives_take_their_rounds(exchange: Exchange, expected: float) -> None:
     bytes = 0.0 if exchange is Exchange.NOTHING else 6.0
-    one = Collective(name="some", pattern=Pattern.ALL, exchange=exchange, bytes=bytes)
+    one = JointCall(name="some", pattern=Pattern.ALL, exchange=exchange, bytes=bytes)
     assert collective_s(one, 5, LINK.time_s, lambda _: 99.0) == pytest.approx(expected)
 
 
 def test_branches_carry_the_bytes_of_the_ranks_behind_them() -> None:
-    grown = Collective(name="gather", pattern=Pattern.TO_ROOT, exchange=Exchange.GROWING, bytes=2.0)
+    grown = JointCall(name="gather", pattern=Pattern.TO_ROOT, exchange=Exchange.GROWING, bytes=2.0)
     assert [branch_s(grown, level, LINK.time_s) for level in range(3)] == [2.0, 3.0, 5.0]
 
 
@@ -126,7 +128,7 @@ def test_messages_between_nodes_take_their_link() -> None:
 
 
 def test_a_reduction_that_is_ended_later_hides_behind_work() -> None:
-    one = Collective(name="some", pattern=Pattern.ALL, exchange=Exchange.SAME, bytes=2.0)
+    one = JointCall(name="some", pattern=Pattern.ALL, exchange=Exchange.SAME, bytes=2.0)
     first, second = traces(2)
     for trace, before, between in ((first, 1.0, 9.0), (second, 4.0, 1.0)):
         trace.do(before)
@@ -159,7 +161,7 @@ def test_large_messages_that_both_send_first_are_a_circle() -> None:
 
 
 def test_a_collective_that_one_rank_cannot_come_to_is_a_circle() -> None:
-    one = Collective(name="barrier", pattern=Pattern.ALL, exchange=Exchange.NOTHING)
+    one = JointCall(name="barrier", pattern=Pattern.ALL, exchange=Exchange.NOTHING)
     first, second = traces(2)
     first.leave(1, first.enter(1, one))
     first.end(2, first.send(2, 1, 0, 1.0))
@@ -180,8 +182,10 @@ def test_compiled_and_interpreted_walks_are_alike(monkeypatch: pytest.MonkeyPatc
             trace.end(3, came)
             trace.end(3, went)
             for pattern in Pattern:
-                one = Collective(name="x", pattern=pattern, exchange=Exchange.SAME, root=step % 5)
+                one = JointCall(name="x", pattern=pattern, exchange=Exchange.SAME, root=step % 5)
                 trace.leave(4, trace.enter(4, one))
+            trace.do(float(random.exponential()))
+            trace.leave(5, trace.enter(5, reduction(float(10 * (step % 2) + 5))))
     program = message_program(every)
     plain = walk(program)
     monkeypatch.setattr(message_walk, "FEW_EVENTS", 0)
@@ -189,3 +193,52 @@ def test_compiled_and_interpreted_walks_are_alike(monkeypatch: pytest.MonkeyPatc
     assert fast.end_s.tolist() == plain.end_s.tolist()
     assert fast.path.work.tolist() == plain.path.work.tolist()
     assert plain.path.work.sum() + plain.path.cost.sum() == pytest.approx(plain.total_s)
+
+
+def reduction(bytes: float) -> JointCall:
+    return JointCall(
+        name="allreduce", pattern=Pattern.ALL, exchange=Exchange.ALLREDUCE, bytes=bytes
+    )
+
+
+@pytest.mark.parametrize(("ranks", "at_once", "in_step"), [(8, 3, 3), (12, 4, 5), (3, 2, 3)])
+def test_reductions_take_as_long_as_their_steps(ranks: int, at_once: int, in_step: int) -> None:
+    every = traces(ranks)
+    for trace in every:
+        trace.leave(1, trace.enter(1, reduction(2.0)))
+    program = message_program(every)
+    assert walk(program).total_s == 2.0 * at_once
+    assert walk(program, eager=1.0).total_s == 2.0 * in_step
+
+
+@pytest.mark.parametrize(
+    ("eager", "ends"),
+    [
+        # Rank 0 hands its data to rank 1, which exchanges with rank 2 and hands back the result.
+        (10.0, [9.0, 7.0, 9.0]),
+        (1.0, [11.0, 11.0, 9.0]),
+    ],
+)
+def test_a_reduction_goes_from_rank_to_rank(eager: float, ends: list[float]) -> None:
+    every = traces(3)
+    for trace, came in zip(every, (5.0, 0.0, 1.0), strict=True):
+        trace.do(came)
+        trace.leave(1, trace.enter(1, reduction(2.0)))
+    found = walk(message_program(every), eager)
+    assert found.end_s.tolist() == ends
+    assert found.path.work.sum() + found.path.cost.sum() == pytest.approx(found.total_s)
+
+
+def test_steps_between_nodes_take_their_link() -> None:
+    far = Link(pieces=(Piece(from_bytes=0, latency_s=100.0, per_byte_s=0.0),))
+    every = traces(4)
+    for trace in every:
+        trace.leave(1, trace.enter(1, reduction(2.0)))
+    program = message_program(every)
+    network = NodeNetwork(within=LINK, across=far)
+    costs = message_costs(program, network, nodes_of(4, 2), 10.0)
+    assert walk_messages(program, costs, np.ones(4)).total_s == 102.0
+    ring = message_costs(
+        program, replace(network, collective=Collective.RING), nodes_of(4, 4), 10.0
+    )
+    assert walk_messages(program, ring, np.ones(4)).total_s == pytest.approx(6 * 1.25)
