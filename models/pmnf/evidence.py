@@ -152,36 +152,49 @@ def evidence_loop(
 ) -> None:
     """Fill the results of `evidence`, a block of kernels after the other."""
     kernels, points = values.shape
-    block = max(min(BLOCK, kernels), 1)
+    # Comparisons and loops in place of numpy's functions and of assignments of rows: numba would
+    # compile some forty functions for these.
+    if kernels == 0:
+        return
+    block = BLOCK if kernels > BLOCK else kernels
     y, weight = np.empty((points, block)), np.empty((points, block))
     before, fixed_before = np.empty((points, block)), np.empty((points, block))
     after, fixed_after = np.empty((points, block)), np.empty((points, block))
     of_points, of_series = np.empty((OF_POINTS, points, block)), np.empty((OF_SERIES, block))
-    of_fours = np.zeros((OF_FOURS, smooth.shape[1], block))
+    of_fours = np.empty((OF_FOURS, smooth.shape[1], block))
+    for each in range(of_fours.shape[0]):
+        for a in range(of_fours.shape[1]):
+            for s in range(block):
+                of_fours[each, a, s] = 0.0
     centred = np.empty((coarse.shape[0], points, block))
     along = np.empty((coarse.shape[0], block))
-    backward = np.ascontiguousarray(fine[:, ::-1])
+    backward = np.empty(fine.shape)
+    for q in range(fine.shape[0]):
+        for a in range(fine.shape[1]):
+            backward[q, a] = fine[q, fine.shape[1] - 1 - a]
     one = np.empty(block)
     for begin in range(0, kernels, block):
         # R_2: the first points of the series, and its last ones. Series that miss in the last
         # block are the last one.
         for s in range(block):
-            k = min(begin + s, kernels - 1)
+            k = begin + s if begin + s < kernels else kernels - 1
             for a in range(points):
                 y[a, s] = values[k, points - 1 - a]
                 weight[a, s] = weights[k, points - 1 - a]
         first_residuals(y, weight, backward, of_points, of_series, placed, after, fixed_after)
         for s in range(block):
-            k = min(begin + s, kernels - 1)
+            k = begin + s if begin + s < kernels else kernels - 1
             for a in range(points):
                 y[a, s] = values[k, a]
                 weight[a, s] = weights[k, a]
         first_residuals(y, weight, fine, of_points, of_series, placed, before, fixed_before)
         # R_1: the best of all single growths over the whole series.
-        one[:] = before[points - 1]
+        for s in range(block):
+            one[s] = before[points - 1, s]
         pair_residuals(y, weight, coarse, centred, along, of_points, of_series, one)
         single_residuals(y, weight, smooth, of_fours, of_series, one)
-        for s in range(min(block, kernels - begin)):
+        left = kernels - begin
+        for s in range(block if block < left else left):
             k = begin + s
             least = np.inf
             for split in range(ratio.shape[1]):
