@@ -190,7 +190,7 @@ def is_same(change: JointChange, leading: JointChange) -> bool:
     """Tell whether two steps of different timers may be one."""
     (first, last), (begin, end) = change.interval, leading.interval
     near = first - WITHIN <= end and begin <= last + WITHIN
-    return near and (change.effect > 0.0) == (leading.effect > 0.0)
+    return near and change.rises == leading.rises
 
 
 def merged(
