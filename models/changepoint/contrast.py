@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-ALPHA = 1e-3
+ALPHA = 1e-4
 """Significance level of a step in a panel; the p-value is that of all nights together."""
 WINDOW = 20
 """Nights before and after, at most, that are compared."""

@@ -22,11 +22,11 @@ from hindmost.models.changepoint.contrast import find_contrast_steps
 from hindmost.models.changepoint.detect import detect
 from hindmost.models.changepoint.detection import RECOVERED, Detection
 
-SETTINGS: dict[str, Any] = {"alpha": 1e-4, "least": 0.004, "noise_floor": 1e-3, "above": 3.5}
+SETTINGS: dict[str, Any] = {"alpha": 1e-6, "least": 0.004, "noise_floor": 1e-3, "above": 3.5}
 """Of the robust method for a pool: its noise is symmetric, and smaller than that of a series."""
 FEWEST_SERIES = 5
 """Series with a result on a night without which the night is not in the pool."""
-FEWEST_MEMBERS = 3
+FEWEST_MEMBERS = 5
 """Series that show a joint change, at least."""
 FEWEST_NIGHTS = 20
 """Nights of a pool that is judged, at least."""
