@@ -11,6 +11,7 @@
 #   make bench-attach      measure what 'hindmost attach' costs a program (about 3 min, wants an idle machine)
 #   make bench-live        measure what a live feed costs a solve (about 10 min, wants an idle machine)
 #   make bench-show        time 'hindmost show' on a file of 41 million bodies (1.3 GB of disk)
+#   make bench-report      a report on a file of 41 million bodies: time, memory, size, first paint (1.5 GB of disk)
 #   make bench-stochastic  measure what fitting laws to 41 million times takes (about 1 min, 2 GB)
 #   make bench-predictions predictions before the run against runs that were then done (about 10 min, wants an idle
 #                          machine; QUICK=1: about 2)
@@ -51,7 +52,7 @@ ON_STACKS = $(addprefix tests/setup/test_, choice.py clones.py) \
     attach_linked.py attached_runs.py counters.py failures.py killed.py \
     left_loops.py own_loops.py record.py record_ksp.py recording.py solvers.py systems.py totals.py)
 
-.PHONY: wheel test-oldest test-programs bench-adaptive bench-attach bench-ranks bench-reduced bench-live bench-recorder bench-scaling bench-scaling-real bench-5-million bench-changepoints bench-history-nightly bench-history-joint bench-show bench-stochastic bench-simulation bench-predictions demo test test-recorder test-slow test-slurm validate check \
+.PHONY: wheel test-oldest test-programs bench-adaptive bench-attach bench-ranks bench-reduced bench-live bench-recorder bench-scaling bench-scaling-real bench-5-million bench-changepoints bench-history-nightly bench-history-joint bench-show bench-report bench-stochastic bench-simulation bench-predictions demo test test-recorder test-slow test-slurm validate check \
     scaling-cases study-adaptive study-krylov \
     docs lint types contracts clean setup-demo setup-test setup-slurm setup-programs setup-simulation setup-docs
 
@@ -121,6 +122,9 @@ bench-live: setup-demo
 bench-show: setup-demo
 	@$(BIN)/python benchmarks/large_file.py
 
+bench-report: setup-demo
+	@PYTHONPATH=. $(BIN)/python benchmarks/large_report.py
+
 bench-stochastic: setup-demo
 	@$(BIN)/python benchmarks/stochastic.py
 
@@ -132,6 +136,7 @@ bench-simulation: setup-simulation
 	@$(BIN)/python -m benchmarks.simulation million $(if $(QUICK),--quick)
 	@$(BIN)/python -m benchmarks.simulation_smpi $(if $(QUICK),--quick)
 	@$(BIN)/python -m benchmarks.simulation_reruns $(if $(QUICK),--quick)
+	@$(BIN)/python -m benchmarks.simulation_balance $(if $(QUICK),--quick)
 
 bench-scaling: setup-demo
 	@$(BIN)/python -m benchmarks.scaling_segments --extrap "$(EXTRAP)"

@@ -332,7 +332,8 @@ FIGURES: tuple[tuple[str, str, Make], ...] = (
     (
         "Figure 12: places of the restart cycle, GMRES on ex48",
         "As on the paper's Mira, places are distinct where the machine is quiet. Figure 11 "
-        "compares Theta with Piz Daint: run this study on a second machine for it.",
+        "compares Theta with Piz Daint: run this study on a second machine, and draw both folders "
+        "with hindmost plot --figure overlay-fastest --figure overlay-span.",
         in_cycle,
     ),
 )

@@ -36,10 +36,10 @@ import numpy as np
 
 from hindmost.analysis.runs.groups import Group
 from hindmost.analysis.runs.read import find_runs
-from hindmost.analysis.whatif.at_scale import scaled
 from hindmost.analysis.whatif.beside import NAIVE, PAPER
 from hindmost.analysis.whatif.options import NOT_INJECTED, changes_of
-from hindmost.analysis.whatif.prediction import predict_solves, repeat_width
+from hindmost.analysis.whatif.prediction import predict_solves
+from hindmost.analysis.whatif.prediction_at_scale import predict_at_scale
 from hindmost.analysis.whatif.targets import Scale, Scaling
 from hindmost.errors import HindmostError
 from hindmost.harness.runfile.machine_file import read_machine
@@ -144,8 +144,8 @@ def record(folder: Path, case: Case, problem: str, seed: int) -> None:
 def record_all(folder: Path, sizes: dict[str, int], iterations: int, rounds: int) -> None:
     """Record everything, round after round."""
     begin = time.perf_counter()
-    for section in ("network", "memory"):
-        words = (BIN / "mpiexec", "-n", 2, BIN / "hindmost", "probe", section, "--quick")
+    for section in (("network", "--quick"), ("memory",)):  # a cache ends between probed sizes
+        words = (BIN / "mpiexec", "-n", 2, BIN / "hindmost", "probe", *section)
         subprocess.run(
             [*map(str, words), "--out", str(folder / MACHINE)], check=True, capture_output=True
         )
@@ -241,14 +241,14 @@ def judge_ranks(tally: Tally, alone: Sequence[Run], base: Sequence[Run], machine
     measured = [run.solve_time_s for run in base]
     middle_s = float(np.median(measured))
     scale = Scale(ranks=(2,), per_node=2, scaling=Scaling.STRONG)
-    found = scaled(list(alone), scale, changes_of(), read_machine(machine))
-    said = [one.result.shown_s for (one,) in found]
-    said_s = float(np.median(said))
-    half = repeat_width(said) if len(said) > 1 else 0.0
+    (found,) = predict_at_scale(list(alone), scale, changes_of(), read_machine(machine))
+    predicted = found.prediction
+    shown_s = float(np.median([one.result.shown_s for one in found.simulated]))
+    said_s = predicted.seconds if predicted.known else shown_s
     tally.errors.append(percent(said_s, middle_s))
     tally.naive.append(percent(0.5 * float(np.median([r.solve_time_s for r in alone])), middle_s))
     tally.floors.append(floor_of(measured))
-    tally.inside += sum(abs(np.log(one / said_s)) <= half for one in measured)
+    tally.inside += sum(predicted.low_s <= one <= predicted.high_s for one in measured)
     tally.tried += len(measured)
     return 100.0 * (said_s / middle_s - 1.0)
 

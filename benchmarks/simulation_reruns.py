@@ -3,12 +3,17 @@
     python -m benchmarks.simulation_reruns [--quick] [FOLDER]
 
 Records GMRES and PGMRES on 1 and 2 ranks: as they are, with injected noise, and with three times
-the iterations, in turns, so that a machine that drifts does so for all of them. Then predicts, from
-the runs as they are:
+the iterations, in turns, so that a machine that drifts does so for all of them. GMRES is also
+recorded on 2 ranks with an MPI whose reductions are late (`late_reductions.c`), and the network is
+probed. Then predicts, from the runs as they are:
 
 - noise: with the law that was injected (`hindmost whatif --noise`);
 - longer: three times as many (`hindmost whatif --iterations`);
-- partner: PGMRES on 2 ranks, from runs of GMRES (`hindmost whatif --solver pgmres`).
+- partner: PGMRES on 2 ranks, from runs of GMRES (`hindmost whatif --solver pgmres`);
+- latency: GMRES on 2 ranks with late reductions, which need one message each there
+  (`hindmost whatif --latency +200us`; its halos take longer too, behind work);
+- ranks: 2 ranks, from runs on 1 (`hindmost whatif --ranks 2 --scaling strong --machine FILE`). An
+  interval alone counts as missed.
 
 Each prediction is the median of those from single runs. Its error is the median over the reruns,
 and its floor the median difference between two reruns: nobody can foretell better than that.
@@ -16,17 +21,24 @@ and its floor the median difference between two reruns: nobody can foretell bett
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 
 from hindmost.analysis.runs.read import find_runs
+from hindmost.analysis.whatif.at_scale import scaled
 from hindmost.analysis.whatif.options import Named, changes_of
 from hindmost.analysis.whatif.study import replay_run
+from hindmost.analysis.whatif.targets import Scaling, read_scale
+from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.harness.runfile.reader import Run
+from hindmost.models.adaptive.machine import Machine
 
 BIN = Path(sys.prefix) / "bin"
 SOLVERS, RANKS = ("gmres", "pgmres"), (1, 2)
@@ -35,6 +47,9 @@ LONGER = 3
 ROUNDS, ITERATIONS = 5, 1000
 QUICK_ROUNDS, QUICK_ITERATIONS = 3, 400
 GOAL, GOAL_FLOOR = 0.04, 1.2
+LATE_US = 200
+LATE, NETWORK = "late", "machine.json"
+PRELOADED = Path(__file__).with_name("late_reductions.c")
 BUSY = 0.1
 """Difference of reruns from which on reaching the goal says little."""
 
@@ -50,22 +65,46 @@ def record(folder: Path, rounds: int, iterations: int) -> None:
         "longer": ["--iterations", str(LONGER * iterations)],
     }
     solvers = [word for solver in SOLVERS for word in ("--solver", solver)]
+    preloaded = compiled(folder)
+    on_ranks(RANKS[-1], "probe", "network", "--out", folder / NETWORK)
     for each in range(rounds):
+        here = ["--seed", str(each), "--out"]
         for ranks in RANKS:
             for name, words in cases.items():
-                command = [BIN / "mpiexec", "-n", ranks, BIN / "hindmost", "run", "laplacian-1d"]
-                command += [*solvers, *words, "--seed", each, "--out", folder / name]
-                done = subprocess.run(
-                    [str(word) for word in command], capture_output=True, text=True, check=False
-                )
-                if done.returncode:
-                    sys.exit(f"{done.stderr}\n{name} on {ranks} ranks ended with an error")
+                on_ranks(ranks, "run", "laplacian-1d", *solvers, *words, *here, folder / name)
+        words = [*cases["base"], "--solver", SOLVERS[0], *here, str(folder / LATE)]
+        late = {"LD_PRELOAD": str(preloaded), "LATE_US": f"{LATE_US}"}
+        on_ranks(RANKS[-1], "run", "laplacian-1d", *words, environment=late)
+
+
+def compiled(folder: Path) -> Path:
+    """Return the library that makes reductions late."""
+    folder.mkdir(parents=True, exist_ok=True)
+    library = folder / "late_reductions.so"
+    mpicc = shutil.which("mpicc", path=f"{BIN}{os.pathsep}{os.environ['PATH']}")
+    if mpicc is None:
+        sys.exit("There is no mpicc to make reductions late with: install that of this MPI.")
+    words = [mpicc, "-O1", "-shared", "-fPIC", "-o", library, PRELOADED, "-ldl"]
+    subprocess.run([str(word) for word in words], check=True)
+    return library
+
+
+def on_ranks(ranks: int, *words: object, environment: Mapping[str, str] | None = None) -> None:
+    """Run hindmost on ranks; variables of their environment come by ``env``, on every MPI."""
+    variables = [f"{name}={value}" for name, value in (environment or {}).items()]
+    command = [BIN / "mpiexec", "-n", ranks, "env", *variables, BIN / "hindmost", *words]
+    done = subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        shown = " ".join(str(word) for word in words)
+        sys.exit(f"{done.stderr}\n'hindmost {shown}' on {ranks} ranks ended with an error")
 
 
 def runs_of(folder: Path) -> Found:
     """Return what was recorded."""
     found: Found = {}
-    for case in sorted(each for each in folder.iterdir() if each.is_dir()):
+    for case in sorted(each for each in folder.iterdir() if each.is_dir()):  # not the machine file
         for run in find_runs([case]):
             found.setdefault((case.name, run.header.ranks, run.header.solver), []).append(run)
     return found
@@ -74,6 +113,18 @@ def runs_of(folder: Path) -> Found:
 def replayed(runs: list[Run], named: list[Named]) -> list[float]:
     """Predict runs with a change, one by one."""
     return [replay_run(run, named, None)[0].result.predicted_s for run in runs]
+
+
+def on_more_ranks(runs: list[Run], machine: Machine) -> tuple[list[float], str]:
+    """Predict runs on more ranks, one by one; also return the widest interval, in words."""
+    scale = read_scale(f"{RANKS[-1]}", RANKS[-1], Scaling.STRONG, None, machine)
+    found = [each for run in runs for (each,) in scaled([run], scale, changes_of(), machine)]
+    low_s, high_s = (
+        min(each.result.low_s for each in found),
+        max(each.result.high_s for each in found),
+    )
+    known = [each.predicted_s for each in found if each.predicted_s is not None]
+    return known if len(known) == len(found) else [], f"interval {low_s:.3f} to {high_s:.3f} s"
 
 
 def print_line(name: str, solver: str, ranks: int, predicted: list[float], real: list[Run]) -> bool:
@@ -94,7 +145,7 @@ def print_line(name: str, solver: str, ranks: int, predicted: list[float], real:
     return verdict == "reached"
 
 
-def compare(found: Found) -> None:
+def compare(found: Found, folder: Path) -> None:
     """Print all predictions."""
     say(f"goal: an error of at most {GOAL:.0%}, or {GOAL_FLOOR} times the difference of reruns")
     say(
@@ -114,6 +165,21 @@ def compare(found: Found) -> None:
     base, real = (found["base", RANKS[-1], solver] for solver in SOLVERS)
     partner = replayed(base, changes_of(solver=pipelined))
     reached.append(print_line("partner", pipelined, RANKS[-1], partner, real))
+    late = changes_of(latency=f"+{LATE_US}us")
+    base = found["base", RANKS[-1], SOLVERS[0]]
+    real = found[LATE, RANKS[-1], SOLVERS[0]]
+    reached.append(print_line("latency", SOLVERS[0], RANKS[-1], replayed(base, late), real))
+    machine = read_machine(folder / NETWORK)
+    for solver in SOLVERS:
+        real = found["base", RANKS[-1], solver]
+        predicted, interval = on_more_ranks(found["base", RANKS[0], solver], machine)
+        if predicted:
+            reached.append(print_line("ranks", solver, RANKS[-1], predicted, real))
+        else:
+            measured_s = np.median([run.solve_time_s for run in real])
+            reached.append(False)
+            say(f"{'ranks':12}{solver:8}{RANKS[-1]:5} no single time; {measured_s:.3f} s measured")
+        say(f"{'':20}{interval}")
     say(f"{sum(reached)} of {len(reached)} reached the goal")
 
 
@@ -131,7 +197,7 @@ def main(words: list[str]) -> None:
         folder = folders[0] if folders else Path(name)
         if not folder.exists() or not any(folder.iterdir()):
             record(folder, rounds, iterations)
-        compare(runs_of(folder))
+        compare(runs_of(folder), folder)
 
 
 if __name__ == "__main__":

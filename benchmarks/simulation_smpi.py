@@ -9,6 +9,9 @@ that is a cluster with links that nothing fills, and a rate of each message that
 begin when both ranks have come. Its allreduce is recursive doubling. Its non-blocking one, which
 traces cannot contain, is the one that MPI_Iallreduce has in SMPI: all ranks exchange with all, so
 that it completes one message after the last rank posted it.
+
+Then SMPI runs a real program (`jacobi.c`) and traces it, and both replay that trace: SMPI with
+``smpirun -replay``, hindmost as ``hindmost whatif TRACE`` does.
 """
 
 from __future__ import annotations
@@ -25,6 +28,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.analysis.readers.formats.smpi_lines import CHAR
+from hindmost.analysis.readers.formats.smpi_trace import SMPI_TRACE
+from hindmost.analysis.whatif.options import changes_of
+from hindmost.analysis.whatif.traces import EAGER_BYTES, Replaying, replay_trace
+from hindmost.models.adaptive.machine import Machine, Network
 from hindmost.models.events import EventKind
 from hindmost.models.simulation.blocks import KINDS
 from hindmost.models.simulation.network import Collective, Link, Piece, allreduce_s
@@ -49,8 +57,6 @@ OPTIONS = {
     "smpi/os": "0:0:0",
     "smpi/or": "0:0:0",
     "smpi/ois": "0:0:0",
-    "smpi/async-small-thresh": "0",
-    "smpi/send-is-detached-thresh": "0",
     "smpi/allreduce": "rdb",
     "smpi/host-speed": "1Gf",
     "smpi/display-timing": "yes",
@@ -63,8 +69,15 @@ PLATFORM = """\
            lat="{half}s"/>
 </platform>
 """
-BYTE = 2
-"""A datatype of one byte, in traces."""
+OTHER_COLLECTIVES = {
+    "smpi/bcast": "binomial_tree",
+    "smpi/reduce": "binomial",
+    "smpi/barrier": "ompi_recursivedoubling",
+}
+PROGRAM = Path(__file__).with_name("jacobi.c")
+FLOPS_PER_S = 1e9
+"""At which SMPI counts work: its ``smpi/host-speed``, and the speed of a host of the platform."""
+TRACED_ITERATIONS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,9 +150,7 @@ class Solve:
     def write_trace(self, folder: Path) -> None:
         """Write the traces of all ranks, and the platform they run on."""
         iterations, ranks = self.work.shape
-        half = f"{LATENCY_S / 2:g}"  # of the link of either host
-        (folder / "platform.xml").write_text(PLATFORM.format(last=ranks - 1, half=half))
-        (folder / "hosts").write_text("".join(f"host{rank}\n" for rank in range(ranks)))
+        write_platform(folder, ranks)
         names = [folder / f"rank{rank}" for rank in range(ranks)]
         (folder / "trace").write_text("".join(f"{name}\n" for name in names))
         for rank, name in enumerate(names):
@@ -154,19 +165,19 @@ class Solve:
         iterations, ranks = self.work.shape
         near = [other for other in (rank - 1, rank + 1) if 0 <= other < ranks]
         halo = [
-            *(f"isend {other} {body} {HALO_BYTES} {BYTE}" for other in near),
-            *(f"irecv {other} {body} {HALO_BYTES} {BYTE}" for other in near),
+            *(f"isend {other} {body} {HALO_BYTES} {CHAR}" for other in near),
+            *(f"irecv {other} {body} {HALO_BYTES} {CHAR}" for other in near),
             *(f"wait {other} {rank} {body}" for other in near),
             *(f"wait {rank} {other} {body}" for other in near),
         ]
         work = f"compute {self.work[body, rank] * 1e9:.17g}"
         if self.blocking:
-            return [*halo, work, f"allreduce {REDUCED_BYTES} 0 {BYTE}"]
+            return [*halo, work, f"allreduce {REDUCED_BYTES} 0 {CHAR}"]
         every = [other for other in range(ranks) if other != rank]
         tag = iterations + body
         posts = [
-            *(f"isend {other} {tag} {REDUCED_BYTES} {BYTE}" for other in every),
-            *(f"irecv {other} {tag} {REDUCED_BYTES} {BYTE}" for other in every),
+            *(f"isend {other} {tag} {REDUCED_BYTES} {CHAR}" for other in every),
+            *(f"irecv {other} {tag} {REDUCED_BYTES} {CHAR}" for other in every),
         ]
         return [*posts, *halo, work, f"waitall {len(posts)}"]
 
@@ -175,18 +186,80 @@ class Solve:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             self.write_trace(folder)
-            command = ["smpirun", "-np", str(self.work.shape[1])]
-            command += ["-platform", "platform.xml", "-hostfile", "hosts", "-replay", "trace"]
-            command += [f"--cfg={key}:{value}" for key, value in OPTIONS.items()]
-            done = subprocess.run(
-                command, cwd=folder, capture_output=True, text=True, timeout=LONGEST_S, check=False
+            return replay(folder, self.work.shape[1], "trace")
+
+
+def write_platform(folder: Path, ranks: int) -> None:
+    """Write the platform that as many ranks run on, one on each host."""
+    half = f"{LATENCY_S / 2:g}"  # of the link of either host
+    (folder / "platform.xml").write_text(PLATFORM.format(last=ranks - 1, half=half))
+    (folder / "hosts").write_text("".join(f"host{rank}\n" for rank in range(ranks)))
+
+
+def smpirun(folder: Path, ranks: int, *words: str, eager_bytes: int = 0) -> str:
+    """Run SMPI in a folder with a platform; return what it says.
+
+    Messages of up to ``eager_bytes`` leave before their receivers have come.
+    """
+    eager = dict.fromkeys(("smpi/async-small-thresh", "smpi/send-is-detached-thresh"), eager_bytes)
+    options: dict[str, str | int] = {**OPTIONS, **OTHER_COLLECTIVES}
+    command = ["smpirun", "-np", str(ranks), "-platform", "platform.xml", "-hostfile", "hosts"]
+    command += [f"--cfg={key}:{value}" for key, value in (options | eager).items()]
+    done = subprocess.run(
+        [*command, *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=LONGEST_S,
+        check=False,
+    )
+    said = done.stdout + done.stderr
+    if done.returncode:
+        sys.exit(f"smpirun failed:\n{said[-2000:]}")
+    return said
+
+
+def replay(folder: Path, ranks: int, trace: str, eager_bytes: int = 0) -> tuple[float, float]:
+    """Return the time of a trace and that of its replay by SMPI, in seconds."""
+    said = smpirun(folder, ranks, "-replay", trace, eager_bytes=eager_bytes)
+    solve = re.search(r"Simulated time: ([\d.e+-]+) seconds", said)
+    took = re.search(r"simulation took ([\d.e+-]+) seconds", said)
+    if not solve or not took:
+        sys.exit(f"smpirun did not say how long it took:\n{said[-2000:]}")
+    return float(solve[1]), float(took[1])
+
+
+def traced(folder: Path, ranks: int, iterations: int) -> Path:
+    """Have SMPI run and trace the program; return the trace."""
+    write_platform(folder, ranks)
+    subprocess.run(["smpicc", "-O1", "-o", folder / "jacobi", PROGRAM, "-lm"], check=True)
+    smpirun(folder, ranks, "-trace-ti", "-trace-file", "program.ti", "./jacobi", f"{iterations}")
+    return folder / "program.ti"
+
+
+def both_replays(ranks: int, iterations: int, eager_bytes: int) -> tuple[float, float]:
+    """Return the time of the traced program as SMPI and as hindmost replay it, in seconds."""
+    network = Network(within=LINK, within_both_ways=LINK)
+    machine = Machine(name="cluster", ranks_per_node=ranks, network=network)
+    how = Replaying.on(machine, FLOPS_PER_S, eager_bytes)
+    with tempfile.TemporaryDirectory() as name:
+        trace = traced(Path(name), ranks, iterations)
+        theirs_s, _ = replay(trace.parent, ranks, trace.name, eager_bytes)
+        (ours,) = replay_trace(trace, SMPI_TRACE, changes_of(), how)
+    return theirs_s, ours.before.total_s
+
+
+def compare_traced(quick: bool) -> None:
+    """Print both replays of traces that a real program wrote."""
+    say(f"the same trace of {PROGRAM.name}, which SMPI ran: {TRACED_ITERATIONS} iterations")
+    say(f"{'eager':>8}{'ranks':>6}{'SMPI':>13}{'hindmost':>13}{'differ by':>11}")
+    for eager_bytes in (0, EAGER_BYTES):
+        for ranks in (8,) if quick else (8, 12, 64):
+            theirs_s, ours_s = both_replays(ranks, TRACED_ITERATIONS, eager_bytes)
+            say(
+                f"{eager_bytes:6} B{ranks:6}{theirs_s * 1e3:10.3f} ms{ours_s * 1e3:10.3f} ms"
+                f"{ours_s / theirs_s - 1.0:+11.4%}"
             )
-        said = done.stdout + done.stderr
-        solve = re.search(r"Simulated time: ([\d.e+-]+) seconds", said)
-        took = re.search(r"simulation took ([\d.e+-]+) seconds", said)
-        if done.returncode or not solve or not took:
-            sys.exit(f"smpirun failed:\n{said[-2000:]}")
-        return float(solve[1]), float(took[1])
 
 
 def main(words: list[str]) -> None:
@@ -219,6 +292,7 @@ def main(words: list[str]) -> None:
                 f"   {done / their_time:,.0f}/s, {done / our_time / 1e6:.1f} million/s: "
                 f"{their_time / our_time:,.0f} times"
             )
+    compare_traced(quick)
     say(
         "The non-blocking one is slow in SMPI because its reductions are exchanges of all with all."
     )

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import gc
 import random
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
 from hindmost.errors import DataError, UsageError
+from hindmost.files import make_folder
 from hindmost.harness.live.feed import FeedOptions, LiveFeed, feed_if
 from hindmost.harness.petsc import Parallel
 from hindmost.harness.rank_failures import on_root
@@ -257,7 +257,7 @@ def run_campaign(
     experiment.check()
     communicator = parallel.communicator
     experiment.check_ranks(communicator)
-    on_root(communicator, lambda: prepare_folder(folder))
+    on_root(communicator, lambda: make_folder(folder, "--out"))
     order = experiment.order()
     if not order:
         return []
@@ -308,20 +308,6 @@ def run_campaign(
                 break
     prepared.close(report)
     return finished
-
-
-def prepare_folder(folder: Path) -> None:
-    """Create the folder for the run files, and check that it is writable."""
-    probe = folder / f".hindmost-{time.time_ns()}"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        probe.touch()
-        probe.unlink()
-    except OSError as error:
-        raise UsageError(
-            f"--out {folder}: run files cannot be written there ({error.strerror}); choose a "
-            "writable folder."
-        ) from error
 
 
 def write_kept(

@@ -7,10 +7,10 @@ import socket
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from hindmost.errors import MissingError
+from hindmost.processes import START, stat_fields
 from hindmost.text import counted
 
 
@@ -52,7 +52,7 @@ def assigned_rank(environment: Mapping[str, str] = os.environ) -> AssignedRank:
     """Return the rank that the launcher assigned to this process: 0 of 1 without a launcher."""
     for launcher in LAUNCHERS:
         size, rank = environment.get(launcher.size, ""), environment.get(launcher.rank, "")
-        if size.isdigit() and rank.isdigit():
+        if size.isdecimal() and rank.isdecimal():
             return AssignedRank(launcher=launcher.name, size=int(size), rank=int(rank))
     return AssignedRank(launcher="", size=1, rank=0)
 
@@ -105,7 +105,7 @@ def crowding_warnings(communicator: Any) -> list[str]:
 def process_age_s() -> float:
     """Return how long this process exists, 0 where the system does not tell."""
     try:
-        began = int(Path("/proc/self/stat").read_text().rsplit(")", 1)[1].split()[19])
+        began = int(stat_fields()[START])
     except (OSError, ValueError, IndexError):
         return 0.0
     return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - began / os.sysconf("SC_CLK_TCK"))

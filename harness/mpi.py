@@ -9,6 +9,12 @@ from hindmost.errors import MissingError
 from hindmost.harness.runfile.provenance import THREAD_VARIABLES
 
 
+def one_thread_a_rank() -> None:
+    """Keep numerical libraries from starting threads, with which ranks would compete for cores."""
+    for variable in THREAD_VARIABLES:
+        os.environ.setdefault(variable, "1")
+
+
 def start() -> Any:
     """Start MPI and return a communicator of all ranks, hindmost's own.
 
@@ -21,8 +27,7 @@ def start() -> Any:
     MissingError
         mpi4py cannot be imported, or finds no MPI.
     """
-    for variable in THREAD_VARIABLES:
-        os.environ.setdefault(variable, "1")  # one rank, one core
+    one_thread_a_rank()
     try:
         import mpi4py
 

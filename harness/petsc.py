@@ -5,18 +5,17 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from hindmost.errors import MissingError, UsageError
+from hindmost.harness.mpi import one_thread_a_rank
 from hindmost.harness.rank_failures import end_together
 from hindmost.harness.recorder.library import load
 from hindmost.harness.stack import current_stack
-
-THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-"""One rank, one core: a BLAS that starts threads makes the ranks compete for cores."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +47,16 @@ def scalar_spec(PETSc: Any) -> dict[str, str]:
     return {"scalar": "complex"} if is_complex(PETSc) else {}
 
 
+def nonzeros_of(matrix: Any, PETSc: Any) -> dict[str, int]:
+    """Return what a run file says of the entries of a matrix; collective.
+
+    Nothing where the matrix does not store them.
+    """
+    with suppress(PETSc.Error):
+        return {"nonzeros": int(matrix.getInfo(PETSc.Mat.InfoType.GLOBAL_SUM)["nz_used"])}
+    return {}
+
+
 def start(options: Sequence[str] = ()) -> Parallel:
     """Load the recorder, MPI and PETSc, in this order.
 
@@ -61,8 +70,7 @@ def start(options: Sequence[str] = ()) -> Parallel:
     MissingError
         The recorder, mpi4py or petsc4py is missing.
     """
-    for variable in THREAD_LIMITS:
-        os.environ.setdefault(variable, "1")
+    one_thread_a_rank()
     load()
     stack = current_stack()
     if stack.petsc_dir:

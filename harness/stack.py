@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+from hindmost.errors import MissingError
+from hindmost.files import read_text, reason
+from hindmost.parsing import parse_json
 
 RECORD = "hindmost-stack.json"
 
@@ -32,11 +35,23 @@ class Stack:
 
 
 def current_stack() -> Stack:
-    """Return the stack of the running interpreter's environment."""
+    """Return the stack of the running interpreter's environment.
+
+    Raises
+    ------
+    MissingError
+        The record of its set-up is damaged.
+    """
     record = Path(sys.prefix) / RECORD
     if record.exists():
-        facts = json.loads(record.read_text())
-        return Stack(name=facts["stack"], petsc_dir=facts["petsc_dir"], mpicc=facts["mpicc"])
+        try:
+            facts = parse_json(read_text(record))
+            return Stack(name=facts["stack"], petsc_dir=facts["petsc_dir"], mpicc=facts["mpicc"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise MissingError(
+                f"{record} is not what a set-up of hindmost wrote ({type(error).__name__}: "
+                f"{reason(error)}). Set hindmost up again: make demo"
+            ) from error
     return Stack(
         name="own",
         petsc_dir=os.environ.get("PETSC_DIR", ""),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import shutil
@@ -12,16 +11,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from hindmost.errors import UsageError
-from hindmost.files import copy_whole, open_regular
+from hindmost.files import NO_LINKS, copy_whole, make_folder, open_regular
 from hindmost.jobs.core.durable import write_durably
 from hindmost.jobs.core.plan import PlannedRun, Value
 from hindmost.jobs.folder import StudyFolder
 from hindmost.jobs.outcomes import RunOutcome
 from hindmost.printable import shell_word
+from hindmost.text import counted
 
 VERSION = 1
 TABLE = "collected.json"
-NO_LINKS = frozenset({errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP, errno.ENOSYS})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,17 +86,24 @@ def collect(study: StudyFolder, folder: Path) -> Collection:
     Raises
     ------
     UsageError
-        No run is done yet, or another file has the name of one of the study's.
+        No run is done yet, the runs that are wrote no file, the folder cannot be made, or another
+        file has the name of one of the study's.
     """
     records = study.records()
     done = {run: record.done for run, record in records.items()}
-    if not any(outcome.files for outcome in done.values() if outcome is not None):
+    ended = [outcome for outcome in done.values() if outcome is not None]
+    if not ended:
         raise UsageError(
             f"No run of {study.path} is done yet; "
             f"'hindmost status {shell_word(study.path)}' shows its progress."
         )
+    if not any(outcome.files for outcome in ended):
+        raise UsageError(
+            f"The {counted(len(ended), 'finished run')} of {study.path} wrote no file, so there is "
+            "nothing to collect. Give {out} to the command in [run], and write there."
+        )
     split = split_blocks(study.plan.runs, done)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder, "--out")
     files: list[Collected] = []
     for run in study.plan.runs:
         outcome = done[run.id]

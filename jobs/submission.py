@@ -6,14 +6,13 @@ import json
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 
 from hindmost.errors import MissingError, UsageError
 from hindmost.files import read_bytes, read_text
 from hindmost.jobs.core.durable import write_durably
 from hindmost.jobs.drive.current_run import read_current_run, settle
-from hindmost.jobs.folder import StudyFolder, Submitted
+from hindmost.jobs.folder import StudyFolder, Submitted, sum_of
 from hindmost.jobs.outcomes import Cause, Completion
 from hindmost.jobs.schedulers.scheduler import JobState, Scheduler, Script
 from hindmost.jobs.state import LIVE, AllocationState, RunState, completions_of, state_of
@@ -66,7 +65,7 @@ def write_scripts(study: StudyFolder, scheduler: Scheduler) -> None:
         path = study.script(allocation.id)
         if path.exists() and not moved:
             continue
-        if path.exists() and sha256(read_bytes(path)).hexdigest() != sums.get(allocation.id):
+        if path.exists() and sum_of(read_bytes(path)) != sums.get(allocation.id):
             refuse_another_folder(path, study)
             continue
         script = Script(
@@ -75,7 +74,7 @@ def write_scripts(study: StudyFolder, scheduler: Scheduler) -> None:
         text = scheduler.render(script)
         write_durably(path, text)
         path.chmod(path.stat().st_mode | 0o111)
-        sums[allocation.id] = sha256(text.encode()).hexdigest()
+        sums[allocation.id] = sum_of(text.encode())
         changed = True
     if changed:
         told = {"version": VERSION, "folder": str(study.path), "sha256": sums}

@@ -16,6 +16,11 @@ from hindmost.errors import UsageError
     [
         ("scale --medians 3", "Unknown option --medians. See: hindmost scale --help"),
         ("fit --best x", "Unknown option --best. See: hindmost fit --help"),
+        ("show --jsn x", "Unknown option --jsn; did you mean --json? See: hindmost show --help"),
+        (
+            "plot --algorithm 4 x",
+            "argument --algorithm: invalid choice: 4; choose 1, 2 or 3. See: hindmost plot --help",
+        ),
         (
             "run laplacian-1d --solver cg --out x -ksp_view",
             "Unknown option -ksp_view; PETSc options go after '--'. See: hindmost run --help",
@@ -25,6 +30,21 @@ from hindmost.errors import UsageError
             "Unexpected argument '3'; repeat an option for each of its values. See: hindmost run "
             "--help",
         ),
+        (
+            "watch runs --port x",
+            "argument --port: invalid int value: 'x'; write a whole number, such as 100. "
+            "See: hindmost watch --help",
+        ),
+        (
+            "probe nose",
+            "argument probe: invalid choice: 'nose'; did you mean noise? choose speed, noise, "
+            "network, memory, grind, checkpoint or all. See: hindmost probe --help",
+        ),
+        (
+            "attach --out=",
+            "argument --out: it is empty; name a path, or '.' for this folder. "
+            "See: hindmost attach --help",
+        ),
         ("fit runs -- -ksp_view", "What follows '--' is for 'run' and 'attach' only; remove it."),
     ],
 )
@@ -32,6 +52,11 @@ def test_unknown_words_are_named_with_the_verb(words: str, said: str) -> None:
     with pytest.raises(UsageError) as caught:
         main(words.split())
     assert str(caught.value) == said
+
+
+def test_a_misspelt_verb_is_guessed() -> None:
+    with pytest.raises(UsageError, match=r"invalid choice: 'shw'; did you mean show\? "):
+        main(["shw"])
 
 
 def test_the_command_alone_says_what_to_type_next(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pwd
 import re
@@ -16,16 +17,22 @@ import pytest
 from tests.conftest import ROOT
 
 from hindmost import files, seal
+from hindmost.errors import MissingError, UsageError
+from hindmost.failure import describe
 from hindmost.files import (
     append_line,
     cache_folder,
     home,
+    make_folder,
+    publish,
     read_regular,
     replacing,
     user_folder,
     write_output,
     write_whole,
 )
+from hindmost.harness.stack import RECORD, current_stack
+from hindmost.processes import PARENT, stat_fields
 from hindmost.seal import LENGTH, sealed, unsealed
 
 
@@ -41,6 +48,68 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
         file.write(None)  # type: ignore[call-overload]
     assert path.read_bytes() == b"two"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_that_cannot_be_made_is_told_with_what_is_in_the_way(tmp_path: Path) -> None:
+    make_folder(tmp_path / "a/b", "--out")
+    make_folder(tmp_path / "a/b", "--out")
+    file = tmp_path / "file"
+    file.touch()
+    for path in (file, file / "b"):
+        with pytest.raises(UsageError) as caught:
+            make_folder(path, "--out")
+        assert str(caught.value) == (
+            f"--out {path}: files cannot be written there ({file} is not a folder); choose a "
+            "writable folder."
+        )
+
+
+def test_a_full_disk_is_told_with_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    path = tmp_path / "plan.json"
+    for write in (write_whole, append_line):
+        with pytest.raises(OSError, match="No space left") as caught:
+            write(path, "x")
+        assert describe(caught.value)[0] == f"{path}: No space left on device"
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_finished_file_takes_only_a_free_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
+    def no_link(source: Path, target: Path) -> None:
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+    if not links:
+        monkeypatch.setattr(os, "link", no_link)
+    part, path = tmp_path / "run.part", tmp_path / "run"
+    part.write_text("one")
+    publish(part, path)
+    part.write_text("two")
+    with pytest.raises(FileExistsError):
+        publish(part, path)
+    assert (part.read_text(), path.read_text()) == ("two", "one")
+
+
+def test_the_name_of_a_process_cannot_pass_for_its_state() -> None:
+    name = Path("/proc/self/comm")
+    before = name.read_bytes()
+    try:
+        name.write_bytes(b"a) Z 1 \xff")
+        assert int(stat_fields()[PARENT]) == os.getppid()
+    finally:
+        name.write_bytes(before)
+
+
+def test_a_damaged_record_of_a_set_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    for text in ("", "[]", '{"stack": "own"}'):
+        (tmp_path / RECORD).write_text(text)
+        with pytest.raises(MissingError, match="Set hindmost up again"):
+            current_stack()
 
 
 def test_permissions_of_a_new_file(tmp_path: Path) -> None:

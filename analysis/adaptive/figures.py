@@ -32,7 +32,7 @@ ADAPTIVE_FIGURES = (
     RunFigure(
         name="predicted",
         heading="Measured and predicted times",
-        summary="adaptive runs: time of every cycle, and what was predicted before it ran",
+        summary="adaptive runs: time of cycles, and what was predicted before",
         caption="The time of each cycle on rank 0, and its prediction before it ran: by the time "
         "per cell so far (online), from probes only (offline), and by the shape of a cycle times "
         "its level so far. Steps are changes of the mesh.",
@@ -42,7 +42,7 @@ ADAPTIVE_FIGURES = (
     RunFigure(
         name="interference",
         heading="With a neighbour on the machine",
-        summary="adaptive runs with --interfere: predictions where a neighbour ran",
+        summary="adaptive runs: predictions where a neighbour ran (--interfere)",
         caption="A run that was disturbed on purpose in the shaded cycles. The offline model keeps "
         "predicting what the undisturbed machine can do. Online models adapt, sooner if they "
         "average over fewer cycles. Shape times level starts anew as soon as the test for "
@@ -53,7 +53,7 @@ ADAPTIVE_FIGURES = (
     RunFigure(
         name="grind",
         heading="Time per cell against cells",
-        summary="adaptive runs: time per cell against cells, and the probed curve (--machine)",
+        summary="adaptive runs: time per cell, and the probed curve (--machine)",
         caption="Hydro time of rank 0 per cell and step in each cycle, against the cells of the "
         "rank, and the probed piecewise curve that the offline model uses.",
         make=make_grind,
@@ -62,7 +62,7 @@ ADAPTIVE_FIGURES = (
     RunFigure(
         name="checkpoints",
         heading="Accumulated time and checkpoints",
-        summary="adaptive runs: accumulated time, and after which cycles to write checkpoints",
+        summary="adaptive runs: accumulated time, and when to write checkpoints",
         caption="The accumulated time of the cycles, and after which of them each rule writes a "
         "checkpoint, given the predictions of the next cycle.",
         make=make_checkpoints,

@@ -50,12 +50,15 @@ class FitOptions:
         Let P of the models of whole bodies be the number of nodes, not of ranks.
     latency_s : float or None
         Measured latency of a reduction; None: estimated on the first half of the run.
+    most_bodies : int or None
+        Refuse runs of more iterations of all ranks, unless they were fitted earlier.
     """
 
     families: bool = True
     keep_fill: bool = False
     by_node: bool = False
     latency_s: float | None = None
+    most_bodies: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,6 +252,11 @@ def fit_file(path: Path, options: FitOptions) -> None:
 
 def fit_run(run: Run, options: FitOptions) -> FittedRun:
     """Fit every model to a run, or read its cached results."""
+    most = options.most_bodies
+    large = most is not None and run.bodies * run.columns > most
+    if large and not is_cached(run, KIND, asked(options)):
+        why = f"a report fits up to {most:,} iterations of all ranks; run 'hindmost fit' for more"
+        return nothing_fitted(run, why)
     return cached(
         run,
         KIND,
@@ -261,16 +269,15 @@ def fit_run(run: Run, options: FitOptions) -> FittedRun:
 
 def asked(options: FitOptions) -> dict[str, Any]:
     """Return all that a fit depends on beside the run: the options, and models of plugins."""
+    shapes = {name: each for name, each in asdict(options).items() if name != "most_bodies"}
     plugins = sorted(str(each) for each in MODELS.plugins.values())
-    return asdict(options) | ({"plugins": plugins} if plugins else {})
+    return shapes | ({"plugins": plugins} if plugins else {})
 
 
 def compute_fit(run: Run, options: FitOptions) -> FittedRun:
     """Fit every model that a run allows; none to a reduced run of an older version."""
     if not has_bodies_of_all(run):
-        why = reduced(run)
-        refused = {"all models": why}
-        return FittedRun(run=run, models=(), refused=refused, laws=None, tests=refuse_all(why))
+        return nothing_fitted(run, reduced(run))
     times = solve_times(run, by_node=options.by_node, some_ranks=True)
     fits = fit_models(
         times,
@@ -284,6 +291,13 @@ def compute_fit(run: Run, options: FitOptions) -> FittedRun:
         refused=fits.refused,
         laws=None if fits.laws is None else LawRanking.of(fits.laws),
         tests=tuple(check_assumptions(run)),
+    )
+
+
+def nothing_fitted(run: Run, why: str) -> FittedRun:
+    """Return a run with all models and tests refused, for one reason."""
+    return FittedRun(
+        run=run, models=(), refused={"all models": why}, laws=None, tests=refuse_all(why)
     )
 
 

@@ -123,7 +123,8 @@ def look_at_run(run: Run, intervals: int = 200) -> RanksOfRun:
     for rows in run.blocks():
         parts, duration = run.variable("phase_duration", rows), run.variable("duration", rows)
         start = run.variable("start", rows)
-        run.verify_bodies(start, duration, parts)
+        if not run.verified:
+            run.verify_bodies(start, duration, parts)
         work = run.own_work(parts)
         block = solve_rows(run, rows, work)
         phases += parts.sum(axis=0, dtype=np.float64).T
@@ -139,6 +140,7 @@ def look_at_run(run: Run, intervals: int = 200) -> RanksOfRun:
         sweep.add(work, slow)
         path.add(block, slow)
         histogram = histogram.with_more(work)
+        del parts, duration, start, work, block, slow  # before the next block is read
     waiting = phases[[run.phases.index(name) for name in WAITING]]
     return RanksOfRun(
         lateness=sweep.result(),

@@ -15,6 +15,7 @@ from hindmost.analysis.readers.history import FailedRun
 from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.repetitions import StandardError
 from hindmost.errors import UsageError
+from hindmost.models.simulation.messages import MessageProgram
 from hindmost.text import choose
 
 OVER_RANKS: dict[str, Callable[[NDArray[np.float64]], float]] = {
@@ -192,3 +193,32 @@ class RankFormat(Format):
     """
 
     read: Callable[[Path], RankColumns]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceRequest:
+    """How a trace is read.
+
+    Attributes
+    ----------
+    flops_per_s : float or None
+        The rate of ranks, for formats that count work; None if it was not given.
+    """
+
+    flops_per_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceFormat(Format):
+    """A format with all messages of all ranks.
+
+    Attributes
+    ----------
+    read : callable
+        Returns the program in a file.
+    assumes : tuple of str
+        What holds for every trace of this format, in sentences.
+    """
+
+    read: Callable[[Path, TraceRequest], MessageProgram]
+    assumes: tuple[str, ...] = ()

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from hindmost.analysis.readers.format import ExperimentFormat, Format, HistoryFormat, RankFormat
+from hindmost.analysis.readers.format import (
+    ExperimentFormat,
+    Format,
+    HistoryFormat,
+    RankFormat,
+    TraceFormat,
+)
 from hindmost.analysis.readers.formats.asv import ASV
 from hindmost.analysis.readers.formats.caliper import CALIPER, CALIPER_RANKS
 from hindmost.analysis.readers.formats.csv_experiment import CSV_EXPERIMENT
@@ -18,12 +24,13 @@ from hindmost.analysis.readers.formats.hyperfine import HYPERFINE
 from hindmost.analysis.readers.formats.nightly import NIGHTLY
 from hindmost.analysis.readers.formats.pytest_benchmark import PYTEST_BENCHMARK
 from hindmost.analysis.readers.formats.run_files import RUN_EXPERIMENT, RUN_HISTORY
+from hindmost.analysis.readers.formats.smpi_trace import SMPI_TRACE
 from hindmost.analysis.readers.formats.tau import TAU
 from hindmost.analysis.readers.formats.test_results import TEST_RESULTS
 from hindmost.registry import Registry
 
 GROUP = "hindmost.readers"
-"""Entry points of it are formats of any of the three kinds."""
+"""Entry points of it are formats of any of the four kinds."""
 
 EXPERIMENT_FORMATS: Registry[ExperimentFormat] = Registry(
     "format",
@@ -70,3 +77,8 @@ RANK_FORMATS: Registry[RankFormat] = Registry(
     shared=Format,
 )
 """Formats with metrics per rank."""
+
+TRACE_FORMATS: Registry[TraceFormat] = Registry(
+    "format", (SMPI_TRACE,), group=GROUP, kind=TraceFormat, shared=Format
+)
+"""Formats with all messages of all ranks."""

@@ -24,6 +24,7 @@ from hindmost.analysis.report.adaptive_page import adaptive_parts, cycles_anchor
 from hindmost.analysis.report.comparison import comparable, solvers_table
 from hindmost.analysis.report.event_window import CAPTION, OF_PATH, event_window, without_events
 from hindmost.analysis.report.looked_at import LookedAt
+from hindmost.analysis.report.rank_orders import with_orders
 from hindmost.analysis.report.ranks_page import openings, rank_parts
 from hindmost.analysis.report.remedies import remedies_of, remedy_parts
 from hindmost.analysis.report.run_figures import figure_named
@@ -45,6 +46,7 @@ from hindmost.analysis.runs.read import of_how_many
 from hindmost.analysis.runs.summary import mpi_name, runs_table, summarise_run, when
 from hindmost.analysis.scaling.study import ScalingStudy
 from hindmost.analysis.show.event_chart import event_widget
+from hindmost.analysis.show.heat_map import HeatMap
 from hindmost.analysis.show.html_charts import Opens, live_chart
 from hindmost.analysis.show.page import Heading, Page, Paragraph, Part, Widget
 from hindmost.analysis.show.palette import MOST_LINES
@@ -273,7 +275,7 @@ def section(
         clicked = opens if figure.of_ranks else None
         if clicked is not None and figure.by_rank:  # rows are the ranks with full records
             clicked = of_columns(clicked, middle)
-        parts += run_chart(figure, middle, numbers, clicked)
+        parts += run_chart(figure, middle, ranks, numbers, clicked)
         if each == EVENTS_AFTER:
             parts += event_parts(middle, ranks, numbers)
     parts += rank_parts(ranks, middle, opens, numbers)
@@ -321,13 +323,19 @@ def of_columns(opens: Opens, run: Run) -> Opens:
 
 
 def run_chart(
-    figure: RunFigure, run: Run, numbers: Iterator[int], opens: Opens | None = None
+    figure: RunFigure,
+    run: Run,
+    ranks: RankReport,
+    numbers: Iterator[int],
+    opens: Opens | None = None,
 ) -> list[Part]:
     """Return a figure of a run as a chart, if the run allows it."""
     try:
         content = figure.make(run, FigureChoice())
     except UsageError:
         return []
+    if isinstance(content, HeatMap):
+        content = with_orders(content, run, ranks)
     height = figure.height_inches(run.header.ranks)
     drawn = live_chart(content, figure.heading, figure.caption, numbers, height=height, opens=opens)
     return [replace(drawn, name=figure.name)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hindmost.analysis.ranks import activity_profile
 from hindmost.analysis.ranks import figures as of_ranks
 from hindmost.analysis.runs.figures import one_run
 from hindmost.analysis.runs.figures.run_figure import RunFigure
@@ -10,7 +11,7 @@ RUN_FIGURES = (
     RunFigure(
         name="map",
         heading="Body times by iteration and rank",
-        summary="(iteration, rank) colour map of bodies, at --position of the restart cycle",
+        summary="(iteration, rank) colour map of bodies, by place (--position)",
         caption="Body times of each rank in time order, as colours. A stripe along time is a rank "
         "that is always slower, a column a body that was slow on all ranks, a speck a detour. For "
         "a restarted solver, the map shows the bodies at one place of the restart cycle, which all "
@@ -58,6 +59,14 @@ RUN_FIGURES = (
         make=one_run.make_time_per_rank,
     ),
     RunFigure(
+        name="uniform",
+        heading="One body over ranks",
+        summary="histogram of one body (--iteration) over ranks, with its uniform law",
+        caption="One body on all ranks, with the uniform law from its fastest to its slowest rank "
+        "that the non-stationary model assumes.",
+        make=one_run.make_uniform,
+    ),
+    RunFigure(
         name="fastest",
         heading="The fastest rank of a body",
         summary="histogram of a_k, the fastest rank of every body, with its law",
@@ -81,6 +90,14 @@ RUN_FIGURES = (
         "more and more vectors; the chart also shows how much of it is waiting.",
         make=one_run.make_cycle,
         default=True,
+    ),
+    RunFigure(
+        name="places",
+        heading="Bodies at places of the restart cycle",
+        summary="histograms of bodies at four places of the restart cycle",
+        caption="Bodies at four places of the restart cycle. Where the machine is quiet, each "
+        "place has a peak of its own, and one law for all bodies does not fit.",
+        make=one_run.make_places,
     ),
     RunFigure(
         name="phases",
@@ -118,7 +135,7 @@ RUN_FIGURES = (
     RunFigure(
         name="hindmost",
         heading="Slowest ranks (stragglers)",
-        summary="how often each rank is last, and how much of the wait time it causes",
+        summary="how often each rank is last, and the share of wait time it causes",
         caption="How often each rank is the last of a body, and which share of the wait time of "
         "all ranks it causes. If the ranks are alike, both are one over the number of ranks.",
         make=of_ranks.of_report(of_ranks.hindmost_chart),
@@ -145,6 +162,15 @@ RUN_FIGURES = (
         caption="The share of ranks that work, neither waiting nor between bodies, on the common "
         "clock of all ranks.",
         make=of_ranks.of_report(of_ranks.profile_chart),
+    ),
+    RunFigure(
+        name="activity-profile",
+        heading="What the ranks do over the solve",
+        summary="activity stack: the share of ranks in each phase over the solve",
+        caption="The share of ranks in each phase at each moment of the solve, on the common clock "
+        "of all ranks. Where event times were recorded, waiting stands where it happened; else "
+        "the phases of a body are spread evenly over it. Gaps are time between bodies.",
+        make=activity_profile.make_activity_profile,
     ),
     RunFigure(
         name="body-profile",

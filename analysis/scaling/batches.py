@@ -129,12 +129,14 @@ class Batch:
         for kernel in self.joint.keys() & set(kernels.tolist()):
             one = self.joint[kernel].side(at).interval(np.array([at]), level=level)
             low[kernel], high[kernel] = one[0][0], one[1][0]
-        if self.held_out is None or (np.array(at) <= self.points.max(axis=0)).all():
+        beyond = np.atleast_1d(np.array(at) > self.points.max(axis=0))
+        if self.held_out is None or not beyond.any():
             return low[kernels], high[kernels]
         from hindmost.models.pmnf.several.held_out import widened
 
         predicted = self.predict(at)[kernels]
-        return widened(predicted, low[kernels], high[kernels], self.held_out.wider)
+        wider = self.held_out.wider_beyond(beyond)
+        return widened(predicted, low[kernels], high[kernels], wider)
 
     def _models_at(
         self, at: tuple[float, ...], kernels: NDArray[np.intp]

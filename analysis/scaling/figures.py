@@ -144,7 +144,9 @@ def scaling_chart(
 
         outside = x_model > measured[-1]
         ends = _broken(predicted)[outside], low[outside], high[outside]
-        low[outside], high[outside] = widened(*ends, kernel.held_out.wider)
+        beyond_first = np.append(True, np.array(others) > series.points[:, 1:].max(axis=0))
+        wider = kernel.held_out.wider_beyond(beyond_first)
+        low[outside], high[outside] = widened(*ends, wider)
     shown = np.concatenate([y, *predicted])
     if path is not None:
         beyond = x_model > measured[-1]

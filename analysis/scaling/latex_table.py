@@ -77,7 +77,8 @@ def _cells(model: ScalingModel) -> list[str]:
     form = model.form
     names = [in_formula(name) for name in model.parameters]
     text = LATEX.model(form.constant, form.coefficients, form.terms, names)
-    return [f"${text}$", f"{model.smape:.2f}", f"{model.adjusted_r2:.4f}"]
+    fits = " (does not fit)" if model.misfit else ""
+    return [f"${text}${fits}", f"{model.smape:.2f}", f"{model.adjusted_r2:.4f}"]
 
 
 def in_formula(name: str) -> str:

@@ -13,6 +13,7 @@ from hindmost.analysis.scaling.study import ScalingStudy
 from hindmost.models.pmnf.expression import fraction
 from hindmost.models.pmnf.model import Form, ScalingModel
 from hindmost.models.pmnf.term import Term
+from hindmost.printable import one_line
 
 RESERVED = ("log2", "MODELS", *dir(builtins))
 """What the module itself needs, or would hide."""
@@ -63,14 +64,23 @@ def _function(name: str, arguments: Sequence[str], kernel: KernelScaling) -> str
     lines = [f"def {name}({', '.join(arguments)}):", "    " + _docstring(about)]
     changes = kernel.changes
     for change, segment in zip(changes, kernel.segments, strict=False):
-        text = formula(segment.model or kernel.whole, arguments)
         changed = arguments[kernel.joint.axis if kernel.joint else 0]
-        lines += [f"    if {changed} <= {change.middle!r}:", f"        return {text}"]
+        lines.append(f"    if {changed} <= {change.middle!r}:")
+        lines += _answer(segment.model or kernel.whole, arguments, indent=8)
     last = kernel.whole
     if changes:
         last = kernel.segments[-1].model or kernel.whole
-    lines.append(f"    return {formula(last, arguments)}")
+    lines += _answer(last, arguments, indent=4)
     return "\n".join(lines) + "\n"
+
+
+def _answer(model: ScalingModel, arguments: Sequence[str], *, indent: int) -> list[str]:
+    """Write the lines that return a model's value, after a comment where it does not fit."""
+    lines = [f"return {formula(model, arguments)}"]
+    if model.misfit:
+        about = one_line(model.misfit.explain(model.parameters))
+        lines.insert(0, f"# {about[:1].upper()}{about[1:]}.")
+    return [" " * indent + line for line in lines]
 
 
 def formula(model: ScalingModel, arguments: Sequence[str]) -> str:

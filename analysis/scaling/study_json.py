@@ -51,6 +51,7 @@ def study_json(
                 "far_error": batch.held_out.far,
                 "within": batch.held_out.within,
                 "wider": batch.held_out.wider,
+                "wider_by_parameter": batch.held_out.wider_by_parameter,
             }
             for metric in study.metrics
             for batch in metric.batches

@@ -111,8 +111,8 @@ def write_figure(figure: Figure, file: BinaryIO, kind: str, dpi: int) -> None:
 def show_names_as_they_are(figure: Figure) -> None:
     """Disable formulas in all text of a figure, and escape characters that XML forbids.
 
-    Tick labels keep formulas, as matplotlib writes powers of ten with them; `name_places` escapes
-    names there.
+    Tick labels and the factor of an axis keep formulas, as matplotlib writes powers of ten with
+    them; `name_places` escapes names there.
     """
     from matplotlib.text import Text
 
@@ -120,7 +120,11 @@ def show_names_as_they_are(figure: Figure) -> None:
         id(label)
         for axes in figure.axes
         for axis in (axes.xaxis, axes.yaxis)
-        for label in (*axis.get_majorticklabels(), *axis.get_minorticklabels())
+        for label in (
+            *axis.get_majorticklabels(),
+            *axis.get_minorticklabels(),
+            axis.get_offset_text(),
+        )
     }
     for text in figure.findobj(Text):
         if id(text) not in of_ticks:

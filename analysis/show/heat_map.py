@@ -16,6 +16,27 @@ MOST_ROWS = 600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RankOrder:
+    """An order of the ranks of a map.
+
+    Attributes
+    ----------
+    key, label : str
+        In an address, and where it is chosen.
+    places : int array, shape (rank,), or None
+        Places of the ranks, the lowest row first. None where the run has no such order; the label
+        says why.
+    sections : tuple of (int, str)
+        The first row of ranks that belong together, and what they are called.
+    """
+
+    key: str
+    label: str
+    places: NDArray[np.int64] | None
+    sections: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HeatMap:
     """Times of bodies on ranks, neighbours pooled by their maximum.
 
@@ -35,6 +56,10 @@ class HeatMap:
         Which bodies are shown if not all are; may be empty.
     numbers : int array, shape (rank,), or None
         Of the ranks that are shown, where not all of a run are.
+    totals_s : float64 array, shape (rank,), seconds, or None
+        Of all bodies that are shown.
+    orders : tuple of RankOrder
+        In which the ranks can be shown on a page, apart from that of their numbers.
     """
 
     title: str
@@ -47,6 +72,8 @@ class HeatMap:
     ranks_a_row: int
     numbers: NDArray[np.int64] | None = None
     of_how_many: str = ""
+    totals_s: NDArray[np.float64] | None = None
+    orders: tuple[RankOrder, ...] = ()
 
     @property
     def unit(self) -> Unit:
@@ -112,8 +139,15 @@ class HeatMap:
             ranks_a_row=self.ranks_a_row * up,
         )
 
+    def ordered(self, order: RankOrder) -> HeatMap:
+        """Return the map with its ranks in another order; they must not be pooled yet."""
+        assert self.ranks_a_row == 1
+        return replace(self, times=self.times[:, order.places])
+
     def columns(self) -> Columns:
         """Return the cells: a row for every column of the map, a column for every row of ranks."""
+        if self.times.shape[1] > MOST_ROWS:
+            return self.coarser(MOST_COLUMNS, MOST_ROWS).columns()
         names, height = self.names, self.ranks_a_row
         ends = zip(names[::height], [*names[height - 1 :: height], names[-1]], strict=False)
         rows = [f"rank_{first}" + (f"_to_{last}" if height > 1 else "") for first, last in ends]
@@ -147,30 +181,49 @@ def heat_map(
     selection: str = "",
     numbers: NDArray[np.int64] | None = None,
     of_how_many: str = "",
+    totals_s: NDArray[np.float64] | None = None,
 ) -> HeatMap:
-    """Pool times into a map.
+    """Pool times into a map: neighbouring bodies, but not ranks, whose order may change.
 
     Parameters
     ----------
     times : float64 array, shape (iteration, rank), seconds
+        Or (column, rank), where they were pooled as they were read.
     bodies : int array, shape (iteration,), or None
         Numbers of the bodies, where not all of a run are there.
     numbers : int array, shape (rank,), or None
         Of the ranks, where not all of a run are there.
     of_how_many : str
         Note on the axis that says so.
+    totals_s : float64 array, shape (rank,), seconds, or None
+        Sums of the times, where they were pooled.
     """
-    iterations, ranks = times.shape
-    whole = HeatMap(
+    bodies = np.arange(len(times)) if bodies is None else bodies
+    return HeatMap(
         title=title,
         what=what,
         selection=selection,
-        times=times,
-        bodies=np.arange(iterations) if bodies is None else bodies,
-        ranks=ranks,
-        bodies_a_column=1,
+        times=pool_maximum(times, MOST_COLUMNS, axis=0),
+        bodies=bodies,
+        ranks=times.shape[1],
+        bodies_a_column=bodies_in_column(bodies.size),
         ranks_a_row=1,
         numbers=numbers,
         of_how_many=of_how_many,
+        totals_s=times.sum(axis=0) if totals_s is None else totals_s,
     )
-    return whole.coarser(MOST_COLUMNS, MOST_ROWS)
+
+
+def bodies_in_column(bodies: int) -> int:
+    """Return how many bodies are pooled into a column of a map."""
+    return max(-(-bodies // MOST_COLUMNS), 1)
+
+
+def slowest_first(heat_map: HeatMap) -> RankOrder:
+    """Return the order by time, the longest at the top."""
+    assert heat_map.totals_s is not None
+    return RankOrder(
+        key="time",
+        label="time, longest on top",
+        places=np.argsort(heat_map.totals_s, kind="stable"),
+    )

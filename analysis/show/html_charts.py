@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.show.chart import Chart, Series, x_limits
-from hindmost.analysis.show.heat_map import HeatMap
+from hindmost.analysis.show.heat_map import HeatMap, RankOrder
 from hindmost.analysis.show.html_renderer import picture_html
 from hindmost.analysis.show.matplotlib_charts import picture
 from hindmost.analysis.show.page import Widget, shared_scripts
@@ -23,6 +23,8 @@ from hindmost.printable import escape, page_json
 MOST_CELLS = 150_000
 MOST_COLUMNS = 1200
 MOST_ROWS = 256
+LEAST_ORDERED, MOST_ORDERED = 3, 1 << 16
+"""Ranks of a map from which on, and up to which, a reader can choose their order."""
 LOG_STEP = 2e-3
 """Times are rounded to 0.1 %, which deflates to about a byte per cell."""
 ANCHORS = 33
@@ -174,12 +176,23 @@ def series_data(series: Series, colour: str) -> dict[str, Any]:
 
 
 def map_data(heat_map: HeatMap) -> dict[str, Any]:
-    """Return what the script needs of a map."""
+    """Return what the script needs of a map.
+
+    Ranks that are not pooled can be put in order by the script; pooled ones travel once an order.
+    """
     import matplotlib as mpl
 
     coarse = coarse_enough(heat_map)
-    unit = heat_map.unit
+    unit = coarse.unit
     times = coarse.times * unit.per_second
+    orders = orders_of(heat_map)
+    matrices, drawn = [times], []
+    for order in orders:
+        assert order.places is not None
+        kept = coarse.ranks_a_row == 1 or np.array_equal(order.places, np.arange(coarse.ranks))
+        if not kept:
+            matrices.append(coarse_enough(heat_map.ordered(order)).times * unit.per_second)
+        drawn.append(0 if kept else len(matrices) - 1)
     colours = mpl.colormaps[COLOUR_MAP](np.linspace(0.0, 1.0, ANCHORS))
     left = float(coarse.bodies[0]) - 0.5 * coarse.stride
     return {
@@ -202,8 +215,20 @@ def map_data(heat_map: HeatMap) -> dict[str, Any]:
         "names": coarse.names if coarse.numbers is not None else [],
         "colour_limits": [limit * unit.per_second for limit in coarse.colour_limits_s],
         "colours": [hex_colour(colour) for colour in colours],
-        **packed(times),
+        "matrices": len(matrices),
+        "orders": [
+            {"key": each.key, "matrix": matrix, "sections": each.sections}
+            for each, matrix in zip(orders, drawn, strict=True)
+        ],
+        **packed(np.stack(matrices), np.array([each.places for each in orders], np.uint16)),
     }
+
+
+def orders_of(heat_map: HeatMap) -> list[RankOrder]:
+    """Return the orders that a reader can choose on a page."""
+    if heat_map.ranks_a_row > 1 or heat_map.ranks > MOST_ORDERED:
+        return []
+    return [each for each in heat_map.orders if each.places is not None]
 
 
 def packed(times: NDArray[np.float64], plain: NDArray[np.uint16] | None = None) -> dict[str, Any]:
@@ -230,7 +255,10 @@ def packed(times: NDArray[np.float64], plain: NDArray[np.uint16] | None = None) 
 def coarse_enough(heat_map: HeatMap) -> HeatMap:
     """Pool a map until it is small enough to travel."""
     rows = min(MOST_ROWS, heat_map.times.shape[1])
-    return heat_map.coarser(min(MOST_COLUMNS, MOST_CELLS // rows), rows)
+    cells = MOST_CELLS
+    if rows < heat_map.times.shape[1] and (orders := orders_of(heat_map)):
+        cells = 2 * MOST_CELLS // (1 + len(orders))
+    return heat_map.coarser(min(MOST_COLUMNS, cells // rows), rows)
 
 
 def hex_colour(colour: NDArray[np.float64]) -> str:
@@ -267,11 +295,26 @@ def swatch(series: Series, colour: str) -> str:
 def map_legend(heat_map: HeatMap) -> str:
     """Return the scale of colours with the times at its ends."""
     coarse = coarse_enough(heat_map)
-    low, high = (limit * heat_map.unit.per_second for limit in coarse.colour_limits_s)
+    low, high = (limit * coarse.unit.per_second for limit in coarse.colour_limits_s)
     return (
         f'<ul class="legend"><li class="axis">{escape(coarse.y_label)}; {escape(coarse.what)}:</li>'
-        f'<li>{low:.4g} {heat_map.unit.sign} and less <span class="scale"></span> '
-        f"{high:.4g} {heat_map.unit.sign} and more</li></ul>"
+        f'<li>{low:.4g} {coarse.unit.sign} and less <span class="scale"></span> '
+        f"{high:.4g} {coarse.unit.sign} and more</li>{order_choice(heat_map)}</ul>"
+    )
+
+
+def order_choice(heat_map: HeatMap) -> str:
+    """Return what chooses the order of ranks; empty where there is nothing to choose."""
+    if not orders_of(heat_map) or heat_map.ranks < LEAST_ORDERED:
+        return ""
+    options = "".join(
+        f'<option value="{escape(each.key)}"{" disabled" if each.places is None else ""}>'
+        f"{escape(each.label)}</option>"
+        for each in heat_map.orders
+    )
+    return (
+        '<li><label>ranks ordered by <select class="order"><option value="">rank</option>'
+        f"{options}</select></label></li>"
     )
 
 

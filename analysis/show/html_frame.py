@@ -16,6 +16,7 @@ KEYS = (
     ("j k", "next, previous section"),
     ("c", "contents"),
     ("f", "filters"),
+    ("o", "order of ranks in maps"),
     ("t", "light, dark"),
 )
 THEMES = (("", "as the system"), ("light", "light"), ("dark", "dark"))

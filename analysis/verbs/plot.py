@@ -3,43 +3,66 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
 from hindmost.analysis.adaptive.figures import ADAPTIVE_FIGURES
+from hindmost.analysis.history.figures import HISTORY_FIGURES
+from hindmost.analysis.report.papers import numbers_of, papers_table
 from hindmost.analysis.report.run_figures import RUN_FIGURES
 from hindmost.analysis.runs.check import findings_of
-from hindmost.analysis.runs.figures.compare_runs import COMPARISON_FIGURES
+from hindmost.analysis.runs.figures.compare_runs import COMPARISON_FIGURES, ComparisonFigure
 from hindmost.analysis.runs.figures.run_figure import (
     DEFAULT_HEIGHT_INCHES,
     Content,
     FigureChoice,
+    FileFigure,
     Position,
+    RunFigure,
+    SeriesChoice,
 )
 from hindmost.analysis.runs.finding import OF_SHOW, cautions
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import find_runs
+from hindmost.analysis.scaling.window_errors import SCALING_FIGURES
 from hindmost.analysis.show.csv_file import write_csv
 from hindmost.analysis.show.figure_style import FORMATS, WIDTHS_INCHES, new_figure, save
 from hindmost.analysis.show.matplotlib_charts import draw
+from hindmost.analysis.show.terminal import print_table
+from hindmost.analysis.whatif.latency_trend import LATENCY_TREND
 from hindmost.analysis.whatif.noise_sweep import NOISE_SWEEP
-from hindmost.errors import UsageError
+from hindmost.errors import NotARunFileError, UsageError
 from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.harness.runfile.reader import Run
 from hindmost.output import warn, write_lines, write_text
 
-OF_SEVERAL = (*COMPARISON_FIGURES, *NOISE_SWEEP)
+OF_SEVERAL = (*COMPARISON_FIGURES, *LATENCY_TREND, *NOISE_SWEEP)
 OF_ONE_RUN = (*RUN_FIGURES, *ADAPTIVE_FIGURES)
-NAMES = [figure.name for figure in (*OF_ONE_RUN, *OF_SEVERAL)]
-FIGURES = "\n".join(
-    f"  {figure.name:19}{figure.summary}{' *' if figure.default else ''}"
-    for figure in (*OF_ONE_RUN, *OF_SEVERAL)
+OF_FILES: tuple[FileFigure, ...] = (*HISTORY_FIGURES, *SCALING_FIGURES)
+EVERY: tuple[RunFigure | ComparisonFigure | FileFigure, ...] = (*OF_ONE_RUN, *OF_SEVERAL, *OF_FILES)
+NAMES = [figure.name for figure in EVERY]
+OF_OTHER_FILES = (
+    "Figures of nightly results and of scaling experiments are asked for by name: --figure nights, "
+    "--figure scaling."
 )
-DESCRIPTION = f"""\
-Draw figures of each run, and figures that compare all runs.
+LONGEST_NAME = 80
+"""Of a series, as part of the name of a file."""
 
-figures (*: drawn by default, if the runs allow it):
+
+def listed(name: str, summary: str, *, default: bool) -> str:
+    """Return the line of a figure, with its numbers in the papers."""
+    numbers = numbers_of(name)
+    return f"  {name:19}{summary}{' *' if default else ''}{f' [{numbers}]' if numbers else ''}"
+
+
+FIGURES = "\n".join(listed(figure.name, figure.summary, default=figure.default) for figure in EVERY)
+DESCRIPTION = f"""\
+Draw figures of each run, figures that compare all runs, and with --figure also figures of nightly
+results and of scaling experiments.
+
+figures (*: drawn by default, if the runs allow it; in brackets: the papers' figures, see --papers):
 {FIGURES}
 """
 EXAMPLES = """\
@@ -49,6 +72,9 @@ examples:
   hindmost plot runs/laplacian-1d-pgmres-p2-0.h5 --figure ranks --rank 0 --rank 1
   hindmost plot runs/laplacian-1d-gmres-p2-0.h5 --figure map --position all --width half
   hindmost plot here/run.h5 there/run.h5 --figure overlay --figure ecdf
+  hindmost plot theta/ daint/ --figure overlay-fastest --figure overlay-span
+  hindmost plot nightly/ --figure nights --figure p-values --series 'Total Time'
+  hindmost plot experiment.txt --figure scaling --series 'main->*'
   hindmost plot runs/adaptive-timing-a-p2-0.h5 --figure predicted --figure grind --machine m.json
 
 Bodies and places of the restart cycle count from 0. Figures of one run are named after its file
@@ -61,7 +87,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.description = DESCRIPTION
     parser.epilog = EXAMPLES
-    parser.add_argument("file", nargs="*", type=Path, help="run files, or folders of them")
+    parser.add_argument(
+        "file",
+        nargs="*",
+        type=Path,
+        help="run files, or folders of them; for figures "
+        "of nightly results or scaling experiments, files that history or scale reads",
+    )
     parser.add_argument(
         "--figure",
         action="append",
@@ -70,6 +102,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="figure to draw; repeat for more",
     )
     parser.add_argument("--list", action="store_true", help="list the figures and exit")
+    parser.add_argument(
+        "--papers",
+        action="store_true",
+        help="list the figures and tables of the papers, and what shows each, and exit",
+    )
     parser.add_argument(
         "--rank", action="append", type=int, metavar="RANK", help="for ranks; repeat for more"
     )
@@ -88,6 +125,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FILE",
         help="for grind: a machine file whose curves are drawn with the measured times",
+    )
+    parser.add_argument(
+        "--series",
+        metavar="PATTERN",
+        help="for nightly results and scaling experiments: a case, timer or kernel, or a pattern "
+        "with * and ?",
+    )
+    parser.add_argument(
+        "--algorithm",
+        type=int,
+        choices=(1, 2, 3),
+        default=3,
+        help="for p-values: the report's algorithm (%(default)s)",
     )
     parser.add_argument(
         "--out", type=Path, help="folder for the figures (default: that of each run file)"
@@ -125,9 +175,20 @@ def perform(arguments: argparse.Namespace) -> int:
     if arguments.list:
         write_text(FIGURES)
         return 0
+    if arguments.papers:
+        print_table(papers_table())
+        return 0
     if not arguments.file:
         raise UsageError("Name a run file: hindmost plot FILE... (or --list for the figures)")
-    runs = find_runs(arguments.file, complete=True)
+    names = arguments.figure or ()
+    of_files = [figure for figure in OF_FILES if figure.name in names]
+    draw_series(of_files, arguments)
+    if of_files and len(set(names)) == len(of_files):
+        return 0
+    try:
+        runs = find_runs(arguments.file, complete=True)
+    except NotARunFileError as error:
+        raise NotARunFileError(f"{error} {OF_OTHER_FILES}") from error
     choice = FigureChoice(
         ranks=tuple(arguments.rank or ()),
         body=arguments.iteration,
@@ -135,23 +196,45 @@ def perform(arguments: argparse.Namespace) -> int:
         machine=read_machine(arguments.machine) if arguments.machine else None,
     )
     together = arguments.out is not None
-    drawn = contents(runs, choice, arguments.figure or (), arguments.width, together=together)
+    drawn = contents(runs, choice, names, arguments.width, together=together)
     for target, height_inches, content in drawn:
-        folder = arguments.out or target.parent
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UsageError(f"--out {folder} cannot be made: {error.strerror}.") from error
-        file = folder / f"{target.name}.{arguments.format}"
-        with new_figure(height_inches, arguments.width) as (canvas, axes):
-            draw(content, axes)
-            write_lines(str(save(canvas, file)))
-        if arguments.csv:
-            columns = write_csv(file.with_name(f"{target.name}.csv"), content.columns())
-            write_lines(str(columns))
+        save_figure(target, height_inches, content, arguments)
     for line in cautions(findings_of(group_runs(runs), read_large=False), OF_SHOW):
         warn(line)
     return 0
+
+
+def draw_series(figures: Sequence[FileFigure], arguments: argparse.Namespace) -> None:
+    """Draw the figures of nightly results and of scaling experiments next to the first file."""
+    choice = SeriesChoice(series=arguments.series, algorithm=arguments.algorithm)
+    first: Path = arguments.file[0]
+    beside = first if first.is_dir() else first.parent
+    for figure in figures:
+        used: dict[str, int] = {}
+        for series, chart in figure.make(arguments.file, choice):
+            name = re.sub(r"[^\w.]+", "-", series, flags=re.ASCII).strip("-.")[-LONGEST_NAME:]
+            used[name] = used.get(name, 0) + 1
+            again = f"-{used[name]}" if used[name] > 1 else ""
+            target = beside / f"{name or 'series'}{again}-{figure.name}"
+            save_figure(target, DEFAULT_HEIGHT_INCHES[arguments.width], chart, arguments)
+
+
+def save_figure(
+    target: Path, height_inches: float, content: Content, arguments: argparse.Namespace
+) -> None:
+    """Draw a figure into a file, with its numbers if they are wanted, and name what was written."""
+    folder = arguments.out or target.parent
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"--out {folder} cannot be made: {error.strerror}.") from error
+    file = folder / f"{target.name}.{arguments.format}"
+    with new_figure(height_inches, arguments.width) as (canvas, axes):
+        draw(content, axes)
+        write_lines(str(save(canvas, file)))
+    if arguments.csv:
+        columns = write_csv(file.with_name(f"{target.name}.csv"), content.columns())
+        write_lines(str(columns))
 
 
 def stems_of(paths: Sequence[Path], *, together: bool) -> list[str]:

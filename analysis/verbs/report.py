@@ -13,6 +13,7 @@ from hindmost.analysis.report.report import Contents, report_page
 from hindmost.analysis.report.sources import sort_sources
 from hindmost.analysis.runs.cycles import is_adaptive, read_adaptive
 from hindmost.analysis.runs.groups import group_runs
+from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
 from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.scaling.study import study_scaling
 from hindmost.analysis.show.html_renderer import write_page
@@ -63,7 +64,9 @@ def perform(arguments: argparse.Namespace) -> int:
     runs = find_runs(sources.runs, complete=True) if sources.runs else []
     solves = group_runs(run for run in runs if not is_adaptive(run))
     contents = Contents(
-        groups=fit_groups(solves, FitOptions(families=not arguments.quick)),
+        groups=fit_groups(
+            solves, FitOptions(families=not arguments.quick, most_bodies=MOST_IN_MEMORY)
+        ),
         adaptive=[read_adaptive(run) for run in runs if is_adaptive(run)],
         machine=machine,
         studies=[study_scaling(read_experiment([path])) for path in sources.experiments],

@@ -53,6 +53,8 @@ def perform(arguments: argparse.Namespace) -> int:
     """Watch until the run has ended."""
     if arguments.json and not arguments.once:
         raise UsageError("--json prints the state once: add --once.")
+    if arguments.port and not arguments.web:
+        raise UsageError("--port is the port of the page for a browser: add --web.")
     if arguments.control and not arguments.web:
         raise UsageError("--control prints a URL for a browser: add --web.")
     if arguments.web and arguments.once:

@@ -12,6 +12,11 @@ from hindmost.analysis.runs.finding import of_file
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import find_runs, fittable_runs
 from hindmost.analysis.show.terminal import print_table
+from hindmost.analysis.verbs.whatif_traces import (
+    add_traces,
+    perform_traces,
+    refuse_trace_options,
+)
 from hindmost.analysis.whatif.at_scale import AtScale, scale_table, scaled
 from hindmost.analysis.whatif.balance import balance_lines, balanced_runs, read_balance
 from hindmost.analysis.whatif.options import LAWS, NOT_INJECTED, Named, changes_of
@@ -25,6 +30,7 @@ from hindmost.analysis.whatif.study import (
     sweep_table,
 )
 from hindmost.analysis.whatif.targets import Scale, Scaling, read_scale, scalable
+from hindmost.analysis.whatif.traces import traces_among
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.harness.runfile.reader import Run
@@ -51,6 +57,7 @@ examples:
   hindmost whatif runs/*-pgmres-* --latency +100us --pipeline-depth 1,2,3
   hindmost whatif adaptive/ --balance greedy,refine,none
   hindmost whatif runs/ --ranks 64..4096 --ranks-per-node 64 --scaling weak --noise x2
+  hindmost whatif trace.ti --machine machine.json --flops-per-second 1e9 --latency x2
 
 docs/whatif.md says what is assumed, what intervals cover, and how to read a result.
 """
@@ -78,9 +85,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.description = DESCRIPTION
     parser.epilog = EXAMPLES
-    parser.add_argument("file", nargs="+", type=Path, help="run files, or folders of them")
+    parser.add_argument(
+        "file", nargs="+", type=Path, help="run files, or folders of them; or traces"
+    )
     add_changes(parser)
     add_solve(parser)
+    add_traces(parser)
     parser.add_argument(
         "--pipeline-depth",
         action=Once,
@@ -262,6 +272,9 @@ def changes_from(arguments: argparse.Namespace, pipeline_depth: str | None = Non
 def perform(arguments: argparse.Namespace) -> int:
     """Replay and print."""
     changes = changes_from(arguments, arguments.pipeline_depth)
+    if traces := traces_among(arguments.file):
+        return perform_traces(traces, changes, arguments, JSON_VERSION)
+    refuse_trace_options(arguments)
     if arguments.balance is not None:
         others = [word for each in changes for word, _ in each.words]
         others += [name for name in ("ranks", "out") if getattr(arguments, name) is not None]

@@ -63,8 +63,9 @@ def assumptions(found: Replayed) -> Iterator[str]:
             "Work grows with the unknowns, and as the probe of the memory says. Messages cost what "
             "they did."
             if found.memory_known
-            else "Work grows with the unknowns. Vectors that no longer fit into a cache cost more: "
-            "--machine with a file of 'hindmost probe memory' says how much."
+            else "Work grows with the unknowns. Vectors that no longer fit into a cache cost more; "
+            "the interval has the case that they cost twice as much. --machine with a file of "
+            "'hindmost probe memory' says how much."
         )
     if change.iterations is not None or change.restart is not None:
         yield from of_length(found)

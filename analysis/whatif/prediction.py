@@ -43,6 +43,8 @@ FEWEST_BODIES = 20
 WIDEST = 10.0
 """The factor between a prediction and the ends of its interval from which on none is given."""
 REPLAY = "replay"
+CHANCE = 2
+"""Repeats that may agree by chance, so that their parts count as well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,7 +204,7 @@ def predict_solves(
             if not every and not of_length_alone(change):
                 raise DataError(why_not[0])
             replays = tuple(each[number] for each in every)
-            prediction = pooled(replays, places, change)
+            prediction = pooled(replays, places, change, least=parts_width(times))
             why_none = why_no_interval(times, prediction, change)
             if why_none:
                 prediction = replace(prediction, low_s=float("nan"), high_s=float("nan"))
@@ -252,8 +254,30 @@ def of_length_alone(change: Change) -> bool:
     return change == Change(iterations=change.iterations, restart=change.restart)
 
 
-def pooled(replays: Sequence[Replayed], places: PlaceInCycle, change: Change) -> Prediction:
-    """Return the median over the replays of all repeats, with a 90 % prediction interval."""
+def parts_width(times: Sequence[SolveTimes]) -> float:
+    """Return half the width of the interval that the parts of runs give alone, as a logarithm.
+
+    Only of two runs, which may agree by chance: more of them show how runs scatter.
+    """
+    if len(times) != CHANCE:
+        return 0.0
+    return float(np.median([fit_places([each]).own_width for each in times]))
+
+
+def pooled(
+    replays: Sequence[Replayed], places: PlaceInCycle, change: Change, *, least: float = 0.0
+) -> Prediction:
+    """Return the median over the replays of all repeats, with a 90 % prediction interval.
+
+    Parameters
+    ----------
+    replays : sequence of Replayed
+    places : PlaceInCycle
+        Where there are no replays, or only one.
+    change : Change
+    least : float
+        The scatter of repeats is taken as no less than this half width, a logarithm.
+    """
     if not replays:
         return places.predict(change.iterations, change.restart)
     low_s, high_s = (
@@ -264,7 +288,7 @@ def pooled(replays: Sequence[Replayed], places: PlaceInCycle, change: Change) ->
     if len(known) < len(replays):
         return Prediction(seconds=float("nan"), low_s=low_s, high_s=high_s)
     middle_s = float(np.median(known))
-    width = repeat_width(known) if len(known) > 1 else places.own_width
+    width = max(repeat_width(known), least) if len(known) > 1 else places.own_width
     # What repeats differ by and what a replay does not know are independent of each other.
     below = np.hypot(width, np.log(middle_s / min(low_s, middle_s))) if low_s > 0.0 else np.inf
     above = np.hypot(width, np.log(max(high_s, middle_s) / middle_s))

@@ -36,9 +36,12 @@ from hindmost.models.adaptive.machine import Machine
 from hindmost.models.laws.johnsonsu import JohnsonSU
 from hindmost.models.noise.redraw import RedrawnUniform, fit_redrawn_uniform
 from hindmost.models.results import ModelKind, Prediction
-from hindmost.text import counted, seconds
+from hindmost.models.simulation.prospect import MISSES
+from hindmost.text import counted, percent, seconds, signed_percent
 
 SIMULATION = "simulation"
+DESCRIBED = 0.5
+"""Share of the repeats that the laws must describe, to pool these."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +56,7 @@ class ScalePrediction:
         One a repeat.
     prediction : Prediction
         NaN in place of the seconds if the runs do not say enough, and in place of an interval that
-        would be meaningless.
+        would be meaningless. Repeats that the laws do not describe are left out, if few.
     no_interval : str
         Why there is no interval; empty if there is one.
     beside : tuple of Beside
@@ -70,14 +73,24 @@ class ScalePrediction:
     def lines(self) -> list[str]:
         """Return the prediction in a few lines, before its table."""
         first, found = self.simulated[0], self.prediction
+        if not described(self.simulated):
+            return [self.group.title, *wrapped(f"on {first.title}: undecided. {self.no_interval}")]
         assumed = REPEATED if len(self.simulated) > 1 else ALONE
         interval = f"90 % prediction interval {self._interval}{assumed}"
         if self.no_interval:
             interval = f"no interval: {self.no_interval}"
         said = f"predicted {seconds(found.seconds)} ({interval})"
         if not found.known:
-            said = f"no prediction, but {self._interval}. {first.withheld}"
+            said = f"no prediction, but {self._interval}. {self._withheld}"
         return [self.group.title, *wrapped(f"on {first.title}: {said}")]
+
+    @property
+    def _withheld(self) -> str:
+        """Why there is no prediction: the reason of a repeat that gives none."""
+        kept = described(self.simulated)
+        without = [each for each in kept if each.predicted_s is None]
+        share = "" if len(kept) == 1 else f"In {len(without)} of {len(kept)} repeats: "
+        return f"{share}{without[0].withheld}"
 
     @property
     def _interval(self) -> str:
@@ -95,6 +108,10 @@ class ScalePrediction:
         """Return what the prediction assumes, and what puts it in doubt."""
         assumed = dict.fromkeys(each for one in self.simulated for each in one.assumptions())
         lines = [part for each in assumed for part in wrapped(f"Assumed: {each}")]
+        missed = [each for each in self.simulated if each.result.missed]
+        if missed and described(self.simulated):
+            files = ", ".join(each.run.path.name for each in missed)
+            lines += wrapped(f"Left out: {files}. {misses_of(missed)}")
         return [*lines, *folded(cautions(self.findings, OF_MODELS))]
 
     def to_json(self) -> dict[str, Any]:
@@ -138,10 +155,13 @@ def predict_at_scale(
         findings = tuple(findings_of([group]))
         scaling = scale.scaling or scaling_of(alike) or Scaling.WEAK
         for simulated in zip(*found, strict=True):  # a number of ranks, and a change
-            prediction = pooled_at_scale(simulated)
-            why_none = why_no_interval(prediction, base)
+            kept = described(simulated)
+            prediction = pooled_at_scale(kept or simulated)
+            why_none = why_no_interval(prediction, base) if kept else undecided(simulated)
             if why_none:
                 prediction = replace(prediction, low_s=float("nan"), high_s=float("nan"))
+            if not kept:
+                prediction = replace(prediction, seconds=float("nan"))
             predicted.append(
                 ScalePrediction(
                     group=group,
@@ -153,6 +173,37 @@ def predict_at_scale(
                 )
             )
     return predicted
+
+
+def described(simulated: Sequence[AtScale]) -> list[AtScale]:
+    """Return the repeats that the laws describe; none if these are too few to stand for all."""
+    kept = [each for each in simulated if not each.result.missed]
+    return kept if len(kept) > DESCRIBED * len(simulated) else []
+
+
+def misses_of(missed: Sequence[AtScale]) -> str:
+    """Return by how much simulations miss the recorded time, in a sentence."""
+    found = sorted(each.result.miss for each in missed)
+    by = signed_percent(found[0])
+    if len(found) > 1:
+        by += f" to {signed_percent(found[-1])}"
+    return (
+        f"Simulated on the recorded ranks, the solve misses the recorded time by {by} (at most "
+        f"{percent(MISSES)} is accepted), so the laws of local work do not describe it."
+    )
+
+
+def undecided(simulated: Sequence[AtScale]) -> str:
+    """Return why nothing can be said, and what to record, in sentences."""
+    missed = [each for each in simulated if each.result.missed]
+    runs = "" if len(simulated) == 1 else f"In {len(missed)} of {len(simulated)} repeats: "
+    samples = min(each.result.samples for each in missed)
+    return (
+        f"{runs}{misses_of(missed)} The laws take disturbances as short and random; long or rare "
+        f"ones do not repeat as recorded. Record at least {4 * samples:,} iterations of all ranks "
+        f"(here: {samples:,}) on cores that nothing else uses; the findings below say what "
+        "disturbed these."
+    )
 
 
 def pooled_at_scale(simulated: Sequence[AtScale]) -> Prediction:

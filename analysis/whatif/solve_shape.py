@@ -18,6 +18,8 @@ from hindmost.models.simulation.program import Program
 
 JACOBI_VECTORS, COPY_VECTORS = 3.0, 2.0
 """Vectors that Jacobi's preconditioner reads and writes, and none."""
+ENTRY_VECTORS = 1.5
+"""Vectors that a matrix of one entry a row takes: 8 bytes a value and 4 a column."""
 FEWEST_SIZES = 2
 """Probed sizes, for a time between them."""
 
@@ -38,7 +40,14 @@ def shape_of(run: Run) -> SolveShape | None:
         unknowns=unknowns,
         vector_bytes=8.0 * unknowns / header.ranks,
         preconditioner=preconditioner_vectors(run),
+        matrix=ENTRY_VECTORS * entries_of(run) / unknowns if unknowns else 0.0,
     )
+
+
+def entries_of(run: Run) -> int:
+    """Return how many entries the matrix stores; 0 if not known."""
+    given = run.header.spec.get("nonzeros")
+    return given if isinstance(given, int) and given > 0 else 0
 
 
 def preconditioner_vectors(run: Run) -> float:

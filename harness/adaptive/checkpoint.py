@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DamagedFileError, DataError, HindmostError, UsageError
-from hindmost.files import create, sync_folder
+from hindmost.files import create, reason, sync_folder
 from hindmost.harness.adaptive.decks.deck import MOST_LEVELS
 from hindmost.harness.adaptive.mesh.cells import Cells
 from hindmost.harness.rank_failures import on_root
@@ -305,8 +305,8 @@ def read_part(
             state = file["state"][rows]
     except OSError as error:
         raise DataError(
-            f"{path} cannot be read on this node ({error}); every rank reads its own part, so put "
-            "it on a file system that all nodes share."
+            f"{path} cannot be read on this node ({reason(error)}); every rank reads its "
+            "own part, so put it on a file system that all nodes share."
         ) from error
     check_cells(path, setting, cells, state)
     return cells, state

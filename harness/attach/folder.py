@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -140,7 +139,9 @@ def remove(folder: Path, report: Report) -> None:
         report(f"{folder} is converted, but cannot be removed: {error.strerror}")
 
 
-def refuse_without_memory(program: RawProgram, group: Sequence[Matched], available: int) -> None:
+def refuse_without_memory(
+    program: RawProgram, group: Sequence[Matched], available: int | None
+) -> None:
     """Raise a DataError if there is too little memory for the bodies of a run.
 
     The records of one section of one rank are worked on at a time; what is found in them is kept of
@@ -148,18 +149,9 @@ def refuse_without_memory(program: RawProgram, group: Sequence[Matched], availab
     """
     sizes = [part.facts.kept * RECORD.itemsize for each in group for part in each.parts]
     needed = sum(sizes) + WORKING * max(sizes)
-    if needed > available:
+    if available is not None and needed > available:
         raise DataError(
             f"{program.folder} needs up to {byte_count(needed)} of memory to be converted, and "
             f"{byte_count(available)} are available. Nothing is lost: convert it where there is "
             f"more, with hindmost attach --convert {shell_word(program.folder.parent)}"
         )
-
-
-def available_bytes() -> int:
-    """Return the memory that processes of this machine can still have."""
-    with suppress(OSError, ValueError, IndexError):
-        for line in read_text("/proc/meminfo").splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) << 10
-    return sys.maxsize

@@ -7,19 +7,18 @@ import socket
 from pathlib import Path
 
 from hindmost.errors import DataError
-from hindmost.files import read_text
+from hindmost.files import matching
 from hindmost.harness.attach.convert import convert, readable
 from hindmost.harness.attach.folder import Report, why_unusable
 from hindmost.harness.attach.raw import SUFFIX, RawProgram
-
-ENDED_STATES = ("Z", "X", "x")
+from hindmost.processes import ENDED, STATE, stat_fields
 
 
 def raw_folders(folder: Path) -> list[Path]:
     """Return the raw folders in a folder, or the folder itself if it is one."""
     if folder.name.endswith(SUFFIX) and folder.is_dir():
         return [folder]
-    return sorted(path for path in folder.glob(f"*{SUFFIX}") if path.is_dir())
+    return [path for path in matching(folder, f"*{SUFFIX}") if path.is_dir()]
 
 
 def runs_still(program: RawProgram) -> bool:
@@ -34,10 +33,10 @@ def runs_still(program: RawProgram) -> bool:
 def is_alive(pid: int) -> bool:
     """Tell whether a process runs; one that has ended may wait for its parent."""
     try:
-        state = read_text(f"/proc/{pid}/stat", errors="replace").rpartition(")")[2].split()
+        fields = stat_fields(pid)
     except OSError:
         return False
-    return bool(state) and state[0] not in ENDED_STATES
+    return bool(fields) and fields[STATE] not in ENDED
 
 
 def convert_finished(folder: Path, report: Report) -> list[Path]:
@@ -94,6 +93,8 @@ def convert_all(
     DataError
         There is none, a program is still running, or nothing in a raw folder can be used.
     """
+    if not folder.is_dir():
+        raise DataError(f"{folder}: no such folder; name the one that was given to --out.")
     raws = raw_folders(folder)
     if not raws:
         raise DataError(

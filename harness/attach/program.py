@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import signal
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -68,7 +69,10 @@ def run_program(
             words[0], list(words), environment, setsigmask=blocked, setsigdef=RESTORED
         )
     except OSError as error:
-        raise UsageError(f"{words[0]} cannot be started: {error.strerror}.") from error
+        why = error.strerror
+        if isinstance(error, FileNotFoundError) and shutil.which(words[0]):
+            why = "the interpreter that it names is not there"
+        raise UsageError(f"{words[0]} cannot be started: {why}.") from error
     waited = {*FORWARDED, signal.SIGCHLD}
     while True:
         info = signal.sigwaitinfo(waited)

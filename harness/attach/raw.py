@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DamagedFileError, DataError
-from hindmost.files import open_regular, read_text
+from hindmost.files import matching, open_regular, read_text, reason
 from hindmost.harness.attach.facts import ADDRESS, MOST_NS, End, Program, Section, as_text
 from hindmost.harness.attach.frames import Frame, Frames, Span, json_at
 from hindmost.harness.recorder.library import RECORD
@@ -114,14 +114,21 @@ def read_rank(path: Path) -> RawRank:
     ------
     DamagedFileError
         It does not begin with what a rank says of its program.
+    UnreadableError
+        It cannot be read here, or a later version of hindmost wrote it.
     DataError
-        It cannot be read, or a later version of hindmost wrote it.
+        It is empty.
     """
     try:
         with open_regular(path) as file:
             data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except (OSError, ValueError) as error:  # an empty file cannot be mapped
-        raise DataError(f"{path} cannot be read: {error}.") from error
+    except OSError as error:
+        raise UnreadableError(
+            f"{path} cannot be read: {reason(error)}. Nothing is lost: convert it as a user who "
+            "may read it, or move it away to convert what the other ranks left."
+        ) from error
+    except ValueError as error:  # an empty file cannot be mapped
+        raise DataError(f"{path} is empty.") from error
     frames = Frames(data)
     program, end = None, None
     clocks = [np.empty(0, CLOCK)]
@@ -158,7 +165,7 @@ def read_rank(path: Path) -> RawRank:
                 options = options_of(json_at(data, at))
             elif kind is Frame.END:
                 end = from_document(End, json_at(data, at), ignore_unknown=True)
-    except UnreadableVersionError:
+    except UnreadableError:
         raise
     except ValueError as error:
         frames.torn = f"frame {frames.number}: {error}"
@@ -211,14 +218,14 @@ def readings_of(clocks: NDArray[np.void]) -> NDArray[np.int64]:
     return np.asarray(np.clip(rows, -MOST_NS, MOST_NS), np.int64)
 
 
-class UnreadableVersionError(DataError):
-    """A later hindmost wrote the raw file."""
+class UnreadableError(DataError):
+    """A raw file or folder that another user, or a later hindmost, can read."""
 
 
 def refuse_later(path: Path, program: Program) -> None:
     """Refuse the raw file of a later version, by name."""
     if program.version > VERSION:
-        raise UnreadableVersionError(
+        raise UnreadableError(
             f"{path} follows version {program.version} of raw files; this hindmost reads up to "
             f"{VERSION}. Install a newer hindmost to convert it."
         )
@@ -277,17 +284,22 @@ def read_program(folder: Path) -> RawProgram:
 
     Raises
     ------
+    UnreadableError
+        The folder or a file cannot be read here.
     DataError
-        No rank left a readable file, or the files are of different programs.
+        No rank left a usable file, or the files are of different programs.
     """
-    paths = sorted(folder.glob(PATTERN))
+    try:
+        paths = matching(folder, PATTERN)
+    except OSError as error:
+        raise UnreadableError(f"{folder} cannot be read: {reason(error)}.") from error
     allow_files(2 * len(paths) + SPARE_FILES)
     ranks: dict[int, RawRank] = {}
     unreadable: list[str] = []
     for path in paths:
         try:
             found = read_rank(path)
-        except UnreadableVersionError:
+        except UnreadableError:
             raise
         except DataError as error:
             unreadable.append(str(error))

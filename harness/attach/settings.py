@@ -32,6 +32,8 @@ LAWS = {
     "fixed": Law.FIXED,
     "periodic": Law.TIMED,
 }
+MOST_COUNT = (1 << 63) - 1
+"""The largest number that the recorder in C reads."""
 MOST_RANGES = 64
 """Ranges of ranks that the recorder in C stores."""
 SIZES = {"": 1, "kB": 1000, "MB": 1000**2, "GB": 1000**3, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
@@ -86,10 +88,13 @@ class AttachRequest:
         UsageError
             The request cannot be carried out.
         """
-        if self.every < 1:
-            raise UsageError(f"--every {self.every}: give a number of at least 1.")
-        if self.most is not None and self.most < 1:
-            raise UsageError(f"--most {self.most}: give a number of at least 1.")
+        for option, count in (("every", self.every), ("most", self.most)):
+            if count is not None and not 1 <= count <= MOST_COUNT:
+                raise UsageError(
+                    f"--{option} {count}: give a number of at least 1, at most {MOST_COUNT:,}."
+                )
+        if abs(self.seed) > MOST_COUNT:
+            raise UsageError(f"--seed {self.seed}: give a number of at most {MOST_COUNT:,}.")
         lines = [f"out {self.out.resolve()}", f"memory {memory_bytes(self.memory)}"]
         if status is not None:
             lines.append(f"status {status}")
@@ -232,7 +237,7 @@ def iteration_call(text: str) -> tuple[str, int]:
             f"--iterate-at {text}: unknown MPI call '{name}'; {choose(names, name)}, or "
             f"{FIND} to find it."
         )
-    if nth and not (nth.isdigit() and int(nth) > 0):
+    if nth and not (nth.isdecimal() and 0 < int(nth) <= MOST_COUNT):
         raise UsageError(
             f"--iterate-at {text}: '{nth}' is not a number of calls from 1 on; write every "
             f"second call as {name}:2."

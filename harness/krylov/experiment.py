@@ -20,6 +20,7 @@ from hindmost.harness.campaign import (
     Report,
     check_count,
 )
+from hindmost.harness.krylov.memory import check_memory
 from hindmost.harness.krylov.problems import PROBLEMS
 from hindmost.harness.krylov.problems.problem import SystemRequest
 from hindmost.harness.krylov.solve import RecordedSolver, Tolerance
@@ -41,6 +42,11 @@ RESERVED = {
     "-ksp_atol": "--atol",
 }
 """PETSc options for which hindmost has its own."""
+LEAST_ROW_BYTES = 60
+"""What any system needs: a row with one entry as it is assembled (24) and as PETSc copies it (20),
+and an entry of two vectors (16)."""
+ALWAYS_FREE_BYTES = 1 << 27
+"""Memory of a rank that is not asked for before it is used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,16 +134,26 @@ class KrylovExperiment(MeasuredExperiment[str]):
                 raise UsageError(f"{option} after '--': use {RESERVED[option]} instead.")
 
     def check_ranks(self, communicator: Any) -> None:
-        """Raise a UsageError for fewer unknowns than ranks, or a solver that PETSc lacks."""
+        """Raise a UsageError for a solver that PETSc lacks, too few unknowns, or too many."""
         check_types(self.cases())
         if self.injection is not None:
             self.injection.check_ranks(communicator.size)
+        if not (self.system.unknowns or self.system.grid):
+            return
         asked = self.system.unknowns or math.prod(self.system.grid)
-        if (self.system.unknowns or self.system.grid) and asked < communicator.size:
-            option = "--grid" if self.system.grid else "--unknowns"
+        option = "--grid" if self.system.grid else "--unknowns"
+        given = f"{option} {self.system.given[option]}"
+        if asked < communicator.size:
             raise UsageError(
-                f"{option} {self.system.given[option]} on {communicator.size} ranks: "
-                "every rank needs at least one."
+                f"{given} on {communicator.size} ranks: every rank needs at least one."
+            )
+        needed = LEAST_ROW_BYTES * (asked // communicator.size)
+        if needed > ALWAYS_FREE_BYTES:
+            check_memory(
+                needed,
+                f"{given}: a system of that size needs at least",
+                "Choose a smaller one, or run on more hosts.",
+                communicator,
             )
 
     def remarks(self, ranks: int) -> list[str]:
@@ -165,7 +181,11 @@ class KrylovSolves:
         counting = use_counters(experiment.counters)
         with petsc_errors(parallel):
             system = problem.build(experiment.system, parallel.PETSc, parallel.PETSc.COMM_WORLD)
-            self._spec = {**system.spec, **petsc.scalar_spec(parallel.PETSc)}
+            self._spec = {
+                **petsc.nonzeros_of(system.matrix, parallel.PETSc),
+                **system.spec,
+                **petsc.scalar_spec(parallel.PETSc),
+            }
             self._solvers = {
                 name: RecordedSolver(
                     solver_named(name),

@@ -1,4 +1,4 @@
-"""Whether a restart cycle fits into memory, asked before PETSc sets the solver up."""
+"""Whether what a solve needs fits into memory, asked before it is allocated."""
 
 from __future__ import annotations
 
@@ -35,9 +35,30 @@ def refuse_large_restart(
         That this rank owns.
     communicator : MPI.Intracomm
     """
+    needed = scalar_bytes * (2 * (restart + 2) ** 2 + (min(restart, iterations) + 2) * rows)
+    check_memory(
+        needed,
+        f"-{option} {restart}: a cycle of {counted(restart, 'iteration')} needs",
+        "Choose a smaller restart, or run on more hosts.",
+        communicator,
+    )
+
+
+def check_memory(needed: int, what: str, remedy: str, communicator: Any) -> None:
+    """Raise a UsageError, on all ranks, if some host has not the memory they need; collective.
+
+    Parameters
+    ----------
+    needed : int
+        Bytes that this rank is going to allocate.
+    what : str
+        What needs them, and the verb: the beginning of the message.
+    remedy : str
+        Its end, a sentence.
+    communicator : MPI.Intracomm
+    """
     from mpi4py import MPI
 
-    needed = scalar_bytes * (2 * (restart + 2) ** 2 + (min(restart, iterations) + 2) * rows)
     here = communicator.Split_type(MPI.COMM_TYPE_SHARED)
     ranks, of_host = here.size, sum(here.allgather(needed))
     here.Free()
@@ -47,9 +68,8 @@ def refuse_large_restart(
     if worst is not None:
         of_host, ranks, left = worst
         raise UsageError(
-            f"-{option} {restart}: a cycle of {restart:,} iterations needs {byte_count(of_host)} "
-            f"on a host with {counted(ranks, 'rank')}, where {byte_count(left)} are free. Choose a "
-            "smaller restart, or run on more hosts."
+            f"{what} {byte_count(of_host)} on a host with {counted(ranks, 'rank')}, where "
+            f"{byte_count(left)} are free. {remedy}"
         )
 
 

@@ -10,7 +10,6 @@ import ctypes
 import os
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,7 +30,7 @@ from hindmost.harness.krylov.recorded import (
     synchronisation_of,
 )
 from hindmost.harness.krylov.solvers import solver_named
-from hindmost.harness.petsc import scalar_spec
+from hindmost.harness.petsc import nonzeros_of, scalar_spec
 from hindmost.harness.rank_failures import first_failed, on_all, on_root
 from hindmost.harness.recorder.arguments import (
     checked_name,
@@ -325,19 +324,14 @@ def load_recorder() -> str:
 
 
 def of_operator(ksp: Any, petsc: Any) -> dict[str, Any]:
-    """Return size and kind of the matrix of a KSP; collective.
-
-    Nonzeros are left out where the matrix does not store them.
-    """
+    """Return size and kind of the matrix of a KSP; collective."""
     matrix = ksp.getOperators()[0]
-    said: dict[str, Any] = {
+    return {
         "unknowns": int(matrix.getSize()[0]),
         "mat_type": str(matrix.getType()),
         **scalar_spec(petsc),
+        **nonzeros_of(matrix, petsc),
     }
-    with suppress(petsc.Error):
-        said["nonzeros"] = int(matrix.getInfo(petsc.Mat.InfoType.GLOBAL_SUM)["nz_used"])
-    return said
 
 
 def restart_length(ksp: Any) -> int:

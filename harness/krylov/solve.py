@@ -9,8 +9,9 @@ from typing import Any, Literal
 import numpy as np
 
 from hindmost.errors import UsageError
+from hindmost.harness.campaign import LARGEST
 from hindmost.harness.krylov.edges import incoming_edges
-from hindmost.harness.krylov.memory import refuse_large_restart
+from hindmost.harness.krylov.memory import check_memory, refuse_large_restart
 from hindmost.harness.krylov.outcome import (
     NOT_FINITE,
     converged_reason,
@@ -31,6 +32,7 @@ from hindmost.harness.petsc import Parallel
 from hindmost.harness.recorder.attach import Recorder, add_monitor
 from hindmost.harness.recorder.bodies import Recording
 from hindmost.harness.recorder.injection import RankInjection
+from hindmost.harness.recorder.library import RECORD
 from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.contents import RankRun
 from hindmost.harness.runfile.ending import Ending
@@ -161,7 +163,8 @@ class RecordedSolver:
                 scalar_bytes,
                 parallel.communicator,
             )
-        ksp.setConvergenceHistory(length=2 * iterations + 100, reset=True)
+        # PETSc's integers may have 32 bits.
+        ksp.setConvergenceHistory(length=min(2 * iterations + 100, LARGEST), reset=True)
         ksp.setUp()
         add_monitor(ksp, real_bytes)
         self.ksp = ksp
@@ -216,14 +219,21 @@ class RecordedSolver:
         Raises
         ------
         UsageError
-            The solve ended before its first iteration.
+            The solve ended before its first iteration, or its records do not fit into memory.
         """
-        per_solve = self.solver.records_per_body * 2 * self.iterations
-        needed = int(self.records_needed * ROOM) or per_solve
-        load_before = load_of_host()
-        detours = 0 if injection is None else self.iterations + 1
-        recording = self._solve(needed + detours + SPARE_RECORDS, injection)
         communicator = self._parallel.communicator
+        needed = int(self.records_needed * ROOM)
+        if not needed:  # without a warm-up
+            needed = self.solver.records_per_body * 2 * self.iterations
+            check_memory(
+                needed * RECORD.itemsize,
+                f"--iterations {self.iterations}: the records of a solve may need",
+                "Choose fewer iterations, or --warmup 1, which counts the records.",
+                communicator,
+            )
+        detours = 0 if injection is None else self.iterations + 1
+        load_before = load_of_host()
+        recording = self._solve(needed + detours + SPARE_RECORDS, injection)
         self._refuse_nothing()
         lost = communicator.allreduce(recording.lost)
         bodies, generic = bodies_of_all(

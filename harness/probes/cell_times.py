@@ -143,20 +143,20 @@ def slowest_s(readings: Iterable[Sequence[float]]) -> float:
     return max(float(np.median(each)) for each in readings)
 
 
-def cell_counts(text: str = "") -> tuple[int, ...]:
+def cell_counts(text: str | None = None) -> tuple[int, ...]:
     """Return the numbers of cells that a list names, or a grid that is even in the logarithm.
 
     Parameters
     ----------
-    text : str
-        Comma-separated integers; empty for the grid.
+    text : str, optional
+        Comma-separated integers; by default the grid.
 
     Raises
     ------
     UsageError
         Not a list of integers.
     """
-    if not text:
+    if text is None:
         grid = np.geomspace(SMALLEST, LARGEST, POINTS)
         return tuple(100 * round(float(each) / 100) for each in grid)
     try:
@@ -177,22 +177,28 @@ def load_kernel(name: str = OWN_KERNEL) -> CellTimer:
     Raises
     ------
     UsageError
-        The name does not have this form.
+        The name does not have this form, or is no function's.
     MissingError
-        There is no such module or function.
+        There is no such module or function, or it cannot be imported.
     """
     module, _, function = name.partition(":")
-    if not (module and function):
+    if not (module and function) or module.startswith("."):
         raise UsageError(
             f"--kernel '{name}' does not name a kernel: give MODULE:FUNCTION, as {OWN_KERNEL}."
         )
     try:
         found: CellTimer = getattr(importlib.import_module(module), function)
-    except (ImportError, AttributeError) as error:
+    except (Exception, SystemExit) as error:  # whatever a module of others raises
+        what = type(error).__name__
         raise MissingError(
-            f"The kernel {name} cannot be imported ({error}). Name another with --kernel "
+            f"The kernel {name} cannot be imported ({what}: {error}). Name another with --kernel "
             "MODULE:FUNCTION; its module must be on PYTHONPATH."
         ) from error
+    if not callable(found):
+        raise UsageError(
+            f"--kernel '{name}' names a {type(found).__name__}: give a function of cells and "
+            "communicator."
+        )
     return found
 
 
@@ -273,6 +279,8 @@ def called(measure: CellTimer, cells: int, communicator: Any) -> CellTimes | dic
     """Call a kernel; report its failure as an error of the kernel, not of hindmost."""
     try:
         return measure(cells, communicator)
+    except UsageError as error:  # of hindmost's own kernel, whose mesh has other names
+        raise UsageError(f"--cells {cells}: {error}") from error
     except HindmostError:
         raise
     except Exception as error:

@@ -211,28 +211,15 @@ static void attach_arm(int size) {
   state->capacity = attached.capacity;
   hindmost_count_memory(NULL, 0);
   hindmost_activity_memory(NULL, 0, 0);
-  state->seen = marks_seen = 0;
-  state->foreign_calls = state->unknown_requests = 0;
-  idle_record = -1;
-  forget_peers();
-  halo_depth = mpi_depth = 0;
-  for (int i = 0; i < PHASES; i++) state->phase_ns[i] = 0;
   count_calls();
-  for (int i = 0; i < CALL_COUNT; i++) state->other_ns[i] = 0;
+  clear_stretch();
   recorded_size = size;
   norms_seen = 0;
-  state->switches = -involuntary_switches();
-  state->iteration = 0;
-  state->residual_norm = 0.0;
   prepare_clock();
   resume_injection();
   begin_events();
-  struct timespec calendar;
-  clock_gettime(CLOCK_REALTIME, &calendar);
-  state->begin_utc_ns = (int64_t)calendar.tv_sec * 1000000000 + calendar.tv_nsec;
-  state->begin_ns = state->end_ns = now();
-  state->armed = 1;
-  stretch = own_stretch = ++stretches;
+  note_begin();
+  start_recording();
 }
 
 static void begin_section(struct text *text, const char *what, double load_before) {

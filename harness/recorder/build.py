@@ -250,7 +250,10 @@ def ask(mpicc: str, question: str) -> str:
             [mpicc, question], capture_output=True, text=True, check=False, timeout=60
         )
     except OSError as error:
-        raise MissingError(f"mpicc cannot be run: {mpicc}: {error.strerror}.") from error
+        raise MissingError(
+            f"The compiler {mpicc} cannot be run: {error.strerror}. Name MPI's C compiler with "
+            "--mpicc or MPICC."
+        ) from error
     return answer.stdout.strip()
 
 
@@ -286,6 +289,11 @@ def compile_recorder(mpicc: str, folder: Path, identity: str, form: Form) -> Pat
                 raise OSError(None, "no space left to compile the recorder", str(folder))
             raise MissingError(
                 f"The recorder does not compile: {shlex.join(command)}\n{answer.stderr.strip()}"
+            )
+        if not built.is_file():
+            raise MissingError(
+                f"The compiler wrote no library, without an error: {shlex.join(command)}. "
+                "Name MPI's C compiler with --mpicc or MPICC."
             )
         built.chmod(0o755)
         with built.open("rb") as file:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
-from hindmost.files import read_bytes
+from hindmost.files import read_bytes, reason
 from hindmost.harness.recorder.trace_formats import columns_of, osnoise_of
 from hindmost.parsing import is_number, is_whole, parse_json
 from hindmost.text import percent, seconds
@@ -65,7 +65,7 @@ def read_trace(path: Path, option: str) -> NoiseTrace:
     try:
         raw = read_bytes(path)
     except OSError as error:
-        raise DataError(f"{about}: the trace cannot be read: {error}.") from error
+        raise DataError(f"{about}: the trace cannot be read: {reason(error)}.") from error
     every = osnoise_of(raw, about)
     if every is not None:
         return trace_of(path, every)

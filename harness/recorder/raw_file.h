@@ -10,16 +10,17 @@ enum raw_kind { RAW_PROGRAM = 1, RAW_CLOCK, RAW_SECTION, RAW_RECORDS, RAW_NORMS,
                 RAW_PART, RAW_PART_RECORDS };
 
 struct raw_head {
-  char magic[4];
+  char magic[4];   /* HMRW */
   uint32_t kind;
-  uint64_t bytes;
-  uint32_t crc, number;
+  uint64_t bytes;  /* of the payload, which follows */
+  uint32_t crc, number; /* crc: of the payload; number: of the frame in the file, from 0 */
 };
 
+/* Once `failure` is set nothing is written any more, so `size` is always the end of a whole frame. */
 static struct {
-  int fd, failure; /* failure: the number of the system's error, 0 if there was none */
+  int fd, failure; /* fd: -1 if not open; failure: the number of the system's error, 0 if there was none */
   uint32_t frames;
-  off_t size;
+  off_t size; /* of the whole frames */
 } raw = {.fd = -1};
 
 /* ---- CRC-32 as zlib's, eight bytes at a time ---- */
@@ -86,6 +87,8 @@ static void raw_close(void) {
 
 /* ---- JSON ---- */
 
+/* An object of JSON as it grows. The caller adds the opening brace, `text_frame` the closing one, writes
+ * the object and frees it. What finds no memory is left out, and the reader refuses what is then not JSON. */
 struct text {
   char *at;
   size_t size, room;

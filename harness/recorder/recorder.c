@@ -56,6 +56,7 @@ const char *const hindmost_class_names[] = {
 #undef X
 };
 
+/* See calls.h. */
 #define PARTITIONS                                                                                        \
   __typeof__(_Generic(MPI_Pready_list, int (*)(int, const int *, MPI_Request): (const int *)0, default: (int *)0))
 
@@ -196,33 +197,48 @@ static void keep_status(void) {
 static void keep_status(void) {}
 #endif
 
-/* Meets the other ranks of the communicator, notes the time and starts to record. */
-int hindmost_arm(MPI_Fint communicator) {
-  MPI_Comm comm = MPI_Comm_f2c(communicator);
-  keep_status();
+/* Forgets what the last stretch has counted, and the calls that it left open. */
+static void clear_stretch(void) {
   state->seen = marks_seen = 0;
   state->foreign_calls = state->unknown_requests = 0;
   idle_record = -1;
-  count_active_meetings();
   forget_peers();
   halo_depth = mpi_depth = 0;
   for (int i = 0; i < PHASES; i++) state->phase_ns[i] = 0;
   for (int i = 0; i < CALL_COUNT; i++) state->call_count[i] = state->other_ns[i] = 0;
+  state->iteration = 0;
+  state->residual_norm = 0.0;
+}
+
+/* Notes when a stretch begins, by the calendar and by the clock. */
+static void note_begin(void) {
+  struct timespec calendar;
+  state->switches = -involuntary_switches();
+  clock_gettime(CLOCK_REALTIME, &calendar);
+  state->begin_utc_ns = (int64_t)calendar.tv_sec * 1000000000 + calendar.tv_nsec;
+  state->begin_ns = state->end_ns = now();
+}
+
+/* From here on the calls of this thread are recorded; nothing that takes time may follow. */
+static void start_recording(void) {
+  state->armed = 1;
+  stretch = own_stretch = ++stretches;
+}
+
+/* Meets the other ranks of the communicator, notes the time and starts to record. */
+int hindmost_arm(MPI_Fint communicator) {
+  MPI_Comm comm = MPI_Comm_f2c(communicator);
+  keep_status();
+  clear_stretch();
+  count_active_meetings();
   int error = PMPI_Comm_size(comm, &recorded_size);
   prepare_clock();
   if (!error) error = PMPI_Barrier(comm);
-  struct timespec calendar;
-  clock_gettime(CLOCK_REALTIME, &calendar);
-  state->begin_utc_ns = (int64_t)calendar.tv_sec * 1000000000 + calendar.tv_nsec;
-  state->switches = -involuntary_switches();
-  state->begin_ns = state->end_ns = now();
-  state->iteration = 0;
-  state->residual_norm = 0.0;
+  note_begin();
   begin_injection();
   begin_events();
   if (live.on) live_zero(state->begin_ns);
-  state->armed = 1;
-  stretch = own_stretch = ++stretches;
+  start_recording();
   return error;
 }
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
-from hindmost.files import read_regular
+from hindmost.files import read_regular, reason
 
 PHASES = ("halo", "wait", "post", "unclassified")
 """The phases of MPI time, in the order of the C source; ``other`` fits none."""
@@ -187,8 +187,8 @@ def running_totals(process: int) -> RunningTotals:
     except (OSError, ValueError, IndexError) as error:
         running = ", ".join(str(number) for number in recording_processes()) or "none"
         raise DataError(
-            f"Process {process} has no readable recorder ({error}); recording processes here: "
-            f"{running}."
+            f"Process {process} has no readable recorder ({reason(error)}); recording processes "
+            f"here: {running}."
         ) from error
     end_ns = time.monotonic_ns() if now["armed"] else int(now["end_ns"])
     return RunningTotals(

@@ -59,7 +59,8 @@ def verify_checksum(path: Path) -> str:
             if file.read(len(HDF5_SIGNATURE)) != HDF5_SIGNATURE:
                 raise NotARunFileError(
                     f"{path} is not a run file: it is not HDF5. "
-                    "Run files are written by 'hindmost run' and end in .h5."
+                    "Run files end in .h5; 'hindmost run', 'hindmost attach' and hindmost.record "
+                    "write them."
                 )
             file.seek(max(0, size - TRAILER_LENGTH))
             trailer = TRAILER.fullmatch(file.read(TRAILER_LENGTH))

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from hindmost.errors import DataError, NotARunFileError, UnknownSchemaError
-from hindmost.files import open_regular, read_text, write_whole
+from hindmost.files import matching, open_regular, read_text, write_whole
 from hindmost.harness.runfile.feed_lines import LINES, SCHEMA, VERSION, parsed
 
 SUFFIX = ".live.jsonl"
@@ -198,12 +198,20 @@ def find_feed(path: Path) -> Path:
     if path.name.endswith(SUFFIX):
         return path
     folder = path if path.is_dir() else path.parent
-    files = [each for each in folder.glob(f"*{SUFFIX}") if each.is_file()]
+    try:
+        files = [each for each in matching(folder, f"*{SUFFIX}") if each.is_file()]
+    except FileNotFoundError:
+        files = []
+    except OSError as error:
+        raise DataError(f"{folder} cannot be read: {error.strerror}.") from error
     feeds = sorted(files, key=lambda each: each.stat().st_mtime_ns)
     if not path.is_dir():
         feeds = [each for each in feeds if names(each, path.name.removesuffix(".part"))]
     if not feeds:
-        raise DataError(f"{path}: no live feed (*{SUFFIX}) found; start the run with --live.")
+        there = "" if path.exists() else "no such file or folder, and "
+        raise DataError(
+            f"{path}: {there}no live feed (*{SUFFIX}) found; start the run with --live."
+        )
     return feeds[-1]
 
 

@@ -40,7 +40,10 @@ def read_document(path: Path) -> dict[str, Any] | None:
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
     except ValueError as error:
-        raise DataError(f"{path} is not a machine file: {error}.") from error
+        raise DataError(
+            f"{path} is not a machine file: not JSON ({error}). 'hindmost probe all --out FILE' "
+            "writes one."
+        ) from error
     machine_in(path, document)
     return document  # type: ignore[no-any-return]  # an object, or it would be no machine
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
 from hindmost.errors import DataError, UsageError
+from hindmost.files import publish
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.schema import SUFFIX
 
@@ -56,10 +56,9 @@ class RunName:
         """Give a finished file the first free name; never replace a file."""
         for path in self.candidates():
             try:
-                os.link(part, path)
+                publish(part, path)
             except FileExistsError:
                 continue
-            part.unlink()
             return path
         raise UsageError(f"{path} appeared in the meantime; hindmost never overwrites a run.")
 

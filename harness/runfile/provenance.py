@@ -16,6 +16,7 @@ from typing import Literal
 from hindmost.harness.launch import assigned_rank
 from hindmost.harness.runfile.contents import Header, Json
 from hindmost.harness.stack import current_stack
+from hindmost.processes import CPU, stat_fields
 
 PACKAGES = ("hindmost", "numpy", "h5py", "mpi4py", "petsc4py")
 SCHEDULER_VARIABLES = (
@@ -247,6 +248,6 @@ def cpuset() -> str:
 def current_cpu() -> int:
     """Return the core that this rank runs on now, -1 if the system does not say."""
     try:
-        return int(Path("/proc/self/stat").read_text().rsplit(")", 1)[1].split()[36])
+        return int(stat_fields()[CPU])
     except (OSError, IndexError):
         return -1

@@ -74,6 +74,7 @@ class Run:
         self.restarts = sizes["restart"]
         self.columns = sizes["rank"]
         self.phases = tuple(phases)
+        self._verified = False  # all times
 
     def __repr__(self) -> str:
         """Describe the run."""
@@ -278,13 +279,15 @@ class Run:
         )
 
     def verify(self) -> None:
-        """Read and check all times in the file.
+        """Read and check all times in the file, once: it may not change while it is open.
 
         Raises
         ------
         DamagedFileError
             A time is NaN or negative, or parts do not sum to their whole.
         """
+        if self._verified:
+            return
         for rows in self.blocks():
             self.verify_bodies(
                 self.variable("start", rows),
@@ -296,6 +299,12 @@ class Run:
             check_variables_in(
                 file, {name: allowed for name, allowed in LARGE.items() if name not in checked}
             )
+        self._verified = True
+
+    @property
+    def verified(self) -> bool:
+        """Whether all times were read and checked."""
+        return self._verified
 
     def verify_bodies(
         self,

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from hindmost.errors import MissingError, UsageError
-from hindmost.files import write_whole
+from hindmost.files import make_folder, write_whole
 from hindmost.harness.attach.environment import export_lines, link_words, variables
 from hindmost.harness.attach.outcome import Outcome, problem, read_outcome, singletons
 from hindmost.harness.attach.program import end_as, hold_signals, release_signals, run_program
@@ -151,27 +151,11 @@ def settings_text(arguments: argparse.Namespace, status: Path | None) -> str:
     return request.text(status, None if mine.rank else origins("", mine.size, Path.cwd()))
 
 
-def make_folder(out: Path) -> None:
-    """Make the folder for the run files.
-
-    Raises
-    ------
-    UsageError
-        That is impossible.
-    """
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(
-            f"--out {out}: the folder cannot be made ({error.strerror}); choose another one."
-        ) from error
-
-
 def print_environment(arguments: argparse.Namespace) -> int:
     """Print lines for a shell that record the MPI programs it starts."""
     text = settings_text(arguments, None)
     library = recorder_library(arguments.mpicc)
-    make_folder(arguments.out)
+    make_folder(arguments.out, "--out")
     # Named by its contents: the same request twice leaves one file.
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
     settings = arguments.out.resolve() / f".attach-{digest}{SETTINGS_SUFFIX}"
@@ -193,7 +177,7 @@ def record(arguments: argparse.Namespace, program: list[str]) -> int:
         status_file.touch(mode=0o600)
         text = settings_text(arguments, status_file)
         library = recorder_library(arguments.mpicc)
-        make_folder(arguments.out)
+        make_folder(arguments.out, "--out")
         settings = private / f"attach{SETTINGS_SUFFIX}"
         settings.write_text(text)
         environment = {**original, **variables(library, settings, original)}

@@ -73,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dir", type=Path, default=Path(), help="folder for the checkpoint probe (here)"
     )
-    parser.add_argument("--cells", default="", help="cells per rank for grind, as 1400,4800,80000")
+    parser.add_argument("--cells", help="cells per rank for grind, as 1400,4800,80000")
     parser.add_argument(
         "--kernel",
         default=OWN_KERNEL,
@@ -105,7 +105,9 @@ def perform(arguments: argparse.Namespace) -> int:
     """Measure; on a failure all ranks end, with one message."""
     mine = assigned_rank()
     try:
-        cells = cell_counts(arguments.cells or (QUICK_CELLS if arguments.quick else ""))
+        cells = cell_counts(
+            QUICK_CELLS if arguments.cells is None and arguments.quick else arguments.cells
+        )
         if arguments.seed < 0:
             raise UsageError(f"--seed {arguments.seed} is negative; seeds are 0 or more.")
         communicator = mpi.start()

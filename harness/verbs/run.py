@@ -46,13 +46,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.epilog = EXAMPLES
     parser.description = "Run every solver --repeats times, in shuffled order, on all ranks."
-    workloads = "; ".join(f"{problem.name}: {problem.summary}" for problem in PROBLEMS.built_in)
-    solvers = ", ".join(solver.name for solver in SOLVERS.built_in)
-    variants = ", ".join(
-        "/".join((each.name, *each.pipelined))
-        for each in (*SOLVERS.built_in, *OTHERS.values())
-        if each.pipelined
+    add_system_arguments(parser)
+    add_solver_arguments(parser)
+    add_run_arguments(parser, repeats="recorded solves of each solver")
+    add_order_arguments(
+        parser, warmup="unrecorded solves of each solver before the first run", default=1
     )
+    add_measurement_arguments(parser)
+    add_record_arguments(parser, live="the iterations of all ranks")
+
+
+def add_system_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what chooses the linear system."""
+    workloads = "; ".join(f"{problem.name}: {problem.summary}" for problem in PROBLEMS.built_in)
     parser.add_argument(
         "workload",
         help=f"the linear system: {workloads}. Or 'adaptive', the adaptive-mesh kernel: see "
@@ -61,19 +67,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "file", nargs="?", type=Path, metavar="FILE", help="the matrix of the workload 'matrix'"
-    )
-    parser.add_argument(
-        "--solver",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help=f"solver to record; repeat for several: {solvers}, or any other KSP type of PETSc, "
-        "whose iterations are generic: each from one call of its monitors to the next",
-    )
-    parser.add_argument(
-        "--pair",
-        action="store_true",
-        help=f"also run the pipelined variants of each solver: {variants}",
     )
     parser.add_argument(
         "--unknowns",
@@ -102,6 +95,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="Newton step of 'ice-flow' whose system is solved; 0 starts from rest (0)",
     )
+
+
+def add_solver_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare which solvers run, and how far."""
+    solvers = ", ".join(solver.name for solver in SOLVERS.built_in)
+    variants = ", ".join(
+        "/".join((each.name, *each.pipelined))
+        for each in (*SOLVERS.built_in, *OTHERS.values())
+        if each.pipelined
+    )
+    parser.add_argument(
+        "--solver",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help=f"solver to record; repeat for several: {solvers}, or any other KSP type of PETSc, "
+        "whose iterations are generic: each from one call of its monitors to the next",
+    )
+    parser.add_argument(
+        "--pair",
+        action="store_true",
+        help=f"also run the pipelined variants of each solver: {variants}",
+    )
     parser.add_argument(
         "--iterations",
         type=int,
@@ -122,10 +138,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="X",
         help="the same for the residual norm itself: end each solve when it is below this",
     )
-    add_run_arguments(parser, repeats="recorded solves of each solver")
-    add_order_arguments(
-        parser, warmup="unrecorded solves of each solver before the first run", default=1
-    )
+
+
+def add_measurement_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what is measured beside times, and the noise that is injected."""
     parser.add_argument(
         "--counters",
         choices=[str(use) for use in CounterUse],
@@ -148,7 +164,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "add ',ranks=0,2-5' for some ranks, and ',asleep' for detours that leave the core to "
         "others; --seed chooses the noise as well",
     )
-    add_record_arguments(parser, live="the iterations of all ranks")
 
 
 def read_grid(text: str) -> tuple[int, ...]:

@@ -63,7 +63,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="record load and owner of every block of the mesh, and which need cells of which",
     )
     add_record_arguments(parser, live="the cycles of all ranks and their predictions")
-    kernel = parser.add_argument_group("kernel")
+    add_kernel_arguments(parser.add_argument_group("kernel"))
+    add_decision_arguments(parser.add_argument_group("predictions and decisions"))
+
+
+def add_kernel_arguments(kernel: argparse._ArgumentGroup) -> None:
+    """Declare the choices of the kernel."""
     kernel.add_argument(
         "--base", metavar="NXxNY", help="base cells of all ranks together (the deck's, per rank)"
     )
@@ -88,7 +93,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--sums",
         help="plain, or fixed: bitwise identical heat on any number of ranks (plain)",
     )
-    deciding = parser.add_argument_group("predictions and decisions")
+
+
+def add_decision_arguments(deciding: argparse._ArgumentGroup) -> None:
+    """Declare what predictions know, and what is decided by them."""
     deciding.add_argument(
         "--machine", type=Path, metavar="FILE", help="measurements of 'hindmost probe'"
     )

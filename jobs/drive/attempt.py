@@ -136,10 +136,8 @@ def conclude(
             check_run_files(written, run.ranks)
             files = publish(written, home)
             if not files and any(OUT in word for word in run.command):
-                cause, said = (
-                    Cause.FAILED,
-                    f"{said}\nThe run ended with status 0 but wrote no file.".strip(),
-                )
+                cause = Cause.FAILED
+                said = f"{said}\nThe run ended with status 0 but wrote no file.".strip()
         except HindmostError as error:
             cause, said = Cause.FAILED, str(error)
     if cause is Cause.FAILED and ended.status == 0 and told_to_stop(here.signals, 0):
@@ -155,9 +153,7 @@ def conclude(
     with suppress(FileNotFoundError):
         move(output, home / OUTPUT)
     sync_folder(home)
-    shutil.rmtree(
-        out.parent, ignore_errors=True
-    )  # before the outcome, after which nothing cleans up
+    shutil.rmtree(out.parent, ignore_errors=True)  # nothing cleans up after the outcome
     outcome = RunOutcome(
         run=run.id,
         cause=cause,

@@ -18,6 +18,7 @@ from hindmost.jobs.folder import StudyFolder, now
 from hindmost.jobs.outcomes import Cause, RunOutcome, write_outcome
 from hindmost.jobs.schedulers.local_jobs import Process, boot_id, process
 from hindmost.parsing import parse_json
+from hindmost.processes import ENDED, SESSION, START, STATE, stat_fields
 from hindmost.records import from_document, to_document
 
 NAME = "running.json"
@@ -142,9 +143,9 @@ def members(leader: Process, run: str) -> list[int]:
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
-            fields = (folder / "stat").read_text().rpartition(")")[2].split()
-            ours = int(fields[3]) == leader.pid and int(fields[19]) >= leader.start
-            alive = ours and fields[0] not in "ZX"
+            fields = stat_fields(folder.name)
+            ours = int(fields[SESSION]) == leader.pid and int(fields[START]) >= leader.start
+            alive = ours and fields[STATE] not in ENDED
             if alive and mark in (folder / "environ").read_bytes().split(b"\0"):
                 found.append(int(folder.name))
         except (OSError, ValueError, IndexError):  # ended, or of another user

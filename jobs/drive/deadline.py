@@ -65,7 +65,7 @@ def deadline_here(
         Slurm, PBS); returns None without an answer.
     """
     end = environment.get(END_VARIABLE, "")
-    left_s = int(end) - time.time() if end.isdigit() else ask()
+    left_s = int(end) - time.time() if end.isdecimal() else ask()
     if left_s is None:
         left_s = walltime_s - process_age_s()
     return Deadline(end_s=time.monotonic() + left_s, stop_before_s=stop_before_s)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter, deque
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 
 from hindmost.errors import UsageError
-from hindmost.files import append_line
+from hindmost.files import append_line, read_bytes, reason
 from hindmost.jobs.core.durable import DISK_FULL, locked
 from hindmost.jobs.core.plan import Allocation, PlannedRun
 from hindmost.jobs.drive import current_run
@@ -17,7 +15,7 @@ from hindmost.jobs.drive.attempt import DiskFullError, DriverContext, attempt
 from hindmost.jobs.drive.deadline import Deadline, deadline_here
 from hindmost.jobs.drive.nodes import job_here, nodes_here
 from hindmost.jobs.drive.signals import Signals
-from hindmost.jobs.folder import StudyFolder, now
+from hindmost.jobs.folder import StudyFolder, now, sum_of
 from hindmost.jobs.launchers.launcher import Launcher
 from hindmost.jobs.outcomes import Cause, Completion, RunRecord, completion_of
 from hindmost.jobs.schedulers import SCHEDULERS
@@ -76,12 +74,13 @@ def drive(
     with locked(study.driver_lock(name), who, patience_s=PATIENCE_S) as held, Signals() as signals:
         if not held:
             log("the file system has no locks: a second driver cannot be kept out")
+        script = study.script(name)
         here = DriverContext(
             study=study,
             allocation=name,
             job=job,
             nodes=nodes_here(scheduler),
-            script_sha256=sha256_of(study.script(name)),
+            script_sha256=sum_of(read_bytes(script)) if script.is_file() else "",
             launcher=launcher,
             deadline=deadline
             or deadline_here(
@@ -100,24 +99,16 @@ def drive(
         except OSError as error:
             if error.errno not in DISK_FULL:
                 raise
-            why = f"no room on the disk: {error}"
+            why = f"no room on the disk: {reason(error)}"
         status = status_of(allocation, study)
         log(f"ends with {status}: {why}")
     return status
 
 
-def sha256_of(path: Path) -> str:
-    """Return the SHA-256 of a file; empty if there is none."""
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
-
-
 def do_runs(allocation: Allocation, here: DriverContext, log: Callable[[str], None]) -> str:
     """Do runs until none remains or none may start; return why."""
     study = here.study
-    if (
-        current_run.settle(study, allocation.id, Cause.STOPPED, "The driver was killed.")
-        is not None
-    ):
+    if current_run.settle(study, allocation.id, Cause.STOPPED, "The driver was killed."):
         log("an earlier driver was killed during a run; the run is repeated")
     forgiven = study.forgiven()
     records = study.records(allocation.runs)

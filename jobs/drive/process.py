@@ -14,6 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from hindmost.jobs.drive.signals import Signals
+from hindmost.processes import PARENT, stat_fields
 from hindmost.statuses import INTERRUPTED, TERMINATED
 
 PR_SET_PDEATHSIG = 1
@@ -195,7 +196,6 @@ def children() -> frozenset[int]:
     mine, found = os.getpid(), set()
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError, ValueError, IndexError):
-            parent = int((folder / "stat").read_text().rsplit(")", 1)[1].split()[1])
-            if parent == mine:
+            if int(stat_fields(folder.name)[PARENT]) == mine:
                 found.add(int(folder.name))
     return frozenset(found)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hindmost.errors import MissingError, UsageError
+from hindmost.files import reason
 from hindmost.jobs.core.machine import MachineProfile
 from hindmost.text import either
 
@@ -149,7 +150,7 @@ def family(program: str) -> Family:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise MissingError(f"'{program} --version' gave no answer: {error}.") from None
+        raise MissingError(f"'{program} --version' gave no answer: {reason(error)}.") from None
     said = answer.stdout + answer.stderr
     for each in FAMILIES:
         if any(mark in said for mark in each.marks):

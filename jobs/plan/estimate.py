@@ -107,7 +107,8 @@ def read_estimate(folder: Path, quantile: float) -> RunTimeEstimate:
         raise UsageError(f"--quantile {quantile:g}: choose a number between 0 and 1, such as 0.95.")
     paths = sorted(folder.rglob("*.h5")) if folder.is_dir() else []
     if not paths:
-        raise UsageError(f"--estimate {folder}: the folder has no run files (*.h5).")
+        why = "the folder has" if folder.is_dir() else "not a folder, so there are"
+        raise UsageError(f"--estimate {folder}: {why} no run files (*.h5).")
     earlier, unreadable = [], []
     for path in paths:
         try:

@@ -21,6 +21,7 @@ from pathlib import Path
 from hindmost.errors import MissingError
 from hindmost.files import read_text, user_folder, write_whole
 from hindmost.parsing import parse_json
+from hindmost.processes import ENDED, START, STATE, stat_fields
 from hindmost.records import from_document, to_document
 
 
@@ -60,12 +61,12 @@ def boot_id() -> str:
 def process(pid: int) -> Process | None:
     """Return the process with a number; None if it does not exist or has ended."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        fields = stat_fields(pid)
     except OSError:
         return None
-    if fields[0] in "ZX":
+    if fields[STATE] in ENDED:
         return None
-    return Process(pid=pid, start=int(fields[19]), boot=boot_id())
+    return Process(pid=pid, start=int(fields[START]), boot=boot_id())
 
 
 def processes_of(id: str) -> list[int]:

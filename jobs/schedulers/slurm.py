@@ -160,7 +160,7 @@ def _squeue(ids: list[str]) -> dict[str, Job]:
         row = [value.strip() for value in each.split("|")]
         if len(row) > len(_SQUEUE_FIELDS) and row[0] in ids:
             # As from wait(): the signal in the low bits, the status above.
-            ended = int(row[3]) if row[3].isdigit() else 0
+            ended = int(row[3]) if row[3].isdecimal() else 0
             status, signal = ended >> 8 & 255, ended & 127
             found[row[0]] = job(row[0], row[1], row[2], status, signal, row[4])
     return found

@@ -63,10 +63,9 @@ def tell(study: StudyFolder, state: StudyState, folder: Path) -> None:
         more = counted(len(going) - MOST_LINES, "more allocation")
         write_lines(f"  and {more}; --json lists all")
     for failure in state.failures[:MOST_FAILURES]:
+        # Launchers draw lines of dashes below their messages.
         lines = [line for line in failure.message.splitlines() if any(map(str.isalnum, line))]
-        said = lines or [
-            status_words(failure.status)
-        ]  # launchers draw lines of dashes below their messages
+        said = lines or [status_words(failure.status)]
         write_lines(f"  run {failure.run}: {failure.cause}: {said[-1]}")
     if len(state.failures) > MOST_FAILURES:
         causes = Counter(str(failure.cause) for failure in state.failures)

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from hindmost.errors import HindmostError
+from hindmost.files import make_folder
 from hindmost.jobs.core.plan import Plan
 from hindmost.jobs.folder import StudyFolder, Submitted
 from hindmost.jobs.schedulers import SCHEDULERS
@@ -60,7 +61,7 @@ def perform(arguments: argparse.Namespace) -> int:
         show(plan, scheduler, path, as_json=arguments.json)
         return 0
     scripts_of(plan, scheduler, path.resolve())  # reports errors before anything is written
-    path.mkdir(parents=True, exist_ok=True)
+    make_folder(path, "--folder")
     done: list[Submitted] = []
     with StudyFolder(path).changing():
         folder = StudyFolder.create(path, plan, source)

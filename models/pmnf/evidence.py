@@ -19,7 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.compiled import declared
-from hindmost.models.pmnf.residuals import first_residuals, pair_residual, single_residual
+from hindmost.models.pmnf.residuals import (
+    OF_FOURS,
+    OF_POINTS,
+    OF_SERIES,
+    first_residuals,
+    fours,
+    pair_residuals,
+    single_residuals,
+)
 from hindmost.models.pmnf.space import FINE, PAPER, lattice
 from hindmost.models.pmnf.term import columns
 
@@ -30,6 +38,8 @@ SMOOTH = (24, 8)
 smooth is far from all of them."""
 KNEES, BEYOND = 48, 16.0
 """Bends of the curves that approach a bound, and how far outside the points they may lie."""
+BLOCK = 64
+"""Series that the compiled loop treats side by side."""
 FLOORS = np.array([0.005, 0.05])
 """Noise that is taken for granted: shares of the value, or of the series' mean."""
 
@@ -44,10 +54,14 @@ class Evidence:
         S_k: whether there is a change.
     place : float64 array, shape (kernel, split)
         Where it is, if there is one: log marginal likelihood, on average over the floors.
+    rest : float64 array, shape (kernel,)
+        R_2 / n at the split where it is least: the variance that no two growths explain, as a
+        share of the values or of the series' mean.
     """
 
     ratio: NDArray[np.float64]
     place: NDArray[np.float64]
+    rest: NDArray[np.float64]
 
 
 def evidence(
@@ -56,7 +70,8 @@ def evidence(
     shares: NDArray[np.float64],
     gamma: float,
     *,
-    wider: float = 1.0,
+    wider: NDArray[np.float64] | None = None,
+    placed: bool = True,
 ) -> Evidence:
     """Return the evidence for a change after each point.
 
@@ -70,28 +85,33 @@ def evidence(
     values, shares : float64 array, shape (kernel, point)
     gamma : float
         The noise's standard deviation grows like the value to gamma.
-    wider : float
+    wider : float64 array, shape (kernel,), optional
         How many times the floors more is taken for granted: noise that is so many times as large
         then makes no more evidence.
+    placed : bool
+        Whether `Evidence.place` is asked for; without, it is not valid.
     """
     level = np.abs(values).mean(axis=1, keepdims=True)
     with np.errstate(divide="ignore"):
         weights = shares * np.abs(values) ** (-2.0 * gamma) * level ** (2.0 * gamma - 2.0)
     ratio = np.empty((values.shape[0], points.size - 2 * LEAST + 1, FLOORS.size))
     place = np.zeros(ratio.shape[:2])
+    rest = np.empty(values.shape[0])
     fine = unit(columns(FINE.exponents, points))
     evidence_loop(
         np.require(values, requirements=["C", "W"]),
         np.require(weights, requirements=["C", "W"]),
-        np.ascontiguousarray(fine.T),
-        np.ascontiguousarray(fine[:, ::-1].T),
-        np.ascontiguousarray(smooth_columns(points).T),
+        fine,
+        fours(smooth_columns(points)),
         unit(columns(PAPER.exponents, points)),
-        FLOORS * wider,
+        FLOORS,
+        np.ones(values.shape[0]) if wider is None else wider,
+        placed,
         ratio,
         place,
+        rest,
     )
-    return Evidence(ratio=ratio, place=place)
+    return Evidence(ratio=ratio, place=place, rest=rest)
 
 
 def smooth_columns(points: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -113,45 +133,68 @@ def unit(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @declared(
-    "(f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], f8[:,:,::1], "
-    "f8[:,::1])",
+    "(f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], f8[::1], b1, "
+    "f8[:,:,::1], f8[:,::1], f8[::1])",
     division="numpy",
 )
 def evidence_loop(
     values: NDArray[np.float64],
     weights: NDArray[np.float64],
     fine: NDArray[np.float64],
-    backward: NDArray[np.float64],
     smooth: NDArray[np.float64],
     coarse: NDArray[np.float64],
     floors: NDArray[np.float64],
+    wider: NDArray[np.float64],
+    placed: bool,
     ratio: NDArray[np.float64],
     place: NDArray[np.float64],
+    rest: NDArray[np.float64],
 ) -> None:
-    """Fill the results of `evidence`, kernel by kernel."""
-    points = values.shape[1]
-    before, fixed_before = np.empty(points), np.empty(points)
-    after, fixed_after = np.empty(points), np.empty(points)
-    reversed_y, reversed_weight = np.empty(points), np.empty(points)
-    centred = np.empty(coarse.shape)
-    along = np.empty(coarse.shape[0])
-    sums = np.empty((3, max(fine.shape[1], smooth.shape[1])))
-    for k in range(values.shape[0]):
-        for a in range(points):
-            reversed_y[a] = values[k, points - 1 - a]
-            reversed_weight[a] = weights[k, points - 1 - a]
-        # R_2: the first points of the series, and its last ones.
-        first_residuals(values[k], weights[k], fine, sums, before, fixed_before)
-        first_residuals(reversed_y, reversed_weight, backward, sums, after, fixed_after)
+    """Fill the results of `evidence`, a block of kernels after the other."""
+    kernels, points = values.shape
+    block = max(min(BLOCK, kernels), 1)
+    y, weight = np.empty((points, block)), np.empty((points, block))
+    before, fixed_before = np.empty((points, block)), np.empty((points, block))
+    after, fixed_after = np.empty((points, block)), np.empty((points, block))
+    of_points, of_series = np.empty((OF_POINTS, points, block)), np.empty((OF_SERIES, block))
+    of_fours = np.zeros((OF_FOURS, smooth.shape[1], block))
+    centred = np.empty((coarse.shape[0], points, block))
+    along = np.empty((coarse.shape[0], block))
+    backward = np.ascontiguousarray(fine[:, ::-1])
+    one = np.empty(block)
+    for begin in range(0, kernels, block):
+        # R_2: the first points of the series, and its last ones. Series that miss in the last
+        # block are the last one.
+        for s in range(block):
+            k = min(begin + s, kernels - 1)
+            for a in range(points):
+                y[a, s] = values[k, points - 1 - a]
+                weight[a, s] = weights[k, points - 1 - a]
+        first_residuals(y, weight, backward, of_points, of_series, placed, after, fixed_after)
+        for s in range(block):
+            k = min(begin + s, kernels - 1)
+            for a in range(points):
+                y[a, s] = values[k, a]
+                weight[a, s] = weights[k, a]
+        first_residuals(y, weight, fine, of_points, of_series, placed, before, fixed_before)
         # R_1: the best of all single growths over the whole series.
-        one = pair_residual(values[k], weights[k], coarse, centred, along)
-        one = min(one, single_residual(values[k], weights[k], smooth, sums), before[points - 1])
-        for split in range(ratio.shape[1]):
-            first = split + LEAST
-            # S_k at each floor, and the marginal likelihood of a change here.
-            two = before[first - 1] + after[points - first - 1]
-            for at in range(floors.size):
-                granted = points * floors[at] ** 2
-                ratio[k, split, at] = 0.5 * points * np.log((one + granted) / (two + granted))
-                place[k, split] -= 0.5 * points * np.log(two + granted) / floors.size
-            place[k, split] -= 0.5 * (fixed_before[first - 1] + fixed_after[points - first - 1])
+        one[:] = before[points - 1]
+        pair_residuals(y, weight, coarse, centred, along, of_points, of_series, one)
+        single_residuals(y, weight, smooth, of_fours, of_series, one)
+        for s in range(min(block, kernels - begin)):
+            k = begin + s
+            least = np.inf
+            for split in range(ratio.shape[1]):
+                first = split + LEAST
+                # S_k at each floor, and the marginal likelihood of a change here.
+                two = before[first - 1, s] + after[points - first - 1, s]
+                least = min(least, two)
+                for at in range(floors.size):
+                    granted = points * (floors[at] * wider[k]) ** 2
+                    apart = 0.5 * points * np.log(two + granted)
+                    ratio[k, split, at] = 0.5 * points * np.log(one[s] + granted) - apart
+                    place[k, split] -= apart / floors.size
+                if placed:
+                    fixed = fixed_before[first - 1, s] + fixed_after[points - first - 1, s]
+                    place[k, split] -= 0.5 * fixed
+            rest[k] = least / points

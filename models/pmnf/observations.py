@@ -54,6 +54,8 @@ class Observations:
         tell it; 0 without repetitions.
     own_scatter : float64 array, shape (kernel,), or None
         The same of each kernel alone; NaN of one that was not repeated.
+    unexplained : float
+        Noise that kernels without repetitions have in common, where it was estimated; else 0.
     """
 
     points: NDArray[np.float64]
@@ -63,6 +65,7 @@ class Observations:
     lone: NDArray[np.float64]
     scatter: float = 0.0
     own_scatter: NDArray[np.float64] | None = None
+    unexplained: float = 0.0
 
     @property
     def table(self) -> NDArray[np.float64]:
@@ -247,7 +250,10 @@ def join_repetitions(
         return values[..., 0], count.astype(np.float64)
     median = medians(values)[..., None]
     with np.errstate(invalid="ignore", divide="ignore"):
-        unit = np.abs(median) ** kind.gamma
+        level = np.nansum(np.abs(median), axis=1, keepdims=True)
+        level /= np.isfinite(median).sum(axis=1, keepdims=True)
+        level = np.where(level > 0.0, level, 1.0)
+        unit = np.abs(median) ** kind.gamma * level ** (1.0 - kind.gamma)
         off = np.where(there, (values - median) / unit, np.nan)
     enough = there & (count >= LEAST_REPETITIONS)[..., None]
     apart = np.abs(off[enough & (off != 0.0)])

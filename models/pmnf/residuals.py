@@ -1,8 +1,11 @@
-"""How well one smooth growth fits a series and its first points: parts of a compiled loop.
+"""How well one smooth growth fits series and their first points: parts of a compiled loop.
 
 For the first points, the least weighted residual sum of squares (RSS) over all terms of a space,
 for every number of points. Sums grow point by point (Welford's updates), so that one more point
 costs a few operations a term.
+
+Series lie side by side in blocks, the last axis of every array, so that inner loops use vectors.
+They are short and several for the same reason: a compiler compares the places of few arrays only.
 """
 
 from __future__ import annotations
@@ -16,6 +19,9 @@ from hindmost.models.pmnf.search import LEAST_ANGLE
 LEAST_PRECISION = 1e-300
 ROUNDING = 1e-9
 """Share of what a term explains, by which another must explain more."""
+OF_POINTS, OF_FOURS, OF_SERIES = 4, 3, 5
+"""Arrays of shape (point, series), of the same with points as of `fours`, and of shape (series,)
+that these parts use as scratch."""
 
 
 @part
@@ -23,157 +29,255 @@ def first_residuals(
     y: NDArray[np.float64],
     weight: NDArray[np.float64],
     columns: NDArray[np.float64],
-    of_terms: NDArray[np.float64],
+    of_points: NDArray[np.float64],
+    of_series: NDArray[np.float64],
+    placed: bool,
     least: NDArray[np.float64],
     precision: NDArray[np.float64],
 ) -> None:
-    """Fill the residuals of the first points of a series; of the last ones, if it is reversed.
+    """Fill the residuals of the first points of series; of the last ones, if they are reversed.
 
     Parameters
     ----------
-    y, weight : float64 array, shape (point,)
-    columns : float64 array, shape (point, term)
+    y, weight : float64 array, shape (point, series)
+    columns : float64 array, shape (term, point)
         Each term of largest value 1.
-    of_terms : float64 array, shape (at least 3, term)
+    of_points : float64 array, shape (OF_POINTS, point, series)
         Scratch.
-    least : float64 array, shape (point,)
+    of_series : float64 array, shape (OF_SERIES, series)
+        Scratch.
+    placed : bool
+        Whether `precision` is asked for.
+    least : float64 array, shape (point, series)
         Entry b becomes the residual of points 0 to b, both included; of a constant and one term
         whose coefficient is not below 0.
-    precision : float64 array, shape (point,)
+    precision : float64 array, shape (point, series)
         Entry b becomes how well these points fix the best fit's coefficients: the logarithm of the
         determinant of the weighted normal matrix, for columns of largest value 1 and coefficients
         in units of the largest value, both among these points.
     """
-    # Weighted means of the terms t and of the values, and their sums of products about these,
-    # updated for each further point; all terms side by side, so that loops over them use vectors.
-    terms = columns.shape[1]
-    mean_t, tt, ty = of_terms[0], of_terms[1], of_terms[2]
-    for q in range(terms):
-        mean_t[q] = tt[q] = ty[q] = 0.0
-    total = mean_y = yy = most_y = 0.0
-    for b in range(y.size):
-        total += weight[b]
-        share = weight[b] / total
-        gain = weight[b] * (1.0 - share)
-        of_y = y[b] - mean_y
-        mean_y += share * of_y
-        yy += gain * of_y * of_y
-        most_y = max(most_y, abs(y[b]))
-        at_b = columns[b]
-        for q in range(terms):
-            of_t = at_b[q] - mean_t[q]
-            mean_t[q] += share * of_t
-            tt[q] += gain * of_t * of_t
-            ty[q] += gain * of_t * of_y
-        # The constant's residual; less what a term that is added explains.
-        most, best = 0.0, -1
-        for q in range(terms):
-            # Of terms that differ by rounding, the first: two points fit all of them exactly.
-            if ty[q] > 0.0 and ty[q] * ty[q] > (1.0 + ROUNDING) * most * tt[q] and tt[q] > 0.0:
-                most, best = ty[q] * ty[q] / tt[q], q
-        least[b] = max(yy - most, 0.0)
-        fixed = total * most_y**2
-        if best >= 0:
-            most_t = 0.0
-            for a in range(b + 1):
-                most_t = max(most_t, abs(columns[a, best]))
-            fixed *= tt[best] * (most_y / most_t) ** 2
-        precision[b] = np.log(max(fixed, LEAST_PRECISION))
+    points, series = y.shape
+    share, gain, of_y, most = of_points[0], of_points[1], of_points[2], of_points[3]
+    # What a further point changes in the weighted mean of the values and in their spread.
+    for s in range(series):
+        total = mean_y = yy = 0.0
+        for b in range(points):
+            total += weight[b, s]
+            share[b, s] = weight[b, s] / total
+            gain[b, s] = weight[b, s] * (1.0 - share[b, s])
+            of_y[b, s] = y[b, s] - mean_y
+            mean_y += share[b, s] * of_y[b, s]
+            yy += gain[b, s] * of_y[b, s] * of_y[b, s]
+            least[b, s] = yy
+            most[b, s] = 0.0
+            precision[b, s] = -1.0  # until the end, which term is the best
+    # Weighted means of the terms t and sums of products about these, for each further point; and
+    # the most that a term explains which is added.
+    mean_t, tt, ty = of_series[0], of_series[1], of_series[2]
+    of_t, better = of_series[3], of_series[4]
+    for q in range(columns.shape[0]):
+        for s in range(series):
+            mean_t[s] = tt[s] = ty[s] = 0.0
+        for b in range(points):
+            at_b = columns[q, b]
+            share_b, gain_b, of_y_b, most_b = share[b], gain[b], of_y[b], most[b]
+            for s in range(series):
+                of_t[s] = at_b - mean_t[s]
+                mean_t[s] += share_b[s] * of_t[s]
+            for s in range(series):
+                more = gain_b[s] * of_t[s]
+                tt[s] += more * of_t[s]
+                ty[s] += more * of_y_b[s]
+            for s in range(series):
+                # Of terms that differ by rounding, the first: two points fit all of them exactly.
+                enough = (1.0 + ROUNDING) * most_b[s] * tt[s]
+                clear = (ty[s] > 0.0) & (tt[s] > 0.0) & (ty[s] * ty[s] > enough)
+                better[s] = ty[s] * ty[s] / tt[s] if clear else -1.0
+            for s in range(series):
+                most_b[s] = better[s] if better[s] >= 0.0 else most_b[s]
+            if placed:
+                best_b = precision[b]
+                for s in range(series):
+                    best_b[s] = q if better[s] >= 0.0 else best_b[s]
+    for s in range(series):
+        total = most_y = 0.0
+        for b in range(points):
+            total += weight[b, s]
+            most_y = max(most_y, abs(y[b, s]))
+            least[b, s] = max(least[b, s] - most[b, s], 0.0)
+            if not placed:
+                continue
+            fixed = total * most_y**2
+            best = int(precision[b, s])
+            if best >= 0:
+                # The spread of the best term among these points.
+                mean, spread, most_t = 0.0, 0.0, 0.0
+                for a in range(b + 1):
+                    off = columns[best, a] - mean
+                    mean += share[a, s] * off
+                    spread += gain[a, s] * off * off
+                    most_t = max(most_t, abs(columns[best, a]))
+                fixed *= spread * (most_y / most_t) ** 2
+            precision[b, s] = np.log(max(fixed, LEAST_PRECISION))
 
 
 @part
-def single_residual(
+def single_residuals(
     y: NDArray[np.float64],
     weight: NDArray[np.float64],
     columns: NDArray[np.float64],
-    of_columns: NDArray[np.float64],
-) -> float:
-    """Return the least residual of a constant and one column over a whole series.
+    of_points: NDArray[np.float64],
+    of_series: NDArray[np.float64],
+    least: NDArray[np.float64],
+) -> None:
+    """Lower residuals to the least of a constant and one column over whole series.
 
     Parameters
     ----------
-    y, weight : float64 array, shape (point,)
-    columns : float64 array, shape (point, column)
+    y, weight : float64 array, shape (point, series)
+    columns : float64 array, shape (column, point of `fours`)
         Each of largest value 1; they may be subtracted, too.
-    of_columns : float64 array, shape (at least 3, column)
+    of_points : float64 array, shape (OF_FOURS, point of `fours`, series)
+        Scratch, 0 beyond the points.
+    of_series : float64 array, shape (OF_SERIES, series)
         Scratch.
+    least : float64 array, shape (series,)
     """
-    total, mean, spread = about_mean(y, weight)
-    middle, tt, ty = of_columns[0], of_columns[1], of_columns[2]
-    many = columns.shape[1]
-    for q in range(many):
-        middle[q] = tt[q] = ty[q] = 0.0
-    for a in range(y.size):
-        share, at_a = weight[a] / total, columns[a]
-        for q in range(many):
-            middle[q] += share * at_a[q]
-    # Sums of products of the columns t and of the values about their means.
-    for a in range(y.size):
-        heavy, off, at_a = weight[a], weight[a] * (y[a] - mean), columns[a]
-        for q in range(many):
-            apart = at_a[q] - middle[q]
-            tt[q] += heavy * apart * apart
-            ty[q] += off * apart
-    most = 0.0
-    for q in range(many):
-        if ty[q] * ty[q] > most * tt[q] and tt[q] > 0.0:
-            most = ty[q] * ty[q] / tt[q]
-    return float(max(spread - most, 0.0))
+    points, series = y.shape
+    share, heavy, off = of_points[0], of_points[1], of_points[2]
+    middle, tt, ty = of_series[0], of_series[1], of_series[2]
+    most, spread = of_series[3], of_series[4]
+    for s in range(series):
+        total, mean, spread[s] = about_mean(y[:, s], weight[:, s])
+        most[s] = 0.0
+        for a in range(points):
+            share[a, s] = weight[a, s] / total
+            heavy[a, s] = weight[a, s]
+            off[a, s] = weight[a, s] * (y[a, s] - mean)
+    for q in range(columns.shape[0]):
+        for s in range(series):
+            middle[s] = tt[s] = ty[s] = 0.0
+        # Four points at a time, so that sums are read and written less often. The column's mean,
+        # then sums of products of it and of the values about their means.
+        for a in range(0, columns.shape[1], 4):
+            t_0, t_1 = columns[q, a], columns[q, a + 1]
+            t_2, t_3 = columns[q, a + 2], columns[q, a + 3]
+            w_0, w_1, w_2, w_3 = share[a], share[a + 1], share[a + 2], share[a + 3]
+            for s in range(series):
+                middle[s] += w_0[s] * t_0 + w_1[s] * t_1 + w_2[s] * t_2 + w_3[s] * t_3
+        for a in range(0, columns.shape[1], 4):
+            t_0, t_1 = columns[q, a], columns[q, a + 1]
+            t_2, t_3 = columns[q, a + 2], columns[q, a + 3]
+            w_0, w_1, w_2, w_3 = heavy[a], heavy[a + 1], heavy[a + 2], heavy[a + 3]
+            for s in range(series):
+                d_0, d_1 = t_0 - middle[s], t_1 - middle[s]
+                d_2, d_3 = t_2 - middle[s], t_3 - middle[s]
+                tt[s] += (
+                    w_0[s] * d_0 * d_0
+                    + w_1[s] * d_1 * d_1
+                    + w_2[s] * d_2 * d_2
+                    + w_3[s] * d_3 * d_3
+                )
+            w_0, w_1, w_2, w_3 = off[a], off[a + 1], off[a + 2], off[a + 3]
+            for s in range(series):
+                d_0, d_1 = t_0 - middle[s], t_1 - middle[s]
+                d_2, d_3 = t_2 - middle[s], t_3 - middle[s]
+                ty[s] += w_0[s] * d_0 + w_1[s] * d_1 + w_2[s] * d_2 + w_3[s] * d_3
+        for s in range(series):
+            clear = (tt[s] > 0.0) & (ty[s] * ty[s] > most[s] * tt[s])
+            most[s] = ty[s] * ty[s] / tt[s] if clear else most[s]
+    for s in range(series):
+        least[s] = min(least[s], max(spread[s] - most[s], 0.0))
+
+
+def fours(columns: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Add points of value 0 up to a multiple of four: shape (column, point)."""
+    return np.pad(columns, ((0, 0), (0, -columns.shape[1] % 4)))
 
 
 @part
-def pair_residual(
+def pair_residuals(
     y: NDArray[np.float64],
     weight: NDArray[np.float64],
     columns: NDArray[np.float64],
     centred: NDArray[np.float64],
     along: NDArray[np.float64],
-) -> float:
-    """Return the least residual of a constant and two terms over a whole series.
+    of_points: NDArray[np.float64],
+    of_series: NDArray[np.float64],
+    least: NDArray[np.float64],
+) -> None:
+    """Lower residuals to the least of a constant and two terms over whole series.
 
     Parameters
     ----------
-    y, weight : float64 array, shape (point,)
+    y, weight : float64 array, shape (point, series)
     columns : float64 array, shape (term, point)
         Each of largest value 1.
-    centred : float64 array, shape (term, point)
-    along : float64 array, shape (term,)
-        Both scratch.
+    centred : float64 array, shape (term, point, series)
+        Scratch.
+    along : float64 array, shape (term, series)
+        Scratch.
+    of_points : float64 array, shape (OF_POINTS, point, series)
+        Scratch.
+    of_series : float64 array, shape (OF_SERIES, series)
+        Scratch.
+    least : float64 array, shape (series,)
     """
-    points = y.size
-    total, mean, spread = about_mean(y, weight)
+    points, series = y.shape
+    root, off, share = of_points[0], of_points[1], of_points[2]
+    alike, most, spread = of_series[0], of_series[1], of_series[2]
     # Columns without their mean, times the root of the weights, of length 1; and the values'
     # components along them.
+    for s in range(series):
+        total, mean, spread[s] = about_mean(y[:, s], weight[:, s])
+        most[s] = 0.0
+        for a in range(points):
+            root[a, s] = np.sqrt(weight[a, s])
+            off[a, s] = root[a, s] * (y[a, s] - mean)
+            share[a, s] = weight[a, s] / total
+    middle, length = of_series[0], of_series[3]
     for q in range(columns.shape[0]):
-        middle = 0.0
+        on = along[q]
+        for s in range(series):
+            middle[s] = length[s] = on[s] = 0.0
         for a in range(points):
-            middle += weight[a] * columns[q, a]
-        middle /= total
-        length = 0.0
-        along[q] = 0.0
+            at_a, share_a = columns[q, a], share[a]
+            for s in range(series):
+                middle[s] += share_a[s] * at_a
         for a in range(points):
-            centred[q, a] = np.sqrt(weight[a]) * (columns[q, a] - middle)
-            length += centred[q, a] ** 2
-            along[q] += centred[q, a] * np.sqrt(weight[a]) * (y[a] - mean)
-        if length > 0.0:
-            along[q] /= np.sqrt(length)
-            for a in range(points):
-                centred[q, a] /= np.sqrt(length)
+            at_a, root_a, off_a, centred_a = columns[q, a], root[a], off[a], centred[q, a]
+            for s in range(series):
+                centred_a[s] = root_a[s] * (at_a - middle[s])
+                length[s] += centred_a[s] * centred_a[s]
+            for s in range(series):
+                on[s] += centred_a[s] * off_a[s]
+        for s in range(series):
+            length[s] = np.sqrt(length[s]) if length[s] > 0.0 else 1.0
+            on[s] /= length[s]
+        for a in range(points):
+            centred_a = centred[q, a]
+            for s in range(series):
+                centred_a[s] /= length[s]
     # The most that two columns explain which are both added: the normal equations.
-    most = 0.0
     for q in range(1, columns.shape[0]):
+        along_q = along[q]
         for r in range(q):
-            alike = 0.0
+            along_r = along[r]
+            for s in range(series):
+                alike[s] = 0.0
             for a in range(points):
-                alike += centred[q, a] * centred[r, a]
-            apart = 1.0 - alike * alike
-            if apart < LEAST_ANGLE:
-                continue
-            on_q = (along[q] - alike * along[r]) / apart
-            on_r = (along[r] - alike * along[q]) / apart
-            if on_q > 0.0 and on_r > 0.0:
-                most = max(most, on_q * along[q] + on_r * along[r])
-    return float(max(spread - most, 0.0))
+                at_q, at_r = centred[q, a], centred[r, a]
+                for s in range(series):
+                    alike[s] += at_q[s] * at_r[s]
+            for s in range(series):
+                apart = 1.0 - alike[s] * alike[s]
+                on_q = (along_q[s] - alike[s] * along_r[s]) / apart
+                on_r = (along_r[s] - alike[s] * along_q[s]) / apart
+                both = on_q * along_q[s] + on_r * along_r[s]
+                clear = (apart >= LEAST_ANGLE) & (on_q > 0.0) & (on_r > 0.0) & (both > most[s])
+                most[s] = both if clear else most[s]
+    for s in range(series):
+        least[s] = min(least[s], max(spread[s] - most[s], 0.0))
 
 
 @part

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.simulation.blocks import RECEIVE, SEND, EventBlock
+from hindmost.models.simulation.blocks import RECEIVE, SEND, EventBlock, slabs
 from hindmost.models.simulation.path import PathTimes, Waits, walk_back
 from hindmost.models.simulation.walker import Neighbours, Walker
 
@@ -54,6 +54,8 @@ class CriticalPath:
 class PathSum:
     """The critical path of a run, block by block, as if all ranks met at the end of a block.
 
+    Long cycles are divided like blocks, as every place of a walk is noted for every rank.
+
     Parameters
     ----------
     ranks : int
@@ -84,9 +86,12 @@ class PathSum:
         transfer : float64 array, shape (iteration, rank), seconds, optional
             Time in slow transfers; see `hindmost.models.ranks.transfers`.
         """
-        for rows in block.cycles():
-            part = block.part(rows)
-            self._add_cycle(part, None if transfer is None else transfer[rows])
+        width = self._path.visits.size * (block.kind.shape[1] + 1)
+        for cycle in block.cycles():
+            for some in slabs(cycle.stop - cycle.start, width):
+                rows = slice(cycle.start + some.start, cycle.start + some.stop)
+                part = block.part(rows)
+                self._add_cycle(part, None if transfer is None else transfer[rows])
 
     def _add_cycle(self, block: EventBlock, transfer: NDArray[np.float64] | None) -> None:
         """Walk through the bodies between two meetings, noting who was waited for, and back."""

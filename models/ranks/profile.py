@@ -11,6 +11,7 @@ bodies are not laid over each other.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -121,6 +122,40 @@ class ProfileSum:
             self._place(begin, end + np.where(posts, inside, 0.0), ones, start, duration)
             begin = end + inside
         self._place(begin, begin + block.rest, ones, start, duration)
+
+    def add_between(
+        self,
+        start: NDArray[np.float64],
+        duration: NDArray[np.float64],
+        block: EventBlock,
+        share: NDArray[np.float64],
+    ) -> None:
+        """Add a share, shape (iteration, rank), of the time of bodies between their events."""
+        begin = start
+        for event in range(block.kind.shape[1]):
+            there = (block.kind[:, event] != NONE)[:, None]
+            end = begin + np.where(there, block.work[:, :, event], 0.0)
+            self._place(begin, end, share, start, duration)
+            begin = end + np.where(there, block.duration[:, :, event], 0.0)
+        self._place(begin, begin + block.rest, share, start, duration)
+
+    def add_inside(
+        self,
+        start: NDArray[np.float64],
+        duration: NDArray[np.float64],
+        block: EventBlock,
+        kinds: Collection[int],
+    ) -> None:
+        """Add the time of bodies in events of some kinds."""
+        whole = np.ones(start.shape)
+        begin = start
+        for event in range(block.kind.shape[1]):
+            there = (block.kind[:, event] != NONE)[:, None]
+            chosen = np.isin(block.kind[:, event], list(kinds))[:, None]
+            inside = np.where(there, block.duration[:, :, event], 0.0)
+            end = begin + np.where(there, block.work[:, :, event], 0.0)
+            self._place(end, end + np.where(chosen, inside, 0.0), whole, start, duration)
+            begin = end + inside
 
     def _place(
         self,

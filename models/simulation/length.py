@@ -55,6 +55,8 @@ class SolveShape:
         Vectors that the preconditioner reads and writes; 0 if not known.
     memory : MemoryLevels or None
         Of the machine; None if not probed.
+    matrix : float
+        Vectors that take as much memory as the matrix; 0 if not known.
     """
 
     solver: str
@@ -66,6 +68,7 @@ class SolveShape:
     vector_bytes: float = 0.0
     preconditioner: float = 0.0
     memory: MemoryLevels | None = None
+    matrix: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -341,8 +344,9 @@ def choose_cycles(
     pauses = full + (left > 0) - 1
     # The lead-in comes before the first; restarts are added as a time.
     before = np.stack([between[at] - between[at].min() for at, _, _ in plan])
-    first_body = block.part(slice(0, 1))
-    first_s = float((first_body.work.sum() + first_body.rest.sum()) / between.shape[1])
+    # The typical first body of a cycle: that of the solve may find cold caches.
+    firsts = [cycle[0] for cycle in cycles]
+    first_s = float(np.median((block.work[firsts].sum(axis=2) + block.rest[firsts]).mean(axis=1)))
     pause_s = first_s
     if len(cycles) > 1:
         recorded_s = float(between[1:].min(axis=1).mean())

@@ -25,6 +25,8 @@ class Waits:
         The rank that was waited for, which may be the rank itself; -1 where nobody was.
     since : int64 array, shape (place,)
         The place at which that rank released the others.
+    met : bool array, shape (place, rank)
+        Whether that rank released it by coming to this place itself, as in exchanges that meet.
     cost : float64 array, shape (place, rank), seconds
         What an event cost a rank once it was released, L or o; not how long else it stayed.
     """
@@ -32,6 +34,7 @@ class Waits:
     own: NDArray[np.float64]
     waited: NDArray[np.int32]
     since: NDArray[np.int64]
+    met: NDArray[np.bool_]
     cost: NDArray[np.float64]
 
     @classmethod
@@ -41,6 +44,7 @@ class Waits:
             own=np.zeros((places, ranks)),
             waited=np.full((places, ranks), -1, np.int32),
             since=np.zeros(places, np.int64),
+            met=np.zeros((places, ranks), np.bool_),
             cost=np.zeros((places, ranks)),
         )
 
@@ -106,6 +110,7 @@ def walk_back(
         waits.own,
         waits.waited,
         waits.since,
+        waits.met,
         waits.cost,
         np.empty((0, 0, 0)) if stay is None else np.ascontiguousarray(stay),
         last,
@@ -121,6 +126,7 @@ def follow(
     own: NDArray[np.float64],
     waited: NDArray[np.int32],
     since: NDArray[np.int64],
+    met: NDArray[np.bool_],
     cost: NDArray[np.float64],
     stay: NDArray[np.float64],
     rank: int,
@@ -145,8 +151,9 @@ def follow(
         if other >= 0:
             if other != rank:
                 visits[other] += 1
+            if not met[place, rank]:
+                place = since[place]
             rank = other
-            place = since[place]
         work[rank] += own[place, rank]
         if passed.size:
             passed[place] = rank

@@ -34,7 +34,7 @@ from hindmost.models.simulation.length import (
     growth_of_vectors,
 )
 from hindmost.models.simulation.memory import VectorGrowth
-from hindmost.models.simulation.recorded import exchanges_meet, moments, releases
+from hindmost.models.simulation.recorded import find_meeting, moments, releases
 from hindmost.models.simulation.walker import Neighbours
 
 Times = NDArray[np.float64]
@@ -131,7 +131,7 @@ class Program:
         Factors of the time of cycles that work that was never recorded may have.
     exchanges_meet : bool
         Whether receipts last until the neighbours come to theirs, though these have sent; see
-        `hindmost.models.simulation.recorded.exchanges_meet`.
+        `hindmost.models.simulation.recorded.find_meeting`.
     """
 
     block: EventBlock
@@ -161,7 +161,7 @@ class Program:
     @property
     def receipts_send(self) -> bool:
         """Whether halos are sent by the calls that receive them, as MPI_Sendrecv does."""
-        return self.exchanges_meet or not np.any(self.block.recorded & (self.block.kind == SEND))
+        return not np.any(self.block.recorded & (self.block.kind == SEND))
 
     def has(self, *kinds: int) -> bool:
         """Tell whether any body has an event of one of these kinds."""
@@ -289,9 +289,11 @@ def recorded_program(
     neighbours = Neighbours.of_edges(ranks, edge_source, edge_target)
     come, leave = moments(start, block)
     release = releases(start, block, come, leave, neighbours)
-    meet = releases(start, block, come, leave, neighbours, receipts_send=True)
-    meeting = exchanges_meet(block, come, leave, release, meet)
-    release = meet if meeting else release
+    meeting = False
+    if neighbours.source.size and np.any(block.recorded & (block.kind == SEND)):
+        met = releases(start, block, come, leave, neighbours, exchanges_meet=True)
+        meeting = find_meeting(block, come, leave, release, met)
+        release = met if meeting else release
     end = leave[:, -1] + block.rest
     released_s = np.ascontiguousarray((leave - np.maximum(release, come)).transpose(0, 2, 1))
     released_s = np.where(waiting(block)[:, None, :], released_s, 0.0)

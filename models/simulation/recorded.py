@@ -63,7 +63,7 @@ def releases(
     leave: NDArray[np.float64],
     neighbours: Neighbours,
     *,
-    receipts_send: bool | None = None,
+    exchanges_meet: bool = False,
 ) -> NDArray[np.float64]:
     """Return from when on nobody else kept a rank at an event, as it was recorded.
 
@@ -80,9 +80,8 @@ def releases(
     come, leave : float64 array, shape (iteration, event, rank), seconds
         See `moments`. What is posted or sent is on its way when a rank leaves the event.
     neighbours : Neighbours
-    receipts_send : bool, optional
-        Whether a halo is on its way only once its sender comes to its own receipt; if not given,
-        only where no sends were recorded.
+    exchanges_meet : bool
+        See `hindmost.models.simulation.walker.Walker`.
 
     Returns
     -------
@@ -90,29 +89,29 @@ def releases(
         Without what the event itself costs; a rank may come later.
     """
     released = np.full(come.shape, -np.inf)
-    if receipts_send is None:
-        receipts_send = not np.any(block.recorded & (block.kind == SEND))
+    receipts_send = not np.any(block.recorded & (block.kind == SEND))
     compiled(find_releases)(
         np.ascontiguousarray(block.kind),
         np.ascontiguousarray(block.cycle_begins),
-        np.ascontiguousarray(start.min(axis=1)),
+        np.ascontiguousarray(start),
         np.ascontiguousarray(come),
         np.ascontiguousarray(leave),
         neighbours.first,
         neighbours.source,
         receipts_send,
+        exchanges_meet and not receipts_send,
         np.zeros(int(np.count_nonzero(block.kind == POST)) + 1),
         released,
     )
     return released
 
 
-def exchanges_meet(
+def find_meeting(
     block: EventBlock,
     come: NDArray[np.float64],
     leave: NDArray[np.float64],
-    when_sent: NDArray[np.float64],
-    when_met: NDArray[np.float64],
+    sent: NDArray[np.float64],
+    met: NDArray[np.float64],
 ) -> bool:
     """Tell whether receipts lasted until the neighbours came to their own, though they had sent.
 
@@ -123,14 +122,16 @@ def exchanges_meet(
 
     Parameters
     ----------
+    block : EventBlock
     come, leave : float64 array, shape (iteration, event, rank), seconds
         See `moments`.
-    when_sent, when_met : float64 array, shape (iteration, event, rank), seconds
-        See `releases`: once the neighbours have sent, and once they come to their receipts.
+    sent, met : float64 array, shape (iteration, event, rank), seconds
+        See `releases`: where exchanges do not meet, and where they do.
     """
-    receipt = (block.kind == RECEIVE) & block.recorded
-    early, late = np.maximum(when_sent, come), np.maximum(when_met, come)
-    apart = receipt[:, :, None] & np.isfinite(when_sent) & (late > early + APART_S)
+    receipt = block.recorded & (block.kind == RECEIVE)
+    come, leave = come[receipt], leave[receipt]
+    early, late = np.maximum(sent[receipt], come), np.maximum(met[receipt], come)
+    apart = late > early + APART_S
     if np.count_nonzero(apart) < FEWEST_APART:
         return False
     return bool(np.mean(leave[apart] >= late[apart] - CLOCKS_S) >= MEETING)
@@ -139,23 +140,25 @@ def exchanges_meet(
 def find_releases(
     kind: NDArray[np.uint8],
     cycle_begins: NDArray[np.bool_],
-    first_start: NDArray[np.float64],
+    start: NDArray[np.float64],
     come: NDArray[np.float64],
     leave: NDArray[np.float64],
     first: NDArray[np.int64],
     source: NDArray[np.int64],
     receipts_send: bool,
+    exchanges_meet: bool,
     posted: NDArray[np.float64],
     released: NDArray[np.float64],
 ) -> None:
     """Fill in the releases, with the dependencies of the walk: see `walk_events`."""
     bodies, events, ranks = come.shape
     begin, end = 0, 0  # of what is posted and not completed
-    sent = np.full(ranks, first_start[0])
+    sent, left = np.full(ranks, start[0].min()), start[0].copy()
     for body in range(bodies):
         if cycle_begins[body]:
             begin = end
-            sent[:] = first_start[body]
+            sent[:] = start[body].min()
+            left[:] = start[body]
         for event in range(events):
             what = kind[body, event]
             if what == NONE:
@@ -186,5 +189,12 @@ def find_releases(
             if what == RECEIVE:
                 for rank in range(ranks):
                     for edge in range(first[rank], first[rank + 1]):
-                        if sent[source[edge]] > released[body, event, rank]:
-                            released[body, event, rank] = sent[source[edge]]
+                        other = source[edge]
+                        there = sent[other]
+                        if exchanges_meet and sent[rank] > left[other]:
+                            there = come[body, event, other]
+                        if there > released[body, event, rank]:
+                            released[body, event, rank] = there
+            if what != SEND and what != POST:
+                for rank in range(ranks):
+                    left[rank] = leave[body, event, rank]

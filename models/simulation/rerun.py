@@ -309,6 +309,7 @@ def walk_cycles(
         Latencies(latency=latency, overhead=np.zeros_like(latency)),
         lag=lag,
         receipts_send=program.receipts_send,
+        exchanges_meet=program.exchanges_meet,
         pending=pending,
     )
     path = PathTimes.none(program.ranks)

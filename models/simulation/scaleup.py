@@ -291,6 +291,7 @@ def walk_through(
         Latencies(latency=latency, overhead=np.zeros_like(latency)),
         lag=case.lag,
         receipts_send=program.receipts_send,
+        exchanges_meet=program.exchanges_meet,
         pending=max(int(np.isin(program.block.kind, (POST, COMPLETE)).sum()), 1),
     )
     drain_s = float(latency[:, COMPLETE].max(initial=0.0))

@@ -47,7 +47,8 @@ class Script:
     after : float64 array, shape (rank,), seconds
     neighbours : Neighbours
     lag : int
-    receipts_send : bool
+    receipts_send, exchanges_meet : bool
+        See `hindmost.models.simulation.walker.Walker`.
     """
 
     block: EventBlock
@@ -58,6 +59,7 @@ class Script:
     neighbours: Neighbours
     lag: int
     receipts_send: bool
+    exchanges_meet: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +109,7 @@ def replayed_script(ready: Prepared) -> Script:
         neighbours=program.neighbours,
         lag=ready.lag,
         receipts_send=program.receipts_send,
+        exchanges_meet=program.exchanges_meet,
     )
 
 
@@ -144,6 +147,7 @@ def scaled_script(
         neighbours=Neighbours.of_edges(placement.ranks, *placement.edges),
         lag=case.lag,
         receipts_send=program.receipts_send,
+        exchanges_meet=program.exchanges_meet,
     ), rows
 
 
@@ -168,6 +172,7 @@ def timeline_of(script: Script) -> Timeline:
         Latencies(latency=script.latency, overhead=np.zeros_like(script.latency)),
         lag=script.lag,
         receipts_send=script.receipts_send,
+        exchanges_meet=script.exchanges_meet,
         pending=max(int(np.isin(block.kind, (POST, COMPLETE)).sum()), 1),
     )
     start, end = np.empty((2, bodies, ranks))
@@ -232,7 +237,8 @@ def fill_moments(
                 # t_p + w_p; then max over what was waited for, its cost, and what else kept it.
                 moments[place] = clock + waits.own[place]
                 waited = waits.waited[place]
-                other = moments[waits.since[place], np.maximum(waited, 0)]
+                since = np.where(waits.met[place], place, waits.since[place])
+                other = moments[since, np.maximum(waited, 0)]
                 clock = np.where(waited >= 0, other, moments[place]) + waits.cost[place]
             come[body, event] = moments[place]
             if not ended:

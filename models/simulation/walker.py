@@ -8,6 +8,10 @@ its neighbours have sent it. With t_p the clock of rank p and w_p its own work b
     completion    t_p <- max(t_p + w_p + o, P + L),  P = max_q of the clocks at the matching post
     receipt       t_p <- max(t_p + w_p + o, max_q (s_q + L)),  s_q = when neighbour q sent
 
+A receipt also completes what its rank has sent. With an MPI that does so only while the receiver
+is inside MPI, exchanges meet: s_q is then when q comes to its own receipt, unless p had sent before
+q left MPI for the last time.
+
 After any of them a rank may stay for a time of its own, such as a slow transfer.
 
 These are maxima of sums: the walk is linear in max-plus algebra, where a maximum is the addition
@@ -121,6 +125,8 @@ class Walker:
         Posted reductions that a completion leaves pending.
     receipts_send : bool
         Whether a rank sends its halo when it comes to receive: calls that do both.
+    exchanges_meet : bool
+        Whether a receipt lasts until the neighbours are inside MPI after the rank has sent.
     pending : int
         Reductions that may be pending at once.
 
@@ -139,12 +145,14 @@ class Walker:
         own_time: NDArray[np.bool_] = OWN_TIME,
         lag: int = 0,
         receipts_send: bool = False,
+        exchanges_meet: bool = False,
         pending: int = MOST_PENDING,
     ) -> None:
         self.clock = np.zeros(ranks)
         self._neighbours, self._latencies = neighbours, latencies
         self._own_time, self._lag, self._receipts_send = own_time, lag, receipts_send
-        self._sent = np.zeros(ranks)
+        self._exchanges_meet = exchanges_meet and not receipts_send
+        self._sent, self._come, self._left = np.zeros((3, ranks))
         # Posts that are pending, in a ring: when the last rank posted, which one, and where.
         self._posted = np.zeros(pending)
         self._poster = np.zeros(pending, np.int32)
@@ -159,7 +167,7 @@ class Walker:
         keep_pending : bool
             Whether reductions stay pending. All ranks have then posted them.
         """
-        self.clock[:] = self._sent[:] = self._posted[:] = 0.0
+        self.clock[:] = self._sent[:] = self._left[:] = self._posted[:] = 0.0
         if not keep_pending:
             self._ends[:] = 0
 
@@ -223,10 +231,13 @@ class Walker:
                 latencies.overhead,
                 self._lag,
                 self._receipts_send,
+                self._exchanges_meet,
                 self._neighbours.first,
                 self._neighbours.source,
                 self.clock,
                 self._sent,
+                self._come,
+                self._left,
                 self._posted,
                 self._poster,
                 self._posted_at,
@@ -235,6 +246,7 @@ class Walker:
                 noted.own,
                 noted.waited,
                 noted.since,
+                noted.met,
                 noted.cost,
             )
         if self._ends[1] - self._ends[0] > self._posted.size:
@@ -260,10 +272,13 @@ def walk_events(
     overhead: NDArray[np.float64],
     lag: int,
     receipts_send: bool,
+    exchanges_meet: bool,
     first: NDArray[np.int64],
     source: NDArray[np.int64],
     clock: NDArray[np.float64],
     sent: NDArray[np.float64],
+    come_to: NDArray[np.float64],
+    left: NDArray[np.float64],
     posted: NDArray[np.float64],
     poster: NDArray[np.int32],
     posted_at: NDArray[np.int64],
@@ -272,6 +287,7 @@ def walk_events(
     own: NDArray[np.float64],
     waited: NDArray[np.int32],
     since: NDArray[np.int64],
+    met: NDArray[np.bool_],
     costs: NDArray[np.float64],
 ) -> None:
     """Advance the clocks t_p through bodies, by the recursion in the description of this module.
@@ -347,21 +363,29 @@ def walk_events(
                 if noting:
                     since[place] = sent_at
                 for rank in range(ranks):
+                    come_to[rank] = clock[rank]
+                for rank in range(ranks):
                     come = clock[rank] + least
                     if noting:
                         costs[place, rank] = least
                     for edge in range(first[rank], first[rank + 1]):
-                        arrival = sent[source[edge]] + cost
+                        other = source[edge]
+                        meet = exchanges_meet and sent[rank] > left[other]
+                        arrival = (come_to[other] if meet else sent[other]) + cost
                         if arrival > come:
                             come = arrival
                             if noting:
-                                waited[place, rank] = source[edge]
+                                waited[place, rank] = other
+                                met[place, rank] = meet
                                 costs[place, rank] = cost
                     clock[rank] = come
             # What else keeps a rank, such as a slow transfer.
             if staying:
                 for rank in range(ranks):
                     clock[rank] += stay[body, rank, event]
+            if exchanges_meet and what != SEND and what != POST:
+                for rank in range(ranks):
+                    left[rank] = clock[rank]
         # What is left of the body is own work.
         end = body * (events + 1) + events
         for rank in range(ranks):

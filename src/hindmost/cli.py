@@ -5,19 +5,21 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import NoReturn, Protocol, cast
+from typing import Any, NoReturn, Protocol, cast
 
 from hindmost.completion import SHELLS, VerbWords, completion_script
 from hindmost.errors import UsageError
 from hindmost.executors import Executor
 from hindmost.models.compiled import announce
-from hindmost.output import warn, write_lines, write_text
-from hindmost.text import plural
+from hindmost.output import warn, write_json, write_lines, write_text
+from hindmost.text import choose, plural
 
 VERBS = {
     "run": ("hindmost.harness.verbs.run", "run solvers on all ranks and record every iteration"),
@@ -39,8 +41,14 @@ VERBS = {
     "scale": ("hindmost.analysis.verbs.scale", "fit scaling models to kernels and rank them"),
     "history": ("hindmost.analysis.verbs.history", "find changes in nightly results"),
     "compare": ("hindmost.analysis.verbs.compare", "compare two sets of results"),
-    "plot": ("hindmost.analysis.verbs.plot", "draw figures of run files"),
-    "report": ("hindmost.analysis.verbs.report", "write an HTML report on run files"),
+    "plot": (
+        "hindmost.analysis.verbs.plot",
+        "draw figures of runs, nightly results and experiments",
+    ),
+    "report": (
+        "hindmost.analysis.verbs.report",
+        "write an HTML report on runs, experiments and nights",
+    ),
     "plan": ("hindmost.jobs.verbs.plan", "plan a study and show its cost"),
     "submit": ("hindmost.jobs.verbs.submit", "submit a study to a machine"),
     "status": ("hindmost.jobs.verbs.status", "show the status of a study, and what to do next"),
@@ -104,6 +112,10 @@ exit status:
 """
 
 
+ALIKE = 0.8
+"""Least similarity of a misspelt option, by difflib."""
+NUMBERS = {"int": "a whole number, such as 100", "float": "a number, such as 0.5"}
+"""What an option of that type takes."""
 SubParsers = argparse._SubParsersAction
 """Verbs below a command; argparse has no public way to them."""
 
@@ -148,10 +160,53 @@ class Parser(argparse.ArgumentParser):
             elif prog.startswith("hindmost run"):
                 message = f"Unknown option {first}; PETSc options go after '--'"
             else:
-                message = f"Unknown option {first}"
+                message = f"Unknown option {first}{self.near(names[0])}"
         if message.endswith(": expected one argument"):
             message += ", and what begins with '-' is read as an option (write --option=-1)"
-        raise UsageError(f"{message}. See: {prog} --help")
+        if found := re.search(r": invalid (int|float) value: ", message):
+            message += f"; write {NUMBERS[found[1]]}"
+        stop = "" if message.endswith("?") else "."
+        raise UsageError(f"{message}{stop} See: {prog} --help")
+
+    def near(self, option: str) -> str:
+        """Return a guess which option of the verb a misspelt one means; empty if none is near."""
+        parsers = [self, *(p for a in self._actions if isinstance(a, SubParsers)
+                           for p in a.choices.values() if p.prog == self.called)]  # fmt: skip
+        known = [name for each in parsers for name in each._option_string_actions]
+        found = get_close_matches(option, known, n=1, cutoff=ALIKE)
+        return f"; did you mean {found[0]}?" if found else ""
+
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        """Return a value; an empty path, as of a variable that is not set, would be this folder."""
+        if action.type is Path and not arg_string:
+            raise argparse.ArgumentError(action, "it is empty; name a path, or '.' for this folder")
+        return super()._get_value(action, arg_string)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuse a value that is none of the choices, and guess which one was meant.
+
+        The method of argparse, whose words differ between versions of Python and guess nothing.
+        """
+        if action.choices is not None and value not in action.choices:
+            why = f"invalid choice: {value!r}; {choose(action.choices, value)}"
+            raise argparse.ArgumentError(action, why)
+
+
+class PrintSchema(argparse.Action):
+    """Print the JSON schema of what a verb prints with ``--json``, and exit."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> None:
+        """Print it."""
+        from hindmost.json_forms.verbs import schema_of_verb
+
+        write_json(schema_of_verb(parser.prog.removeprefix("hindmost ")))
+        parser.exit()
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
@@ -234,6 +289,15 @@ def parser_of(words: Sequence[str]) -> tuple[Parser, Verb | None, list[str]]:
                 sub.prog += f" {words.pop(after)}"
             verb = load(module)
             verb.add_arguments(sub)
+            as_json = sub._option_string_actions.get("--json")
+            if as_json is not None:
+                group = next(g for g in sub._action_groups if as_json in g._group_actions)
+                group.add_argument(
+                    "--json-schema",
+                    action=PrintSchema,
+                    nargs=0,
+                    help="print the JSON schema of --json and exit",
+                )
             parser.called = sub.prog
             parser.habits = getattr(verb, "HABITS", parser.habits)
     return parser, verb, words

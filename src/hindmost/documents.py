@@ -100,17 +100,15 @@ def parse_document(text: str, name: str, fault: type[HindmostError] = DataError)
     try:
         data = parse_toml(text)
     except tomllib.TOMLDecodeError as error:
-        said, _, where = str(error).rpartition(" (at ")
+        said, at, where = str(error).rpartition(" (at ")
+        if not at:  # as a whole: too deep, or a number too long
+            raise fault(f"{name}: not TOML: {error}.") from error
         if where.startswith("line "):
             line, column = where.removeprefix("line ").rstrip(")").split(", column ")
         else:
             lines = text.rstrip("\n").split("\n")
             line, column = str(len(lines)), str(len(lines[-1]) + 1)
-        raise fault(f"{name}:{line}:{column}: not TOML: {said or error}.") from error
-    except RecursionError as error:
-        raise fault(f"{name}: nested too deeply to be meant.") from error
-    except ValueError as error:  # more digits than Python reads
-        raise fault(f"{name}: a whole number has too many digits to be meant.") from error
+        raise fault(f"{name}:{line}:{column}: not TOML: {said}.") from error
     return Document(
         name=name, text=text, data=data, positions=find_positions(text), source=source, fault=fault
     )

@@ -16,12 +16,17 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import BinaryIO
+
+from hindmost.errors import UsageError
 
 WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 MOST_BYTES = 1 << 30
 """The largest file that is read into memory."""
+NO_LINKS = frozenset({errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP, errno.ENOSYS})
+"""Errors of hard links that are impossible."""
 
 KINDS = (
     (stat.S_ISFIFO, "it is a named pipe, not a regular file"),
@@ -67,13 +72,39 @@ def copy_whole(source: Path, target: Path, *, part: Path | None = None) -> None:
         shutil.copyfileobj(whole, copy)
 
 
+def make_folder(path: Path, option: str) -> None:
+    """Make the folder that an option names, unless it is there.
+
+    Raises
+    ------
+    UsageError
+        It cannot be made, or is not writable.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        if not os.access(path, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        files = [each for each in (path, *path.parents) if each.exists() and not each.is_dir()]
+        why = f"{files[0]} is not a folder" if files else error.strerror
+        raise UsageError(
+            f"{option} {path}: files cannot be written there ({why}); choose a writable folder."
+        ) from error
+
+
+def reason(error: Exception) -> str:
+    """Return what an error says, an OSError without its number and path."""
+    return str(getattr(error, "strerror", None) or error)
+
+
 def append_line(path: Path, line: str) -> None:
     """Append a line and sync it to disk; a truncated line before it is ended first."""
     handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
-        begin = "\n" if is_cut_off(handle) else ""
-        os.write(handle, as_bytes(f"{begin}{line}\n"))
-        os.fsync(handle)
+        with naming(path):
+            begin = "\n" if is_cut_off(handle) else ""
+            os.write(handle, as_bytes(f"{begin}{line}\n"))
+            os.fsync(handle)
     finally:
         os.close(handle)
 
@@ -87,6 +118,17 @@ def is_cut_off(handle: int) -> bool:
 def as_bytes(data: bytes | str) -> bytes:
     """Encode text as UTF-8; bytes of file names that are not UTF-8 are escaped."""
     return data.encode(errors="backslashreplace") if isinstance(data, str) else data
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Give a path to the errors of open files, which do not know their names."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(path)
+        raise
 
 
 @contextmanager
@@ -112,21 +154,43 @@ def replacing(path: Path, part: Path | None = None, mode: int = 0o666) -> Iterat
     part = part or path.with_name(f".hindmost-{secrets.token_hex(8)}.part")
     handle = create(part, mode)
     try:
-        with os.fdopen(handle, "w+b") as file:
-            with suppress(OSError):
-                before = path.lstat()
-                if stat.S_ISREG(before.st_mode):
-                    os.fchmod(handle, stat.S_IMODE(before.st_mode) & 0o777)
-            yield file
-            file.flush()
-            os.fsync(handle)
-        part.replace(path)
+        with naming(path):
+            with os.fdopen(handle, "w+b") as file:
+                with suppress(OSError):
+                    before = path.lstat()
+                    if stat.S_ISREG(before.st_mode):
+                        os.fchmod(handle, stat.S_IMODE(before.st_mode) & 0o777)
+                yield file
+                file.flush()
+                os.fsync(handle)
+            part.replace(path)
     except BaseException:
         with suppress(OSError):
             part.unlink()
         raise
     with suppress(OSError):  # a folder that may be written and not read
         sync_folder(path.parent)
+
+
+def publish(part: Path, path: Path) -> None:
+    """Give a finished file its name.
+
+    Where the file system has no hard links, an empty file has the name for a moment.
+
+    Raises
+    ------
+    FileExistsError
+        The name is taken; nothing is changed.
+    """
+    try:
+        os.link(part, path)
+    except OSError as error:
+        if error.errno not in NO_LINKS:
+            raise
+        path.touch(exist_ok=False)
+        part.replace(path)
+    else:
+        part.unlink()
 
 
 def create(path: Path, mode: int = 0o666) -> int:
@@ -176,6 +240,17 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
     except BaseException:
         os.close(handle)
         raise
+
+
+def matching(folder: Path, pattern: str) -> list[Path]:
+    """Return what is in a folder under names of a pattern, sorted.
+
+    Raises
+    ------
+    OSError
+        The folder cannot be read; to `Path.glob` it is then an empty one.
+    """
+    return sorted(each for each in folder.iterdir() if fnmatch(each.name, pattern))
 
 
 def refuse_irregular(mode: int, path: str | os.PathLike[str]) -> None:

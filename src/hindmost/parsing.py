@@ -68,8 +68,10 @@ def parse_toml(text: str) -> dict[str, Any]:
         check_depth(value)
     except (RecursionError, DepthError):
         raise tomllib.TOMLDecodeError(too_deep()) from None
-    except ValueError as error:  # also a number of more digits than Python reads
-        raise tomllib.TOMLDecodeError(str(error)) from None
+    except tomllib.TOMLDecodeError:
+        raise
+    except ValueError:  # Python's own words name a function of Python
+        raise tomllib.TOMLDecodeError("a number has more digits than can be read") from None
     return value
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hindmost.errors import DataError
-from hindmost.files import read_text, user_folder
+from hindmost.files import read_text, reason, user_folder
 from hindmost.parsing import parse_toml
 
 
@@ -31,7 +31,7 @@ def profile_names(path: Path) -> tuple[str, ...]:
     try:
         machines = parse_toml(read_text(path)).get("machine", {})
     except (OSError, ValueError) as error:
-        raise DataError(f"{path} cannot be read as TOML: {error}.") from error
+        raise DataError(f"{path} cannot be read as TOML: {reason(error)}.") from error
     if not isinstance(machines, dict):
         raise DataError(f"{path}: write machines as tables [machine.NAME].")
     return tuple(machines)

@@ -7,7 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.simulation_smpi import HALO_BYTES, LINK, REDUCED_BYTES, Solve
+from benchmarks.simulation_smpi import (
+    GOAL_ERROR,
+    HALO_BYTES,
+    LINK,
+    REDUCED_BYTES,
+    Solve,
+    both_replays,
+)
 
 
 def by_hand(solve: Solve) -> float:
@@ -46,3 +53,13 @@ def test_traces_have_all_ranks(tmp_path: Path) -> None:
     # Three others and two neighbours, in both directions, in two iterations.
     assert sum(line.startswith(("1 isend", "1 irecv")) for line in lines) == 2 * 2 * (3 + 2)
     assert len((tmp_path / "trace").read_text().split()) == 4
+
+
+@pytest.mark.skipif(
+    shutil.which("smpirun") is None or shutil.which("smpicc") is None,
+    reason="SimGrid is not installed",
+)
+@pytest.mark.parametrize(("ranks", "eager_bytes"), [(4, 0), (6, 65536)])
+def test_the_trace_of_a_program_takes_as_long_in_both(ranks: int, eager_bytes: int) -> None:
+    theirs_s, ours_s = both_replays(ranks, 30, eager_bytes)
+    assert ours_s == pytest.approx(theirs_s, rel=GOAL_ERROR)

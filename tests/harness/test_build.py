@@ -209,7 +209,12 @@ def test_libmpi_is_found_behind_its_links(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("mpicc", "word"),
-    [("", "There is no mpicc"), ("/nowhere/mpicc", "cannot be run"), ("false", "compile")],
+    [
+        ("", "There is no mpicc"),
+        ("/nowhere/mpicc", "cannot be run"),
+        ("false", "compile"),
+        ("true", "wrote no library"),
+    ],
 )
 def test_a_compiler_that_is_none(
     empty_cache: Path, monkeypatch: pytest.MonkeyPatch, mpicc: str, word: str

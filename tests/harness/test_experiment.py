@@ -123,6 +123,7 @@ def test_every_solver_declares_what_models_need() -> None:
         ({"PMI_SIZE": "8", "PMI_RANK": "7"}, ("mpiexec (PMI)", 8, 7)),
         ({"SLURM_STEP_NUM_TASKS": "3", "SLURM_PROCID": "1"}, ("srun", 3, 1)),
         ({"PMI_SIZE": "many", "PMI_RANK": "0"}, ("", 1, 0)),
+        ({"PMI_SIZE": "\u00b2", "PMI_RANK": "0"}, ("", 1, 0)),
     ],
 )
 def test_the_place_that_a_launcher_gives(

@@ -158,6 +158,8 @@ def test_a_feed_is_found_by_its_folder_and_by_its_run_files(tmp_path: Path) -> N
     assert find_feed(old.path) == old.path
     with pytest.raises(DataError, match="no live feed"):
         find_feed(tmp_path / "b-0.h5")
+    with pytest.raises(DataError, match="no such file or folder"):
+        find_feed(tmp_path / "b-0.h5")
 
 
 def test_only_what_the_lists_hold_can_be_asked(tmp_path: Path) -> None:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import gzip
 import io
+import sys
 import tarfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from hindmost.errors import DataError
-from hindmost.harness.krylov import memory
+from hindmost.errors import DataError, UsageError
+from hindmost.harness.krylov import experiment, memory
+from hindmost.harness.krylov.experiment import KrylovExperiment
 from hindmost.harness.krylov.problems import market
 from hindmost.harness.krylov.problems.file_kind import kind_of
+from hindmost.harness.krylov.problems.problem import SystemRequest
+from hindmost.harness.solo import Solo
 
 COMPLEX = b"%%MatrixMarket matrix coordinate complex general\n2 2 2\n1 1 1 2\n2 2 3 -4\n"
 
@@ -91,3 +96,27 @@ def test_the_memory_that_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert memory.available_bytes() == 40 * 1024
     most.write_text("1007\n")
     assert memory.available_bytes() == 1000
+
+
+class OneHost(Solo):
+    def Split_type(self, kind: int) -> OneHost:  # noqa: N802
+        return self
+
+    def Free(self) -> None:  # noqa: N802
+        """Do nothing."""
+
+
+def test_a_system_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    mpi = SimpleNamespace(MPI=SimpleNamespace(COMM_TYPE_SHARED=0))
+    monkeypatch.setitem(sys.modules, "mpi4py", mpi)
+    monkeypatch.setattr(experiment, "check_types", lambda names: None)
+    monkeypatch.setattr(memory, "available_bytes", lambda: 20 << 30)
+    for grid, unknowns in (((40_000, 40_000), None), ((), 1_600_000_000)):
+        wanted = KrylovExperiment(
+            workload="laplacian-2d",
+            solvers=("cg",),
+            system=SystemRequest(grid=grid, unknowns=unknowns),
+            iterations=1,
+        )
+        with pytest.raises(UsageError, match=r"needs at least 89\.4 GiB on a host with 1 rank"):
+            wanted.check_ranks(OneHost())

@@ -43,6 +43,15 @@ def test_the_folder_holds_what_is_done(make: Make, tmp_path: Path) -> None:
     assert collect(study, out).files == found.files
 
 
+def test_runs_without_files_are_not_taken_for_runs_to_do(make: Make, tmp_path: Path) -> None:
+    study = make([("true",)])
+    with pytest.raises(UsageError, match=r"No run of .* is done yet"):
+        collect(study, tmp_path / "flat")
+    drive(study, "a0", NoLauncher())
+    with pytest.raises(UsageError, match=r"The 1 finished run of .* wrote no file"):
+        collect(study, tmp_path / "flat")
+
+
 def test_copies_where_links_cannot_be(
     make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

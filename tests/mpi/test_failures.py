@@ -27,6 +27,10 @@ BAD = {
     "fewer than no iterations": (
         ["diagonal", "--solver", "gmres", "--iterations", "-5"], 2, "--iterations -5",
     ),
+    "records that no memory holds": (
+        ["diagonal", "--solver", "cg", "--iterations", "2000000000", "--warmup", "0"],
+        2, "are free. Choose fewer iterations, or --warmup 1",
+    ),
     "no repeats": (["diagonal", "--solver", "gmres", "--repeats", "0"], 2, "--repeats 0"),
     "fewer unknowns than ranks": (
         ["diagonal", "--solver", "gmres", "--unknowns", "1"], 2, "on 2 ranks",

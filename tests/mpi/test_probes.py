@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.conftest import Ranks
+from tests.documents import as_declared
 
 from hindmost.harness.runfile.machine_file import read_machine
 
@@ -94,7 +95,7 @@ def test_all_probes_fill_the_machine_file(
     again = ranks(1, "probe", "speed", "--quick", "--json", "--out", "machine.json")
     assert again.returncode == 0, again.stderr
     assert "keeps the speed" in again.stderr
-    told = json.loads(again.stdout)
+    told = as_declared("probe", again.stdout)
     assert told["version"] == 1
     assert told["probes"] == ["speed"]
     assert read_machine(tmp_path / "machine.json") == machine

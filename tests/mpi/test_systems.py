@@ -244,6 +244,7 @@ def test_runs_say_which_system_they_solved(ranks: Ranks, tmp_path: Path, matrice
             np.testing.assert_allclose(norm, EX48["Z"][1][2], rtol=0.1)
         elif name == "laplacian-3d":
             assert (spec["unknowns"], spec["grid"]) == (1000, [10, 10, 10])
+            assert spec["nonzeros"] == 7 * 1000 - 6 * 100
             assert sorted(run.edges.source.tolist()) == [0, 1]
             assert run.edges.bytes.tolist() == [800, 800]
         else:
@@ -371,6 +372,7 @@ if parallel.communicator.rank == 0:
         ("ice-flow", SystemRequest(step=-1), "--step -1"),
         ("matrix", SystemRequest(), "'matrix' needs a file"),
         ("matrix", SystemRequest(file=Path("no-such.mtx")), "no-such.mtx: no such file"),
+        ("matrix", SystemRequest(file=Path("/dev")), "/dev: it is not a regular file"),
     ],
 )
 def test_what_a_problem_does_not_use_is_refused(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hindmost.analysis.runs.configuration import (
     OF_THE_SOLVER,
@@ -15,10 +16,17 @@ from hindmost.analysis.runs.configuration import (
     part_words,
 )
 from hindmost.analysis.runs.configuration import apart as parts_apart
-from hindmost.analysis.runs.figures.distributions import NamedTimes, ecdf, histograms
+from hindmost.analysis.runs.figures.distributions import (
+    NamedTimes,
+    ecdf,
+    histograms,
+    laws_over_each_other,
+)
+from hindmost.analysis.runs.figures.one_run import fitted_bodies
 from hindmost.analysis.runs.groups import Group, group_runs
 from hindmost.analysis.runs.model_input import solve_times
 from hindmost.analysis.show.chart import Chart
+from hindmost.errors import UsageError
 from hindmost.harness.runfile.reader import Run
 from hindmost.text import counted
 
@@ -50,13 +58,54 @@ def make_ecdf(runs: Sequence[Run]) -> Chart:
     return ecdf(samples_of(runs), title=common_title(runs))
 
 
-def samples_of(runs: Sequence[Run]) -> list[NamedTimes]:
-    """Return a sample a configuration, repeats pooled; of one configuration, a sample a run."""
+def make_fastest_overlay(runs: Sequence[Run]) -> Chart:
+    """Make the histograms of a_k of several configurations, with their laws."""
+    samples = samples_of(runs, over_ranks=np.min)
+    return laws_over_each_other(
+        samples, title=common_title(runs), what="fastest rank of a body, aₖ"
+    )
+
+
+def make_span_overlay(runs: Sequence[Run]) -> Chart:
+    """Make the histograms of s_k of several configurations, with their laws.
+
+    Raises
+    ------
+    UsageError
+        No run has two ranks.
+    """
+    several = [run for run in runs if run.header.ranks > 1]
+    if not several:
+        raise UsageError(
+            f"{runs[0].path} has only one rank, so there is no span from fastest to slowest."
+        )
+    samples = samples_of(several, over_ranks=np.ptp)
+    return laws_over_each_other(
+        samples, title=common_title(several), what="span of a body over ranks, sₖ"
+    )
+
+
+def samples_of(
+    runs: Sequence[Run], over_ranks: Callable[..., NDArray[np.float64]] | None = None
+) -> list[NamedTimes]:
+    """Return a sample a configuration, repeats pooled; of one configuration, a sample a run.
+
+    Parameters
+    ----------
+    over_ranks : function, optional
+        What is taken of each body: of (iteration, rank) along axis 1, such as the minimum.
+    """
+
+    def taken(run: Run) -> NDArray[np.float64]:
+        if over_ranks is None:
+            return solve_times(run).fitted.ravel()
+        return np.asarray(over_ranks(fitted_bodies(run), axis=1))
+
     groups = group_runs(runs)
     if len(groups) == 1:
-        return [NamedTimes(run.path.stem, solve_times(run).fitted) for run in runs]
+        return [NamedTimes(run.path.stem, taken(run)) for run in runs]
     return [
-        NamedTimes(name, np.concatenate([solve_times(run).fitted.ravel() for run in group.runs]))
+        NamedTimes(name, np.concatenate([taken(run) for run in group.runs]))
         for name, group in zip(apart(groups), groups, strict=True)
     ]
 
@@ -115,5 +164,21 @@ COMPARISON_FIGURES = (
         "in the middle and slower in the tail.",
         make=make_ecdf,
         default=True,
+    ),
+    ComparisonFigure(
+        name="overlay-fastest",
+        summary="a_k of machines, ranks, sizes or solvers in one chart, with laws",
+        caption="The time of the fastest rank of each body, a_k, for each configuration, repeats "
+        "pooled, with the Johnson SU law from which simulations draw it. The longest "
+        "tenth lies beyond the axis. More than three configurations show their laws only.",
+        make=make_fastest_overlay,
+    ),
+    ComparisonFigure(
+        name="overlay-span",
+        summary="s_k of machines, ranks, sizes or solvers in one chart, with laws",
+        caption="The difference between the slowest and the fastest rank of each body, s_k, for "
+        "each configuration, repeats pooled, with its Johnson SU law. The longest tenth lies "
+        "beyond the axis. More than three configurations show their laws only.",
+        make=make_span_overlay,
     ),
 )

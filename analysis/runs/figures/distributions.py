@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -23,6 +23,8 @@ HEADROOM = 0.1
 """Above the highest bin, for each word of the legend."""
 LONGEST = 0.995
 """Share at which every curve ends: the longest 0.5 % are left out."""
+MOST_WITH_LAWS = 0.9
+"""Share of the times that a figure of laws shows."""
 
 
 class DrawnLaw(Protocol):
@@ -95,6 +97,7 @@ def histogram(
     title: str,
     what: str = "time of a body",
     name: str = "recorded bodies",
+    edges_s: NDArray[np.float64] | None = None,
 ) -> Chart:
     """Make the histogram of times with the densities of laws.
 
@@ -103,10 +106,12 @@ def histogram(
     times : float64 array, any shape, seconds
     laws : sequence of DrawnLaw
         Anything with a ``name`` and ``pdf(x)``, x in seconds.
+    edges_s : float64 array, shape (bin + 1,), seconds, optional
+        Of the bins; by default from the smallest value to where nearly all end.
     """
     unit = unit_for(times)
     values = times.ravel() * unit.per_second
-    edges = common_edges([values])
+    edges = common_edges([values]) if edges_s is None else unit.per_second * edges_s
     density = density_in(values, edges)
     x = np.linspace(edges[0], edges[-1], POINTS)
     curves = [
@@ -124,8 +129,19 @@ def histogram(
     )
 
 
-def histograms(samples: Sequence[NamedTimes], *, title: str, what: str = "time of a body") -> Chart:
+def histograms(
+    samples: Sequence[NamedTimes],
+    *,
+    title: str,
+    what: str = "time of a body",
+    shown: float = 1.0,
+) -> Chart:
     """Make the histograms of several samples over each other, in the same bins.
+
+    Parameters
+    ----------
+    shown : float
+        Share of the sample with the longest times that the axis shows at most.
 
     Raises
     ------
@@ -135,7 +151,7 @@ def histograms(samples: Sequence[NamedTimes], *, title: str, what: str = "time o
     check_number(samples)
     unit = unit_for(np.concatenate([sample.times.ravel() for sample in samples]))
     scaled = [sample.times.ravel() * unit.per_second for sample in samples]
-    edges = common_edges(scaled)
+    edges = common_edges(scaled, shown)
     series = tuple(
         Series(name=sample.name, look="steps", x=edges, y=density_in(values, edges))
         for sample, values in zip(samples, scaled, strict=True)
@@ -151,6 +167,36 @@ def histograms(samples: Sequence[NamedTimes], *, title: str, what: str = "time o
     )
 
 
+def laws_over_each_other(
+    samples: Sequence[NamedTimes], *, title: str, what: str = "time of a body"
+) -> Chart:
+    """Make the histograms of several samples with the Johnson SU law of each.
+
+    The longest tenth is left out, as a long tail would squeeze the laws. Where that is more
+    than a reader can distinguish, a sample shows its law only, or its histogram if no law fits.
+
+    Raises
+    ------
+    UsageError
+        More samples than colours and dashes can distinguish.
+    """
+    alone = histograms(samples, title=title, what=what, shown=MOST_WITH_LAWS)
+    both = 2 * len(samples) <= MOST_LINES
+    unit = unit_for(np.concatenate([sample.times.ravel() for sample in samples]))
+    edges = alone.series[0].x
+    x = np.linspace(edges[0], edges[-1], POINTS)
+    series: list[Series] = []
+    for sample, steps in zip(samples, alone.series, strict=True):
+        laws = fitted_laws(sample.times, normal=False)
+        if both or not laws:
+            series.append(steps)
+        for law in laws:
+            y = law.pdf(x / unit.per_second) / unit.per_second
+            series.append(Series(name=f"{sample.name}: {law.name}", look="line", x=x, y=y))
+    highest = max(float(each.y.max()) for each in series)
+    return replace(alone, series=tuple(series), y_limits=(0.0, 1.05 * highest), legend_below=True)
+
+
 def check_number(samples: Sequence[NamedTimes]) -> None:
     """Refuse more samples than one figure can distinguish."""
     if len(samples) > MOST_LINES:
@@ -159,13 +205,15 @@ def check_number(samples: Sequence[NamedTimes]) -> None:
         )
 
 
-def common_edges(samples: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+def common_edges(samples: Sequence[NDArray[np.float64]], shown: float = 1.0) -> NDArray[np.float64]:
     """Return the edges of bins from the smallest value to the end of the axis.
 
     What lies beyond is counted in the label, not hidden.
     """
     low = min(float(values.min()) for values in samples)
-    high = max(worth_showing(values)[1] for values in samples)
+    high = max(
+        min(worth_showing(values)[1], float(np.quantile(values, shown))) for values in samples
+    )
     if high - low <= 1e-6 * abs(low):  # all but equal: a bar in the middle
         low, high = 0.9 * low, 1.1 * high if high > 0 else 1.0
     return np.linspace(low, high, BINS + 1)

@@ -9,6 +9,7 @@ from hindmost.analysis.runs.efficiency.figures import in_cycle, over_windows
 from hindmost.analysis.runs.efficiency.of_run import RunEfficiencies, efficiencies_of
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
 from hindmost.analysis.runs.figures.distributions import (
+    NamedLaw,
     NamedTimes,
     fitted_laws,
     histogram,
@@ -22,7 +23,8 @@ from hindmost.analysis.runs.figures.times import (
     time_in_cycle,
     time_per_rank,
 )
-from hindmost.analysis.runs.model_input import solve_times
+from hindmost.analysis.runs.model_input import MOST_IN_MEMORY, solve_times
+from hindmost.analysis.runs.one_pass import PooledTimes, one_pass
 from hindmost.analysis.runs.read import of_how_many, title_of
 from hindmost.analysis.show.chart import Chart, noted
 from hindmost.analysis.show.heat_map import HeatMap, heat_map
@@ -31,6 +33,15 @@ from hindmost.harness.runfile.all_ranks import hosts_of_all, profiles_of
 from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.reader import Run
 from hindmost.text import counted
+
+FEWEST_FOR_A_LAW = 8
+"""Ranks below which the law of one body says no more than its ends."""
+RANKS_A_BIN, BINS_OF_RANKS = 4, (12, 80)
+"""Of the histogram of one body over ranks."""
+ROOM = 0.1
+"""Beside it, of its width: so that the ends of the law show."""
+PLACES_SHOWN = 4
+"""Of the restart cycle, whose bodies are compared."""
 
 
 def of_kept(chart: Chart, run: Run) -> Chart:
@@ -65,33 +76,43 @@ def fitted_bodies(run: Run) -> NDArray[np.float64]:
 
 def make_map(run: Run, choice: FigureChoice) -> HeatMap:
     """Make the map of bodies."""
-    return map_of(run, choice, run.durations, "time of a body")
+    return map_of(run, choice, one_pass(run, choice.place_of(run)).durations, "time of a body")
 
 
 def make_work_map(run: Run, choice: FigureChoice) -> HeatMap:
     """Make the map of work without waiting."""
-    return map_of(run, choice, run.work, "work of a body")
+    return map_of(run, choice, one_pass(run, choice.place_of(run)).work, "work of a body")
 
 
-def map_of(run: Run, choice: FigureChoice, times: NDArray[np.float64], what: str) -> HeatMap:
+def map_of(run: Run, choice: FigureChoice, times: PooledTimes, what: str) -> HeatMap:
     """Make a map of the chosen bodies."""
     place, bodies = choice.place_of(run), choice.bodies_of(run)
     selection = "" if place is None else f"place {place} of every restart cycle"
     return heat_map(
-        times[bodies],
+        times.longest,
         title=title_of(run),
         what=what,
         bodies=bodies,
         selection=selection,
+        totals_s=times.totals,
         numbers=run.kept_ranks if run.reduced else None,
         of_how_many=f"{of_how_many(run)}, those that were kept" if run.reduced else "",
     )
 
 
 def make_histogram(run: Run, choice: FigureChoice) -> Chart:
-    """Make the histogram of all bodies with laws."""
-    times = fitted_bodies(run)
-    return histogram(times, fitted_laws(times), title=title_of(run))
+    """Make the histogram of all bodies with laws; of a sample if they would fill memory."""
+    if run.bodies * run.columns <= MOST_IN_MEMORY or run.reduced:
+        times = fitted_bodies(run)
+        return histogram(times, fitted_laws(times), title=title_of(run))
+    found = one_pass(run, choice.place_of(run))
+    times = found.some_durations[run.kind != BodyKind.FILL]
+    return noted(histogram(times, fitted_laws(times), title=title_of(run)), sampled(found.one_in))
+
+
+def sampled(one_in: int) -> str:
+    """Say which part of all times a sample is."""
+    return f"a sample of 1 in {one_in} times, of all iterations"
 
 
 def make_rank_histograms(run: Run, choice: FigureChoice) -> Chart:
@@ -113,6 +134,58 @@ def make_time_per_rank(run: Run, choice: FigureChoice) -> Chart:
         names=names_of(run.kept_ranks),
     )
     return of_kept(drawn, run)
+
+
+def make_uniform(run: Run, choice: FigureChoice) -> Chart:
+    """Make the histogram of one body over ranks, with the uniform law from a_k to a_k + s_k."""
+    if run.reduced:
+        fitted_bodies(run)  # refuses: the ends of some ranks are not those of all
+    body = choice.body_of(run)
+    times = run.durations[body]
+    low, high = float(times.min()), float(times.max())
+    laws, edges_s = [], None
+    if high > low:
+        room = ROOM * (high - low)
+        bins = int(np.clip(times.size // RANKS_A_BIN, *BINS_OF_RANKS))
+        edges_s = np.linspace(low - room, high + room, bins + 1)
+
+        def density(x: NDArray[np.float64]) -> NDArray[np.float64]:
+            return np.where((x >= low) & (x <= high), 1.0 / (high - low), 0.0)
+
+        laws.append(NamedLaw("uniform from aₖ to aₖ + sₖ", density))
+    drawn = histogram(
+        times,
+        laws,
+        title=f"{title_of(run)}: body {body}",
+        what="time of the body on a rank",
+        name="ranks",
+        edges_s=edges_s,
+    )
+    few = times.size < FEWEST_FOR_A_LAW
+    return noted(drawn, f"{counted(times.size, 'rank')}, too few for a law") if few else drawn
+
+
+def make_places(run: Run, choice: FigureChoice) -> Chart:
+    """Make the histograms of the bodies at several places of the restart cycle.
+
+    Raises
+    ------
+    UsageError
+        The solver does not restart, or some ranks only kept full records.
+    """
+    fitted_bodies(run)
+    regular = run.kind == BodyKind.REGULAR
+    if run.header.restart < 2 or not regular.any():
+        raise UsageError(
+            f"{run.path}: {run.header.solver} does not restart, so it has no restart cycle."
+        )
+    places = np.unique(run.position[regular])
+    shown = places[np.unique(np.linspace(0, places.size - 1, PLACES_SHOWN).astype(int))]
+    samples = [
+        NamedTimes(f"place {place}", run.durations[regular & (run.position == place)])
+        for place in shown.tolist()
+    ]
+    return histograms(samples, title=title_of(run))
 
 
 def make_fastest(run: Run, choice: FigureChoice) -> Chart:
@@ -143,8 +216,9 @@ def make_cycle(run: Run, choice: FigureChoice) -> Chart:
         raise UsageError(
             f"{run.path}: {run.header.solver} does not restart, so it has no restart cycle."
         )
-    drawn = time_in_cycle(run.durations, run.work, run.position, title=title_of(run))
-    return of_kept(drawn, run)
+    found = one_pass(run, choice.place_of(run))
+    drawn = time_in_cycle(found.some_durations, found.some_work, run.position, title=title_of(run))
+    return of_kept(drawn if found.one_in == 1 else noted(drawn, sampled(found.one_in)), run)
 
 
 def make_phases(run: Run, choice: FigureChoice) -> Chart:
@@ -236,12 +310,14 @@ def efficiencies_of_ranks(run: Run) -> RunEfficiencies:
 
 
 def phase_sums(run: Run, *, axis: int) -> dict[str, NDArray[np.float64]]:
-    """Sum every phase over bodies (axis 0) or ranks (axis 1); one phase is held at a time.
+    """Sum every phase over bodies (axis 0) or ranks (axis 1).
 
     Of a run that kept some ranks, its profiles are summed: bodies of an interval are alike there.
     """
     if not run.reduced:
-        return {name: run.phase(name).sum(axis=axis) for name in run.phases}
+        found = one_pass(run, FigureChoice().place_of(run))
+        sums = found.phases_of_ranks if axis == 0 else found.phases_of_bodies
+        return dict(zip(run.phases, sums, strict=True))
     sums = profiles_of(run).sum(axis=axis).T
     if axis == 1:
         bodies = run.variable("interval_bodies")

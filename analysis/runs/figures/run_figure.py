@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -82,7 +83,7 @@ class FigureChoice:
         return self.body
 
     def place_of(self, run: Run) -> int | None:
-        """Return the chosen place of the restart cycle; None for all bodies.
+        """Return the chosen place of the restart cycle; None for all bodies, as of a single cycle.
 
         Raises
         ------
@@ -93,7 +94,7 @@ class FigureChoice:
             return None
         length = int(run.position.max()) + 1
         if self.position == "middle":
-            return length // 2
+            return length // 2 if run.bodies > length else None  # one cycle has no place twice
         if not run.header.restart:
             raise UsageError(
                 f"{run.path}: {run.header.solver} does not restart, so its bodies have no place in "
@@ -174,3 +175,38 @@ class RunFigure:
         """Return the height that suits a number of ranks and a width of `WIDTHS_INCHES`."""
         usual = DEFAULT_HEIGHT_INCHES[width]
         return min(0.8 * usual - 0.4 + 0.3 * ranks, 1.4 * usual) if self.by_rank else usual
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesChoice:
+    """What is to be drawn of files with many series.
+
+    Attributes
+    ----------
+    series : str or None
+        Name of a case, timer or kernel, or a pattern with ``*`` and ``?``; None for all.
+    algorithm : int
+        For p-values: 1, 2 or 3.
+    """
+
+    series: str | None = None
+    algorithm: int = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileFigure:
+    """A figure of nightly results or of a scaling experiment, one for each series.
+
+    Attributes
+    ----------
+    name, summary, caption : str
+        As of a `RunFigure`.
+    make : callable
+        From files, and what was chosen of them; yields the name of each series and its chart.
+    """
+
+    name: str
+    summary: str
+    caption: str
+    make: Callable[[Sequence[Path], SeriesChoice], Iterator[tuple[str, Chart]]]
+    default: bool = False

@@ -37,14 +37,10 @@ def time_in_cycle(
         Place in the cycle.
     """
     unit = unit_for(durations)
-    places = np.unique(position)
-    low, middle, high = (
-        np.array([np.quantile(durations[position == place], share) for place in places])
-        * unit.per_second
-        for share in (BAND[0], 0.5, BAND[1])
-    )
-    alone = np.array([np.median(work[position == place]) for place in places]) * unit.per_second
-    x = places.astype(np.float64)
+    shares = (BAND[0], 0.5, BAND[1])
+    low, middle, high = quantiles_by_place(durations, position, shares) * unit.per_second
+    [alone] = quantiles_by_place(work, position, (0.5,)) * unit.per_second
+    x = np.unique(position).astype(np.float64)
     return Chart(
         title=title,
         x=Quantity("place of the body in the restart cycle"),
@@ -58,6 +54,29 @@ def time_in_cycle(
         marks={},
         counted=True,
     )
+
+
+def quantiles_by_place(
+    times: NDArray[np.float64], position: NDArray[np.int32], shares: tuple[float, ...]
+) -> NDArray[np.float64]:
+    """Return quantiles of the times at every place: float64 array, shape (share, place).
+
+    Parameters
+    ----------
+    times : float64 array, shape (iteration, rank)
+    position : int array, shape (iteration,)
+    shares : tuple of float
+    """
+    order = np.argsort(position, kind="stable")
+    counts = np.bincount(position)
+    counts = counts[counts > 0]
+    begins = np.cumsum(counts) - counts
+    found = np.empty((len(shares), counts.size))
+    for count in np.unique(counts).tolist():  # places that come as often, all at once
+        same = np.flatnonzero(counts == count)
+        rows = order[begins[same][:, None] + np.arange(count)]
+        found[:, same] = np.quantile(times[rows].reshape(same.size, -1), shares, axis=1)
+    return found
 
 
 def time_per_rank(

@@ -5,7 +5,24 @@ class HeatMap extends Chart {
     super(figure, data);
     this.codes = codes;
     this.colours = data.colours.map((hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16)));
+    this.ranks = Math.round(data.y.limits[1] - data.y.limits[0]);
+    this.plain = { key: "", matrix: 0, sections: [], places: [...Array(this.ranks).keys()] };
+    this.select = figure.querySelector("select.order");
+    this.select?.addEventListener("change", () => orderMaps(this.select.value));
+    this.order(chosenInAddress().get("order") ?? "");
   }
+  order(key) { // of the ranks; one that this map does not have is that of their numbers
+    const { orders, matrices, columns, rows } = this.data, at = (orders ?? []).findIndex((each) => each.key === key);
+    const from = matrices * columns * rows + at * this.ranks;
+    this.now = at < 0 ? this.plain : { ...orders[at], places: [...this.codes.slice(from, from + this.ranks)] };
+    this.from = this.now.matrix * columns * rows;
+    this.row = this.data.row_height === 1 ? this.now.places : null; // in the map; pooled rows travel in order
+    this.places = new Map(this.now.places.map((rank, place) => [rank, place]));
+    this.named = this.now.places.map((rank) => this.data.names[rank] ?? String(rank));
+    this.painted = null;
+    if (this.select) this.select.value = this.now.key;
+  }
+  section(place) { return this.now.sections.findLast(([first]) => first <= place)?.[1] ?? ""; }
   steps() {
     const cell = this.data.column_width;
     return [Math.max(cell, (this.view[1] - this.view[0]) / this.box.w), 1 / this.data.rows];
@@ -24,7 +41,7 @@ class HeatMap extends Chart {
   slowest([left, right], [below, above]) {
     let most = 0;
     for (let c = left; c < right; c++)
-      for (let r = below; r < above; r++) most = Math.max(most, this.codes[c * this.data.rows + r]);
+      for (let r = below; r < above; r++) most = Math.max(most, this.codes[this.from + c * this.data.rows + (this.row ? this.row[r] : r)]);
     return most;
   }
   colour(time) {
@@ -38,6 +55,13 @@ class HeatMap extends Chart {
     if (this.painted !== key) this.image = this.pixels(pen, width, height);
     this.painted = key;
     pen.putImageData(this.image, Math.round(box.x * scale), Math.round(box.y * scale));
+    for (const [first] of this.now.sections.slice(1)) { // between nodes or groups
+      const y = this.toY(first - 0.5);
+      for (const [thick, colour] of [[2.6, "#000"], [1.2, "#fff"]]) {
+        Object.assign(pen, { lineWidth: thick, strokeStyle: colour });
+        pen.strokeRect(box.x, y, box.w, 0);
+      }
+    }
   }
   pixels(pen, width, height) {
     const image = pen.createImageData(width, height), pixel = (this.view[1] - this.view[0]) / width;
@@ -59,11 +83,11 @@ class HeatMap extends Chart {
     if (other && (this.view[0] > first || this.view[1] < last)) LIVE.get(other.id)?.choose(`${Math.max(Math.ceil(this.view[0]), 0)}-${Math.floor(this.view[1])}`);
   }
   rows() { // a row for every column of the map, as it travels: the slowest of what was pooled
-    const { rows, columns, row_height: height, names, bodies, bodies_a_column: width, first_body: first, stride } = this.data;
-    const called = (row) => { const at = row * height; return `rank ${names[at] ?? at}${height > 1 ? " and next" : ""} [${this.data.unit}]`; };
+    const { rows, columns, row_height: height, bodies, bodies_a_column: width, first_body: first, stride } = this.data;
+    const called = (row) => { const at = row * height; return `rank ${this.named[at]}${height > 1 ? " and next" : ""} [${this.data.unit}]`; };
     const heads = ["iteration", "iteration_to", ...Array.from({ length: rows }, (_, row) => called(row))];
     return [heads, ...Array.from({ length: columns }, (_, c) => [first + c * width * stride, first + (Math.min((c + 1) * width, bodies) - 1) * stride,
-      ...Array.from({ length: rows }, (_, row) => Number(this.time(this.codes[c * rows + row]).toPrecision(4)))])];
+      ...Array.from({ length: rows }, (_, row) => Number(this.time(this.slowest([c, c + 1], [row, row + 1])).toPrecision(4)))])];
   }
   mark(pen, box) {
     pen.lineWidth = 1;
@@ -75,25 +99,50 @@ class HeatMap extends Chart {
   }
   yTicks(most) {
     const { names, y } = this.data;
-    if (!names.length) return super.yTicks(most);
-    return everySo(names, most).filter(([at]) => at >= y.limits[0] && at <= y.limits[1]);
+    if (!names.length && !this.now.key) return super.yTicks(most);
+    return everySo(this.named, most).filter(([at]) => at >= y.limits[0] && at <= y.limits[1]);
   }
   /* Where a click opens something: ranks stand along the height. */
-  handle(place, box) { return [box.x + box.w - 4, this.toY(place) + 3]; }
-  along(place) { return this.toY(place); }
+  handle(rank, box) { return [box.x + box.w - 4, this.along(rank) + 3]; }
+  along(rank) { return this.toY(this.places.get(rank) ?? rank); }
   at(x, up) { return this.box.y + (1 - up) * this.box.h; }
+  rangeOf([low, high]) {
+    if (low === high) return `rank ${this.named[low]}`;
+    return this.now.key ? `${high - low + 1} ranks from rank ${this.named[low]} on` : `ranks ${this.named[low]} to ${this.named[high]}`;
+  }
   say(x, up) {
     const pixel = (this.view[1] - this.view[0]) / this.box.w;
     const across = this.columns(x, x + pixel), rows = this.rowsAt(up, up + 1e-6);
     const data = this.data, last = Math.min(across[1] * data.bodies_a_column, data.bodies) - 1;
     const body = (at) => data.first_body + at * data.stride;
     const ranks = [rows[0] * data.row_height, Math.min(rows[1] * data.row_height, data.y.limits[1] + 0.5) - 1];
-    const range = (word, low, high) => low === high ? `${word} ${low}` : `${word === "body" ? "bodies" : "ranks"} ${low} to ${high}`;
-    const named = ranks.map((rank) => data.names[rank] ?? rank);
+    const range = (low, high) => low === high ? `body ${low}` : `bodies ${low} to ${high}`;
+    const sections = [...new Set(ranks.map((place) => this.section(place)))].filter(Boolean), of = sections.length ? ` (${sections.join(" to ")})` : "";
     const one = body(across[0] * data.bodies_a_column) === body(last) && ranks[0] === ranks[1];
     const most = this.time(this.slowest(across, rows));
-    return `${range("body", body(across[0] * data.bodies_a_column), body(last))}, ${range("rank", ...named)}: ` +
+    return `${range(body(across[0] * data.bodies_a_column), body(last))}, ${this.rangeOf(ranks)}${of}: ` +
       `${one ? "" : "slowest "}${written(most)} ${data.unit}`;
   }
 }
 KINDS.map = HeatMap;
+
+/* The order of ranks is that of all maps, and stands in the address. */
+const maps = () => [...LIVE.values()].filter((chart) => chart instanceof HeatMap);
+function showOrder() {
+  const key = chosenInAddress().get("order") ?? "";
+  for (const map of maps()) if (map.now.key !== key) { map.order(key); map.point_at(null); }
+}
+function orderMaps(key) {
+  choose("order", key);
+  showOrder();
+}
+function nextOrder() { // those that any map has
+  const keys = ["", ...new Set(maps().flatMap((map) => (map.data.orders ?? []).map((each) => each.key)))];
+  orderMaps(keys[(keys.indexOf(chosenInAddress().get("order") ?? "") + 1) % keys.length]);
+}
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "o" || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
+  event.preventDefault();
+  nextOrder();
+});
+window.addEventListener("hashchange", showOrder);

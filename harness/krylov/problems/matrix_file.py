@@ -27,7 +27,7 @@ from hindmost.harness.runfile.contents import Json
 
 
 def check(request: SystemRequest) -> None:
-    """Raise a UsageError if there is no file."""
+    """Raise a UsageError if there is no regular file."""
     if request.file is None:
         raise UsageError(
             "'matrix' needs a file: hindmost run matrix FILE, in PETSc's binary format or Matrix "
@@ -35,7 +35,8 @@ def check(request: SystemRequest) -> None:
         )
     for path in (request.file, request.right_side):
         if path is not None and not path.is_file():
-            raise UsageError(f"{path}: no such file.")
+            why = "it is not a regular file" if path.exists() else "no such file"
+            raise UsageError(f"{path}: {why}.")
 
 
 def build(request: SystemRequest, PETSc: Any, communicator: Any) -> LinearSystem:

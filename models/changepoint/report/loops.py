@@ -92,6 +92,47 @@ def t_test(
 
 
 @compiled
+def test_at(
+    x: NDArray[np.float64],
+    place: int,
+    rules: tuple[bool, int, int, bool, bool, int],
+    welch: bool,
+) -> tuple[float, float]:
+    """Return the t statistic and the p-value of x_1 .. x_(nu-1) against x_nu .. x_n.
+
+    Parameters
+    ----------
+    x : float64 array, shape (observation,)
+    place : int
+        nu, from 0 on.
+    rules : tuple
+        Of `Variant`, as for `single`.
+    """
+    _, _, trims_from, of_both, keeps_count, less = rules
+    n = x.size
+    size = (place, n - place)
+    left = trimmed(x[:place], trims_from, (n if of_both else size[0]) // 10, less)
+    right = trimmed(x[place:], trims_from, (n if of_both else size[1]) // 10, less)
+    if keeps_count:
+        left = (left[0], left[1], size[0])
+        right = (right[0], right[1], size[1])
+    t, p = t_test(left, right, welch)
+    return t, p
+
+
+@compiled
+def candidate_p(
+    x: NDArray[np.float64],
+    rules: tuple[bool, int, int, bool, bool, int],
+    welch: bool,
+    p: NDArray[np.float64],
+) -> None:
+    """Write the p-value of a change at every place but the first."""
+    for place in range(1, x.size):
+        p[place] = test_at(x, place, rules, welch)[1]
+
+
+@compiled
 def single(
     x: NDArray[np.float64],
     may_change: NDArray[np.bool_],
@@ -120,7 +161,7 @@ def single(
     statistic : float64 array, shape (observation,)
         Is overwritten.
     """
-    tests_all, divisor, trims_from, of_both, keeps_count, less = rules
+    tests_all, divisor = rules[0], rules[1]
     n = x.size
     statistic[:] = 0.0
     if n < 3:
@@ -137,13 +178,7 @@ def single(
         tests = max(n, k)
     for place in order[:tested]:
         # t-test of x_1 .. x_(nu-1) against x_nu .. x_n; viable where |t| > t*.
-        size = (place, n - place)
-        left = trimmed(x[:place], trims_from, (n if of_both else size[0]) // 10, less)
-        right = trimmed(x[place:], trims_from, (n if of_both else size[1]) // 10, less)
-        if keeps_count:
-            left = (left[0], left[1], size[0])
-            right = (right[0], right[1], size[1])
-        t, p = t_test(left, right, welch)
+        t, p = test_at(x, place, rules, welch)
         if p < alpha / tests:
             statistic[place] = t
 

@@ -11,6 +11,7 @@ from hindmost.models.pmnf.evidence import Evidence, evidence
 from hindmost.models.pmnf.observations import Observations
 from hindmost.models.pmnf.segments.segmentation import LEAST_TOLD
 from hindmost.models.pmnf.segments.thresholds import thresholds
+from hindmost.models.pmnf.segments.unexplained import granted_for
 
 LEAST_WINDOWED = 2 * LEAST_TOLD
 """Points from which parts of a stretch are judged as well."""
@@ -116,7 +117,33 @@ def heard(
     some = np.ix_(kernels, stretch)
     values, shares = observations.values[some], observations.shares[some]
     points = observations.points[stretch]
-    wider = max(1.0, observations.scatter / CALIBRATED)
     return [
-        evidence(points, values, shares, gamma, wider=wider) for gamma in observations.noise.gammas
+        evidence(
+            points, values, shares, gamma, wider=granted(observations, stretch, kernels, gamma)
+        )
+        for gamma in observations.noise.gammas
     ]
+
+
+def granted(
+    observations: Observations,
+    stretch: NDArray[np.intp],
+    kernels: NDArray[np.intp],
+    gamma: float,
+) -> NDArray[np.float64]:
+    """Return how many times the floors of the evidence noise needs in a stretch.
+
+    Noise that does not grow with the values is a larger share of those that are small.
+
+    Returns
+    -------
+    float64 array, shape (kernel,)
+    """
+    size = np.abs(observations.values[kernels])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = (np.nanmean(size, axis=1) / size[:, stretch].mean(axis=1)) ** (1.0 - gamma)
+    share = np.where(np.isfinite(share), np.maximum(share, 1.0), 1.0)
+    repeated = observations.scatter * share / CALIBRATED
+    return np.asarray(
+        np.maximum(np.maximum(repeated, 1.0), granted_for(observations.unexplained * share))
+    )

@@ -7,7 +7,7 @@ not known, a change must be found under multiplicative and additive noise alike.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from hindmost.models.pmnf.segments.segmentation import (
     Segmentation,
     SegmentVerdict,
 )
+from hindmost.models.pmnf.segments.unexplained import unexplained_noise
 
 LIKELY = 0.9
 
@@ -106,6 +107,7 @@ def segment(observations: Observations) -> Segmentations:
     observations : Observations
         Over one parameter.
     """
+    observations = replace(observations, unexplained=unexplained_noise(observations))
     shape = observations.values.shape
     found = Segmentations(
         observations=observations,

@@ -18,6 +18,13 @@ from hindmost.text import percent
 
 LEAST_LEFT = 8
 """Points from which models are searched for, all but the outermost."""
+LEAST_SAID = 20
+"""Values outermost in some parameters alone that say how wide intervals beyond these must be."""
+KNOWN_BETTER = 0.7
+"""Power of the width that outermost points need: models of all points foretell better than those
+of the others. Chosen on a grid of three parameters whose outermost points were left out as well."""
+TOLD = 1.05
+"""Factor from which a width is told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,21 +33,60 @@ class HeldOut:
 
     Attributes
     ----------
+    parameters : tuple of str
     points : int
         That were left out.
     errors : float64 array, shape (value,)
         Of all kernels: predicted over measured, less 1, without the sign.
     within : float
         Share of the values inside their 90 % intervals.
-    wider : float
-        How many times as wide, in logarithms, intervals must be to contain 90 % of the values;
-        1 where they contain that already.
+    reach : float64 array, shape (kernel, point)
+        How many times as wide, in logarithms, intervals must be to contain each value.
+    largest : bool array, shape (point, parameter)
+        Where each parameter has its largest value.
     """
 
+    parameters: tuple[str, ...]
     points: int
     errors: NDArray[np.float64]
     within: float
-    wider: float
+    reach: NDArray[np.float64]
+    largest: NDArray[np.bool_]
+
+    def wider_beyond(self, beyond: NDArray[np.bool_]) -> float:
+        """Return how many times as wide, in logarithms, intervals beyond the points are made.
+
+        What is outermost in one parameter may be much harder to foretell than in another. So
+        values count that are outermost in parameters that a target is beyond, and in no others.
+
+        Parameters
+        ----------
+        beyond : bool array, shape (parameter,)
+            The parameters whose largest value a target exceeds.
+
+        Returns
+        -------
+        float
+            1 where intervals contain enough already.
+        """
+        like = self.largest[:, beyond].any(axis=1) & ~self.largest[:, ~beyond].any(axis=1)
+        reach, power = self.reach[:, like], KNOWN_BETTER
+        if reach.size < LEAST_SAID:  # so few say little: all of them, and no discount
+            reach, power = self.reach, 1.0
+        needed = float(np.quantile(reach, LEVEL))
+        return needed**power if needed > 1.0 else 1.0
+
+    @property
+    def wider(self) -> float:
+        """How many times as wide intervals are made beyond all parameters."""
+        return self.wider_beyond(np.ones(len(self.parameters), bool))
+
+    @property
+    def wider_by_parameter(self) -> dict[str, float]:
+        """How many times as wide intervals are made beyond each parameter alone."""
+        alone = np.eye(len(self.parameters), dtype=bool)
+        widths = [self.wider_beyond(one) for one in alone]
+        return dict(zip(self.parameters, widths, strict=True))
 
     def explain(self) -> str:
         """Say how well the outermost points were foretold, in a sentence."""
@@ -49,9 +95,15 @@ class HeldOut:
             f"these with an error of {percent(self.median)} in the median and {percent(self.far)} "
             f"at the 90th percentile; 90 % intervals contain {percent(self.within, 0)}"
         )
-        if self.wider < 1.05:
+        told = [
+            f"{width:.2g} ({name})"
+            for name, width in self.wider_by_parameter.items()
+            if width >= TOLD
+        ]
+        if not told:
             return f"{text}."
-        return f"{text}, so those beyond the points are made {self.wider:.2g} times as wide."
+        factors = " and ".join([*([", ".join(told[:-1])] if told[1:] else []), told[-1]])
+        return f"{text}, so those beyond the points are made {factors} times as wide."
 
     @property
     def median(self) -> float:
@@ -94,10 +146,12 @@ def foretell_outermost(models: ScalingModels) -> HeldOut | None:
         reach = np.where((low <= 0.0) & ~above, 0.0, np.log(measured / predicted) / room)
     reach = np.where(np.isfinite(reach), reach, 1.0)
     return HeldOut(
+        parameters=models.parameters,
         points=int(outer.sum()),
         errors=np.abs(predicted / measured - 1.0).ravel(),
         within=float(((low <= measured) & (measured <= high)).mean()),
-        wider=max(1.0, float(np.quantile(reach, LEVEL))),
+        reach=reach,
+        largest=(table == table.max(axis=0))[outer],
     )
 
 

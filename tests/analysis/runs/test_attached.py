@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.conftest import run_values
+from tests.documents import as_declared
 
 from hindmost.analysis.runs.attached import attached_programs
 from hindmost.analysis.runs.attached_run import AttachedRun
@@ -281,7 +281,7 @@ def test_show_says_it_first(write: Any, capsys: pytest.CaptureFixture[str]) -> N
     assert said.index("straggler") < said.index("body time")
     assert "120 iterations of 4 solves" in said
     assert main(["show", str(run.path), "--json"]) == 0
-    (program,) = json.loads(capsys.readouterr().out)["programs"]
+    (program,) = as_declared("show", capsys.readouterr().out)["programs"]
     assert program["runs"][0]["straggler"] == 1
 
 

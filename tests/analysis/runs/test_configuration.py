@@ -142,6 +142,10 @@ ALIKE: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"spec": {}},
         {"spec": {"rtol": None, "events": []}},
     ),
+    "entries that an older file does not know": (
+        {"spec": {"unknowns": 40}},
+        {"spec": {"unknowns": 40, "nonzeros": 118}},
+    ),
     "iterations that a tolerance took": (
         {"iterations": 40, "spec": {"rtol": 1e-6, "ending": ENDING}},
         {"iterations": 39, "spec": {"rtol": 1e-6, "ending": {**ENDING, "done": 39}}},

@@ -74,6 +74,15 @@ def test_a_model_that_does_not_fit_is_told_where_it_stands(
     assert models["changed"]["scores"]["misfit"].keys() == {"at", "off", "standard_errors"}
     assert any("does not fit" in each for each in models["changed"]["doubts"])
     assert models["linear"]["scores"]["misfit"] is None
+    assert main([*asked, "--latex"]) == 0
+    (row,) = [line for line in capsys.readouterr().out.splitlines() if "(does not fit)" in line]
+    assert row.startswith("{changed} & ")
+    assert main([*asked, "--python"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (about,) = [number for number, line in enumerate(lines) if line.startswith("    # The model ")]
+    assert lines[about].startswith("    # The model does not fit: it is off by ")
+    assert lines[about - 2] == "def changed(p):"
+    assert lines[about + 1].startswith("    return ")
 
 
 def test_segments_stand_in_the_order_of_the_parameter(

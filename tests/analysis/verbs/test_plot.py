@@ -11,10 +11,13 @@ import pytest
 from tests.conftest import run_values
 
 from hindmost.analysis.adaptive.figures import ADAPTIVE_FIGURES
+from hindmost.analysis.history.figures import HISTORY_FIGURES
 from hindmost.analysis.report.run_figures import RUN_FIGURES
 from hindmost.analysis.runs.figures.compare_runs import COMPARISON_FIGURES
 from hindmost.analysis.runs.figures.run_figure import FigureChoice
+from hindmost.analysis.scaling.window_errors import SCALING_FIGURES
 from hindmost.analysis.verbs.plot import contents
+from hindmost.analysis.whatif.latency_trend import LATENCY_TREND
 from hindmost.analysis.whatif.noise_sweep import NOISE_SWEEP
 from hindmost.cli import main
 from hindmost.errors import UsageError
@@ -30,7 +33,10 @@ def drawn(folder: Path) -> set[str]:
 def test_every_figure_is_listed_with_what_it_shows(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plot", "--list"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    every = (*RUN_FIGURES, *ADAPTIVE_FIGURES, *COMPARISON_FIGURES, *NOISE_SWEEP)
+    every = (
+        *(*RUN_FIGURES, *ADAPTIVE_FIGURES, *COMPARISON_FIGURES, *LATENCY_TREND, *NOISE_SWEEP),
+        *(*HISTORY_FIGURES, *SCALING_FIGURES),
+    )
     names = [figure.name for figure in every]
     assert [line.split()[0] for line in lines] == names
     assert max(len(line) for line in lines) <= 100

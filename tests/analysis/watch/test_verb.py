@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 import subprocess
 import threading
@@ -15,6 +14,7 @@ import pytest
 from rich.console import Console
 from tests.analysis.watch.feeds import Feed, head
 from tests.conftest import BIN
+from tests.documents import as_declared
 
 from hindmost.analysis.watch.feed_history import FeedHistory
 from hindmost.analysis.watch.screen import screen
@@ -31,7 +31,7 @@ def test_one_look_says_how_far_it_is(feed: Feed, capsys: pytest.CaptureFixture[s
     )
     assert "wait 50%, local 50%; slowest: rank 2, most work in 100% of the time" in said
     assert main(["watch", str(feed.path.parent), "--once", "--json"]) == 0
-    state = json.loads(capsys.readouterr().out)
+    state = as_declared("watch", capsys.readouterr().out)
     assert state["version"] == 1
     assert state["remaining_s"] == pytest.approx(9.95)
     assert state["interval_s"] == pytest.approx([9.95, 9.95])  # every iteration took the same
@@ -68,7 +68,8 @@ def test_without_a_terminal_there_are_lines_until_the_end(
 
 
 @pytest.mark.parametrize(
-    "words", [["--json"], ["--control"], ["--web", "--once"], ["--web", "--port", "70000"]]
+    "words",
+    [["--json"], ["--control"], ["--port", "5"], ["--web", "--once"], ["--web", "--port", "70000"]],
 )
 def test_what_makes_no_sense_is_refused(feed: Feed, words: list[str]) -> None:
     with pytest.raises(UsageError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.conftest import LOCAL, run_values
+from tests.documents import as_declared
 
 from hindmost.cli import main
 from hindmost.errors import UsageError
@@ -85,7 +85,7 @@ def folders(tmp_path: Path, header: Header) -> tuple[Path, Path]:
 
 def advice(capsys: pytest.CaptureFixture[str], *words: object) -> dict[str, Any]:
     assert main(["advise", *map(str, words), "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+    document = as_declared("advise", capsys.readouterr().out)
     assert document["version"] == 1
     return dict(document["advice"])
 

@@ -21,6 +21,7 @@ from hindmost.harness.runfile.writer import write_whole
 from hindmost.models.laws.johnsonsu import JohnsonSU
 from hindmost.models.noise.redraw import RedrawnUniform
 from hindmost.models.noise.uniform_laws import UniformLaws
+from hindmost.models.simulation.prospect import Prospect
 
 BODIES = 100
 MACHINE: dict[str, Any] = {
@@ -226,6 +227,47 @@ def test_predict_gives_the_median_of_whatif_over_repeats(
         # All ranks end these iterations together, so the paper's spans have no law.
         assert paper["name"] == "redrawn-uniform"
         assert paper["what"].startswith("the paper's simulation: ")
+
+
+def test_a_prediction_says_which_repeats_the_laws_miss(
+    run: Path,
+    tmp_path: Path,
+    header: Header,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    others = [write(tmp_path, header, slower=slower) for slower in (1.1, 1.2)]
+    words = [str(run), *map(str, others), "--ranks", "64", *WEAK]
+    missed: list[float] = []
+
+    def is_missed(prospect: Prospect) -> bool:
+        return any(prospect.recorded_s == pytest.approx(each, rel=0.02) for each in missed)
+
+    monkeypatch.setattr(Prospect, "missed", property(is_missed))
+    recorded_s = [open_run(path).solve_time_s for path in (run, *others)]
+    missed.append(recorded_s[2])
+    assert main(["predict", *words]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "on 64 ranks (16 nodes): predicted " in printed
+    assert f"Left out: {others[1].name}. Simulated on the recorded ranks, the" in printed
+    assert main(["predict", *words, "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["predictions"]
+    every = answer(capsys, *words)
+    kept = [each["predicted_s"] for each in every if each["file"] != str(others[1])]
+    assert len(kept) == 2
+    assert found["predicted_s"] == np.median(kept)
+
+    missed.append(recorded_s[0])
+    assert main(["predict", *words]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "on 64 ranks (16 nodes): undecided. In 2 of 3 repeats: Simulated on the" in printed
+    assert "(at most 25.0 % is accepted)" in printed
+    assert "iterations of all ranks (here: " in printed
+    assert "at least" not in printed.partition("Record at least")[0]
+    assert main(["predict", *words, "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["predictions"]
+    assert (found["predicted_s"], found["interval_s"]) == (None, None)
+    assert found["no_interval"].startswith("In 2 of 3 repeats: ")
 
 
 def test_a_prediction_on_other_ranks_is_told(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

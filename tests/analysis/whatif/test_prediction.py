@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.conftest import run_values
 
-from hindmost.analysis.whatif.prediction import ALONE, REPEATED
+from hindmost.analysis.whatif.prediction import ALONE, REPEATED, repeat_width
 from hindmost.cli import main
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
@@ -63,6 +63,23 @@ def test_repeats_far_apart_give_no_interval(
     printed = capsys.readouterr().out
     assert "no interval: one end would be a factor of over 10 away" in printed
     assert "as repeats differ by a factor of 16.0)" in printed
+
+
+def test_two_repeats_that_agree_by_chance_differ_as_their_parts(
+    tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [recorded(tmp_path, header, 200, 20, slow=slow) for slow in (1.0, 1.0001, 0.9999)]
+
+    def half_width(given: list[str]) -> float:
+        assert main(["predict", *given, "--json"]) == 0
+        (found,) = json.loads(capsys.readouterr().out)["predictions"]
+        return float(np.log(found["interval_s"][1] / found["predicted_s"]))
+
+    alone, two, three = (half_width(files[:count]) for count in (1, 2, 3))
+    by_repeats = repeat_width([1.0, 1.0001])
+    assert alone > 2.0 * by_repeats
+    assert two == pytest.approx(alone, rel=1e-3)
+    assert three == pytest.approx(repeat_width([1.0, 1.0001, 0.9999]), rel=1e-3)
 
 
 def test_an_interval_says_what_it_assumes(

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.analysis.adaptive.files import APPLICATION, write_adaptive, write_machine
+from tests.documents import as_declared
 
 from hindmost.cli import main
 from hindmost.errors import DataError, UsageError
@@ -43,7 +44,7 @@ def test_a_deck_is_chosen_for_by_what_the_machine_does_with_it(
     # By hand, on one rank: cells x (steps x 33 ns + a look at the mesh of 300 ns) a cycle.
     a_cell_s = 100 * (DECKS["timing-a"].steps * 33e-9 + 300e-9)
     assert main([*words, "--budget", f"{1.01 * 4000 * a_cell_s:.4f}s"]) == 0
-    answer = json.loads(capsys.readouterr().out)
+    answer = as_declared("predict adaptive", capsys.readouterr().out)
     best, *others = answer["choices"]
     assert (best["cells"], best["fits"]) == (4000, True)
     assert best["seconds"] == pytest.approx(4000 * a_cell_s)

@@ -23,6 +23,7 @@ import hindmost
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
 from hindmost.cli import main
 from hindmost.errors import DataError
+from hindmost.harness.attach import section_group
 from hindmost.harness.attach.convert import convert
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.ending import Ending
@@ -341,8 +342,7 @@ def test_a_conversion_that_was_interrupted_goes_on(
         first = gmres(0, 5, work=5 * US, step=9 * US)
         each.section(first).section(gmres(first.at, 5, work=5 * US, step=9 * US), prefix="b_")
     write_all(ranks, folder)
-    module = "hindmost.harness.attach.convert"
-    write = convert.__globals__["write_run_as"]
+    write = vars(section_group)["write_run_as"]
 
     def full(name: object, header: object, run: object, communicator: object) -> Path:
         if "-b-" in name.stem:  # type: ignore[attr-defined]
@@ -350,7 +350,7 @@ def test_a_conversion_that_was_interrupted_goes_on(
         return Path(write(name, header, run, communicator))
 
     with monkeypatch.context() as patch:
-        patch.setattr(f"{module}.write_run_as", full)
+        patch.setattr(section_group, "write_run_as", full)
         with pytest.raises(DataError, match="full"):
             convert(folder, tmp_path)
     assert [path.name for path in tmp_path.glob("*.h5")] == ["app-gmres-p2-0.h5"]
@@ -365,7 +365,7 @@ def test_too_little_memory_is_said_before_it_is_used(
 ) -> None:
     many_solves(folder, solves=2)
     with monkeypatch.context() as patch:
-        patch.setattr("hindmost.harness.attach.convert.available_bytes", lambda: 10_000)
+        patch.setattr(section_group, "available_bytes", lambda: 10_000)
         with pytest.raises(DataError, match="of memory to be converted"):
             convert(folder, tmp_path)
     assert len(convert(folder, tmp_path)) == 1

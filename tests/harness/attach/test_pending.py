@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import socket
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.harness.attach.raw_files import US, gmres, two_ranks
 
 from hindmost.cli import main
 from hindmost.errors import DataError, UsageError
+from hindmost.harness.attach import raw as raw_module
 from hindmost.harness.attach.convert import convert
 from hindmost.harness.attach.folder import locked
 from hindmost.harness.attach.pending import convert_all, convert_finished
@@ -121,6 +124,27 @@ def test_files_that_nobody_can_read_are_said_once(tmp_path: Path) -> None:
     assert len(said) == 1
 
 
+@pytest.mark.parametrize("what", ["folder", "file"])
+def test_what_this_user_may_not_read_is_never_called_useless(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    raw = left_by(tmp_path / "app-0.raw")
+    for path in (*raw.iterdir(), raw):
+        os.utime(path, (0, 0))
+    before = sorted(raw.iterdir())
+
+    def refused(path: Path, *_: object) -> Any:
+        if path == (raw if what == "folder" else before[1]):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return os.fdopen(os.open(path, os.O_RDONLY), "rb") if path != raw else before
+
+    monkeypatch.setattr(raw_module, "matching" if what == "folder" else "open_regular", refused)
+    with pytest.raises(DataError, match="cannot be read: Permission denied") as caught:
+        convert_all(raw, tmp_path)
+    assert "rm -r" not in str(caught.value)
+    assert sorted(raw.iterdir()) == before
+
+
 def test_a_folder_with_leftovers_only(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="'hindmost run' and 'hindmost attach' write them"):
         main(["show", str(tmp_path)])
@@ -141,3 +165,5 @@ def test_a_program_whose_processes_were_killed_is_converted(tmp_path: Path) -> N
 def test_nothing_to_convert(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no raw folder"):
         convert_all(tmp_path, tmp_path)
+    with pytest.raises(DataError, match="no such folder"):
+        convert_all(tmp_path / "absent", tmp_path)

@@ -7,8 +7,12 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
+
+from hindmost.errors import UsageError
+from hindmost.harness.attach.program import run_program
 
 RUN = """
 import os, sys
@@ -35,6 +39,16 @@ def start(
         text=True,
         pass_fds=pass_fds,
     )
+
+
+def test_a_program_whose_interpreter_is_missing(tmp_path: Path) -> None:
+    script = tmp_path / "app"
+    with pytest.raises(UsageError, match="No such file"):
+        run_program([str(script)], {}, set())
+    script.write_text("#!/absent/python\n")
+    script.chmod(0o755)
+    with pytest.raises(UsageError, match="the interpreter that it names is not there"):
+        run_program([str(script)], {}, set())
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ def test_grid_is_even_in_the_logarithm() -> None:
     assert cell_counts("80000,1400") == (1400, 80000)
 
 
-@pytest.mark.parametrize("text", ["many", "0,5", "1e5", "1400,,2", "-3"])
+@pytest.mark.parametrize("text", ["", "many", "0,5", "1e5", "1400,,2", "-3"])
 def test_cells_that_are_none(text: str) -> None:
     with pytest.raises(UsageError, match="--cells"):
         cell_counts(text)
@@ -90,6 +91,14 @@ def test_times_that_are_none(phases: dict[str, float]) -> None:
         on_ranks(Solo(), lambda cells, communicator: phases, (1000,), 1, seed=0)
 
 
+def test_a_size_that_a_kernel_refuses_is_named() -> None:
+    def measure(cells: int, communicator: Any) -> dict[str, float]:
+        raise UsageError("columns is 40000; allowed: a whole number from 1 to 32768.")
+
+    with pytest.raises(UsageError, match=r"^--cells 10: columns is 40000"):
+        on_ranks(Solo(), measure, [10], repeats=0, seed=0)
+
+
 def test_a_kernel_that_fails_is_named() -> None:
     def fails(cells: int, communicator: Any) -> dict[str, float]:
         raise ArithmeticError("the density is negative")
@@ -122,3 +131,16 @@ def test_kernels_that_cannot_be_had() -> None:
         load_kernel("absent.module:measure")
     with pytest.raises(MissingError, match="--kernel"):
         load_kernel("math:absent")
+    with pytest.raises(UsageError, match="MODULE:FUNCTION"):
+        load_kernel("..:measure")
+    with pytest.raises(UsageError, match="names a str: give a function"):
+        load_kernel("os:sep")
+
+
+def test_a_kernel_whose_module_ends_the_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "ends_when_imported.py").write_text("raise SystemExit(3)")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(MissingError, match="SystemExit: 3"):
+        load_kernel("ends_when_imported:measure")

@@ -133,6 +133,21 @@ ERRORS = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("value", "word"),
+    [
+        ("[" * 100 + "]" * 100, "nested deeper than 64"),
+        ("9" * 5000, "more digits than can be read"),
+    ],
+)
+def test_an_error_of_the_whole_document_has_no_place(value: str, word: str) -> None:
+    with pytest.raises(DataError) as caught:
+        read(f"a = {value}")
+    assert ":1:" not in str(caught.value)
+    assert word in str(caught.value)
+    assert "sys." not in str(caught.value)
+
+
 @pytest.mark.parametrize(("old", "new", "place", "word"), ERRORS)
 def test_errors_say_where(old: str, new: str, place: str | None, word: str) -> None:
     assert DRAFT.count(old) >= 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from dataclasses import replace
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.conftest import run_values
+from tests.documents import as_declared
 
 from hindmost.cli import main
 from hindmost.errors import DataError, UsageError
@@ -64,7 +64,7 @@ def earlier(folder: Path, header: Header, solve_s: list[float]) -> None:
 
 def plan_json(capsys: pytest.CaptureFixture[str], *words: object) -> dict[str, Any]:
     assert main(["plan", *map(str, words), "--json"]) == 0
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    found: dict[str, Any] = as_declared("plan", capsys.readouterr().out)
     return found
 
 
@@ -227,6 +227,8 @@ def test_what_cannot_be_planned(study: Path, tmp_path: Path) -> None:
         main(["plan", str(study), "--machine", "four"])
     with pytest.raises(UsageError, match="no run files"):
         main(["plan", str(study), "--estimate", str(tmp_path / "none")])
+    with pytest.raises(UsageError, match="add --estimate"):
+        main(["plan", str(study), "--quantile", "0.9"])
     with pytest.raises(UsageError, match="between 0 and 1"):
         read_estimate(tmp_path, 95)
     study.write_text(STUDY.replace('solver = ["gmres", "cg"]', "solver = [[1]]"))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import BIN
+from tests.documents import as_declared
 from tests.jobs.conftest import (
     Make,
     NoLauncher,
@@ -61,7 +62,7 @@ def test_from_submission_to_collection(
     assert main(["status", folder]) == 75
     assert "can never start (PartitionTimeLimit)" in told(capsys)
     assert main(["cancel", folder, "--json"]) == 0
-    assert json.loads(told(capsys))["cancelled"] == ["job-1"]
+    assert as_declared("cancel", told(capsys))["cancelled"] == ["job-1"]
     assert main(["status", folder]) == 75
     assert f"next: hindmost resume {folder}" in told(capsys)
     scheduler.set("job-1", JobState.FAILED)
@@ -79,8 +80,10 @@ def test_from_submission_to_collection(
     assert main(["resume", folder]) == 1
     assert main(["collect", folder]) == 1
     assert f"2 files of 2 runs in {folder}/collected" in told(capsys)
+    assert main(["collect", folder, "--json"]) == 1
+    assert len(as_declared("collect", told(capsys))["files"]) == 2
     assert main(["status", folder, "--json"]) == 1
-    found = json.loads(told(capsys))
+    found = as_declared("status", told(capsys))
     assert found["counts"]["done"] == 2
     assert found["allocations"][0]["runs"]["run-1"] == "failed for good"
     assert [each["cause"] for each in found["failures"]] == ["failed"]
@@ -113,7 +116,7 @@ def test_a_dry_run_writes_nothing(
     assert main(["submit", "study.toml", "--dry-run"]) == 0
     assert f"hindmost drive {tmp_path}/small a000" in told(capsys)
     assert main(["submit", "study.toml", "--dry-run", "--json"]) == 0
-    assert list(json.loads(told(capsys))["scripts"]) == ["a000"]
+    assert list(as_declared("submit", told(capsys))["scripts"]) == ["a000"]
     assert [each.name for each in tmp_path.iterdir()] == ["study.toml"]
 
 

@@ -10,7 +10,7 @@ from hindmost.errors import DataError
 from hindmost.models.foretell import Forecast, MeasuredKernels, foretell
 from hindmost.models.foretell.candidates import COUNT, Candidate
 from hindmost.models.foretell.experience import AHEAD, LEARNT, REGIMES
-from hindmost.models.foretell.stacking import weighted_median
+from hindmost.models.foretell.stacking import Stack, weighted_median
 from hindmost.models.foretell.width import weighted_quantile
 
 POINTS = 2.0 ** np.arange(2, 11)
@@ -197,3 +197,20 @@ def test_weighted_quantiles_agree_with_numpy() -> None:
         assert weighted_quantile(values, even, share) == pytest.approx(wanted)
     heavy = np.where(np.arange(9) == 4, 1000.0, 1.0)
     assert weighted_quantile(values, heavy, 0.5) == pytest.approx(values[4], abs=0.01)
+
+
+def test_models_predict_where_kernels_together_favour_them_and_their_own_points_do_not_refute() -> (
+    None
+):
+    form = list(Candidate).index(Candidate.NORMAL_FORM)
+
+    def follows(*shares: float, known: int = 9) -> list[bool]:
+        weights = np.zeros((len(shares), COUNT))
+        weights[:, form], weights[:, 0] = shares, 1.0 - np.array(shares)
+        points = np.full(len(shares), float(known))
+        stack = Stack(predicted=np.zeros(len(shares)), weights=weights, known=points)
+        return [bool(each) for each in stack.follows_model()]
+
+    assert follows(0.9, 0.2, 0.05) == [True, True, False]
+    assert follows(0.9, 0.2, 0.05, known=5) == [True, False, False]
+    assert follows(0.9, 0.1, 0.0) == [False] * 3

@@ -5,58 +5,85 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.models.simulation.cases import RECEIVE, REDUCE, SEND
+from tests.models.simulation.cases import COMPLETE, POST, RECEIVE, REDUCE, SEND
 
 from hindmost.models.simulation.blocks import EventBlock
 from hindmost.models.simulation.change import Change
 from hindmost.models.simulation.program import Program, recorded_program
-from hindmost.models.simulation.rerun import what_if
+from hindmost.models.simulation.rerun import Reading, prepared, what_if
+from hindmost.models.simulation.timeline import replayed_script, timeline_of
 
 Times = NDArray[np.float64]
 BODIES = 300
 LATENCY_S = 1e-6
 PAIR = np.array([0, 1], np.int32), np.array([1, 0], np.int32)
+BLOCKING, PIPELINED = (REDUCE, SEND, RECEIVE), (SEND, RECEIVE, COMPLETE, POST)
+PATTERNS = pytest.mark.parametrize("kinds", [BLOCKING, PIPELINED], ids=["blocking", "pipelined"])
+WORK_S = {REDUCE: 5e-6, SEND: 5e-6, RECEIVE: 40e-6, COMPLETE: 1e-6, POST: 30e-6}
 
 
-def solve(*, meet: bool, injected: Times | None = None, disturbed: float = 0.0) -> Program:
-    """Return a solve of two ranks: a reduction, then a halo behind which a product hides.
+def solve(
+    kinds: tuple[int, ...] = BLOCKING,
+    *,
+    meet: bool,
+    injected: Times | None = None,
+    disturbed: float = 0.0,
+    bodies: int = BODIES,
+    slow: float = 1.0,
+) -> Program:
+    """Return a solve of two ranks, each of which sends a halo and works before it receives.
 
     Parameters
     ----------
+    kinds : tuple of int
+        Events of an iteration.
     meet : bool
-        Whether halos arrive once the sender comes to its own receipt, or once it has sent.
+        Whether a receipt lasts until the neighbour is inside MPI after the rank has sent, or until
+        the neighbour has sent.
     injected : float64 array, shape (iteration, rank), seconds, optional
         Detours before the halo is sent.
     disturbed : float
         Share of the receipts that follow the other rule.
+    slow : float
+        Factor of the work of rank 0.
     """
     random = np.random.default_rng(7)
-    kinds = [REDUCE, SEND, RECEIVE]
-    work = 1e-6 * random.uniform([5.0, 5.0, 40.0], [6.0, 6.0, 60.0], (BODIES, 2, 3))
-    rest = np.full((BODIES, 2), 1e-6)
+    shape = bodies, 2, len(kinds)
+    work = np.array([WORK_S[what] for what in kinds]) * random.uniform(1.0, 1.5, shape)
+    rest = np.full((bodies, 2), 1e-6)
+    work[:, 0], rest[:, 0] = slow * work[:, 0], slow * rest[:, 0]
     if injected is not None:
-        work[:, :, 1] += injected
-    other = random.random(BODIES) < disturbed
-    start, duration = np.empty((BODIES, 2)), np.zeros((BODIES, 2, 3))
-    clock = np.zeros(2)
-    for body in range(BODIES):
+        work[:, :, kinds.index(SEND)] += injected
+    other = random.random(bodies) < disturbed
+    start, duration = np.empty((bodies, 2)), np.zeros(shape)
+    clock, left, sent = np.zeros((3, 2))
+    posted = -np.inf
+    for body in range(bodies):
         start[body] = clock
-        together = (clock + work[body, :, 0]).max() + LATENCY_S
-        duration[body, :, 0] = together - clock - work[body, :, 0]
-        sent = together + work[body, :, 1]
-        come = sent + work[body, :, 2]
-        halo = come if meet != other[body] else sent
-        leave = np.maximum(come, halo[::-1] + LATENCY_S)
-        duration[body, :, 2] = leave - come
-        clock = leave + rest[body]
+        for event, what in enumerate(kinds):
+            come = clock + work[body, :, event]
+            if what == SEND:
+                sent = clock = come
+            elif what == POST:
+                clock, posted = come, come.max()
+            elif what == REDUCE:
+                left = clock = np.full(2, come.max() + LATENCY_S)
+            elif what == COMPLETE:
+                left = clock = np.maximum(come, posted + LATENCY_S)
+            else:
+                inside = sent <= left[::-1]  # after this rank had sent, the other was inside MPI
+                halo = np.where(inside | (meet == other[body]), sent[::-1], come[::-1])
+                left = clock = np.maximum(come, halo + LATENCY_S)
+            duration[body, :, event] = clock - come
+        clock = clock + rest[body]
     block = EventBlock(
-        kind=np.tile(np.array(kinds, np.uint8), (BODIES, 1)),
+        kind=np.tile(np.array(kinds, np.uint8), (bodies, 1)),
         work=work,
         duration=duration,
         rest=rest,
-        cycle_begins=np.arange(BODIES) == 0,
+        cycle_begins=np.arange(bodies) == 0,
     )
-    place = np.arange(BODIES, dtype=np.int32)
+    place = np.arange(bodies, dtype=np.int32)
     return recorded_program(start, block, place, np.zeros(2), *PAIR, injected=injected)
 
 
@@ -66,44 +93,55 @@ def detours() -> Times:
     return np.where(random.random((BODIES, 2)) < 0.5, 70e-6, 0.0)
 
 
-@pytest.mark.parametrize("meet", [True, False])
-def test_the_rule_is_told_from_the_times(meet: bool) -> None:
-    assert solve(meet=meet).exchanges_meet == meet
-    assert solve(meet=meet, injected=detours()).exchanges_meet == meet
-    assert solve(meet=meet, injected=detours(), disturbed=0.1).exchanges_meet == meet
+def ends_s(program: Program) -> float:
+    """Return when the last rank ends, as recorded."""
+    block = program.block
+    return float(((block.work + block.duration).sum(axis=2) + block.rest).sum(axis=0).max())
 
 
+@PATTERNS
 @pytest.mark.parametrize("meet", [True, False])
-def test_the_clean_solve_is_that_without_the_injected_detours(meet: bool) -> None:
-    clean, noisy = solve(meet=meet), solve(meet=meet, injected=detours())
-    found = what_if(noisy, Change(uninjected=True))
-    clean_s = what_if(clean, Change()).recorded.total_s
+def test_the_rule_is_told_from_the_times(kinds: tuple[int, ...], meet: bool) -> None:
+    assert solve(kinds, meet=meet).exchanges_meet == meet
+    assert solve(kinds, meet=meet, injected=detours()).exchanges_meet == meet
+    disturbed = solve(kinds, meet=meet, injected=detours(), disturbed=0.1)
+    assert disturbed.exchanges_meet == meet
+    assert not solve(kinds, meet=meet, bodies=8).exchanges_meet  # too few tell nothing
+
+
+@PATTERNS
+@pytest.mark.parametrize("meet", [True, False])
+def test_without_a_change_the_time_comes_back(kinds: tuple[int, ...], meet: bool) -> None:
+    program = solve(kinds, meet=meet, injected=detours(), disturbed=0.1)
+    walked = what_if(program, Change()).recorded
+    assert walked.total_s == pytest.approx(ends_s(program), rel=1e-12)
+    ready = prepared(program, Change(), Reading(level="typical", byte_share=0.0))
+    timeline = timeline_of(replayed_script(ready))
+    assert timeline.end[-1].max() == pytest.approx(walked.total_s, rel=1e-12)
+    come = (timeline.start[:, :, None] + np.cumsum(timeline.work + timeline.inside, axis=2))[-1]
+    recorded = (program.block.work + program.block.duration).sum(axis=(0, 2))
+    gaps = program.block.rest[:-1].sum(axis=0)
+    np.testing.assert_allclose(come[:, -1], recorded + gaps, rtol=1e-12)
+    path = walked.path
+    assert (path.work + path.cost + path.stay).sum() == pytest.approx(walked.total_s, rel=1e-12)
+
+
+@PATTERNS
+@pytest.mark.parametrize("meet", [True, False])
+def test_without_injected_detours_the_clean_solve_remains(
+    kinds: tuple[int, ...], meet: bool
+) -> None:
+    clean_s = ends_s(solve(kinds, meet=meet))
+    found = what_if(solve(kinds, meet=meet, injected=detours()), Change(uninjected=True))
     assert found.recorded.total_s > 1.3 * clean_s
     # Under the other rule, waiting would be taken for a slow transfer, and stay. Of halos that are
     # there early, the latency hides.
-    most_s = 1e-12 if meet else LATENCY_S * BODIES
+    most_s = 1e-12 if meet and kinds == BLOCKING else LATENCY_S * BODIES
     assert found.predicted_s == pytest.approx(clean_s, abs=most_s)
 
 
-def test_a_slower_rank_keeps_its_neighbour_until_its_receipt() -> None:
-    found = what_if(solve(meet=True), Change(speed={0: 0.5}))
-    block = solve(meet=True).block
-    by_rank = block.work * np.array([2.0, 1.0])[None, :, None]
-    body_s = by_rank[:, :, 0].copy()
-    body_s[1:] += block.rest[:-1] * np.array([2.0, 1.0])
-    by_hand = body_s.max(axis=1).sum() + by_rank[:, :, 1:].sum(axis=2).max(axis=1).sum()
-    # Half of the time, a rank that comes last to a receipt pays no latency there.
-    assert found.predicted_s == pytest.approx(by_hand, abs=2.1 * LATENCY_S * BODIES)
-
-
-def test_few_receipts_decide_nothing() -> None:
-    program = solve(meet=True)
-    block = program.block.part(slice(0, 8))
-    few = recorded_program(
-        np.zeros((8, 2)) + np.arange(8)[:, None] * 1e-3,
-        block,
-        np.arange(8, dtype=np.int32),
-        np.zeros(2),
-        *PAIR,
-    )
-    assert not few.exchanges_meet
+@PATTERNS
+def test_a_slower_rank_keeps_its_neighbour_until_its_receipt(kinds: tuple[int, ...]) -> None:
+    found = what_if(solve(kinds, meet=True), Change(speed={0: 0.5}))
+    slow_s = ends_s(solve(kinds, meet=True, slow=2.0))
+    assert found.predicted_s == pytest.approx(slow_s, abs=LATENCY_S * BODIES)

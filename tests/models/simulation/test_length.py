@@ -126,6 +126,14 @@ def test_noise_is_added_once_an_iteration() -> None:
             assert more == pytest.approx((change.iterations or 300) * 1e-3)
 
 
+def test_a_cold_first_body_does_not_make_restarts_longer() -> None:
+    cold = np.zeros((300, RANKS))
+    cold[0] = 2e-3
+    found = time_s(solve(300, 30, noise=cold), Change(restart=20))
+    # The ten recorded cycles count one and a half times each.
+    assert found == pytest.approx(time_s(solve(300, 20), Change()) + 1.5 * 2e-3)
+
+
 def test_injected_noise_is_removed_and_the_rest_stays() -> None:
     random = np.random.default_rng(3)
     noise = random.exponential(1e-4, (300, RANKS))

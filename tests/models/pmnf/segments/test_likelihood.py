@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.models.pmnf import detect_segments, fit_segments
-from hindmost.models.pmnf.evidence import LEAST, evidence, smooth_columns
+from hindmost.models.pmnf.evidence import BLOCK, LEAST, evidence, smooth_columns
 from hindmost.models.pmnf.noise import NoiseKind
 from hindmost.models.pmnf.segments.one_behaviour import (
     FAMILIES,
@@ -17,13 +19,22 @@ from hindmost.models.pmnf.segments.one_behaviour import (
     two_terms,
 )
 from hindmost.models.pmnf.segments.segmentation import SegmentVerdict
-from hindmost.models.pmnf.segments.thresholds import thresholds
+from hindmost.models.pmnf.segments.thresholds import (
+    EXACT,
+    RATE,
+    RATE_OF_SPLIT,
+    null_evidence,
+    null_series,
+    tail_quantile,
+    thresholds,
+)
 from hindmost.models.pmnf.space import FINE, PAPER
 from hindmost.models.pmnf.term import columns
 from hindmost.models.synthetic.scaling import two_functions
 
 LINE, POWERS = np.arange(1.0, 11.0), 2.0 ** np.arange(1, 11)
 GRIDS = pytest.mark.parametrize("points", [LINE, POWERS], ids=["lines", "powers"])
+SOME = np.random.default_rng(0).choice(np.arange(1.0, 2000.0), 20, replace=False)
 SETS = 1000
 
 
@@ -64,6 +75,33 @@ def test_the_evidence_is_that_of_least_squares_with_numpy(gamma: float) -> None:
         granted = 7.0 * np.array([0.005, 0.05]) ** 2
         expected = 3.5 * np.log((whole + granted) / (two + granted))
         np.testing.assert_allclose(floors, expected, rtol=2e-3, atol=2e-3)
+
+
+def test_the_evidence_of_many_series_is_that_of_each_alone() -> None:
+    random = np.random.default_rng(13)
+    values = measured(random, two_terms(random, POWERS[:6], BLOCK + 3), noise=0.1)[..., 0]
+    together = evidence(POWERS[:6], values, np.ones_like(values), 1.0)
+    for number in (0, BLOCK - 1, BLOCK, BLOCK + 2):
+        row = values[number : number + 1]
+        alone = evidence(POWERS[:6], row, np.ones_like(row), 1.0)
+        np.testing.assert_allclose(together.ratio[number], alone.ratio[0], atol=1e-9)
+        np.testing.assert_allclose(together.place[number], alone.place[0], atol=1e-9)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 1.0])
+def test_families_that_models_contain_make_no_evidence_without_noise(gamma: float) -> None:
+    for points, family in product((LINE, POWERS, np.sort(SOME)), EXACT):
+        series = null_series(points, gamma, family, 0.0)[:200]
+        assert null_evidence(points, series, gamma).max() < 1.5
+
+
+@GRIDS
+def test_thresholds_are_those_of_all_draws_of_all_families(points: NDArray[np.float64]) -> None:
+    every = product(FAMILIES, (0.0, 0.15))
+    chance = [null_evidence(points, null_series(points, 1.0, *case), 1.0) for case in every]
+    of_split = np.max([tail_quantile(each, RATE_OF_SPLIT) for each in chance], axis=0)
+    excess = [float(tail_quantile((each - of_split).max(axis=(1, 2)), RATE)) for each in chance]
+    np.testing.assert_allclose(thresholds(points, 1.0), of_split + max(excess), atol=0.1)
 
 
 @GRIDS
@@ -120,6 +158,40 @@ def test_repetitions_tell_noise_that_makes_evidence(repetitions: int) -> None:
     truth = two_terms(random, POWERS[:8], 300)[..., None]
     noise = 0.3 * random.standard_normal((*truth.shape[:2], repetitions))
     assert detect_segments(POWERS[:8], truth * np.exp(noise)).segmented.mean() <= 0.02
+
+
+@pytest.mark.parametrize("kind", [NoiseKind.MULTIPLICATIVE, NoiseKind.ADDITIVE])
+def test_kernels_without_repetitions_tell_noise_that_makes_evidence(kind: NoiseKind) -> None:
+    """Of normal noise of 15 % one in twenty of such series were taken for segmented."""
+    random = np.random.default_rng(14)
+    truth = two_terms(random, POWERS, 400)
+    level = truth.mean(axis=1, keepdims=True) ** (1.0 - kind.gamma) * truth**kind.gamma
+    values = truth + 0.15 * level * random.standard_normal(truth.shape)
+    values = values[(values > 0.0).all(axis=1)]
+    assert detect_segments(POWERS, values, noise=kind).segmented.mean() <= 0.02
+
+
+def test_changes_under_the_noise_of_the_thresholds_are_found_without_repetitions() -> None:
+    random = np.random.default_rng(15)
+    truth = two_functions(random, POWERS, 400, first=5)
+    values = measured(random, truth, noise=0.15)
+    assert detect_segments(POWERS, values, noise="multiplicative").segmented.mean() > 0.93
+
+
+@pytest.mark.parametrize("repetitions", [1, 3])
+def test_noise_of_the_large_values_is_no_change_among_the_small_ones(repetitions: int) -> None:
+    """Of additive noise of 5 % of the mean, the first thirds of a series may be all noise."""
+    random, points = np.random.default_rng(16), 2.0 ** np.arange(1, 13)
+    truth = inside(random, points, 300)
+    values = measured(random, truth, noise=0.05, kind=NoiseKind.ADDITIVE, repetitions=repetitions)
+    assert detect_segments(points, values, noise="additive").segmented.mean() <= 0.02
+
+
+def test_additive_noise_of_large_kernels_is_no_outlier_beside_small_ones() -> None:
+    random = np.random.default_rng(17)
+    truth = two_functions(random, LINE, 200, first=5)
+    values = measured(random, truth, noise=0.05, kind=NoiseKind.ADDITIVE, repetitions=3)
+    assert detect_segments(LINE, values, noise="additive").segmented.mean() > 0.92
 
 
 def test_a_change_among_few_kernels_of_one_behaviour_is_found() -> None:

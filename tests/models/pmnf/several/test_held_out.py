@@ -39,6 +39,17 @@ def test_what_no_term_foretells_needs_wider_intervals() -> None:
     assert "times as wide" in found.explain()
 
 
+def test_intervals_are_wider_beyond_the_parameter_that_is_hard_to_foretell() -> None:
+    truth = np.where(GRID[:, 0] == GRID[:, 0].max(), 3.0, 1.0) * GRID.prod(axis=1)
+    found = foretell_outermost(fit_parameters(GRID, noisy(truth, 0.02)))
+    assert found is not None
+    first, second = (found.wider_beyond(np.array(each)) for each in ((True, False), (False, True)))
+    assert first > 3.0
+    assert second < 1.5
+    assert found.wider_by_parameter == {"p": first, "n": second}
+    assert f"made {first:.2g} (p)" in found.explain()
+
+
 def test_lines_have_too_few_points() -> None:
     points = cross(*AXES[:2])
     assert foretell_outermost(fit_parameters(points, points.prod(axis=1))) is None

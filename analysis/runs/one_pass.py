@@ -1,0 +1,127 @@
+"""What charts of a whole run need, from one pass over its file in blocks.
+
+Maps are pooled while they are read, phases are summed, and of a run that would fill memory a
+sample of its times is kept for distributions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
+from hindmost.analysis.show.heat_map import bodies_in_column
+from hindmost.harness.runfile.reader import Run
+
+SPREAD = 2654435761
+"""Multiplier of Fibonacci hashing: spreads the samples of iterations over the ranks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PooledTimes:
+    """Times of some iterations, neighbours pooled by their maximum.
+
+    Attributes
+    ----------
+    longest : float64 array, shape (column, rank), seconds
+    totals : float64 array, shape (rank,), seconds
+        Of all iterations.
+    """
+
+    longest: NDArray[np.float64]
+    totals: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnePass:
+    """What charts of a whole run need.
+
+    Attributes
+    ----------
+    bodies : int64 array, shape (body,)
+        Iterations that maps show.
+    durations, work : PooledTimes
+        Of these iterations.
+    phases_of_ranks : float64 array, shape (phase, rank), seconds
+    phases_of_bodies : float64 array, shape (phase, iteration), seconds
+        Summed over all ranks with full records.
+    one_in : int
+        Of so many times of an iteration one is in the sample; 1: all are.
+    some_durations, some_work : float64 array, shape (iteration, sample), seconds
+        Of every iteration the times of other ranks.
+    """
+
+    bodies: NDArray[np.int64]
+    durations: PooledTimes
+    work: PooledTimes
+    phases_of_ranks: NDArray[np.float64]
+    phases_of_bodies: NDArray[np.float64]
+    one_in: int
+    some_durations: NDArray[np.float64]
+    some_work: NDArray[np.float64]
+
+
+@lru_cache(maxsize=1)
+def one_pass(run: Run, place: int | None) -> OnePass:
+    """Read a run once.
+
+    Parameters
+    ----------
+    run : Run
+    place : int or None
+        Maps show the iterations at this place of the restart cycle; None: all of them.
+    """
+    bodies = np.arange(run.bodies) if place is None else np.flatnonzero(run.position == place)
+    width = bodies_in_column(bodies.size)
+    longest = np.zeros((2, -(-bodies.size // width), run.columns))
+    totals = np.zeros((2, run.columns))
+    of_ranks = np.zeros((run.columns, len(run.phases)))
+    of_bodies = np.zeros((run.bodies, len(run.phases)))
+    one_in = max(-(-run.bodies * run.columns // MOST_IN_MEMORY), 1)
+    samples = run.columns // one_in
+    sampled = np.empty((2, run.bodies, samples))
+    for rows in run.blocks():
+        phases = run.variable("phase_duration", rows)
+        both = run.variable("duration", rows), run.own_work(phases)
+        of_ranks += phases.sum(axis=0, dtype=np.float64)
+        of_bodies[rows] = phases.sum(axis=1, dtype=np.float64)
+        first, last = np.searchsorted(bodies, [rows.start, rows.stop])
+        if last > first:
+            # Columns of the map that begin in this block, and one that began in an earlier block.
+            columns = np.arange(first, last) // width
+            begins = np.flatnonzero(np.diff(columns, prepend=-1))
+            for at, times in enumerate(both):
+                shown = times[bodies[first:last] - rows.start]
+                pooled = np.maximum.reduceat(shown, begins, axis=0)
+                at_columns = slice(int(columns[0]), int(columns[-1]) + 1)
+                np.maximum(longest[at, at_columns], pooled, out=longest[at, at_columns])
+                totals[at] += shown.sum(axis=0)
+        some = sample_of(np.arange(rows.start, rows.stop), samples, one_in)
+        for at, times in enumerate(both):
+            sampled[at, rows] = np.take_along_axis(times, some, axis=1)
+        del phases, both, times  # before the next block is read
+    durations, work = (PooledTimes(longest=longest[at], totals=totals[at]) for at in range(2))
+    return OnePass(
+        bodies=bodies,
+        durations=durations,
+        work=work,
+        phases_of_ranks=of_ranks.T,
+        phases_of_bodies=of_bodies.T,
+        one_in=one_in,
+        some_durations=sampled[0],
+        some_work=sampled[1],
+    )
+
+
+def sample_of(bodies: NDArray[np.int64], samples: int, one_in: int) -> NDArray[np.int64]:
+    """Return which ranks are in the sample of some iterations: shape (iteration, sample).
+
+    Every nth rank from a first one that differs from iteration to iteration, so that neither some
+    ranks nor some places of a cycle are left out.
+    """
+    first = (bodies.astype(np.uint64) * np.uint64(SPREAD) % np.uint64(1 << 32)).astype(np.float64)
+    offset = (first / float(1 << 32) * one_in).astype(np.int64)
+    return np.asarray(offset[:, None] + one_in * np.arange(samples))

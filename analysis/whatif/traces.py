@@ -1,0 +1,286 @@
+"""Traces of messages replayed on a machine, with changes, and what is said of them."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from hindmost.analysis.readers.find import recognise
+from hindmost.analysis.readers.format import TraceFormat, TraceRequest
+from hindmost.analysis.readers.registry import TRACE_FORMATS
+from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
+from hindmost.analysis.whatif.options import Named
+from hindmost.analysis.whatif.study import WIDTH, by_rank, dict_of, of_path, path_json
+from hindmost.analysis.whatif.targets import NetworkBasis, network_of
+from hindmost.errors import DataError, UsageError
+from hindmost.executors import Executor, ThisProcess
+from hindmost.models.adaptive.machine import Machine
+from hindmost.models.simulation.change import Change
+from hindmost.models.simulation.layout import nodes_of
+from hindmost.models.simulation.message_costs import message_costs
+from hindmost.models.simulation.message_walk import walk_messages
+from hindmost.models.simulation.messages import MessageProgram
+from hindmost.models.simulation.rerun import Walked
+from hindmost.text import byte_count, counted, percent, seconds, signed_percent
+
+EAGER_BYTES = 1 << 16
+"""The largest message that leaves before its receiver has come, if nothing else is said."""
+KINDS = ("work", "network")
+"""What the critical path of a trace consists of."""
+APPLICABLE = ("latency", "bandwidth", "speed")
+"""Changes that need no more than messages and work."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replaying:
+    """How traces are replayed.
+
+    Attributes
+    ----------
+    machine : Machine
+    network : NetworkBasis
+    flops_per_s : float or None
+        See `TraceRequest`.
+    eager_bytes : int
+        The largest message that leaves before its receiver has come.
+    """
+
+    machine: Machine
+    network: NetworkBasis
+    flops_per_s: float | None
+    eager_bytes: int
+
+    @classmethod
+    def on(
+        cls, machine: Machine | None, flops_per_s: float | None, eager_bytes: int | None
+    ) -> Replaying:
+        """Return how traces are replayed on a machine.
+
+        Raises
+        ------
+        UsageError
+            There is no machine, or an amount that cannot be.
+        DataError
+            Its network is not known.
+        """
+        if machine is None:
+            raise UsageError(
+                "A trace has no times of messages: give --machine, with a file of 'hindmost probe "
+                "network'."
+            )
+        if flops_per_s is not None and not 1.0 <= flops_per_s <= 1e18:
+            raise UsageError(
+                f"--flops-per-second {flops_per_s:g}: a rank does 1 to 1e18 of them, such as 1e9."
+            )
+        if eager_bytes is not None and eager_bytes < 0:
+            raise UsageError(f"--eager {eager_bytes}: give 0 bytes or more.")
+        return cls(
+            machine=machine,
+            network=network_of(machine, ()),
+            flops_per_s=flops_per_s,
+            eager_bytes=EAGER_BYTES if eager_bytes is None else eager_bytes,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceReplay:
+    """A trace with a change.
+
+    Attributes
+    ----------
+    path : Path
+    format : TraceFormat
+    program : MessageProgram
+    how : Replaying
+    named : Named
+    before, after : Walked
+        Without the change, and with it.
+    """
+
+    path: Path
+    format: TraceFormat
+    program: MessageProgram
+    how: Replaying
+    named: Named
+    before: Walked
+    after: Walked
+
+    @property
+    def change(self) -> str:
+        """How much longer it takes, in words."""
+        if self.before.total_s <= 0.0:
+            return "-"
+        return signed_percent(self.after.total_s / self.before.total_s - 1.0)
+
+    def title_line(self) -> str:
+        """Return what the trace has, and how long that takes without a change."""
+        parts = ", ".join(
+            (
+                counted(self.program.ranks, "rank"),
+                counted(self.program.source.size, "message"),
+                counted(len(self.program.collectives), "collective"),
+            )
+        )
+        return (
+            f"{self.path.name}: {parts}; simulated {seconds(self.before.total_s)} on "
+            f"{self.how.machine.name} without a change. The trace has no times to compare with."
+        )
+
+    def lines(self) -> Iterator[str]:
+        """Yield what the change does, in sentences."""
+        if self.named.words:
+            yield (
+                f"With {self.named.title}: simulated {seconds(self.after.total_s)} ({self.change})."
+            )
+        if self.after.total_s <= 0.0 or self.before.total_s <= 0.0:
+            return
+        before, after = of_path(self.before), of_path(self.after)
+        parts = [f"{name} {percent(after[name])} ({percent(before[name])})" for name in KINDS]
+        yield f"Critical path, in brackets without a change: {', '.join(parts)}."
+        ranks = by_rank(self.after)
+        if ranks.size > 1 and ranks.sum() > 0.0:
+            rank = int(ranks.argmax())
+            yield f"Rank {rank} holds {percent(ranks[rank] / ranks.sum())} of it."
+
+    def assumptions(self) -> Iterator[str]:
+        """Yield what the simulation assumes."""
+        change = self.named.change
+        yield from self.format.assumes
+        yield self.how.network.basis
+        yield (
+            f"Messages of up to {byte_count(self.how.eager_bytes)} leave before their receivers "
+            "have come, larger ones when both have (--eager). They do not contend for links."
+        )
+        yield (
+            f"Allreduces go along {change.collective}, other collectives along trees or by "
+            "doubling, in which each step of ranks on several nodes costs a message between nodes."
+        )
+        yield "Work takes as long as traced on every machine; nothing of it is noise."
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the entry of ``hindmost whatif --json``."""
+        return {
+            "file": str(self.path),
+            "recorded_s": None,
+            "replayed_s": self.before.total_s,
+            "predicted_s": self.after.total_s,
+            "interval_s": None,
+            "changes": dict_of(self.named.words),
+            "critical_path": path_json(self.after),
+            "recorded_critical_path": path_json(self.before),
+            "assumptions": list(self.assumptions()),
+            "findings": [],
+        }
+
+
+def traces_among(paths: Sequence[Path]) -> list[tuple[Path, TraceFormat]]:
+    """Return the named files that are traces.
+
+    Raises
+    ------
+    UsageError
+        Some are, and others are not.
+    """
+    found, others = [], []
+    for path in paths:
+        format = None
+        if path.is_file():
+            with suppress(DataError):  # what reads run files says why
+                format = recognise(path, TRACE_FORMATS)
+        if format is None:
+            others.append(path)
+        else:
+            found.append((path, format))
+    if found and others:
+        raise UsageError(
+            f"{found[0][0]} is a trace and {others[0]} is none: replay traces and runs apart."
+        )
+    return found
+
+
+def refuse_others(changes: Sequence[Named]) -> None:
+    """Raise a UsageError for changes that need the iterations of a recorded run."""
+    words = {word for each in changes for word, _ in each.words}
+    if others := sorted(words.difference(APPLICABLE)):
+        named = ", ".join(f"--{word.replace(' ', '-')}" for word in others)
+        raise UsageError(
+            f"A trace does not have what {named} needs: recorded iterations. Traces are replayed "
+            f"with {', '.join(f'--{word}' for word in APPLICABLE)} and --collective."
+        )
+
+
+def replay_trace(
+    path: Path,
+    format: TraceFormat,
+    changes: Sequence[Named],
+    how: Replaying,
+    executor: Executor | None = None,
+) -> list[TraceReplay]:
+    """Replay a trace with each of some changes; the executor does the replays.
+
+    Raises
+    ------
+    DataError
+        The trace cannot be read, or ranks wait for each other in a circle.
+    UsageError
+        A change of a rank that it does not have, or a missing rate.
+    """
+    program = format.read(path, TraceRequest(flops_per_s=how.flops_per_s))
+    unchanged = Change(collective=changes[0].change.collective)
+    asked = [unchanged, *(each.change for each in changes)]
+    before, *after = (executor or ThisProcess()).map(partial(walked, program, how), asked)
+    return [
+        TraceReplay(
+            path=path,
+            format=format,
+            program=program,
+            how=how,
+            named=named,
+            before=before,
+            after=each,
+        )
+        for named, each in zip(changes, after, strict=True)
+    ]
+
+
+def walked(program: MessageProgram, how: Replaying, change: Change) -> Walked:
+    """Walk through a program with a change."""
+    network = how.network.network.changed(change.latency, change.more_latency_s, change.bandwidth)
+    network = replace(network, collective=change.collective)
+    node = nodes_of(program.ranks, how.machine.ranks_per_node)
+    costs = message_costs(program, network, node, how.eager_bytes)
+    found = walk_messages(program, costs, change.slowness(program.ranks))
+    return Walked(total_s=found.total_s, iterating_s=found.total_s, path=found.path)
+
+
+def trace_table(found: Sequence[TraceReplay]) -> Table:
+    """Return a table of one trace with several changes."""
+    return Table(
+        columns=(
+            Column("with", LEFT),
+            Column("simulated", RIGHT),
+            Column("change", RIGHT),
+            Column("network", RIGHT),
+        ),
+        rows=[
+            (
+                each.named.title,
+                seconds(each.after.total_s),
+                each.change,
+                percent(of_path(each.after)["network"]) if each.after.total_s > 0.0 else "-",
+            )
+            for each in found
+        ],
+        notes=("network: share of the critical path.",),
+    )
+
+
+def trace_lines(found: Sequence[TraceReplay]) -> list[str]:
+    """Return what is said of a trace with one change or several, before their table."""
+    lines = [found[0].title_line(), *(found[0].lines() if len(found) == 1 else ())]
+    return [part for each in lines for part in textwrap.wrap(each, WIDTH, subsequent_indent="    ")]

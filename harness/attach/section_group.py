@@ -1,0 +1,285 @@
+"""Sections of one kind of an attached program, put together and written as run files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hindmost.files import make_folder
+from hindmost.harness.attach.bodies import (
+    NS,
+    Found,
+    clock_of,
+    joined,
+    on_common_clock,
+    recording_of,
+    solve_bodies,
+)
+from hindmost.harness.attach.folder import Journal, Report, refuse_without_memory
+from hindmost.harness.attach.frames import Frame
+from hindmost.harness.attach.header import LOOP, failure_of, header_of
+from hindmost.harness.attach.loops import loop_bodies
+from hindmost.harness.attach.ranks import on_ranks
+from hindmost.harness.attach.raw import RawProgram, RawRank
+from hindmost.harness.attach.sections import Matched
+from hindmost.harness.attach.settings import FIND
+from hindmost.harness.krylov.memory import available_bytes
+from hindmost.harness.runfile.bodies import INJECTED, PHASES, RankBodies
+from hindmost.harness.runfile.contents import Edges, RankRun, SolveOfBody
+from hindmost.harness.runfile.naming import RunName
+from hindmost.harness.runfile.provenance import Origins
+from hindmost.harness.runfile.writer import write_run_as
+from hindmost.text import counted
+
+MOST_MESSAGES = (1 << 31) - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """The sections that make one run file, as one rank has them.
+
+    Attributes
+    ----------
+    group : tuple of Matched
+    found : tuple of Found
+        In the same order.
+    generic : str
+        Why the bodies are those of any solver; empty if they follow the pattern.
+    """
+
+    group: tuple[Matched, ...]
+    found: tuple[Found, ...]
+    generic: str
+
+    @property
+    def none(self) -> int:
+        """Solves that ended before their first iteration."""
+        return sum(each.bodies is None for each in self.found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SectionGroup:
+    """Sections of one kind, and what their ranks have to know to write them.
+
+    Attributes
+    ----------
+    program : RawProgram
+    sections : tuple of Matched
+    out : Path
+        For the run files.
+    origins : Origins
+    journal : Journal
+    number : int
+        Of the group in the journal.
+    report : callable
+        Takes sentences on what was left out.
+    iterate_at : tuple of str, int; None
+        As `convert` takes it.
+    """
+
+    program: RawProgram
+    sections: tuple[Matched, ...]
+    out: Path
+    origins: Origins
+    journal: Journal
+    number: int
+    report: Report
+    iterate_at: tuple[str, int] | None
+
+    @property
+    def raws(self) -> list[RawRank]:
+        """The raw files of the ranks of the run."""
+        return [self.program.ranks[rank] for rank in self.sections[0].ranks]
+
+    @property
+    def calls_at(self) -> tuple[Sequence[str], str, int] | None:
+        """Where iterations end, as `loop_bodies` takes it."""
+        said = self.raws[0].program
+        return (
+            (said.call_names, *(self.iterate_at or (FIND, 1))) if said.mark_call == FIND else None
+        )
+
+    @property
+    def mpi_seen(self) -> bool:
+        """Whether the recorder saw MPI calls; a rank alone need not make any."""
+        raws = self.raws
+        return len(raws) == 1 or not all(raw.end and raw.end.mpi_calls == 0 for raw in raws)
+
+    def write(self) -> list[Path]:
+        """Write the run files: one, or two if some solves left their pattern."""
+        refuse_without_memory(self.program, self.sections, available_bytes())
+        return on_ranks(len(self.raws), self.write_rank)[0]
+
+    def write_rank(self, communicator: Any) -> list[Path]:
+        """Find the bodies of a rank and write its part of the run files; collective."""
+        found = self.found_on(communicator)
+        if communicator.rank == 0:
+            tell_none(self.program, found, self.report)
+        return [self.write_run(each, communicator) for each in choices(self.sections, found)]
+
+    def found_on(self, communicator: Any) -> list[Found]:
+        """Return the bodies of each section on a rank; collective."""
+        rank, raws = communicator.rank, self.raws
+        zero_ns = on_common_clock(raws[0], self.sections[0].parts[0].facts.begin_ns)
+        clock = clock_of(raws[rank], zero_ns)
+        seen, injecting = self.mpi_seen, bool(self.program.first.program.injected)
+        found = []
+        for each in self.sections:
+            part = each.parts[rank]
+            recording = recording_of(part, raws[rank], clock, seen=seen, injecting=injecting)
+            if part.facts.what == LOOP:
+                names = own_phases(each, injecting=injecting)
+                found.append(loop_bodies(part, recording, communicator, names, self.calls_at))
+            else:
+                found.append(solve_bodies(part, recording, communicator, cut=not each.whole))
+        return found
+
+    def write_run(self, chosen: Chosen, communicator: Any) -> Path:
+        """Write a run file, unless an interrupted conversion wrote it; collective."""
+        rank, seen = communicator.rank, self.mpi_seen
+        run = f"{self.number}{'-generic' if chosen.generic else ''}"
+        before: Path | None = communicator.bcast(self.journal.written(run) if rank == 0 else None)
+        if before is not None:
+            return before
+        bodies, norms = joined(chosen.found)
+        counts = bodies.work_amount
+        work = communicator.allgather(None if counts is None else float(counts.sum()))
+        header = None
+        if rank == 0:
+            cut = any(each.cut for each in chosen.found)
+            header = header_of(
+                self.program,
+                chosen.group,
+                bodies,
+                generic=chosen.generic,
+                none=chosen.none,
+                failure=failure_of(self.program, chosen.group, bodies, counts_differ=cut),
+                seen=seen,
+                origins=self.origins,
+                period=chosen.found[0].period,
+                others=chosen.found[0].others,
+                work=None if None in work else min(round(sum(work)), 1 << 53),
+            )
+            make_folder(self.out, "--out")
+        header = communicator.bcast(header)
+        mine = rank_run(self.raws[rank], rank, chosen, bodies, norms, seen=seen)
+        path = write_run_as(RunName.of(self.out, header), header, mine, communicator)
+        if rank == 0:
+            self.journal.note(run, path)
+        return path
+
+
+def own_phases(each: Matched, *, injecting: bool) -> list[str]:
+    """Return the phases that the ranks of a loop mark, without those that every run has."""
+    names = dict.fromkeys(name for part in each.parts for name in part.facts.phases)
+    taken = (*PHASES, INJECTED) if injecting else PHASES
+    return [name for name in names if name and name not in taken]
+
+
+def tell_none(program: RawProgram, found: Sequence[Found], report: Report) -> None:
+    """Say of which sections nothing is left."""
+    for why, count in Counter(each.why_none for each in found if each.why_none).items():
+        report(f"{program.folder.name}: {counted(count, 'section')} left out: {why}")
+
+
+def choices(group: Sequence[Matched], found: Sequence[Found]) -> Iterator[Chosen]:
+    """Yield the sections of each run file: those that follow the pattern, then the others.
+
+    A solve without iterations is counted with the first file. Loops differ by their phases.
+    """
+    kinds = list(dict.fromkeys(kind_of(each) for each in found if each.bodies is not None))
+    for kind in kinds:
+        place = [
+            at
+            for at, each in enumerate(found)
+            if (kind_of(each) == kind if each.bodies else kind == kinds[0] and not each.why_none)
+        ]
+        with_bodies = [found[at] for at in place if found[at].bodies is not None]
+        yield Chosen(
+            group=tuple(group[at] for at in place),
+            found=tuple(found[at] for at in place),
+            generic=with_bodies[0].generic,
+        )
+
+
+def kind_of(found: Found) -> tuple[bool, tuple[str, ...]]:
+    """Return what the sections of one file have in common."""
+    return bool(found.generic), () if found.bodies is None else found.bodies.phases
+
+
+def rank_run(
+    raw: RawRank,
+    rank: int,
+    chosen: Chosen,
+    bodies: RankBodies,
+    norms: Any,
+    *,
+    seen: bool,
+) -> RankRun:
+    """Return what a rank brings to a run file.
+
+    Parameters
+    ----------
+    rank : int
+        In the run.
+    norms : float64 array, shape (body,)
+    """
+    facts = [each.parts[rank].facts for each in chosen.group]
+    other_s = sum(sum(each.other_ns.values()) for each in facts) * NS
+    clock = clock_of(raw, 0)
+    is_loop = facts[0].what == LOOP
+    return RankRun(
+        bodies=bodies,
+        residual_norm=norms,
+        incoming=edges_of(chosen, rank, bodies.duration.size),
+        mpi_other_s=min(other_s, bodies.solve_time_s) if seen else bodies.solve_time_s,
+        context_switches=sum(each.switches for each in facts),
+        foreign_calls=sum(each.foreign_calls for each in facts),
+        polls=sum(each.polls for each in facts) if is_loop else 0,
+        cpu=raw.program.cpu,
+        cpuset=raw.program.cpuset,
+        host=raw.program.host,
+        load_before=facts[0].load_before,
+        load_after=facts[-1].load_after,
+        clock_offset_s=clock.offset_s,
+        clock_uncertainty_s=clock.uncertainty_s,
+        solves=None if is_loop else solves_of(chosen, rank),
+    )
+
+
+def solves_of(chosen: Chosen, rank: int) -> SolveOfBody:
+    """Return which solve each body is of."""
+    facts, counts = [], []
+    for each, found in zip(chosen.group, chosen.found, strict=True):
+        if found.bodies is not None:
+            facts.append(each.parts[rank].facts)
+            counts.append(found.bodies.duration.size)
+    steps = {
+        name: np.repeat(np.array([getattr(each, name) for each in facts], np.int32), counts)
+        for name in ("snes_step", "time_step")
+    }
+    return SolveOfBody(
+        solve=np.repeat(np.array([each.solve for each in facts], np.uint32), counts),
+        **{name: step if (step >= 0).any() else None for name, step in steps.items()},
+    )
+
+
+def edges_of(chosen: Chosen, rank: int, bodies: int) -> Edges:
+    """Return to whom a rank sent, with the mean messages and bytes of a body."""
+    sent = [each.parts[rank].array(Frame.EDGES) for each in chosen.group]
+    peers = np.concatenate([each["peer"] for each in sent])
+    targets, which = np.unique(peers, return_inverse=True)
+    total = np.bincount(which, np.concatenate([each["messages"] for each in sent]), targets.size)
+    size = np.bincount(which, np.concatenate([each["bytes"] for each in sent]), targets.size)
+    messages = np.clip(np.rint(total / bodies), 1, MOST_MESSAGES)
+    return Edges(
+        source=np.full(targets.size, rank, np.int32),
+        target=targets.astype(np.int32),
+        bytes=np.clip(np.rint(size / bodies), 0, 1 << 52).astype(np.int64),
+        messages=messages.astype(np.int32),
+    )

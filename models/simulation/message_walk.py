@@ -1,0 +1,387 @@
+"""A walk through a program message by message: the earliest time at which each operation is over.
+
+With s the time at which a message is sent, r that at which its receive is posted, and T how long it
+takes, it is there at s + T if it is small (eager), and else at max(s, r) + T (rendezvous), until
+when it keeps its sender too. A rank goes on at the largest time that it waits for. These are maxima
+of sums, as in `hindmost.models.simulation.walker`; here each rank walks on its own until it waits
+for what has not happened, and the ranks that it releases walk on after it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.errors import DataError
+from hindmost.models.compiled import compiled
+from hindmost.models.simulation.messages import MOST_NAMED, MessageProgram, Operation, Pattern
+from hindmost.models.simulation.path import PathTimes
+from hindmost.models.simulation.walker import FEW_EVENTS
+
+NOTHING, SEND, POST, SENT, RECEIVED, ENTER, LEAVE = (int(each) for each in Operation)
+ALL, FROM_ROOT, TO_ROOT, PREFIX = (int(each) for each in Pattern)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageCosts:
+    """How long messages take, and the steps of collectives.
+
+    Attributes
+    ----------
+    message_s : float64 array, shape (message,), seconds
+    collective_s : float64 array, shape (collective,), seconds
+        Of all steps, once the last rank has come; not of trees.
+    branch_s : float64 array, shape (collective, level), seconds
+        Of a message along a branch of a tree that has at most 2^level ranks.
+    waits : bool array, shape (message,)
+        Whether a message leaves only when its receiver has come (rendezvous).
+    doubling : bool array, shape (collective,)
+        Whether it goes along recursive doubling, walked rank by rank; ``collective_s`` is not used.
+    in_step : bool array, shape (collective,)
+        Whether messages of it leave only when their receivers have come.
+    near_s, far_s : float64 array, shape (collective,), seconds
+        Of a message of it within a node, and between nodes.
+    node : int64 array, shape (rank,)
+    """
+
+    message_s: NDArray[np.float64]
+    collective_s: NDArray[np.float64]
+    branch_s: NDArray[np.float64]
+    waits: NDArray[np.bool_]
+    doubling: NDArray[np.bool_]
+    in_step: NDArray[np.bool_]
+    near_s: NDArray[np.float64]
+    far_s: NDArray[np.float64]
+    node: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageWalk:
+    """Where a walk leads.
+
+    Attributes
+    ----------
+    end_s : float64 array, shape (rank,), seconds
+        When each rank is through.
+    path : PathTimes
+        The longest path.
+    """
+
+    end_s: NDArray[np.float64]
+    path: PathTimes
+
+    @property
+    def total_s(self) -> float:
+        """When the last rank is through."""
+        return float(self.end_s.max(initial=0.0))
+
+
+def walk_messages(
+    program: MessageProgram, costs: MessageCosts, slowness: NDArray[np.float64]
+) -> MessageWalk:
+    """Walk through a program, and back along its longest path.
+
+    Parameters
+    ----------
+    program : MessageProgram
+    costs : MessageCosts
+    slowness : float64 array, shape (rank,)
+        Factor of the work of each rank.
+
+    Raises
+    ------
+    DataError
+        Ranks wait for each other in a circle.
+    """
+    ranks, operations = program.ranks, program.kind.size
+    work = program.work * slowness[program.rank_of]
+    clock = np.zeros(ranks)
+    next_one = program.first[:-1].copy()
+    by, cost = np.full(operations, -1, np.int64), np.zeros(operations)
+    collectives = program.collectives
+    loop = advance if operations < FEW_EVENTS else compiled(advance)
+    loop(
+        program.first,
+        program.kind,
+        program.target,
+        work,
+        program.source.astype(np.int64),
+        program.destination.astype(np.int64),
+        costs.message_s,
+        costs.waits,
+        np.array([each.pattern for each in collectives], np.int64),
+        np.array([each.root for each in collectives], np.int64),
+        costs.collective_s,
+        costs.branch_s,
+        costs.doubling,
+        costs.in_step,
+        costs.near_s,
+        costs.far_s,
+        costs.node,
+        clock,
+        next_one,
+        by,
+        cost,
+    )
+    if (next_one < program.first[1:]).any():
+        raise DataError(circle(program, next_one))
+    after = program.after * slowness
+    end = clock + after
+    path = PathTimes.none(ranks)
+    back(program, work, after, by, cost, int(end.argmax()), path)
+    return MessageWalk(end_s=end, path=path)
+
+
+def advance(
+    first: NDArray[np.int64],
+    kind: NDArray[np.uint8],
+    target: NDArray[np.int64],
+    work: NDArray[np.float64],
+    source: NDArray[np.int64],
+    destination: NDArray[np.int64],
+    message_s: NDArray[np.float64],
+    waits: NDArray[np.bool_],
+    pattern: NDArray[np.int64],
+    root: NDArray[np.int64],
+    collective_s: NDArray[np.float64],
+    branch_s: NDArray[np.float64],
+    doubling: NDArray[np.bool_],
+    in_step: NDArray[np.bool_],
+    near_s: NDArray[np.float64],
+    far_s: NDArray[np.float64],
+    node: NDArray[np.int64],
+    clock: NDArray[np.float64],
+    next_one: NDArray[np.int64],
+    by: NDArray[np.int64],
+    cost: NDArray[np.float64],
+) -> None:
+    """Advance the clock of every rank as far as it goes.
+
+    ``by`` is filled with the operation that released each one, -1 where nobody was waited for, and
+    ``cost`` with how long it took from then on.
+    """
+    ranks = clock.size
+    sent, posted = np.full(source.size, -1.0), np.full(source.size, -1.0)
+    send_at, post_at = np.zeros(source.size, np.int64), np.zeros(source.size, np.int64)
+    # Of collectives, by number x ranks + rank: when ranks came and may leave, and who says so.
+    entered = np.zeros(pattern.size * ranks)
+    entered_at = np.zeros(pattern.size * ranks, np.int64)
+    released = np.zeros(pattern.size * ranks)
+    releasing = np.zeros(pattern.size * ranks, np.int64)
+    missing = np.full(pattern.size, ranks)
+    # Ranks that may go on, as a stack in which each is at most once.
+    stack, there = np.arange(ranks), np.ones(ranks, np.bool_)
+    height = ranks
+    worked = np.zeros(ranks, np.bool_)  # whether a rank that waits has done its work before
+    while height > 0:
+        height -= 1
+        rank = stack[height]
+        there[rank] = False
+        while next_one[rank] < first[rank + 1]:
+            here = next_one[rank]
+            what, aim = kind[here], target[here]
+            if not worked[rank]:
+                clock[rank] += work[here]
+                worked[rank] = True
+            wakes = -1
+            if what == SEND:
+                sent[aim], send_at[aim] = clock[rank], here
+                wakes = destination[aim]
+            elif what == POST:
+                posted[aim], post_at[aim] = clock[rank], here
+                wakes = source[aim]
+            elif what == ENTER:
+                number = aim // ranks
+                begin = number * ranks
+                entered[aim], entered_at[aim] = clock[rank], here
+                missing[number] -= 1
+                if missing[number] == 0:
+                    # All ranks have come: when may each leave, and whom did it wait for?
+                    origin = root[number]
+                    if doubling[number]:
+                        power = 1
+                        while 2 * power <= ranks:
+                            power *= 2
+                        folded = ranks - power
+                        for slot in range(begin, begin + ranks):
+                            released[slot], releasing[slot] = entered[slot], slot
+                        # Of each pair of the first ranks, the even one hands its data to the odd
+                        # one (distance 0), and gets the result in the end (distance ``power``).
+                        distance = 0
+                        while distance <= power:
+                            fold = distance == 0 or distance == power
+                            for place in range(folded if fold else power):
+                                other = place if fold else place ^ distance
+                                if other < place:
+                                    continue
+                                one = 2 * place + 1 if place < folded else place + folded
+                                two = 2 * other + 1 if other < folded else other + folded
+                                if fold:
+                                    two = one - 1
+                                far = node[one] != node[two]
+                                took = far_s[number] if far else near_s[number]
+                                left, right = begin + one, begin + two
+                                at_left, at_right = released[left], released[right]
+                                by_left, by_right = releasing[left], releasing[right]
+                                if in_step[number]:
+                                    # Both wait until both have come and the message is there.
+                                    if at_right > at_left:
+                                        at_left, by_left = at_right, by_right
+                                    released[left] = released[right] = at_left + took
+                                    releasing[left] = releasing[right] = by_left
+                                    continue
+                                if distance < power and at_right + took > at_left:
+                                    released[left], releasing[left] = at_right + took, by_right
+                                if distance > 0 and at_left + took > at_right:
+                                    released[right], releasing[right] = at_left + took, by_left
+                            distance = 2 * distance if distance else 1
+                    elif pattern[number] == ALL or pattern[number] == PREFIX:
+                        latest = begin
+                        if pattern[number] == ALL:
+                            for slot in range(begin, begin + ranks):
+                                if entered[slot] > entered[latest]:
+                                    latest = slot
+                        for slot in range(begin, begin + ranks):
+                            if pattern[number] == PREFIX and entered[slot] > entered[latest]:
+                                latest = slot
+                            released[slot] = entered[latest] + collective_s[number]
+                            releasing[slot] = latest
+                    elif pattern[number] == FROM_ROOT:
+                        # A rank's parent, counted from the root, lacks its lowest bit.
+                        for place in range(ranks):
+                            slot = begin + (place + origin) % ranks
+                            released[slot], releasing[slot] = entered[slot], slot
+                            if place == 0:
+                                continue
+                            low, level = place & -place, 0
+                            while (1 << level) < low:
+                                level += 1
+                            parent = begin + (place - low + origin) % ranks
+                            come = released[parent] + branch_s[number, level]
+                            if come > released[slot]:
+                                released[slot], releasing[slot] = come, releasing[parent]
+                    else:
+                        for place in range(ranks):
+                            slot = begin + (place + origin) % ranks
+                            released[slot], releasing[slot] = entered[slot], slot
+                        for place in range(ranks - 1, 0, -1):
+                            slot = begin + (place + origin) % ranks
+                            low, level = place & -place, 0
+                            while (1 << level) < low:
+                                level += 1
+                            parent = begin + (place - low + origin) % ranks
+                            come = released[slot] + branch_s[number, level]
+                            if come > released[parent]:
+                                released[parent], releasing[parent] = come, releasing[slot]
+                    for other in range(ranks):
+                        if other != rank and not there[other]:
+                            stack[height] = other
+                            there[other] = True
+                            height += 1
+            elif what != NOTHING:
+                # Until when is the rank kept? It stops here if that is not known yet.
+                until, reason, took = -1.0, -1, 0.0
+                if what == LEAVE:
+                    if missing[aim // ranks] > 0:
+                        break
+                    until, reason = released[aim], entered_at[releasing[aim]]
+                    took = until - entered[releasing[aim]]
+                elif what == RECEIVED or waits[aim]:
+                    if sent[aim] < 0.0 or (waits[aim] and posted[aim] < 0.0):
+                        break
+                    until, reason, took = sent[aim], send_at[aim], message_s[aim]
+                    if waits[aim] and posted[aim] > until:
+                        until, reason = posted[aim], post_at[aim]
+                    until += took
+                if until > clock[rank]:
+                    clock[rank] = until
+                    by[here], cost[here] = reason, took
+            if wakes >= 0 and wakes != rank and not there[wakes]:
+                stack[height] = wakes
+                there[wakes] = True
+                height += 1
+            next_one[rank] += 1
+            worked[rank] = False
+
+
+def back(
+    program: MessageProgram,
+    work: NDArray[np.float64],
+    after: NDArray[np.float64],
+    by: NDArray[np.int64],
+    cost: NDArray[np.float64],
+    last: int,
+    path: PathTimes,
+) -> None:
+    """Walk back from the rank that ends last, always to what released it; add up what is passed."""
+    loop = follow if work.size < FEW_EVENTS else compiled(follow)
+    path.work[last] += after[last]
+    path.visits[last] += 1
+    loop(program.first, program.rank_of, work, by, cost, last, path.work, path.cost, path.visits)
+
+
+def follow(
+    first: NDArray[np.int64],
+    rank_of: NDArray[np.int64],
+    work: NDArray[np.float64],
+    by: NDArray[np.int64],
+    cost: NDArray[np.float64],
+    rank: int,
+    works: NDArray[np.float64],
+    costs: NDArray[np.float64],
+    visits: NDArray[np.int64],
+) -> None:
+    """Follow what released each operation, from the last one of a rank back."""
+    here = first[rank + 1] - 1
+    while here >= first[rank]:
+        if by[here] >= 0:
+            costs[rank] += cost[here]
+            here = by[here]
+            if rank_of[here] != rank:
+                rank = rank_of[here]
+                visits[rank] += 1
+        works[rank] += work[here]
+        here -= 1
+
+
+def circle(program: MessageProgram, next_one: NDArray[np.int64]) -> str:
+    """Say which ranks wait for each other in a circle."""
+    stuck = np.flatnonzero(next_one < program.first[1:])
+    rank, seen = int(stuck[0]), list[int]()
+    while rank not in seen:
+        seen.append(rank)
+        here = int(next_one[rank])
+        what, aim = int(program.kind[here]), int(program.target[here])
+        if what == LEAVE:
+            # Some rank has not begun this collective: it is stuck before.
+            number = aim // program.ranks
+            entering = (program.kind == ENTER) & (program.target // program.ranks == number)
+            rank = next(
+                int(program.rank_of[each])
+                for each in np.flatnonzero(entering)
+                if each >= next_one[program.rank_of[each]]
+            )
+        else:
+            rank = int((program.source if what == RECEIVED else program.destination)[aim])
+    ring = seen[seen.index(rank) :]
+    named = "; ".join(
+        f"rank {each} {says(program, int(next_one[each]))}" for each in ring[:MOST_NAMED]
+    )
+    more = f"; and {len(ring) - MOST_NAMED} others" if len(ring) > MOST_NAMED else ""
+    return (
+        f"Ranks wait for each other in a circle: {named}{more}. Either the traces do not belong "
+        "together, or the program relies on messages that leave before their receivers have come."
+    )
+
+
+def says(program: MessageProgram, operation: int) -> str:
+    """Say what an operation waits for, and where it stands."""
+    what, aim = int(program.kind[operation]), int(program.target[operation])
+    where = program.at(operation)
+    if what == LEAVE:
+        return f"waits in {program.collectives[aim // program.ranks].name} ({where})"
+    if what == RECEIVED:
+        return f"waits for a message of rank {program.source[aim]} ({where})"
+    return f"waits until rank {program.destination[aim]} receives its message ({where})"

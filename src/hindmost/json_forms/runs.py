@@ -1,0 +1,211 @@
+"""The forms of summaries, findings, fits and noise of runs."""
+
+from __future__ import annotations
+
+from typing import Any, NotRequired, TypedDict
+
+from hindmost.analysis.runs.cycle_summary import AdaptiveSummary
+from hindmost.harness.runfile.ending import Ending
+from hindmost.json_forms.finding import Finding, Interval, Text
+
+
+class Check(TypedDict):
+    """What ``hindmost check --json`` prints."""
+
+    version: int
+    findings: list[Finding]
+
+
+class Efficiencies(TypedDict):
+    """Shares between 0 and 1, and lost seconds by cause; null where unknown."""
+
+    ranks: int
+    parallel: float
+    load_balance: float
+    communication: float
+    serialisation: float
+    transfer: float
+    run_time_s: float
+    mean_local_s: float
+    max_local_s: float
+    ideal_s: float
+    lost_s: dict[str, float] | None
+
+
+class RunSummary(TypedDict):
+    """A run in ``hindmost show``."""
+
+    file: str
+    workload: str
+    solver: str
+    ranks: int
+    hosts: int
+    iterations: int
+    bodies: int
+    kinds: dict[str, int]
+    restarts: int
+    between: str
+    complete: bool
+    solve_time_s: float
+    body_s: dict[str, float]
+    phase_share: dict[str, float]
+    mpi_other_share: float
+    balance_s: float
+    context_switches: int
+    instructions: float
+    cycles: float
+    load: list[float] | None
+    cpusets: list[str]
+    petsc: str
+    mpi_library: str
+    machine: str
+    t0_utc: str
+    efficiency: Efficiencies | None
+    ending: Ending | None
+    activity_share: dict[str, float] | None
+    adaptive: AdaptiveSummary | None
+    kept_ranks: int | None
+    efficiency_withheld: str
+    failure: str
+    solves: int | None
+    iteration_is: str
+    injected: str
+    origin: str
+    findings: list[Finding]
+
+
+class AttachedRun(TypedDict):
+    """The solves of one kind, or the loop, of an attached program."""
+
+    file: str
+    solver: str
+    solves: int | None
+    iterations: int
+    solve_time_s: float
+    share: dict[str, float]
+    straggler: int | None
+    excess_work: float
+    imbalance: float
+    pipelined_saves_at_most: float
+    text: str
+
+
+class AttachedProgram(TypedDict):
+    """An attached program."""
+
+    name: str
+    runs: list[AttachedRun]
+
+
+class Show(TypedDict):
+    """What ``hindmost show --json`` prints."""
+
+    version: int
+    programs: NotRequired[list[AttachedProgram]]
+    runs: list[RunSummary]
+
+
+class FittedModel(TypedDict):
+    """A noise model, fitted to a run; parameters depend on the model."""
+
+    name: str
+    kind: str
+    predicted_s: float
+    interval_s: Interval | None
+    explanation: str
+    parameters: dict[str, Any]
+    error_percent: float
+    ranks_used: int
+    contradicted: Text
+
+
+class FittedRun(TypedDict):
+    """A run with its models, the ranking of laws, and tests of assumptions."""
+
+    file: str
+    workload: str
+    solver: str
+    ranks: int
+    kept_ranks: int | None
+    iterations: int
+    bodies: int
+    solve_time_s: float
+    models: list[FittedModel]
+    refused: dict[str, str]
+    laws: dict[str, Any]
+    ranks_alike: NotRequired[dict[str, Any]]
+    ranks_alike_in_work: NotRequired[dict[str, Any]]
+    nodes: NotRequired[dict[str, Any]]
+    slow_groups: NotRequired[dict[str, Any]]
+    findings: list[Finding]
+
+
+class Fit(TypedDict):
+    """What ``hindmost fit --json`` prints."""
+
+    version: int
+    runs: list[FittedRun]
+
+
+class DetourFamily(TypedDict):
+    """Detours of one law; counts are expected numbers."""
+
+    kind: str
+    count: float
+    mean_s: float
+    count_error: float
+    mean_error_s: float
+    period_s: float
+    on_clock: float
+    timing_known: bool
+
+
+class StoredDetours(TypedDict):
+    """What the file says of injected detours."""
+
+    count: int
+    mean_s: float
+
+
+class RankDetours(TypedDict):
+    """The detours of a rank; its first values are of the law of most time."""
+
+    rank: int
+    host: str
+    kind: str
+    count: float
+    mean_s: float
+    period_s: float
+    timing_known: bool
+    families: list[DetourFamily]
+    iterations: int
+    seconds: float
+    others: float
+    others_s: float
+    work_s: float
+    jitter_s: float
+    probability: float
+    per_s: float
+    share: float
+    least_s: float
+    stored: StoredDetours | None
+
+
+class RunDetours(TypedDict):
+    """A run with the detours of its ranks."""
+
+    file: str
+    workload: str
+    solver: str
+    ranks: int
+    injected: str
+    detours: list[RankDetours]
+    findings: list[Finding]
+
+
+class Noise(TypedDict):
+    """What ``hindmost noise --json`` prints."""
+
+    version: int
+    probe: NotRequired[dict[str, Any]]
+    runs: list[RunDetours]

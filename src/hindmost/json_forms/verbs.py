@@ -1,0 +1,38 @@
+"""What ``--json`` of each verb prints, by verb: ``hindmost VERB --json-schema`` and the docs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hindmost.json_forms import nights, predictions, ranks, runs, scaling, studies
+from hindmost.json_forms.schema import schema_of
+
+FORMS: dict[str, type] = {
+    "show": runs.Show,
+    "check": runs.Check,
+    "ranks": ranks.Ranks,
+    "watch": ranks.Watch,
+    "efficiency": ranks.Efficiency,
+    "fit": runs.Fit,
+    "noise": runs.Noise,
+    "predict": predictions.Predict,
+    "whatif": predictions.Whatif,
+    "advise": predictions.Advise,
+    "scale": scaling.Scale,
+    "history": nights.History,
+    "compare": nights.Compare,
+    "predict adaptive": studies.PredictAdaptive,
+    "plan": studies.Plan,
+    "submit": studies.Submit,
+    "status": studies.Status,
+    "resume": studies.Resume,
+    "cancel": studies.Cancel,
+    "collect": studies.Collect,
+    "probe": studies.Probe,
+    "doctor": studies.Doctor,
+}
+
+
+def schema_of_verb(verb: str, *, closed: bool = False) -> dict[str, Any]:
+    """Return the JSON schema of what a verb prints with ``--json``; see `schema_of`."""
+    return schema_of(FORMS[verb], f"hindmost {verb} --json, version 1", closed=closed)

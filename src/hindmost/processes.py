@@ -1,0 +1,24 @@
+"""What the kernel says of a process, in ``/proc/PID/stat``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+STATE, PARENT, SESSION, START, CPU = 0, 1, 3, 19, 36
+"""Places in `stat_fields`; START counts clock ticks since the boot of the machine."""
+ENDED = frozenset("ZXx")
+"""States of a process that has ended; it may wait for its parent."""
+
+
+def stat_fields(pid: int | str = "self") -> list[str]:
+    """Return what the kernel says of a process, from its state on.
+
+    The name before it is left out: it may have any bytes, blanks and brackets among them.
+
+    Raises
+    ------
+    OSError
+        There is no such process.
+    """
+    text = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2]
+    return text.decode("ascii", "replace").split()
