@@ -282,11 +282,11 @@ def print_steps(parts: list[tuple[str, Nights]], methods: dict[str, Finder]) -> 
         np.mean([np.mean(nights) for nights in each])
         for each in zip(*((part.odds == 1.0, part.joint) for _, part in parts), strict=True)
     )
-    total, in_1000 = sum(map(len, places)), 1000.0 / (STRETCH * len(parts))
+    every, in_1000 = sum(map(len, places)), 1000.0 / (STRETCH * len(parts))
     print(  # noqa: T201
-        f"{shared} of {total} detections as they are lie on the {most:.0%} of the nights that "
+        f"{shared} of {every} detections as they are lie on the {most:.0%} of the nights that "
         f"other cases share; {joint} on the {least:.0%} of those of a joint change; "
-        f"{(total - joint) * in_1000:.2f} in 1000 are on no such night"
+        f"{(every - joint) * in_1000:.2f} in 1000 are on no such night"
     )
 
 
