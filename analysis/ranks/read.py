@@ -140,6 +140,7 @@ def look_at_run(run: Run, intervals: int = 200) -> RanksOfRun:
         sweep.add(work, slow)
         path.add(block, slow)
         histogram = histogram.with_more(work)
+        del parts, duration, start, work, block, slow  # before the next block is read
     waiting = phases[[run.phases.index(name) for name in WAITING]]
     return RanksOfRun(
         lateness=sweep.result(),

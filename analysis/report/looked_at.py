@@ -9,6 +9,7 @@ from hindmost.analysis.fits.study import FittedGroup
 from hindmost.analysis.ranks.study import RankReport
 from hindmost.analysis.report.remedies import Remedies
 from hindmost.analysis.report.time_balance import TimeBalance
+from hindmost.analysis.runs.check_bodies import LEAST_BODIES
 from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.runs.finding import Topic
 from hindmost.harness.runfile.reader import Run
@@ -68,7 +69,13 @@ class LookedAt:
         basis: str = "",
         topics: tuple[Topic, ...] = OF_TIMES,
     ) -> Conclusion:
-        """Return a conclusion on time that the median run lost."""
+        """Return a conclusion on time that the median run lost.
+
+        Sums over few iterations are recorded, but do not show what iterations are like: an error
+        about their number puts these conclusions in doubt, too.
+        """
+        if topics and self.run.bodies < LEAST_BODIES:
+            topics = tuple(dict.fromkeys((*topics, Topic.MODELS)))
         return Conclusion(
             title=title,
             text=text,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hindmost.analysis.ranks.study import RankReport
+from hindmost.analysis.runs.check_bodies import LEAST_BODIES
 from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link, worth_saying
-from hindmost.analysis.runs.finding import OF_RANKS
+from hindmost.analysis.runs.finding import OF_RANKS, Topic
 from hindmost.analysis.runs.first_screen import capital, headline_of, judge_data, statements_of
 from hindmost.analysis.show.overview import Overview, overview_widget
 from hindmost.analysis.show.page import Widget
@@ -75,7 +76,7 @@ def on_ranks(report: RankReport, anchor: str, several: bool) -> Iterator[Conclus
         else "sums over the whole run, taken as one iteration",
         of=report.title if several else "",
         links=(Link(anchor=anchor, text="Ranks"),),
-        topics=OF_RANKS,
+        topics=(*OF_RANKS, Topic.MODELS) if late.bodies < LEAST_BODIES else OF_RANKS,
         files=(report.file,),
     ).doubted(report.findings)
 

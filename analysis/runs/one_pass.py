@@ -102,6 +102,7 @@ def one_pass(run: Run, place: int | None) -> OnePass:
         some = sample_of(np.arange(rows.start, rows.stop), samples, one_in)
         for at, times in enumerate(both):
             sampled[at, rows] = np.take_along_axis(times, some, axis=1)
+        del phases, both, times  # before the next block is read
     durations, work = (PooledTimes(longest=longest[at], totals=totals[at]) for at in range(2))
     return OnePass(
         bodies=bodies,

@@ -19,7 +19,7 @@ from hindmost.analysis.whatif.length_scatter import FEWEST_BODIES, WIDEST, lengt
 from hindmost.analysis.whatif.measured import MeasuredNetwork
 from hindmost.analysis.whatif.options import Named
 from hindmost.analysis.whatif.solve_shape import shape_of, with_memory
-from hindmost.errors import DataError
+from hindmost.errors import DataError, UsageError
 from hindmost.executors import Executor
 from hindmost.harness.runfile.bodies import INJECTED
 from hindmost.harness.runfile.reader import Run
@@ -263,6 +263,8 @@ def replay_run(
     ------
     DataError
         The replay without a change misses the recorded time.
+    UsageError
+        A change does not apply to this run.
     """
     program, share = with_memory(program_of(run), run, machine), None
     if machine is not None and (machine.network is not None or not machine.memory):
@@ -270,7 +272,10 @@ def replay_run(
         program, share = measured.costs_of(program), measured.byte_share
     found = []
     for named in changes:
-        result = what_if(program, named.change, byte_share=share, executor=executor)
+        try:
+            result = what_if(program, named.change, byte_share=share, executor=executor)
+        except UsageError as error:
+            raise UsageError(f"{run.path}: {error}") from error
         miss = result.recorded.total_s / run.solve_time_s - 1.0
         if abs(miss) > MISSES:
             raise DataError(

@@ -47,17 +47,10 @@ def loop_bodies(
     """
     recording, paused_ns = without_pauses(recorded)
     marks = recording.marks
-    border, period, others = marks["begin_ns"][marks["what"] == ord(MONITOR)], None, NONE
-    if calls_at is not None:
-        called_names, call, every = calls_at
-        made = Calls.of(recording.records, recording.call_classes)
-        what = (made, called_names, recording.call_classes)
-        if call == FIND:
-            spent_s = (recording.end_ns - recording.begin_ns) * NS
-            period, others = find_period(*what, spent_s, communicator)
-        else:
-            period = given_period(*what, call, every)
-        border = borders(made, called_names, period)
+    if calls_at is None:
+        border, period, others = marks["begin_ns"][marks["what"] == ord(MONITOR)], None, NONE
+    else:
+        border, period, others = borders_at_calls(recording, *calls_at, communicator)
     counts = communicator.allgather(int(border.size))
     least = min(counts) - 1
     none = Found(bodies=None, norms=np.empty(0), generic="", seconds=each.facts.seconds)
@@ -110,6 +103,39 @@ def loop_bodies(
         period=period,
         others=others,
     )
+
+
+def borders_at_calls(
+    recording: Recording, called_names: Sequence[str], call: str, every: int, communicator: Any
+) -> tuple[NDArray[np.int64], Period, tuple[Period, ...]]:
+    """Return where iterations end that end at calls of MPI; collective where these are found.
+
+    Parameters
+    ----------
+    called_names : sequence of str
+        Of all calls, by number.
+    call : str
+        The one at which they end; `FIND` to find it.
+    every : int
+        Each which of these.
+
+    Returns
+    -------
+    int64 array, shape (body + 1,), nanoseconds
+    Period
+        The calls at which they end.
+    tuple of Period
+        What else they could be.
+    """
+    made = Calls.of(recording.records, recording.call_classes)
+    what = (made, called_names, recording.call_classes)
+    others = NONE
+    if call == FIND:
+        spent_s = (recording.end_ns - recording.begin_ns) * NS
+        period, others = find_period(*what, spent_s, communicator)
+    else:
+        period = given_period(*what, call, every)
+    return borders(made, called_names, period), period, others
 
 
 def amounts_of(

@@ -250,7 +250,10 @@ def ask(mpicc: str, question: str) -> str:
             [mpicc, question], capture_output=True, text=True, check=False, timeout=60
         )
     except OSError as error:
-        raise MissingError(f"mpicc cannot be run: {mpicc}: {error.strerror}.") from error
+        raise MissingError(
+            f"The compiler {mpicc} cannot be run: {error.strerror}. Name MPI's C compiler with "
+            "--mpicc or MPICC."
+        ) from error
     return answer.stdout.strip()
 
 

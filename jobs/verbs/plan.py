@@ -84,8 +84,7 @@ def add_study_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--quantile",
         type=float,
-        default=QUANTILE,
-        help="quantile of the earlier times, for --estimate (%(default)s)",
+        help=f"quantile of the earlier times, for --estimate ({QUANTILE:g})",
     )
 
 
@@ -99,7 +98,10 @@ def planned(arguments: argparse.Namespace) -> tuple[Study, Plan, RunTimeEstimate
     if arguments.estimate is not None:
         from hindmost.jobs.plan.estimate import read_estimate  # reads HDF5, which a plan need not
 
-        estimate = read_estimate(arguments.estimate, arguments.quantile)
+        quantile = QUANTILE if arguments.quantile is None else arguments.quantile
+        estimate = read_estimate(arguments.estimate, quantile)
+    elif arguments.quantile is not None:
+        raise UsageError("--quantile is that of the times of earlier runs: add --estimate DIR.")
     return study, make_plan(study, arguments.machine, expectation=estimate), estimate
 
 

@@ -37,8 +37,9 @@ LEAST_WEIGHT = 0.01
 """Share of the largest weight, below which a candidate is left out."""
 TRUSTED, NOT_REFUTED = 0.35, 0.1
 """Weight of normal forms in the mean of all kernels, and of one kernel, from which its own model
-predicts. Measured series seldom reach the former, drawn ones of one growth mostly do. The few last
-points of one kernel refute its model only if they leave next to nothing to normal forms."""
+predicts. Measured series seldom reach the former, drawn ones of one growth mostly do. The last
+points of a long series refute its model only if they leave next to nothing to normal forms; a short
+one, or a short last behaviour, must reach the former as well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,15 +52,19 @@ class Stack:
         Logarithm of the value at the target.
     weights : float64 array, shape (kernel, candidate)
         Their sum is 1.
+    known : array, shape (kernel,)
+        Points that each kernel is foretold from.
     """
 
     predicted: NDArray[np.float64]
     weights: NDArray[np.float64]
+    known: NDArray[np.float64]
 
     def follows_model(self) -> NDArray[np.bool_]:
         """Say which kernels grow as models do: one growth and noise, (kernel,)."""
         share = self.weights @ FORMS
-        return np.asarray((share.mean() >= TRUSTED) & (share >= NOT_REFUTED))
+        least = np.where(self.known >= LONG, NOT_REFUTED, TRUSTED)
+        return np.asarray((share.mean() >= TRUSTED) & (share >= least))
 
 
 def stack_candidates(trials: Trials, experience: Experience) -> Stack:
@@ -91,7 +96,8 @@ def stack_candidates(trials: Trials, experience: Experience) -> Stack:
     odds = np.exp(-SHARPNESS * (told - told.min(axis=1, keepdims=True)))
     odds[odds < LEAST_WEIGHT] = 0.0
     odds /= odds.sum(axis=1, keepdims=True)
-    return Stack(predicted=weighted_median(trials.predicted, odds), weights=odds)
+    predicted = weighted_median(trials.predicted, odds)
+    return Stack(predicted=predicted, weights=odds, known=trials.known)
 
 
 def loss(errors: NDArray[np.float64], floor: float | NDArray[np.float64]) -> NDArray[np.float64]:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 
-from hindmost.analysis.history.change_groups import ChangeGroup, SeriesChange, group_changes
+from hindmost.analysis.history.change_groups import (
+    ChangeGroup,
+    SeriesChange,
+    group_changes,
+    open_before,
+)
 from hindmost.analysis.history.change_sentences import change_sentence, drift_sentence
 from hindmost.analysis.history.headline import (
     age_line,
@@ -16,7 +22,7 @@ from hindmost.analysis.history.headline import (
 )
 from hindmost.analysis.history.page.badges import address_of, change_badge
 from hindmost.analysis.history.study import HistoryStudy
-from hindmost.analysis.history.terms import named, signed
+from hindmost.analysis.history.terms import named, signed, worse_noun
 from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.runs.first_screen import statements_of
 from hindmost.analysis.show.overview import Judgement, Overview, overview_widget
@@ -41,7 +47,37 @@ def history_overview(study: HistoryStudy) -> Widget:
 def history_headline(study: HistoryStudy) -> str:
     """Return the verdict as a sentence."""
     status, _, found = headline(study).partition(": ")
-    return f"{found[:1].upper()}{found[1:]} ({status})."
+    said = f"{found[:1].upper()}{found[1:]} ({status})."
+    older = still_open(study)
+    in_order = (older, said) if status == "pass" else (said, older)
+    return " ".join(filter(None, in_order))
+
+
+def still_open(study: HistoryStudy) -> str:
+    """Say that older changes for the worse are still there, with the largest; empty if none is.
+
+    Drifts that ended are changes as well.
+    """
+    found = [
+        (each.change.effect, each.judged.series, each.date)
+        for group in open_before(study)
+        for each in group.findings
+    ]
+    found += [
+        (trend.effect, each.series, each.labels[trend.stop - 1])
+        for each in study.judged
+        for trend in each.open_drifts(study.since)
+    ]
+    if not found:
+        return ""
+    effect, series, date = max(found, key=lambda each: abs(math.log1p(each[0])))
+    noun = worse_noun({each.unit for _, each, _ in found})[len(found) > 1]
+    which = "" if len(found) == 1 else "the largest, "
+    verb = "is" if len(found) == 1 else "are"
+    return (
+        f"{len(found)} older {noun} {verb} still there ({which}{named(series.name)}: "
+        f"{signed_percent(effect)} since {date[:10]})."
+    )
 
 
 def judge_nights(study: HistoryStudy) -> Judgement:

@@ -259,6 +259,7 @@ def compute(run: Run, windows: int = WINDOWS, *, split: bool = True) -> RunEffic
         block = read_block(run, rows)
         tally.add(rows.start, block)
         counts.add(rows, block)
+        del block  # before the next one is read
     parts = tally.result()
     return RunEfficiencies(
         run=run,

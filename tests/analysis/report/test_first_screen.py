@@ -206,6 +206,31 @@ def test_a_later_session_is_compared_with_the_earlier(
     assert "2 runs since 2026-01-05" in said
 
 
+def test_few_iterations_are_the_first_thing_said(
+    tmp_path: Path, own: Header, alike: NDArray[np.float64]
+) -> None:
+    alike[:, 2] *= 1.5
+    few = replace(own, iterations=6)
+    html = page_of(tmp_path, few, of_work(alike[:6]))
+    said = words(html)
+    assert said.startswith("Only 6 bodies, so no conclusion is firm. At face value, load imbalance")
+    assert "errors in the data: few-bodies" in said
+    assert "measured" not in said
+
+
+def test_an_older_slowdown_is_in_the_headline(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    values = 10.0 * (1.0 + 0.08 * (np.arange(70) >= 52)) * random.normal(1.0, 0.005, 70)
+    days = [f"2026-{1 + day // 28:02}-{1 + day % 28:02}T01:00:00Z" for day in range(70)]
+    rows = [f"{day},{value:.5f}" for day, value in zip(days, values, strict=True)]
+    file, page = tmp_path / "nights.csv", tmp_path / "page.html"
+    file.write_text("\n".join(["time,solve [s]", *rows]))
+    assert main(["report", "--quick", str(file), "--out", str(page)]) == 0
+    said = words(page.read_text())
+    older = r"1 older slowdown is still there \(.*solve: \+[78]\.\d % since 2026-02-25\)\. "
+    assert re.match(older + r"No change of \S+ % or more in 1 series \(pass\)\.", said)
+
+
 def test_what_a_file_says_stays_text(
     tmp_path: Path, own: Header, alike: NDArray[np.float64]
 ) -> None:

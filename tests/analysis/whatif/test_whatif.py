@@ -186,6 +186,7 @@ def test_a_machine_file_must_have_the_network_that_is_asked_for(
         (["--iterations", "0"], "0 iterations in cycles of "),
         (["--unknowns", "0"], "--unknowns 0: the run has 300"),
         (["--noise", "not-injected"], "No noise was injected into this run"),
+        (["--noise", "not-injected"], r"\.h5: No noise"),
         (["--solver", "pipecg"], "pipecg cannot be predicted from runs of gmres"),
         (["--solver", "pgmres"], "0 of 200 iterations have the events of PETSc's gmres"),
         (["--latency", "x0", "--latency", "x4"], "--latency: is given twice; give it once, with a"),

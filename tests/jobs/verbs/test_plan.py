@@ -227,6 +227,8 @@ def test_what_cannot_be_planned(study: Path, tmp_path: Path) -> None:
         main(["plan", str(study), "--machine", "four"])
     with pytest.raises(UsageError, match="no run files"):
         main(["plan", str(study), "--estimate", str(tmp_path / "none")])
+    with pytest.raises(UsageError, match="add --estimate"):
+        main(["plan", str(study), "--quantile", "0.9"])
     with pytest.raises(UsageError, match="between 0 and 1"):
         read_estimate(tmp_path, 95)
     study.write_text(STUDY.replace('solver = ["gmres", "cg"]', "solver = [[1]]"))

@@ -204,11 +204,13 @@ def test_models_predict_where_kernels_together_favour_them_and_their_own_points_
 ):
     form = list(Candidate).index(Candidate.NORMAL_FORM)
 
-    def follows(*shares: float) -> list[bool]:
+    def follows(*shares: float, known: int = 9) -> list[bool]:
         weights = np.zeros((len(shares), COUNT))
         weights[:, form], weights[:, 0] = shares, 1.0 - np.array(shares)
-        stack = Stack(predicted=np.zeros(len(shares)), weights=weights)
+        points = np.full(len(shares), float(known))
+        stack = Stack(predicted=np.zeros(len(shares)), weights=weights, known=points)
         return [bool(each) for each in stack.follows_model()]
 
     assert follows(0.9, 0.2, 0.05) == [True, True, False]
+    assert follows(0.9, 0.2, 0.05, known=5) == [True, False, False]
     assert follows(0.9, 0.1, 0.0) == [False] * 3

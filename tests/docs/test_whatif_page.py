@@ -1,0 +1,37 @@
+"""The page on what-if questions: its study can be planned, its options exist."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from pathlib import Path
+
+import pytest
+from tests.conftest import ROOT
+
+from hindmost.cli import main
+
+PAGE = (ROOT / "docs/whatif.md").read_text()
+
+
+def test_the_study_of_the_page_can_be_planned(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = re.search(r"^    \[study\]\n(?:    .*\n|\n)+", PAGE, re.MULTILINE)
+    assert found is not None
+    study = tmp_path / "study.toml"
+    study.write_text(textwrap.dedent(found[0]))
+    assert main(["plan", str(study), "--machine", "local", "--set", "ranks=1"]) == 0
+    assert "3 runs" in capsys.readouterr().out
+
+
+def test_options_of_the_page_exist(capsys: pytest.CaptureFixture[str]) -> None:
+    known = ""
+    for verb in ("whatif", "advise", "show"):
+        with pytest.raises(SystemExit):
+            main([verb, "--help"])
+        known += capsys.readouterr().out
+    blocks = re.findall(r"^    hindmost (?:whatif|advise|show) .*$", PAGE, re.MULTILINE)
+    asked = {word for line in blocks for word in re.findall(r"--[a-z][a-z-]*", line.split("#")[0])}
+    assert len(asked) > 10
+    assert {word for word in asked if f"{word} " not in known} == set()
