@@ -10,7 +10,9 @@ Land-Ice nightly tests, unpack ``ali-blake-nightly.tar.gz`` outside the project.
 - steps of 5, 10 and 20 % put into stretches without a visible change of their own: recall and
   precision;
 - detections in 1000 nights of the same stretches as they are, permuted, and permuted in blocks, and
-  how many of those in stretches as they are lie on nights that many cases share.
+  how many of those in stretches as they are lie on nights that many cases share, and on nights of
+  a joint change of the timer (found with the series itself, which is one of its many);
+- the joint changes of the half, the largest first.
 
 The robust method is shown twice: with what the other cases of the half say about each night, as
 ``hindmost history`` uses it, and series by series.
@@ -32,15 +34,13 @@ from pathlib import Path
 
 import numpy as np
 from benchmarks.changepoints import Finder, Series, elsewhere, is_there, peer_programs
+from benchmarks.nightly_series import HALVES, Nights, read_series, some
 
-from hindmost.analysis.history.shared_nights import night_odds
-from hindmost.analysis.readers.read import read_history
 from hindmost.models.changepoint import detect
 from hindmost.models.synthetic.nightly import SimulatedNights, is_stable
 from hindmost.models.synthetic.scores import Score, score_changes
 
 DATA = "HINDMOST_NIGHTLY_DATA"
-HALVES = ("choose", "state", "both")
 LARGE = 0.2
 """Relative effect of the changes whose stability is counted."""
 OLD = 10
@@ -102,58 +102,6 @@ class Stability:
             f"{name:{LONGEST_NAME}}{self.verdicts:8}{self.ever / self.verdicts:14.1%}"
             f"{self.at_end / self.verdicts:10.1%}{max(self.flips):12}{more:18}"
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Nights:
-    """Nights of a series.
-
-    Attributes
-    ----------
-    values, odds : float64 array, shape (night,)
-        What was measured, and the odds of a change (see `night_odds`).
-    """
-
-    values: Series
-    odds: Series
-
-    def part(self, start: int, stop: int) -> Nights:
-        """Return some of the nights."""
-        return Nights(values=self.values[start:stop], odds=self.odds[start:stop])
-
-
-def read_series(folder: Path, half: str, fewest: int) -> dict[str, Nights]:
-    """Return the series of one half of the cases, one value a night.
-
-    Parameters
-    ----------
-    folder : Path
-    half : str
-        Of `HALVES`.
-    fewest : int
-        Nights that a series has at least.
-    """
-    chosen = {}
-    every = [
-        series
-        for series in read_history(folder).series
-        if half == "both" or zlib.crc32(series.name.case.encode()) % 2 == HALVES.index(half)
-    ]
-    odds = night_odds(every)
-    for series in every:
-        days = np.floor(series.times / 86400.0)
-        last = np.append(np.diff(days) > 0.0, True)  # of several runs of a night, the last
-        values = np.ascontiguousarray(series.values[last])
-        if values.size >= fewest:
-            own = odds.get(series.name, np.ones(series.values.size))
-            chosen[str(series.name)] = Nights(values=values, odds=own[last])
-    return chosen
-
-
-def some(every: dict[str, Nights], most: int) -> dict[str, Nights]:
-    """Return at most so many series, chosen by a hash of their names."""
-    names = sorted(every, key=lambda name: zlib.crc32(f"sample {name}".encode()))[:most]
-    return {name: every[name] for name in names}
 
 
 # Stability
@@ -327,10 +275,18 @@ def print_steps(parts: list[tuple[str, Nights]], methods: dict[str, Finder]) -> 
         for (_, part), found in zip(parts, places, strict=True)
         for place in found
     )
-    most = np.mean([np.mean(part.odds == 1.0) for _, part in parts])
+    joint = sum(
+        part.joint[place] for (_, part), found in zip(parts, places, strict=True) for place in found
+    )
+    most, least = (
+        np.mean([np.mean(nights) for nights in each])
+        for each in zip(*((part.odds == 1.0, part.joint) for _, part in parts), strict=True)
+    )
+    every, in_1000 = sum(map(len, places)), 1000.0 / (STRETCH * len(parts))
     print(  # noqa: T201
-        f"{shared} of {sum(map(len, places))} detections as they are lie on the {most:.0%} of the "
-        "nights that other cases share"
+        f"{shared} of {every} detections as they are lie on the {most:.0%} of the nights that "
+        f"other cases share; {joint} on the {least:.0%} of those of a joint change; "
+        f"{(every - joint) * in_1000:.2f} in 1000 are on no such night"
     )
 
 
@@ -379,7 +335,8 @@ def main() -> int:
         for name, (python, program, option) in peer_programs(chosen.otava, chosen.ruptures).items()
         if is_there(name, python, program, option)
     }
-    every = read_series(Path(chosen.folder), chosen.half, 60)
+    every, joint = read_series(Path(chosen.folder), chosen.half, 60)
+    print(*(f"{each.sentence()}\n" for each in joint), sep="")  # noqa: T201
     print(f"half {chosen.half!r}: {len(every)} series of 60 nights or more")  # noqa: T201
     parts = stretches(every)
     parts.sort(key=lambda part: zlib.crc32(f"sample {part[0]}".encode()))

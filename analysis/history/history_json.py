@@ -50,7 +50,7 @@ def to_json(study: HistoryStudy) -> dict[str, Any]:
                 for each in study.judged
                 for trend in each.open_drifts(study.since)
             ],
-            "joint": [each.to_json() for each in study.joint],
+            "joint": [each.to_json() for each in study.joint if each.time > study.since],
             "silent_cases": [
                 {"machine": machine, "case": case, "last": date_of(time)}
                 for (machine, case), time in study.silent_cases(study.since).items()

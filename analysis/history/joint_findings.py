@@ -17,7 +17,7 @@ from hindmost.models.changepoint.changes import WITHIN, more_and_less, relative
 from hindmost.models.changepoint.joint import JointChange, find_joint_changes, leftover
 from hindmost.models.changepoint.verdicts import PASS, WARN
 from hindmost.models.significance import p_words
-from hindmost.text import counted, percent, plural, signed_percent
+from hindmost.text import counted, percent, signed_percent
 
 MOST_TIMERS = 3
 """Timers that a sentence names."""
@@ -190,7 +190,7 @@ def is_same(change: JointChange, leading: JointChange) -> bool:
     """Tell whether two steps of different timers may be one."""
     (first, last), (begin, end) = change.interval, leading.interval
     near = first - WITHIN <= end and begin <= last + WITHIN
-    return near and (change.effect > 0.0) == (leading.effect > 0.0)
+    return near and change.rises == leading.rises
 
 
 def merged(
@@ -259,7 +259,11 @@ def commits_of(members: Sequence[JudgedSeries], interval: tuple[int, int]) -> tu
 def joint_lines(
     findings: Sequence[JointFinding], since: float, most: int = MOST_FINDINGS
 ) -> Iterator[str]:
-    """Yield the joint findings after a time, the largest first, and the open ones before it."""
+    """Yield the joint findings after a time, the largest first.
+
+    Older ones are not told again: with more nights, other changes of their series are found, and
+    what is left for a joint finding changes.
+    """
     recent = [each for each in findings if each.time > since]
     for each in recent[:most]:
         yield f"joint: {each.badge}  {each.sentence()}"
@@ -267,10 +271,3 @@ def joint_lines(
             yield f"        between {each.commits[0] or 'unknown commits'} and {each.commits[1]}"
     if len(recent) > most:
         yield f"joint:{more(len(recent) - most)}; --json lists all"
-    older = [each for each in findings if each.time <= since and each.badge != PASS]
-    if older:
-        largest = older[0].sentence()
-        yield (
-            f"joint: {len(older)} older joint {plural(len(older), 'change')} for the worse, "
-            f"neither recovered nor acknowledged; --json lists all; the largest: {largest}"
-        )

@@ -23,6 +23,8 @@ from hindmost.printable import escape, page_json
 MOST_CELLS = 150_000
 MOST_COLUMNS = 1200
 MOST_ROWS = 256
+FAR_BEYOND = 1.5
+"""Times the top of the scale of colours, from which on a cell of a map is marked as well."""
 LEAST_ORDERED, MOST_ORDERED = 3, 1 << 16
 """Ranks of a map from which on, and up to which, a reader can choose their order."""
 LOG_STEP = 2e-3
@@ -215,6 +217,7 @@ def map_data(heat_map: HeatMap) -> dict[str, Any]:
         "names": coarse.names if coarse.numbers is not None else [],
         "colour_limits": [limit * unit.per_second for limit in coarse.colour_limits_s],
         "colours": [hex_colour(colour) for colour in colours],
+        "far_beyond": FAR_BEYOND,
         "matrices": len(matrices),
         "orders": [
             {"key": each.key, "matrix": matrix, "sections": each.sections}
@@ -296,10 +299,12 @@ def map_legend(heat_map: HeatMap) -> str:
     """Return the scale of colours with the times at its ends."""
     coarse = coarse_enough(heat_map)
     low, high = (limit * coarse.unit.per_second for limit in coarse.colour_limits_s)
+    far = float(coarse.times.max()) > FAR_BEYOND * coarse.colour_limits_s[1]
+    marked = f"<li>○ longest, over {FAR_BEYOND:g} times that</li>" if far else ""
     return (
         f'<ul class="legend"><li class="axis">{escape(coarse.y_label)}; {escape(coarse.what)}:</li>'
         f'<li>{low:.4g} {coarse.unit.sign} and less <span class="scale"></span> '
-        f"{high:.4g} {coarse.unit.sign} and more</li>{order_choice(heat_map)}</ul>"
+        f"{high:.4g} {coarse.unit.sign} and more</li>{marked}{order_choice(heat_map)}</ul>"
     )
 
 

@@ -20,7 +20,7 @@ from hindmost.harness.runfile.cycles import COUNTS
 from hindmost.harness.runfile.reduced_variables import ALL_EVENTS, OF_ALL_BODIES
 from hindmost.models.events import EventKind
 
-BLOCK_BYTES = 64 << 20
+BLOCK_BYTES = 32 << 20
 """Size of rows that are read at once."""
 ROUNDING_S = 1e-9
 """Rounding may make a time of zero negative by this much."""

@@ -10,22 +10,23 @@ night share is not taken for evidence.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.changepoint.changes import WITHIN, ChangePoint, Regime
+from hindmost.models.changepoint.changes import WITHIN, ChangePoint, Regime, relative
+from hindmost.models.changepoint.contrast import find_contrast_steps
 from hindmost.models.changepoint.detect import detect
-from hindmost.models.changepoint.detection import Detection
+from hindmost.models.changepoint.detection import RECOVERED, Detection
 
-SETTINGS: dict[str, Any] = {"alpha": 1e-4, "least": 0.004, "noise_floor": 1e-3, "above": 3.5}
+SETTINGS: dict[str, Any] = {"alpha": 1e-6, "least": 0.004, "noise_floor": 1e-3, "above": 3.5}
 """Of the robust method for a pool: its noise is symmetric, and smaller than that of a series."""
 FEWEST_SERIES = 5
 """Series with a result on a night without which the night is not in the pool."""
-FEWEST_MEMBERS = 3
+FEWEST_MEMBERS = 5
 """Series that show a joint change, at least."""
 FEWEST_NIGHTS = 20
 """Nights of a pool that is judged, at least."""
@@ -39,6 +40,12 @@ FEWEST_BESIDE = 3
 """Nights on either side without which nothing is said about a series."""
 LEAST = 0.01
 """Least median shift of the members: a difference of logarithms."""
+APART = 5
+"""Nights by which a step of some series is away from one of all, at least, to be another one."""
+NOW = 10
+"""Last nights that tell whether a step has been undone."""
+TWICE = 1.96
+"""Standard errors on either side of a 95 % interval."""
 SHOWN = 2.0
 """Standard errors of its own shift beyond which a series shows a joint change."""
 
@@ -81,9 +88,12 @@ class JointChange:
         Relative, in the mean over all series.
     effect_interval : (float, float)
     p_value : float
-        In the pool, times the number of nights (Bonferroni).
-    confirmed, undone : bool
-        In the pool, as of a change of a series.
+        Of all nights together: in the pool times their number (Bonferroni), or see `contrast`.
+    confirmed : bool
+        In the pool, as of a change of a series. A step of some series against the others is found
+        after five nights, and is confirmed then.
+    undone : bool
+        Whether the members have since recovered half of it or more.
     members : tuple of int
         The series that show it: their own shift has the same sign, and is `SHOWN` standard errors
         or more.
@@ -106,6 +116,11 @@ class JointChange:
     shifts: tuple[float, ...]
     own: tuple[int, ...]
     measured: int
+
+    @property
+    def rises(self) -> bool:
+        """Whether the members rise."""
+        return bool(np.median(self.shifts) > 0.0)
 
 
 def leftover(
@@ -191,40 +206,122 @@ def find_joint_changes(panel: Sequence[Leftover], **settings: Any) -> tuple[Join
     if enough.sum() < FEWEST_NIGHTS:
         return ()
     calendar, scaled, noise = calendar[enough], scaled[:, enough], noise[:, enough]
-    found = detect(np.exp(pool_of(scaled, noise)), **(SETTINGS | settings))
-    bounds = [0, *(change.index for change in found.changes), calendar.size]
+    steps = find_steps(panel, scaled, noise, settings)
+    bounds = [0, *(step.index for step in steps), calendar.size]
     joint = []
-    for change, first, last in zip(found.changes, bounds, bounds[2:], strict=False):
-        begin, end = (int(calendar[place]) for place in change.interval)
-        own, members, shifts, beside = [], [], [], 0
-        for row, each in enumerate(panel):
-            shift = shift_of(each, scaled[row], noise[row], first, change.index, last)
-            if shift is None:
-                continue
-            beside += 1
-            if ((each.changes >= begin - WITHIN) & (each.changes <= end + WITHIN)).any():
-                own.append(row)
-            if shift[1] * math.copysign(1.0, change.effect) >= SHOWN:
-                members.append(row)
-                shifts.append(shift[0])
-        if len(members) < FEWEST_MEMBERS or abs(np.median(shifts)) < LEAST:
+    for step, first, last in zip(steps, bounds, bounds[2:], strict=False):
+        shifts = {
+            row: shift
+            for row, each in enumerate(panel)
+            if (shift := shift_of(each, scaled[row], noise[row], first, step.index, last))
+        }
+        # The series that shift most tell the direction: the others may show noise in common.
+        way = math.copysign(1.0, sum(z**3 for _, z in shifts.values()))
+        members = tuple(row for row, (_, z) in shifts.items() if way * z >= SHOWN)
+        sizes = tuple(shifts[row][0] for row in members)
+        if len(members) < FEWEST_MEMBERS or abs(np.median(sizes)) < LEAST:
             continue
+        begin, end = (int(calendar[place]) for place in step.interval)
         joint.append(
             JointChange(
-                night=int(calendar[change.index]),
+                night=int(calendar[step.index]),
                 interval=(begin, end),
-                effect=change.effect,
-                effect_interval=change.effect_interval,
-                p_value=change.p_anywhere,
-                confirmed=change.confirmed,
-                undone=found.is_undone(change),
-                members=tuple(members),
-                shifts=tuple(shifts),
-                own=tuple(own),
-                measured=beside,
+                effect=step.effect,
+                effect_interval=step.effect_interval,
+                p_value=step.p_value,
+                confirmed=step.confirmed,
+                undone=is_back((scaled * noise)[list(members)], first, step.index, last),
+                members=members,
+                shifts=sizes,
+                own=tuple(
+                    row
+                    for row in shifts
+                    if any(begin - WITHIN <= night <= end + WITHIN for night in panel[row].changes)
+                ),
+                measured=len(shifts),
             )
         )
     return tuple(joint)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A step of a panel, before the series are asked; attributes as of `JointChange`."""
+
+    index: int
+    interval: tuple[int, int]
+    effect: float
+    effect_interval: tuple[float, float]
+    p_value: float
+    confirmed: bool
+
+
+def find_steps(
+    panel: Sequence[Leftover],
+    scaled: NDArray[np.float64],
+    noise: NDArray[np.float64],
+    settings: Mapping[str, Any],
+) -> list[Step]:
+    """Find the steps of the mean of all series, and those of some series against the others.
+
+    Parameters
+    ----------
+    panel : sequence of Leftover
+    scaled, noise : float64 arrays, shape (series, night)
+    settings : mapping
+        Of the robust method.
+    """
+    pool = pool_of(scaled, noise)
+    found = detect(np.exp(pool), **(SETTINGS | dict(settings)))
+    steps = [
+        Step(
+            index=change.index,
+            interval=change.interval,
+            effect=change.effect,
+            effect_interval=change.effect_interval,
+            p_value=change.p_anywhere,
+            confirmed=change.confirmed,
+        )
+        for change in found.changes
+    ]
+    correlations = np.array([each.correlation for each in panel])
+    for contrast in find_contrast_steps(scaled, correlations):
+        if any(abs(contrast.index - step.index) <= APART for step in steps):
+            continue
+        before = pool[max(contrast.index - SPAN, 0) : contrast.index]
+        after = pool[contrast.index : contrast.index + SPAN]
+        shift = float(after.mean() - before.mean())
+        inflation = (1.0 + found.correlation) / (1.0 - found.correlation)
+        error = math.sqrt(inflation * (before.var() / before.size + after.var() / after.size))
+        steps.append(
+            Step(
+                index=contrast.index,
+                interval=contrast.interval,
+                effect=relative(shift),
+                effect_interval=(relative(shift - TWICE * error), relative(shift + TWICE * error)),
+                p_value=contrast.p_value,
+                confirmed=True,
+            )
+        )
+    return sorted(steps, key=lambda step: step.index)
+
+
+def is_back(rest: NDArray[np.float64], first: int, place: int, last: int) -> bool:
+    """Tell whether series have recovered half of a step or more.
+
+    Parameters
+    ----------
+    rest : float64 array, shape (series, night)
+        Differences from the level; NaN without a result.
+    first, place, last : int
+        As of `shift_of`.
+    """
+    before = np.nanmean(rest[:, max(first, place - SPAN) : place])
+    after = np.nanmean(rest[:, place : min(last, place + SPAN)])
+    now = rest[:, -NOW:]
+    if not np.isfinite(now).any():
+        return False
+    return bool((np.nanmean(now) - before) / (after - before) <= RECOVERED)
 
 
 def pool_of(scaled: NDArray[np.float64], noise: NDArray[np.float64]) -> NDArray[np.float64]:

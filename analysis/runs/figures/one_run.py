@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -161,6 +163,7 @@ def make_uniform(run: Run, choice: FigureChoice) -> Chart:
         name="ranks",
         edges_s=edges_s,
     )
+    drawn = replace(drawn, legend_below=True)  # bins that are alike leave no room above them
     few = times.size < FEWEST_FOR_A_LAW
     return noted(drawn, f"{counted(times.size, 'rank')}, too few for a law") if few else drawn
 

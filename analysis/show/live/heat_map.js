@@ -1,5 +1,7 @@
 /* Maps of times. Whatever shares a pixel is pooled by its maximum, so no detour disappears. */
 
+const MOST_MARKED = 40;
+
 class HeatMap extends Chart {
   constructor(figure, data, codes) {
     super(figure, data);
@@ -21,6 +23,19 @@ class HeatMap extends Chart {
     this.named = this.now.places.map((rank) => this.data.names[rank] ?? String(rank));
     this.painted = null;
     if (this.select) this.select.value = this.now.key;
+  }
+  /* Cells far beyond the colours, the longest first: colours alone would hide them. */
+  get detours() {
+    if (this.marked?.order === this.now.key) return this.marked.cells;
+    const { columns, rows, colour_limits: [, high], far_beyond: factor } = this.data, found = [];
+    for (let at = 0; at < columns * rows; at++) {
+      const code = this.codes[this.from + at];
+      if (this.time(code) > factor * high) found.push([code, at]);
+    }
+    const cells = found.sort((a, b) => b[0] - a[0]).slice(0, MOST_MARKED)
+      .map(([, at]) => [Math.floor(at / rows), this.row ? this.places.get(at % rows) : at % rows]);
+    this.marked = { order: this.now.key, cells };
+    return cells;
   }
   section(place) { return this.now.sections.findLast(([first]) => first <= place)?.[1] ?? ""; }
   steps() {
@@ -55,6 +70,16 @@ class HeatMap extends Chart {
     if (this.painted !== key) this.image = this.pixels(pen, width, height);
     this.painted = key;
     pen.putImageData(this.image, Math.round(box.x * scale), Math.round(box.y * scale));
+    for (const [column, row] of this.detours) {
+      const x = this.toX(this.data.x.limits[0] + (column + 0.5) * this.data.column_width);
+      const y = this.toY((row + 0.5) * this.data.row_height - 0.5);
+      for (const [thick, colour] of [[3.2, "#fff"], [1.4, "#000"]]) {
+        Object.assign(pen, { lineWidth: thick, strokeStyle: colour });
+        pen.beginPath();
+        pen.arc(x, y, 4.5, 0, 2 * Math.PI);
+        pen.stroke();
+      }
+    }
     for (const [first] of this.now.sections.slice(1)) { // between nodes or groups
       const y = this.toY(first - 0.5);
       for (const [thick, colour] of [[2.6, "#000"], [1.2, "#fff"]]) {

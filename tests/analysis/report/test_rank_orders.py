@@ -7,6 +7,7 @@ import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,9 @@ from tests.analysis.report.test_first_screen import of_work
 
 from hindmost.analysis.report.rank_orders import by_group, by_node
 from hindmost.analysis.show.heat_map import heat_map, slowest_first
-from hindmost.analysis.show.html_charts import map_data, order_choice
+from hindmost.analysis.show.html_charts import live_chart, map_data, map_legend, order_choice
+from hindmost.analysis.show.html_renderer import write_page
+from hindmost.analysis.show.page import Page
 from hindmost.cli import main
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
@@ -67,6 +70,25 @@ def test_a_detour_survives_pooling_in_every_order() -> None:
         shown = data["least"] * np.exp((matrix.max() - 1.0) * data["log_step"])
         assert shown == pytest.approx(5e3, rel=1e-3)  # in µs
     assert len(data["times"]) < 1_200_000
+
+
+def test_a_cell_beyond_the_colours_is_marked(browser: Browser, tmp_path: Path) -> None:
+    times = np.random.default_rng(0).uniform(50e-6, 60e-6, (3000, 700))
+    assert "○" not in map_legend(heat_map(times, title=""))
+    times[1717, 333] = 5e-3
+    chart = heat_map(times, title="")
+    assert "○ longest, over 1.5 times that" in map_legend(chart)
+    part = live_chart(replace(chart, orders=(slowest_first(chart),)), "map", "", count(1), height=2)
+    page = write_page(tmp_path / "page.html", Page(title="", subtitle="", parts=[part]))
+    for order in ("", "#&order=time"):
+        browser.open(f"{page.as_uri()}{order}", READY)
+        browser.evaluate(
+            "window.saved = []; URL.createObjectURL = (blob) => { saved.push(blob); return '#'; };"
+            "document.querySelector('.downloads button').click()"
+        )
+        svg = str(browser.evaluate("saved[0].text()"))
+        assert svg.count("a4.5 4.5 ") == 4  # two halves of a circle and of its outline
+        assert not browser.errors
 
 
 def test_few_ranks_are_not_put_in_order() -> None:

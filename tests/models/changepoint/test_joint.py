@@ -53,6 +53,17 @@ def test_noise_that_all_series_share_is_no_joint_change(shared: float) -> None:
     assert not any(found(noise(seed, shared)) for seed in range(20, 24))
 
 
+def test_a_step_in_some_series_is_found_through_noise_that_all_share() -> None:
+    logs = noise(9, shared=0.6)
+    logs[:8, STEP:] += 0.03
+    (joint,) = found(logs)
+    assert abs(joint.night - STEP) <= 2
+    assert joint.rises
+    assert len(set(joint.members) & set(range(8))) >= 6
+    assert np.median(joint.shifts) == pytest.approx(0.03, abs=0.012)
+    assert joint.p_value < 1e-3
+
+
 def test_one_large_change_is_none_of_many_series() -> None:
     logs = noise(5, shared=0.0)
     logs[0, STEP:] += 1.0
