@@ -157,7 +157,7 @@ def announced() -> Iterator[None]:
 def optional_cache() -> Any:
     """Return numba's cache of functions, made so that no state of the disk can stop a program."""
     from numba.core.caching import FunctionCache
-    from numba.core.runtime import rtsys
+    from numba.core.runtime.nrt import rtsys
 
     numbas: Any = FunctionCache
 
