@@ -129,6 +129,7 @@ def test_the_timeline_says_what_the_file_has(
     browser.wait(f"{CHOSEN} === '{SLOW}'")
     body = 30
     browser.point(*place(browser, 1, (body + 0.5) / run.bodies, 0.5))
+    browser.wait(f"({SAID.format(1)} || '').startsWith('body {body}: ')")
     told = browser.evaluate(SAID.format(1))
     found = dict(re.findall(r"(local|post|unclassified|halo|wait) ([\d.]+)", told))
     assert told.startswith(f"body {body}: ")
