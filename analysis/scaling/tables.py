@@ -179,7 +179,7 @@ def noise_lines(noises: list[Noise], *, segments: bool) -> list[str]:
         first, second = noise.tested
         caution = (
             f"A change counts only if it is found under {first} and under {second} noise, "
-            "which keeps false positives at 1 % under both while no value is off by more than 15 %. "
+            "which keeps false positives at 1 % under both while no value is more than 15 % off. "
         )
         found.append(
             f"Noise model: {noise.kind} ({how}). {caution if segments else ''}"
