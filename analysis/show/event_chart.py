@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.show.html_charts import SCRIPTS, embedded, packed
+from hindmost.analysis.show.html_charts import SCRIPTS, embedded
+from hindmost.analysis.show.html_maps import packed
 from hindmost.analysis.show.page import Widget, shared_scripts
 from hindmost.printable import escape
 

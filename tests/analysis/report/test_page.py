@@ -20,7 +20,7 @@ from tests.conftest import LOCAL, run_values
 
 from hindmost.analysis.report.comparison import verdict
 from hindmost.analysis.show.heat_map import heat_map
-from hindmost.analysis.show.html_charts import LOG_STEP, map_data
+from hindmost.analysis.show.html_maps import LOG_STEP, map_data
 from hindmost.cli import main
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole

@@ -17,7 +17,8 @@ from tests.analysis.report.test_first_screen import of_work
 
 from hindmost.analysis.report.rank_orders import by_group, by_node
 from hindmost.analysis.show.heat_map import heat_map, slowest_first
-from hindmost.analysis.show.html_charts import live_chart, map_data, map_legend, order_choice
+from hindmost.analysis.show.html_charts import live_chart
+from hindmost.analysis.show.html_maps import map_data, map_legend, order_choice
 from hindmost.analysis.show.html_renderer import write_page
 from hindmost.analysis.show.page import Page
 from hindmost.cli import main

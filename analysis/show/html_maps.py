@@ -1,0 +1,146 @@
+"""Heat maps on a page: their times packed for the script, their legend and the order of ranks."""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.analysis.show.heat_map import HeatMap, RankOrder
+from hindmost.analysis.show.palette import COLOUR_MAP
+from hindmost.printable import escape
+
+MOST_CELLS = 150_000
+MOST_COLUMNS = 1200
+MOST_ROWS = 256
+FAR_BEYOND = 1.5
+"""Times the top of the scale of colours, from which on a cell of a map is marked as well."""
+LEAST_ORDERED, MOST_ORDERED = 3, 1 << 16
+"""Ranks of a map from which on, and up to which, a reader can choose their order."""
+LOG_STEP = 2e-3
+"""Times are rounded to 0.1 %, which deflates to about a byte per cell."""
+ANCHORS = 33
+"""Colours of the map that travel; those between are interpolated."""
+
+
+def map_data(heat_map: HeatMap) -> dict[str, Any]:
+    """Return what the script needs of a map.
+
+    Ranks that are not pooled can be put in order by the script; pooled ones travel once an order.
+    """
+    import matplotlib as mpl
+
+    coarse = coarse_enough(heat_map)
+    unit = coarse.unit
+    times = coarse.times * unit.per_second
+    orders = orders_of(heat_map)
+    matrices, drawn = [times], []
+    for order in orders:
+        assert order.places is not None
+        kept = coarse.ranks_a_row == 1 or np.array_equal(order.places, np.arange(coarse.ranks))
+        if not kept:
+            matrices.append(coarse_enough(heat_map.ordered(order)).times * unit.per_second)
+        drawn.append(0 if kept else len(matrices) - 1)
+    colours = mpl.colormaps[COLOUR_MAP](np.linspace(0.0, 1.0, ANCHORS))
+    left = float(coarse.bodies[0]) - 0.5 * coarse.stride
+    return {
+        "kind": "map",
+        "x": {
+            "label": coarse.x_label,
+            "limits": (left, left + coarse.bodies.size * coarse.stride),
+            "counted": True,
+        },
+        "y": {"limits": (-0.5, coarse.ranks - 0.5), "counted": True},
+        "unit": unit.sign,
+        "first_body": int(coarse.bodies[0]),
+        "stride": coarse.stride,
+        "bodies": int(coarse.bodies.size),
+        "bodies_a_column": coarse.bodies_a_column,
+        "columns": times.shape[0],
+        "rows": times.shape[1],
+        "column_width": coarse.bodies_a_column * coarse.stride,
+        "row_height": coarse.ranks_a_row,
+        "names": coarse.names if coarse.numbers is not None else [],
+        "colour_limits": [limit * unit.per_second for limit in coarse.colour_limits_s],
+        "colours": [hex_colour(colour) for colour in colours],
+        "far_beyond": FAR_BEYOND,
+        "matrices": len(matrices),
+        "orders": [
+            {"key": each.key, "matrix": matrix, "sections": each.sections}
+            for each, matrix in zip(orders, drawn, strict=True)
+        ],
+        **packed(np.stack(matrices), np.array([each.places for each in orders], np.uint16)),
+    }
+
+
+def orders_of(heat_map: HeatMap) -> list[RankOrder]:
+    """Return the orders that a reader can choose on a page."""
+    if heat_map.ranks_a_row > 1 or heat_map.ranks > MOST_ORDERED:
+        return []
+    return [each for each in heat_map.orders if each.places is not None]
+
+
+def packed(times: NDArray[np.float64], plain: NDArray[np.uint16] | None = None) -> dict[str, Any]:
+    """Return times as deflated logarithms of two bytes, with what is needed to read them.
+
+    Parameters
+    ----------
+    times : float64 array, seconds
+    plain : uint16 array, optional
+        Whole numbers that follow the times as they are.
+    """
+    positive = times[times > 0.0]
+    least = float(positive.min()) if positive.size else 1.0
+    codes = np.zeros(times.shape, "<u2")  # 0 is no time at all
+    codes[times > 0.0] = 1 + np.rint(np.log(positive / least) / LOG_STEP)
+    written = codes.tobytes() + (b"" if plain is None else plain.astype("<u2").tobytes())
+    return {
+        "least": least,
+        "log_step": LOG_STEP,
+        "times": base64.b64encode(zlib.compress(written, 9)).decode(),
+    }
+
+
+def coarse_enough(heat_map: HeatMap) -> HeatMap:
+    """Pool a map until it is small enough to travel."""
+    rows = min(MOST_ROWS, heat_map.times.shape[1])
+    cells = MOST_CELLS
+    if rows < heat_map.times.shape[1] and (orders := orders_of(heat_map)):
+        cells = 2 * MOST_CELLS // (1 + len(orders))
+    return heat_map.coarser(min(MOST_COLUMNS, cells // rows), rows)
+
+
+def hex_colour(colour: NDArray[np.float64]) -> str:
+    """Write a colour of matplotlib for the script."""
+    return "#" + "".join(f"{round(255 * channel):02x}" for channel in colour[:3].tolist())
+
+
+def map_legend(heat_map: HeatMap) -> str:
+    """Return the scale of colours with the times at its ends."""
+    coarse = coarse_enough(heat_map)
+    low, high = (limit * coarse.unit.per_second for limit in coarse.colour_limits_s)
+    far = float(coarse.times.max()) > FAR_BEYOND * coarse.colour_limits_s[1]
+    marked = f"<li>○ longest, over {FAR_BEYOND:g} times that</li>" if far else ""
+    return (
+        f'<ul class="legend"><li class="axis">{escape(coarse.y_label)}; {escape(coarse.what)}:</li>'
+        f'<li>{low:.4g} {coarse.unit.sign} and less <span class="scale"></span> '
+        f"{high:.4g} {coarse.unit.sign} and more</li>{marked}{order_choice(heat_map)}</ul>"
+    )
+
+
+def order_choice(heat_map: HeatMap) -> str:
+    """Return what chooses the order of ranks; empty where there is nothing to choose."""
+    if not orders_of(heat_map) or heat_map.ranks < LEAST_ORDERED:
+        return ""
+    options = "".join(
+        f'<option value="{escape(each.key)}"{" disabled" if each.places is None else ""}>'
+        f"{escape(each.label)}</option>"
+        for each in heat_map.orders
+    )
+    return (
+        '<li><label>ranks ordered by <select class="order"><option value="">rank</option>'
+        f"{options}</select></label></li>"
+    )
