@@ -153,12 +153,11 @@ def find_releases(
     """Fill in the releases, with the dependencies of the walk: see `walk_events`."""
     bodies, events, ranks = come.shape
     begin, end = 0, 0  # of what is posted and not completed
-    sent, left = np.full(ranks, start[0].min()), start[0].copy()
+    sent, left = np.full((2, ranks), start[0].min())
     for body in range(bodies):
         if cycle_begins[body]:
             begin = end
-            sent[:] = start[body].min()
-            left[:] = start[body]
+            sent[:] = left[:] = start[body].min()
         for event in range(events):
             what = kind[body, event]
             if what == NONE:

@@ -30,6 +30,7 @@ def solve(
     disturbed: float = 0.0,
     bodies: int = BODIES,
     slow: float = 1.0,
+    cycle: int = BODIES,
 ) -> Program:
     """Return a solve of two ranks, each of which sends a halo and works before it receives.
 
@@ -46,6 +47,8 @@ def solve(
         Share of the receipts that follow the other rule.
     slow : float
         Factor of the work of rank 0.
+    cycle : int
+        Bodies of a restart cycle, which rank 1 begins later than rank 0.
     """
     random = np.random.default_rng(7)
     shape = bodies, 2, len(kinds)
@@ -59,6 +62,8 @@ def solve(
     clock, left, sent = np.zeros((3, 2))
     posted = -np.inf
     for body in range(bodies):
+        if body and body % cycle == 0:
+            clock = clock.max() + np.array([1e-6, 20e-6])
         start[body] = clock
         for event, what in enumerate(kinds):
             come = clock + work[body, :, event]
@@ -81,7 +86,7 @@ def solve(
         work=work,
         duration=duration,
         rest=rest,
-        cycle_begins=np.arange(bodies) == 0,
+        cycle_begins=np.arange(bodies) % cycle == 0,
     )
     place = np.arange(bodies, dtype=np.int32)
     return recorded_program(start, block, place, np.zeros(2), *PAIR, injected=injected)
@@ -124,6 +129,17 @@ def test_without_a_change_the_time_comes_back(kinds: tuple[int, ...], meet: bool
     np.testing.assert_allclose(come[:, -1], recorded + gaps, rtol=1e-12)
     path = walked.path
     assert (path.work + path.cost + path.stay).sum() == pytest.approx(walked.total_s, rel=1e-12)
+
+
+@PATTERNS
+@pytest.mark.parametrize("meet", [True, False])
+def test_cycles_that_ranks_begin_apart_come_back(kinds: tuple[int, ...], meet: bool) -> None:
+    program = solve(kinds, meet=meet, injected=detours(), disturbed=0.1, cycle=10)
+    block = program.block
+    spent = (block.work + block.duration).sum(axis=2) + block.rest
+    cycles = zip(block.cycles(), program.between, strict=True)
+    recorded_s = sum(float((between + spent[rows].sum(axis=0)).max()) for rows, between in cycles)
+    assert what_if(program, Change()).predicted_s == pytest.approx(recorded_s, rel=1e-12)
 
 
 @PATTERNS
