@@ -34,11 +34,14 @@ class CellTimes:
         Seconds per cell of each phase; see `GrindPoint.phase`.
     events : mapping of str to float
         Seconds of each event; see `EventCost.event`.
+    pulse_s : float or None
+        A pulse of the core while the times were measured; see `hindmost.harness.probes.pulse`.
     """
 
     cells: float
     phases: Mapping[str, float]
     events: Mapping[str, float] = field(default_factory=dict)
+    pulse_s: float | None = None
 
 
 class CellTimer(Protocol):
@@ -54,6 +57,8 @@ class CellTimer(Protocol):
 
 
 SMALLEST, LARGEST, POINTS = 1400, 300_000, 12
+FAST = 0.1
+"""Quantile of the pulses to which times are scaled."""
 OWN_KERNEL = "hindmost.harness.adaptive.kernel_times:measure"
 REPEATS = 5
 QUICK_REPEATS = 2
@@ -73,6 +78,8 @@ class GrindTimes:
         Phase -> rank -> repeat: seconds per cell.
     events : dict
         Event -> rank -> repeat: seconds.
+    pulses : list of list of float
+        Rank -> repeat: seconds; empty if the kernel read none.
     """
 
     ranks_per_node: int
@@ -80,18 +87,33 @@ class GrindTimes:
     cells: float
     phases: dict[str, list[list[float]]]
     events: dict[str, list[list[float]]]
+    pulses: list[list[float]] = field(default_factory=list)
 
-    def points(self) -> list[GrindPoint]:
-        """Return the median of every phase, over repeats and then over ranks."""
+    def points(self, pulse_s: float | None = None) -> list[GrindPoint]:
+        """Return the median of every phase, over repeats and then over ranks.
+
+        Parameters
+        ----------
+        pulse_s : float, optional
+            Times are scaled to the speed at which a pulse takes so long.
+        """
         return [
             GrindPoint(
                 phase=phase,
                 ranks_per_node=self.ranks_per_node,
                 cells=self.cells,
-                seconds_per_cell=float(np.median(np.median(values, axis=1))),
+                seconds_per_cell=self.middle_s(values, pulse_s),
             )
             for phase, values in self.phases.items()
         ]
+
+    def middle_s(self, values: list[list[float]], pulse_s: float | None = None) -> float:
+        """Return the median of values, rank -> repeat, scaled as in `points`."""
+        scaled = np.asarray(values, float)
+        if pulse_s is not None and self.pulses:
+            # Ranks wait for the slowest one, so its pulse is the pace of all.
+            scaled = scaled * pulse_s / np.max(self.pulses, axis=0)
+        return float(np.median(np.median(scaled, axis=1)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +135,12 @@ class NodeTimes:
     after: list[list[float]]
 
     @property
+    def pulse_s(self) -> float | None:
+        """The pulse of the slowest rank when the node was fast; None if none was read."""
+        pulses = [np.max(size.pulses, axis=0) for size in self.sizes if size.pulses]
+        return float(np.quantile(np.concatenate(pulses), FAST)) if pulses else None
+
+    @property
     def drift(self) -> float:
         """Relative change of the speed in between, of the slowest rank."""
         return slowest_s(self.after) / slowest_s(self.before) - 1.0
@@ -129,7 +157,7 @@ class NodeTimes:
         medians: dict[str, list[float]] = {}
         for size in self.sizes:
             for name, values in size.events.items():
-                medians.setdefault(name, []).append(float(np.median(values)))
+                medians.setdefault(name, []).append(size.middle_s(values, self.pulse_s))
         return [
             EventCost(
                 event=name, ranks_per_node=self.ranks_per_node, seconds=float(np.median(values))
@@ -263,9 +291,17 @@ def on_ranks(
             cells=float(np.median([each.cells for rank in everybody for each in rank[count]])),
             phases=by_rank([[each.phases for each in rank[count]] for rank in everybody]),
             events=by_rank([[each.events for each in rank[count]] for rank in everybody]),
+            pulses=pulses_of([rank[count] for rank in everybody]),
         )
         for count in cells
     ]
+
+
+def pulses_of(times: list[list[CellTimes]]) -> list[list[float]]:
+    """Return the pulses by rank and repeat, nothing if some are missing."""
+    pulses = [[each.pulse_s for each in rank if each.pulse_s is not None] for rank in times]
+    whole = [len(mine) == len(rank) > 0 for mine, rank in zip(pulses, times, strict=True)]
+    return pulses if all(whole) else []
 
 
 def by_rank(values: list[list[Mapping[str, float]]]) -> dict[str, list[list[float]]]:

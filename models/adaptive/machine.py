@@ -169,6 +169,8 @@ class Machine:
     speed : tuple of SpeedPoint
         Time of the reference kernel when grind was measured: one reading for each number of ranks
         per node, because ranks that share memory slow each other down.
+    pulse : tuple of SpeedPoint
+        A pulse, a much shorter reading, at the speed to which the grind curves are scaled.
     checkpoint_latency_s, checkpoint_bytes_per_s : float or None
     """
 
@@ -183,6 +185,10 @@ class Machine:
         tuple[SpeedPoint, ...],
         Rule(holds=are_of_different_ranks, words="one speed for each number of ranks_per_node"),
     ] = ()
+    pulse: Annotated[
+        tuple[SpeedPoint, ...],
+        Rule(holds=are_of_different_ranks, words="one pulse for each number of ranks_per_node"),
+    ] = ()
     checkpoint_latency_s: Amount | None = None
     checkpoint_bytes_per_s: Positive | None = None
 
@@ -193,10 +199,11 @@ class Machine:
 
     def speed_of(self, ranks_per_node: int) -> float | None:
         """Return the time of the reference kernel on these ranks per node; None if not measured."""
-        for point in self.speed:
-            if point.ranks_per_node == ranks_per_node:
-                return point.seconds
-        return None
+        return reading_of(self.speed, ranks_per_node)
+
+    def pulse_of(self, ranks_per_node: int) -> float | None:
+        """Return the time of a pulse on these ranks per node; None if not measured."""
+        return reading_of(self.pulse, ranks_per_node)
 
     def to_json(self) -> dict[str, Any]:
         """Return the content of the machine's file: ``hindmost-machine``, version 1."""
@@ -235,6 +242,14 @@ class Machine:
             return from_document(cls, content, "machine", ignore_unknown=True)
         except RecordError as error:
             raise DataError(f"In the machine file, {error}") from None
+
+
+def reading_of(points: tuple[SpeedPoint, ...], ranks_per_node: int) -> float | None:
+    """Return the reading of these ranks per node, None if there is none."""
+    for point in points:
+        if point.ranks_per_node == ranks_per_node:
+            return point.seconds
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

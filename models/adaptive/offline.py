@@ -19,6 +19,11 @@ from hindmost.models.adaptive.work import PHASES, Work
 from hindmost.text import counted, plural, seconds
 
 
+COMPUTED = tuple(PHASES.index(name) for name in ("hydro", "heat", "adaption"))
+"""Phases whose times are proportional to the pace."""
+EXCHANGED = tuple(place for place in range(len(PHASES)) if place not in COMPUTED)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseTimes:
     """The time of each phase of a cycle, in seconds."""
@@ -58,6 +63,9 @@ class OfflineModel:
         ratio to the time when the grind curves were measured, because curves depend on the load of
         the machine. Both are for the same number of ranks per node, because the curves already
         include contention.
+    pulse_s : float, optional
+        Current time of a pulse on the slowest rank; it replaces ``speed_s`` if the machine's pulse
+        is known, because the same reading can follow every cycle.
 
     Attributes
     ----------
@@ -82,6 +90,7 @@ class OfflineModel:
         pattern: Pattern | None = None,
         ranks: int = 1,
         speed_s: float | None = None,
+        pulse_s: float | None = None,
     ) -> None:
         if ranks < 1:
             raise UsageError(f"{ranks} ranks; at least 1 is needed.")
@@ -94,7 +103,8 @@ class OfflineModel:
         self.pattern: Pattern = Curve() if pattern is None else pattern
         self.on_node = min(ranks, machine.ranks_per_node)
         self.remarks: tuple[str, ...] = ()
-        self.pace = self._pace(speed_s)
+        now = None if pulse_s is None else self.pace_of(pulse_s)
+        self.pace = self._pace(speed_s) if now is None else now
         self._hydro = curve_of(machine, "hydro", self.on_node)
         self._heat = self._curve("heat", application.iterations > 0 or application.solves > 0)
         self._solve = self._curve("heat-solve")
@@ -115,6 +125,11 @@ class OfflineModel:
         if network is not None:
             self._link = link_between(network, across=across, both_ways=True)
             self._one_way = link_between(network, across=across, both_ways=False)
+
+    def pace_of(self, pulse_s: float) -> float | None:
+        """Return the pace that a pulse shows; None if the machine's was not measured."""
+        then_s = self.machine.pulse_of(self.on_node)
+        return None if then_s is None else pulse_s / then_s
 
     def _pace(self, speed_s: float | None) -> float:
         """Compare the speed with that of the same number of ranks per node."""
@@ -180,9 +195,19 @@ class OfflineModel:
             loop=self.loop_s(work),
         )
 
-    def cycle_s(self, work: Work, iterations: float) -> float:
-        """Return the time of the whole cycle; see `phases_s`."""
-        return sum(self.phases_s(work, iterations)) + self.loop_s(work)
+    def cycle_s(self, work: Work, iterations: float, *, pace: float | None = None) -> float:
+        """Return the time of the whole cycle; see `phases_s`.
+
+        Parameters
+        ----------
+        pace : float, optional
+            Of the computation; by default the model's own.
+        """
+        phases = self.phases_s(work, iterations)
+        if pace is None:
+            return sum(phases) + self.loop_s(work)
+        computed = sum(phases[place] for place in COMPUTED) + self.loop_s(work)
+        return pace / self.pace * computed + sum(phases[place] for place in EXCHANGED)
 
     def loop_s(self, work: Work) -> float:
         """Return the time outside all phases."""

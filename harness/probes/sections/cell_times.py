@@ -14,7 +14,7 @@ from hindmost.harness.probes.cell_times import (
 from hindmost.harness.probes.sections.contract import ProbeResult, ProbeSection, ProbeSetting
 from hindmost.harness.probes.speed import warm_up
 from hindmost.harness.probes.turns import in_turn
-from hindmost.models.adaptive.machine import EventCost
+from hindmost.models.adaptive.machine import EventCost, SpeedPoint
 from hindmost.text import counted, seconds, signed_percent
 
 DRIFT = 0.05
@@ -44,7 +44,9 @@ def take(setting: ProbeSetting) -> ProbeResult | None:
 def described(times: Sequence[NodeTimes], kernel: str) -> ProbeResult:
     """Combine the points and report."""
     sizes = [size for each in times for size in each.sizes]
-    points = tuple(point for size in sizes for point in size.points())
+    points = tuple(
+        point for each in times for size in each.sizes for point in size.points(each.pulse_s)
+    )
     events = tuple(event for each in times for event in each.events)
     warnings = [
         f"the machine's speed changed by {signed_percent(each.drift)} while grind was measured "
@@ -66,6 +68,7 @@ def described(times: Sequence[NodeTimes], kernel: str) -> ProbeResult:
                 "cells": size.cells,
                 "phases": size.phases,
                 "events": size.events,
+                "pulses_s": size.pulses,
             }
             for size in sizes
         ],
@@ -83,7 +86,16 @@ def described(times: Sequence[NodeTimes], kernel: str) -> ProbeResult:
         for each in events
     ]
     return ProbeResult(
-        changes={"grind": points, "events": events, "speed": tuple(each.speed for each in times)},
+        changes={
+            "grind": points,
+            "events": events,
+            "speed": tuple(each.speed for each in times),
+            "pulse": tuple(
+                SpeedPoint(ranks_per_node=each.ranks_per_node, seconds=each.pulse_s)
+                for each in times
+                if each.pulse_s is not None
+            ),
+        },
         samples=samples,
         rows=tuple(rows),
         warnings=tuple(warnings),

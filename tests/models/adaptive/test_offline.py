@@ -19,8 +19,9 @@ from hindmost.models.adaptive.machine import (
     SpeedPoint,
 )
 from hindmost.models.adaptive.offline import OfflineModel
+from hindmost.models.adaptive.online import Offline
 from hindmost.models.adaptive.panel import Panel
-from hindmost.models.adaptive.work import PHASES, Work
+from hindmost.models.adaptive.work import PHASES, Spent, Work
 from hindmost.models.simulation.network import Link, Piece
 
 
@@ -118,6 +119,28 @@ def test_the_speed_probe_scales_computation_only() -> None:
     assert slow.heat == pytest.approx(1.5 * idle.heat)
     assert slow.adaption == pytest.approx(1.5 * idle.adaption)
     assert (slow.halo, slow.reduction, slow.balance) == (idle.halo, idle.reduction, idle.balance)
+
+
+def test_pulses_between_cycles_are_the_pace_of_the_next_one() -> None:
+    work = Work(cells=10_000, steps=10, adapts=True)
+    pulse = tuple(SpeedPoint(ranks_per_node=count, seconds=4e-6) for count in (1, 2))
+    model = OfflineModel(
+        machine=replace(PLAIN, pulse=pulse), application=DECK, ranks=2, speed_s=0.05, pulse_s=8e-6
+    )
+    assert model.pace == pytest.approx(2.0)  # the pulse's, not that of the speed
+    at_rest = OfflineModel(machine=PLAIN, application=DECK, ranks=2)
+    computed = sum(at_rest.phases_s(work, 0.0)[PHASES.index(name)] for name in ("hydro", "adaption"))
+    rest = at_rest.cycle_s(work, 0.0) - computed
+    predictor = Offline(model)
+    assert predictor.predict_s(work) == pytest.approx(2.0 * computed + rest)
+    for pulse_s in (4e-6, 4e-6, 400e-6):  # one pulse alone is no pace
+        predictor.observe(Spent(seconds=1.0, pulse_s=pulse_s), work)
+    assert predictor.predict_s(work) == pytest.approx(computed + rest)
+    predictor.observe(Spent(seconds=1.0), work)  # nothing was read
+    assert predictor.predict_s(work) == pytest.approx(computed + rest)
+    unknown = Offline(OfflineModel(machine=PLAIN, application=DECK, ranks=2, pulse_s=8e-6))
+    unknown.observe(Spent(seconds=1.0, pulse_s=8e-6), work)
+    assert unknown.predict_s(work) == pytest.approx(computed + rest)
 
 
 def test_contention_is_in_the_curve_and_not_in_the_pace() -> None:
