@@ -195,7 +195,12 @@ class AdaptiveReplays:
             began=ended.began,
             iterations=ended.cycles - ended.first_cycle,
             petsc_options={"given": " ".join(kernel.choices.petsc_options)},
-            spec={**self._spec(kernel, ended), "speed_s": speed_s, "pulse_s": pulse_s, "pulses_s": pulses.spent_s},
+            spec={
+                **self._spec(kernel, ended),
+                "speed_s": speed_s,
+                "pulse_s": pulse_s,
+                "pulses_s": pulses.spent_s,
+            },
             summary=tuple(summary_of(ended)),
             stopped=ended.stopped,
             interrupted=ended.signal == signal.SIGINT,

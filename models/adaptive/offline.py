@@ -18,7 +18,6 @@ from hindmost.models.adaptive.network import allreduce_s, link_between
 from hindmost.models.adaptive.work import PHASES, Work
 from hindmost.text import counted, plural, seconds
 
-
 COMPUTED = tuple(PHASES.index(name) for name in ("hydro", "heat", "adaption"))
 """Phases whose times are proportional to the pace."""
 EXCHANGED = tuple(place for place in range(len(PHASES)) if place not in COMPUTED)

@@ -36,9 +36,7 @@ def test_the_fastest_trial_counts_and_the_whole_reading_is_paid(
 
 def test_a_stretch_of_memory_comes_again_only_after_all_others() -> None:
     reader = PulseReader()
-    begins = [
-        (passed[5].ctypes.data, passed[6].ctypes.data) for passed in reader._passes
-    ]
+    begins = [(passed[5].ctypes.data, passed[6].ctypes.data) for passed in reader._passes]
     assert len(set(begins)) == STRETCHES
     assert {passed[5].size for passed in reader._passes} == {STRETCH}
     first = reader._next

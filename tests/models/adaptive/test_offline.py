@@ -129,7 +129,9 @@ def test_pulses_between_cycles_are_the_pace_of_the_next_one() -> None:
     )
     assert model.pace == pytest.approx(2.0)  # the pulse's, not that of the speed
     at_rest = OfflineModel(machine=PLAIN, application=DECK, ranks=2)
-    computed = sum(at_rest.phases_s(work, 0.0)[PHASES.index(name)] for name in ("hydro", "adaption"))
+    computed = sum(
+        at_rest.phases_s(work, 0.0)[PHASES.index(name)] for name in ("hydro", "adaption")
+    )
     rest = at_rest.cycle_s(work, 0.0) - computed
     predictor = Offline(model)
     assert predictor.predict_s(work) == pytest.approx(2.0 * computed + rest)
