@@ -18,7 +18,7 @@ import numpy as np
 from hindmost.errors import DataError, HindmostError, MissingError, UsageError
 from hindmost.harness.probes.speed import readings
 from hindmost.harness.probes.turns import among, nodes_of
-from hindmost.models.adaptive.machine import EventCost, GrindPoint, SpeedPoint
+from hindmost.models.adaptive.machine import EventCost, GrindPoint, SpeedPoint, pace_of
 from hindmost.text import plural
 
 
@@ -57,6 +57,8 @@ class CellTimer(Protocol):
 
 
 SMALLEST, LARGEST, POINTS = 1400, 300_000, 12
+CALLS = ("exchange", "reduce", "loop")
+"""Events that take as long as the caches allow that the cells leave to them."""
 FAST = 0.1
 """Quantile of the pulses to which times are scaled."""
 OWN_KERNEL = "hindmost.harness.adaptive.kernel_times:measure"
@@ -112,7 +114,8 @@ class GrindTimes:
         scaled = np.asarray(values, float)
         if pulse_s is not None and self.pulses:
             # Ranks wait for the slowest one, so its pulse is the pace of all.
-            scaled = scaled * pulse_s / np.max(self.pulses, axis=0)
+            slowest = np.max(self.pulses, axis=0)
+            scaled = scaled / [pace_of(float(each), pulse_s) for each in slowest]
         return float(np.median(np.median(scaled, axis=1)))
 
 
@@ -153,17 +156,23 @@ class NodeTimes:
 
     @property
     def events(self) -> list[EventCost]:
-        """The median of every event over ranks, repeats and sizes."""
-        medians: dict[str, list[float]] = {}
+        """The median of every event over ranks and repeats, and over sizes but for calls."""
+        medians: dict[str, list[tuple[float, float]]] = {}
         for size in self.sizes:
             for name, values in size.events.items():
-                medians.setdefault(name, []).append(size.middle_s(values, self.pulse_s))
-        return [
-            EventCost(
-                event=name, ranks_per_node=self.ranks_per_node, seconds=float(np.median(values))
-            )
-            for name, values in medians.items()
-        ]
+                middle_s = size.middle_s(values, self.pulse_s)
+                medians.setdefault(name, []).append((size.cells, middle_s))
+        found: list[EventCost] = []
+        for name, points in medians.items():
+            if name in CALLS:
+                chosen: list[tuple[float | None, float]] = list(points)
+            else:
+                chosen = [(None, float(np.median([each for _, each in points])))]
+            found += [
+                EventCost(event=name, ranks_per_node=self.ranks_per_node, seconds=each, cells=cells)
+                for cells, each in chosen
+            ]
+        return found
 
 
 def slowest_s(readings: Iterable[Sequence[float]]) -> float:

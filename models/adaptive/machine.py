@@ -14,6 +14,9 @@ Count = Annotated[int, Rule(least=1)]
 Positive = Annotated[float, Rule(above=0)]
 SCHEMA = "hindmost-machine"
 VERSION = 1
+ELASTICITY = 0.75
+"""Relative change of the time of computation for one of the pulse. Chosen with the number of pulses
+of `hindmost.models.adaptive.online` on recorded runs of timing-a and timing-b."""
 QUANTILES = 4
 """Of the durations of detours: 0.5, 0.9, 0.99 and 1."""
 
@@ -89,11 +92,15 @@ class EventCost:
     ranks_per_node : int
         Ranks that computed at the same time on the node.
     seconds : float
+    cells : float or None
+        Cells per rank beside which it was timed; None if they do not matter. A call takes several
+        times as long where the cells leave it no cache.
     """
 
     event: Name
     ranks_per_node: Count
     seconds: Amount
+    cells: Positive | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,6 +249,15 @@ class Machine:
             return from_document(cls, content, "machine", ignore_unknown=True)
         except RecordError as error:
             raise DataError(f"In the machine file, {error}") from None
+
+
+def pace_of(pulse_s: float, then_s: float) -> float:
+    """Return the time of the same work now over then, from a pulse now and one then.
+
+    Less than their quotient: a pulse is a sample of a machine that changes, and not all work slows
+    down as a pulse does.
+    """
+    return (pulse_s / then_s) ** ELASTICITY  # type: ignore[no-any-return]
 
 
 def reading_of(points: tuple[SpeedPoint, ...], ranks_per_node: int) -> float | None:

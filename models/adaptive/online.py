@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from statistics import median
+from math import exp, log
+from statistics import fmean
 from typing import Protocol
 
 from hindmost.errors import UsageError
@@ -11,8 +12,8 @@ from hindmost.models.adaptive.iterations import IterationForecast
 from hindmost.models.adaptive.offline import OfflineModel
 from hindmost.models.adaptive.work import Spent, Work
 
-PULSES = 3
-"""Pulses whose median gives the pace of the next cycle."""
+PULSES = 5
+"""Pulses whose mean gives the pace of the next cycle."""
 UNKNOWN = float("nan")
 """The prediction without any data."""
 
@@ -93,7 +94,7 @@ class Offline:
     """The offline model as a predictor; it learns nothing from the times of the run.
 
     It knows the heat iterations of earlier cycles, and the pace of the machine by the pulses
-    between cycles: the median of the last ones, because a pulse shows a moment only.
+    between cycles: the geometric mean of the last ones, because a pulse shows a moment only.
     """
 
     __slots__ = ("_iterations", "_paces", "model", "name")
@@ -106,7 +107,7 @@ class Offline:
 
     def predict_s(self, work: Work) -> float:
         """Return the model's time."""
-        pace = median(self._paces) if self._paces else None
+        pace = exp(fmean(self._paces)) if self._paces else None
         return self.model.cycle_s(work, self._iterations.predict(work.iterations), pace=pace)
 
     def observe(self, spent: Spent, work: Work) -> None:
@@ -114,7 +115,7 @@ class Offline:
         self._iterations.take(spent, work)
         pace = None if spent.pulse_s is None else self.model.pace_of(spent.pulse_s)
         if pace is not None:
-            self._paces.append(pace)
+            self._paces.append(log(pace))
 
     def restart(self, keep: int, factor: float) -> None:
         """Do nothing: this model is the baseline that reveals the change (section 4)."""

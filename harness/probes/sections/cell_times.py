@@ -82,7 +82,7 @@ def described(times: Sequence[NodeTimes], kernel: str) -> ProbeResult:
         for point in sorted(points, key=lambda each: (each.phase, each.ranks_per_node, each.cells))
     ]
     rows += [
-        (f"{each.event}, {counted(each.ranks_per_node, 'rank')}", event_told(each))
+        (f"{event_place(each)}, {counted(each.ranks_per_node, 'rank')}", event_told(each))
         for each in events
     ]
     return ProbeResult(
@@ -102,9 +102,15 @@ def described(times: Sequence[NodeTimes], kernel: str) -> ProbeResult:
     )
 
 
+def event_place(cost: EventCost) -> str:
+    """Return an event, and the cells beside which it was timed if they matter."""
+    return cost.event if cost.cells is None else f"{cost.event}, {cost.cells:.0f} cells per rank"
+
+
 def event_told(cost: EventCost) -> str:
     """Return the time of an event in words."""
-    return seconds(cost.seconds) + (" a look" if cost.event == "balance" else " a cell")
+    each = {"balance": "look", "exchange": "call", "reduce": "call", "loop": "step"}
+    return f"{seconds(cost.seconds)} per {each.get(cost.event, 'cell')}"
 
 
 GRIND = ProbeSection(

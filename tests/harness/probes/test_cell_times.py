@@ -17,7 +17,7 @@ from hindmost.harness.probes.cell_times import (
 from hindmost.harness.probes.sections.cell_times import described
 from hindmost.harness.probes.sections.contract import ProbeResult
 from hindmost.harness.solo import Solo
-from hindmost.models.adaptive.machine import SpeedPoint
+from hindmost.models.adaptive.machine import ELASTICITY, SpeedPoint
 
 
 def test_grid_is_even_in_the_logarithm() -> None:
@@ -83,15 +83,18 @@ def test_times_are_scaled_to_the_speed_at_which_the_machine_was_fast() -> None:
         return CellTimes(
             cells=cells,
             phases={"hydro": slow * 3e-8},
-            events={"balance": slow * 1e-6},
-            pulse_s=slow * 4e-6,
+            events={"balance": slow * 1e-6, "loop": slow * 1e-9 * cells},
+            pulse_s=slow ** (1.0 / ELASTICITY) * 4e-6,
         )
 
     sizes = tuple(on_ranks(Solo(), measure, (1000, 4000), 5, seed=2))
     node = NodeTimes(ranks_per_node=1, sizes=sizes, before=[[1.0]], after=[[1.0]])
     changes = described([node], "k").changes
     assert [each.seconds_per_cell for each in changes["grind"]] == pytest.approx([3e-8, 3e-8])
-    assert [each.seconds for each in changes["events"]] == pytest.approx([1e-6])
+    assert [(each.event, each.cells) for each in changes["events"]] == [
+        ("balance", None), ("loop", 1000), ("loop", 4000),
+    ]  # fmt: skip
+    assert [each.seconds for each in changes["events"]] == pytest.approx([1e-6, 1e-6, 4e-6])
     assert [each.seconds for each in changes["pulse"]] == pytest.approx([4e-6])
     # Without pulses the medians stand as they were measured.
     bare = [point.seconds_per_cell for size in sizes for point in size.points()]

@@ -127,22 +127,38 @@ def test_pulses_between_cycles_are_the_pace_of_the_next_one() -> None:
     model = OfflineModel(
         machine=replace(PLAIN, pulse=pulse), application=DECK, ranks=2, speed_s=0.05, pulse_s=8e-6
     )
-    assert model.pace == pytest.approx(2.0)  # the pulse's, not that of the speed
+    twice = 2.0**0.75
+    assert model.pace == pytest.approx(twice)  # the pulse's, not that of the speed
     at_rest = OfflineModel(machine=PLAIN, application=DECK, ranks=2)
     computed = sum(
         at_rest.phases_s(work, 0.0)[PHASES.index(name)] for name in ("hydro", "adaption")
     )
     rest = at_rest.cycle_s(work, 0.0) - computed
     predictor = Offline(model)
-    assert predictor.predict_s(work) == pytest.approx(2.0 * computed + rest)
-    for pulse_s in (4e-6, 4e-6, 400e-6):  # one pulse alone is no pace
+    assert predictor.predict_s(work) == pytest.approx(twice * computed + rest)
+    for pulse_s in (900e-6, 4e-6, 4e-6, 4e-6, 4e-6, 8e-6):  # the last five count
         predictor.observe(Spent(seconds=1.0, pulse_s=pulse_s), work)
-    assert predictor.predict_s(work) == pytest.approx(computed + rest)
+    now = twice**0.2
+    assert predictor.predict_s(work) == pytest.approx(now * computed + rest)
     predictor.observe(Spent(seconds=1.0), work)  # nothing was read
-    assert predictor.predict_s(work) == pytest.approx(computed + rest)
+    assert predictor.predict_s(work) == pytest.approx(now * computed + rest)
     unknown = Offline(OfflineModel(machine=PLAIN, application=DECK, ranks=2, pulse_s=8e-6))
     unknown.observe(Spent(seconds=1.0, pulse_s=8e-6), work)
     assert unknown.predict_s(work) == pytest.approx(computed + rest)
+
+
+def test_calls_take_longer_beside_more_cells() -> None:
+    calls = tuple(
+        EventCost(event=event, ranks_per_node=1, seconds=factor * 1e-6, cells=cells)
+        for cells, factor in ((1e4, 1.0), (1e6, 5.0))
+        for event in ("exchange", "reduce", "loop")
+    )
+    model = OfflineModel(machine=replace(PLAIN, events=calls), application=DECK)
+    for cells, seconds in ((1e3, 1e-6), (1e4, 1e-6), (1e5, 3e-6), (1e7, 5e-6)):
+        times = model.phase_times(Work(cells=cells, steps=10, iterations=40))
+        assert times.halo == pytest.approx((10 + 2 * 40) * seconds)
+        assert times.reduction == pytest.approx((1 + 10 + 3 * 40) * seconds)
+        assert times.loop == pytest.approx(10 * seconds)
 
 
 def test_contention_is_in_the_curve_and_not_in_the_pace() -> None:
