@@ -9,7 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.runs.model_input import solve_rows
+from hindmost.analysis.runs.model_input import (
+    clock_uncertainty,
+    exchanges_meet_in,
+    solve_rows,
+)
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.bodies import IN_MPI, NOT_WORK, WAITING
 from hindmost.harness.runfile.reader import Run
@@ -113,9 +117,10 @@ def look_at_run(run: Run, intervals: int = 200) -> RanksOfRun:
     profile = ProfileSum(columns, run.solve_time_s, intervals)
     slopes = SlopeSum(columns, clock_s)
     edges = run.edges.source, run.edges.target
-    transfers = SlowTransfers(columns, *edges, clock_s)
+    meets = exchanges_meet_in(run)
+    transfers = SlowTransfers(columns, *edges, clock_s, exchanges_meet=meets)
     # Where events were recorded, a completion is of the oldest post: nothing stays pending.
-    path = PathSum(columns, *edges, lag=0 if events else run.header.lag)
+    path = PathSum(columns, *edges, lag=0 if events else run.header.lag, exchanges_meet=meets)
     middle = body["median"] or body["quantile_99"]
     histogram = empty_histogram(0.1 * middle, 10.0 * body["quantile_99"], BINS)
     phases = np.zeros((len(run.phases), columns))
@@ -196,11 +201,6 @@ def own_share(
     return np.asarray(np.clip(1.0 - unknown / np.maximum(between, 1e-12), 0.0, 1.0))
 
 
-def clock_uncertainty(run: Run) -> float:
-    """Return the uncertainty of the common clock of two ranks, in seconds."""
-    return 2.0 * float(run.variable("clock_uncertainty").max())
-
-
 def metrics_of(run: Run, phases: NDArray[np.float64]) -> RankMetrics:
     """Return the vectors of a run from the times of its phases, shape (phase, rank), seconds."""
     return RankMetrics(
@@ -257,7 +257,13 @@ def slow_transfers(run: Run) -> NDArray[np.float64] | None:
     if not run.has("event_kind"):
         return None
     edges = run.edges
-    found = SlowTransfers(run.columns, edges.source, edges.target, clock_uncertainty(run))
+    found = SlowTransfers(
+        run.columns,
+        edges.source,
+        edges.target,
+        clock_uncertainty(run),
+        exchanges_meet=exchanges_meet_in(run),
+    )
     return np.concatenate(
         [found.add(run.variable("start", rows), solve_rows(run, rows)) for rows in run.blocks()]
     )

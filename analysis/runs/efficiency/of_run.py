@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.runs.cache import cached, is_cached
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
-from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
+from hindmost.analysis.runs.model_input import MOST_IN_MEMORY, exchanges_meet_in
 from hindmost.errors import DataError
 from hindmost.harness.runfile.all_ranks import hosts_of_all, profiles_of, total_of
 from hindmost.harness.runfile.bodies import IN_MPI
@@ -245,13 +245,15 @@ def compute(run: Run, windows: int = WINDOWS, *, split: bool = True) -> RunEffic
         return of_profiles(run)
     run.verify()
     edges = run.edges
+    with_events = split and run.has("event_kind")
     tally = EfficiencyTally(
         run.position,
         run.hosts,
         edges.source,
         edges.target,
-        with_events=split and run.has("event_kind"),
+        with_events=with_events,
         overlapping=run.header.synchronisation == "pipelined",
+        exchanges_meet=with_events and exchanges_meet_in(run),
         windows=windows,
     )
     counts = Counts(run)
