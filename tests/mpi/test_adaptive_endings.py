@@ -145,7 +145,9 @@ def refused(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Done]:
     """Return what two ranks said, in one launch, of what they cannot run."""
     folder = tmp_path_factory.mktemp("refused")
     more = ("--cycles", "3", "--out", folder / "runs")
-    commands = {name: ("run", "adaptive", *words, *more) for name, (words, _) in IMPOSSIBLE.items()}
+    commands: dict[str, tuple[str | Path, ...]] = {
+        name: ("run", "adaptive", *words, *more) for name, (words, _) in IMPOSSIBLE.items()
+    }
     return run_several(folder, 2, commands)
 
 

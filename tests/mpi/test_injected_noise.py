@@ -41,7 +41,7 @@ COMMANDS = {
 def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Done]]:
     """Return a folder and what became of all commands here, on two ranks in one launch."""
     folder = tmp_path_factory.mktemp("done")
-    commands = {
+    commands: dict[str, tuple[str | Path, ...]] = {
         name: ("run", *words, "--out", folder / name.replace(" ", "-"))
         for name, words in COMMANDS.items()
     }

@@ -256,7 +256,9 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Done
         "all": ("adaptive", *SMALL, "--blocks"),
         "some": ("adaptive", *SMALL, "--blocks", "--keep", "50%"),
     }
-    commands = {name: ("run", *words, "--out", folder / name) for name, words in asked.items()}
+    commands: dict[str, tuple[str | Path, ...]] = {
+        name: ("run", *words, "--out", folder / name) for name, words in asked.items()
+    }
     return folder, run_several(folder, 4, commands)
 
 
