@@ -248,6 +248,14 @@ def rendered_pictures(quick_pictures: None, monkeypatch: pytest.MonkeyPatch) -> 
 Ranks = Callable[..., subprocess.CompletedProcess[str]]
 
 
+def limited(words: list[str]) -> list[str]:
+    """Return a command line with a time limit, if it runs something and has none of its own."""
+    if words[:1] != ["run"] or "--most-seconds" in words:
+        return words
+    at = words.index("--") if "--" in words else len(words)
+    return [*words[:at], "--most-seconds", str(MOST_S), *words[at:]]
+
+
 def starter(folder: Path) -> Ranks:
     """Return what runs hindmost, or a Python script, on ranks in a folder."""
 
@@ -255,15 +263,13 @@ def starter(folder: Path) -> Ranks:
         count: int, *words: str | Path, script: str = "", environment: dict[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
         program: list[str | Path] = [BIN / "hindmost"]
-        if not script and words[:1] == ("run",) and "--most-seconds" not in words:
-            at = words.index("--") if "--" in words else len(words)
-            words = (*words[:at], "--most-seconds", str(MOST_S), *words[at:])
+        asked = [str(word) for word in words]
         if script:
             file = folder / "script.py"
             file.write_text(script)
             program = [BIN / "python", file]
         return subprocess.run(
-            [str(word) for word in (BIN / "mpiexec", "-n", str(count), *program, *words)],
+            [BIN / "mpiexec", "-n", str(count), *program, *(asked if script else limited(asked))],
             capture_output=True,
             text=True,
             check=False,
