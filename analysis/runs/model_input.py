@@ -22,65 +22,6 @@ from hindmost.harness.runfile.cycles import ADAPTIVE
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.noise.cycle_places import SKEWED
 from hindmost.models.noise.times import Events, SolveTimes
-from hindmost.models.simulation.blocks import EventBlock, whole_bodies
-from hindmost.models.simulation.exchanges import exchanges_meet
-
-
-def solve_rows(run: Run, rows: slice, own_work: NDArray[np.float64] | None = None) -> EventBlock:
-    """Return the events of some bodies of a run file; those of whole bodies where none were kept.
-
-    Works on the columns that the file has.
-
-    Parameters
-    ----------
-    own_work : float64 array, shape (row, rank), seconds, or None
-        Of these bodies, where it was read already.
-    """
-    cycle_begins = np.asarray(run.position[rows] == 0)
-    if not run.has("event_kind"):
-        if own_work is None:
-            own_work = run.work_in(rows)
-        return whole_bodies(own_work, run.header.lag, cycle_begins)
-    work, duration = run.variable("event_work", rows), run.variable("event_duration", rows)
-    rest = run.variable("duration", rows) - work.sum(axis=2, dtype=np.float64)
-    rest -= duration.sum(axis=2, dtype=np.float64)
-    return EventBlock(
-        kind=run.variable("event_kind", rows),
-        work=work,
-        duration=duration,
-        rest=np.maximum(rest, 0.0),
-        cycle_begins=cycle_begins,
-    )
-
-
-def clock_uncertainty(run: Run) -> float:
-    """Return the uncertainty of the common clock of two ranks, in seconds."""
-    return 2.0 * float(run.variable("clock_uncertainty").max())
-
-
-ENOUGH_TO_TELL = 1 << 20
-"""Events of all ranks, of the first bodies, that show by which rule exchanges end."""
-
-
-def exchanges_meet_in(run: Run) -> bool:
-    """Tell whether receipts of halos in a run file last until the neighbours come to their own.
-
-    See `hindmost.models.simulation.exchanges`. The MPI library decides that, so the first bodies
-    stand for all.
-    """
-    if not run.has("event_kind") or not run.edges.source.size:
-        return False
-    bodies, events = run.shape("event_kind")
-    rows = slice(0, min(max(ENOUGH_TO_TELL // max(events * run.columns, 1), 1), bodies))
-    edges = edges_of_columns(run)
-    return exchanges_meet(
-        run.variable("start", rows),
-        solve_rows(run, rows),
-        edges.source,
-        edges.target,
-        clock_uncertainty(run),
-    )
-
 
 MOST_IN_MEMORY = 8 << 20
 """Bodies of all ranks up to which a run is read at once; beyond it rows are read as needed."""
