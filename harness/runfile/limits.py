@@ -20,8 +20,8 @@ from hindmost.harness.runfile.cycles import COUNTS, PULSES
 from hindmost.harness.runfile.reduced_variables import ALL_EVENTS, OF_ALL_BODIES
 from hindmost.models.events import EventKind
 
-BLOCK_BYTES = 32 << 20
-"""Size of rows that are read at once."""
+BLOCK_BYTES = 8 << 20
+"""Size of rows that are read at once: what is computed of them stays in the processor's caches."""
 ROUNDING_S = 1e-9
 """Rounding may make a time of zero negative by this much."""
 MOST_S = 1e11
