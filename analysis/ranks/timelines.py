@@ -55,7 +55,7 @@ def timelines_of(run: Run, places: Sequence[int]) -> Timelines:
     starts = np.arange(0, run.bodies, together)
     sums = np.zeros((starts.size, columns.size, len(run.phases)))
     longest = np.zeros((starts.size, columns.size))
-    for rows in run.blocks():
+    for rows in run.blocks(columns.size):
         step = np.arange(rows.start, rows.stop) // together
         np.add.at(sums, step, run.columns_of("phase_duration", columns, rows))
         np.maximum.at(longest, step, run.columns_of("duration", columns, rows))

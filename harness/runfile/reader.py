@@ -140,12 +140,18 @@ class Run:
         with self.reading() as file:
             return name in file
 
-    def blocks(self) -> Iterator[slice]:
+    def blocks(self, columns: int | None = None) -> Iterator[slice]:
         """Yield slices of rows whose float64 blocks (iteration, rank) have a bounded size.
 
         `variable`, `phase` and `work_in` accept rows, to read files larger than memory.
+
+        Parameters
+        ----------
+        columns : int, optional
+            That `columns_of` reads of the rows; all if not given.
         """
-        rows = max(1, BLOCK_BYTES // (8 * self.columns))
+        few = columns is not None and FEW_OF * columns <= self.columns
+        rows = max(1, BLOCK_BYTES // (8 * (columns if columns and few else self.columns)))
         for first in range(0, self.bodies, rows):
             yield slice(first, min(first + rows, self.bodies))
 

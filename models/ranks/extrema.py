@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from hindmost.models.ranks.kmeans import Clustering
 from hindmost.models.ranks.lateness import Lateness
+from hindmost.models.significance import binomial_tail
 
 LEAST_RANKS = 4
 """With fewer ranks there are no three others; the spread of two is a single difference."""
@@ -158,9 +159,7 @@ def more_than_chance(counts: NDArray[np.float64], of: int) -> NDArray[np.bool_]:
     of : int
         Sum of the counts.
     """
-    from scipy import stats  # not on the ranks
-
-    tail = stats.binom.sf(counts - 1.0, of, 1.0 / counts.size)
+    tail = binomial_tail(counts, of, 1.0 / counts.size)
     return np.asarray(tail * counts.size < SURE, np.bool_)
 
 

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DataError
 from hindmost.models.compiled import compiled
+from hindmost.models.significance import binomial_tail
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,9 +92,7 @@ class Lateness:
 
         Bonferroni's bound on a binomial law: every rank is last in 1 of P bodies.
         """
-        from scipy import stats  # not on the ranks
-
-        tail = stats.binom.sf(int(self.last.max()) - 1, self.bodies, 1.0 / self.ranks)
+        tail = binomial_tail(self.last.max(), self.bodies, 1.0 / self.ranks)
         return float(min(1.0, tail * self.ranks))
 
     @property
