@@ -105,7 +105,9 @@ class ChartsTally:
         rows, bodies, longest = block.rows, self._bodies, self._longest
         both = block.duration, block.work
         self._of_ranks += block.phases_of_ranks
-        self._of_bodies[rows] = block.phases.sum(axis=1, dtype=np.float64)
+        for phase in range(block.phases.shape[2]):  # several times as quick as all together
+            one = block.phases[:, :, phase]
+            self._of_bodies[rows, phase] = one.sum(axis=1, dtype=np.float64)
         first, last = np.searchsorted(bodies, [rows.start, rows.stop])
         if last > first:
             # Columns of the map that begin in this block, and one that began in an earlier block.

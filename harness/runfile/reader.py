@@ -342,8 +342,9 @@ class Run:
             ("phase_duration", phases),
         ):
             check_values(self.path, name, values, LARGE[name])
-        missed = np.abs(sum_of_phases(phases) - durations)
-        if (missed > TOLERANCE_S + 1e-6 * durations).any():
+        missed = sum_of_phases(phases)
+        missed -= durations
+        if (np.abs(missed, out=missed) > TOLERANCE_S + 1e-6 * durations).any():
             raise DamagedFileError(
                 f"{self.path}: the phases of an iteration do not sum to its duration."
             )
