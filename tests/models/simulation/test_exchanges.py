@@ -267,6 +267,7 @@ def test_ranks_that_take_turns_wait_for_their_own_messages_only() -> None:
     random = np.random.default_rng(3)
     start, block = in_turn(random.uniform(20e-6, 100e-6, (BODIES, 2)))
     absent = np.array([[False, True, True, False, False], [True, False, False, True, False]])
+    assert block.absent is not None
     np.testing.assert_array_equal(block.absent, np.tile(absent, (BODIES, 1, 1)))
     place = np.arange(BODIES, dtype=np.int32)
     program = recorded_program(start, block, place, np.zeros(2), *PAIR)
