@@ -333,6 +333,7 @@ def walk_cycles(
             duration=part.duration,
             stay=kept,
             waits=waits,
+            absent=part.absent,
             interpret=block.work.size <= FEW_EVENTS,
         )
         ends = walker.clock + program.after if rows is cycles[-1] else walker.clock
