@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from benchmarks.adaptive_goals import goal_table
+from benchmarks.adaptive_goals import floor_table, goal_table
 from benchmarks.adaptive_paper import DECKS, paper_table
 
 from hindmost.analysis.adaptive import tables
@@ -138,9 +138,12 @@ def conclude(folder: Path, machine_file: Path, size: Size) -> None:
             show(f"Checkpoints, {title}", tables.checkpoint_table(found))
     if study.onsets:
         show("Neighbours", tables.onset_table(study.onsets))
+    floor = floor_table(study)
+    show("Predictions beside the floor", floor)
     goals = goal_table(study)
     show("Goals", goals)
-    for name, table in {"raw": raw, "denoised": denoised, "paper": paper, "goals": goals}.items():
+    kept = {"raw": raw, "denoised": denoised, "paper": paper, "floor": floor, "goals": goals}
+    for name, table in kept.items():
         heads = [column.head for column in table.columns]
         write_rows(folder / f"{name}.csv", heads, table.rows)
     page = write_page(folder / "report.html", report_page(Contents(adaptive=runs, machine=machine)))

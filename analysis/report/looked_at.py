@@ -9,6 +9,7 @@ from hindmost.analysis.fits.study import FittedGroup
 from hindmost.analysis.ranks.study import RankReport
 from hindmost.analysis.report.remedies import Remedies
 from hindmost.analysis.report.time_balance import TimeBalance
+from hindmost.analysis.report.typical_work import WorkOfRank
 from hindmost.analysis.runs.check_bodies import LEAST_BODIES
 from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.runs.finding import Topic
@@ -27,6 +28,8 @@ class LookedAt:
     fitted : FittedGroup
     ranks : RankReport
         Of the median run.
+    busiest : WorkOfRank or None
+        The rank with most work; None if not all ranks have full records.
     balance : TimeBalance
     remedies : Remedies
     anchors : mapping of str to str
@@ -37,6 +40,7 @@ class LookedAt:
 
     fitted: FittedGroup
     ranks: RankReport
+    busiest: WorkOfRank | None
     balance: TimeBalance
     remedies: Remedies
     anchors: Mapping[str, str]

@@ -161,7 +161,7 @@ def with_less_waiting(run: Run, program: Program, balanced: Remedy) -> Remedy | 
     The replay keeps them as they were recorded. They come from waiting in part, so that is only one
     end. The other is equal work with typical times; None if that is not known.
     """
-    typical_s = typical_work(run)
+    typical_s = typical_work(run).median_s
     if not typical_s.min() > 0.0:
         return None
     speed = {rank: float(each / typical_s.mean()) for rank, each in enumerate(typical_s)}

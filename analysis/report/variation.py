@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.analysis.ranks.study import RankReport
 from hindmost.analysis.report.looked_at import LookedAt
 from hindmost.analysis.report.rank_conclusions import host_of, straggler
 from hindmost.analysis.report.remedies import INTERRUPTED
@@ -15,6 +16,7 @@ from hindmost.analysis.report.typical_work import WorkOfRank, work_of_rank
 from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.runs.finding import OF_MODELS
 from hindmost.harness.runfile.bodies import INJECTED
+from hindmost.harness.runfile.reader import Run
 from hindmost.text import percent, seconds
 
 MOSTLY = 0.9
@@ -67,24 +69,24 @@ def waiting_or_noise(looked: LookedAt) -> float:
 
     Only where a rank has more work throughout: then both may, and no replay tells them apart.
     """
-    one, extra_s = busiest(looked), looked.balance.parts_s.get("interrupted in MPI", 0.0)
+    one, extra_s = looked.busiest, looked.balance.parts_s.get("interrupted in MPI", 0.0)
     unequal = one is not None and one.systematic and one.typical_times >= UNEQUAL
     return extra_s if unequal and extra_s > INTERRUPTED * looked.balance.whole_s else 0.0
 
 
-def busiest(looked: LookedAt) -> WorkOfRank | None:
+def busiest_of(run: Run, ranks: RankReport) -> WorkOfRank | None:
     """Compare the work of the rank with most of it with that of all; None if that is unknown."""
-    return work_of_rank(looked.run, int(own_time(looked).argmax()))
+    return work_of_rank(run, int(own_time(ranks).argmax()))
 
 
-def own_time(looked: LookedAt) -> NDArray[np.float64]:
+def own_time(ranks: RankReport) -> NDArray[np.float64]:
     """Return the time of every rank in its own work and noise: shape (rank,), seconds."""
-    return metric_of(looked.ranks, "local") + metric_of(looked.ranks, INJECTED)
+    return metric_of(ranks, "local") + metric_of(ranks, INJECTED)
 
 
 def most_work(looked: LookedAt) -> str:
     """Say which rank has most work."""
-    ranks, own = looked.ranks, own_time(looked)
+    ranks, own = looked.ranks, own_time(looked.ranks)
     rank = int(own.argmax())
     times = own[rank] / max(float(own.mean()), 1e-300)
     return f"Rank {ranks.numbers[rank]}{host_of(ranks, rank)} has {times:.2f} times the mean work"
@@ -92,12 +94,12 @@ def most_work(looked: LookedAt) -> str:
 
 def why_most(looked: LookedAt) -> str:
     """Say how often the rank with most work is last, and why it may have most."""
-    ranks, own, noise_s = looked.ranks, own_time(looked), metric_of(looked.ranks, INJECTED)
+    ranks, own, noise_s = looked.ranks, own_time(looked.ranks), metric_of(looked.ranks, INJECTED)
     rank, mean, late = int(own.argmax()), float(own.mean()), looked.ranks.lateness
     if late is None or ranks.withheld:
         return "."
     last = int(late.last[rank]) / max(late.bodies, 1)
-    one = busiest(looked)
+    one = looked.busiest
     said = f" and is the slowest in {percent(last, 0)} of the iterations."
     if own[rank] > mean and noise_s[rank] - noise_s.mean() > 0.5 * (own[rank] - mean):
         return f"{said} Most of the difference is injected noise."
@@ -163,7 +165,7 @@ def noise(looked: LookedAt) -> Iterator[Conclusion]:
 
 def cause_of_variation(looked: LookedAt) -> str:
     """Say what may make single iterations longer, where no noise was injected."""
-    one = busiest(looked)
+    one = looked.busiest
     if one is not None and one.every and not one.systematic:
         return (
             f"one in {one.every} iterations of rank {looked.ranks.numbers[one.rank]}, at equal "
@@ -174,7 +176,7 @@ def cause_of_variation(looked: LookedAt) -> str:
 
 def blamed(looked: LookedAt) -> str:
     """Say which rank varies most; a rank with more work throughout is no sign of noise."""
-    one = busiest(looked)
+    one = looked.busiest
     if one is None or one.times < UNEQUAL:
         return straggler(looked.ranks)
     name = f"ank {looked.ranks.numbers[one.rank]}"

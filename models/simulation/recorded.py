@@ -21,15 +21,6 @@ from hindmost.models.simulation.blocks import (
 )
 from hindmost.models.simulation.walker import Neighbours
 
-APART_S = 5e-6
-"""Between two moments of which a receipt shows which one released it."""
-CLOCKS_S = 1e-6
-"""By which the clocks of ranks may differ."""
-FEWEST_APART = 20
-"""Receipts of which enough are known to tell when messages are delivered."""
-MEETING = 0.75
-"""Share of them that must last until the neighbours come to their own receipts."""
-
 
 def moments(
     start: NDArray[np.float64], block: EventBlock
@@ -104,37 +95,6 @@ def releases(
         released,
     )
     return released
-
-
-def find_meeting(
-    block: EventBlock,
-    come: NDArray[np.float64],
-    leave: NDArray[np.float64],
-    sent: NDArray[np.float64],
-    met: NDArray[np.float64],
-) -> bool:
-    """Tell whether receipts lasted until the neighbours came to their own, though they had sent.
-
-    A receipt also completes what its own rank has sent. Open MPI completes a persistent send, as
-    PETSc's halos are, only once the receiver is inside MPI, which is in its receipt: both then wait
-    for each other. Other sends, and other libraries, may be through at once. Only receipts decide
-    for which the two rules are well apart.
-
-    Parameters
-    ----------
-    block : EventBlock
-    come, leave : float64 array, shape (iteration, event, rank), seconds
-        See `moments`.
-    sent, met : float64 array, shape (iteration, event, rank), seconds
-        See `releases`: where exchanges do not meet, and where they do.
-    """
-    receipt = block.recorded & (block.kind == RECEIVE)
-    come, leave = come[receipt], leave[receipt]
-    early, late = np.maximum(sent[receipt], come), np.maximum(met[receipt], come)
-    apart = late > early + APART_S
-    if np.count_nonzero(apart) < FEWEST_APART:
-        return False
-    return bool(np.mean(leave[apart] >= late[apart] - CLOCKS_S) >= MEETING)
 
 
 def find_releases(

@@ -310,6 +310,30 @@ def test_intermittent_interference_comes_out_as_periods() -> None:
     assert periods([]) == ()
 
 
+def test_two_slow_cycles_are_enough_where_a_rank_lost_its_core_in_both() -> None:
+    logs = np.zeros(60)
+    logs[40:] = math.log(1.3)
+    shares = np.where(np.arange(60) < 40, 0.02, 0.25)
+    for lost, at in ((shares, 41), (np.zeros(60), 43), (np.full(60, 0.25), 43)):
+        test = Interference()
+        verdicts = [
+            test.observe(math.exp(log), 1.0, lost=share)
+            for log, share in zip(logs, lost.tolist(), strict=True)
+        ]
+        changes = [verdict for verdict in verdicts if verdict.change]
+        assert [(change.kind, change.cycle) for change in changes] == [(CycleKind.SLOWER, at)]
+    # A core that is lost without a cycle that is slow, or in one cycle alone, says nothing.
+    for slow in ([], [40]):
+        test = Interference()
+        logs = np.zeros(60)
+        logs[slow] = math.log(1.6)
+        found = [
+            test.observe(math.exp(log), 1.0, lost=share)
+            for log, share in zip(logs, shares.tolist(), strict=True)
+        ]
+        assert not any(verdict.change for verdict in found)
+
+
 def test_settings_that_cannot_be() -> None:
     with pytest.raises(UsageError, match="smallest above 1"):
         Interference(smallest=1.0)

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.models.simulation.cases import COMPLETE, POST, RECEIVE, REDUCE, SEND
 
+from hindmost.models.ranks.critical_path import PathSum
+from hindmost.models.ranks.ideal_network import IdealNetwork, Meeting
+from hindmost.models.ranks.transfers import SlowTransfers
 from hindmost.models.simulation.blocks import EventBlock
 from hindmost.models.simulation.change import Change
+from hindmost.models.simulation.exchanges import Exchanges, Incoming, exchanges_meet
 from hindmost.models.simulation.program import Program, recorded_program
+from hindmost.models.simulation.recorded import moments, releases
 from hindmost.models.simulation.rerun import Reading, prepared, what_if
 from hindmost.models.simulation.timeline import replayed_script, timeline_of
+from hindmost.models.simulation.walker import Neighbours
 
 Times = NDArray[np.float64]
 BODIES = 300
@@ -23,6 +31,15 @@ WORK_S = {REDUCE: 5e-6, SEND: 5e-6, RECEIVE: 40e-6, COMPLETE: 1e-6, POST: 30e-6}
 
 
 def solve(
+    kinds: tuple[int, ...] = BLOCKING, *, injected: Times | None = None, **how: Any
+) -> Program:
+    """Return the program of a solve that was `recorded`."""
+    start, block = recorded(kinds, injected=injected, **how)
+    place = np.arange(len(start), dtype=np.int32)
+    return recorded_program(start, block, place, np.zeros(2), *PAIR, injected=injected)
+
+
+def recorded(
     kinds: tuple[int, ...] = BLOCKING,
     *,
     meet: bool,
@@ -32,7 +49,7 @@ def solve(
     bodies: int = BODIES,
     slow: float = 1.0,
     cycle: int = BODIES,
-) -> Program:
+) -> tuple[Times, EventBlock]:
     """Return a solve of two ranks, each of which sends a halo and works before it receives.
 
     Parameters
@@ -86,15 +103,13 @@ def solve(
                 left = clock = np.maximum(come, halo + LATENCY_S)
             duration[body, :, event] = clock - come
         clock = clock + rest[body]
-    block = EventBlock(
+    return start, EventBlock(
         kind=np.tile(np.array(kinds, np.uint8), (bodies, 1)),
         work=work,
         duration=duration,
         rest=rest,
         cycle_begins=np.arange(bodies) % cycle == 0,
     )
-    place = np.arange(bodies, dtype=np.int32)
-    return recorded_program(start, block, place, np.zeros(2), *PAIR, injected=injected)
 
 
 def detours() -> Times:
@@ -183,3 +198,49 @@ def test_a_slower_rank_keeps_its_neighbour_until_its_receipt(kinds: tuple[int, .
     found = what_if(solve(kinds, meet=True), Change(speed={0: 0.5}))
     slow_s = ends_s(solve(kinds, meet=True, slow=2.0))
     assert found.predicted_s == pytest.approx(slow_s, abs=LATENCY_S * BODIES)
+
+
+@PATTERNS
+@pytest.mark.parametrize("rule", [True, False])
+def test_block_by_block_neighbours_release_a_receipt_as_in_the_walk(
+    kinds: tuple[int, ...], rule: bool
+) -> None:
+    start, block = recorded(kinds, meet=True, injected=detours(), disturbed=0.1, cycle=10)
+    come, leave = moments(start, block)
+    walked = releases(start, block, come, leave, Neighbours.of_edges(2, *PAIR), exchanges_meet=rule)
+    exchanges, incoming = Exchanges(2), Incoming.of_edges(*PAIR)
+    for rows in (slice(0, 7), slice(7, 8), slice(8, 150), slice(150, None)):
+        found = exchanges.advance(start[rows], block.part(rows))
+        latest = incoming.latest(found, exchanges_meet=rule)
+        np.testing.assert_array_equal(latest, walked[rows, kinds.index(RECEIVE)])
+
+
+@PATTERNS
+@pytest.mark.parametrize("meet", [True, False])
+def test_who_waits_for_a_neighbour_to_receive_has_no_slow_transfer(
+    kinds: tuple[int, ...], meet: bool
+) -> None:
+    start, block = recorded(kinds, meet=meet, injected=detours())
+    np.maximum(block.duration, 1e-9, out=block.duration)  # no call takes no time at all
+    assert exchanges_meet(start, block, *PAIR) == meet
+    assert not exchanges_meet(start, block, *PAIR, clock_s=1e-3)  # no receipt tells
+    slow, path, ideal_s = {}, {}, {}
+    for rule in (True, False):
+        slow[rule] = SlowTransfers(2, *PAIR, exchanges_meet=rule).add(start, block)
+        walk = PathSum(2, *PAIR, exchanges_meet=rule)
+        walk.add(block, slow[rule])
+        path[rule] = walk.result()
+        network = IdealNetwork(2, *PAIR, exchanges_meet=rule)
+        begins = np.where(np.arange(BODIES) == 0, Meeting.CYCLE, Meeting.NONE).astype(np.uint8)
+        ideal_s[rule] = network.advance(block.kind, block.work, block.rest, begins)[-1].max()
+    assert slow[meet].max() <= LATENCY_S
+    end_s = float(
+        (start[-1] + (block.work + block.duration)[-1].sum(axis=1) + block.rest[-1]).max()
+    )
+    # All that is not on the path is what messages and reductions take.
+    assert end_s - path[meet].length_s < 2.5 * LATENCY_S * BODIES
+    assert end_s - ideal_s[meet] < 2.5 * LATENCY_S * BODIES
+    if meet:
+        assert slow[False].sum() > 20.0 * LATENCY_S * BODIES
+    if meet and kinds == PIPELINED:  # a blocking solve waits in its reduction anyway
+        assert end_s - ideal_s[False] > 5.0 * LATENCY_S * BODIES
