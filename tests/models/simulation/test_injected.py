@@ -15,7 +15,7 @@ BODIES, RANKS = 200, 2
 def steps(*typical_s: float) -> Times:
     """Return work of steps that varies by a fifth: float64, shape (iteration, rank, step)."""
     random = np.random.default_rng(3)
-    return np.array(typical_s) * random.uniform(0.9, 1.1, (BODIES, RANKS, len(typical_s)))
+    return np.asarray(typical_s * random.uniform(0.9, 1.1, (BODIES, RANKS, len(typical_s))))
 
 
 LAWS = pytest.mark.parametrize("law", ["exponential", "some"])
