@@ -359,6 +359,7 @@ def walk_cycles(ready: Prepared, *, with_path: bool, interpret: bool) -> Walked:
             duration=part.duration,
             stay=kept,
             waits=waits,
+            absent=part.absent,
             interpret=interpret,
         )
         ends = walker.clock + program.after if rows is cycles[-1] else walker.clock
