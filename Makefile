@@ -50,7 +50,7 @@ ON_STACKS = $(addprefix tests/setup/test_, choice.py clones.py) \
     $(addprefix tests/harness/test_, bodies.py build.py clock.py experiment.py pattern.py) \
     $(addprefix tests/mpi/test_, adaptive_kernel.py any_solver.py attach.py attach_fortran.py \
     attach_linked.py attached_runs.py counters.py failures.py killed.py \
-    left_loops.py own_loops.py record.py record_ksp.py recording.py solvers.py systems.py totals.py)
+    left_loops.py own_loops.py own_loops_apart.py record.py record_ksp.py recorder.py recording.py solvers.py systems.py totals.py)
 
 .PHONY: wheel test-oldest test-programs bench-adaptive bench-attach bench-ranks bench-reduced bench-live bench-recorder bench-scaling bench-scaling-real bench-5-million bench-changepoints bench-history-nightly bench-history-joint bench-show bench-report bench-stochastic bench-simulation bench-predictions demo test test-recorder test-slow test-slurm validate check \
     scaling-cases study-adaptive study-krylov \

@@ -197,9 +197,8 @@ EMPTY_PNG = base64.b64decode(
 )
 
 
-def write_nothing(figure: object, file: BinaryIO, kind: str, dpi: int) -> None:
+def write_nothing(figure: object, file: BinaryIO) -> None:
     """Write a picture of one point."""
-    assert kind == "png"
     file.write(EMPTY_PNG)
 
 
@@ -234,7 +233,7 @@ def quick_pictures() -> Iterator[None]:
         return matplotlib_charts.picture(content, height)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(matplotlib_charts, "write_figure", write_nothing)
+        patch.setattr(matplotlib_charts, "write_picture", write_nothing)
         patch.setattr(html_charts, "picture", draw_once)
         yield
 
@@ -242,11 +241,19 @@ def quick_pictures() -> Iterator[None]:
 @pytest.fixture
 def rendered_pictures(quick_pictures: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw and render the pictures of pages, as users have them."""
-    monkeypatch.setattr(matplotlib_charts, "write_figure", figure_style.write_figure)
+    monkeypatch.setattr(matplotlib_charts, "write_picture", figure_style.write_picture)
     monkeypatch.setattr(html_charts, "picture", matplotlib_charts.picture)
 
 
 Ranks = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def limited(words: list[str]) -> list[str]:
+    """Return a command line with a time limit, if it runs something and has none of its own."""
+    if words[:1] != ["run"] or "--most-seconds" in words:
+        return words
+    at = words.index("--") if "--" in words else len(words)
+    return [*words[:at], "--most-seconds", str(MOST_S), *words[at:]]
 
 
 def starter(folder: Path) -> Ranks:
@@ -256,15 +263,13 @@ def starter(folder: Path) -> Ranks:
         count: int, *words: str | Path, script: str = "", environment: dict[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
         program: list[str | Path] = [BIN / "hindmost"]
-        if not script and words[:1] == ("run",) and "--most-seconds" not in words:
-            at = words.index("--") if "--" in words else len(words)
-            words = (*words[:at], "--most-seconds", str(MOST_S), *words[at:])
+        asked = [str(word) for word in words]
         if script:
             file = folder / "script.py"
             file.write_text(script)
             program = [BIN / "python", file]
         return subprocess.run(
-            [str(word) for word in (BIN / "mpiexec", "-n", str(count), *program, *words)],
+            [BIN / "mpiexec", "-n", str(count), *program, *(asked if script else limited(asked))],
             capture_output=True,
             text=True,
             check=False,

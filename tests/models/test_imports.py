@@ -11,16 +11,27 @@ import hindmost.models
 FIRST = """\
 import importlib, os, sys, traceback
 import numba, scipy.optimize, scipy.special, scipy.stats  # once: children inherit them
-for name in sys.argv[1:]:
+
+def import_first(name):
+    # Python imports the packages of a module before the module. What they load needs no process of
+    # its own; the rest is imported in a child that has loaded these packages only.
     child = os.fork()
     if child == 0:
         try:
             importlib.import_module(name)
+            for inside in sys.argv[1:]:
+                if inside.rpartition(".")[0] != name:
+                    continue
+                if inside in PACKAGES or inside not in sys.modules:
+                    import_first(inside)
         except BaseException:
             traceback.print_exc(limit=1)
             print(name, flush=True)
         os._exit(0)
     os.waitpid(child, 0)
+
+PACKAGES = {name.rpartition(".")[0] for name in sys.argv[1:]}
+import_first("hindmost.models")
 """
 
 

@@ -8,6 +8,7 @@ from shutil import copy2
 import numpy as np
 import pytest
 from tests.conftest import Ranks
+from tests.mpi.commands import Done, run_several
 from tests.mpi.test_run_adaptive import SMALL, only_run
 
 from hindmost.harness.adaptive.checkpoint import read_setting
@@ -129,20 +130,32 @@ def test_a_state_that_fails_leaves_the_cycles_before_it(
     assert said[:20] in run.header.spec["failure"]
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("--deck", "nothing"), "Unknown deck 'nothing'; choose timing-a"),
-        (("--deck", "timing-a", "--base", "1x1"), "2 ranks for a base mesh of 1 x 1 cells"),
-        (("--deck", "timing-a", "--checkpoint", "/proc/x/c.h5"), "cannot write checkpoints there"),
-    ],
-)
-def test_what_cannot_be_run_is_said_once(
-    ranks: Ranks, tmp_path: Path, words: tuple[str, ...], said: str
-) -> None:
-    done = ranks(2, "run", "adaptive", *words, "--cycles", "3", "--out", tmp_path / "runs")
+IMPOSSIBLE = {
+    "a deck": (("--deck", "nothing"), "Unknown deck 'nothing'; choose timing-a"),
+    "a mesh": (("--deck", "timing-a", "--base", "1x1"), "2 ranks for a base mesh of 1 x 1 cells"),
+    "a checkpoint": (
+        ("--deck", "timing-a", "--checkpoint", "/proc/x/c.h5"),
+        "cannot write checkpoints there",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def refused(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Done]:
+    """Return what two ranks said, in one launch, of what they cannot run."""
+    folder = tmp_path_factory.mktemp("refused")
+    more = ("--cycles", "3", "--out", folder / "runs")
+    commands: dict[str, tuple[str | Path, ...]] = {
+        name: ("run", "adaptive", *words, *more) for name, (words, _) in IMPOSSIBLE.items()
+    }
+    return run_several(folder, 2, commands)
+
+
+@pytest.mark.parametrize("what", IMPOSSIBLE)
+def test_what_cannot_be_run_is_said_once(refused: dict[str, Done], what: str) -> None:
+    done = refused[what]
     assert done.returncode == 2, done.stderr
-    assert done.stderr.count(said) == 1
+    assert done.stderr.count(IMPOSSIBLE[what][1]) == 1
     assert "Traceback" not in done.stderr
 
 
@@ -179,26 +192,24 @@ def test_a_run_that_is_asked_to_end_keeps_what_it_has(
     assert set(run.edges.epoch.tolist()) == epochs
 
 
-def test_going_on_refuses_what_the_checkpoint_has_otherwise(
-    ranks: Ranks, saved: Path, tmp_path: Path
-) -> None:
+def test_going_on_refuses_what_the_checkpoint_has_otherwise(saved: Path, tmp_path: Path) -> None:
     state, out = tmp_path / "state.h5", tmp_path / "runs"
     copy2(saved / "state.h5", state)
-    again = ("run", "adaptive", "--restart", state, "--out", out)
-    done = ranks(1, *again, "--cycles", "200000", "--scheme", "2", "--steps", "7")
-    assert done.returncode == 2
-    assert "leave out --scheme, --steps" in done.stderr
-    done = ranks(1, *again, "--cycles", "2")
-    assert done.returncode == 0, done.stderr
-    assert "nothing is left" in done.stderr
     before = state.read_bytes()
-    done = ranks(
-        1, "run", "adaptive", "--deck", "sod", "--cycles", "2", "--checkpoint", state, "--out", out
-    )
-    assert done.returncode == 2
-    assert "a checkpoint of timing-a exists" in done.stderr
-    limited = ("--time-limit", "1s", "--checkpoint", state, "--out", tmp_path / "none")
-    done = ranks(1, "run", "adaptive", *CALM, *limited)
-    assert done.returncode == 75, done.stderr
+    again = ("run", "adaptive", "--restart", state, "--out", out)
+    begun = ("run", "adaptive", "--checkpoint", state)
+    done = run_several(tmp_path, 1, {
+        "otherwise": (*again, "--cycles", "200000", "--scheme", "2", "--steps", "7"),
+        "nothing left": (*again, "--cycles", "2"),
+        "another deck": (*begun, "--deck", "sod", "--cycles", "2", "--out", out),
+        "no time": (*begun, *CALM, "--time-limit", "1s", "--out", tmp_path / "none"),
+    })  # fmt: skip
+    assert done["otherwise"].returncode == 2
+    assert "leave out --scheme, --steps" in done["otherwise"].stderr
+    assert done["nothing left"].returncode == 0, done["nothing left"].stderr
+    assert "nothing is left" in done["nothing left"].stderr
+    assert done["another deck"].returncode == 2
+    assert "a checkpoint of timing-a exists" in done["another deck"].stderr
+    assert done["no time"].returncode == 75, done["no time"].stderr
     assert state.read_bytes() == before
     assert not list((tmp_path / "none").glob("*.h5"))

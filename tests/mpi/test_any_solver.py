@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.conftest import ROOT, Ranks
+from tests.mpi.commands import Done, run_several
 
 import hindmost
 from hindmost.harness.krylov.solvers import SOLVERS
@@ -132,13 +133,32 @@ def test_the_page_names_what_is_declared() -> None:
     assert named_on_the_page() >= {*(each.name for each in SOLVERS.built_in), *OTHERS}
 
 
-def test_pairs_run_beside_each_other(ranks: Ranks, tmp_path: Path) -> None:
-    done = ranks(
-        2, "run", "laplacian-2d", "--unknowns", "900", "--iterations", "30", "--out", "runs",
+COMMANDS = {
+    "pairs": (
+        "run", "laplacian-2d", "--unknowns", "900", "--iterations", "30", "--out", "pairs",
         "--solver", "cg", "--solver", "gcr", "--pair", "--", "-ksp_gcr_restart", "7",
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    runs = {run.header.solver: run for run in map(hindmost.open, tmp_path.glob("runs/*.h5"))}
+    ),
+    "breakdown": (
+        "run", "matrix", "indefinite.mtx", "--solver", "cg", "--iterations", "50",
+        "--out", "breakdown", "--", "-pc_type", "none",
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Done]]:
+    """Return a folder and what became of commands in it, on two ranks in one launch."""
+    folder = tmp_path_factory.mktemp("done")
+    entries = "\n".join(f"{n} {n} {(-1) ** n * n}" for n in range(1, 9))
+    matrix = f"%%MatrixMarket matrix coordinate real general\n8 8 8\n{entries}\n"
+    (folder / "indefinite.mtx").write_text(matrix)
+    return folder, run_several(folder, 2, COMMANDS)
+
+
+def test_pairs_run_beside_each_other(done: tuple[Path, dict[str, Done]]) -> None:
+    folder, ended = done[0], done[1]["pairs"]
+    assert ended.returncode == 0, ended.stderr
+    runs = {run.header.solver: run for run in map(hindmost.open, folder.glob("pairs/*.h5"))}
     assert runs.keys() == {"cg", "pipecg", "groppcg", "gcr", "pipegcr"}
     for solver, run in runs.items():
         pipelined = solver not in ("cg", "gcr")
@@ -286,17 +306,11 @@ def test_solves_that_fail_say_why_and_keep_what_they_did(ranks: Ranks) -> None:
         assert said.startswith(expected_words), said
 
 
-def test_a_breakdown_is_kept_and_marked(ranks: Ranks, tmp_path: Path) -> None:
-    entries = "\n".join(f"{n} {n} {(-1) ** n * n}" for n in range(1, 9))
-    matrix = f"%%MatrixMarket matrix coordinate real general\n8 8 8\n{entries}\n"
-    (tmp_path / "indefinite.mtx").write_text(matrix)
-    done = ranks(
-        2, "run", "matrix", "indefinite.mtx", "--solver", "cg", "--iterations", "50",
-        "--out", "runs", "--", "-pc_type", "none",
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert "DIVERGED_INDEFINITE_MAT: the matrix is not positive definite" in done.stderr
-    run = hindmost.open(tmp_path / "runs/matrix-cg-p2-0.h5")
+def test_a_breakdown_is_kept_and_marked(done: tuple[Path, dict[str, Done]]) -> None:
+    folder, ended = done[0], done[1]["breakdown"]
+    assert ended.returncode == 0, ended.stderr
+    assert "DIVERGED_INDEFINITE_MAT: the matrix is not positive definite" in ended.stderr
+    run = hindmost.open(folder / "breakdown/matrix-cg-p2-0.h5")
     ending = Ending.of(run.header)
     assert ending is not None
     assert (run.bodies, ending.asked, ending.as_asked) == (ending.done, 50, False)

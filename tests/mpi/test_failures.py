@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import BIN, Ranks
+from tests.mpi.commands import Done, run_several
 
 pytestmark = pytest.mark.mpi
 
@@ -51,22 +52,47 @@ BAD = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", BAD)
-def test_bad_input_has_one_message(ranks: Ranks, tmp_path: Path, name: str) -> None:
-    words, status, word = BAD[name]
+LAUNCHED = ("an unknown workload", "an options file that is not there", "fewer unknowns than ranks")
+"""What is known before MPI starts, as PETSc starts, and when the ranks have met: each by itself."""
+FOLDERS = ("/proc/hindmost", "a-file")
+
+
+def into(folder: Path, words: list[str]) -> list[str | Path]:
+    """Return a command that writes into a folder."""
     at = words.index("--") if "--" in words else len(words)
-    done = ranks(2, "run", *words[:at], "--out", tmp_path / "out", *words[at:])
+    return ["run", *words[:at], "--out", folder, *words[at:]]
+
+
+@pytest.fixture(scope="module")
+def refused(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Done]]:
+    """Return a folder and what ranks said, in one launch, of what they could not do in it."""
+    folder = tmp_path_factory.mktemp("refused")
+    (folder / "a-file").touch()
+    here = [name for name in BAD if name not in LAUNCHED]
+    commands = {name: into(folder / f"out-{here.index(name)}", BAD[name][0]) for name in here}
+    commands |= {name: into(folder / name, ["diagonal", "--solver", "gmres"]) for name in FOLDERS}
+    return folder, run_several(folder, 2, commands)
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_has_one_message(
+    ranks: Ranks, tmp_path: Path, refused: tuple[Path, dict[str, Done]], name: str
+) -> None:
+    words, status, word = BAD[name]
+    alone = name in LAUNCHED
+    done = ranks(2, *into(tmp_path / "out", words)) if alone else refused[1][name]
     assert done.returncode == status, done.stderr
     assert len(messages(done.stderr)) == 1, done.stderr
     assert word in messages(done.stderr)[0]
     assert "Traceback" not in done.stderr
-    assert not list(tmp_path.glob("out/*"))
+    assert not list((tmp_path if alone else refused[0]).glob("out*/*"))
 
 
-@pytest.mark.parametrize("folder", ["/proc/hindmost", "a-file"])
-def test_a_folder_that_cannot_be_written(ranks: Ranks, tmp_path: Path, folder: str) -> None:
-    (tmp_path / "a-file").touch()
-    done = ranks(2, "run", "diagonal", "--solver", "gmres", "--out", tmp_path / folder)
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_folder_that_cannot_be_written(
+    refused: tuple[Path, dict[str, Done]], folder: str
+) -> None:
+    done = refused[1][folder]
     assert done.returncode == 2, done.stderr
     assert len(messages(done.stderr)) == 1, done.stderr
     assert "cannot be written there" in messages(done.stderr)[0]

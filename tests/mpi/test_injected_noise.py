@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.conftest import Ranks
-from tests.mpi.test_recording import assert_books_close, record
+from tests.mpi.commands import Done, run_several
+from tests.mpi.test_recording import assert_books_close, runs_of
 
 from hindmost.cli import main
 from hindmost.harness.recorder.injection import planned_ns, read_law
@@ -25,11 +25,33 @@ WORDS = (
 LAW = "exponential:mean=20us,probability=0.5,ranks=1"
 
 
+AT_CALLS = "fixed:length=10us,probability=1,ranks=1,at=calls"
+COMMANDS = {
+    "disturbed": (*WORDS, "--seed", "5", "--inject", LAW),
+    "clean": (*WORDS[: WORDS.index("--solver")], "--solver", "cg"),
+    "refused": (*WORDS, "--inject", "exponential:mean=1us,ranks=2"),
+    "at calls": (
+        "laplacian-1d", "--unknowns", "300", "--iterations", "40", "--warmup", "0",
+        "--solver", "cg", "--solver", "pgmres", "--inject", AT_CALLS,
+    ),
+}  # fmt: skip
+
+
 @pytest.fixture(scope="module")
-def disturbed(module_ranks: Ranks, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
+def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Done]]:
+    """Return a folder and what became of all commands here, on two ranks in one launch."""
+    folder = tmp_path_factory.mktemp("done")
+    commands: dict[str, tuple[str | Path, ...]] = {
+        name: ("run", *words, "--out", folder / name.replace(" ", "-"))
+        for name, words in COMMANDS.items()
+    }
+    return folder, run_several(folder, 2, commands)
+
+
+@pytest.fixture(scope="module")
+def disturbed(done: tuple[Path, dict[str, Done]]) -> dict[str, Run]:
     """Return runs of all solvers with noise on the second of two ranks."""
-    folder = tmp_path_factory.mktemp("disturbed")
-    return record(module_ranks, folder, 2, *WORDS, "--seed", "5", "--inject", LAW)
+    return runs_of(done[1]["disturbed"])
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -78,10 +100,11 @@ def test_nobody_can_miss_it(disturbed: dict[str, Run], capsys: pytest.CaptureFix
 
 
 def test_runs_with_and_without_noise_are_no_repeats(
-    disturbed: dict[str, Run], ranks: Ranks, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    disturbed: dict[str, Run],
+    done: tuple[Path, dict[str, Done]],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    words = [*WORDS[: WORDS.index("--solver")], "--solver", "cg"]
-    (clean,) = record(ranks, tmp_path / "clean", 2, *words).values()
+    (clean,) = runs_of(done[1]["clean"]).values()
     assert not clean.has("injected")
     assert "injected" not in clean.phases
     main(["fit", "--json", "--quick", str(clean.path), str(disturbed["cg"].path)])
@@ -93,19 +116,16 @@ def test_runs_with_and_without_noise_are_no_repeats(
     assert "(no injected noise" in said
 
 
-def test_a_rank_that_does_not_exist_is_refused(ranks: Ranks, tmp_path: Path) -> None:
-    done = ranks(2, "run", *WORDS, "--inject", "exponential:mean=1us,ranks=2", "--out", tmp_path)
-    assert done.returncode == 2
-    assert "there is no rank 2; the run has ranks 0 to 1" in done.stderr
-    assert not list(tmp_path.glob("*.h5"))
+def test_a_rank_that_does_not_exist_is_refused(done: tuple[Path, dict[str, Done]]) -> None:
+    folder, refused = done[0], done[1]["refused"]
+    assert refused.returncode == 2
+    assert "there is no rank 2; the run has ranks 0 to 1" in refused.stderr
+    assert not list((folder / "refused").glob("*.h5"))
 
 
-def test_noise_at_calls_comes_at_every_call(ranks: Ranks, tmp_path: Path) -> None:
-    law = "fixed:length=10us,probability=1,ranks=1,at=calls"
-    words = ("laplacian-1d", "--unknowns", "300", "--iterations", "40", "--warmup", "0")
-    solvers = ("--solver", "cg", "--solver", "pgmres")
-    for run in record(ranks, tmp_path, 2, *words, *solvers, "--inject", law).values():
-        assert run.header.spec["injected"] == law
+def test_noise_at_calls_comes_at_every_call(done: tuple[Path, dict[str, Done]]) -> None:
+    for run in runs_of(done[1]["at calls"]).values():
+        assert run.header.spec["injected"] == AT_CALLS
         assert_books_close(run)
         injected_s = run.variable("injected")
         assert not injected_s[:, 0].any()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.conftest import Ranks
+from tests.mpi.commands import Done, run_several
 
 import hindmost
 from hindmost.analysis.runs.summary import summarise_run
@@ -43,8 +44,8 @@ UNRESTARTED = {
 PIPELINED = {"pgmres", "pipecg", "pipebcgs", "groppcg", "pipecr"}
 
 
-def record(ranks: Ranks, folder: Path, count: int, *words: str) -> dict[str, Run]:
-    done = ranks(count, "run", *words, "--out", folder)
+def runs_of(done: Done | subprocess.CompletedProcess[str]) -> dict[str, Run]:
+    """Return the runs that a command wrote, by solver."""
     assert done.returncode == 0, done.stderr
     runs = [hindmost.open(path) for path in done.stdout.split()]
     return {run.header.solver: run for run in runs}
@@ -101,18 +102,68 @@ def assert_events_fit(run: Run) -> None:
 
 
 WORKLOADS = ["laplacian-1d", "diagonal"]
+OF_PAPER = ("--unknowns", "600", "--iterations", "5000", "--solver", "gmres", "--solver", "pgmres")
+LONG = (
+    "--unknowns", "5000", "--iterations", "1200", "--warmup", "0",
+    *(word for solver in UNRESTARTED for word in ("--solver", solver)),
+)  # fmt: skip
+SHORT = (
+    "laplacian-1d", "--unknowns", "200", "--iterations", "45", "--solver", "gmres",
+    "--solver", "pgmres",
+)  # fmt: skip
+SHUFFLED = (
+    "diagonal", "--unknowns", "50", "--iterations", "40", "--solver", "gmres",
+    "--solver", "pgmres", "--repeats", "3", "--seed", "3",
+)  # fmt: skip
+OPTIONS = {
+    "another restart length": ["-ksp_gmres_restart", "7"],
+    "modified Gram-Schmidt": ["-ksp_gmres_modifiedgramschmidt"],
+    "no preconditioner": ["-pc_type", "none"],
+    "right preconditioning": ["-ksp_pc_side", "right"],
+    "inner solvers": [
+        *("-pc_type", "bjacobi", "-sub_ksp_type", "gmres"),
+        *("-sub_pc_type", "none", "-sub_ksp_max_it", "3"),
+    ],
+    "no split reductions": ["-splitreduction_async", "0"],
+}
+ONCE_A_PROCESS = "no split reductions"
+"""PETSc looks at this option when it first splits a reduction."""
+WITH_OPTIONS = ("gmres", "pgmres", "fgmres")
+
+
+def with_options(name: str, folder: Path) -> list[str | Path]:
+    """Return the command that solves with PETSc options."""
+    solvers = (word for solver in WITH_OPTIONS for word in ("--solver", solver))
+    size = ("--unknowns", "4000", "--iterations", "100")
+    return ["run", "laplacian-1d", *size, *solvers, "--out", folder, "--", *OPTIONS[name]]
 
 
 @pytest.fixture(scope="module")
-def paper(
-    module_ranks: Ranks, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, dict[str, Run]]:
+def done_on(tmp_path_factory: pytest.TempPathFactory) -> dict[int, dict[str, Done]]:
+    """Return what became of all commands here, by the number of ranks: one launch for each."""
+    out = tmp_path_factory.mktemp("out")
+    long = {f"long {each}": ["run", each, *LONG] for each in WORKLOADS}
+    paper = {f"paper {each}": ["run", each, *OF_PAPER, "--warmup", "0"] for each in WORKLOADS}
+    short = {"short": ["run", *SHORT]}
+    asked = {1: long | short | {"shuffled": ["run", *SHUFFLED]}, 2: long | paper, 4: short}
+    found = {}
+    for count, commands in asked.items():
+        given: dict[str, list[str | Path]] = {
+            name: [*words, "--out", out / f"{name}-{count}".replace(" ", "-")]
+            for name, words in commands.items()
+        }
+        if count == 2:
+            given |= {
+                name: with_options(name, out / name) for name in OPTIONS if name != ONCE_A_PROCESS
+            }
+        found[count] = run_several(tmp_path_factory.mktemp(f"ranks-{count}"), count, given)
+    return found
+
+
+@pytest.fixture(scope="module")
+def paper(done_on: dict[int, dict[str, Done]]) -> dict[str, dict[str, Run]]:
     """Return the runs of both solvers of the paper, by workload and solver."""
-    folder = tmp_path_factory.mktemp("paper")
-    words = ("--unknowns", "600", "--iterations", "5000", "--solver", "gmres", "--solver", "pgmres")
-    return {
-        each: record(module_ranks, folder, 2, each, *words, "--warmup", "0") for each in WORKLOADS
-    }
+    return {each: runs_of(done_on[2][f"paper {each}"]) for each in WORKLOADS}
 
 
 @pytest.mark.parametrize("workload", WORKLOADS)
@@ -139,13 +190,9 @@ def test_counts_of_the_paper(paper: dict[str, dict[str, Run]], workload: str) ->
 @pytest.mark.parametrize("count", [1, 2])
 @pytest.mark.parametrize("workload", WORKLOADS)
 def test_counts_of_solvers_without_restarts(
-    ranks: Ranks, tmp_path: Path, workload: str, count: int
+    done_on: dict[int, dict[str, Done]], workload: str, count: int
 ) -> None:
-    words = [word for solver in UNRESTARTED for word in ("--solver", solver)]
-    runs = record(
-        ranks, tmp_path / "out", count, workload, "--unknowns", "5000", "--iterations", "1200",
-        "--warmup", "0", *words,
-    )  # fmt: skip
+    runs = runs_of(done_on[count][f"long {workload}"])
     assert runs.keys() == UNRESTARTED.keys()
     for solver, run in runs.items():
         counted = np.bincount(run.kind, minlength=len(BodyKind))
@@ -166,11 +213,10 @@ def test_counts_of_solvers_without_restarts(
 
 
 @pytest.mark.parametrize("count", [1, 4])
-def test_one_rank_and_more_ranks_than_cores(ranks: Ranks, tmp_path: Path, count: int) -> None:
-    runs = record(
-        ranks, tmp_path / "out", count, "laplacian-1d", "--unknowns", "200", "--iterations", "45",
-        "--solver", "gmres", "--solver", "pgmres",
-    )  # fmt: skip
+def test_one_rank_and_more_ranks_than_cores(
+    done_on: dict[int, dict[str, Done]], count: int
+) -> None:
+    runs = runs_of(done_on[count]["short"])
     assert runs["gmres"].durations.shape == (45, count)
     assert runs["pgmres"].durations.shape == (45 + 2 * 2, count)
     for run in runs.values():
@@ -178,17 +224,6 @@ def test_one_rank_and_more_ranks_than_cores(ranks: Ranks, tmp_path: Path, count:
         assert run.edges.source.size == 2 * (count - 1)
 
 
-OPTIONS = {
-    "another restart length": ["-ksp_gmres_restart", "7"],
-    "modified Gram-Schmidt": ["-ksp_gmres_modifiedgramschmidt"],
-    "no preconditioner": ["-pc_type", "none"],
-    "right preconditioning": ["-ksp_pc_side", "right"],
-    "inner solvers": [
-        *("-pc_type", "bjacobi", "-sub_ksp_type", "gmres"),
-        *("-sub_pc_type", "none", "-sub_ksp_max_it", "3"),
-    ],
-    "no split reductions": ["-splitreduction_async", "0"],
-}
 GENERIC = {
     (
         "pgmres",
@@ -200,14 +235,14 @@ GENERIC = {
 
 @pytest.mark.parametrize("name", OPTIONS)
 def test_petsc_options_are_segmented_right_or_kept_as_generic(
-    ranks: Ranks, tmp_path: Path, name: str
+    ranks: Ranks, tmp_path: Path, done_on: dict[int, dict[str, Done]], name: str
 ) -> None:
-    options, solvers = OPTIONS[name], ("gmres", "pgmres", "fgmres")
-    done = ranks(
-        2, "run", "laplacian-1d", "--unknowns", "4000", "--iterations", "100",
-        *(word for solver in solvers for word in ("--solver", solver)),
-        "--out", tmp_path / "out", "--", *options,
-    )  # fmt: skip
+    options, solvers = OPTIONS[name], WITH_OPTIONS
+    done = (
+        ranks(2, *with_options(name, tmp_path / "out"))
+        if name == ONCE_A_PROCESS
+        else done_on[2][name]
+    )
     assert done.returncode == 0, done.stderr
     files = done.stdout.splitlines()[-3:]  # PETSc may have said something before
     runs = {run.header.solver: run for run in map(hindmost.open, files)}
@@ -232,11 +267,8 @@ def test_petsc_options_are_segmented_right_or_kept_as_generic(
             assert key in run.header.petsc_options
 
 
-def test_order_is_shuffled_and_repeats_are_kept(ranks: Ranks, tmp_path: Path) -> None:
-    done = ranks(
-        1, "run", "diagonal", "--unknowns", "50", "--iterations", "40", "--solver", "gmres",
-        "--solver", "pgmres", "--repeats", "3", "--seed", "3", "--out", tmp_path / "out",
-    )  # fmt: skip
+def test_order_is_shuffled_and_repeats_are_kept(done_on: dict[int, dict[str, Done]]) -> None:
+    done = done_on[1]["shuffled"]
     assert done.returncode == 0, done.stderr
     runs = [hindmost.open(path) for path in done.stdout.split()]
     assert [run.header.spec["order"] for run in runs] == [1, 2, 3, 4, 5, 6]
@@ -267,136 +299,3 @@ def test_provenance_says_where_a_run_comes_from(paper: dict[str, dict[str, Run]]
     )
     assert run.header.petsc_options["ksp_convergence_test"] == "skip"
     assert run.header.origin == "measured"
-
-
-COUNTED = """
-import json
-from hindmost.harness import petsc
-parallel = petsc.start()
-from hindmost.harness.krylov.problems import PROBLEMS
-from hindmost.harness.krylov.problems.problem import SystemRequest
-from hindmost.harness.krylov.solve import RecordedSolver
-from hindmost.harness.krylov.solvers import SOLVERS
-from hindmost.harness.recorder.library import load
-from hindmost.harness.recorder.state import State
-PETSc = parallel.PETSc
-system = PROBLEMS["laplacian-1d"].build(SystemRequest(unknowns=3000), PETSc, PETSc.COMM_WORLD)
-found = {}
-for name in SOLVERS.names:
-    solver = RecordedSolver(SOLVERS[name], system, iterations=130, preconditioner="jacobi",
-                            parallel=parallel)
-    solver.record()
-    state = State(load())
-    found[name] = [int(state["iteration"]), solver.ksp.getIterationNumber(),
-                   float(state["residual_norm"]), solver.ksp.getResidualNorm()]
-if parallel.communicator.rank == 0:
-    print(json.dumps(found))
-"""
-
-
-def test_running_iteration_is_petscs_own(ranks: Ranks) -> None:
-    done = ranks(2, script=COUNTED)
-    assert done.returncode == 0, done.stderr
-    for name, (iteration, petscs, norm, petscs_norm) in json.loads(done.stdout).items():
-        assert iteration == petscs == 130, name
-        assert norm == pytest.approx(petscs_norm), name
-
-
-SHIFTED = """
-import sys
-from pathlib import Path
-from hindmost.harness import petsc
-parallel = petsc.start()
-from hindmost.harness.campaign import run_campaign
-from hindmost.harness.krylov.experiment import KrylovExperiment
-from hindmost.harness.krylov.problems.problem import SystemRequest
-from hindmost.harness.recorder.library import load
-load().hindmost_shift_clock(int(3e9) * parallel.communicator.rank)
-plan = KrylovExperiment(workload="laplacian-1d", solvers=("gmres",),
-                        system=SystemRequest(unknowns=2000),
-                        iterations=300, repeats=1, warmup=1, seed=0)
-for finished in run_campaign(plan, Path("out"), parallel):
-    if parallel.communicator.rank == 0:
-        print(finished.file)
-"""
-
-
-def test_a_clock_that_is_wrong_is_found_and_put_right(ranks: Ranks, tmp_path: Path) -> None:
-    done = ranks(2, script=SHIFTED)
-    assert done.returncode == 0, done.stderr
-    run = hindmost.open(tmp_path / done.stdout.strip())
-    offset, uncertainty = run.variable("clock_offset"), run.variable("clock_uncertainty")
-    assert offset[0] == 0
-    assert 0 < uncertainty[1] < 1e-3
-    assert abs(offset[1] + 3.0) <= 2 * uncertainty[1]
-    # Bodies end with a reduction, so no rank begins one before all others have begun the last.
-    starts = run.starts
-    assert (starts[1:].min(axis=1) > starts[:-1].max(axis=1) - 2 * uncertainty[1]).all()
-    assert_books_close(run)
-
-
-OVERFLOW = """
-import sys
-from dataclasses import replace
-from pathlib import Path
-from hindmost.harness import petsc
-parallel = petsc.start()
-from hindmost.harness.campaign import run_campaign
-from hindmost.harness.krylov import solve
-from hindmost.harness.krylov.experiment import KrylovExperiment
-from hindmost.harness.krylov.problems.problem import SystemRequest
-solve.SPARE_RECORDS = 0
-solve.ROOM = float(sys.argv[1])
-plan = KrylovExperiment(workload="laplacian-1d", solvers=tuple(sys.argv[2:]),
-                        system=SystemRequest(unknowns=5000),
-                        iterations=300, repeats=1, warmup=1, seed=0)
-for finished in run_campaign(plan, Path("out"), parallel):
-    if parallel.communicator.rank == 0:
-        print(finished.file)
-"""
-
-
-def test_lost_records_make_a_run_incomplete(ranks: Ranks, tmp_path: Path) -> None:
-    solvers = {"gmres", "pgmres", "cg", "pipebcgs"}
-    done = ranks(2, "0.5", *sorted(solvers), script=OVERFLOW)
-    assert done.returncode == 0, done.stderr
-    runs = {run.header.solver: run for run in map(hindmost.open, tmp_path.glob("out/*.h5"))}
-    assert runs.keys() == solvers
-    for solver, run in runs.items():
-        assert not run.header.complete
-        assert run.header.records_lost > 0
-        if "gmres" in solver:
-            assert run.bodies % (32 if solver == "pgmres" else 30) == 0
-        assert 0.3 * 300 < run.bodies < 0.6 * 300 * (32 / 30)
-        assert_books_close(run)
-
-
-ONE_MPI = """
-import sys
-order = sys.argv[1:]
-from hindmost.harness.recorder.library import load
-load()
-for name in order:
-    __import__(name)
-mapped = {line.split()[-1] for line in open("/proc/self/maps") if "/libmpi.so" in line}
-print(len(mapped), *mapped)
-"""
-
-
-@pytest.mark.parametrize("order", ["mpi4py.MPI petsc4py.PETSc", "petsc4py.PETSc mpi4py.MPI"])
-def test_there_is_one_mpi_in_the_process(ranks: Ranks, order: str) -> None:
-    done = ranks(1, *order.split(), script=ONE_MPI)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split()[0] == "1", done.stdout
-
-
-TOO_LATE = """
-from mpi4py import MPI
-from hindmost.harness.recorder.library import load
-load()
-"""
-
-
-def test_coming_after_mpi_is_refused(ranks: Ranks) -> None:
-    done = ranks(1, script=TOO_LATE)
-    assert "mpi4py.MPI was imported before hindmost's recorder" in done.stderr

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from tests.conftest import Ranks
+from tests.conftest import Ranks, starter
+from tests.mpi.commands import Done, run_several
 
 import hindmost
 from hindmost.analysis.fits.study import FitOptions, fit_run
@@ -30,7 +32,7 @@ from hindmost.models.synthetic.populations import draw_population
 pytestmark = pytest.mark.mpi
 
 CLUSTER = """
-import json, sys
+import json, sys, time
 import numpy as np
 from mpi4py import MPI
 from hindmost.harness.reduction.decide import RankReductions
@@ -39,34 +41,52 @@ from hindmost.models.ranks.kmeans import cluster
 from hindmost.models.synthetic.populations import draw_population
 
 world = MPI.COMM_WORLD
-mine = np.array_split(np.arange(128), world.size)[world.rank]
-made = draw_population("slow link", 128, 3, iterations=40, node_ranks=16)
-reductions = RankReductions(world)
-points = np.random.default_rng(0).random((128, 5))
-found = cluster(points[mine], 4, ids=mine, reductions=reductions)
-bodies = BodiesOfRanks(
-    parts={"compute": made.compute_s[:, mine], "send": made.send_s[:, mine]},
-    not_work={"halo": made.halo_s[:, mine], "wait": made.wait_s[:, mine]},
-    transfer=made.slow_transfer_s[:, mine],
-    counts={"messages": ("count", made.messages[mine])},
-    ids=mine,
-    node_of=mine // 16,
-    nodes=8,
-)
-chosen, _ = keep(bodies, 0.1, reductions=reductions)
-result = [found.labels.tolist(), chosen.reasons.tolist()]
-parts = world.gather(result)
-if world.rank == 0:
-    whole = [sum(each, []) for each in zip(*parts)]
-    print(json.dumps([*whole, found.centroids.tolist(), found.inertia, reductions.calls]))
+
+def clustered(ranks):
+    mine = np.array_split(np.arange(128), ranks.size)[ranks.rank]
+    made = draw_population("slow link", 128, 3, iterations=40, node_ranks=16)
+    reductions = RankReductions(ranks)
+    points = np.random.default_rng(0).random((128, 5))
+    found = cluster(points[mine], 4, ids=mine, reductions=reductions)
+    bodies = BodiesOfRanks(
+        parts={"compute": made.compute_s[:, mine], "send": made.send_s[:, mine]},
+        not_work={"halo": made.halo_s[:, mine], "wait": made.wait_s[:, mine]},
+        transfer=made.slow_transfer_s[:, mine],
+        counts={"messages": ("count", made.messages[mine])},
+        ids=mine,
+        node_of=mine // 16,
+        nodes=8,
+    )
+    chosen, _ = keep(bodies, 0.1, reductions=reductions)
+    parts = ranks.gather([found.labels.tolist(), chosen.reasons.tolist()])
+    if ranks.rank == 0:
+        whole = [sum(each, []) for each in zip(*parts)]
+        return [*whole, found.centroids.tolist(), found.inertia, reductions.calls]
+
+told = {}
+for count in (1, 3):
+    some = world.Split(world.rank < count, world.rank)
+    if world.rank < count:
+        told[count] = clustered(some)
+    waiting = world.Ibarrier()
+    while not waiting.Test():
+        time.sleep(0.005)
 """
 
 
-@pytest.mark.parametrize("count", [1, 3])
-def test_ranks_find_together_what_one_process_finds(ranks: Ranks, count: int) -> None:
-    done = ranks(count, script=CLUSTER)
+@pytest.fixture(scope="module")
+def on_four(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Return what 1 and 3 of 4 ranks found, and the files that all four wrote."""
+    folder = tmp_path_factory.mktemp("four")
+    done = starter(folder)(4, folder, script=CLUSTER + TWICE)
     assert done.returncode == 0, done.stderr
-    labels, reasons, centroids, inertia, calls = json.loads(done.stdout)
+    told: dict[str, Any] = json.loads(done.stdout)
+    return told
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_ranks_find_together_what_one_process_finds(on_four: dict[str, Any], count: int) -> None:
+    labels, reasons, centroids, inertia, calls = on_four[str(count)]
     points = np.random.default_rng(0).random((128, 5))
     serial = cluster(points, 4)
     assert labels == serial.labels.tolist()
@@ -87,14 +107,13 @@ def test_ranks_find_together_what_one_process_finds(ranks: Ranks, count: int) ->
     assert calls > 10
 
 
-def test_a_run_keeps_its_share(ranks: Ranks, tmp_path: Path) -> None:
-    done = ranks(
-        4, "run", "laplacian-1d", "--unknowns", "4000", "--solver", "gmres", "--iterations", "40",
-        "--keep", "50%", "--out", tmp_path / "runs",
-    )  # fmt: skip
+def test_a_run_keeps_its_share(
+    kept: tuple[Path, dict[str, Done]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, done = kept[0], kept[1]["share"]
     assert done.returncode == 0, done.stderr
     assert "full records kept of 2 of 4 ranks" in done.stderr
-    [file] = (tmp_path / "runs").glob("*.h5")
+    [file] = (folder / "share").glob("*.h5")
     run = hindmost.open(file)
     run.verify()
     assert (run.columns, run.header.ranks) == (2, 4)
@@ -110,16 +129,13 @@ def test_a_run_keeps_its_share(ranks: Ranks, tmp_path: Path) -> None:
     assert run.variable("every_last").sum() == 40
     assert run.variable("every_solve_time").shape == (4,)
     assert len(run.edges.source) == 6
-    done = ranks(1, "run", "diagonal", "--solver", "cg", "--keep", "0", "--out", tmp_path / "no")
-    assert done.returncode == 2
-    assert "a share above 0 and up to 1" in done.stderr
+    none = ("diagonal", "--solver", "cg", "--keep", "0", "--out", str(tmp_path / "no"))
+    assert main(["run", *none]) == 2
+    assert "a share above 0 and up to 1" in capsys.readouterr().err
 
 
 TWICE = """
-import dataclasses, sys
 from pathlib import Path
-import numpy as np
-from mpi4py import MPI
 from hindmost.harness.reduction.decide import decide
 from hindmost.harness.reduction.reduced_file import write_reduced_run
 from hindmost.harness.runfile.bodies import PHASES, RankBodies, RankEvents
@@ -127,7 +143,6 @@ from hindmost.harness.runfile.contents import Edges, Header, RankRun
 from hindmost.harness.runfile.writer import write_run
 from hindmost.models.events import EventKind
 
-world = MPI.COMM_WORLD
 rank, ranks, bodies = world.rank, world.size, 400
 random = np.random.default_rng(7)
 work = 1e-4 * (1.0 + 0.1 * random.random((bodies, ranks)))
@@ -171,16 +186,14 @@ header = Header(
 whole = write_run(Path(sys.argv[1]), header, run, world)
 part = write_reduced_run(Path(sys.argv[1]), header, run, decide(run, 0.5, world), world)
 if rank == 0:
-    print(whole, part)
+    print(json.dumps({**told, "files": [str(whole), str(part)]}))
 """
 
 
 def test_a_reduced_file_says_of_all_ranks_what_the_whole_one_says(
-    ranks: Ranks, tmp_path: Path
+    on_four: dict[str, Any],
 ) -> None:
-    done = ranks(4, tmp_path, script=TWICE)
-    assert done.returncode == 0, done.stderr
-    whole, part = (hindmost.open(path) for path in done.stdout.split())
+    whole, part = (hindmost.open(path) for path in on_four["files"])
     assert 2 in part.kept_ranks  # behind the slow link
     assert part.columns == 2
     reports = report_run(part), report_run(whole)
@@ -228,17 +241,36 @@ def test_a_reduced_file_says_of_all_ranks_what_the_whole_one_says(
 SMALL = ("--deck", "timing-a", "--base", "24x16", "--steps", "3", "--cycles", "230")
 
 
+SHARE = (
+    "laplacian-1d", "--unknowns", "4000", "--solver", "gmres", "--iterations", "40",
+    "--keep", "50%",
+)  # fmt: skip
+
+
 @pytest.fixture(scope="module")
-def both(module_ranks: Ranks, tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Run]:
+def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Done]]:
+    """Return the folder of runs on four ranks, in one launch, and what became of each."""
+    folder = tmp_path_factory.mktemp("kept")
+    asked = {
+        "share": SHARE,
+        "all": ("adaptive", *SMALL, "--blocks"),
+        "some": ("adaptive", *SMALL, "--blocks", "--keep", "50%"),
+    }
+    commands: dict[str, tuple[str | Path, ...]] = {
+        name: ("run", *words, "--out", folder / name) for name, words in asked.items()
+    }
+    return folder, run_several(folder, 4, commands)
+
+
+@pytest.fixture(scope="module")
+def both(kept: tuple[Path, dict[str, Done]]) -> tuple[Run, Run]:
     """Return the same cycles on four ranks, with all records and with those of half the ranks."""
-    folder = tmp_path_factory.mktemp("adaptive")
     found = []
-    for name, more in (("all", ()), ("some", ("--keep", "50%"))):
-        words = ("run", "adaptive", *SMALL, "--blocks", *more, "--out", folder / name)
-        done = module_ranks(4, *words)
+    for name in ("all", "some"):
+        done = kept[1][name]
         assert done.returncode == 0, done.stderr
         assert ("full records kept of 2 of 4 ranks" in done.stderr) == (name == "some")
-        [file] = (folder / name).glob("*.h5")
+        [file] = (kept[0] / name).glob("*.h5")
         run = hindmost.open(file)
         run.verify()
         found.append(run)
@@ -337,14 +369,15 @@ def test_verbs_take_a_reduced_adaptive_run_or_refuse_it(
     assert "the events of only some" in " ".join(capsys.readouterr().out.split())
 
 
-def test_one_rank_that_is_kept_is_the_one_that_predicts(ranks: Ranks, tmp_path: Path) -> None:
-    words = ("run", "adaptive", *SMALL[:-1], "3", "--out", tmp_path / "runs", "--keep")
+def test_one_rank_that_is_kept_is_the_one_that_predicts(
+    ranks: Ranks, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("run", "adaptive", *SMALL[:-1], "3", "--out", str(tmp_path / "runs"), "--keep")
     done = ranks(2, *words, "1%")
     assert done.returncode == 0, done.stderr
     [file] = (tmp_path / "runs").glob("*.h5")
     run = hindmost.open(file)
     run.verify()
     assert run.kept_ranks.tolist() == [0]
-    done = ranks(1, *words, "2")
-    assert done.returncode == 2
-    assert "a share above 0 and up to 1" in done.stderr
+    assert main([*words, "2"]) == 2
+    assert "a share above 0 and up to 1" in capsys.readouterr().err

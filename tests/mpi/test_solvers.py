@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.conftest import Ranks
+from tests.mpi.commands import Done, run_several
 
 import hindmost
 from hindmost.harness.krylov.solvers import SOLVERS
@@ -144,15 +145,38 @@ def test_monitors_and_variants_of_a_method_leave_its_bodies_alone(ranks: Ranks) 
         assert each["balance"] < 1e-6
 
 
+ENDINGS = {
+    "to a tolerance": (
+        "laplacian-1d", "--unknowns", "300", "--iterations", "200", "--solver", "cg",
+        "--solver", "gmres", "--rtol", "1e-6", "--activities", "--out", "tolerance",
+    ),
+    "early": (
+        "laplacian-1d", "--unknowns", "400", "--iterations", "100", "--solver", "cg",
+        "--out", "early", "--", "-pc_type", "bjacobi", "-sub_pc_type", "ilu",
+    ),
+    "never": (
+        "diagonal", "--unknowns", "50", "--iterations", "5", "--solver", "cg",
+        "--out", "never", "--", "-pc_type", "strumpack-of-mine",
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Done]]:
+    """Return a folder and what became of commands in it, on two ranks in one launch."""
+    folder = tmp_path_factory.mktemp("ended")
+    return folder, run_several(
+        folder, 2, {name: ("run", *words) for name, words in ENDINGS.items()}
+    )
+
+
 def test_solves_to_a_tolerance_are_kept_with_what_they_reached(
-    ranks: Ranks, tmp_path: Path
+    ended: tuple[Path, dict[str, Done]],
 ) -> None:
-    done = ranks(
-        2, "run", "laplacian-1d", "--unknowns", "300", "--iterations", "200", "--solver", "cg",
-        "--solver", "gmres", "--rtol", "1e-6", "--activities", "--out", tmp_path / "out",
-    )  # fmt: skip
+    folder, done = ended[0], ended[1]["to a tolerance"]
     assert done.returncode == 0, done.stderr
-    runs = {run.header.solver: run for run in map(hindmost.open, done.stdout.split())}
+    files = [folder / file for file in done.stdout.split()]
+    runs = {run.header.solver: run for run in map(hindmost.open, files)}
     cg, gmres = (Ending.of(runs[name].header) for name in ("cg", "gmres"))
     assert cg is not None
     assert gmres is not None
@@ -172,13 +196,10 @@ def test_solves_to_a_tolerance_are_kept_with_what_they_reached(
         assert (run.activity("MatMult") > 0).all()
 
 
-def test_a_solve_that_ends_early_is_kept(ranks: Ranks, tmp_path: Path) -> None:
-    done = ranks(
-        2, "run", "laplacian-1d", "--unknowns", "400", "--iterations", "100", "--solver", "cg",
-        "--out", tmp_path / "out", "--", "-pc_type", "bjacobi", "-sub_pc_type", "ilu",
-    )  # fmt: skip
+def test_a_solve_that_ends_early_is_kept(ended: tuple[Path, dict[str, Done]]) -> None:
+    folder, done = ended[0], ended[1]["early"]
     assert done.returncode == 0, done.stderr
-    run = hindmost.open(done.stdout.strip())
+    run = hindmost.open(folder / done.stdout.strip())
     ending = Ending.of(run.header)
     assert ending is not None
     assert run.header.iterations == ending.done == run.bodies < 100
@@ -186,11 +207,10 @@ def test_a_solve_that_ends_early_is_kept(ranks: Ranks, tmp_path: Path) -> None:
     assert f"cg: stopped after {ending.done} of 100 iterations" in done.stderr
 
 
-def test_a_preconditioner_that_petsc_has_not_is_a_clear_error(ranks: Ranks, tmp_path: Path) -> None:
-    done = ranks(
-        2, "run", "diagonal", "--unknowns", "50", "--iterations", "5", "--solver", "cg",
-        "--out", tmp_path / "out", "--", "-pc_type", "strumpack-of-mine",
-    )  # fmt: skip
+def test_a_preconditioner_that_petsc_has_not_is_a_clear_error(
+    ended: tuple[Path, dict[str, Done]],
+) -> None:
+    done = ended[1]["never"]
     assert done.returncode == 2
     assert "strumpack-of-mine" in done.stderr
     assert "Traceback" not in done.stderr

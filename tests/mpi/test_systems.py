@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from scipy import io, sparse
 from tests.conftest import Ranks, starter
+from tests.mpi.commands import run_several
 
 import hindmost
 from hindmost.errors import UsageError
@@ -220,7 +221,7 @@ def test_matrices_are_those_of_the_files(found: dict[str, Any], matrices: Path) 
     )
 
 
-def test_runs_say_which_system_they_solved(ranks: Ranks, tmp_path: Path, matrices: Path) -> None:
+def test_runs_say_which_system_they_solved(tmp_path: Path, matrices: Path) -> None:
     file = matrices / "matrices" / "symmetric.mtx"
     right_side = "%%MatrixMarket matrix array real general\n37 1\n"
     (tmp_path / "b.mtx").write_text(right_side + "\n".join(map(str, range(37))))
@@ -229,10 +230,9 @@ def test_runs_say_which_system_they_solved(ranks: Ranks, tmp_path: Path, matrice
         "laplacian-3d": ("--unknowns", "1000"),
         "matrix": (str(file), "--rhs", "b.mtx"),
     }
-    for name, words in asked.items():
-        done = ranks(
-            2, "run", name, *words, "--solver", "gmres", "--iterations", "20", "--out", "runs"
-        )
+    more = ("--solver", "gmres", "--iterations", "20", "--out", "runs")
+    commands = {name: ("run", name, *words, *more) for name, words in asked.items()}
+    for name, done in run_several(tmp_path, 2, commands).items():
         assert done.returncode == 0, done.stderr
         run = hindmost.open(tmp_path / "runs" / f"{name}-gmres-p2-0.h5")
         spec = run.header.spec

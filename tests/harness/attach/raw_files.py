@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.harness.recorder.library import RECORD
+from hindmost.harness.runfile.reader import Run
 
 CALLS = {
     "MPI_Allreduce": "meets",
@@ -229,3 +230,9 @@ def write_all(ranks: list[Raw], folder: Path) -> Path:
     for each in ranks:
         each.end().write(folder)
     return folder
+
+
+def balance(run: Run) -> float:
+    """Return the most that the parts of a run miss its time by, in seconds."""
+    parts = run.lead_in + run.durations.sum(axis=0) + run.restart_durations.sum(axis=0)
+    return float(np.abs(parts + run.lead_out - run.solve_time).max())

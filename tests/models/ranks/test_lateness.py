@@ -1,25 +1,18 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError, UsageError
 from hindmost.models.events import EventKind
-from hindmost.models.noise.replay import Replay
-from hindmost.models.ranks import critical_path
-from hindmost.models.ranks.critical_path import NOBODY, PathSum
+from hindmost.models.ranks.critical_path import PathSum
 from hindmost.models.ranks.distributed_lateness import distributed_lateness
 from hindmost.models.ranks.extrema import beyond_spread, extrema_of
 from hindmost.models.ranks.histogram import empty_histogram
 from hindmost.models.ranks.lateness import LatenessSum, lateness
-from hindmost.models.ranks.profile import ProfileSum
-from hindmost.models.ranks.slopes import SlopeSum
 from hindmost.models.ranks.transfers import SlowTransfers
-from hindmost.models.simulation.blocks import OWN_TIME, EventBlock, whole_bodies
-from hindmost.models.simulation.walker import Latencies
+from hindmost.models.simulation.blocks import EventBlock
 
 Values = NDArray[np.float64]
 
@@ -119,191 +112,6 @@ def test_histograms_count_everything() -> None:
     assert empty.with_more(np.array([1e-6, 1e-2])).counts.sum() == 2
     with pytest.raises(UsageError, match="bounds above zero that ascend"):
         empty_histogram(1.0, 0.5)
-
-
-def worked(
-    start: Values, work: Values, inside: Values, kinds: list[EventKind] | None = None
-) -> tuple[ProfileSum, SlopeSum]:
-    """Return profile and slopes of bodies of events: work, event, work, event.
-
-    ``start`` is (body, rank); ``work`` and ``inside`` are (body, rank, event), seconds.
-    """
-    kinds = kinds or [EventKind.REDUCE]
-    duration = work.sum(axis=2) + inside.sum(axis=2)
-    block = EventBlock(
-        kind=np.tile(np.array(kinds, np.uint8), (len(start), 1)),
-        work=work,
-        duration=inside,
-        rest=np.zeros(start.shape),
-        cycle_begins=np.arange(len(start)) == 0,
-    )
-    profile = ProfileSum(start.shape[1], float((start + duration).max()), 100)
-    slopes = SlopeSum(start.shape[1])
-    for rows in (slice(0, 7), slice(7, None)):
-        profile.add_events(start[rows], duration[rows], block.part(rows))
-        slopes.add(start[rows], duration[rows], block.part(rows))
-    return profile, slopes
-
-
-def of_one_reduction(begin: Values, end: Values, bodies: int = 50) -> tuple[ProfileSum, SlopeSum]:
-    """Lay bodies of one second end to end; ranks work from begin to end, then reduce."""
-    start = np.arange(bodies)[:, None] + begin
-    work = np.broadcast_to(end - begin, start.shape)
-    return worked(start, work[:, :, None].copy(), (1.0 - begin - work)[:, :, None].copy())
-
-
-def test_profiles_hold_all_work_and_slopes_tell_imbalance_from_late_starts() -> None:
-    spread = np.linspace(0.5, 0.9, 400)
-    profile, summed = of_one_reduction(np.zeros(400), spread)
-    of_run = profile.of_run
-    assert (of_run.busy * np.diff(of_run.edges)).sum() == pytest.approx(50 * spread.sum())
-    slopes = summed.result()
-    # all at work until 0.5, none after 0.9: from 90 to 10 % in 0.32, slope 1 / 0.4
-    assert slopes.fall_s == pytest.approx(0.32, abs=0.01)
-    assert slopes.downward == pytest.approx(-2.5, rel=0.03)
-    # until the last one ends; what the reduction itself takes is nobody's imbalance
-    assert slopes.early_end_share == pytest.approx(0.9 - spread.mean(), rel=1e-6)
-    assert slopes.rise_s < 0.01
-    assert "the same ranks are late throughout, which suggests load imbalance" in slopes.explain()
-    assert "communication" not in slopes.explain()
-
-
-def test_ranks_that_leave_a_reduction_late_hint_at_communication_and_not_at_imbalance() -> None:
-    late = np.linspace(0.0, 0.4, 400)
-    bodies = np.arange(20)[:, None]
-    # All work 0.5; the reduction lets ranks go from 0.6 to 1 after the begin of the first.
-    inside = np.where(bodies == 0, 0.5 + late, 0.5)
-    start = np.where(bodies == 0, 0.0, bodies + late)
-    work = np.full((20, 400, 1), 0.5)
-    slopes = worked(start, work, inside[:, :, None])[1].result()
-    assert slopes.upward == pytest.approx(2.5, rel=0.03)
-    assert slopes.late_begin_share == pytest.approx(0.2 / 1.4, rel=0.05)
-    assert "slow communication" in slopes.explain()
-    assert "imbalance" not in slopes.explain()
-    poor = replace(slopes, clock_share=0.3).explain()
-    assert "slow communication" not in poor
-    assert "is unknown: the clocks agree only to within 30 % of a body" in poor
-
-
-@pytest.mark.parametrize("noise", [0.0, 0.01])
-def test_equal_ranks_under_varying_latency_hint_at_nothing(noise: float) -> None:
-    random = np.random.default_rng(4)
-    bodies, ranks = 60, 256
-    work = 0.5 + noise * random.standard_normal((bodies, ranks, 1))
-    latency = random.exponential(0.4, bodies)
-    inside = work.max(axis=1, keepdims=True) - work + latency[:, None, None]
-    ends = np.cumsum((work + inside)[:, :, 0], axis=0)
-    start = ends - (work + inside)[:, :, 0]
-    profile, summed = worked(start, work, inside)
-    assert "work together" in summed.result().explain()
-    assert "imbalance" not in summed.result().explain()
-    assert profile.of_body is not None
-    assert profile.of_body.utilisation[0] > 0.99
-
-
-def test_one_late_rank_is_no_gradual_slope_but_is_told() -> None:
-    end = np.full(64, 0.5)
-    end[9] = 0.9
-    slopes = of_one_reduction(np.zeros(64), end)[1].result()
-    assert slopes.fall_share < 0.01
-    assert slopes.downward == 0.0
-    assert slopes.explain().startswith("A few ranks finish their work after the others. 39.4 %")
-    assert "load imbalance" in slopes.explain()
-
-
-def test_another_late_rank_in_every_body_is_noise() -> None:
-    bodies, ranks = 64, 32
-    work = np.full((bodies, ranks, 1), 0.5)
-    work[np.arange(bodies), np.arange(bodies) % ranks] = 0.9
-    start = np.broadcast_to(np.arange(bodies, dtype=float)[:, None], (bodies, ranks)).copy()
-    said = worked(start, work, 1.0 - work)[1].result().explain()
-    assert "which suggests noise rather than load imbalance" in said
-
-
-def test_work_lies_between_events_where_they_were_recorded() -> None:
-    # A body of 10: works 2, waits 5 in the exchange, works 2, reduces 1.
-    start = 10.0 * np.arange(10)[:, None] + np.zeros((10, 8))
-    work = np.full((10, 8, 2), 2.0)
-    inside = np.broadcast_to([5.0, 1.0], work.shape).copy()
-    profile, _ = worked(start, work, inside, [EventKind.RECEIVE, EventKind.REDUCE])
-    assert profile.of_body is not None
-    expected = np.repeat([1.0, 0.0, 1.0, 0.0], [20, 50, 20, 10])
-    np.testing.assert_allclose(profile.of_body.utilisation, expected, atol=1e-9)
-    unordered = ProfileSum(8, 100.0, 10)
-    unordered.add(start, work.sum(axis=2), np.full(start.shape, 10.0))
-    np.testing.assert_allclose(unordered.of_run.utilisation, 0.4)
-    assert unordered.of_body is None  # where in a body the work was is not known
-    # a run without a reduction has no moment at which all meet
-    _, slopes = worked(start, work[:, :, :1], inside[:, :, :1], [EventKind.RECEIVE])
-    assert "No reduction of all ranks was recorded" in slopes.result().explain()
-
-
-def ring(ranks: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    return np.arange(ranks, dtype=np.int32), ((np.arange(ranks) + 1) % ranks).astype(np.int32)
-
-
-@pytest.mark.parametrize("lag", [0, 1])
-@pytest.mark.parametrize("seed", range(3))
-def test_the_critical_path_is_as_long_as_the_replay(lag: int, seed: int) -> None:
-    random = np.random.default_rng(seed)
-    bodies, ranks = 25, 6
-    kinds = [EventKind.RECEIVE, EventKind.SEND, EventKind.REDUCE]
-    if lag:
-        kinds = [EventKind.COMPLETE, EventKind.RECEIVE, EventKind.SEND, EventKind.POST]
-    shape = (bodies, ranks, len(kinds))
-    block = EventBlock(
-        kind=np.tile(np.array(kinds, np.uint8), (bodies, 1)),
-        work=random.exponential(1.0, shape),
-        duration=random.exponential(0.1, shape),
-        rest=random.exponential(0.2, (bodies, ranks)),
-        cycle_begins=np.arange(bodies) % 10 == 0,
-    )
-    replay = Replay(ranks, Latencies.of_reductions(len(kinds), 0.0), *ring(ranks), lag=lag)
-    replay.advance(block)
-    path = PathSum(ranks, *ring(ranks), lag=lag)
-    path.add(block)
-    found = path.result()
-    assert found.length_s == pytest.approx(replay.elapsed_s, rel=1e-12)
-    assert found.visits.sum() >= 3
-    # Own work of the ranks that the path passes, event by event, is the work on the path.
-    own = block.work + np.where(OWN_TIME[block.kind][:, None, :], block.duration, 0.0)
-    own = np.concatenate([own, block.rest[:, :, None]], axis=2)
-    assert found.passed is not None
-    body, place = np.nonzero(found.passed != NOBODY)
-    ranks_there = found.passed[body, place]
-    summed = np.bincount(ranks_there, own[body, ranks_there, place], minlength=ranks)
-    np.testing.assert_allclose(summed, found.seconds, rtol=1e-12)
-
-
-def test_of_whole_bodies_the_path_is_the_last_rank_of_each() -> None:
-    work = np.random.default_rng(4).random((30, 5))
-    path = PathSum(5, *(np.empty(0, np.int32),) * 2)
-    path.add(whole_bodies(work, 0, np.zeros(30, bool)))
-    wanted = np.bincount(work.argmax(axis=1), work.max(axis=1), minlength=5)
-    found = path.result()
-    np.testing.assert_allclose(found.seconds, wanted, rtol=1e-12)
-    assert found.passed is not None
-    np.testing.assert_array_equal(found.passed[:, 0], work.argmax(axis=1))
-
-
-def test_of_a_very_long_run_the_path_is_kept_as_sums_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(critical_path, "MOST_PLACES", 50)
-    path = PathSum(3, *(np.empty(0, np.int32),) * 2)
-    for _ in range(3):
-        path.add(whole_bodies(np.random.default_rng(4).random((10, 3)), 0, np.zeros(10, bool)))
-    found = path.result()
-    assert found.passed is None
-    assert found.length_s > 0.0
-
-
-def test_bodies_of_different_length_do_not_pass_for_imbalance() -> None:
-    length = np.random.default_rng(0).uniform(1.0, 3.0, (60, 1))
-    start = np.cumsum(np.vstack([[0.0], length[:-1, 0:1]]), axis=0) * np.ones(16)
-    work = (0.8 * length * np.ones(16))[:, :, None]
-    slopes = worked(start, work, 0.25 * work)[1].result()
-    assert slopes.fall_share == 0.0
-    assert slopes.early_end_share == pytest.approx(0.0)
-    assert slopes.explain() == "Ranks start and finish their work together, within 0 % of a body."
 
 
 def chain(ranks: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
