@@ -210,9 +210,8 @@ EMPTY_PNG = base64.b64decode(
 )
 
 
-def write_nothing(figure: object, file: BinaryIO, kind: str, dpi: int) -> None:
+def write_nothing(figure: object, file: BinaryIO) -> None:
     """Write a picture of one point."""
-    assert kind == "png"
     file.write(EMPTY_PNG)
 
 
@@ -247,7 +246,7 @@ def quick_pictures() -> Iterator[None]:
         return matplotlib_charts.picture(content, height)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(matplotlib_charts, "write_figure", write_nothing)
+        patch.setattr(matplotlib_charts, "write_picture", write_nothing)
         patch.setattr(html_charts, "picture", draw_once)
         yield
 
@@ -255,7 +254,7 @@ def quick_pictures() -> Iterator[None]:
 @pytest.fixture
 def rendered_pictures(quick_pictures: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw and render the pictures of pages, as users have them."""
-    monkeypatch.setattr(matplotlib_charts, "write_figure", figure_style.write_figure)
+    monkeypatch.setattr(matplotlib_charts, "write_picture", figure_style.write_picture)
     monkeypatch.setattr(html_charts, "picture", matplotlib_charts.picture)
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from hindmost.analysis.ranks.read import own_share
+from hindmost.analysis.runs.block import Block
 from hindmost.analysis.runs.figures.run_figure import FigureChoice
 from hindmost.analysis.runs.figures.times import in_order, stacked
-from hindmost.analysis.runs.model_input import solve_rows
 from hindmost.analysis.runs.read import of_how_many, title_of
+from hindmost.analysis.runs.tallies import Wanted, tallied
 from hindmost.analysis.show.chart import Chart, Quantity
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.events import EventKind
-from hindmost.models.ranks.profile import ProfileSum
+from hindmost.models.ranks.profile import PhaseProfiles, Profile, ProfileSum
 from hindmost.text import unit_for
 
 INTERVALS = 200
@@ -34,31 +35,12 @@ def make_activity_profile(run: Run, choice: FigureChoice) -> Chart:
     UsageError
         The bodies of the run take no time.
     """
-    if not (run.bodies and run.solve_time_s > 0.0):
-        raise UsageError(f"{run.path}: its bodies take no time.")
-    events = run.has("event_kind")
-    names = (LOCAL, UNCLASSIFIED, *PHASES) if events else run.phases
-    sums = {name: ProfileSum(run.columns, run.solve_time_s, INTERVALS) for name in names}
-    for rows in run.blocks():
-        parts, duration = run.variable("phase_duration", rows), run.variable("duration", rows)
-        start = run.variable("start", rows)
-        if not events:
-            for at, name in enumerate(run.phases):
-                sums[name].add(start, parts[:, :, at], duration)
-            continue
-        block = solve_rows(run, rows, run.own_work(parts))
-        share = own_share(run, block, parts)
-        own = np.ones(start.shape) if share is None else share
-        sums[LOCAL].add_between(start, duration, block, own)
-        sums[UNCLASSIFIED].add_between(start, duration, block, 1.0 - own)
-        for name, kinds in PHASES.items():
-            sums[name].add_inside(start, duration, block, kinds)
-    profiles = {name: each.of_run for name, each in sums.items()}
+    profiles = tallied(run, activity_profiles())
     percent = {name: 100.0 * each.utilisation for name, each in profiles.items()}
     edges = next(iter(profiles.values())).edges
     unit = unit_for(edges)
     there = {name: each for name, each in percent.items() if each.any()}
-    notes = [] if events else ["no event times: phases spread over their body"]
+    notes = [] if run.has("event_kind") else ["no event times: phases spread over their body"]
     if run.reduced:
         notes.insert(0, of_how_many(run))
     return Chart(
@@ -71,3 +53,42 @@ def make_activity_profile(run: Run, choice: FigureChoice) -> Chart:
         marks={},
         stacked=True,
     )
+
+
+def activity_profiles() -> Wanted[dict[str, Profile]]:
+    """Return what the stack reads of a run, to be read together with other results."""
+    return Wanted(ActivityTally, checked=False)
+
+
+class ActivityTally:
+    """How many ranks are in each phase over the solve, block by block."""
+
+    def __init__(self, run: Run) -> None:
+        if not (run.bodies and run.solve_time_s > 0.0):
+            raise UsageError(f"{run.path}: its bodies take no time.")
+        self._run, self._events = run, run.has("event_kind")
+        ranks, whole_s = run.columns, run.solve_time_s
+        self._spread = PhaseProfiles(ranks, len(run.phases), whole_s, INTERVALS)
+        self._sums = {
+            name: ProfileSum(ranks, whole_s, INTERVALS) for name in (LOCAL, UNCLASSIFIED, *PHASES)
+        }
+
+    def add(self, block: Block) -> None:
+        """Take the next bodies."""
+        start, duration, sums = block.start, block.duration, self._sums
+        if not self._events:
+            self._spread.add(start, duration, block.phases)
+            return
+        events = block.events
+        share = own_share(self._run, events, block.phases)
+        own = np.ones(start.shape) if share is None else share
+        sums[LOCAL].add_between(start, duration, events, own)
+        sums[UNCLASSIFIED].add_between(start, duration, events, 1.0 - own)
+        for name, kinds in PHASES.items():
+            sums[name].add_inside(start, duration, events, kinds)
+
+    def result(self) -> dict[str, Profile]:
+        """Return the profile of every phase over the solve."""
+        if not self._events:
+            return dict(zip(self._run.phases, self._spread.result(), strict=True))
+        return {name: each.of_run for name, each in self._sums.items()}

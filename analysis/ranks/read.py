@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.runs.model_input import solve_rows
+from hindmost.analysis.runs.block import Block, clock_uncertainty, exchanges_meet_in
+from hindmost.analysis.runs.tallies import Wanted, tallied
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.bodies import IN_MPI, NOT_WORK, WAITING
 from hindmost.harness.runfile.reader import Run
@@ -26,6 +27,8 @@ from hindmost.models.simulation.blocks import EventBlock
 
 BINS = 200
 """Of the histogram, each 2 to 3 % of a body."""
+INTERVALS = 200
+"""Of the time profiles."""
 OVERLAPS = 0.01
 """Share of the time from which on work that overlaps with collectives is mentioned."""
 MOST_TO_CHOOSE_FROM = 1 << 27
@@ -91,7 +94,7 @@ class RanksOfRun:
         return float(np.minimum(differences, self.in_mpi_s).sum() / differences.sum())
 
 
-def look_at_run(run: Run, intervals: int = 200) -> RanksOfRun:
+def look_at_run(run: Run, intervals: int = INTERVALS) -> RanksOfRun:
     """Analyse a run file in one pass, block by block; all ranks have full records.
 
     Parameters
@@ -104,59 +107,74 @@ def look_at_run(run: Run, intervals: int = 200) -> RanksOfRun:
     DataError
         Impossible times, a run without bodies, or bodies that take no time.
     """
-    columns = run.columns
-    body = run.summary["body_s"]
-    if not (run.bodies and run.solve_time_s > 0.0 and body["quantile_99"] > 0.0):
-        raise DataError(f"{run.path}: its bodies take no time, so its ranks cannot be compared.")
-    events, clock_s = run.has("event_kind"), clock_uncertainty(run)
-    sweep = LatenessSum(run.hosts, run.bodies)
-    profile = ProfileSum(columns, run.solve_time_s, intervals)
-    slopes = SlopeSum(columns, clock_s)
-    edges = run.edges.source, run.edges.target
-    transfers = SlowTransfers(columns, *edges, clock_s)
-    # Where events were recorded, a completion is of the oldest post: nothing stays pending.
-    path = PathSum(columns, *edges, lag=0 if events else run.header.lag)
-    middle = body["median"] or body["quantile_99"]
-    histogram = empty_histogram(0.1 * middle, 10.0 * body["quantile_99"], BINS)
-    phases = np.zeros((len(run.phases), columns))
-    overlapped_s = 0.0
-    for rows in run.blocks():
-        parts, duration = run.variable("phase_duration", rows), run.variable("duration", rows)
-        start = run.variable("start", rows)
-        if not run.verified:
-            run.verify_bodies(start, duration, parts)
-        work = run.own_work(parts)
-        block = solve_rows(run, rows, work)
-        phases += parts.sum(axis=0, dtype=np.float64).T
-        slow = None
-        if events:
-            own = own_share(run, block, parts)
-            profile.add_events(start, duration, block, own)
-            slopes.add(start, duration, block, own)
-            slow = transfers.add(start, block)
-            overlapped_s += work_under_way(block)
+    return tallied(run, ranks_of_run(intervals))
+
+
+def ranks_of_run(intervals: int = INTERVALS) -> Wanted[RanksOfRun]:
+    """Return what `look_at_run` reads, to be read together with other results."""
+    return Wanted(RanksTally, (intervals,))
+
+
+class RanksTally:
+    """The ranks of a run, looked at block by block; see `look_at_run`."""
+
+    def __init__(self, run: Run, intervals: int) -> None:
+        columns, body = run.columns, run.summary["body_s"]
+        if not (run.bodies and run.solve_time_s > 0.0 and body["quantile_99"] > 0.0):
+            raise DataError(
+                f"{run.path}: its bodies take no time, so its ranks cannot be compared."
+            )
+        self._run = run
+        self._events, clock_s = run.has("event_kind"), clock_uncertainty(run)
+        self._sweep = LatenessSum(run.hosts, run.bodies)
+        self._profile = ProfileSum(columns, run.solve_time_s, intervals)
+        self._slopes = SlopeSum(columns, clock_s)
+        edges = run.edges.source, run.edges.target
+        meets = exchanges_meet_in(run)
+        self._transfers = SlowTransfers(columns, *edges, clock_s, exchanges_meet=meets)
+        # Where events were recorded, a completion is of the oldest post: nothing stays pending.
+        lag = 0 if self._events else run.header.lag
+        self._path = PathSum(columns, *edges, lag=lag, exchanges_meet=meets)
+        middle = body["median"] or body["quantile_99"]
+        self._histogram = empty_histogram(0.1 * middle, 10.0 * body["quantile_99"], BINS)
+        self._phases = np.zeros((len(run.phases), columns))
+        self._overlapped_s = 0.0
+
+    def add(self, block: Block) -> None:
+        """Look at the next bodies."""
+        events, slow = block.events, None
+        self._phases += block.phases_of_ranks.T
+        if self._events:
+            own = own_share(self._run, events, block.phases)
+            self._profile.add_events(block.start, block.duration, events, own)
+            self._slopes.add(block.start, block.duration, events, own)
+            slow = self._transfers.add(block.start, events)
+            self._overlapped_s += work_under_way(events)
         else:
-            profile.add(start, work, duration)
-        sweep.add(work, slow)
-        path.add(block, slow)
-        histogram = histogram.with_more(work)
-        del parts, duration, start, work, block, slow  # before the next block is read
-    waiting = phases[[run.phases.index(name) for name in WAITING]]
-    return RanksOfRun(
-        lateness=sweep.result(),
-        metrics=metrics_of(run, phases),
-        waiting_s=waiting.sum(axis=0),
-        halo_s=waiting[0],
-        time_s=phases.sum(axis=0),
-        in_mpi_s=time_in_mpi(run.phases, phases),
-        overlaps=overlapped_s > OVERLAPS * float(phases.sum()),
-        of_run=profile.of_run,
-        of_body=profile.of_body,
-        slopes=slopes.result() if events else None,
-        transfers=events,
-        path=path.result(),
-        histogram=histogram,
-    )
+            self._profile.add(block.start, block.work, block.duration)
+        self._sweep.add(block.work, slow)
+        self._path.add(events, slow)
+        self._histogram = self._histogram.with_more(block.work)
+
+    def result(self) -> RanksOfRun:
+        """Return all that was found."""
+        run, phases = self._run, self._phases
+        waiting = phases[[run.phases.index(name) for name in WAITING]]
+        return RanksOfRun(
+            lateness=self._sweep.result(),
+            metrics=metrics_of(run, phases),
+            waiting_s=waiting.sum(axis=0),
+            halo_s=waiting[0],
+            time_s=phases.sum(axis=0),
+            in_mpi_s=time_in_mpi(run.phases, phases),
+            overlaps=self._overlapped_s > OVERLAPS * float(phases.sum()),
+            of_run=self._profile.of_run,
+            of_body=self._profile.of_body,
+            slopes=self._slopes.result() if self._events else None,
+            transfers=self._events,
+            path=self._path.result(),
+            histogram=self._histogram,
+        )
 
 
 def work_under_way(block: EventBlock) -> float:
@@ -194,11 +212,6 @@ def own_share(
         return None
     between = block.work.sum(axis=2, dtype=np.float64) + block.rest
     return np.asarray(np.clip(1.0 - unknown / np.maximum(between, 1e-12), 0.0, 1.0))
-
-
-def clock_uncertainty(run: Run) -> float:
-    """Return the uncertainty of the common clock of two ranks, in seconds."""
-    return 2.0 * float(run.variable("clock_uncertainty").max())
 
 
 def metrics_of(run: Run, phases: NDArray[np.float64]) -> RankMetrics:
@@ -257,7 +270,12 @@ def slow_transfers(run: Run) -> NDArray[np.float64] | None:
     if not run.has("event_kind"):
         return None
     edges = run.edges
-    found = SlowTransfers(run.columns, edges.source, edges.target, clock_uncertainty(run))
-    return np.concatenate(
-        [found.add(run.variable("start", rows), solve_rows(run, rows)) for rows in run.blocks()]
+    found = SlowTransfers(
+        run.columns,
+        edges.source,
+        edges.target,
+        clock_uncertainty(run),
+        exchanges_meet=exchanges_meet_in(run),
     )
+    blocks = (Block(run, rows) for rows in run.blocks())
+    return np.concatenate([found.add(block.start, block.events) for block in blocks])

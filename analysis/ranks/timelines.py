@@ -57,8 +57,8 @@ def timelines_of(run: Run, places: Sequence[int]) -> Timelines:
     longest = np.zeros((starts.size, columns.size))
     for rows in run.blocks():
         step = np.arange(rows.start, rows.stop) // together
-        np.add.at(sums, step, run.variable("phase_duration", rows)[:, columns])
-        np.maximum.at(longest, step, run.variable("duration", rows)[:, columns])
+        np.add.at(sums, step, run.columns_of("phase_duration", columns, rows))
+        np.maximum.at(longest, step, run.columns_of("duration", columns, rows))
     counts = np.diff(np.append(starts, run.bodies))
     mean = (sums / counts[:, None, None]).transpose(2, 1, 0)
     return Timelines(

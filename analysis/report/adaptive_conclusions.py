@@ -12,6 +12,7 @@ from hindmost.analysis.ranks.study import report_run
 from hindmost.analysis.report.looked_at import LookedAt
 from hindmost.analysis.report.remedies import Remedies
 from hindmost.analysis.report.time_balance import time_balance
+from hindmost.analysis.report.variation import busiest_of
 from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.runs.efficiency.of_run import efficiencies_of
 from hindmost.analysis.runs.finding import OF_CYCLES, Finding
@@ -35,6 +36,7 @@ def looked_at(errors: PredictionErrors, anchor: str, findings: Sequence[Finding]
     return LookedAt(
         fitted=fitted,
         ranks=ranks,
+        busiest=busiest_of(middle, ranks),
         balance=time_balance(efficiencies_of(middle), ranks, remedies),
         remedies=remedies,
         anchors={"section": anchor, "runs": anchor},

@@ -15,6 +15,7 @@ from hindmost.analysis.runs.finding import OF_COMPARISON
 from hindmost.analysis.runs.summary import summarise_run
 from hindmost.analysis.show.table import RIGHT, Column, Table
 from hindmost.harness.runfile.ending import Ending
+from hindmost.harness.runfile.reader import Run
 from hindmost.text import percent, seconds
 
 FASTER, SLOWER = "faster in every repeat", "slower in every repeat"
@@ -106,9 +107,7 @@ def compare_one(first: FittedGroup, fitted: FittedGroup, name: str) -> ComparedS
         median_s=float(np.median(times)),
         lowest_s=min(times),
         highest_s=max(times),
-        wait_share=float(
-            np.median([summarise_run(each.run).phase_share["wait"] for each in fitted.runs])
-        ),
+        wait_share=float(np.median([waiting_share(each.run) for each in fitted.runs])),
         ratio=ratio,
         verdict="" if fitted is first else said,
         iterations=(min(done), max(done)),
@@ -116,6 +115,11 @@ def compare_one(first: FittedGroup, fitted: FittedGroup, name: str) -> ComparedS
         shortfall=next(iter(fitted.group.shortfalls), ""),
         true_residual=max(residuals, default=None),
     )
+
+
+def waiting_share(run: Run) -> float:
+    """Return the share of waiting in the time of all bodies of a run."""
+    return summarise_run(run, with_efficiency=False).phase_share["wait"]
 
 
 def verdict(first: Sequence[float], second: Sequence[float]) -> str:

@@ -9,6 +9,7 @@ from hindmost.analysis.fits.study import FittedGroup
 from hindmost.analysis.ranks.study import RankReport
 from hindmost.analysis.report.remedies import Remedies
 from hindmost.analysis.report.time_balance import TimeBalance
+from hindmost.analysis.report.typical_work import WorkOfRank
 from hindmost.analysis.runs.check_bodies import LEAST_BODIES
 from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.runs.finding import Topic
@@ -27,6 +28,8 @@ class LookedAt:
     fitted : FittedGroup
     ranks : RankReport
         Of the median run.
+    busiest : WorkOfRank or None
+        The rank with most work; None if not all ranks have full records.
     balance : TimeBalance
     remedies : Remedies
     anchors : mapping of str to str
@@ -37,6 +40,7 @@ class LookedAt:
 
     fitted: FittedGroup
     ranks: RankReport
+    busiest: WorkOfRank | None
     balance: TimeBalance
     remedies: Remedies
     anchors: Mapping[str, str]
@@ -64,6 +68,7 @@ class LookedAt:
         links: tuple[Link, ...],
         *,
         range_s: tuple[float, float] | None = None,
+        estimated: bool = False,
         brief: str = "",
         certainty: Certainty = Certainty.MEASURED,
         basis: str = "",
@@ -83,6 +88,7 @@ class LookedAt:
             remedy=remedy,
             cost_s=cost_s,
             range_s=range_s,
+            estimated=estimated,
             share=cost_s / self.balance.whole_s,
             certainty=certainty,
             basis=basis or f"recorded times of {counted(self.run.bodies, 'iteration')}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
+from typing import Any
 
 from hindmost.analysis.adaptive.study import study_runs
 from hindmost.analysis.fits.study import FittedGroup
@@ -18,6 +19,8 @@ from hindmost.analysis.fits.tables import (
 )
 from hindmost.analysis.history.page.history_page import history_parts
 from hindmost.analysis.history.study import HistoryStudy
+from hindmost.analysis.ranks.activity_profile import activity_profiles
+from hindmost.analysis.ranks.read import ranks_of_run
 from hindmost.analysis.ranks.study import RankReport, report_run
 from hindmost.analysis.report.adaptive_conclusions import looked_at, prediction_conclusions
 from hindmost.analysis.report.adaptive_page import adaptive_parts, cycles_anchor
@@ -31,10 +34,17 @@ from hindmost.analysis.report.run_figures import figure_named
 from hindmost.analysis.report.runs_overview import Looked, overview_of
 from hindmost.analysis.report.scaling_page import scaling_sections
 from hindmost.analysis.report.time_balance import time_balance
-from hindmost.analysis.runs.check import findings_of
+from hindmost.analysis.report.typical_work import typical_of_ranks
+from hindmost.analysis.report.variation import busiest_of
+from hindmost.analysis.runs.check import does_the_same, findings_of
+from hindmost.analysis.runs.check_bodies import body_times
 from hindmost.analysis.runs.conclusion import Conclusion
 from hindmost.analysis.runs.cycles import AdaptiveRun
-from hindmost.analysis.runs.efficiency.of_run import efficiencies_of
+from hindmost.analysis.runs.efficiency.of_run import (
+    counted_efficiencies,
+    efficiencies_of,
+    is_kept,
+)
 from hindmost.analysis.runs.efficiency.page_parts import run_parts, scaling_parts
 from hindmost.analysis.runs.efficiency.scaling import efficiencies_over_ranks
 from hindmost.analysis.runs.figures.compare_runs import COMPARISON_FIGURES, apart
@@ -42,8 +52,10 @@ from hindmost.analysis.runs.figures.run_figure import FigureChoice, RunFigure
 from hindmost.analysis.runs.finding import OF_COMPARISON, OF_MODELS, Topic, caution_parts
 from hindmost.analysis.runs.first_screen import data_parts
 from hindmost.analysis.runs.groups import group_runs
+from hindmost.analysis.runs.one_pass import for_charts
 from hindmost.analysis.runs.read import of_how_many
 from hindmost.analysis.runs.summary import mpi_name, runs_table, summarise_run, when
+from hindmost.analysis.runs.tallies import Wanted, read_together
 from hindmost.analysis.scaling.study import ScalingStudy
 from hindmost.analysis.show.event_chart import event_widget
 from hindmost.analysis.show.heat_map import HeatMap
@@ -236,6 +248,30 @@ def what_is_compared(to_tolerance: Sequence[Ending]) -> str:
 def section(
     fitted: FittedGroup, name: str, anchor: str, numbers: Iterator[int]
 ) -> tuple[LookedAt, list[Part]]:
+    """Return what was looked at of one configuration, and its section; see `described`."""
+    middle = fitted.median_run.run
+    with read_together(middle, wanted_of(middle)):
+        return described(fitted, name, anchor, numbers)
+
+
+def wanted_of(run: Run) -> list[Wanted[Any]]:
+    """Return what the section on a configuration reads of its median run, all at once."""
+    if not run.bodies:
+        return []
+    wanted: list[Wanted[Any]] = [
+        body_times(same_work=does_the_same(run)),
+        for_charts(FigureChoice().place_of(run)),
+        activity_profiles(),
+        typical_of_ranks(),
+    ]
+    if not run.reduced:
+        wanted += [ranks_of_run(), *([] if is_kept(run) else [counted_efficiencies()])]
+    return wanted
+
+
+def described(
+    fitted: FittedGroup, name: str, anchor: str, numbers: Iterator[int]
+) -> tuple[LookedAt, list[Part]]:
     """Return what was looked at of one configuration, and its section.
 
     Parameters
@@ -257,7 +293,7 @@ def section(
         *map(Paragraph, (*contradictions(fitted), *refusals(fitted), *assumption_lines(fitted))),
         *([laws_table(laws)] if (laws := fitted.median_run.laws) else []),
         Paragraph(" ".join(LEGEND.split()), quiet=True),
-        runs_table([summarise_run(each.run) for each in fitted.runs]),
+        runs_table([summarise_run(each.run, with_efficiency=False) for each in fitted.runs]),
     ]
     middle = fitted.median_run.run
     efficiencies = efficiencies_of(middle)
@@ -283,6 +319,7 @@ def section(
     looked = LookedAt(
         fitted=fitted,
         ranks=ranks,
+        busiest=busiest_of(middle, ranks),
         balance=time_balance(efficiencies, ranks, remedies),
         remedies=remedies,
         anchors={"section": anchor, "runs": anchor} | {each.name: each.anchor for each in charts},

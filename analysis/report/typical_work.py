@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.analysis.runs.block import Block
+from hindmost.analysis.runs.tallies import Wanted, tallied
 from hindmost.harness.runfile.reader import Run
 
 MOST_SAMPLES = 1 << 23
@@ -46,32 +48,75 @@ class WorkOfRank:
         return self.typical_times - 1.0 > SYSTEMATIC * (self.times - 1.0) > 0.0
 
 
-def sampled_work(run: Run) -> NDArray[np.float64]:
-    """Return the work of the ranks with full records: shape (iteration, rank), seconds."""
-    stride = -(-run.bodies * run.columns // MOST_SAMPLES) or 1
-    return np.concatenate([run.work_in(rows)[::stride] for rows in run.blocks()])
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkOfRanks:
+    """What the work of the ranks with full records is like.
+
+    Attributes
+    ----------
+    mean_s, median_s : float64 array, shape (rank,), seconds
+        Of an iteration.
+    whole : bool
+        Whether they are of all iterations, not of every nth.
+    """
+
+    mean_s: NDArray[np.float64]
+    median_s: NDArray[np.float64]
+    whole: bool
 
 
-def typical_work(run: Run) -> NDArray[np.float64]:
-    """Return the median work of an iteration of every rank with full records, in seconds."""
-    return np.asarray(np.median(sampled_work(run), axis=0), np.float64)
+def typical_work(run: Run) -> WorkOfRanks:
+    """Return the work of the ranks with full records in a typical iteration."""
+    return tallied(run, typical_of_ranks())
+
+
+def typical_of_ranks() -> Wanted[WorkOfRanks]:
+    """Return what `typical_work` reads of a run, to be read together with other results."""
+    return Wanted(WorkTally, checked=False)
+
+
+class WorkTally:
+    """The work of every iteration, or of every nth of each block."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._stride = -(-run.bodies * run.columns // MOST_SAMPLES) or 1
+        self._work: list[NDArray[np.float64]] = []
+
+    def add(self, block: Block) -> None:
+        """Take the next iterations."""
+        self._work.append(np.array(block.work[:: self._stride]))
+
+    def result(self) -> WorkOfRanks:
+        """Return means and medians."""
+        work = np.concatenate(self._work)
+        self._work.clear()
+        return WorkOfRanks(
+            mean_s=work.mean(axis=0),
+            median_s=np.asarray(np.median(work, axis=0), np.float64),
+            whole=len(work) == self._run.bodies,
+        )
 
 
 def work_of_rank(run: Run, rank: int) -> WorkOfRank | None:
     """Compare the work of a rank with that of all; None if not all ranks have full records."""
     if run.columns != run.header.ranks or not run.bodies:
         return None
-    work = sampled_work(run)
-    mean, median = work.mean(axis=0), np.median(work, axis=0)
+    work = typical_work(run)
+    mean, median = work.mean_s, work.median_s
     if not (mean.mean() > 0.0 and median.mean() > 0.0):
         return None
-    whole = len(work) == run.bodies
     return WorkOfRank(
         rank=rank,
         times=float(mean[rank] / mean.mean()),
         typical_times=float(median[rank] / median.mean()),
-        every=distance(work[:, rank]) if whole else 0,
+        every=distance(work_in_iterations(run, rank)) if work.whole else 0,
     )
+
+
+def work_in_iterations(run: Run, rank: int) -> NDArray[np.float64]:
+    """Return the work of one rank in every iteration: shape (iteration,), seconds."""
+    return run.own_work(run.columns_of("phase_duration", np.array([rank])))[:, 0]
 
 
 def distance(work: NDArray[np.float64]) -> int:

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.analysis.runs.block import Block
 from hindmost.analysis.runs.finding import Remark, Topic
+from hindmost.analysis.runs.tallies import Wanted, tallied
 from hindmost.harness.runfile.reader import Run
 from hindmost.text import percent
 
@@ -29,6 +31,7 @@ MOST_SAMPLES = 1 << 23
 FIRST = 3
 """First bodies, which may do one-time work."""
 MARKED = (Topic.TIMES, Topic.MODELS, Topic.COMPARISON)
+Some = tuple[NDArray[np.intp], NDArray[np.float64]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,36 +74,55 @@ class BodyTimes:
 
 def read_body_times(run: Run, *, same_work: bool) -> BodyTimes:
     """Read the bodies of a run block by block."""
-    slowest, rank_s = [np.empty(0)], np.zeros(run.columns)
-    stride = -(-run.bodies * run.columns // MOST_SAMPLES) or 1
-    quarter = run.bodies // QUARTERS
-    early: list[tuple[NDArray[np.intp], NDArray[np.float64]]] = []
-    late: list[tuple[NDArray[np.intp], NDArray[np.float64]]] = []
-    for rows in run.blocks():
-        block = run.variable("duration", rows)
-        slowest.append(block.max(axis=1))
-        rank_s += block.sum(axis=0)
-        body = rows.start + np.arange(len(block))
-        for part, inside in ((early, body < quarter), (late, body >= run.bodies - quarter)):
-            chosen = inside & (body % stride == 0)
-            part.append((body[chosen], block[chosen]))
-    every = np.concatenate(slowest)
-    relative = relative_to_place(run, every)
-    typical = every / np.maximum(relative, np.finfo(float).tiny)
-    quarters = np.ones((2, run.columns))
-    if run.bodies >= LEAST_BODIES:
-        for at, part in enumerate((early, late)):
-            bodies = np.concatenate([each for each, _ in part])
-            durations = np.concatenate([each for _, each in part])
-            if bodies.size:
-                quarters[at] = np.median(durations / typical[bodies, None], axis=0)
-    return BodyTimes(
-        slowest=every,
-        relative=relative,
-        rank_s=rank_s,
-        same_work=same_work,
-        rank_quarters=quarters,
-    )
+    return tallied(run, body_times(same_work=same_work))
+
+
+def body_times(*, same_work: bool) -> Wanted[BodyTimes]:
+    """Return what `read_body_times` reads, to be read together with other results."""
+    return Wanted(BodyTimesTally, (same_work,), checked=False)
+
+
+class BodyTimesTally:
+    """The bodies of a run, reduced block by block."""
+
+    def __init__(self, run: Run, same_work: bool) -> None:
+        self._run, self._same_work = run, same_work
+        self._slowest, self._rank_s = [np.empty(0)], np.zeros(run.columns)
+        self._stride = -(-run.bodies * run.columns // MOST_SAMPLES) or 1
+        self._quarter = run.bodies // QUARTERS
+        # Bodies of the first and of the last quarter: their numbers and times.
+        self._parts: tuple[list[Some], list[Some]] = ([], [])
+
+    def add(self, block: Block) -> None:
+        """Take the next bodies."""
+        durations = block.duration
+        self._slowest.append(durations.max(axis=1))
+        self._rank_s += durations.sum(axis=0)
+        body = block.rows.start + np.arange(len(durations))
+        early, late = body < self._quarter, body >= self._run.bodies - self._quarter
+        for part, inside in zip(self._parts, (early, late), strict=True):
+            chosen = inside & (body % self._stride == 0)
+            part.append((body[chosen], durations[chosen]))
+
+    def result(self) -> BodyTimes:
+        """Return the bodies, reduced."""
+        every = np.concatenate(self._slowest)
+        relative = relative_to_place(self._run, every)
+        typical = every / np.maximum(relative, np.finfo(float).tiny)
+        quarters = np.ones((2, self._run.columns))
+        if self._run.bodies >= LEAST_BODIES:
+            for at, part in enumerate(self._parts):
+                bodies = np.concatenate([each for each, _ in part])
+                durations = np.concatenate([each for _, each in part])
+                if bodies.size:
+                    quarters[at] = np.median(durations / typical[bodies, None], axis=0)
+        return BodyTimes(
+            slowest=every,
+            relative=relative,
+            rank_s=self._rank_s,
+            same_work=self._same_work,
+            rank_quarters=quarters,
+        )
 
 
 def relative_to_place(run: Run, slowest: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -22,35 +22,6 @@ from hindmost.harness.runfile.cycles import ADAPTIVE
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.noise.cycle_places import SKEWED
 from hindmost.models.noise.times import Events, SolveTimes
-from hindmost.models.simulation.blocks import EventBlock, whole_bodies
-
-
-def solve_rows(run: Run, rows: slice, own_work: NDArray[np.float64] | None = None) -> EventBlock:
-    """Return the events of some bodies of a run file; those of whole bodies where none were kept.
-
-    Works on the columns that the file has.
-
-    Parameters
-    ----------
-    own_work : float64 array, shape (row, rank), seconds, or None
-        Of these bodies, where it was read already.
-    """
-    cycle_begins = np.asarray(run.position[rows] == 0)
-    if not run.has("event_kind"):
-        if own_work is None:
-            own_work = run.work_in(rows)
-        return whole_bodies(own_work, run.header.lag, cycle_begins)
-    work, duration = run.variable("event_work", rows), run.variable("event_duration", rows)
-    rest = run.variable("duration", rows) - work.sum(axis=2, dtype=np.float64)
-    rest -= duration.sum(axis=2, dtype=np.float64)
-    return EventBlock(
-        kind=run.variable("event_kind", rows),
-        work=work,
-        duration=duration,
-        rest=np.maximum(rest, 0.0),
-        cycle_begins=cycle_begins,
-    )
-
 
 MOST_IN_MEMORY = 8 << 20
 """Bodies of all ranks up to which a run is read at once; beyond it rows are read as needed."""

@@ -12,7 +12,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.analysis.runs.block import Block
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
+from hindmost.analysis.runs.tallies import Wanted, tallied
 from hindmost.analysis.show.heat_map import bodies_in_column
 from hindmost.harness.runfile.reader import Run
 
@@ -74,46 +76,66 @@ def one_pass(run: Run, place: int | None) -> OnePass:
     place : int or None
         Maps show the iterations at this place of the restart cycle; None: all of them.
     """
-    bodies = np.arange(run.bodies) if place is None else np.flatnonzero(run.position == place)
-    width = bodies_in_column(bodies.size)
-    longest = np.zeros((2, -(-bodies.size // width), run.columns))
-    totals = np.zeros((2, run.columns))
-    of_ranks = np.zeros((run.columns, len(run.phases)))
-    of_bodies = np.zeros((run.bodies, len(run.phases)))
-    one_in = max(-(-run.bodies * run.columns // MOST_IN_MEMORY), 1)
-    samples = run.columns // one_in
-    sampled = np.empty((2, run.bodies, samples))
-    for rows in run.blocks():
-        phases = run.variable("phase_duration", rows)
-        both = run.variable("duration", rows), run.own_work(phases)
-        of_ranks += phases.sum(axis=0, dtype=np.float64)
-        of_bodies[rows] = phases.sum(axis=1, dtype=np.float64)
+    return tallied(run, for_charts(place))
+
+
+def for_charts(place: int | None) -> Wanted[OnePass]:
+    """Return what `one_pass` reads, to be read together with other results."""
+    return Wanted(ChartsTally, (place,), checked=False)
+
+
+class ChartsTally:
+    """What charts need of a run, gathered block by block."""
+
+    def __init__(self, run: Run, place: int | None) -> None:
+        self._bodies = (
+            np.arange(run.bodies) if place is None else np.flatnonzero(run.position == place)
+        )
+        self._width = bodies_in_column(self._bodies.size)
+        self._longest = np.zeros((2, -(-self._bodies.size // self._width), run.columns))
+        self._totals = np.zeros((2, run.columns))
+        self._of_ranks = np.zeros((run.columns, len(run.phases)))
+        self._of_bodies = np.zeros((run.bodies, len(run.phases)))
+        self._one_in = max(-(-run.bodies * run.columns // MOST_IN_MEMORY), 1)
+        self._samples = run.columns // self._one_in
+        self._sampled = np.empty((2, run.bodies, self._samples))
+
+    def add(self, block: Block) -> None:
+        """Take the next iterations."""
+        rows, bodies, longest = block.rows, self._bodies, self._longest
+        both = block.duration, block.work
+        self._of_ranks += block.phases_of_ranks
+        self._of_bodies[rows] = block.phases.sum(axis=1, dtype=np.float64)
         first, last = np.searchsorted(bodies, [rows.start, rows.stop])
         if last > first:
             # Columns of the map that begin in this block, and one that began in an earlier block.
-            columns = np.arange(first, last) // width
+            columns = np.arange(first, last) // self._width
             begins = np.flatnonzero(np.diff(columns, prepend=-1))
+            at_columns = slice(int(columns[0]), int(columns[-1]) + 1)
             for at, times in enumerate(both):
                 shown = times[bodies[first:last] - rows.start]
                 pooled = np.maximum.reduceat(shown, begins, axis=0)
-                at_columns = slice(int(columns[0]), int(columns[-1]) + 1)
                 np.maximum(longest[at, at_columns], pooled, out=longest[at, at_columns])
-                totals[at] += shown.sum(axis=0)
-        some = sample_of(np.arange(rows.start, rows.stop), samples, one_in)
+                self._totals[at] += shown.sum(axis=0)
+        some = sample_of(np.arange(rows.start, rows.stop), self._samples, self._one_in)
         for at, times in enumerate(both):
-            sampled[at, rows] = np.take_along_axis(times, some, axis=1)
-        del phases, both, times  # before the next block is read
-    durations, work = (PooledTimes(longest=longest[at], totals=totals[at]) for at in range(2))
-    return OnePass(
-        bodies=bodies,
-        durations=durations,
-        work=work,
-        phases_of_ranks=of_ranks.T,
-        phases_of_bodies=of_bodies.T,
-        one_in=one_in,
-        some_durations=sampled[0],
-        some_work=sampled[1],
-    )
+            self._sampled[at, rows] = np.take_along_axis(times, some, axis=1)
+
+    def result(self) -> OnePass:
+        """Return all of it."""
+        durations, work = (
+            PooledTimes(longest=self._longest[at], totals=self._totals[at]) for at in range(2)
+        )
+        return OnePass(
+            bodies=self._bodies,
+            durations=durations,
+            work=work,
+            phases_of_ranks=self._of_ranks.T,
+            phases_of_bodies=self._of_bodies.T,
+            one_in=self._one_in,
+            some_durations=self._sampled[0],
+            some_work=self._sampled[1],
+        )
 
 
 def sample_of(bodies: NDArray[np.int64], samples: int, one_in: int) -> NDArray[np.int64]:

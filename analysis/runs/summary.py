@@ -271,8 +271,14 @@ class RunSummary:
         ]
 
 
-def summarise_run(run: Run) -> RunSummary:
-    """Summarise a run file from the summary that was written with it."""
+def summarise_run(run: Run, *, with_efficiency: bool = True) -> RunSummary:
+    """Summarise a run file from the summary that was written with it.
+
+    Parameters
+    ----------
+    with_efficiency : bool
+        Also compute the efficiency of a small run, for which its bodies are read.
+    """
     header, counted = run.header, run.summary
     body, phases = counted["body_s"], counted["phase_s"]
     if run.reduced:
@@ -308,7 +314,7 @@ def summarise_run(run: Run) -> RunSummary:
         mpi_library=mpi_name(header.mpi_library),
         machine=f"{machine.get('host')}: {machine.get('cores')} cores, {machine.get('cpu_model')}",
         t0_utc=header.t0_utc,
-        efficiency=efficiency_of(run),
+        efficiency=efficiency_of(run) if with_efficiency else None,
         ending=Ending.of(header),
         activity_share=activity_shares(run),
         adaptive=summarise_cycles(run),

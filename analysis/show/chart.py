@@ -159,8 +159,7 @@ def worth_showing(values: NDArray[np.float64]) -> tuple[float, float]:
     ----------
     values : float64 array, any shape
     """
-    low, high = np.quantile(values, QUANTILES)
-    first, middle, last = np.quantile(values, (0.1, 0.5, 0.9))
+    low, high, first, middle, last = np.quantile(values, (*QUANTILES, 0.1, 0.5, 0.9))
     reach = FARTHEST * (last - first)
     if reach > 0.0:
         low, high = max(low, middle - reach), min(high, middle + reach)

@@ -26,6 +26,10 @@ FORMATS = ("png", "pdf", "svg")
 PNG_DPI = 200
 MOST_TICKS = 16
 """Number of things up to which an axis numbers each."""
+PAD_INCHES = 0.04
+"""Around a picture."""
+LEAST_PART = 0.1
+"""Of the size of a picture, of which its axes take so much at least."""
 INCHES_A_LETTER = 0.0071
 """Mean width of a letter per point of font size, a little too large to break lines early."""
 
@@ -61,13 +65,18 @@ HALF_SETTINGS: Any = {
 
 
 @contextmanager
-def new_figure(height_inches: float, width: str = "full") -> Iterator[tuple[Figure, Axes]]:
-    """Make a figure with one pair of axes in hindmost's style; it is closed afterwards.
+def new_figure(
+    height_inches: float, width: str = "full", *, dpi: int | None = None
+) -> Iterator[tuple[Figure, Axes]]:
+    """Make a figure with one pair of axes in hindmost's style.
 
     Parameters
     ----------
     width : str
         A key of `WIDTHS_INCHES`. A figure for one column is laid out for it, not shrunk.
+    dpi : int, optional
+        Of a picture that `write_picture` writes. Other figures are laid out by matplotlib, which
+        draws all words three times.
 
     Raises
     ------
@@ -75,16 +84,12 @@ def new_figure(height_inches: float, width: str = "full") -> Iterator[tuple[Figu
         matplotlib is not installed.
     """
     mpl = imported("matplotlib", what="Figures", extra="plot")
-    mpl.use("Agg", force=False)
-    from matplotlib import pyplot as plt
+    from matplotlib.figure import Figure  # pyplot, which takes longer to import, is for windows
 
     size = (WIDTHS_INCHES[width], height_inches)
     with mpl.rc_context(HALF_SETTINGS if width == "half" else SETTINGS):
-        figure, axes = plt.subplots(figsize=size, layout="constrained")
-        try:
-            yield figure, axes
-        finally:
-            plt.close(figure)
+        figure = Figure(figsize=size, dpi=dpi, layout="constrained" if dpi is None else None)
+        yield figure, figure.subplots()
 
 
 def save(figure: Figure, path: Path) -> Path:
@@ -106,6 +111,32 @@ def write_figure(figure: Figure, file: BinaryIO, kind: str, dpi: int) -> None:
         # Letters that the font lacks are drawn as boxes; SVG keeps them as text.
         warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
         figure.savefig(file, format=kind, dpi=dpi)
+
+
+def write_picture(figure: Figure, file: BinaryIO) -> None:
+    """Write a figure of a given resolution as PNG, laid out by one look at its words."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.transforms import Bbox
+
+    show_names_as_they_are(figure)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
+        canvas: Any = FigureCanvasAgg(figure)
+        renderer = canvas.get_renderer()
+        boxes = [axes.get_tightbbox(renderer) for axes in figure.axes]
+        words = Bbox.union([box for box in boxes if box is not None])
+        legends = [legend.get_window_extent(renderer).height for legend in figure.legends]
+        room, (width, height) = PAD_INCHES * figure.dpi, figure.bbox.size
+        now, below = figure.subplotpars, max(legends, default=0.0)
+        left = now.left + (room - words.x0) / width
+        bottom = now.bottom + (room + below - words.y0) / height
+        figure.subplots_adjust(
+            left=left,
+            bottom=bottom,
+            right=max(now.right + (width - room - words.x1) / width, left + LEAST_PART),
+            top=max(now.top + (height - room - words.y1) / height, bottom + LEAST_PART),
+        )
+        canvas.print_png(file)
 
 
 def show_names_as_they_are(figure: Figure) -> None:

@@ -15,7 +15,7 @@ from hindmost.analysis.show.figure_style import (
     new_figure,
     put_words,
     size_inches,
-    write_figure,
+    write_picture,
 )
 from hindmost.analysis.show.heat_map import MOST_COLUMNS, MOST_ROWS, HeatMap
 from hindmost.analysis.show.palette import COLOUR_MAP, DASHES, FILLS, LINES
@@ -206,12 +206,8 @@ def draw_map(heat_map: HeatMap, axes: Axes) -> Axes:
 
 def picture(content: Chart | HeatMap, height: float) -> bytes:
     """Return the picture of a chart or map as PNG."""
-    import matplotlib as mpl
-
-    with new_figure(height) as (canvas, axes):
+    with new_figure(height, dpi=PICTURE_DPI) as (canvas, axes):
         draw(content, axes)
         sink = io.BytesIO()
-        # What stands in needs no cut to its very edges, for which it would be drawn twice.
-        with mpl.rc_context({"savefig.bbox": "standard"}):
-            write_figure(canvas, sink, "png", PICTURE_DPI)
+        write_picture(canvas, sink)
     return sink.getvalue()

@@ -18,6 +18,7 @@ from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.scaling.study import study_scaling
 from hindmost.analysis.show.html_renderer import check_page_name, write_page
 from hindmost.analysis.verbs.acknowledge import known_changes
+from hindmost.harness.runfile.hdf5 import kept_open
 from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.output import write_lines
 
@@ -60,11 +61,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def perform(arguments: argparse.Namespace) -> int:
     """Read, fit, draw and write."""
     check_page_name(arguments.out)
+    with kept_open():
+        contents = read_contents(arguments)
+        page = report_page(contents)
+    write_lines(str(write_page(arguments.out, page)))
+    return 0
+
+
+def read_contents(arguments: argparse.Namespace) -> Contents:
+    """Read and fit what the page is about."""
     machine = read_machine(arguments.machine) if arguments.machine else None
     sources = sort_sources(arguments.file)
     runs = find_runs(sources.runs, complete=True) if sources.runs else []
     solves = group_runs(run for run in runs if not is_adaptive(run))
-    contents = Contents(
+    return Contents(
         groups=fit_groups(
             solves, FitOptions(families=not arguments.quick, most_bodies=MOST_IN_MEMORY)
         ),
@@ -73,8 +83,6 @@ def perform(arguments: argparse.Namespace) -> int:
         studies=[study_scaling(read_experiment([path])) for path in sources.experiments],
         history=history_of(sources.nights),
     )
-    write_lines(str(write_page(arguments.out, report_page(contents))))
-    return 0
 
 
 def history_of(nights: Sequence[Path]) -> HistoryStudy | None:

@@ -9,10 +9,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from hindmost.analysis.runs.block import Block
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.finding import OF_MODELS, Finding, cautions, findings_json, folded
 from hindmost.analysis.runs.groups import Group
-from hindmost.analysis.runs.model_input import solve_rows, solve_times
+from hindmost.analysis.runs.model_input import solve_times
 from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
 from hindmost.analysis.whatif.assumptions import assumptions
 from hindmost.analysis.whatif.length_scatter import FEWEST_BODIES, WIDEST, length_scatter
@@ -225,7 +226,7 @@ def program_of(run: Run) -> Program:
             f"{run.path} has no events of single iterations: an older hindmost wrote it. A replay "
             "of a pipelined solver needs them; record it again."
         )
-    block = solve_rows(run, slice(0, run.bodies))
+    block = Block(run, slice(0, run.bodies)).events
     if not run.has("event_kind"):
         duration = (run.durations - block.work.sum(axis=2))[:, :, None]
         block = type(block)(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +36,25 @@ WHO_WAITS_IS_NOT_KNOWN = (NO_MEETING, DIFFERENT, PART)
 """Reasons for missing events with which ranks may not wait for all others in an iteration."""
 IN_MPI = (*NOT_WORK, "post")
 """The phases in which a rank is inside MPI."""
+
+
+def sum_of_phases(
+    phases: NDArray[np.floating[Any]], chosen: Sequence[bool] | None = None
+) -> NDArray[np.float64]:
+    """Return the sum of the phases of every body: float64, shape (body, rank), seconds.
+
+    Parameters
+    ----------
+    phases : float array, shape (body, rank, phase), seconds
+    chosen : sequence of bool, one a phase, optional
+        Which to sum; all if not given.
+    """
+    total = np.zeros(phases.shape[:2])
+    # One after another: numpy sums along a short last axis ten times as slowly.
+    for at in range(phases.shape[2]):
+        if chosen is None or chosen[at]:
+            total += phases[:, :, at]
+    return total
 
 
 class BodyKind(IntEnum):

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,8 @@ LAYOUTS = {
 LINKS = {h5py.h5l.TYPE_SOFT: "a soft link", h5py.h5l.TYPE_EXTERNAL: "a link into another file"}
 MOST_OBJECTS = 1000
 MOST_DIMENSIONS = 8
+MOST_OPEN = 64
+"""Files that stay open at once within `kept_open`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +77,22 @@ class Sealed:
         OSError
             It cannot be opened.
         """
-        with h5py.File(self.path, "r") as file:
-            if identity_of(self.path) != self.identity:
-                raise DamagedFileError(
-                    f"{self.path} has changed since it was verified; run the command again."
-                )
+        open_files = OPEN_FILES.get()
+        if open_files is not None:
+            file = open_files.opened(self)
+            self.check_unchanged()
             yield file
+            return
+        with h5py.File(self.path, "r") as file:
+            self.check_unchanged()
+            yield file
+
+    def check_unchanged(self) -> None:
+        """Raise a DamagedFileError if the file has changed since it was verified."""
+        if identity_of(self.path) != self.identity:
+            raise DamagedFileError(
+                f"{self.path} has changed since it was verified; run the command again."
+            )
 
     def check_objects(self, file: h5py.File) -> None:
         """Raise a DamagedFileError if the file contains objects that hindmost does not write."""
@@ -95,6 +108,51 @@ class Sealed:
             raise DamagedFileError(
                 f"{self.path}: its datasets claim {total:,} bytes, the file has {self.size:,}."
             )
+
+
+class OpenFiles:
+    """Files that stay open from one reading to the next; of many, those that were read last."""
+
+    def __init__(self) -> None:
+        self._files: dict[Sealed, h5py.File] = {}
+
+    def opened(self, sealed: Sealed) -> h5py.File:
+        """Return a file, opened unless it is open."""
+        file = self._files.pop(sealed, None)
+        if file is None:
+            if len(self._files) >= MOST_OPEN:
+                self._files.pop(next(iter(self._files))).close()
+            file = h5py.File(sealed.path, "r")
+        self._files[sealed] = file  # the last of all
+        return file
+
+    def close(self) -> None:
+        """Close all files."""
+        with ExitStack() as stack:
+            for file in self._files.values():
+                stack.callback(file.close)
+            self._files.clear()
+
+
+OPEN_FILES: ContextVar[OpenFiles | None] = ContextVar("open_files", default=None)
+
+
+@contextmanager
+def kept_open() -> Iterator[None]:
+    """Keep files open between readings: a report reads each of its files some 200 times.
+
+    Whether a file has changed is still checked at every reading.
+    """
+    if OPEN_FILES.get() is not None:
+        yield
+        return
+    open_files = OpenFiles()
+    token = OPEN_FILES.set(open_files)
+    try:
+        yield
+    finally:
+        OPEN_FILES.reset(token)
+        open_files.close()
 
 
 def identity_of(file: Path | int) -> tuple[int, ...]:

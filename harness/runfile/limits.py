@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from hindmost.errors import DamagedFileError
 from hindmost.harness.runfile.attributes import MOST_COUNT
 from hindmost.harness.runfile.bodies import BodyKind
-from hindmost.harness.runfile.cycles import COUNTS
+from hindmost.harness.runfile.cycles import COUNTS, PULSES
 from hindmost.harness.runfile.reduced_variables import ALL_EVENTS, OF_ALL_BODIES
 from hindmost.models.events import EventKind
 
-BLOCK_BYTES = 32 << 20
-"""Size of rows that are read at once."""
+BLOCK_BYTES = 8 << 20
+"""Size of rows that are read at once: what is computed of them stays in the processor's caches."""
 ROUNDING_S = 1e-9
 """Rounding may make a time of zero negative by this much."""
 MOST_S = 1e11
@@ -99,6 +99,7 @@ LARGE = {
     "phase_least": TIME,
     "profile_phase": TIME,
     "phase_cpu": TIME._replace(may_lack=True),
+    **dict.fromkeys(PULSES, TIME),
     "event_work": TIME,
     "event_duration": TIME,
     "activity_duration": TIME,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DamagedFileError, DataError
 from hindmost.harness.runfile.attributes import read_summary
-from hindmost.harness.runfile.bodies import NOT_WORK
+from hindmost.harness.runfile.bodies import NOT_WORK, sum_of_phases
 from hindmost.harness.runfile.checks import check_names, check_schema, check_variables, texts_of
 from hindmost.harness.runfile.checksum import verify_checksum
 from hindmost.harness.runfile.contents import Edges, Header, Json
@@ -31,6 +31,8 @@ from hindmost.text import choose
 
 TOLERANCE_S = 1e-6
 """Tolerance of the sum of phases against the duration of a body."""
+FEW_OF = 64
+"""Columns of a file, of which a single one is read by itself and not with the others."""
 ATTRIBUTES = ("schema", "schema_version", "summary", *(field.name for field in fields(Header)))
 """The attributes that are read."""
 
@@ -162,6 +164,15 @@ class Run:
             values: NDArray[Any] = file[name][rows]
         return values
 
+    def columns_of(
+        self, name: str, places: NDArray[np.int64], rows: slice = slice(None)
+    ) -> NDArray[Any]:
+        """Read a variable, or some of its rows, of some ranks: array, shape (row, rank, ...)."""
+        if FEW_OF * places.size > self.columns:
+            return self.variable(name, rows)[:, places]
+        with self.reading() as file:
+            return np.stack([file[name][rows, place] for place in places.tolist()], axis=1)
+
     @property
     def durations(self) -> NDArray[np.float64]:
         """Time of every body: float64, shape (iteration, rank), seconds."""
@@ -198,11 +209,7 @@ class Run:
         -------
         float64 array, shape (row, rank), seconds
         """
-        work = np.zeros(phases.shape[:2])
-        for at, name in enumerate(self.phases):
-            if name not in NOT_WORK:
-                work += phases[:, :, at]
-        return work
+        return sum_of_phases(phases, [name not in NOT_WORK for name in self.phases])
 
     @property
     def work(self) -> NDArray[np.float64]:
@@ -267,7 +274,7 @@ class Run:
         if name not in self.activities:
             remedy = "" if self.activities else ": run --activities records them"
             raise DataError(f"Unknown activity '{name}'; {choose(self.activities)}{remedy}.")
-        with h5py.File(self.path, "r") as file:
+        with self.reading() as file:
             values = file["activity_duration"][:, :, self.activities.index(name)]
         return np.asarray(values, np.float64)
 
@@ -298,6 +305,10 @@ class Run:
                 self.variable("duration", rows),
                 self.variable("phase_duration", rows),
             )
+        self.verify_rest()
+
+    def verify_rest(self) -> None:
+        """Check what is left once `verify_bodies` saw every body; raises like `verify`."""
         checked = ("start", "duration", "phase_duration")
         with self.reading() as file:
             check_variables_in(
@@ -329,7 +340,7 @@ class Run:
             ("phase_duration", phases),
         ):
             check_values(self.path, name, values, LARGE[name])
-        missed = np.abs(phases.sum(axis=2, dtype=np.float64) - durations)
+        missed = np.abs(sum_of_phases(phases) - durations)
         if (missed > TOLERANCE_S + 1e-6 * durations).any():
             raise DamagedFileError(
                 f"{self.path}: the phases of an iteration do not sum to its duration."

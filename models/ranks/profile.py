@@ -91,8 +91,15 @@ class ProfileSum:
                 f"{self._ranks} ranks; all must be (iteration, rank)."
             )
         self._ordered = False
-        share = np.divide(work, duration, out=np.zeros(start.shape), where=duration > 0.0)
-        self._place(start, start + duration, share, start, duration)
+        # Without an order within bodies there is no profile of a body.
+        compiled(spread)(
+            start,
+            duration,
+            work[:, :, None],
+            float(self._steps[0]),
+            self._parts[:1],
+            self._turns[:1],
+        )
 
     def add_events(
         self,
@@ -187,10 +194,97 @@ class ProfileSum:
     def _profile(self, which: int, of: float) -> Profile:
         """Return a profile, divided by a number of bodies."""
         step = float(self._steps[which])
-        # Where shares of a rank come and go, rounding may leave less than nothing.
-        busy = np.maximum(self._parts[which] / step + np.cumsum(self._turns[which]), 0.0)
+        busy = at_work(self._parts[which], self._turns[which], step)
         edges = np.arange(busy.size) * step
         return Profile(edges=edges, busy=busy[:-1] / of, ranks=self._ranks)
+
+
+class PhaseProfiles:
+    """The profiles of the phases of a run without events, each spread evenly over its bodies.
+
+    Parameters
+    ----------
+    ranks, phases : int
+    end_s : float
+        Where the last interval ends.
+    intervals : int
+        Of each profile.
+    """
+
+    def __init__(self, ranks: int, phases: int, end_s: float, intervals: int = 200) -> None:
+        self._ranks, self._step = ranks, end_s / intervals
+        self._parts = np.zeros((phases, intervals + 1))
+        self._turns = np.zeros((phases, intervals + 1))
+
+    def add(
+        self,
+        start: NDArray[np.float64],
+        duration: NDArray[np.float64],
+        phases: NDArray[np.floating[Any]],
+    ) -> None:
+        """Add bodies.
+
+        Parameters
+        ----------
+        start, duration : float64 array, shape (iteration, rank), seconds
+            On the common clock.
+        phases : float array, shape (iteration, rank, phase), seconds
+        """
+        compiled(spread)(start, duration, phases, self._step, self._parts, self._turns)
+
+    def result(self) -> list[Profile]:
+        """Return the profile of every phase."""
+        edges = np.arange(self._parts.shape[1]) * self._step
+        return [
+            Profile(edges=edges, busy=at_work(parts, turns, self._step)[:-1], ranks=self._ranks)
+            for parts, turns in zip(self._parts, self._turns, strict=True)
+        ]
+
+
+def at_work(
+    parts: NDArray[np.float64], turns: NDArray[np.float64], step: float
+) -> NDArray[np.float64]:
+    """Return the mean number of ranks at work in every interval, of what `accumulate` counted."""
+    # Where shares of a rank come and go, rounding may leave less than nothing.
+    return np.asarray(np.maximum(parts / step + np.cumsum(turns), 0.0))
+
+
+def spread(
+    start: NDArray[np.float64],
+    duration: NDArray[np.float64],
+    times: NDArray[np.floating[Any]],
+    step: float,
+    parts: NDArray[np.float64],
+    turns: NDArray[np.float64],
+) -> None:
+    """Add times of bodies to the intervals, spread evenly over their bodies; see `accumulate`.
+
+    ``times`` has the shape (iteration, rank, phase), and each phase has intervals of its own. Where
+    a body begins and ends is computed once for all of its phases.
+    """
+    intervals = parts.shape[1] - 1
+    for body in range(start.shape[0]):
+        for rank in range(start.shape[1]):
+            length = duration[body, rank]
+            if not length > 0.0:
+                continue
+            a, b = start[body, rank], start[body, rank] + length
+            a, b = min(max(a / step, 0.0), intervals), min(max(b / step, 0.0), intervals)
+            if b <= a:
+                continue
+            come, leave = int(a), int(b)
+            for phase in range(times.shape[2]):
+                time = float(times[body, rank, phase])
+                if time == 0.0:
+                    continue
+                weight = time / length
+                if come == leave:
+                    parts[phase, come] += (b - a) * step * weight
+                else:
+                    parts[phase, come] += (come + 1 - a) * step * weight
+                    parts[phase, leave] += (b - leave) * step * weight
+                    turns[phase, come + 1] += weight
+                    turns[phase, leave] -= weight
 
 
 def accumulate(

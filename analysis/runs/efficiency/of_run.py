@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.analysis.runs.block import Block, exchanges_meet_in
 from hindmost.analysis.runs.cache import cached, is_cached
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
+from hindmost.analysis.runs.tallies import Wanted, tallied
 from hindmost.errors import DataError
 from hindmost.harness.runfile.all_ranks import hosts_of_all, profiles_of, total_of
-from hindmost.harness.runfile.bodies import IN_MPI
+from hindmost.harness.runfile.bodies import IN_MPI, sum_of_phases
 from hindmost.harness.runfile.cycles import ADAPTIVE
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.events import EventKind
@@ -22,6 +24,7 @@ from hindmost.models.ranks.computation import Computation
 from hindmost.models.ranks.efficiencies import Efficiencies
 from hindmost.models.ranks.efficiency_tally import EfficiencyTally, Window
 from hindmost.models.ranks.stretches import BodyBlock
+from hindmost.models.simulation.blocks import absent_ranks
 from hindmost.models.simulation.walker import FEW_EVENTS
 from hindmost.text import percent
 
@@ -221,7 +224,7 @@ def quick_efficiencies(run: Run) -> Efficiencies | None:
     """
     if why_withheld(run):
         return None
-    if is_cached(run, KIND, {"windows": WINDOWS}):
+    if is_kept(run):
         return efficiencies_of(run).whole
     if run.reduced:  # read from profiles
         return compute(run).whole
@@ -243,32 +246,55 @@ def compute(run: Run, windows: int = WINDOWS, *, split: bool = True) -> RunEffic
         raise DataError(f"{run.path} contains no bodies, so it has no efficiency.")
     if run.reduced:
         return of_profiles(run)
-    run.verify()
-    edges = run.edges
-    tally = EfficiencyTally(
-        run.position,
-        run.hosts,
-        edges.source,
-        edges.target,
-        with_events=split and run.has("event_kind"),
-        overlapping=run.header.synchronisation == "pipelined",
-        windows=windows,
-    )
-    counts = Counts(run)
-    for rows in run.blocks():
-        block = read_block(run, rows)
-        tally.add(rows.start, block)
-        counts.add(rows, block)
-        del block  # before the next one is read
-    parts = tally.result()
-    return RunEfficiencies(
-        run=run,
-        whole=parts.whole,
-        windows=parts.windows,
-        nodes=parts.nodes,
-        places=parts.places,
-        computation=counts.result(tally.local_s),
-    )
+    return tallied(run, counted_efficiencies(windows, split=split))
+
+
+def counted_efficiencies(windows: int = WINDOWS, *, split: bool = True) -> Wanted[RunEfficiencies]:
+    """Return what `compute` reads of a run, to be read together with other results."""
+    return Wanted(RunTally, (windows, split))
+
+
+def is_kept(run: Run) -> bool:
+    """Tell whether the efficiencies of a run are cached."""
+    return is_cached(run, KIND, {"windows": WINDOWS})
+
+
+class RunTally:
+    """The efficiencies of a run, counted block by block; see `compute`."""
+
+    def __init__(self, run: Run, windows: int, split: bool) -> None:
+        edges = run.edges
+        with_events = split and run.has("event_kind")
+        self._run = run
+        self._tally = EfficiencyTally(
+            run.position,
+            run.hosts,
+            edges.source,
+            edges.target,
+            with_events=with_events,
+            overlapping=run.header.synchronisation == "pipelined",
+            exchanges_meet=with_events and exchanges_meet_in(run),
+            windows=windows,
+        )
+        self._counts = Counts(run)
+
+    def add(self, block: Block) -> None:
+        """Count the next bodies."""
+        bodies = body_block(block)
+        self._tally.add(block.rows.start, bodies)
+        self._counts.add(block.rows, bodies)
+
+    def result(self) -> RunEfficiencies:
+        """Return the efficiencies."""
+        parts = self._tally.result()
+        return RunEfficiencies(
+            run=self._run,
+            whole=parts.whole,
+            windows=parts.windows,
+            nodes=parts.nodes,
+            places=parts.places,
+            computation=self._counts.result(self._tally.local_s),
+        )
 
 
 def of_profiles(run: Run) -> RunEfficiencies:
@@ -303,24 +329,31 @@ def of_profiles(run: Run) -> RunEfficiencies:
 
 def read_block(run: Run, rows: slice) -> BodyBlock:
     """Read some bodies of a run file."""
-    start, duration = run.variable("start", rows), run.variable("duration", rows)
+    return body_block(Block(run, rows))
+
+
+def body_block(block: Block) -> BodyBlock:
+    """Return some bodies of a run as their efficiencies are counted."""
+    run, start, duration = block.run, block.start, block.duration
     if not run.has("event_kind"):
-        own = [at for at, name in enumerate(run.phases) if name not in IN_MPI]
-        phases = run.variable("phase_duration", rows)
-        local = np.asarray(phases[:, :, own].sum(axis=2, dtype=np.float64))
+        local = sum_of_phases(block.phases, [name not in IN_MPI for name in run.phases])
         return BodyBlock(start=start, duration=duration, local=np.minimum(local, duration))
-    kind, work = run.variable("event_kind", rows), run.variable("event_work", rows)
-    inside = run.variable("event_duration", rows)
+    kind, work = block.variable("event_kind"), block.variable("event_work")
+    inside = block.variable("event_duration")
+    absent = absent_ranks(kind, work, inside)
     there = (kind != EventKind.NONE)[:, None, :]
     spent = np.where(there, inside, 0.0).sum(axis=2, dtype=np.float64)
     work = np.where(there, work, np.float32(0.0))
     # Single precision may round this below the work before the events.
     local = np.maximum(duration - spent, work.sum(axis=2, dtype=np.float64))
     if "unclassified" in run.phases:  # is not work; its place between the events is unknown
-        left = np.clip(1.0 - run.phase("unclassified", rows) / np.maximum(local, TINY_S), 0.0, 1.0)
+        unclassified = block.phases[:, :, run.phases.index("unclassified")].astype(np.float64)
+        left = np.clip(1.0 - unclassified / np.maximum(local, TINY_S), 0.0, 1.0)
         local, work = local * left, work * left[:, :, None].astype(np.float32)
         local = np.maximum(local, work.sum(axis=2, dtype=np.float64))
-    return BodyBlock(start=start, duration=duration, local=local, kind=kind, work=work)
+    return BodyBlock(
+        start=start, duration=duration, local=local, kind=kind, work=work, absent=absent
+    )
 
 
 class Counts:

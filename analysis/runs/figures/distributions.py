@@ -211,17 +211,30 @@ def common_edges(samples: Sequence[NDArray[np.float64]], shown: float = 1.0) -> 
     What lies beyond is counted in the label, not hidden.
     """
     low = min(float(values.min()) for values in samples)
-    high = max(
-        min(worth_showing(values)[1], float(np.quantile(values, shown))) for values in samples
-    )
+    high = max(min(worth_showing(values)[1], end_of(values, shown)) for values in samples)
     if high - low <= 1e-6 * abs(low):  # all but equal: a bar in the middle
         low, high = 0.9 * low, 1.1 * high if high > 0 else 1.0
     return np.linspace(low, high, BINS + 1)
 
 
+def end_of(values: NDArray[np.float64], share: float) -> float:
+    """Return up to where a share of the values lies."""
+    return float(values.max() if share == 1.0 else np.quantile(values, share))
+
+
 def density_in(values: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the density in bins; what lies beyond them counts, so the area may be below 1."""
-    counts, _ = np.histogram(values, bins=edges)
+    """Return the density in bins; what lies beyond them counts, so the area may be below 1.
+
+    Parameters
+    ----------
+    edges : float64 array, shape (bin + 1,)
+        Of bins that are equally wide, which numpy counts without sorting the values.
+    """
+    low, high = float(edges[0]), float(edges[-1])
+    if high > low:
+        counts, _ = np.histogram(values, bins=edges.size - 1, range=(low, high))
+    else:
+        counts, _ = np.histogram(values, bins=edges)
     return np.asarray(counts / (values.size * np.diff(edges)), np.float64)
 
 

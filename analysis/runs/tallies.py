@@ -1,0 +1,146 @@
+"""Results of whole runs: as many as are wanted from one reading of a file in blocks.
+
+A *tally* goes through the bodies of a run block by block and has its result after the last one.
+`tallied` returns the result of one; within `read_together` the first one that is asked for reads
+the file for all that were announced, and each block is read and prepared once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeVar, cast
+
+from hindmost.analysis.runs.block import Block
+from hindmost.errors import HindmostError
+from hindmost.harness.runfile.reader import Run
+
+Result = TypeVar("Result")
+Given = TypeVar("Given", covariant=True)
+
+
+class Tally(Protocol[Given]):
+    """Goes through the bodies of a run, in their order."""
+
+    def add(self, block: Block) -> None:
+        """Take the next bodies."""
+
+    def result(self) -> Given:
+        """Return the result, after the last body."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted(Generic[Result]):
+    """A tally that is wanted of a run: what makes it, from the run and from what it is given.
+
+    Attributes
+    ----------
+    make : callable
+        A class of tallies.
+    given : tuple
+        Arguments after the run; hashable.
+    checked : bool
+        Whether the times must be verified.
+    """
+
+    make: Callable[..., Tally[Result]]
+    given: tuple[Any, ...] = ()
+    checked: bool = True
+
+
+@dataclass(slots=True)
+class Reading:
+    """What is to be read of a run at once, and the results when it was read."""
+
+    run: Run
+    wanted: tuple[Wanted[Any], ...]
+    results: dict[Wanted[Any], Any] = field(default_factory=dict)
+    done: bool = False
+
+
+READINGS: ContextVar[tuple[Reading, ...]] = ContextVar("readings", default=())
+
+
+@contextmanager
+def read_together(run: Run, wanted: Iterable[Wanted[Any]]) -> Iterator[None]:
+    """Within the context, read a run once for all of these tallies.
+
+    Results are kept until its end, and no reading takes place if none is asked for.
+    """
+    token = READINGS.set((*READINGS.get(), Reading(run, tuple(wanted))))
+    try:
+        yield
+    finally:
+        READINGS.reset(token)
+
+
+def tallied(run: Run, wanted: Wanted[Result]) -> Result:
+    """Return the result of a tally: read now, or together with others.
+
+    Raises
+    ------
+    DamagedFileError, DataError
+        Impossible times, or what the tally raises.
+    """
+    for reading in READINGS.get():
+        if reading.run is run and wanted in reading.wanted:
+            if not reading.done:
+                reading.results.update(read_once(run, reading.wanted))
+                reading.done = True
+            if wanted in reading.results:
+                return cast(Result, reading.results[wanted])
+    tally = wanted.make(run, *wanted.given)
+    read_blocks(run, tally.add, checked=wanted.checked)
+    return tally.result()
+
+
+def read_once(run: Run, wanted: Iterable[Wanted[Any]]) -> dict[Wanted[Any], Any]:
+    """Read a run for several tallies; those that its bodies do not allow are left out."""
+    tallies: dict[Wanted[Any], Tally[Any]] = {}
+    for each in wanted:
+        with leaving_out(tallies, each):
+            tallies[each] = each.make(run, *each.given)
+
+    def add_to_all(block: Block) -> None:
+        for each, tally in list(tallies.items()):
+            with leaving_out(tallies, each):
+                tally.add(block)
+
+    read_blocks(run, add_to_all, checked=any(each.checked for each in tallies))
+    results: dict[Wanted[Any], Any] = {}
+    for each, tally in list(tallies.items()):
+        with leaving_out(tallies, each):
+            results[each] = tally.result()
+    return results
+
+
+@contextmanager
+def leaving_out(tallies: dict[Wanted[Any], Tally[Any]], wanted: Wanted[Any]) -> Iterator[None]:
+    """Leave a tally out that fails: it fails again where its result is asked for."""
+    try:
+        yield
+    except HindmostError:
+        tallies.pop(wanted, None)
+
+
+def read_blocks(run: Run, take: Callable[[Block], None], *, checked: bool = False) -> None:
+    """Read the bodies of a run block by block, of which only one is in memory at a time.
+
+    Parameters
+    ----------
+    take : callable
+        Is called with every block.
+    checked : bool
+        Verify all times on the way, unless they were; see `Run.verify`.
+    """
+    checked = checked and not run.verified
+    for rows in run.blocks():
+        block = Block(run, rows)
+        if checked:
+            run.verify_bodies(block.start, block.duration, block.phases)
+        take(block)
+        del block  # before the next one is read
+    if checked:
+        run.verify_rest()

@@ -1,0 +1,98 @@
+"""Files stay open between readings where that is asked for, and changes are still noticed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from tests.conftest import run_values
+
+from hindmost.errors import DamagedFileError
+from hindmost.harness.runfile import hdf5
+from hindmost.harness.runfile.contents import Header
+from hindmost.harness.runfile.hdf5 import kept_open
+from hindmost.harness.runfile.reader import open_run
+from hindmost.harness.runfile.writer import write_whole
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[h5py.File]:
+    """Return the files that are opened, as they are."""
+    files: list[h5py.File] = []
+    plain = h5py.File
+
+    def noted(*arguments: Any, **options: Any) -> h5py.File:
+        files.append(plain(*arguments, **options))
+        return files[-1]
+
+    monkeypatch.setattr("hindmost.harness.runfile.hdf5.h5py.File", noted)
+    return files
+
+
+def test_a_file_is_opened_once_and_closed_at_the_end(
+    run_file: Path, opened: list[h5py.File]
+) -> None:
+    run = open_run(run_file)
+    before = len(opened)
+    with kept_open():
+        first, again = run.durations, run.durations
+        with kept_open():  # within another it changes nothing
+            assert run.has("event_kind")
+        assert opened[-1].id.valid
+        assert len(opened) == before + 1
+    assert not any(file.id.valid for file in opened)
+    np.testing.assert_array_equal(first, again)
+    assert run.bodies == len(run.durations)  # opened again
+    assert len(opened) == before + 2
+
+
+def test_a_change_is_noticed_while_the_file_is_open(run_file: Path) -> None:
+    run = open_run(run_file)
+    with kept_open():
+        assert run.durations.size
+        with run_file.open("ab") as file:
+            file.write(b"more")
+        with pytest.raises(DamagedFileError, match="has changed since it was verified"):
+            run.variable("start")
+
+
+def test_of_many_files_the_last_ones_stay_open(
+    tmp_path: Path, header: Header, opened: list[h5py.File], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hdf5, "MOST_OPEN", 2)
+    runs = [
+        open_run(
+            write_whole(
+                tmp_path,
+                replace(header, solver=f"s{seed}"),
+                run_values(iterations=40, ranks=3, restart=10, seed=seed),
+            )
+        )
+        for seed in range(3)
+    ]
+    opened.clear()
+    with kept_open():
+        for run in (*runs, runs[2], runs[1], runs[0]):
+            assert run.durations.shape == (40, 3)
+            assert sum(file.id.valid for file in opened) <= 2
+        assert len(opened) == 4  # the first one twice
+    assert not any(file.id.valid for file in opened)
+
+
+def test_columns_are_those_of_the_whole(
+    tmp_path: Path, header: Header, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = open_run(
+        write_whole(tmp_path, header, run_values(iterations=40, ranks=3, restart=10, seed=1))
+    )
+    places, rows = np.array([2, 0]), slice(3, 17)
+    for few in (1, 64):  # columns one by one, and out of whole rows
+        monkeypatch.setattr("hindmost.harness.runfile.reader.FEW_OF", few)
+        for name in ("duration", "phase_duration"):
+            np.testing.assert_array_equal(
+                run.columns_of(name, places, rows), run.variable(name)[rows][:, places]
+            )
