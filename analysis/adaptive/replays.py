@@ -71,8 +71,9 @@ class Replays:
     def fastest(self) -> AdaptiveRun:
         """The run before which the machine was fastest, by its pulse or its reference kernel."""
         for reading in ("pulse_s", "speed_s"):
-            if all(each.spec.get(reading) for each in self.runs):
-                return min(self.runs, key=lambda each, name=reading: float(each.spec[name]))
+            readings = [each.spec.get(reading) or np.inf for each in self.runs]
+            if np.isfinite(readings).all():
+                return self.runs[int(np.argmin(readings))]
         return self.runs[0]
 
     @property
