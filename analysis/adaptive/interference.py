@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.adaptive.replays import FIRST
+from hindmost.analysis.adaptive.undisturbed import undisturbed_cycles
 from hindmost.analysis.runs.cycles import DECIDES, AdaptiveRun
 from hindmost.errors import DataError
+from hindmost.models.adaptive.cycle_judge import CycleJudge
 from hindmost.models.adaptive.cycle_verdict import CycleKind
 from hindmost.models.adaptive.interference import Interference
 from hindmost.models.adaptive.offline import OfflineModel
@@ -67,7 +69,8 @@ def simulate_alarms(
 ) -> Alarms:
     """Draw undisturbed runs from recorded ones, and apply the test to them.
 
-    Each drawn run comes from one recorded run; the recorded runs take turns.
+    Each drawn run comes from one recorded run; the recorded runs take turns. Cycles that the probe
+    shows disturbed are not drawn.
 
     Parameters
     ----------
@@ -88,6 +91,7 @@ def simulate_alarms(
         for run, model in zip(runs, models or [None] * len(runs), strict=True)
         if run.seconds.size > FIRST + BLOCK
     ]
+    offs = [each for each in offs if each.size >= BLOCK]
     if not offs:
         raise DataError(f"No undisturbed run has more than {FIRST + BLOCK} cycles to draw from.")
     random = np.random.default_rng(seed)
@@ -126,7 +130,60 @@ def deviations(run: AdaptiveRun, model: OfflineModel | None = None) -> NDArray[n
         found.append(math.log(spent.seconds / (sum(parts) or spent.seconds)))
         if model is None:
             levels.observe(spent, work)
-    return np.array(found[FIRST:])
+    calm = undisturbed_cycles(run)
+    kept = slice(FIRST, None) if calm is None else calm
+    return np.array(found)[kept]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedAlarms:
+    """False alarms on recorded cycles that the probe shows undisturbed.
+
+    Attributes
+    ----------
+    cycles, of : int
+        Undisturbed cycles, and all cycles of these runs.
+    false_alarms : int
+        Detected changes of the machine among the undisturbed cycles.
+    """
+
+    cycles: int
+    of: int
+    false_alarms: int
+
+    @property
+    def per_thousand(self) -> float:
+        """False alarms in 1000 undisturbed cycles."""
+        return 1000.0 * self.false_alarms / self.cycles
+
+
+def count_alarms(
+    runs: Sequence[AdaptiveRun], models: Sequence[OfflineModel | None] | None = None
+) -> RecordedAlarms | None:
+    """Judge the undisturbed cycles of each run as if the others had not been.
+
+    What is judged is what the run itself judged; each change that is found is a false alarm.
+
+    Parameters
+    ----------
+    models : sequence of OfflineModel or None, optional
+        The baseline of each run.
+
+    Returns
+    -------
+    RecordedAlarms or None
+        None if the probe shows no undisturbed cycle.
+    """
+    cycles = of = alarms = 0
+    for run, model in zip(runs, models or [None] * len(runs), strict=True):
+        calm = undisturbed_cycles(run)
+        if calm is None:
+            continue
+        judge = CycleJudge(model)
+        verdicts = [judge.observe(run.spents[k], run.works[k]) for k in np.flatnonzero(calm)]
+        alarms += sum(1 for each in verdicts if each.change and each.kind in MACHINE)
+        cycles, of = cycles + len(verdicts), of + calm.size
+    return RecordedAlarms(cycles=cycles, of=of, false_alarms=alarms) if cycles else None
 
 
 def drawn(off: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.float64]:

@@ -40,6 +40,7 @@ def offline_model(run: AdaptiveRun, machine: Machine) -> OfflineModel:
         pattern=PATTERNS[order](DIMENSIONS),
         ranks=run.ranks,
         speed_s=run.spec.get("speed_s"),
+        pulse_s=run.spec.get("pulse_s"),
     )
 
 

@@ -8,7 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from hindmost.analysis.adaptive.checkpoints import RULES, CheckpointStudy, study_checkpoints
-from hindmost.analysis.adaptive.interference import Alarms, Onset, find_onsets, simulate_alarms
+from hindmost.analysis.adaptive.interference import (
+    Alarms,
+    Onset,
+    RecordedAlarms,
+    count_alarms,
+    find_onsets,
+    simulate_alarms,
+)
 from hindmost.analysis.adaptive.limits import SimulatedLimits, simulate_limits
 from hindmost.analysis.adaptive.offline import PhaseRow, offline_model, phase_rows
 from hindmost.analysis.adaptive.replays import Replays, group_replays, undisturbed
@@ -57,7 +64,7 @@ class AdaptiveStudy:
         Of each group of replays, including those with a neighbour.
     phases : dict of int to tuple of PhaseRow
         Place of the group -> phases of its middle run; empty without a machine.
-    limits, alarms, checkpoints, onsets
+    limits, alarms, recorded_alarms, checkpoints, onsets
         None or empty if no run allows them.
     """
 
@@ -65,6 +72,7 @@ class AdaptiveStudy:
     phases: dict[int, tuple[PhaseRow, ...]]
     limits: SimulatedLimits | None
     alarms: Alarms | None
+    recorded_alarms: RecordedAlarms | None
     checkpoints: dict[int, CheckpointStudy]
     onsets: tuple[Onset, ...]
 
@@ -114,6 +122,7 @@ def study_runs(
         phases=phases,
         limits=simulate_limits(deciding, limits=limits, risk=risk, seed=seed) if deciding else None,
         alarms=alarms_of(calm, models, cycles, seed),
+        recorded_alarms=count_alarms(calm, models),
         checkpoints=checkpoints,
         onsets=tuple(onset for run in runs for onset in find_onsets(run)),
     )
@@ -132,9 +141,8 @@ def errors_of(group: Replays, machine: Machine | None) -> PredictionErrors:
 
 
 def fastest_model(group: Replays, machine: Machine | None) -> OfflineModel | None:
-    """Return the model at the speed of the replay with the fastest reference kernel."""
-    fastest = min(group.runs, key=lambda each: each.spec.get("speed_s") or np.inf)
-    return model_of(fastest, machine)
+    """Return the model at the speed of the replay before which the machine was fastest."""
+    return model_of(group.fastest, machine)
 
 
 def model_of(run: AdaptiveRun, machine: Machine | None) -> OfflineModel | None:
@@ -179,18 +187,43 @@ class FigureOfMerit:
 
 def figures_of_merit(study: AdaptiveStudy) -> list[FigureOfMerit]:
     """Return the figures of merit that the runs allow to be computed."""
-    parts = (merit_of_overhead, merit_of_limits, merit_of_checkpoints, merit_of_alarms)
-    return [each for part in (*parts, merit_of_onsets) for each in part(study)]
+    parts = (
+        merit_of_overhead,
+        merit_of_probe,
+        merit_of_limits,
+        merit_of_checkpoints,
+        merit_of_recorded_alarms,
+        merit_of_alarms,
+        merit_of_onsets,
+    )
+    return [each for part in parts for each in part(study)]
+
+
+def merit_of_probe(study: AdaptiveStudy) -> Iterator[FigureOfMerit]:
+    """Yield the share of the cycles' time that the pulses between them took."""
+    shares = shares_percent(study, "pulses_s")
+    if shares:
+        yield FigureOfMerit(
+            key="probe",
+            what="time of the probe between cycles, in percent of the cycles (worst run)",
+            value=max(shares),
+            text=f"{max(shares):.3f} %",
+        )
+
+
+def shares_percent(study: AdaptiveStudy, name: str) -> list[float]:
+    """Return an entry of the spec, in seconds, in percent of the cycles of each calm run."""
+    return [
+        100.0 * float(run.spec[name]) / float(run.seconds.sum())
+        for each in study.calm
+        for run in each.replays.runs
+        if run.spec.get(name)
+    ]
 
 
 def merit_of_overhead(study: AdaptiveStudy) -> Iterator[FigureOfMerit]:
     """Yield the share of the cycles' time that predicting and deciding took."""
-    shares = [
-        100.0 * float(run.spec["foresight_s"]) / float(run.seconds.sum())
-        for each in study.calm
-        for run in each.replays.runs
-        if run.spec.get("foresight_s")
-    ]
+    shares = shares_percent(study, "foresight_s")
     if shares:
         yield FigureOfMerit(
             key="overhead",
@@ -236,12 +269,25 @@ def merit_of_checkpoints(study: AdaptiveStudy) -> Iterator[FigureOfMerit]:
         )
 
 
+def merit_of_recorded_alarms(study: AdaptiveStudy) -> Iterator[FigureOfMerit]:
+    """Yield how the test for interference did on recorded cycles that were undisturbed."""
+    found = study.recorded_alarms
+    if found is not None:
+        yield FigureOfMerit(
+            key="false-alarms",
+            what="false alarms in 1000 cycles that the probe shows undisturbed "
+            f"({found.cycles:,} of {found.of:,} recorded)",
+            value=found.per_thousand,
+            text=f"{found.per_thousand:.2f} ({found.false_alarms})",
+        )
+
+
 def merit_of_alarms(study: AdaptiveStudy) -> Iterator[FigureOfMerit]:
     """Yield how the test for interference did on drawn cycles."""
     found = study.alarms
     if found is not None:
         yield FigureOfMerit(
-            key="false-alarms",
+            key="false-alarms-drawn",
             what=f"false alarms in 1000 undisturbed cycles ({found.cycles:,} drawn)",
             value=found.per_thousand,
             text=f"{found.per_thousand:.2f}",

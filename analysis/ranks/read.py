@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.runs.block import Block
+from hindmost.analysis.runs.block import Block, clock_uncertainty, exchanges_meet_in
 from hindmost.analysis.runs.tallies import Wanted, tallied
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.bodies import IN_MPI, NOT_WORK, WAITING
@@ -130,9 +130,11 @@ class RanksTally:
         self._profile = ProfileSum(columns, run.solve_time_s, intervals)
         self._slopes = SlopeSum(columns, clock_s)
         edges = run.edges.source, run.edges.target
-        self._transfers = SlowTransfers(columns, *edges, clock_s)
+        meets = exchanges_meet_in(run)
+        self._transfers = SlowTransfers(columns, *edges, clock_s, exchanges_meet=meets)
         # Where events were recorded, a completion is of the oldest post: nothing stays pending.
-        self._path = PathSum(columns, *edges, lag=0 if self._events else run.header.lag)
+        lag = 0 if self._events else run.header.lag
+        self._path = PathSum(columns, *edges, lag=lag, exchanges_meet=meets)
         middle = body["median"] or body["quantile_99"]
         self._histogram = empty_histogram(0.1 * middle, 10.0 * body["quantile_99"], BINS)
         self._phases = np.zeros((len(run.phases), columns))
@@ -212,11 +214,6 @@ def own_share(
     return np.asarray(np.clip(1.0 - unknown / np.maximum(between, 1e-12), 0.0, 1.0))
 
 
-def clock_uncertainty(run: Run) -> float:
-    """Return the uncertainty of the common clock of two ranks, in seconds."""
-    return 2.0 * float(run.variable("clock_uncertainty").max())
-
-
 def metrics_of(run: Run, phases: NDArray[np.float64]) -> RankMetrics:
     """Return the vectors of a run from the times of its phases, shape (phase, rank), seconds."""
     return RankMetrics(
@@ -273,6 +270,12 @@ def slow_transfers(run: Run) -> NDArray[np.float64] | None:
     if not run.has("event_kind"):
         return None
     edges = run.edges
-    found = SlowTransfers(run.columns, edges.source, edges.target, clock_uncertainty(run))
+    found = SlowTransfers(
+        run.columns,
+        edges.source,
+        edges.target,
+        clock_uncertainty(run),
+        exchanges_meet=exchanges_meet_in(run),
+    )
     blocks = (Block(run, rows) for rows in run.blocks())
     return np.concatenate([found.add(block.start, block.events) for block in blocks])

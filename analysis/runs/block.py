@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.analysis.runs.reduced_input import edges_of_columns
 from hindmost.harness.runfile.reader import Run
-from hindmost.models.simulation.blocks import EventBlock, whole_bodies
+from hindmost.models.simulation.blocks import EventBlock, absent_ranks, whole_bodies
+from hindmost.models.simulation.exchanges import exchanges_meet
 
 
 class Block:
@@ -71,4 +73,31 @@ class Block:
             duration=duration,
             rest=np.maximum(rest, 0.0),
             cycle_begins=cycle_begins,
+            absent=absent_ranks(self.variable("event_kind"), work, duration),
         )
+
+
+def clock_uncertainty(run: Run) -> float:
+    """Return the uncertainty of the common clock of two ranks, in seconds."""
+    return 2.0 * float(run.variable("clock_uncertainty").max())
+
+
+ENOUGH_TO_TELL = 1 << 20
+"""Events of all ranks, of the first bodies, that show by which rule exchanges end."""
+
+
+def exchanges_meet_in(run: Run) -> bool:
+    """Tell whether receipts of halos in a run file last until the neighbours come to their own.
+
+    See `hindmost.models.simulation.exchanges`. The MPI library decides that, so the first bodies
+    stand for all.
+    """
+    edges = edges_of_columns(run)
+    if not run.has("event_kind") or not edges.source.size:
+        return False
+    bodies, events = run.shape("event_kind")
+    enough = ENOUGH_TO_TELL // max(events * run.columns, 1)
+    block = Block(run, slice(0, min(max(enough, 1), bodies)))
+    return exchanges_meet(
+        block.start, block.events, edges.source, edges.target, clock_uncertainty(run)
+    )

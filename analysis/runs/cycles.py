@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.all_ranks import least_phase, most_of, total_of
-from hindmost.harness.runfile.cycles import ADAPTIVE
+from hindmost.harness.runfile.cycles import ADAPTIVE, PULSES
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.work import PHASES, Spent, Work
 from hindmost.parsing import parse_toml
@@ -82,6 +82,10 @@ class AdaptiveRun:
         Of all ranks, and of the fullest one.
     divided, combined, moved : int64 array, shape (cycle,)
         Of all ranks, at the end of the cycle.
+    pulses_s : float64 array, shape (cycle, rank, 2), seconds
+        Pulses of core and memory right after the cycle; no rows in files without pulses.
+    lost : float64 array, shape (cycle, rank)
+        Share of the cycle in which the rank did not have its core, a checkpoint left out.
     """
 
     run: Run
@@ -104,6 +108,8 @@ class AdaptiveRun:
     divided: NDArray[np.int64]
     combined: NDArray[np.int64]
     moved: NDArray[np.int64]
+    pulses_s: NDArray[np.float64]
+    lost: NDArray[np.float64]
 
     @property
     def spec(self) -> dict[str, Any]:
@@ -211,6 +217,9 @@ def read_adaptive(run: Run) -> AdaptiveRun:
         predicted = np.asarray(run.variable("predicted"), np.float64)
     # rank 0 is always kept, so the first column is its
     counts = {name: np.asarray(run.variable(name)[:, 0], np.int64) for name in NEEDED}
+    pulses = pulses_of(run)
+    slowest = pulses[..., 0].max(axis=1, initial=0.0)
+    lost = lost_of(run)
     return AdaptiveRun(
         run=run,
         deck=run.header.solver,
@@ -234,6 +243,8 @@ def read_adaptive(run: Run) -> AdaptiveRun:
                 combined=int(counts["combined"][k]),
                 moved=int(counts["moved"][k]),
                 disturbed=bool(counts["switches"][k] > 0),
+                pulse_s=float(slowest[k]) if k < slowest.size else None,
+                lost=float(lost[k].max()),
             )
             for k in range(run.bodies)
         ),
@@ -243,7 +254,29 @@ def read_adaptive(run: Run) -> AdaptiveRun:
         divided=total_of(run, "divided"),
         combined=total_of(run, "combined"),
         moved=total_of(run, "moved"),
+        pulses_s=pulses,
+        lost=lost,
     )
+
+
+def pulses_of(run: Run) -> NDArray[np.float64]:
+    """Return the pulses, shape (cycle, rank, 2), seconds; no rows if the run has none."""
+    if not all(run.has(name) for name in PULSES):
+        return np.empty((0, run.columns, len(PULSES)))
+    return np.stack([np.asarray(run.variable(name), np.float64) for name in PULSES], axis=2)
+
+
+def lost_of(run: Run) -> NDArray[np.float64]:
+    """Return the share of each cycle in which a rank had no core, shape (cycle, rank)."""
+    shape = (run.bodies, run.columns)
+    if not run.has("phase_cpu"):
+        return np.zeros(shape)
+    names = [name for name in run.phases if name != CHECKPOINT]
+    wall = np.sum([run.phase(name) for name in names], axis=0)
+    cpu = np.asarray(run.variable("phase_cpu"), np.float64)
+    had = np.sum([cpu[:, :, run.phases.index(name)] for name in names], axis=0)
+    share = np.divide(wall - had, wall, out=np.zeros(shape), where=wall > 0.0)
+    return np.clip(share, 0.0, 1.0)
 
 
 def steps_of(run: Run) -> int:

@@ -28,6 +28,7 @@ from hindmost.harness.campaign import (
 )
 from hindmost.harness.live.feed import LiveFeed
 from hindmost.harness.petsc import Parallel
+from hindmost.harness.probes.pulse import PulseReader, slowest_pulse_s
 from hindmost.harness.probes.speed import speed
 from hindmost.harness.rank_failures import on_root
 from hindmost.harness.recorder.library import load
@@ -157,8 +158,10 @@ class AdaptiveReplays:
         experiment, deck = self._experiment, planned.case
         clock = PhaseClock()
         speed_s = speed(self._communicator)
+        pulses = PulseReader()
+        pulse_s = slowest_pulse_s(pulses, self._communicator)
         kernel = self._kernel(clock)
-        foresight = foresight_of(experiment, self._communicator.size, speed_s)
+        foresight = foresight_of(experiment, self._communicator.size, speed_s, pulse_s)
         runner = Runner(
             kernel,
             clock,
@@ -171,6 +174,7 @@ class AdaptiveReplays:
                 feed=feed,
             ),
             foresight,
+            pulses,
             first_cycle=experiment.first_cycle,
             report=self._report,
         )
@@ -191,7 +195,12 @@ class AdaptiveReplays:
             began=ended.began,
             iterations=ended.cycles - ended.first_cycle,
             petsc_options={"given": " ".join(kernel.choices.petsc_options)},
-            spec=self._spec(kernel, ended, speed_s),
+            spec={
+                **self._spec(kernel, ended),
+                "speed_s": speed_s,
+                "pulse_s": pulse_s,
+                "pulses_s": pulses.spent_s,
+            },
             summary=tuple(summary_of(ended)),
             stopped=ended.stopped,
             interrupted=ended.signal == signal.SIGINT,
@@ -212,7 +221,7 @@ class AdaptiveReplays:
             experiment.restart, experiment.setting, deck, choices, communicator, clock, petsc
         )
 
-    def _spec(self, kernel: Kernel, ended: RecordedCycles, speed_s: float) -> dict[str, Any]:
+    def _spec(self, kernel: Kernel, ended: RecordedCycles) -> dict[str, Any]:
         """Return what the header says of the run alone."""
         experiment = self._experiment
         return {
@@ -225,7 +234,6 @@ class AdaptiveReplays:
             "orders": asdict(experiment.orders),
             "machine": experiment.machine.name if experiment.machine else None,
             "interfere": asdict(experiment.interfere) if experiment.interfere else None,
-            "speed_s": speed_s,
             "stopped": ended.stopped,
             "failure": str(ended.failure) if ended.failure else "",
             "checkpoints": list(ended.checkpoints),
@@ -241,13 +249,17 @@ class AdaptiveReplays:
         }
 
 
-def foresight_of(experiment: AdaptiveExperiment, ranks: int, speed_s: float) -> CycleAdvisor:
+def foresight_of(
+    experiment: AdaptiveExperiment, ranks: int, speed_s: float, pulse_s: float
+) -> CycleAdvisor:
     """Return what predicts the cycles.
 
     Parameters
     ----------
     speed_s : float
         Seconds of the reference kernel, just before the run.
+    pulse_s : float
+        Seconds of a pulse, just before the run.
     """
     machine = experiment.machine
     if machine is None:
@@ -259,6 +271,7 @@ def foresight_of(experiment: AdaptiveExperiment, ranks: int, speed_s: float) -> 
         pattern=pattern_of(experiment.choices),
         ranks=ranks,
         speed_s=speed_s,
+        pulse_s=pulse_s,
     )
     cost = CheckpointCost.of_machine(machine, application.bytes_kept)
     return CycleAdvisor(experiment.orders, model=model, cost=cost)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
+
+import numpy as np
 
 from hindmost.harness.adaptive.adaption_times import AdaptionCosts, adaption_costs
 from hindmost.harness.adaptive.application import application_of
@@ -14,6 +17,7 @@ from hindmost.harness.adaptive.initial_state import start_kernel
 from hindmost.harness.adaptive.kernel import Choices, Kernel
 from hindmost.harness.adaptive.phases import Phase, PhaseClock
 from hindmost.harness.probes.cell_times import CellTimes
+from hindmost.harness.probes.pulse import PulseReader
 
 DECK = "timing-b"
 """Flow, heat and adaption: the deck whose phases are timed."""
@@ -74,10 +78,14 @@ def measure(cells: int, communicator: Any) -> CellTimes:
     kernel = kernel_of(cells, communicator, clock)
     for _ in range(WARM):
         kernel.cycle()
-    clock.take()
-    begin_time, sums = kernel.time, Sums()
-    for _ in range(CYCLES):
-        add_cycle(sums, kernel, clock)
+    reader = pulse_reader()
+    begin_time, sums, pulses = kernel.time, Sums(), []
+    for number in range(CYCLES + 1):
+        communicator.Barrier()
+        pulses.append(reader.read().core_s)
+        if number < CYCLES:
+            clock.take()
+            add_cycle(sums, kernel, clock)
     here: float = communicator.allreduce(sums.cells) / (CYCLES * communicator.size)
     solve_time = (kernel.time - begin_time) / (CYCLES * kernel.deck.heats)
     an_iteration_s = iteration_s(kernel, communicator, solve_time)
@@ -88,7 +96,13 @@ def measure(cells: int, communicator: Any) -> CellTimes:
     events = costs.events()
     if communicator.size == 1:
         events |= call_costs(sums, kernel.deck)
-    return CellTimes(cells=here, phases=phases, events=events)
+    return CellTimes(cells=here, phases=phases, events=events, pulse_s=float(np.median(pulses)))
+
+
+@cache
+def pulse_reader() -> PulseReader:
+    """Return what reads pulses of this rank; made once per process."""
+    return PulseReader()
 
 
 def call_costs(sums: Sums, deck: Deck) -> dict[str, float]:

@@ -10,11 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.harness.adaptive.phases import NAMES, Phase, PhaseClock
+from hindmost.harness.probes.pulse import Pulse, PulseReader
 from hindmost.harness.recorder.clock import CommonClock, read_clock
 from hindmost.harness.runfile import provenance
 from hindmost.harness.runfile.bodies import BodyKind, RankBodies
 from hindmost.harness.runfile.contents import Edges, RankRun
-from hindmost.harness.runfile.cycles import COUNTS, BlockEdges, Blocks, Predictions, RankCycles
+from hindmost.harness.runfile.cycles import (
+    COUNTS,
+    PULSES,
+    BlockEdges,
+    Blocks,
+    Predictions,
+    RankCycles,
+)
 
 NS = 1e-9
 
@@ -31,11 +39,17 @@ class CycleTimes:
         Exclusive.
     disturbed : bool
         The rank had an involuntary context switch.
+    lost : float
+        Share of this time in which the rank did not have its core.
+    pulse : Pulse
+        Read right after the cycle, so within the row of the next one.
     """
 
     seconds: float
     phases_s: dict[Phase, float]
     disturbed: bool
+    lost: float
+    pulse: Pulse
 
 
 class CycleLog:
@@ -47,17 +61,19 @@ class CycleLog:
     ----------
     communicator : MPI.Intracomm
     clock : PhaseClock
+    pulses : PulseReader
     """
 
-    def __init__(self, communicator: Any, clock: PhaseClock) -> None:
+    def __init__(self, communicator: Any, clock: PhaseClock, pulses: PulseReader) -> None:
         self._communicator = communicator
-        self._clock = clock
+        self._clock, self._reader = clock, pulses
         self._load_before = provenance.load_of_host()
         self._walls: list[list[int]] = []
         self._cpus: list[list[int]] = []
         self._begins: list[int] = []
         self._counts: list[tuple[int, ...]] = []
         self._epochs: list[int] = []
+        self._pulses: list[Pulse] = []
         self._edges: list[Edges] = []
         self._blocks: list[Blocks] = []
         self._before = read_clock(communicator)
@@ -91,7 +107,7 @@ class CycleLog:
             self._blocks.append(blocks)
 
     def add_cycle(self, counts: dict[str, int], epoch: int) -> CycleTimes:
-        """End the row of a cycle, which began where the row before it ended.
+        """End the row of a cycle, which began where the row before it ended; collective.
 
         Parameters
         ----------
@@ -107,10 +123,18 @@ class CycleLog:
         self._counts.append(tuple(counts[name] for name in COUNTS))
         self._epochs.append(epoch)
         self._at_ns, self._switches = at, switches
+        # All ranks at once, as they compute: they may share more than memory.
+        self._communicator.Barrier()
+        pulse = self._reader.read()
+        self._pulses.append(pulse)
+        taken = sum(wall) - wall[Phase.CHECKPOINT]
+        had = sum(cpu) - cpu[Phase.CHECKPOINT]
         return CycleTimes(
-            seconds=(sum(wall) - wall[Phase.CHECKPOINT]) * NS,
+            seconds=taken * NS,
             phases_s={phase: wall[phase] * NS for phase in Phase},
             disturbed=counts["switches"] > 0,
+            lost=min(1.0, max(0.0, 1.0 - had / taken)),
+            pulse=pulse,
         )
 
     def rank_run(self, predictions: Predictions) -> RankRun:
@@ -122,6 +146,7 @@ class CycleLog:
         wall = np.array(self._walls, np.float64).reshape(count, len(NAMES)) * NS
         begins = np.array(self._begins, np.int64)
         counts = np.array(self._counts, np.int64).reshape(count, len(COUNTS))
+        pulses = np.array(self._pulses, np.float32).reshape(count, len(PULSES))
         return RankRun(
             bodies=RankBodies(
                 start=clock.since_zero(begins),
@@ -151,6 +176,7 @@ class CycleLog:
                 phase_cpu=(np.array(self._cpus, np.float64).reshape(count, len(NAMES)) * NS).astype(
                     np.float32
                 ),
+                pulses={name: pulses[:, place] for place, name in enumerate(PULSES)},
                 epoch=np.array(self._epochs, np.int32),
                 predictions=predictions,
                 blocks=joined(self._blocks),

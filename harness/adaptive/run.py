@@ -30,6 +30,7 @@ from hindmost.harness.adaptive.stop_requests import StopRequests
 from hindmost.harness.campaign import no_garbage_collection
 from hindmost.harness.launch import process_age_s
 from hindmost.harness.live.feed import LiveFeed
+from hindmost.harness.probes.pulse import PulseReader
 from hindmost.harness.runfile.contents import RankRun
 from hindmost.harness.runfile.cycles import BlockEdges, Blocks
 from hindmost.models.adaptive.cycle_verdict import CycleVerdict
@@ -115,6 +116,8 @@ class Runner:
     wanted : CycleOptions
     foresight : CycleAdvisor
         Only that of rank 0 is used.
+    pulses : PulseReader
+        Of this rank.
     first_cycle : int
         Cycles that were done before.
     report : callable
@@ -128,12 +131,14 @@ class Runner:
         communicator: Any,
         wanted: CycleOptions,
         foresight: CycleAdvisor,
+        pulses: PulseReader,
         *,
         first_cycle: int = 0,
         report: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._kernel, self._clock, self._communicator = kernel, clock, communicator
         self._wanted, self._foresight, self._report = wanted, foresight, report
+        self._pulses, self._slowest = pulses, np.zeros(2)
         self._first = self._done = first_cycle
         self._epoch = self._number = -1
         self._new_mesh = False
@@ -160,7 +165,8 @@ class Runner:
         stopped, failure = "", None
         try:
             with self._requests, no_garbage_collection():
-                self._log = CycleLog(self._communicator, self._clock)  # from here on time counts
+                self._log = CycleLog(self._communicator, self._clock, self._pulses)
+                # From here on time counts.
                 while self._done < self._wanted.cycles and not stopped:
                     stopped = self._cycle(neighbours)
             self._clock.switch(Phase.REST)
@@ -214,6 +220,8 @@ class Runner:
 
     def _cycle(self, neighbours: InterferingJobs | None) -> str:
         """Decide, then do a cycle; return why to stop instead, if so."""
+        from mpi4py import MPI
+
         if neighbours is not None:
             neighbours.before(self._done)
         work = self._work()
@@ -233,6 +241,8 @@ class Runner:
         if self._wanted.feed is not None:
             self._wanted.feed.step(self._done - self._first, self._log.last_ns)
         self._iterations = done.counts["heat_iterations"]
+        self._slowest[:] = times.pulse.core_s, times.lost
+        self._communicator.Allreduce(MPI.IN_PLACE, self._slowest, MPI.MAX)
         if self._communicator.rank == 0:
             self._judge(times, done.counts)
         return ""
@@ -299,6 +309,8 @@ class Runner:
             combined=counts["combined"],
             moved=counts["moved"],
             disturbed=times.disturbed,
+            pulse_s=float(self._slowest[0]),
+            lost=float(self._slowest[1]),
         )
         now = time.monotonic()
         verdict = self._foresight.after(spent)

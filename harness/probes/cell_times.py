@@ -18,7 +18,7 @@ import numpy as np
 from hindmost.errors import DataError, HindmostError, MissingError, UsageError
 from hindmost.harness.probes.speed import readings
 from hindmost.harness.probes.turns import among, nodes_of
-from hindmost.models.adaptive.machine import EventCost, GrindPoint, SpeedPoint
+from hindmost.models.adaptive.machine import EventCost, GrindPoint, SpeedPoint, pace_of
 from hindmost.text import plural
 
 
@@ -34,11 +34,14 @@ class CellTimes:
         Seconds per cell of each phase; see `GrindPoint.phase`.
     events : mapping of str to float
         Seconds of each event; see `EventCost.event`.
+    pulse_s : float or None
+        A pulse of the core while the times were measured; see `hindmost.harness.probes.pulse`.
     """
 
     cells: float
     phases: Mapping[str, float]
     events: Mapping[str, float] = field(default_factory=dict)
+    pulse_s: float | None = None
 
 
 class CellTimer(Protocol):
@@ -54,6 +57,10 @@ class CellTimer(Protocol):
 
 
 SMALLEST, LARGEST, POINTS = 1400, 300_000, 12
+CALLS = ("exchange", "reduce", "loop")
+"""Events that take as long as the caches allow that the cells leave to them."""
+FAST = 0.1
+"""Quantile of the pulses to which times are scaled."""
 OWN_KERNEL = "hindmost.harness.adaptive.kernel_times:measure"
 REPEATS = 5
 QUICK_REPEATS = 2
@@ -73,6 +80,8 @@ class GrindTimes:
         Phase -> rank -> repeat: seconds per cell.
     events : dict
         Event -> rank -> repeat: seconds.
+    pulses : list of list of float
+        Rank -> repeat: seconds; empty if the kernel read none.
     """
 
     ranks_per_node: int
@@ -80,18 +89,34 @@ class GrindTimes:
     cells: float
     phases: dict[str, list[list[float]]]
     events: dict[str, list[list[float]]]
+    pulses: list[list[float]] = field(default_factory=list)
 
-    def points(self) -> list[GrindPoint]:
-        """Return the median of every phase, over repeats and then over ranks."""
+    def points(self, pulse_s: float | None = None) -> list[GrindPoint]:
+        """Return the median of every phase, over repeats and then over ranks.
+
+        Parameters
+        ----------
+        pulse_s : float, optional
+            Times are scaled to the speed at which a pulse takes so long.
+        """
         return [
             GrindPoint(
                 phase=phase,
                 ranks_per_node=self.ranks_per_node,
                 cells=self.cells,
-                seconds_per_cell=float(np.median(np.median(values, axis=1))),
+                seconds_per_cell=self.middle_s(values, pulse_s),
             )
             for phase, values in self.phases.items()
         ]
+
+    def middle_s(self, values: list[list[float]], pulse_s: float | None = None) -> float:
+        """Return the median of values, rank -> repeat, scaled as in `points`."""
+        scaled = np.asarray(values, float)
+        if pulse_s is not None and self.pulses:
+            # Ranks wait for the slowest one, so its pulse is the pace of all.
+            slowest = np.max(self.pulses, axis=0)
+            scaled = scaled / [pace_of(float(each), pulse_s) for each in slowest]
+        return float(np.median(np.median(scaled, axis=1)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +138,12 @@ class NodeTimes:
     after: list[list[float]]
 
     @property
+    def pulse_s(self) -> float | None:
+        """The pulse of the slowest rank when the node was fast; None if none was read."""
+        pulses = [np.max(size.pulses, axis=0) for size in self.sizes if size.pulses]
+        return float(np.quantile(np.concatenate(pulses), FAST)) if pulses else None
+
+    @property
     def drift(self) -> float:
         """Relative change of the speed in between, of the slowest rank."""
         return slowest_s(self.after) / slowest_s(self.before) - 1.0
@@ -125,17 +156,23 @@ class NodeTimes:
 
     @property
     def events(self) -> list[EventCost]:
-        """The median of every event over ranks, repeats and sizes."""
-        medians: dict[str, list[float]] = {}
+        """The median of every event over ranks and repeats, and over sizes but for calls."""
+        medians: dict[str, list[tuple[float, float]]] = {}
         for size in self.sizes:
             for name, values in size.events.items():
-                medians.setdefault(name, []).append(float(np.median(values)))
-        return [
-            EventCost(
-                event=name, ranks_per_node=self.ranks_per_node, seconds=float(np.median(values))
-            )
-            for name, values in medians.items()
-        ]
+                middle_s = size.middle_s(values, self.pulse_s)
+                medians.setdefault(name, []).append((size.cells, middle_s))
+        found: list[EventCost] = []
+        for name, points in medians.items():
+            if name in CALLS:
+                chosen: list[tuple[float | None, float]] = list(points)
+            else:
+                chosen = [(None, float(np.median([each for _, each in points])))]
+            found += [
+                EventCost(event=name, ranks_per_node=self.ranks_per_node, seconds=each, cells=cells)
+                for cells, each in chosen
+            ]
+        return found
 
 
 def slowest_s(readings: Iterable[Sequence[float]]) -> float:
@@ -263,9 +300,17 @@ def on_ranks(
             cells=float(np.median([each.cells for rank in everybody for each in rank[count]])),
             phases=by_rank([[each.phases for each in rank[count]] for rank in everybody]),
             events=by_rank([[each.events for each in rank[count]] for rank in everybody]),
+            pulses=pulses_of([rank[count] for rank in everybody]),
         )
         for count in cells
     ]
+
+
+def pulses_of(times: list[list[CellTimes]]) -> list[list[float]]:
+    """Return the pulses by rank and repeat, nothing if some are missing."""
+    pulses = [[each.pulse_s for each in rank if each.pulse_s is not None] for rank in times]
+    whole = [len(mine) == len(rank) > 0 for mine, rank in zip(pulses, times, strict=True)]
+    return pulses if all(whole) else []
 
 
 def by_rank(values: list[list[Mapping[str, float]]]) -> dict[str, list[list[float]]]:

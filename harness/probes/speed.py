@@ -79,7 +79,18 @@ def sweep_and_stream(
 @cache
 def arrays() -> tuple[Any, ...]:
     """Return the kernel's data, the same on every machine; made once per process."""
-    columns, rows = CELLS
+    return (*box(CELLS), SWEEPS, np.ones(STREAM), np.ones(STREAM))
+
+
+def box(shape: tuple[int, int]) -> tuple[NDArray[Any], ...]:
+    """Return a box of gas: the cells on both sides of its faces, its state, room for fluxes.
+
+    Parameters
+    ----------
+    shape : (int, int)
+        Columns and rows of cells.
+    """
+    columns, rows = shape
     cell = np.arange(columns * rows, dtype=np.int32).reshape(rows, columns)
     left = np.concatenate([cell[:, :-1].ravel(), cell[:-1].ravel()])
     right = np.concatenate([cell[:, 1:].ravel(), cell[1:].ravel()])
@@ -88,8 +99,7 @@ def arrays() -> tuple[Any, ...]:
     state = np.column_stack(
         [random.uniform(0.9, 1.1, cell.size) for _ in range(3)] + [np.full(cell.size, 4.0)]
     )
-    change = np.zeros_like(state)
-    return left[order], right[order], state, change, SWEEPS, np.ones(STREAM), np.ones(STREAM)
+    return left[order], right[order], state, np.zeros_like(state)
 
 
 def warm_up() -> None:

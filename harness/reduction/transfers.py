@@ -14,8 +14,15 @@ from hindmost.harness.runfile.common_events import common_events
 from hindmost.harness.runfile.contents import RankRun
 from hindmost.harness.runfile.gathering import gather_edges
 from hindmost.models.ranks.reductions import Reductions
-from hindmost.models.ranks.transfers import Exchanges, beyond_the_quickest
+from hindmost.models.ranks.transfers import beyond_the_quickest
 from hindmost.models.simulation.blocks import EventBlock
+from hindmost.models.simulation.exchanges import (
+    Exchanges,
+    Receipts,
+    count_meetings,
+    released_by,
+    tells_meeting,
+)
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -40,31 +47,42 @@ def slow_transfers(
         rest=np.zeros((len(events.kind), 1)),
         cycle_begins=bodies.position == 0,
     )
-    come, sent, spent, body = Exchanges(1).advance(bodies.start[:, None], block)
-    latest = latest_of_neighbours(sent[:, 0], run.incoming.source, communicator)
-    uncertain = 2.0 * reductions.most(np.array([run.clock_uncertainty_s]))[0]
-    slow = beyond_the_quickest(come, latest[:, None], spent, float(uncertain), reductions)
+    first_s = reductions.least(bodies.start)
+    receipts = Exchanges(1).advance(bodies.start[:, None], block, first_s)
+    uncertain = 2.0 * float(reductions.most(np.array([run.clock_uncertainty_s]))[0])
+    sent, met = until_neighbours(receipts, run.incoming.source, communicator)
+    meets = reductions.total(count_meetings(receipts, sent, met, uncertain))
+    latest = met if tells_meeting(meets) else sent
+    slow = beyond_the_quickest(receipts.come, latest, receipts.spent, uncertain, reductions)
     found = np.zeros((bodies.duration.size, 1))
-    np.add.at(found, body, slow)
+    np.add.at(found, receipts.body, slow)
     return found
 
 
-def latest_of_neighbours(
-    sent: NDArray[np.float64], sources: NDArray[np.int32], communicator: MPI.Intracomm
-) -> NDArray[np.float64]:
-    """Return when the last of the ranks that send here had sent: (exchange,), seconds; collective.
+def until_neighbours(
+    receipts: Receipts, sources: NDArray[np.int32], communicator: MPI.Intracomm
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return until when neighbours keep this rank in its receipts, by both rules; collective.
 
-    Minus infinity where none does.
+    Returns
+    -------
+    sent, met : float64 arrays, shape (receipt, 1), seconds
+        Minus infinity where no rank sends here.
     """
     neighbours = np.unique(sources).tolist()
     count = len(neighbours)
     graph = communicator.Create_dist_graph(
         neighbours, [1] * count, [communicator.rank] * count, reorder=False
     )
+    own = np.stack([receipts.come[:, 0], receipts.sent[:, 0], receipts.left[:, 0]])
     try:
-        received = np.empty((count, sent.size))
-        graph.Neighbor_allgather(np.ascontiguousarray(sent), received)
+        received = np.empty((count, *own.shape))
+        graph.Neighbor_allgather(own, received)
     finally:
         graph.Free()
-    latest: NDArray[np.float64] = received.max(axis=0, initial=-np.inf)
-    return latest
+    come, sent, left = np.moveaxis(received, 1, 0)  # each of shape (neighbour, receipt)
+    met = released_by(receipts.sent[:, 0], come=come, sent=sent, left=left, exchanges_meet=True)
+    return (
+        sent.max(axis=0, initial=-np.inf)[:, None],
+        met.max(axis=0, initial=-np.inf)[:, None],
+    )

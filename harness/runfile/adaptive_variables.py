@@ -27,6 +27,20 @@ OF_CYCLES = (
             ("switches", "1", "involuntary context switches in the cycle"),
         )
     ),
+    *(
+        Variable(
+            name=name,
+            dimensions=("iteration", "rank"),
+            type="f4",
+            units="s",
+            long_name=long_name,
+            optional=True,
+        )
+        for name, long_name in (
+            ("pulse_core", "fixed computation right after the cycle, to see how fast the core is"),
+            ("pulse_memory", "fixed pass over memory right after the cycle"),
+        )
+    ),
 )
 """What a rank did in a cycle."""
 

@@ -63,7 +63,9 @@ SPEC = Members(
         "interfere": Maybe(Members({"spans": Entries(LIST)})),
         "orders": Maybe(OBJECT),
         "speed_s": Maybe(AMOUNT),
+        "pulse_s": Maybe(AMOUNT),
         "foresight_s": Maybe(AMOUNT),
+        "pulses_s": Maybe(AMOUNT),
         "checkpoints": Entries(
             Members({"cycle": COUNT, "seconds": AMOUNT, "bytes": AMOUNT}, required=True)
         ),

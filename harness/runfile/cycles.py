@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,8 @@ COUNTS = (
     "switches",
 )
 """The counts of every rank in every cycle."""
+PULSES = ("pulse_core", "pulse_memory")
+"""Readings of the speed of a rank's core and memory after every cycle, in seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +95,8 @@ class RankCycles:
         All of `COUNTS`.
     phase_cpu : float32 array, shape (iteration, phase), seconds
         Processor time of the phases.
+    pulses : dict of str to float32 array, shape (iteration,), seconds
+        All of `PULSES`; empty if none were read.
     epoch : int32 array, shape (iteration,)
         Number of the mesh of a cycle; it increases when the mesh changes.
     predictions : Predictions
@@ -105,11 +109,12 @@ class RankCycles:
     phase_cpu: NDArray[np.float32]
     epoch: NDArray[np.int32]
     predictions: Predictions
+    pulses: dict[str, NDArray[np.float32]] = field(default_factory=dict)
     blocks: Blocks | None = None
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """Return the variables of the file that have a column for every rank."""
-        return {**self.counts, "phase_cpu": self.phase_cpu}
+        return {**self.counts, **self.pulses, "phase_cpu": self.phase_cpu}
 
     def whole(self) -> dict[str, Any]:
         """Return the variables of the file that are equal on all ranks, or are those of rank 0."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hindmost.errors import DamagedFileError
 from hindmost.harness.runfile.attributes import MOST_COUNT
 from hindmost.harness.runfile.bodies import BodyKind
-from hindmost.harness.runfile.cycles import COUNTS
+from hindmost.harness.runfile.cycles import COUNTS, PULSES
 from hindmost.harness.runfile.reduced_variables import ALL_EVENTS, OF_ALL_BODIES
 from hindmost.models.events import EventKind
 
@@ -99,6 +99,7 @@ LARGE = {
     "phase_least": TIME,
     "profile_phase": TIME,
     "phase_cpu": TIME._replace(may_lack=True),
+    **dict.fromkeys(PULSES, TIME),
     "event_work": TIME,
     "event_duration": TIME,
     "activity_duration": TIME,

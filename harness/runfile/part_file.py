@@ -16,7 +16,7 @@ from hindmost.files import sync_folder
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.checksum import append_checksum
 from hindmost.harness.runfile.contents import Header
-from hindmost.harness.runfile.cycles import COUNTS
+from hindmost.harness.runfile.cycles import COUNTS, PULSES
 from hindmost.harness.runfile.disk import Disk
 from hindmost.harness.runfile.layout import fill, make_variables, write_attributes
 from hindmost.harness.runfile.naming import RunName, unwritable
@@ -36,6 +36,7 @@ BY_ROW = (
     "activity_duration",
     "injected",
     *COUNTS,
+    *PULSES,
     "phase_cpu",
 )
 """Variables with a column for every rank."""

@@ -48,6 +48,7 @@ class CycleJudge:
             iterations=iterations,
             phases_s=spent.phases_s,
             baseline_phases_s=parts,
+            lost=spent.lost,
         )
         # The baseline learns from undisturbed cycles only.
         if levels is not None:

@@ -106,9 +106,25 @@ def curve_of(machine: Machine, phase: str, ranks_per_node: int) -> GrindCurve:
 def event_s(machine: Machine, event: str, ranks_per_node: int) -> float:
     """Return the time of an event with this number of busy ranks per node, in seconds.
 
-    It is that of the nearest measured number of ranks; 0 if none was measured.
+    It is that of the nearest measured number of ranks, the median over cells; 0 if none was
+    measured.
     """
-    at = {each.ranks_per_node: each.seconds for each in machine.events if each.event == event}
-    if not at:
-        return 0.0
-    return at[min(at, key=lambda count: (abs(count - ranks_per_node), count))]
+    return median(event_curve(machine, event, ranks_per_node).seconds)
+
+
+def event_curve(machine: Machine, event: str, ranks_per_node: int) -> GrindCurve:
+    """Return the time of an event against the cells per rank, in seconds for each event.
+
+    Events whose time does not depend on the cells have a curve of one point; one that was not
+    measured takes 0 s.
+    """
+    counts = {each.ranks_per_node for each in machine.events if each.event == event}
+    if not counts:
+        return GrindCurve((0.0,), (0.0,))
+    nearest = min(counts, key=lambda count: (abs(count - ranks_per_node), count))
+    points = sorted(
+        (math.log(each.cells or 1.0), each.seconds)
+        for each in machine.events
+        if each.event == event and each.ranks_per_node == nearest
+    )
+    return GrindCurve(tuple(cells for cells, _ in points), tuple(each for _, each in points))

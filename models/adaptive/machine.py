@@ -14,6 +14,9 @@ Count = Annotated[int, Rule(least=1)]
 Positive = Annotated[float, Rule(above=0)]
 SCHEMA = "hindmost-machine"
 VERSION = 1
+ELASTICITY = 0.75
+"""Relative change of the time of computation for one of the pulse. Chosen with the number of pulses
+of `hindmost.models.adaptive.online` on recorded runs of timing-a and timing-b."""
 QUANTILES = 4
 """Of the durations of detours: 0.5, 0.9, 0.99 and 1."""
 
@@ -89,11 +92,15 @@ class EventCost:
     ranks_per_node : int
         Ranks that computed at the same time on the node.
     seconds : float
+    cells : float or None
+        Cells per rank beside which it was timed; None if they do not matter. A call takes several
+        times as long where the cells leave it no cache.
     """
 
     event: Name
     ranks_per_node: Count
     seconds: Amount
+    cells: Positive | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +176,8 @@ class Machine:
     speed : tuple of SpeedPoint
         Time of the reference kernel when grind was measured: one reading for each number of ranks
         per node, because ranks that share memory slow each other down.
+    pulse : tuple of SpeedPoint
+        A pulse, a much shorter reading, at the speed to which the grind curves are scaled.
     checkpoint_latency_s, checkpoint_bytes_per_s : float or None
     """
 
@@ -183,6 +192,10 @@ class Machine:
         tuple[SpeedPoint, ...],
         Rule(holds=are_of_different_ranks, words="one speed for each number of ranks_per_node"),
     ] = ()
+    pulse: Annotated[
+        tuple[SpeedPoint, ...],
+        Rule(holds=are_of_different_ranks, words="one pulse for each number of ranks_per_node"),
+    ] = ()
     checkpoint_latency_s: Amount | None = None
     checkpoint_bytes_per_s: Positive | None = None
 
@@ -193,10 +206,11 @@ class Machine:
 
     def speed_of(self, ranks_per_node: int) -> float | None:
         """Return the time of the reference kernel on these ranks per node; None if not measured."""
-        for point in self.speed:
-            if point.ranks_per_node == ranks_per_node:
-                return point.seconds
-        return None
+        return reading_of(self.speed, ranks_per_node)
+
+    def pulse_of(self, ranks_per_node: int) -> float | None:
+        """Return the time of a pulse on these ranks per node; None if not measured."""
+        return reading_of(self.pulse, ranks_per_node)
 
     def to_json(self) -> dict[str, Any]:
         """Return the content of the machine's file: ``hindmost-machine``, version 1."""
@@ -235,6 +249,23 @@ class Machine:
             return from_document(cls, content, "machine", ignore_unknown=True)
         except RecordError as error:
             raise DataError(f"In the machine file, {error}") from None
+
+
+def pace_of(pulse_s: float, then_s: float) -> float:
+    """Return the time of the same work now over then, from a pulse now and one then.
+
+    Less than their quotient: a pulse is a sample of a machine that changes, and not all work slows
+    down as a pulse does.
+    """
+    return (pulse_s / then_s) ** ELASTICITY  # type: ignore[no-any-return]
+
+
+def reading_of(points: tuple[SpeedPoint, ...], ranks_per_node: int) -> float | None:
+    """Return the reading of these ranks per node, None if there is none."""
+    for point in points:
+        if point.ranks_per_node == ranks_per_node:
+            return point.seconds
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

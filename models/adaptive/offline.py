@@ -12,11 +12,15 @@ from dataclasses import dataclass
 from hindmost.errors import UsageError
 from hindmost.models.adaptive.application import Application
 from hindmost.models.adaptive.geometry import Curve, Pattern, Surface, contention
-from hindmost.models.adaptive.grind import GrindCurve, curve_of, event_s
-from hindmost.models.adaptive.machine import Machine
+from hindmost.models.adaptive.grind import GrindCurve, curve_of, event_curve, event_s
+from hindmost.models.adaptive.machine import Machine, pace_of
 from hindmost.models.adaptive.network import allreduce_s, link_between
 from hindmost.models.adaptive.work import PHASES, Work
 from hindmost.text import counted, plural, seconds
+
+COMPUTED = tuple(PHASES.index(name) for name in ("hydro", "heat", "adaption"))
+"""Phases whose times are proportional to the pace."""
+EXCHANGED = tuple(place for place in range(len(PHASES)) if place not in COMPUTED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +62,9 @@ class OfflineModel:
         ratio to the time when the grind curves were measured, because curves depend on the load of
         the machine. Both are for the same number of ranks per node, because the curves already
         include contention.
+    pulse_s : float, optional
+        Current time of a pulse on the slowest rank; it replaces ``speed_s`` if the machine's pulse
+        is known, because the same reading can follow every cycle.
 
     Attributes
     ----------
@@ -82,6 +89,7 @@ class OfflineModel:
         pattern: Pattern | None = None,
         ranks: int = 1,
         speed_s: float | None = None,
+        pulse_s: float | None = None,
     ) -> None:
         if ranks < 1:
             raise UsageError(f"{ranks} ranks; at least 1 is needed.")
@@ -94,7 +102,8 @@ class OfflineModel:
         self.pattern: Pattern = Curve() if pattern is None else pattern
         self.on_node = min(ranks, machine.ranks_per_node)
         self.remarks: tuple[str, ...] = ()
-        self.pace = self._pace(speed_s)
+        now = None if pulse_s is None else self.pace_of(pulse_s)
+        self.pace = self._pace(speed_s) if now is None else now
         self._hydro = curve_of(machine, "hydro", self.on_node)
         self._heat = self._curve("heat", application.iterations > 0 or application.solves > 0)
         self._solve = self._curve("heat-solve")
@@ -104,10 +113,11 @@ class OfflineModel:
         self._combine_s = application.combine_s or event_s(machine, "combine", self.on_node)
         self._balance_s = application.balance_s or event_s(machine, "balance", self.on_node)
         self._move_s = event_s(machine, "move", self.on_node)
-        self._loop_s = event_s(machine, "loop", 1)
-        self._exchange_s = event_s(machine, "exchange", 1)
-        self._reduction_s = event_s(machine, "reduce", 1)
-        self._reduction_s += allreduce_s(machine, ranks, application.reduction_bytes)
+        # Calls are timed on one rank, where nobody waits.
+        self._loop = event_curve(machine, "loop", 1)
+        self._exchange = event_curve(machine, "exchange", 1)
+        self._reduction = event_curve(machine, "reduce", 1)
+        self._allreduce_s = allreduce_s(machine, ranks, application.reduction_bytes)
         self._last: tuple[Work | None, float, tuple[float, ...]] = (None, 0.0, ())
         network = machine.network
         across = ranks > machine.ranks_per_node
@@ -115,6 +125,11 @@ class OfflineModel:
         if network is not None:
             self._link = link_between(network, across=across, both_ways=True)
             self._one_way = link_between(network, across=across, both_ways=False)
+
+    def pace_of(self, pulse_s: float) -> float | None:
+        """Return the pace that a pulse shows; None if the machine's was not measured."""
+        then_s = self.machine.pulse_of(self.on_node)
+        return None if then_s is None else pace_of(pulse_s, then_s)
 
     def _pace(self, speed_s: float | None) -> float:
         """Compare the speed with that of the same number of ranks per node."""
@@ -180,13 +195,23 @@ class OfflineModel:
             loop=self.loop_s(work),
         )
 
-    def cycle_s(self, work: Work, iterations: float) -> float:
-        """Return the time of the whole cycle; see `phases_s`."""
-        return sum(self.phases_s(work, iterations)) + self.loop_s(work)
+    def cycle_s(self, work: Work, iterations: float, *, pace: float | None = None) -> float:
+        """Return the time of the whole cycle; see `phases_s`.
+
+        Parameters
+        ----------
+        pace : float, optional
+            Of the computation; by default the model's own.
+        """
+        phases = self.phases_s(work, iterations)
+        if pace is None:
+            return sum(phases) + self.loop_s(work)
+        computed = sum(phases[place] for place in COMPUTED) + self.loop_s(work)
+        return pace / self.pace * computed + sum(phases[place] for place in EXCHANGED)
 
     def loop_s(self, work: Work) -> float:
         """Return the time outside all phases."""
-        return self.pace * work.steps * self._loop_s
+        return self.pace * work.steps * self._loop.seconds_per_cell(work.cells)
 
     def phases_s(self, work: Work, iterations: float) -> tuple[float, ...]:
         """Return the times in the order of `PHASES`; fast, because it runs in the cycle loop.
@@ -223,7 +248,8 @@ class OfflineModel:
             adaption += app.divided_share * self._divide_s + app.combined_share * self._combine_s
             adaption *= pace * cells
             balance = self._balance_s + self._load_s(app.moved_share * cells)
-        reduction = app.reductions.of(steps, iterations) * self._reduction_s
+        reduction_s = self._reduction.seconds_per_cell(cells) + self._allreduce_s
+        reduction = app.reductions.of(steps, iterations) * reduction_s
         return hydro, self._halo_s(work, iterations), heat, reduction, adaption, balance
 
     def explain(self, work: Work | None = None) -> str:
@@ -267,7 +293,7 @@ class OfflineModel:
 
     def _halo_s(self, work: Work, iterations: float) -> float:
         counts = [each.count.of(work.steps, iterations) for each in self.application.exchanges]
-        calls_s = self.pace * self._exchange_s * sum(counts)
+        calls_s = self.pace * self._exchange.seconds_per_cell(work.cells) * sum(counts)
         if self.ranks == 1 or self._link is None:
             return calls_s
         surface = self._surface(work)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
+from math import exp, log
+from statistics import fmean
 from typing import Protocol
 
 from hindmost.errors import UsageError
@@ -10,6 +12,8 @@ from hindmost.models.adaptive.iterations import IterationForecast
 from hindmost.models.adaptive.offline import OfflineModel
 from hindmost.models.adaptive.work import Spent, Work
 
+PULSES = 5
+"""Pulses whose mean gives the pace of the next cycle."""
 UNKNOWN = float("nan")
 """The prediction without any data."""
 
@@ -87,22 +91,31 @@ class Online:
 
 
 class Offline:
-    """The offline model as a predictor; it learns only the number of heat iterations."""
+    """The offline model as a predictor; it learns nothing from the times of the run.
 
-    __slots__ = ("_iterations", "model", "name")
+    It knows the heat iterations of earlier cycles, and the pace of the machine by the pulses
+    between cycles: the geometric mean of the last ones, because a pulse shows a moment only.
+    """
+
+    __slots__ = ("_iterations", "_paces", "model", "name")
 
     def __init__(self, model: OfflineModel) -> None:
         self.name = "offline"
         self.model = model
+        self._paces: deque[float] = deque(maxlen=PULSES)
         self._iterations = IterationForecast(model.application.iterations)
 
     def predict_s(self, work: Work) -> float:
         """Return the model's time."""
-        return self.model.cycle_s(work, self._iterations.predict(work.iterations))
+        pace = exp(fmean(self._paces)) if self._paces else None
+        return self.model.cycle_s(work, self._iterations.predict(work.iterations), pace=pace)
 
     def observe(self, spent: Spent, work: Work) -> None:
-        """Observe the number of iterations."""
+        """Observe the number of iterations, and the pulse after the cycle."""
         self._iterations.take(spent, work)
+        pace = None if spent.pulse_s is None else self.model.pace_of(spent.pulse_s)
+        if pace is not None:
+            self._paces.append(log(pace))
 
     def restart(self, keep: int, factor: float) -> None:
         """Do nothing: this model is the baseline that reveals the change (section 4)."""

@@ -2,8 +2,9 @@
 
 At a blocking reduction the path goes to the rank that arrived last; at the completion of a posted
 one, to the rank that posted last, if the rank waited for it; at the receipt of a halo, to the
-neighbour that sent last, if the rank waited for it. A slow transfer delays the receiving rank after
-the neighbour has sent, and is on the path as such. Without the work on the path the run would be
+neighbour that sent last, if the rank waited for it, or that came to its own receipt last where
+exchanges meet (`hindmost.models.simulation.exchanges`). A slow transfer delays the receiving rank
+after that, and is on the path as such. Without the work on the path the run would be
 shorter by that time. Ranks off the path can be slower without any effect.
 """
 
@@ -64,6 +65,8 @@ class PathSum:
         The target waits for the source's halo; empty for none.
     lag : int
         Posted reductions that a completion leaves pending.
+    exchanges_meet : bool
+        Whether receipts last until the neighbours come to their own.
     """
 
     def __init__(
@@ -72,9 +75,11 @@ class PathSum:
         edge_source: NDArray[np.int32],
         edge_target: NDArray[np.int32],
         lag: int = 0,
+        *,
+        exchanges_meet: bool = False,
     ) -> None:
         self._neighbours = Neighbours.of_edges(ranks, edge_source, edge_target)
-        self._lag = lag
+        self._lag, self._exchanges_meet = lag, exchanges_meet
         self._path = PathTimes.none(ranks)
         self._passed: list[NDArray[np.int32]] | None = []
         self._places = 0
@@ -108,12 +113,19 @@ class PathSum:
             lag=self._lag,
             # Without any send the calls that receive send as well, as MPI_Sendrecv does.
             receipts_send=not np.any(block.recorded & (block.kind == SEND)),
+            exchanges_meet=self._exchanges_meet,
             pending=bodies * events,
         )
         waits = Waits.of_places(bodies * (events + 1), ranks)
         stay = None if transfer is None else at_first_receipt(block, transfer)
         walker.walk(
-            block.kind, block.work, block.rest, duration=block.duration, stay=stay, waits=waits
+            block.kind,
+            block.work,
+            block.rest,
+            duration=block.duration,
+            stay=stay,
+            waits=waits,
+            absent=block.absent,
         )
         passed = self._room(bodies, events + 1)
         walk_back(waits, int(walker.clock.argmax()), self._path, stay, passed)

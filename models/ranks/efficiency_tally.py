@@ -88,6 +88,8 @@ class EfficiencyTally:
     overlapping : bool
         Whether reductions overlap with work. Ranks may then wait in one body for work of another,
         so communication is not split by place.
+    exchanges_meet : bool
+        Whether receipts last until the neighbours come to their own.
     windows : int
         Number of windows; they start with cycles if there are enough.
     """
@@ -101,6 +103,7 @@ class EfficiencyTally:
         *,
         with_events: bool,
         overlapping: bool = False,
+        exchanges_meet: bool = False,
         windows: int = 1,
     ) -> None:
         ranks, bodies = len(nodes), position.size
@@ -110,7 +113,11 @@ class EfficiencyTally:
         part = np.searchsorted(first, np.arange(bodies), side="right") - 1
 
         def tally(cuts: NDArray[np.intp], parts: NDArray[np.intp]) -> StretchTally:
-            network = IdealNetwork(ranks, edge_source, edge_target) if with_events else None
+            network = None
+            if with_events:
+                network = IdealNetwork(
+                    ranks, edge_source, edge_target, exchanges_meet=exchanges_meet
+                )
             return StretchTally(ranks, meetings(position, cuts), parts, network)
 
         self._windows = tally(first, part)

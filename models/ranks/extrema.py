@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from hindmost.models.ranks.kmeans import Clustering
 from hindmost.models.ranks.lateness import Lateness
-from hindmost.models.significance import binomial_tail
 
 LEAST_RANKS = 4
 """With fewer ranks there are no three others; the spread of two is a single difference."""
@@ -159,7 +158,9 @@ def more_than_chance(counts: NDArray[np.float64], of: int) -> NDArray[np.bool_]:
     of : int
         Sum of the counts.
     """
-    tail = binomial_tail(counts, of, 1.0 / counts.size)
+    from scipy import special  # not on the ranks
+
+    tail = special.bdtrc(counts - 1.0, of, 1.0 / counts.size)
     return np.asarray(tail * counts.size < SURE, np.bool_)
 
 

@@ -1,8 +1,9 @@
 """A run walked through again on an ideal network: messages and reductions cost nothing.
 
 The recursion of `hindmost.models.simulation.walker` with every cost left out: a rank needs only its
-own work, and waits where the others have not arrived, posted or sent yet. It gives the least time
-that the run could have taken with this work and these dependencies, whatever the network.
+own work, and waits where the others have not arrived, posted or sent yet, by the rule by which its
+MPI ends exchanges (`hindmost.models.simulation.exchanges`). It gives the least time that the run
+could have taken with this work and these dependencies, whatever the network.
 """
 
 from __future__ import annotations
@@ -35,13 +36,20 @@ class IdealNetwork:
     ranks : int
     edge_source, edge_target : int array, shape (edge,)
         The target waits for the source's halo; empty for none.
+    exchanges_meet : bool
+        Whether receipts last until the neighbours come to their own.
     """
 
     def __init__(
-        self, ranks: int, edge_source: NDArray[np.int32], edge_target: NDArray[np.int32]
+        self,
+        ranks: int,
+        edge_source: NDArray[np.int32],
+        edge_target: NDArray[np.int32],
+        *,
+        exchanges_meet: bool = False,
     ) -> None:
         neighbours = Neighbours.of_edges(ranks, edge_source, edge_target)
-        self._walker = Walker(ranks, neighbours)
+        self._walker = Walker(ranks, neighbours, exchanges_meet=exchanges_meet)
 
     def advance(
         self,
@@ -49,6 +57,7 @@ class IdealNetwork:
         work: NDArray[np.floating[Any]],
         rest: NDArray[np.float64],
         meeting: NDArray[np.uint8],
+        absent: NDArray[np.bool_] | None = None,
     ) -> NDArray[np.float64]:
         """Walk through the next bodies.
 
@@ -62,6 +71,8 @@ class IdealNetwork:
             Own work after the last event of a body.
         meeting : uint8 array, shape (iteration,)
             See `Meeting`.
+        absent : bool array, shape (iteration, rank, event), optional
+            See `hindmost.models.simulation.blocks.EventBlock`.
 
         Returns
         -------
@@ -80,5 +91,12 @@ class IdealNetwork:
             if meeting[first]:
                 self._walker.meet(keep_pending=meeting[first] == Meeting.WINDOW)
             rows = slice(first, last)
-            self._walker.walk(kind[rows], work[rows], rest[rows], ended=ended[rows], interpret=few)
+            self._walker.walk(
+                kind[rows],
+                work[rows],
+                rest[rows],
+                ended=ended[rows],
+                absent=None if absent is None else absent[rows],
+                interpret=few,
+            )
         return ended

@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DataError
 from hindmost.models.compiled import compiled
-from hindmost.models.significance import binomial_tail
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +91,9 @@ class Lateness:
 
         Bonferroni's bound on a binomial law: every rank is last in 1 of P bodies.
         """
-        tail = binomial_tail(self.last.max(), self.bodies, 1.0 / self.ranks)
+        from scipy import special  # not on the ranks
+
+        tail = special.bdtrc(int(self.last.max()) - 1, self.bodies, 1.0 / self.ranks)
         return float(min(1.0, tail * self.ranks))
 
     @property

@@ -25,6 +25,7 @@ from hindmost.models.simulation.blocks import (
     SEND,
     EventBlock,
 )
+from hindmost.models.simulation.exchanges import exchanges_meet
 from hindmost.models.simulation.length import (
     CycleCounts,
     SolveShape,
@@ -34,7 +35,7 @@ from hindmost.models.simulation.length import (
     growth_of_vectors,
 )
 from hindmost.models.simulation.memory import VectorGrowth
-from hindmost.models.simulation.recorded import find_meeting, moments, releases
+from hindmost.models.simulation.recorded import moments, releases
 from hindmost.models.simulation.walker import Neighbours
 
 Times = NDArray[np.float64]
@@ -131,7 +132,7 @@ class Program:
         Factors of the time of cycles that work that was never recorded may have.
     exchanges_meet : bool
         Whether receipts last until the neighbours come to theirs, though these have sent; see
-        `hindmost.models.simulation.recorded.find_meeting`.
+        `hindmost.models.simulation.exchanges`.
     """
 
     block: EventBlock
@@ -288,12 +289,8 @@ def recorded_program(
         )
     neighbours = Neighbours.of_edges(ranks, edge_source, edge_target)
     come, leave = moments(start, block)
-    release = releases(start, block, come, leave, neighbours)
-    meeting = False
-    if neighbours.source.size and np.any(block.recorded & (block.kind == SEND)):
-        met = releases(start, block, come, leave, neighbours, exchanges_meet=True)
-        meeting = find_meeting(block, come, leave, release, met)
-        release = met if meeting else release
+    meeting = exchanges_meet(start, block, edge_source, edge_target)
+    release = releases(start, block, come, leave, neighbours, exchanges_meet=meeting)
     end = leave[:, -1] + block.rest
     released_s = np.ascontiguousarray((leave - np.maximum(release, come)).transpose(0, 2, 1))
     released_s = np.where(waiting(block)[:, None, :], released_s, 0.0)
@@ -325,12 +322,11 @@ def with_gaps(start: Times, end: Times, block: EventBlock) -> EventBlock:
     """Return the bodies with the time between two of them as own work of the first of the two."""
     gap = np.zeros_like(start)
     gap[:-1] = np.where(block.cycle_begins[1:, None], 0.0, start[1:] - end[:-1])
-    return EventBlock(
-        kind=block.kind,
+    return replace(
+        block,
         work=np.asarray(block.work, np.float64),
         duration=np.asarray(block.duration, np.float64),
         rest=block.rest + gap,
-        cycle_begins=block.cycle_begins,
     )
 
 

@@ -21,15 +21,6 @@ from hindmost.models.simulation.blocks import (
 )
 from hindmost.models.simulation.walker import Neighbours
 
-APART_S = 5e-6
-"""Between two moments of which a receipt shows which one released it."""
-CLOCKS_S = 1e-6
-"""By which the clocks of ranks may differ."""
-FEWEST_APART = 20
-"""Receipts of which enough are known to tell when messages are delivered."""
-MEETING = 0.75
-"""Share of them that must last until the neighbours come to their own receipts."""
-
 
 def moments(
     start: NDArray[np.float64], block: EventBlock
@@ -68,7 +59,8 @@ def releases(
     """Return from when on nobody else kept a rank at an event, as it was recorded.
 
     A reduction releases all ranks when the last one comes; a completion, when the last rank posted;
-    a receipt, when the last neighbour sent. What depends on nobody is released at minus infinity.
+    a receipt, when the last neighbour sent. What depends on nobody, and a message in which a rank
+    takes no part, is released at minus infinity.
 
     Parameters
     ----------
@@ -100,41 +92,11 @@ def releases(
         neighbours.source,
         receipts_send,
         exchanges_meet and not receipts_send,
+        np.empty((0, 0, 0), np.bool_) if block.absent is None else block.absent,
         np.zeros(int(np.count_nonzero(block.kind == POST)) + 1),
         released,
     )
     return released
-
-
-def find_meeting(
-    block: EventBlock,
-    come: NDArray[np.float64],
-    leave: NDArray[np.float64],
-    sent: NDArray[np.float64],
-    met: NDArray[np.float64],
-) -> bool:
-    """Tell whether receipts lasted until the neighbours came to their own, though they had sent.
-
-    A receipt also completes what its own rank has sent. Open MPI completes a persistent send, as
-    PETSc's halos are, only once the receiver is inside MPI, which is in its receipt: both then wait
-    for each other. Other sends, and other libraries, may be through at once. Only receipts decide
-    for which the two rules are well apart.
-
-    Parameters
-    ----------
-    block : EventBlock
-    come, leave : float64 array, shape (iteration, event, rank), seconds
-        See `moments`.
-    sent, met : float64 array, shape (iteration, event, rank), seconds
-        See `releases`: where exchanges do not meet, and where they do.
-    """
-    receipt = block.recorded & (block.kind == RECEIVE)
-    come, leave = come[receipt], leave[receipt]
-    early, late = np.maximum(sent[receipt], come), np.maximum(met[receipt], come)
-    apart = late > early + APART_S
-    if np.count_nonzero(apart) < FEWEST_APART:
-        return False
-    return bool(np.mean(leave[apart] >= late[apart] - CLOCKS_S) >= MEETING)
 
 
 def find_releases(
@@ -147,11 +109,13 @@ def find_releases(
     source: NDArray[np.int64],
     receipts_send: bool,
     exchanges_meet: bool,
+    absent: NDArray[np.bool_],
     posted: NDArray[np.float64],
     released: NDArray[np.float64],
 ) -> None:
     """Fill in the releases, with the dependencies of the walk: see `walk_events`."""
     bodies, events, ranks = come.shape
+    missing = absent.size > 0
     begin, end = 0, 0  # of what is posted and not completed
     sent, left = np.full((2, ranks), start[0].min())
     for body in range(bodies):
@@ -181,12 +145,15 @@ def find_releases(
                     begin += 1
             elif what == SEND:
                 for rank in range(ranks):
-                    sent[rank] = leave[body, event, rank]
+                    if not (missing and absent[body, rank, event]):
+                        sent[rank] = leave[body, event, rank]
             elif receipts_send:
                 for rank in range(ranks):
                     sent[rank] = come[body, event, rank]
             if what == RECEIVE:
                 for rank in range(ranks):
+                    if missing and absent[body, rank, event]:
+                        continue
                     for edge in range(first[rank], first[rank + 1]):
                         other = source[edge]
                         there = sent[other]
@@ -196,4 +163,5 @@ def find_releases(
                             released[body, event, rank] = there
             if what != SEND and what != POST:
                 for rank in range(ranks):
-                    left[rank] = leave[body, event, rank]
+                    if not (missing and absent[body, rank, event]):
+                        left[rank] = leave[body, event, rank]

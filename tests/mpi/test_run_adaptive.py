@@ -14,6 +14,7 @@ from tests.conftest import Ranks
 import hindmost
 from hindmost.cli import main
 from hindmost.harness.adaptive.decks.timing import TIMING_B
+from hindmost.harness.runfile.cycles import PULSES
 from hindmost.harness.runfile.reader import Run
 
 pytestmark = pytest.mark.mpi
@@ -59,6 +60,11 @@ def test_every_cycle_is_recorded_on_every_rank(recorded: Run) -> None:
     assert 0 < cpu.sum() < 1.1 * wall.sum()
     iterations = recorded.variable("heat_iterations")
     assert (iterations[:, 0] == iterations[:, 1]).all()
+    for name in PULSES:
+        assert recorded.variable(name).shape == (12, 2)
+        assert (recorded.variable(name) > 0).all()
+    assert 0 < recorded.header.spec["pulses_s"] < recorded.solve_time_s
+    assert recorded.header.spec["pulse_s"] > 0
 
 
 def test_cells_are_those_that_divided_and_combined(recorded: Run) -> None:

@@ -14,7 +14,7 @@ from hindmost.harness.probes.cell_times import (
 from hindmost.harness.probes.sections.contract import ProbeResult, ProbeSection, ProbeSetting
 from hindmost.harness.probes.speed import warm_up
 from hindmost.harness.probes.turns import in_turn
-from hindmost.models.adaptive.machine import EventCost
+from hindmost.models.adaptive.machine import EventCost, SpeedPoint
 from hindmost.text import counted, seconds, signed_percent
 
 DRIFT = 0.05
@@ -44,7 +44,9 @@ def take(setting: ProbeSetting) -> ProbeResult | None:
 def described(times: Sequence[NodeTimes], kernel: str) -> ProbeResult:
     """Combine the points and report."""
     sizes = [size for each in times for size in each.sizes]
-    points = tuple(point for size in sizes for point in size.points())
+    points = tuple(
+        point for each in times for size in each.sizes for point in size.points(each.pulse_s)
+    )
     events = tuple(event for each in times for event in each.events)
     warnings = [
         f"the machine's speed changed by {signed_percent(each.drift)} while grind was measured "
@@ -66,6 +68,7 @@ def described(times: Sequence[NodeTimes], kernel: str) -> ProbeResult:
                 "cells": size.cells,
                 "phases": size.phases,
                 "events": size.events,
+                "pulses_s": size.pulses,
             }
             for size in sizes
         ],
@@ -79,20 +82,35 @@ def described(times: Sequence[NodeTimes], kernel: str) -> ProbeResult:
         for point in sorted(points, key=lambda each: (each.phase, each.ranks_per_node, each.cells))
     ]
     rows += [
-        (f"{each.event}, {counted(each.ranks_per_node, 'rank')}", event_told(each))
+        (f"{event_place(each)}, {counted(each.ranks_per_node, 'rank')}", event_told(each))
         for each in events
     ]
     return ProbeResult(
-        changes={"grind": points, "events": events, "speed": tuple(each.speed for each in times)},
+        changes={
+            "grind": points,
+            "events": events,
+            "speed": tuple(each.speed for each in times),
+            "pulse": tuple(
+                SpeedPoint(ranks_per_node=each.ranks_per_node, seconds=each.pulse_s)
+                for each in times
+                if each.pulse_s is not None
+            ),
+        },
         samples=samples,
         rows=tuple(rows),
         warnings=tuple(warnings),
     )
 
 
+def event_place(cost: EventCost) -> str:
+    """Return an event, and the cells beside which it was timed if they matter."""
+    return cost.event if cost.cells is None else f"{cost.event}, {cost.cells:.0f} cells per rank"
+
+
 def event_told(cost: EventCost) -> str:
     """Return the time of an event in words."""
-    return seconds(cost.seconds) + (" a look" if cost.event == "balance" else " a cell")
+    each = {"balance": "look", "exchange": "call", "reduce": "call", "loop": "step"}
+    return f"{seconds(cost.seconds)} per {each.get(cost.event, 'cell')}"
 
 
 GRIND = ProbeSection(

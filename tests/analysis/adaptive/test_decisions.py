@@ -10,8 +10,9 @@ import pytest
 from tests.analysis.adaptive.files import off_by, write_adaptive
 
 from hindmost.analysis.adaptive.checkpoints import study_checkpoints
-from hindmost.analysis.adaptive.interference import find_onsets, simulate_alarms
+from hindmost.analysis.adaptive.interference import count_alarms, find_onsets, simulate_alarms
 from hindmost.analysis.adaptive.limits import simulate_limits, stop_at
+from hindmost.analysis.adaptive.undisturbed import undisturbed_cycles, undisturbed_share
 from hindmost.analysis.runs.cycles import AdaptiveRun, read_adaptive
 from hindmost.errors import DataError
 from hindmost.harness.runfile.contents import Header
@@ -118,3 +119,54 @@ def test_onsets_are_where_the_neighbour_came(tmp_path: Path, header: Header) -> 
     assert first.error_percent == pytest.approx(3.0)
     assert (second.cycle, second.length, second.delay) == (100, 20, None)
     assert find_onsets(run_of(tmp_path, header, EXACT)) == []
+
+
+def probed(
+    folder: Path, header: Header, *, slow: tuple[int, int], core: float, lost: float = 0.0
+) -> AdaptiveRun:
+    """Return a run whose cycles take twice as long in a stretch, with what the probe shows then."""
+    at = np.arange(120)
+    there = (at >= slow[0]) & (at < slow[1])
+    cycles = draw_cycles(QUIET, 1, slowdown=np.where(there, 2.0, 1.0))
+    pulses = np.stack([np.where(there, core, 1.0) * 4e-6, np.full(120, 9e-6)], axis=1)
+    said = {"shape-level": off_by(cycles, 0.0)}
+    return read_adaptive(
+        open_run(
+            write_adaptive(
+                folder, header, cycles, predicted=said,
+                pulses_s=pulses, lost=np.where(there, lost, 0.0),
+            )
+        )
+    )  # fmt: skip
+
+
+def test_cycles_are_undisturbed_between_usual_pulses_on_a_core_that_was_not_lost(
+    tmp_path: Path, header: Header
+) -> None:
+    calm = undisturbed_cycles(probed(tmp_path, header, slow=(40, 60), core=1.3))
+    assert calm is not None
+    # The pulse after cycle 59 is the one before cycle 60; before the first cycle there is none.
+    assert np.flatnonzero(~calm).tolist() == [0, *range(40, 61)]
+    run = probed(tmp_path, header, slow=(40, 60), core=1.0, lost=0.2)
+    assert run.spents[40].lost == pytest.approx(0.2, rel=1e-5)
+    calm = undisturbed_cycles(run)
+    assert calm is not None
+    assert np.flatnonzero(~calm).tolist() == [0, *range(40, 60)]
+    assert undisturbed_share([run]) == pytest.approx(99 / 120)
+    bare = run_of(tmp_path, header, QUIET)
+    assert undisturbed_cycles(bare) is None
+    assert undisturbed_share([bare]) is None
+
+
+def test_alarms_are_false_only_where_the_probe_shows_nothing(
+    tmp_path: Path, header: Header
+) -> None:
+    shown = count_alarms([probed(tmp_path, header, slow=(40, 60), core=1.3)])
+    assert shown is not None
+    assert (shown.cycles, shown.of, shown.false_alarms) == (98, 120, 0)
+    # The same slow cycles under a probe that sees nothing: alarms at their begin and end.
+    hidden = count_alarms([probed(tmp_path, header, slow=(40, 60), core=1.0)])
+    assert hidden is not None
+    assert (hidden.cycles, hidden.false_alarms) == (119, 2)
+    assert hidden.per_thousand == pytest.approx(2000 / 119)
+    assert count_alarms([run_of(tmp_path, header, QUIET)]) is None

@@ -356,9 +356,11 @@ def test_a_recorded_completion_is_of_the_oldest_post(
     lags: list[int] = []
 
     class Noted(PathSum):
-        def __init__(self, ranks: int, source: Any, target: Any, lag: int = 0) -> None:
+        def __init__(
+            self, ranks: int, source: Any, target: Any, lag: int = 0, **more: bool
+        ) -> None:
             lags.append(lag)
-            super().__init__(ranks, source, target, lag)
+            super().__init__(ranks, source, target, lag, **more)
 
     monkeypatch.setattr("hindmost.analysis.ranks.read.PathSum", Noted)
     events = {

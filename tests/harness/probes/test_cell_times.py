@@ -17,7 +17,7 @@ from hindmost.harness.probes.cell_times import (
 from hindmost.harness.probes.sections.cell_times import described
 from hindmost.harness.probes.sections.contract import ProbeResult
 from hindmost.harness.solo import Solo
-from hindmost.models.adaptive.machine import SpeedPoint
+from hindmost.models.adaptive.machine import ELASTICITY, SpeedPoint
 
 
 def test_grid_is_even_in_the_logarithm() -> None:
@@ -72,6 +72,33 @@ def test_the_cells_that_it_ran_on_are_kept_and_events_with_them() -> None:
     assert {each.event: each.seconds for each in node.events} == pytest.approx(
         {"balance": 1.4e-3, "combine": 0.0}
     )
+
+
+def test_times_are_scaled_to_the_speed_at_which_the_machine_was_fast() -> None:
+    asked: list[int] = []
+
+    def measure(cells: int, communicator: Any) -> CellTimes:
+        asked.append(cells)
+        slow = 1.6 if asked.count(cells) in (2, 3, 5) else 1.0  # three repeats of five
+        return CellTimes(
+            cells=cells,
+            phases={"hydro": slow * 3e-8},
+            events={"balance": slow * 1e-6, "loop": slow * 1e-9 * cells},
+            pulse_s=slow ** (1.0 / ELASTICITY) * 4e-6,
+        )
+
+    sizes = tuple(on_ranks(Solo(), measure, (1000, 4000), 5, seed=2))
+    node = NodeTimes(ranks_per_node=1, sizes=sizes, before=[[1.0]], after=[[1.0]])
+    changes = described([node], "k").changes
+    assert [each.seconds_per_cell for each in changes["grind"]] == pytest.approx([3e-8, 3e-8])
+    assert [(each.event, each.cells) for each in changes["events"]] == [
+        ("balance", None), ("loop", 1000), ("loop", 4000),
+    ]  # fmt: skip
+    assert [each.seconds for each in changes["events"]] == pytest.approx([1e-6, 1e-6, 4e-6])
+    assert [each.seconds for each in changes["pulse"]] == pytest.approx([4e-6])
+    # Without pulses the medians stand as they were measured.
+    bare = [point.seconds_per_cell for size in sizes for point in size.points()]
+    assert bare == pytest.approx([1.6 * 3e-8] * 2)
 
 
 @pytest.mark.parametrize(

@@ -191,6 +191,17 @@ def test_a_twofold_slowdown_is_found_within_two_cycles_and_its_end_too(law: Cycl
     assert np.median(levels) == pytest.approx(2.0, rel=0.06)
 
 
+@pytest.mark.parametrize("law", ["quiet", "two ranks", "correlated"])
+def test_a_slowdown_by_1_7_is_found_within_two_cycles(law: str) -> None:
+    found = []
+    for seed in range(1000, 1060):
+        logs = undisturbed(LAWS[law], 62, seed)
+        logs[60:] += math.log(1.7)
+        verdicts = judged(Interference(), logs)
+        found.append(any(verdicts[k].kind == CycleKind.SLOWER for k in (60, 61)))
+    assert np.mean(found) >= 0.95
+
+
 def test_a_slowdown_is_found_from_the_twelfth_cycle_on() -> None:
     for begin in (12, 15, 20, 30):
         logs = undisturbed(LAWS["quiet"], 60, 3)
@@ -308,6 +319,30 @@ def test_intermittent_interference_comes_out_as_periods() -> None:
     ]  # fmt: skip
     assert [one.level for one in found] == pytest.approx([1, 2, 1, 2, 1], rel=0.05)
     assert periods([]) == ()
+
+
+def test_two_slow_cycles_are_enough_where_a_rank_lost_its_core_in_both() -> None:
+    logs = np.zeros(60)
+    logs[40:] = math.log(1.3)
+    shares = np.where(np.arange(60) < 40, 0.02, 0.25)
+    for lost, at in ((shares, 41), (np.zeros(60), 44), (np.full(60, 0.25), 44)):
+        test = Interference()
+        verdicts = [
+            test.observe(math.exp(log), 1.0, lost=share)
+            for log, share in zip(logs, lost.tolist(), strict=True)
+        ]
+        changes = [verdict for verdict in verdicts if verdict.change]
+        assert [(change.kind, change.cycle) for change in changes] == [(CycleKind.SLOWER, at)]
+    # A core that is lost without a cycle that is slow, or in one cycle alone, says nothing.
+    for slow in ([], [40]):
+        test = Interference()
+        logs = np.zeros(60)
+        logs[slow] = math.log(1.6)
+        found = [
+            test.observe(math.exp(log), 1.0, lost=share)
+            for log, share in zip(logs, shares.tolist(), strict=True)
+        ]
+        assert not any(verdict.change for verdict in found)
 
 
 def test_settings_that_cannot_be() -> None:

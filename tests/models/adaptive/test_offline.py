@@ -19,8 +19,9 @@ from hindmost.models.adaptive.machine import (
     SpeedPoint,
 )
 from hindmost.models.adaptive.offline import OfflineModel
+from hindmost.models.adaptive.online import Offline
 from hindmost.models.adaptive.panel import Panel
-from hindmost.models.adaptive.work import PHASES, Work
+from hindmost.models.adaptive.work import PHASES, Spent, Work
 from hindmost.models.simulation.network import Link, Piece
 
 
@@ -118,6 +119,46 @@ def test_the_speed_probe_scales_computation_only() -> None:
     assert slow.heat == pytest.approx(1.5 * idle.heat)
     assert slow.adaption == pytest.approx(1.5 * idle.adaption)
     assert (slow.halo, slow.reduction, slow.balance) == (idle.halo, idle.reduction, idle.balance)
+
+
+def test_pulses_between_cycles_are_the_pace_of_the_next_one() -> None:
+    work = Work(cells=10_000, steps=10, adapts=True)
+    pulse = tuple(SpeedPoint(ranks_per_node=count, seconds=4e-6) for count in (1, 2))
+    model = OfflineModel(
+        machine=replace(PLAIN, pulse=pulse), application=DECK, ranks=2, speed_s=0.05, pulse_s=8e-6
+    )
+    twice = 2.0**0.75
+    assert model.pace == pytest.approx(twice)  # the pulse's, not that of the speed
+    at_rest = OfflineModel(machine=PLAIN, application=DECK, ranks=2)
+    computed = sum(
+        at_rest.phases_s(work, 0.0)[PHASES.index(name)] for name in ("hydro", "adaption")
+    )
+    rest = at_rest.cycle_s(work, 0.0) - computed
+    predictor = Offline(model)
+    assert predictor.predict_s(work) == pytest.approx(twice * computed + rest)
+    for pulse_s in (900e-6, 4e-6, 4e-6, 4e-6, 4e-6, 8e-6):  # the last five count
+        predictor.observe(Spent(seconds=1.0, pulse_s=pulse_s), work)
+    now = twice**0.2
+    assert predictor.predict_s(work) == pytest.approx(now * computed + rest)
+    predictor.observe(Spent(seconds=1.0), work)  # nothing was read
+    assert predictor.predict_s(work) == pytest.approx(now * computed + rest)
+    unknown = Offline(OfflineModel(machine=PLAIN, application=DECK, ranks=2, pulse_s=8e-6))
+    unknown.observe(Spent(seconds=1.0, pulse_s=8e-6), work)
+    assert unknown.predict_s(work) == pytest.approx(computed + rest)
+
+
+def test_calls_take_longer_beside_more_cells() -> None:
+    calls = tuple(
+        EventCost(event=event, ranks_per_node=1, seconds=factor * 1e-6, cells=cells)
+        for cells, factor in ((1e4, 1.0), (1e6, 5.0))
+        for event in ("exchange", "reduce", "loop")
+    )
+    model = OfflineModel(machine=replace(PLAIN, events=calls), application=DECK)
+    for cells, seconds in ((1e3, 1e-6), (1e4, 1e-6), (1e5, 3e-6), (1e7, 5e-6)):
+        times = model.phase_times(Work(cells=cells, steps=10, iterations=40))
+        assert times.halo == pytest.approx((10 + 2 * 40) * seconds)
+        assert times.reduction == pytest.approx((1 + 10 + 3 * 40) * seconds)
+        assert times.loop == pytest.approx(10 * seconds)
 
 
 def test_contention_is_in_the_curve_and_not_in_the_pace() -> None:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.models.simulation.cases import COMPLETE, POST, RECEIVE, REDUCE, SEND
 
-from hindmost.models.simulation.blocks import EventBlock
+from hindmost.models.ranks.critical_path import PathSum
+from hindmost.models.ranks.ideal_network import IdealNetwork, Meeting
+from hindmost.models.ranks.transfers import SlowTransfers
+from hindmost.models.simulation.blocks import EventBlock, absent_ranks
 from hindmost.models.simulation.change import Change
+from hindmost.models.simulation.exchanges import Exchanges, Incoming, exchanges_meet
 from hindmost.models.simulation.program import Program, recorded_program
+from hindmost.models.simulation.recorded import moments, releases
 from hindmost.models.simulation.rerun import Reading, prepared, what_if
 from hindmost.models.simulation.timeline import replayed_script, timeline_of
+from hindmost.models.simulation.walker import Neighbours
 
 Times = NDArray[np.float64]
 BODIES = 300
@@ -23,15 +31,25 @@ WORK_S = {REDUCE: 5e-6, SEND: 5e-6, RECEIVE: 40e-6, COMPLETE: 1e-6, POST: 30e-6}
 
 
 def solve(
+    kinds: tuple[int, ...] = BLOCKING, *, injected: Times | None = None, **how: Any
+) -> Program:
+    """Return the program of a solve that was `recorded`."""
+    start, block = recorded(kinds, injected=injected, **how)
+    place = np.arange(len(start), dtype=np.int32)
+    return recorded_program(start, block, place, np.zeros(2), *PAIR, injected=injected)
+
+
+def recorded(
     kinds: tuple[int, ...] = BLOCKING,
     *,
     meet: bool,
     injected: Times | None = None,
+    longer: Times | None = None,
     disturbed: float = 0.0,
     bodies: int = BODIES,
     slow: float = 1.0,
     cycle: int = BODIES,
-) -> Program:
+) -> tuple[Times, EventBlock]:
     """Return a solve of two ranks, each of which sends a halo and works before it receives.
 
     Parameters
@@ -43,6 +61,8 @@ def solve(
         the neighbour has sent.
     injected : float64 array, shape (iteration, rank), seconds, optional
         Detours before the halo is sent.
+    longer : float64 array, shape (iteration,), seconds, optional
+        More work before the reduction, as that of an orthogonalisation.
     disturbed : float
         Share of the receipts that follow the other rule.
     slow : float
@@ -57,6 +77,8 @@ def solve(
     work[:, 0], rest[:, 0] = slow * work[:, 0], slow * rest[:, 0]
     if injected is not None:
         work[:, :, kinds.index(SEND)] += injected
+    if longer is not None:
+        work[:, :, kinds.index(REDUCE if REDUCE in kinds else POST)] += longer[:, None]
     other = random.random(bodies) < disturbed
     start, duration = np.empty((bodies, 2)), np.zeros(shape)
     clock, left, sent = np.zeros((3, 2))
@@ -81,15 +103,13 @@ def solve(
                 left = clock = np.maximum(come, halo + LATENCY_S)
             duration[body, :, event] = clock - come
         clock = clock + rest[body]
-    block = EventBlock(
+    return start, EventBlock(
         kind=np.tile(np.array(kinds, np.uint8), (bodies, 1)),
         work=work,
         duration=duration,
         rest=rest,
         cycle_begins=np.arange(bodies) % cycle == 0,
     )
-    place = np.arange(bodies, dtype=np.int32)
-    return recorded_program(start, block, place, np.zeros(2), *PAIR, injected=injected)
 
 
 def detours() -> Times:
@@ -157,7 +177,155 @@ def test_without_injected_detours_the_clean_solve_remains(
 
 
 @PATTERNS
+@pytest.mark.parametrize(
+    "longer",
+    [np.full(BODIES, 200e-6), 2e-4 + 1e-5 * (np.arange(BODIES) % 30)],
+    ids=["as long", "longer at each place"],
+)
+def test_detours_are_removed_where_they_were_and_not_from_the_longest_step(
+    kinds: tuple[int, ...], longer: Times
+) -> None:
+    clean_s = ends_s(solve(kinds, meet=True, longer=longer))
+    disturbed = solve(kinds, meet=True, longer=longer, injected=detours())
+    found = what_if(disturbed, Change(uninjected=True))
+    assert found.recorded.total_s > 1.05 * clean_s
+    most_s = 1e-12 if kinds == BLOCKING else LATENCY_S * BODIES
+    assert found.predicted_s == pytest.approx(clean_s, abs=most_s)
+
+
+@PATTERNS
 def test_a_slower_rank_keeps_its_neighbour_until_its_receipt(kinds: tuple[int, ...]) -> None:
     found = what_if(solve(kinds, meet=True), Change(speed={0: 0.5}))
     slow_s = ends_s(solve(kinds, meet=True, slow=2.0))
     assert found.predicted_s == pytest.approx(slow_s, abs=LATENCY_S * BODIES)
+
+
+@PATTERNS
+@pytest.mark.parametrize("rule", [True, False])
+def test_block_by_block_neighbours_release_a_receipt_as_in_the_walk(
+    kinds: tuple[int, ...], rule: bool
+) -> None:
+    start, block = recorded(kinds, meet=True, injected=detours(), disturbed=0.1, cycle=10)
+    come, leave = moments(start, block)
+    walked = releases(start, block, come, leave, Neighbours.of_edges(2, *PAIR), exchanges_meet=rule)
+    exchanges, incoming = Exchanges(2), Incoming.of_edges(*PAIR)
+    for rows in (slice(0, 7), slice(7, 8), slice(8, 150), slice(150, None)):
+        found = exchanges.advance(start[rows], block.part(rows))
+        latest = incoming.latest(found, exchanges_meet=rule)
+        np.testing.assert_array_equal(latest, walked[rows, kinds.index(RECEIVE)])
+
+
+@PATTERNS
+@pytest.mark.parametrize("meet", [True, False])
+def test_who_waits_for_a_neighbour_to_receive_has_no_slow_transfer(
+    kinds: tuple[int, ...], meet: bool
+) -> None:
+    start, block = recorded(kinds, meet=meet, injected=detours())
+    np.maximum(block.duration, 1e-9, out=block.duration)  # no call takes no time at all
+    assert exchanges_meet(start, block, *PAIR) == meet
+    assert not exchanges_meet(start, block, *PAIR, clock_s=1e-3)  # no receipt tells
+    slow, path, ideal_s = {}, {}, {}
+    for rule in (True, False):
+        slow[rule] = SlowTransfers(2, *PAIR, exchanges_meet=rule).add(start, block)
+        walk = PathSum(2, *PAIR, exchanges_meet=rule)
+        walk.add(block, slow[rule])
+        path[rule] = walk.result()
+        network = IdealNetwork(2, *PAIR, exchanges_meet=rule)
+        begins = np.where(np.arange(BODIES) == 0, Meeting.CYCLE, Meeting.NONE).astype(np.uint8)
+        ideal_s[rule] = network.advance(block.kind, block.work, block.rest, begins)[-1].max()
+    assert slow[meet].max() <= LATENCY_S
+    end_s = float(
+        (start[-1] + (block.work + block.duration)[-1].sum(axis=1) + block.rest[-1]).max()
+    )
+    # All that is not on the path is what messages and reductions take.
+    assert end_s - path[meet].length_s < 2.5 * LATENCY_S * BODIES
+    assert end_s - ideal_s[meet] < 2.5 * LATENCY_S * BODIES
+    if meet:
+        assert slow[False].sum() > 20.0 * LATENCY_S * BODIES
+    if meet and kinds == PIPELINED:  # a blocking solve waits in its reduction anyway
+        assert end_s - ideal_s[False] > 5.0 * LATENCY_S * BODIES
+
+
+def in_turn(works: Times) -> tuple[Times, EventBlock]:
+    """Return a solve in which rank 0 sends to rank 1, which works on and sends back.
+
+    Parameters
+    ----------
+    works : float64 array, shape (iteration, rank), seconds
+        Work of rank 0 before its message, and of rank 1 before its own; each also works until it
+        receives, 3 and 1.5 times as long.
+    """
+    kinds = [SEND, RECEIVE, SEND, RECEIVE, REDUCE]
+    bodies, own = len(works), 1e-6
+    work, duration = np.zeros((2, bodies, 2, len(kinds)))
+    start, clock = np.empty((bodies, 2)), np.zeros(2)
+    for body, (ours, theirs) in enumerate(works):
+        start[body] = clock
+        sent = clock[0] + ours + own
+        ready = clock[1] + 1.5 * theirs
+        received = max(ready + own, sent + LATENCY_S)
+        returned = received + theirs + own
+        came = sent + 3.0 * ours
+        taken = max(came + own, returned + LATENCY_S)
+        work[body, 0] = [ours, 0.0, 0.0, 3.0 * ours, own]
+        duration[body, 0] = [own, 0.0, 0.0, taken - came, 0.0]
+        work[body, 1] = [0.0, 1.5 * theirs, theirs, 0.0, own]
+        duration[body, 1] = [0.0, received - ready, own, 0.0, 0.0]
+        ends = np.array([taken, returned]) + own
+        clock = np.full(2, ends.max() + LATENCY_S)
+        duration[body, :, 4] = clock - ends
+    kind = np.tile(np.array(kinds, np.uint8), (bodies, 1))
+    return start, EventBlock(
+        kind=kind,
+        work=work,
+        duration=duration,
+        rest=np.zeros((bodies, 2)),
+        cycle_begins=np.arange(bodies) == 0,
+        absent=absent_ranks(kind, work, duration),
+    )
+
+
+def test_ranks_that_take_turns_wait_for_their_own_messages_only() -> None:
+    random = np.random.default_rng(3)
+    start, block = in_turn(random.uniform(20e-6, 100e-6, (BODIES, 2)))
+    absent = np.array([[False, True, True, False, False], [True, False, False, True, False]])
+    assert block.absent is not None
+    np.testing.assert_array_equal(block.absent, np.tile(absent, (BODIES, 1, 1)))
+    place = np.arange(BODIES, dtype=np.int32)
+    program = recorded_program(start, block, place, np.zeros(2), *PAIR)
+    assert what_if(program, Change()).predicted_s == pytest.approx(ends_s(program), rel=1e-12)
+    assert not program.exchanges_meet
+    walk = PathSum(2, *PAIR)
+    walk.add(block)
+    network = IdealNetwork(2, *PAIR)
+    begins = np.where(place == 0, Meeting.CYCLE, Meeting.NONE).astype(np.uint8)
+    ended = network.advance(block.kind, block.work, block.rest, begins, block.absent)
+    # If exchanges meet, a message of rank 0 ends when rank 1 comes to it, but none of rank 1's own
+    # holds rank 0 up.
+    meeting = IdealNetwork(2, *PAIR, exchanges_meet=True)
+    met = meeting.advance(block.kind, block.work, block.rest, begins, block.absent)
+    np.testing.assert_allclose(met, ended, rtol=1e-12)
+    lost_s = ends_s(program) - np.array([walk.result().length_s, ended[-1].max()])
+    assert lost_s.min() > 0.0
+    assert lost_s.max() < 4.0 * LATENCY_S * BODIES
+    exchanges = Exchanges(2)
+    for rows in (slice(0, 5), slice(5, None)):
+        part = block.part(rows)
+        found = exchanges.advance(start[rows], part)
+        _, leave = moments(start[rows], part)
+        # Before rank 0 receives, in place 3, it left the reduction; rank 1 its receipt in place 1.
+        came = np.concatenate([start[rows][:1], leave[:-1, 4]])
+        np.testing.assert_allclose(found.left[1::2, 0], came[:, 0], atol=1e-12)
+        np.testing.assert_array_equal(found.left[1::2, 1], leave[:, 1, 1])
+
+
+def test_events_without_time_on_all_ranks_are_of_all() -> None:
+    kind = np.array([[RECEIVE, SEND, REDUCE]], np.uint8)
+    work = np.zeros((1, 3, 3))
+    assert absent_ranks(kind, work, work) is None
+    work[0, 1, 2] = 1.0
+    assert absent_ranks(kind, work, work) is None  # a reduction is of all ranks
+    work[0, 1, 1] = 1.0
+    found = absent_ranks(kind, work, np.zeros_like(work))
+    assert found is not None
+    assert np.argwhere(found).tolist() == [[0, 0, 1], [0, 2, 1]]

@@ -1,0 +1,286 @@
+"""Exchanges of halos as they were recorded, and the rule by which MPI ends them.
+
+A receipt also completes what its own rank has sent. Open MPI completes a persistent send, as
+PETSc's halos are, only once the receiver is inside MPI. That is in its own receipt, unless it left
+MPI only after the halo was sent: both ranks then wait for each other, and the exchange *meets*.
+Other sends, and other libraries, may be through at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.models.simulation.blocks import POST, RECEIVE, SEND, EventBlock, slabs
+from hindmost.models.simulation.recorded import moments
+
+APART_S = 5e-6
+"""Between two moments of which a receipt shows which one released it."""
+CLOCKS_S = 1e-6
+"""By which the clocks of ranks may differ, if nothing larger is known."""
+FEWEST_APART = 20
+"""Receipts of which enough are known to tell when exchanges end."""
+MEETING = 0.75
+"""Share of them that must last until the neighbours come to their own receipts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipts:
+    """The receipts of halos in some bodies, in the order of the run.
+
+    Attributes
+    ----------
+    come : float64 array, shape (receipt, rank), seconds
+        When a rank is ready to receive.
+    sent : float64 array, shape (receipt, rank), seconds
+        When it has sent itself. A call that sends and receives in one has sent when it is ready.
+    left : float64 array, shape (receipt, rank), seconds
+        When it left MPI before, other than to send or to post. Within a restart cycle; before its
+        first event, when the first rank begins it.
+    spent : float64 array, shape (receipt, rank), seconds
+        How long it receives. A rank that takes no part in an exchange spends no time in it, and has
+        no work before the send either.
+    body : int64 array, shape (receipt,)
+    """
+
+    come: NDArray[np.float64]
+    sent: NDArray[np.float64]
+    left: NDArray[np.float64]
+    spent: NDArray[np.float64]
+    body: NDArray[np.int64]
+
+
+class Exchanges:
+    """The exchanges of ranks, body after body.
+
+    Parameters
+    ----------
+    ranks : int
+        Of this process.
+    """
+
+    def __init__(self, ranks: int) -> None:
+        self._sent, self._left = np.zeros((2, ranks))
+        self._fresh = False  # whether anything was sent since the last receipt
+
+    def advance(
+        self,
+        start: NDArray[np.float64],
+        block: EventBlock,
+        first_s: NDArray[np.float64] | None = None,
+    ) -> Receipts:
+        """Go through the next bodies.
+
+        Parameters
+        ----------
+        start : float64 array, shape (iteration, rank), seconds
+            On the common clock.
+        block : EventBlock
+            Of the same bodies and ranks.
+        first_s : float64 array, shape (iteration,), seconds
+            When the first of all ranks begins a body, if there are others than these.
+        """
+        come, leave = moments(start, block)
+        recorded = block.recorded
+        body, event = np.nonzero(recorded & (block.kind == RECEIVE))
+        events = block.kind.shape[1]
+        at = body * events + event
+        ready = come[body, event]
+        return Receipts(
+            come=ready,
+            sent=self._last_sent(block, leave, at, ready),
+            left=self._last_left(
+                block, leave, at, start.min(axis=1) if first_s is None else first_s
+            ),
+            spent=block.duration[body, :, event].astype(np.float64),
+            body=body,
+        )
+
+    def _last_sent(
+        self,
+        block: EventBlock,
+        leave: NDArray[np.float64],
+        at: NDArray[np.int64],
+        ready: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        """Return when every rank had sent before each receipt, at these places of the block."""
+        body, event = np.nonzero(block.recorded & (block.kind == SEND))
+        # A send may take no time (a call that sends and receives in one). Only an event with
+        # neither work before it nor time inside it is that of another rank.
+        own = (block.work[body, :, event] > 0.0) | (block.duration[body, :, event] > 0.0)
+        # After k sends, every rank sent last in the latest of them that is its own.
+        sent = np.concatenate([self._sent[None, :], leave[body, event]])
+        latest = np.maximum.accumulate(own * np.arange(1, len(sent))[:, None], axis=0)
+        sent[1:] = np.take_along_axis(sent, latest, axis=0)
+        # A receipt belongs to the sends since the receipt before; without any it sends as well.
+        before = np.searchsorted(body * block.kind.shape[1] + event, at)
+        fresh = np.diff(before, prepend=-1 if self._fresh else 0) > 0
+        self._fresh = bool(len(own) > before[-1] if before.size else self._fresh or len(own))
+        self._sent = sent[-1]
+        return np.where(fresh[:, None], sent[before], ready)
+
+    def _last_left(
+        self,
+        block: EventBlock,
+        leave: NDArray[np.float64],
+        at: NDArray[np.int64],
+        first_s: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        """Return when every rank left MPI before each receipt, at these places of the block."""
+        bodies, events = block.kind.shape
+        body, event = np.nonzero(block.recorded & (block.kind != SEND) & (block.kind != POST))
+        # The first body of the cycle of each body; -1: it began in an earlier block.
+        cycle = np.maximum.accumulate(np.where(block.cycle_begins, np.arange(bodies), -1))
+        of_cycle = np.concatenate([[-1], cycle[body]])
+        left = np.concatenate([self._left[None, :], leave[body, event]])
+        # After k calls of a block, every rank left the last of them that is its own.
+        count, ranks = len(body), np.arange(left.shape[1])
+        own = True if block.absent is None else ~block.absent[body, :, event]
+        latest = np.zeros(left.shape, np.int64)
+        latest[1:] = np.maximum.accumulate(own * np.arange(1, count + 1)[:, None], axis=0)
+
+        def after(calls: NDArray[np.int64], begun: NDArray[np.int64]) -> NDArray[np.float64]:
+            last = latest[calls]
+            stale = of_cycle[last] != begun[:, None]
+            return np.where(stale, first_s[np.maximum(begun, 0), None], left[last, ranks])
+
+        before = np.searchsorted(body * events + event, at)
+        found = after(before, cycle[at // events])
+        if bodies:
+            self._left = after(np.array([count]), cycle[-1:])[0]
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Incoming:
+    """Whose halos ranks wait for: edges in the order of the rank that receives.
+
+    Attributes
+    ----------
+    source, target : int array, shape (edge,)
+    first : int array, shape (receiver,)
+        Where the edges of each rank in ``receivers`` begin.
+    receivers : int array, shape (receiver,)
+    """
+
+    source: NDArray[np.int32]
+    target: NDArray[np.int32]
+    first: NDArray[np.intp]
+    receivers: NDArray[np.int32]
+
+    @classmethod
+    def of_edges(cls, edge_source: NDArray[np.int32], edge_target: NDArray[np.int32]) -> Incoming:
+        """Order edges, of which the target waits for the source's halo."""
+        order = np.argsort(edge_target, kind="stable")
+        receivers, first = np.unique(edge_target[order], return_index=True)
+        return cls(
+            source=edge_source[order],
+            target=edge_target[order],
+            first=first,
+            receivers=receivers,
+        )
+
+    def latest(self, found: Receipts, *, exchanges_meet: bool) -> NDArray[np.float64]:
+        """Return until when neighbours keep a rank in a receipt: (receipt, rank), seconds.
+
+        Minus infinity for ranks that receive nothing.
+        """
+        released = np.full(found.come.shape, -np.inf)
+        if self.source.size:
+            there = released_by(
+                found.sent[:, self.target],
+                come=found.come[:, self.source],
+                sent=found.sent[:, self.source],
+                left=found.left[:, self.source],
+                exchanges_meet=exchanges_meet,
+            )
+            released[:, self.receivers] = np.maximum.reduceat(there, self.first, axis=1)
+        return released
+
+
+def released_by(
+    own_sent: NDArray[np.float64],
+    *,
+    come: NDArray[np.float64],
+    sent: NDArray[np.float64],
+    left: NDArray[np.float64],
+    exchanges_meet: bool,
+) -> NDArray[np.float64]:
+    """Return until when a neighbour keeps a rank in a receipt, in seconds.
+
+    Parameters
+    ----------
+    own_sent : float64 array
+        When the rank itself had sent.
+    come, sent, left : float64 array, of the same shape, seconds
+        Of its neighbour: see `Receipts`.
+    """
+    return np.where(own_sent > left, come, sent) if exchanges_meet else sent
+
+
+def count_meetings(
+    found: Receipts,
+    sent: NDArray[np.float64],
+    met: NDArray[np.float64],
+    clock_s: float = 0.0,
+) -> NDArray[np.int64]:
+    """Count the receipts that tell by which rule exchanges end, and those that met.
+
+    Parameters
+    ----------
+    sent, met : float64 array, shape (receipt, rank), seconds
+        Until when neighbours would keep a rank by each rule; minus infinity: it receives nothing.
+    clock_s : float
+        Uncertainty of the common clock, in seconds.
+
+    Returns
+    -------
+    int64 array, shape (2,)
+    """
+    clock_s = max(clock_s, CLOCKS_S)
+    early, late = np.maximum(sent, found.come), np.maximum(met, found.come)
+    apart = (found.spent > 0.0) & (late > early + APART_S + clock_s)
+    lasting = apart & (found.come + found.spent >= late - clock_s)
+    return np.array([np.count_nonzero(apart), np.count_nonzero(lasting)], np.int64)
+
+
+def tells_meeting(counts: NDArray[np.int64]) -> bool:
+    """Tell whether exchanges meet, from the counts of `count_meetings`; too few tell nothing."""
+    apart, lasting = counts.tolist()
+    return bool(apart >= FEWEST_APART and lasting >= MEETING * apart)
+
+
+def exchanges_meet(
+    start: NDArray[np.float64],
+    block: EventBlock,
+    edge_source: NDArray[np.int32],
+    edge_target: NDArray[np.int32],
+    clock_s: float = 0.0,
+) -> bool:
+    """Tell whether receipts lasted until the neighbours came to their own, though they had sent.
+
+    Only receipts decide for which the two rules are well apart.
+
+    Parameters
+    ----------
+    start : float64 array, shape (iteration, rank), seconds
+        On the common clock.
+    block : EventBlock
+        Of the same bodies, on all ranks.
+    edge_source, edge_target : int array, shape (edge,)
+        The target waits for the source's halo.
+    clock_s : float
+        Uncertainty of the common clock, in seconds.
+    """
+    ranks = start.shape[1]
+    if not edge_source.size or not np.any(block.recorded & (block.kind == SEND)):
+        return False
+    incoming, exchanges = Incoming.of_edges(edge_source, edge_target), Exchanges(ranks)
+    counts = np.zeros(2, np.int64)
+    for rows in slabs(len(start), max(edge_source.size, 2 * ranks * block.kind.shape[1])):
+        found = exchanges.advance(start[rows], block.part(rows))
+        sent, met = (incoming.latest(found, exchanges_meet=rule) for rule in (False, True))
+        counts += count_meetings(found, sent, met, clock_s)
+    return tells_meeting(counts)
