@@ -31,8 +31,6 @@ from hindmost.text import choose
 
 TOLERANCE_S = 1e-6
 """Tolerance of the sum of phases against the duration of a body."""
-FEW_OF = 64
-"""Columns of a file, of which a single one is read by itself and not with the others."""
 ATTRIBUTES = ("schema", "schema_version", "summary", *(field.name for field in fields(Header)))
 """The attributes that are read."""
 
@@ -143,18 +141,12 @@ class Run:
                 self._names = frozenset(file)  # for good: a file that changes is read no more
         return name in self._names
 
-    def blocks(self, columns: int | None = None) -> Iterator[slice]:
+    def blocks(self) -> Iterator[slice]:
         """Yield slices of rows whose float64 blocks (iteration, rank) have a bounded size.
 
         `variable`, `phase` and `work_in` accept rows, to read files larger than memory.
-
-        Parameters
-        ----------
-        columns : int, optional
-            That `columns_of` reads of the rows; all if not given.
         """
-        few = columns is not None and FEW_OF * columns <= self.columns
-        rows = max(1, BLOCK_BYTES // (8 * (columns if columns and few else self.columns)))
+        rows = max(1, BLOCK_BYTES // (8 * self.columns))
         for first in range(0, self.bodies, rows):
             yield slice(first, min(first + rows, self.bodies))
 
@@ -169,15 +161,6 @@ class Run:
                 )
             values: NDArray[Any] = file[name][rows]
         return values
-
-    def columns_of(
-        self, name: str, places: NDArray[np.int64], rows: slice = slice(None)
-    ) -> NDArray[Any]:
-        """Read a variable, or some of its rows, of some ranks: array, shape (row, rank, ...)."""
-        if FEW_OF * places.size > self.columns:
-            return self.variable(name, rows)[:, places]
-        with self.reading() as file:
-            return np.stack([file[name][rows, place] for place in places.tolist()], axis=1)
 
     @property
     def durations(self) -> NDArray[np.float64]:
