@@ -44,6 +44,7 @@ def recorded(
     *,
     meet: bool,
     injected: Times | None = None,
+    longer: Times | None = None,
     disturbed: float = 0.0,
     bodies: int = BODIES,
     slow: float = 1.0,
@@ -60,6 +61,8 @@ def recorded(
         the neighbour has sent.
     injected : float64 array, shape (iteration, rank), seconds, optional
         Detours before the halo is sent.
+    longer : float64 array, shape (iteration,), seconds, optional
+        More work before the reduction, as that of an orthogonalisation.
     disturbed : float
         Share of the receipts that follow the other rule.
     slow : float
@@ -74,6 +77,8 @@ def recorded(
     work[:, 0], rest[:, 0] = slow * work[:, 0], slow * rest[:, 0]
     if injected is not None:
         work[:, :, kinds.index(SEND)] += injected
+    if longer is not None:
+        work[:, :, kinds.index(REDUCE if REDUCE in kinds else POST)] += longer[:, None]
     other = random.random(bodies) < disturbed
     start, duration = np.empty((bodies, 2)), np.zeros(shape)
     clock, left, sent = np.zeros((3, 2))
@@ -168,6 +173,23 @@ def test_without_injected_detours_the_clean_solve_remains(
     # Under the other rule, waiting would be taken for a slow transfer, and stay. Of halos that are
     # there early, the latency hides.
     most_s = 1e-12 if meet and kinds == BLOCKING else LATENCY_S * BODIES
+    assert found.predicted_s == pytest.approx(clean_s, abs=most_s)
+
+
+@PATTERNS
+@pytest.mark.parametrize(
+    "longer",
+    [np.full(BODIES, 200e-6), 2e-4 + 1e-5 * (np.arange(BODIES) % 30)],
+    ids=["as long", "longer at each place"],
+)
+def test_detours_are_removed_where_they_were_and_not_from_the_longest_step(
+    kinds: tuple[int, ...], longer: Times
+) -> None:
+    clean_s = ends_s(solve(kinds, meet=True, longer=longer))
+    disturbed = solve(kinds, meet=True, longer=longer, injected=detours())
+    found = what_if(disturbed, Change(uninjected=True))
+    assert found.recorded.total_s > 1.05 * clean_s
+    most_s = 1e-12 if kinds == BLOCKING else LATENCY_S * BODIES
     assert found.predicted_s == pytest.approx(clean_s, abs=most_s)
 
 
