@@ -77,6 +77,7 @@ class Run:
         self.columns = sizes["rank"]
         self.phases = tuple(phases)
         self._verified = False  # all times
+        self._names: frozenset[str] | None = None
 
     def __repr__(self) -> str:
         """Describe the run."""
@@ -137,8 +138,10 @@ class Run:
 
     def has(self, name: str) -> bool:
         """Tell whether the file has a variable; some are absent from older files."""
-        with self.reading() as file:
-            return name in file
+        if self._names is None:
+            with self.reading() as file:
+                self._names = frozenset(file)  # for good: a file that changes is read no more
+        return name in self._names
 
     def blocks(self) -> Iterator[slice]:
         """Yield slices of rows whose float64 blocks (iteration, rank) have a bounded size.
@@ -151,8 +154,9 @@ class Run:
 
     def variable(self, name: str, rows: slice = slice(None)) -> NDArray[Any]:
         """Read a variable, or some of its rows; raise a DataError if the run lacks it."""
+        known = self.has(name)
         with self.reading() as file:
-            if name not in file:
+            if not known:
                 raise DataError(
                     f"{self.path} has no '{name}': it was not recorded, or an older hindmost "
                     f"wrote the file. It has: {', '.join(file)}."

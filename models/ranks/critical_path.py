@@ -114,7 +114,13 @@ class PathSum:
         waits = Waits.of_places(bodies * (events + 1), ranks)
         stay = None if transfer is None else at_first_receipt(block, transfer)
         walker.walk(
-            block.kind, block.work, block.rest, duration=block.duration, stay=stay, waits=waits
+            block.kind,
+            block.work,
+            block.rest,
+            duration=block.duration,
+            stay=stay,
+            waits=waits,
+            absent=block.absent,
         )
         passed = self._room(bodies, events + 1)
         walk_back(waits, int(walker.clock.argmax()), self._path, stay, passed)
