@@ -126,7 +126,8 @@ def follow(readings: Sequence[Mapping[int, Row]]) -> list[Followed]:
                 held = shift is not None and shift / own.effect >= RECOVERED
             own.found.append(found)
             own.held.append(held)
-        calendar = np.unique(np.concatenate([row.nights for row in rows.values()] or [[0]]))
+        nights = [row.nights for row in rows.values()]
+        calendar = np.unique(np.concatenate(nights)) if nights else np.zeros(0, np.int64)
         every += [
             Followed(
                 night=each.night,
