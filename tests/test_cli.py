@@ -32,8 +32,8 @@ from hindmost.errors import UsageError
         ),
         (
             "attach --out x ./app 100",
-            "The program comes after '--': hindmost attach [options] -- ./app. See: hindmost attach "
-            "--help",
+            "The program comes after '--': hindmost attach [options] -- ./app. See: hindmost "
+            "attach --help",
         ),
         (
             "watch runs --port x",
